@@ -1,0 +1,176 @@
+"""The only list of algorithms. Adding one is one decorated generator in `ops/algorithms/`."""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ops.collectives import COLLECTIVES, Collective
+from sim.errors import InputError
+from sim.parameters import Parameter, bind, parameters
+from sim.schedule import Schedule, Steps, unroll
+
+
+class Cost(NamedTuple):
+    """The claimed time on an ideal switch: `alphas * α + betas * size * β + gammas * size * γ`."""
+
+    alphas: float
+    betas: float
+    gammas: float = 0.0
+
+
+Refusal = Callable[..., str | None]
+"""(n, **params) to None, or to the reason why this number of ranks cannot be done."""
+
+
+def power_of_two(n: int, **_: Any) -> str | None:
+    """For algorithms whose peers are r xor 2^k."""
+    return None if n & (n - 1) == 0 else f"needs a power of two of ranks, not {n}"
+
+
+def even(n: int, **_: Any) -> str | None:
+    """For algorithms that pair ranks."""
+    return None if n % 2 == 0 else f"needs an even number of ranks, not {n}"
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A named way to keep a collective's promise.
+
+    `steps(n, [root=…,] **params)` yields the steps; `pieces(n, **params)` is how many slots a unit block is
+    cut into; `refuse(n, **params)` tells why an n cannot be done; `cost(n, **params)` is the claim that the
+    tests hold against simulated time; `ids` are the library names and numbers it goes by.
+    """
+
+    name: str
+    collective: Collective
+    steps: Callable[..., Steps]
+    pieces: Callable[..., int]
+    refuse: Refusal
+    cost: Callable[..., Cost] | None
+    exact: bool = True
+    """Is `cost` met exactly, or only within the bound its docstring states?"""
+    ids: Mapping[str, str] = field(default_factory=dict)
+    reference: str = ""
+
+    @property
+    def summary(self) -> str:
+        """The first line of its docstring."""
+        return (inspect.getdoc(self.steps) or "").split("\n")[0]
+
+    @cached_property
+    def source(self) -> str:
+        """The generator's own source: with bodies this short it is the best explanation."""
+        return inspect.getsource(self.steps)
+
+    @cached_property
+    def params(self) -> dict[str, Parameter]:
+        """The keyword parameters a person may set."""
+        return parameters(self.steps, skip=("n", "root"))
+
+    def schedule(self, n: int, *, root: int = 0, **given: Any) -> Schedule:
+        """Unroll for n ranks. Raises InputError for an n, root or parameter it cannot do."""
+        values = self.settle(n, root=root, **given)
+        pieces = self.pieces(n, **values)
+        promise = self.collective.promise(n, pieces, root)
+        rooted = {"root": root} if self.collective.rooted else {}
+        share = 1 / (self.collective.units(n) * pieces) if self.collective.sized else 0.0
+        return unroll(
+            self.steps(n, **rooted, **values), name=self.name, n=n, promise=promise, unit_share=share, root=root
+        )
+
+    def settle(self, n: int, *, root: int = 0, **given: Any) -> dict[str, Any]:
+        """All parameters with their defaults, checked. Raises InputError."""
+        if n < 2:
+            raise InputError(f"{self.name} needs at least 2 ranks, not {n}: add ranks")
+        if not 0 <= root < n:
+            raise InputError(f"{self.name}: root {root} is not among ranks 0..{n - 1}: choose one of them")
+        values = {name: p.default for name, p in self.params.items()}
+        values |= bind(self.steps, given, self.name, skip=("n", "root"))
+        reason = self.refuse(n, **values)
+        if reason:
+            raise InputError(f"{self.name} {reason}: choose another number of ranks or another algorithm")
+        return values
+
+
+class _Registry(Mapping[str, Algorithm]):
+    """Fills itself from `ops/algorithms` at the first look."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Algorithm] = {}
+        self._loaded = False
+
+    def _all(self) -> dict[str, Algorithm]:
+        if not self._loaded:
+            self._loaded = True
+            package = importlib.import_module("ops.algorithms")
+            for module in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
+                importlib.import_module(f"ops.algorithms.{module}")
+        return self._found
+
+    def add(self, entry: Algorithm) -> None:
+        if entry.name in self._found:
+            raise ValueError(f"two algorithms are called {entry.name}")
+        self._found[entry.name] = entry
+
+    def __getitem__(self, name: str) -> Algorithm:
+        found = self._all()
+        if name in found:
+            return found[name]
+        collective, _, _ = name.partition(".")
+        there = [other for other in found if other.split(".")[0] == collective]
+        if not there:
+            raise InputError(f"no collective is called {collective[:40]!r}: choose from {', '.join(COLLECTIVES)}")
+        raise InputError(f"no algorithm is called {name[:60]!r}: choose from {', '.join(there)}")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._all()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._all()))
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+
+ALGORITHMS = _Registry()
+
+
+def algorithm(
+    *collectives: Collective,
+    name: str = "",
+    cost: Callable[..., Cost | tuple[float, ...]] | None = None,
+    pieces: Callable[..., int] = lambda n, **_: 1,
+    only: Refusal = lambda n, **_: None,
+    exact: bool = True,
+    ids: Mapping[str, str] | None = None,
+    reference: str = "",
+) -> Callable[[Callable[..., Steps]], Callable[..., Steps]]:
+    """Register a generator of steps as `collective.name` for each collective it serves; returned unchanged.
+
+    The name is the function's own, without the collective's unless `name` is given. `ids` maps a library to
+    its own number or name, like `{"openmpi": "4", "nccl": "Ring"}`.
+    """
+
+    def register(steps: Callable[..., Steps]) -> Callable[..., Steps]:
+        claim = None if cost is None else (lambda n, **params: Cost(*cost(n, **params)))
+        for collective in collectives:
+            ALGORITHMS.add(
+                Algorithm(
+                    name=f"{collective.name}.{name or steps.__name__}",
+                    collective=collective,
+                    steps=steps,
+                    pieces=pieces,
+                    refuse=only,
+                    cost=claim,
+                    exact=exact,
+                    ids=ids or {},
+                    reference=reference,
+                )
+            )
+        return steps
+
+    return register

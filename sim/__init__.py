@@ -1,0 +1,1 @@
+"""Machine + schedule -> trace. Knows no collective by name and draws nothing."""

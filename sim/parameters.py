@@ -1,0 +1,141 @@
+"""Parameters live in signatures: one place turns them into flags, widgets and `name:key=value` strings."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+
+from sim.errors import InputError
+from sim.units import Unit, parse_bandwidth, parse_size, parse_time
+
+
+class Bounds(NamedTuple):
+    """Smallest and largest value a parameter may take."""
+
+    low: int
+    high: int
+
+
+class Choice(NamedTuple):
+    """The words a parameter may be."""
+
+    words: tuple[str, ...]
+
+
+class Dims(NamedTuple):
+    """A list of sizes written `4x4x2`."""
+
+    example: str = "4x4"
+
+
+Count = Annotated[int, Bounds(1, 1 << 16)]
+"""A whole number of one or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One keyword argument: `kind` is int, float, str, bool, bandwidth, time, size or dims."""
+
+    name: str
+    kind: str
+    default: Any
+    low: int = 0
+    high: int = 0
+    words: tuple[str, ...] = ()
+
+    def parse(self, text: str, owner: str) -> Any:
+        """The value a person typed. Raises InputError naming owner, parameter and the mend."""
+        what = f"{owner}: {self.name}"
+        match self.kind:
+            case "bandwidth":
+                return parse_bandwidth(text, what)
+            case "time":
+                return parse_time(text, what)
+            case "size":
+                return parse_size(text, what)
+            case "int":
+                return self.check(_whole(text, what), owner)
+            case "dims":
+                return tuple(_whole(part, what) for part in text.split("x"))
+            case "bool":
+                if text.lower() not in ("yes", "no", "true", "false", "1", "0"):
+                    raise InputError(f"{what}={text[:40]!r} is neither yes nor no: write yes or no")
+                return text.lower() in ("yes", "true", "1")
+            case "float":
+                try:
+                    return float(text)
+                except ValueError:
+                    raise InputError(f"{what}={text[:40]!r} is not a number") from None
+            case _:
+                return self.check(text, owner)
+
+    def check(self, value: Any, owner: str) -> Any:
+        """The value itself when it is within bounds; InputError otherwise."""
+        if self.high and not self.low <= value <= self.high:
+            raise InputError(f"{owner}: {self.name}={value} is outside {self.low}..{self.high}: choose one inside")
+        if self.words and value not in self.words:
+            raise InputError(f"{owner}: {self.name}={value!r} is unknown: choose from {', '.join(self.words)}")
+        return value
+
+
+def _whole(text: str, what: str) -> int:
+    try:
+        return int(text) if len(text) < 12 else int("x")
+    except ValueError:
+        raise InputError(f"{what}={text[:40]!r} is not a whole number: write one like 8") from None
+
+
+def parameters(function: Callable[..., Any], skip: tuple[str, ...] = ()) -> dict[str, Parameter]:
+    """The keyword arguments of a function, with kind, default and bounds from their annotations."""
+    hints = get_type_hints(function, include_extras=True)
+    found = {}
+    for name, argument in inspect.signature(function).parameters.items():
+        if name in skip or argument.kind is inspect.Parameter.VAR_KEYWORD:
+            continue
+        hint = hints.get(name, str)
+        extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+        base = get_args(hint)[0] if extras else hint
+        kind = next((e.name for e in extras if isinstance(e, Unit)), getattr(base, "__name__", "str"))
+        if any(isinstance(e, Dims) for e in extras):
+            kind = "dims"
+        bounds = next((e for e in extras if isinstance(e, Bounds)), Bounds(0, 0))
+        words = next((e.words for e in extras if isinstance(e, Choice)), ())
+        default = None if argument.default is inspect.Parameter.empty else argument.default
+        found[name] = Parameter(name, kind, default, bounds.low, bounds.high, words)
+    return found
+
+
+def bind(function: Callable[..., Any], given: Mapping[str, Any], owner: str, skip: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Check `given` (texts are parsed) against the function's parameters. Raises InputError."""
+    known = parameters(function, skip)
+    values = {}
+    for name, value in given.items():
+        if name not in known:
+            takes = f"it takes {', '.join(known)}" if known else "it takes none"
+            raise InputError(f"{owner} has no parameter {name[:40]!r}: {takes}")
+        parameter = known[name]
+        values[name] = parameter.parse(value, owner) if isinstance(value, str) else parameter.check(value, owner)
+    return values
+
+
+def parse_spec(text: str) -> tuple[str, dict[str, str]]:
+    """`name:key=value,key=value` taken apart.
+
+    >>> parse_spec("switch:ranks=8,bandwidth=25GBps")
+    ('switch', {'ranks': '8', 'bandwidth': '25GBps'})
+    """
+    name, _, rest = text.strip().partition(":")
+    return name, parse_assignments(rest.split(",") if rest else [], name)
+
+
+def parse_assignments(pairs: list[str], owner: str) -> dict[str, str]:
+    """`["key=value", …]` as a dict. Raises InputError for one without `=` or given twice."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not key or not value:
+            raise InputError(f"{owner}: {pair[:40]!r} is not key=value: write it like ranks=8")
+        if key in found:
+            raise InputError(f"{owner}: {key} is given twice: keep one")
+        found[key] = value
+    return found

@@ -1,0 +1,214 @@
+"""A schedule: who sends which slots to whom, step by step, as arrays.
+
+An algorithm is a generator of steps. A step is made by `copy` or `reduce` (or several of them in a tuple)
+from integer arrays with one entry per message; a `str` in between names the phase that begins there.
+Transfers of one step read the state before the step. A slot is a place in its rank's address space.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sim.errors import InputError
+from sim.topology import Ints
+
+COPY, REDUCE = 0, 1
+NOTHING = -1
+"""No slot, no block: pads ragged slot arrays and marks places that hold nothing."""
+
+
+class Step(NamedTuple):
+    """Messages that start from the same state: `src[i]` sends `slot[i, :]` into `to[i, :]` of `dst[i]`."""
+
+    op: int
+    src: Ints
+    dst: Ints
+    slot: Ints
+    to: Ints
+    channel: Ints
+
+
+Steps = Iterator[Step | tuple[Step, ...] | str]
+"""What an algorithm yields."""
+
+
+def copy(src: ArrayLike, dst: ArrayLike, slot: ArrayLike, to: ArrayLike | None = None, channel: ArrayLike = 0) -> Step:
+    """Messages that overwrite their destination.
+
+    `slot` has one entry per message, or one row of slots per message, padded with -1; `to` are the
+    slots at the destination, the same ones unless given. `src == dst` is a local copy.
+    """
+    return _step(COPY, src, dst, slot, to, channel)
+
+
+def reduce(
+    src: ArrayLike, dst: ArrayLike, slot: ArrayLike, to: ArrayLike | None = None, channel: ArrayLike = 0
+) -> Step:
+    """Messages that are added to their destination; arguments as for `copy`."""
+    return _step(REDUCE, src, dst, slot, to, channel)
+
+
+def _step(op: int, src: Any, dst: Any, slot: Any, to: Any, channel: Any) -> Step:
+    src, dst, slot = (np.asarray(x, dtype=np.int32) for x in (src, dst, slot))
+    to = slot if to is None else np.asarray(to, dtype=np.int32)
+    messages = max(src.size, dst.size, len(slot) if slot.ndim else 1, len(to) if to.ndim else 1)
+    width = max(slot.shape[1] if slot.ndim == 2 else 1, to.shape[1] if to.ndim == 2 else 1)
+    shape = (messages, width)
+    column = lambda x: np.broadcast_to(x.reshape(-1) if x.ndim else x, messages)  # noqa: E731
+    table = lambda x: np.broadcast_to(x if x.ndim == 2 else x.reshape(-1, 1), shape)  # noqa: E731
+    return Step(op, column(src), column(dst), table(slot), table(to), column(np.asarray(channel, dtype=np.int32)))
+
+
+@dataclass(frozen=True, eq=False)
+class Promise:
+    """What a collective owes: which place holds what before, and must hold what after.
+
+    All arrays are indexed `[rank, slot]` over the slots the collective lays out; an algorithm may use more
+    as scratch. Before: the place holds block `given`, contributed by its own rank, or NOTHING. After: it
+    must hold block `owed` summed over exactly the ranks `first .. last - 1`; NOTHING means it may hold
+    anything. A block is a named piece of the data; `blocks` counts them. `union` promises (barriers) may
+    count a rank twice. `inputs` and `outputs` are the slot ranges a person would call the two buffers; in
+    place they are the same.
+    """
+
+    name: str
+    blocks: int
+    given: Ints
+    owed: Ints
+    first: Ints
+    last: Ints
+    inputs: range
+    outputs: range
+    union: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """A collective's transfers, in step order.
+
+    Transfer i belongs to step `step_of[i]`, goes from rank `src[i]` to `dst[i]`, copies or reduces
+    (`op[i]`), and moves `from_slot[m]` into `to_slot[m]` for m in `moves[i]:moves[i + 1]`.
+    `after` holds extra (before, after) pairs that a program order adds to the derived dependencies.
+    `unit_share` is one slot's part of the size a person gives; it is unused where blocks differ in size.
+    """
+
+    name: str
+    n: int
+    slots: int
+    promise: Promise | None
+    unit_share: float
+    steps: int
+    step_start: NDArray[np.int64]
+    op: NDArray[np.uint8]
+    src: Ints
+    dst: Ints
+    channel: Ints
+    moves: NDArray[np.int64]
+    from_slot: Ints
+    to_slot: Ints
+    phases: tuple[tuple[int, str], ...] = ()
+    after: tuple[Ints, Ints] | None = None
+    root: int = 0
+
+    @property
+    def transfers(self) -> int:
+        """Messages and local moves together; the length of every column."""
+        return len(self.src)
+
+    @cached_property
+    def messages(self) -> int:
+        """Transfers between two different ranks."""
+        return int(np.count_nonzero(self.src != self.dst))
+
+    @cached_property
+    def step_of(self) -> Ints:
+        """The step of every transfer."""
+        return np.repeat(np.arange(self.steps, dtype=np.int32), np.diff(self.step_start))
+
+    @cached_property
+    def transfer_of(self) -> Ints:
+        """The transfer of every move."""
+        return np.repeat(np.arange(self.transfers, dtype=np.int32), np.diff(self.moves))
+
+    def phase_of(self, step: int) -> str:
+        """The name of the phase a step belongs to, or an empty string."""
+        return next((name for start, name in reversed(self.phases) if start <= step), "")
+
+
+def unroll(
+    steps: Iterable[Step | tuple[Step, ...] | str],
+    *,
+    name: str,
+    n: int,
+    promise: Promise | None,
+    unit_share: float = 1.0,
+    root: int = 0,
+) -> Schedule:
+    """Run a generator of steps into a Schedule; slots beyond the promise's become scratch.
+
+    Raises InputError, naming the step, for a rank or slot that cannot be.
+    """
+    parts: list[Step] = []
+    sizes: list[int] = []
+    phases: list[tuple[int, str]] = []
+    for item in steps:
+        if isinstance(item, str):
+            phases.append((len(sizes), item))
+            continue
+        together = (item,) if isinstance(item, Step) else item
+        parts.extend(together)
+        sizes.append(sum(len(part.src) for part in together))
+    join = lambda arrays: np.concatenate(arrays) if arrays else np.zeros(0, np.int32)  # noqa: E731
+    src, dst = join([p.src for p in parts]), join([p.dst for p in parts])
+    start = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+    from_slot, to_slot = join([p.slot.reshape(-1) for p in parts]), join([p.to.reshape(-1) for p in parts])
+    width = np.repeat([p.slot.shape[1] for p in parts], [len(p.src) for p in parts]).astype(np.int64)
+    moves = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
+    real = from_slot != NOTHING
+    if not real.all():
+        moves = np.concatenate([[0], np.cumsum(real, dtype=np.int64)])[moves]
+        from_slot, to_slot = from_slot[real], to_slot[real]
+    schedule = Schedule(
+        name=name,
+        n=n,
+        slots=max(promise.given.shape[1] if promise else 0, int(max(from_slot.max(initial=-1), to_slot.max(initial=-1))) + 1),
+        promise=promise,
+        unit_share=unit_share,
+        steps=len(sizes),
+        step_start=start,
+        op=np.repeat(np.array([p.op for p in parts], np.uint8), [len(p.src) for p in parts]),
+        src=src,
+        dst=dst,
+        channel=join([p.channel for p in parts]),
+        moves=moves,
+        from_slot=from_slot,
+        to_slot=to_slot,
+        phases=tuple(phases),
+        root=root,
+    )
+    _check_ranges(schedule)
+    return schedule
+
+
+def _check_ranges(schedule: Schedule) -> None:
+    """Raise InputError for the first transfer that names a rank or a slot outside the schedule."""
+    outside = (
+        (schedule.src < 0) | (schedule.src >= schedule.n) | (schedule.dst < 0) | (schedule.dst >= schedule.n)
+    )
+    if outside.any():
+        i = int(np.argmax(outside))
+        raise InputError(
+            f"{schedule.name}, step {schedule.step_of[i] + 1}: rank {schedule.src[i]} sends to rank {schedule.dst[i]},"
+            f" but ranks go from 0 to {schedule.n - 1}: correct the peer"
+        )
+    negative = (schedule.from_slot < 0) | (schedule.to_slot < 0)
+    if negative.any():
+        i = int(schedule.transfer_of[int(np.argmax(negative))])
+        raise InputError(
+            f"{schedule.name}, step {schedule.step_of[i] + 1}: rank {schedule.src[i]} uses a slot below zero:"
+            " slots count from 0 (pad rows of slots with -1 on both sides)"
+        )

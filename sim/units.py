@@ -1,0 +1,138 @@
+"""SI inside: bytes, seconds, bytes per second. Units multiply on the way in, `fmt_*` on the way out.
+
+GB is 10^9 bytes and GiB is 2^30, never mixed; `Gbps` counts bits.
+
+>>> parse_size("64MiB"), parse_bandwidth("200Gbps"), parse_time("1.5us")
+(67108864, 25000000000.0, 1.5e-06)
+"""
+
+import math
+import re
+from typing import Annotated, NamedTuple
+
+from sim.errors import InputError
+
+KB, MB, GB, TB = 1e3, 1e6, 1e9, 1e12
+KiB, MiB, GiB, TiB = 2**10, 2**20, 2**30, 2**40
+KBps, MBps, GBps, TBps = 1e3, 1e6, 1e9, 1e12
+Gbps = 1e9 / 8
+s, ms, us, ns = 1.0, 1e-3, 1e-6, 1e-9
+
+LARGEST_SIZE = 2**50
+"""1 PiB: beyond it float64 seconds no longer resolve a nanosecond at memory speed."""
+
+
+class Unit(NamedTuple):
+    """What a number typed by a person measures; read by the command line and the widgets alike."""
+
+    name: str
+    example: str
+
+
+Bandwidth = Annotated[float, Unit("bandwidth", "25GBps")]
+"""Bytes per second."""
+Time = Annotated[float, Unit("time", "1.5us")]
+"""Seconds."""
+Size = Annotated[int, Unit("size", "64MiB")]
+"""Bytes."""
+
+_SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
+_BINARY = {"ki": 2.0**10, "mi": 2.0**20, "gi": 2.0**30, "ti": 2.0**40, "pi": 2.0**50}
+_TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "ps": 1e-12}
+_NUMBER = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf|nan)\s*([^\s\d]*)\s*")
+
+
+def _split(text: str, what: str, example: str) -> tuple[float, str]:
+    match = _NUMBER.fullmatch(text) if len(text) <= 64 else None
+    if match is None:
+        raise InputError(f"{what} {_quote(text)} is not a number with a unit: write it like {example}")
+    value = float(match[1].replace("_", ""))
+    if not math.isfinite(value):
+        raise InputError(f"{what} {_quote(text)} is not a finite number: write it like {example}")
+    return value, match[2]
+
+
+def _quote(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def parse_size(text: str, what: str = "size") -> int:
+    """Bytes from `64MiB`, `1GB` or `8192`; InputError when it is not a whole number of bytes >= 1."""
+    value, unit = _split(text, what, "64MiB")
+    prefix = unit.removesuffix("B").removesuffix("b").lower()
+    scale = _BINARY.get(prefix) or _SCALES.get(prefix)
+    if scale is None or unit.endswith("b"):
+        raise InputError(f"{what} {_quote(text)} has an unknown unit {unit!r}: use B, KB, KiB, MB, MiB, GB, GiB")
+    size = value * scale
+    if size < 1 or size != int(size):
+        raise InputError(f"{what} {_quote(text)} is not a whole number of bytes of 1 or more: write it like 64MiB")
+    if size > LARGEST_SIZE:
+        raise InputError(f"{what} {_quote(text)} is beyond 1PiB, the largest size simulated: use a smaller one")
+    return int(size)
+
+
+def parse_bandwidth(text: str, what: str = "bandwidth") -> float:
+    """Bytes per second from `25GBps`, `25GB/s`, `200Gbps` or a bare number; InputError unless positive."""
+    value, unit = _split(text, what, "25GBps")
+    base = unit.removesuffix("ps").removesuffix("/s")
+    bits = base.endswith("b") or base.endswith("bit")
+    prefix = base.removesuffix("bit").removesuffix("b").removesuffix("B").lower()
+    scale = _BINARY.get(prefix) or _SCALES.get(prefix)
+    if scale is None or (unit and base == unit):
+        raise InputError(f"{what} {_quote(text)} has an unknown unit {unit!r}: use GBps, GiBps or Gbps")
+    rate = value * scale / (8 if bits else 1)
+    if rate <= 0:
+        raise InputError(f"{what} {_quote(text)} is not above zero: write it like 25GBps")
+    return rate
+
+
+def parse_time(text: str, what: str = "time") -> float:
+    """Seconds from `1.5us`, `2ms` or a bare number of seconds; InputError when negative."""
+    value, unit = _split(text, what, "1.5us")
+    scale = _TIMES.get(unit or "s")
+    if scale is None:
+        raise InputError(f"{what} {_quote(text)} has an unknown unit {unit!r}: use s, ms, us or ns")
+    if value < 0:
+        raise InputError(f"{what} {_quote(text)} is negative: write it like 1.5us")
+    return value * scale
+
+
+def _fmt(value: float, steps: tuple[tuple[float, str], ...]) -> str:
+    for scale, unit in steps:
+        if abs(value) >= scale:
+            return f"{value / scale:.4g} {unit}"
+    scale, unit = steps[-1]
+    return f"{value / scale:.4g} {unit}"
+
+
+def fmt_time(seconds: float) -> str:
+    """Four digits and a unit.
+
+    >>> fmt_time(0.075189927), fmt_time(2e-6), fmt_time(0)
+    ('75.19 ms', '2 us', '0 ns')
+    """
+    return _fmt(seconds, ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")))
+
+
+_BINARY_STEPS = ((TiB, "TiB"), (GiB, "GiB"), (MiB, "MiB"), (KiB, "KiB"))
+
+
+def fmt_size(size: float) -> str:
+    """Binary units when they come out whole, decimal ones otherwise.
+
+    >>> fmt_size(67108864), fmt_size(1e9), fmt_size(700)
+    ('64 MiB', '1 GB', '700 B')
+    """
+    scale, unit = next((step for step in _BINARY_STEPS if size >= step[0]), (1, "B"))
+    if (size / scale * 4).is_integer():
+        return f"{size / scale:g} {unit}"
+    return _fmt(size, ((TB, "TB"), (GB, "GB"), (MB, "MB"), (KB, "KB"), (1.0, "B")))
+
+
+def fmt_bandwidth(rate: float) -> str:
+    """Decimal bytes per second, as nccl-tests prints them.
+
+    >>> fmt_bandwidth(25e9)
+    '25 GB/s'
+    """
+    return _fmt(rate, ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")))
