@@ -1,0 +1,52 @@
+"""One source, two speeds: a kernel module is interpreted for a first small scene, compiled for the rest.
+
+A kernel module marks its functions with `@jit` and starts with `from sim.speed import jit`. Imported, it is
+plain Python. `compiled(module)` runs the same file again with numba's decorator in that place; both give the
+same numbers, bit for bit. Importing numba costs half a second, so nothing else may import it.
+"""
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from functools import cache
+from types import ModuleType
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _plain(function: F) -> F:
+    return function
+
+
+jit: Callable[[Any], Any] = _plain
+
+_compiled: set[str] = set()
+
+
+@cache
+def compiled(module: ModuleType) -> ModuleType:
+    """The compiled twin of a kernel module; machine code is kept on disk between runs."""
+    global jit  # noqa: PLW0603  the twin's source asks for `jit` while it is executed
+    import numba
+
+    name = module.__name__ + "_compiled"
+    spec = importlib.util.spec_from_file_location(name, module.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    twin = importlib.util.module_from_spec(spec)
+    sys.modules[name] = twin
+    jit = numba.njit(cache=True)
+    try:
+        spec.loader.exec_module(twin)
+    finally:
+        jit = _plain
+    _compiled.add(module.__name__)
+    return twin
+
+
+def twin(module: ModuleType, work: float) -> ModuleType:
+    """The twin to use for about `work` array operations: plain while that beats loading the compiler."""
+    if module.__name__ in _compiled or work > 30_000:
+        return compiled(module)
+    return module
