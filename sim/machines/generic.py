@@ -1,0 +1,159 @@
+"""Ideal machines: every number is the caller's, nothing is hidden in between.
+
+All are full duplex. `overhead` is paid once per message, `gamma` once per byte reduced; both are zero
+unless given, so that a transfer alone takes exactly its route's latency plus size over bandwidth.
+"""
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+
+from sim.errors import InputError
+from sim.machines import machine
+from sim.parameters import Bounds, Count
+from sim.routing import pack, with_fallback
+from sim.topology import Device, Ints, Link, LinkKind, Routes, Topology
+from sim.units import Bandwidth, GBps, Time, us
+
+
+def both_ways(a: str, b: str, bandwidth: float, latency: float, kind: LinkKind) -> tuple[Link, Link]:
+    """A full-duplex cable: one link there, one link back."""
+    return Link(a, b, bandwidth, latency, kind), Link(b, a, bandwidth, latency, kind)
+
+
+@machine
+def switch(
+    *,
+    ranks: Count = 64,
+    bandwidth: Bandwidth = 25 * GBps,
+    latency: Time = 1 * us,
+    overhead: Time = 0.0,
+    gamma: Time = 0.0,
+) -> Topology:
+    """One ideal switch: every GPU has one link up to it and one down.
+
+    Each direction has the given bandwidth and latency, so a message pays the latency twice.
+    """
+    gpus = [Device(f"GPU{r}", "GPU") for r in range(ranks)]
+    links = [link for gpu in gpus for link in both_ways(gpu.name, "SW", bandwidth, latency, "NVL")]
+
+    def route(src: Ints, dst: Ints) -> Routes:
+        up = np.where((src < ranks) & (src != dst), 2 * src, -1)
+        down = np.where((dst < ranks) & (src != dst), 2 * dst + 1, -1)
+        return pack(np.stack([up, down], axis=1).astype(np.int32))
+
+    return Topology(
+        "switch", (*gpus, Device("SW", "NVS")), tuple(links), overhead=overhead, gamma=gamma, router=route
+    )
+
+
+@machine
+def ring(
+    *,
+    ranks: Count = 8,
+    bandwidth: Bandwidth = 25 * GBps,
+    latency: Time = 1 * us,
+    directions: Annotated[int, Bounds(1, 2)] = 2,
+    overhead: Time = 0.0,
+    gamma: Time = 0.0,
+) -> Topology:
+    """A physical ring of links whose GPUs pass on what is not for them.
+
+    Routes take the shorter way, upwards when both are equal; with `directions=1` there are only links
+    from each rank to the next. Two ranks share one cable.
+    """
+    gpus = tuple(Device(f"GPU{r}", "GPU") for r in range(ranks))
+    steps = (1, -1)[: directions if ranks > 2 else 1]
+    links = [
+        Link(f"GPU{r}", f"GPU{(r + step) % ranks}", bandwidth, latency)
+        for r in range(ranks if ranks > 1 else 0)
+        for step in steps
+    ]
+
+    def route(src: Ints, dst: Ints) -> Routes:
+        up = (dst.astype(np.int64) - src) % ranks
+        down = ranks - up if len(steps) == 2 else np.full_like(up, ranks)
+        hops = np.where(up == 0, 0, np.minimum(up, down))
+        offsets = np.concatenate([[0], np.cumsum(hops)])
+        nth = np.arange(offsets[-1]) - np.repeat(offsets[:-1], hops)
+        downwards = np.repeat(down < up, hops)
+        at = (np.repeat(src, hops) + np.where(downwards, -nth, nth)) % ranks
+        return Routes(offsets.astype(np.int32), (at * len(steps) + downwards).astype(np.int32))
+
+    return Topology(
+        "ring", gpus, tuple(links), overhead=overhead, gamma=gamma, forwarding=True, router=route
+    )
+
+
+@machine
+def mesh(
+    *,
+    ranks: Annotated[int, Bounds(1, 1024)] = 8,
+    bandwidth: Bandwidth = 50 * GBps,
+    latency: Time = 0.7 * us,
+    overhead: Time = 0.0,
+    gamma: Time = 0.0,
+) -> Topology:
+    """A link each way between every pair of GPUs."""
+    names = [f"GPU{r}" for r in range(ranks)]
+    links = [Link(a, b, bandwidth, latency) for a in names for b in names if a != b]
+
+    def route(src: Ints, dst: Ints) -> Routes:
+        direct = src.astype(np.int64) * (ranks - 1) + dst - (dst > src)
+        return pack(np.where(src == dst, -1, direct).astype(np.int32)[:, None])
+
+    gpus = tuple(Device(name, "GPU") for name in names)
+    return Topology("mesh", gpus, tuple(links), overhead=overhead, gamma=gamma, router=route)
+
+
+@machine
+def nodes(
+    *,
+    nodes: Count = 8,
+    gpus: Count = 8,
+    nvlink: Bandwidth = 300 * GBps,
+    nvlink_latency: Time = 0.5 * us,
+    nic: Bandwidth = 25 * GBps,
+    nic_latency: Time = 2 * us,
+    nics: Annotated[int, Bounds(1, 64)] = 1,
+    overhead: Time = 0.0,
+    gamma: Time = 0.0,
+) -> Topology:
+    """Hosts with a switch inside, joined by one spine through their NICs.
+
+    Per host a link up and down per GPU; per NIC a link up to the spine and down. GPU i of a host sends and
+    receives through NIC i mod `nics`. Between hosts a message pays `nvlink_latency` and `nic_latency`
+    twice each; the hop from switch to NIC is free and never binds.
+    """
+    if nodes * gpus > 1 << 16:
+        raise InputError(f"nodes: {nodes} nodes of {gpus} gpus are more than {1 << 16} ranks: choose fewer")
+    inner = 2 * max(nvlink, nic)
+    devices: list[Device] = []
+    links: list[Link] = []
+    for h in range(nodes):
+        switch_name = f"H{h}.SW"
+        devices += [Device(f"H{h}.GPU{i}", "GPU", host=h) for i in range(gpus)]
+        devices.append(Device(switch_name, "NVS", host=h))
+        devices += [Device(f"H{h}.NIC{k}", "NIC", host=h) for k in range(nics)]
+        for i in range(gpus):
+            links += both_ways(f"H{h}.GPU{i}", switch_name, nvlink, nvlink_latency, "NVL")
+        for k in range(nics):
+            links += both_ways(switch_name, f"H{h}.NIC{k}", inner, 0.0, "PCI")
+            links += both_ways(f"H{h}.NIC{k}", "SPINE", nic, nic_latency, "NET")
+    devices.append(Device("SPINE", "NET", host=-1))
+    base = Topology("nodes", tuple(devices), tuple(links), overhead=overhead, gamma=gamma)
+    per_node, links_per_node = gpus + 1 + nics, 2 * gpus + 4 * nics
+
+    def route(src: Ints, dst: Ints) -> Routes:
+        node_s, i = src // per_node, src % per_node
+        node_d, j = dst // per_node, dst % per_node
+        first_s, first_d = node_s * links_per_node, node_d * links_per_node
+        nic_s, nic_d = first_s + 2 * gpus + 4 * (i % nics), first_d + 2 * gpus + 4 * (j % nics)
+        columns = np.stack([first_s + 2 * i, nic_s, nic_s + 2, nic_d + 3, nic_d + 1, first_d + 2 * j + 1], axis=1)
+        columns[node_s == node_d, 1:5] = -1
+        columns[src == dst] = -1
+        return pack(columns.astype(np.int32))
+
+    is_gpu = np.array([device.kind == "GPU" for device in devices])
+    return replace(base, router=with_fallback(base, route, is_gpu))
