@@ -50,9 +50,8 @@ def _collective(
         made = Collective(name, summary, units, promise, busbw, rooted, reduces, False, sized)
         COLLECTIVES[name] = made
         if v:
-            COLLECTIVES[name + "v"] = Collective(
-                name + "v", summary.rstrip(".") + ", blocks of unequal size.", units, promise, busbw, rooted, reduces, True
-            )
+            uneven = summary.rstrip(".") + ", blocks of unequal size."
+            COLLECTIVES[name + "v"] = Collective(name + "v", uneven, units, promise, busbw, rooted, reduces, True)
         return made
 
     return register
@@ -62,8 +61,8 @@ def _promise(
     name: str, n: int, slots: int, blocks: int, inputs: range, outputs: range, *, union: bool = False
 ) -> Promise:
     """A promise that gives nothing and owes nothing yet."""
-    empty = lambda: np.full((n, slots), NOTHING, dtype=np.int32)  # noqa: E731
-    return Promise(name, blocks, empty(), empty(), empty(), empty(), inputs, outputs, union)
+    given, owed, first, last = np.full((4, n, slots), NOTHING, dtype=np.int32)
+    return Promise(name, blocks, given, owed, first, last, inputs, outputs, union)
 
 
 def _one(n: int) -> int:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ops.collectives import COLLECTIVES, Collective
 from sim.errors import InputError
 from sim.parameters import Parameter, bind, parameters
-from sim.schedule import Schedule, Steps, unroll
+from sim.schedule import Schedule, Steps, in_rank_order, unroll
 
 
 class Cost(NamedTuple):
@@ -53,6 +53,8 @@ class Algorithm:
     cost: Callable[..., Cost] | None
     exact: bool = True
     """Is `cost` met exactly, or only within the bound its docstring states?"""
+    ordered: bool = False
+    """Do ranks block: is a step done before the rank begins the next? Otherwise what is ready starts."""
     ids: Mapping[str, str] = field(default_factory=dict)
     reference: str = ""
 
@@ -78,9 +80,9 @@ class Algorithm:
         promise = self.collective.promise(n, pieces, root)
         rooted = {"root": root} if self.collective.rooted else {}
         share = 1 / (self.collective.units(n) * pieces) if self.collective.sized else 0.0
-        return unroll(
-            self.steps(n, **rooted, **values), name=self.name, n=n, promise=promise, unit_share=share, root=root
-        )
+        steps = self.steps(n, **rooted, **values)
+        schedule = unroll(steps, name=self.name, n=n, promise=promise, unit_share=share, root=root)
+        return in_rank_order(schedule) if self.ordered else schedule
 
     def settle(self, n: int, *, root: int = 0, **given: Any) -> dict[str, Any]:
         """All parameters with their defaults, checked. Raises InputError."""
@@ -146,13 +148,14 @@ def algorithm(
     pieces: Callable[..., int] = lambda n, **_: 1,
     only: Refusal = lambda n, **_: None,
     exact: bool = True,
+    ordered: bool = False,
     ids: Mapping[str, str] | None = None,
     reference: str = "",
 ) -> Callable[[Callable[..., Steps]], Callable[..., Steps]]:
     """Register a generator of steps as `collective.name` for each collective it serves; returned unchanged.
 
     The name is the function's own, without the collective's unless `name` is given. `ids` maps a library to
-    its own number or name, like `{"openmpi": "4", "nccl": "Ring"}`.
+    its own number or name, like `{"openmpi": "4", "nccl": "Ring"}`. `ordered` ranks block after each step.
     """
 
     def register(steps: Callable[..., Steps]) -> Callable[..., Steps]:
@@ -167,6 +170,7 @@ def algorithm(
                     refuse=only,
                     cost=claim,
                     exact=exact,
+                    ordered=ordered,
                     ids=ids or {},
                     reference=reference,
                 )

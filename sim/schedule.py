@@ -6,7 +6,7 @@ Transfers of one step read the state before the step. A slot is a place in its r
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -55,11 +55,16 @@ def reduce(
 def _step(op: int, src: Any, dst: Any, slot: Any, to: Any, channel: Any) -> Step:
     src, dst, slot = (np.asarray(x, dtype=np.int32) for x in (src, dst, slot))
     to = slot if to is None else np.asarray(to, dtype=np.int32)
-    messages = max(src.size, dst.size, len(slot) if slot.ndim else 1, len(to) if to.ndim else 1)
+    lengths = [len(x) for x in (src, dst, slot, to) if x.ndim]
+    messages = 0 if 0 in lengths else max(lengths, default=1)
     width = max(slot.shape[1] if slot.ndim == 2 else 1, to.shape[1] if to.ndim == 2 else 1)
-    shape = (messages, width)
-    column = lambda x: np.broadcast_to(x.reshape(-1) if x.ndim else x, messages)  # noqa: E731
-    table = lambda x: np.broadcast_to(x if x.ndim == 2 else x.reshape(-1, 1), shape)  # noqa: E731
+
+    def column(x: Ints) -> Ints:
+        return np.broadcast_to(x.reshape(-1) if x.ndim else x, messages)
+
+    def table(x: Ints) -> Ints:
+        return np.broadcast_to(x if x.ndim == 2 else x.reshape(-1, 1), (messages, width))
+
     return Step(op, column(src), column(dst), table(slot), table(to), column(np.asarray(channel, dtype=np.int32)))
 
 
@@ -162,7 +167,10 @@ def unroll(
         together = (item,) if isinstance(item, Step) else item
         parts.extend(together)
         sizes.append(sum(len(part.src) for part in together))
-    join = lambda arrays: np.concatenate(arrays) if arrays else np.zeros(0, np.int32)  # noqa: E731
+
+    def join(arrays: list[Ints]) -> Ints:
+        return np.concatenate(arrays) if arrays else np.zeros(0, np.int32)
+
     src, dst = join([p.src for p in parts]), join([p.dst for p in parts])
     start = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
     from_slot, to_slot = join([p.slot.reshape(-1) for p in parts]), join([p.to.reshape(-1) for p in parts])
@@ -172,10 +180,11 @@ def unroll(
     if not real.all():
         moves = np.concatenate([[0], np.cumsum(real, dtype=np.int64)])[moves]
         from_slot, to_slot = from_slot[real], to_slot[real]
+    laid_out = promise.given.shape[1] if promise else 0
     schedule = Schedule(
         name=name,
         n=n,
-        slots=max(promise.given.shape[1] if promise else 0, int(max(from_slot.max(initial=-1), to_slot.max(initial=-1))) + 1),
+        slots=max(laid_out, int(from_slot.max(initial=-1)) + 1, int(to_slot.max(initial=-1)) + 1),
         promise=promise,
         unit_share=unit_share,
         steps=len(sizes),
@@ -194,11 +203,33 @@ def unroll(
     return schedule
 
 
+def in_rank_order(schedule: Schedule) -> Schedule:
+    """The same schedule with blocking ranks: each finishes its part of one step before its part of the next.
+
+    A rank's part is all it sends and receives in that step, so a message also waits for its receiver to be
+    free, as a rendezvous does. Ranks do not wait for each other otherwise.
+    """
+    away = np.nonzero(schedule.src != schedule.dst)[0]
+    part = np.concatenate([np.arange(schedule.transfers), away])
+    turn = np.concatenate([schedule.src, schedule.dst[away]]).astype(np.int64) * schedule.steps
+    turn += schedule.step_of[part]
+    order = np.argsort(turn, kind="stable")
+    part, turn = part[order], turn[order]
+    turns, start, size = np.unique(turn, return_index=True, return_counts=True)
+    follows = np.diff(turns // max(schedule.steps, 1), prepend=-1) == 0
+    previous = np.where(follows, np.concatenate([[0], size[:-1]]), 0)
+    waits = np.repeat(previous, size)
+    opening = np.repeat(start - previous, size)
+    within = np.arange(waits.sum()) - np.repeat(np.cumsum(waits) - waits, waits)
+    before, after = part[np.repeat(opening, waits) + within], np.repeat(part, waits)
+    pairs = np.unique(after * np.int64(schedule.transfers) + before)
+    after, before = np.divmod(pairs, max(schedule.transfers, 1))
+    return replace(schedule, after=(before.astype(np.int32), after.astype(np.int32)))
+
+
 def _check_ranges(schedule: Schedule) -> None:
     """Raise InputError for the first transfer that names a rank or a slot outside the schedule."""
-    outside = (
-        (schedule.src < 0) | (schedule.src >= schedule.n) | (schedule.dst < 0) | (schedule.dst >= schedule.n)
-    )
+    outside = (schedule.src < 0) | (schedule.src >= schedule.n) | (schedule.dst < 0) | (schedule.dst >= schedule.n)
     if outside.any():
         i = int(np.argmax(outside))
         raise InputError(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ops.collectives import allgather, allreduce, reduce_scatter
+from ops.collectives import COLLECTIVES, allgather, allreduce, reduce_scatter
 from ops.registry import algorithm
 from sim.schedule import Steps, copy, reduce
 
@@ -11,8 +11,9 @@ from sim.schedule import Steps, copy, reduce
     reduce_scatter,
     name="ring",
     cost=lambda n: (n - 1, (n - 1) / n, (n - 1) / n),
-    ids={"openmpi": "3", "nccl": "Ring", "ucc": "ring"},
+    ids={"openmpi": "3", "nccl": "Ring", "ucc": "ring", "oneccl": "ring"},
 )
+@algorithm(COLLECTIVES["reduce_scatterv"], name="ring", ids={"openmpi": "3", "ucc": "ring"})
 def ring_reduce_scatter(n: int) -> Steps:
     """Partial sums travel once round the ring; rank r ends with block r."""
     r = np.arange(n)
@@ -24,7 +25,12 @@ def ring_reduce_scatter(n: int) -> Steps:
     allgather,
     name="ring",
     cost=lambda n: (n - 1, (n - 1) / n),
-    ids={"openmpi": "4", "mpich": "ring", "nccl": "Ring", "ucc": "ring"},
+    ids={"openmpi": "4", "mpich": "ring", "nccl": "Ring", "ucc": "ring", "oneccl": "ring"},
+)
+@algorithm(
+    COLLECTIVES["allgatherv"],
+    name="ring",
+    ids={"openmpi": "3", "mpich": "ring", "nccl": "Ring", "ucc": "ring", "kucg": "2"},
 )
 def ring_allgather(n: int) -> Steps:
     """Every block travels once round the ring."""
@@ -38,7 +44,7 @@ def ring_allgather(n: int) -> Steps:
     name="ring",
     pieces=lambda n: n,
     cost=lambda n: (2 * (n - 1), 2 * (n - 1) / n, (n - 1) / n),
-    ids={"openmpi": "4", "mpich": "ring", "nccl": "Ring", "ucc": "4", "gloo": "1", "kucg": "4"},
+    ids={"openmpi": "4", "mpich": "ring", "nccl": "Ring", "ucc": "4", "gloo": "1", "kucg": "4", "oneccl": "ring"},
     reference="Patarasuk and Yuan 2009",
 )
 def ring(n: int) -> Steps:

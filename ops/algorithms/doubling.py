@@ -1,0 +1,82 @@
+"""Recursive doubling: in round k, rank r and rank r xor 2^k exchange all they have.
+
+Where n is no power of two, the first 2·(n - p') ranks pair up and one of each pair takes part for both; p' is the
+power of two below n. `cores(n)` are the ranks that take part.
+"""
+
+import numpy as np
+
+from ops.collectives import COLLECTIVES, allgather, allreduce, barrier
+from ops.registry import algorithm, power_of_two
+from ops.shapes import power_below, rounds, runs
+from sim.schedule import Steps, copy, reduce
+from sim.topology import Ints
+
+
+def cores(n: int) -> Ints:
+    """The ranks that take part in a hypercube of p' ranks, in order: odd ones of the pairs, then the rest."""
+    p = power_below(n)
+    c = np.arange(p, dtype=np.int32)
+    return np.where(c < n - p, 2 * c + 1, c + (n - p))
+
+
+@algorithm(
+    allgather,
+    name="recursive_doubling",
+    only=power_of_two,
+    cost=lambda n: (rounds(n), (n - 1) / n),
+    ids={"openmpi": "3", "mpich": "recursive_doubling"},
+)
+@algorithm(COLLECTIVES["allgatherv"], name="recursive_doubling", only=power_of_two, ids={"mpich": "recursive_doubling"})
+def doubling_allgather(n: int) -> Steps:
+    """Pairs at distance 1, 2, 4 … swap all blocks they have."""
+    r = np.arange(n)
+    for k in range(rounds(n)):
+        d = 1 << k
+        yield copy(r, r ^ d, slot=runs(r // d * d, d))
+
+
+def _doubling(n: int) -> Steps:
+    rank = cores(n)
+    p, folded = len(rank), 2 * np.arange(n - len(rank))
+    c = np.arange(p)
+    if len(folded):
+        yield "fold"
+        yield reduce(folded, folded + 1, slot=0)
+        yield "exchange"
+    for k in range(rounds(p)):
+        yield reduce(rank, rank[c ^ (1 << k)], slot=0)
+    if len(folded):
+        yield "unfold"
+        yield copy(folded + 1, folded, slot=0)
+
+
+def _doubling_rounds(n: int) -> int:
+    p = power_below(n)
+    return rounds(p) + 2 * (n > p)
+
+
+@algorithm(
+    allreduce,
+    name="recursive_doubling",
+    cost=lambda n: (_doubling_rounds(n), _doubling_rounds(n), rounds(n + 1) - (n == power_below(n))),
+    ids={"openmpi": "3", "mpich": "recursive_doubling", "kucg": "1", "oneccl": "recursive_doubling"},
+)
+def doubling_allreduce(n: int) -> Steps:
+    """Pairs at distance 1, 2, 4 … swap and add whole buffers.
+
+    Where n is no power of two, two more messages: some ranks hand their buffer to a neighbour and get the
+    total back.
+    """
+    yield from _doubling(n)
+
+
+@algorithm(
+    barrier,
+    name="recursive_doubling",
+    cost=lambda n: (_doubling_rounds(n), 0),
+    ids={"openmpi": "3", "mpich": "recexch", "kucg": "1"},
+)
+def doubling_barrier(n: int) -> Steps:
+    """Pairs at distance 1, 2, 4 … tell each other whom they have heard of."""
+    yield from _doubling(n)

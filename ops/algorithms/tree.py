@@ -1,0 +1,98 @@
+"""Binomial trees: in round k the 2^k ranks that have the data (or the last ones that lack it) serve 2^k others.
+
+Places count from the root; place v's children stand at v + 2^k for every 2^k below the lowest set bit of v.
+"""
+
+import numpy as np
+
+from ops.collectives import COLLECTIVES, allreduce, barrier, broadcast, gather, reduce, scatter
+from ops.registry import algorithm
+from ops.shapes import from_root, rounds, runs
+from sim import schedule
+from sim.schedule import Steps, copy
+from sim.topology import Ints
+
+
+def _pairs(n: int, d: int) -> tuple[Ints, Ints]:
+    """Parents and children, as places, of the binomial tree's edges of length d."""
+    child = np.arange(d, n, 2 * d, dtype=np.int32)
+    return child - d, child
+
+
+@algorithm(
+    broadcast,
+    name="binomial",
+    ordered=True,
+    cost=lambda n: (rounds(n), rounds(n)),
+    ids={"openmpi": "6", "mpich": "binomial", "ucc": "0", "gloo": "binomial", "kucg": "1"},
+)
+def binomial_broadcast(n: int, *, root: int = 0) -> Steps:
+    """Whoever has the data sends it on; every round doubles how many do."""
+    for k in reversed(range(rounds(n))):
+        parent, child = _pairs(n, 1 << k)
+        yield copy(from_root(parent, root, n), from_root(child, root, n), slot=0)
+
+
+@algorithm(
+    reduce,
+    name="binomial",
+    cost=lambda n: (rounds(n), rounds(n), rounds(n)),
+    ids={"openmpi": "5", "mpich": "binomial", "ucc": "0", "kucg": "1", "oneccl": "tree"},
+)
+def binomial_reduce(n: int, *, root: int = 0) -> Steps:
+    """Half of those who still hold a partial sum hand it to the other half, until one is left."""
+    for k in range(rounds(n)):
+        parent, child = _pairs(n, 1 << k)
+        yield schedule.reduce(from_root(child, root, n), from_root(parent, root, n), slot=0)
+
+
+@algorithm(
+    scatter,
+    name="binomial",
+    ordered=True,
+    cost=lambda n: (rounds(n), (n - 1) / n),
+    ids={"openmpi": "2", "mpich": "binomial", "ucc": "knomial"},
+)
+@algorithm(COLLECTIVES["scatterv"], name="binomial", ordered=True, ids={"kucg": "2"})
+def binomial_scatter(n: int, *, root: int = 0) -> Steps:
+    """Whoever holds several blocks passes half of them on, until each rank has its own."""
+    for k in reversed(range(rounds(n))):
+        parent, child = _pairs(n, 1 << k)
+        blocks = from_root(runs(child, 1 << k), root, n)
+        yield copy(from_root(parent, root, n), from_root(child, root, n), slot=blocks)
+
+
+@algorithm(
+    gather,
+    name="binomial",
+    cost=lambda n: (rounds(n), (n - 1) / n),
+    ids={"openmpi": "2", "mpich": "binomial", "ucc": "knomial"},
+)
+@algorithm(COLLECTIVES["gatherv"], name="binomial")
+def binomial_gather(n: int, *, root: int = 0) -> Steps:
+    """Half of those who hold blocks hand them to the other half, until one holds all."""
+    for k in range(rounds(n)):
+        parent, child = _pairs(n, 1 << k)
+        blocks = from_root(runs(child, 1 << k), root, n)
+        yield copy(from_root(child, root, n), from_root(parent, root, n), slot=blocks)
+
+
+@algorithm(
+    allreduce,
+    name="reduce_broadcast",
+    ordered=True,
+    cost=lambda n: (2 * rounds(n), 2 * rounds(n), rounds(n)),
+    ids={"openmpi": "2", "mpich": "tree", "ucc": "0"},
+)
+def reduce_broadcast(n: int) -> Steps:
+    """A binomial tree adds everything up at rank 0, then carries the total back down."""
+    yield "reduce"
+    yield from binomial_reduce(n)
+    yield "broadcast"
+    yield from binomial_broadcast(n)
+
+
+@algorithm(barrier, name="tree", ordered=True, cost=lambda n: (2 * rounds(n), 0), ids={"openmpi": "6", "kucg": "6"})
+def tree_barrier(n: int) -> Steps:
+    """Arrivals are reported up a binomial tree, the release goes down it."""
+    yield from reduce_broadcast(n)
