@@ -30,10 +30,13 @@ def power_below(n: int, radix: int = 2) -> int:
 
 def runs(first: ArrayLike, length: int) -> Ints:
     """One row of slots per message: `first[i], first[i] + 1, …`, `length` of them."""
-    return np.asarray(first, dtype=np.int32).reshape(-1, 1) + np.arange(length, dtype=np.int32)
+    start: Ints = np.asarray(first, dtype=np.int32).reshape(-1, 1)
+    return start + np.arange(length, dtype=np.int32)
 
 
 def from_root(v: ArrayLike, root: int, n: int) -> Ints:
     """The ranks that stand at places v counted from the root; NOTHING for places 0..n-1 does not hold."""
     place = np.asarray(v, dtype=np.int32)
-    return np.where((place >= 0) & (place < n), (place + root) % n, NOTHING).astype(np.int32)
+    rank: Ints = (place + root) % n
+    rank[(place < 0) | (place >= n)] = NOTHING
+    return rank

@@ -222,8 +222,8 @@ def in_rank_order(schedule: Schedule) -> Schedule:
     opening = np.repeat(start - previous, size)
     within = np.arange(waits.sum()) - np.repeat(np.cumsum(waits) - waits, waits)
     before, after = part[np.repeat(opening, waits) + within], np.repeat(part, waits)
-    pairs = np.unique(after * np.int64(schedule.transfers) + before)
-    after, before = np.divmod(pairs, max(schedule.transfers, 1))
+    pairs = np.sort(after * np.int64(schedule.transfers) + before)
+    after, before = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(schedule.transfers, 1))
     return replace(schedule, after=(before.astype(np.int32), after.astype(np.int32)))
 
 
