@@ -3,7 +3,8 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from sim.errors import InputError
 from sim.units import Unit, parse_bandwidth, parse_size, parse_time
@@ -92,7 +93,7 @@ def parameters(function: Callable[..., Any], skip: tuple[str, ...] = ()) -> dict
     for name, argument in inspect.signature(function).parameters.items():
         if name in skip or argument.kind is inspect.Parameter.VAR_KEYWORD:
             continue
-        hint = hints.get(name, str)
+        hint = _without_none(hints.get(name, str))
         extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
         base = get_args(hint)[0] if extras else hint
         kind = next((e.name for e in extras if isinstance(e, Unit)), getattr(base, "__name__", "str"))
@@ -103,6 +104,12 @@ def parameters(function: Callable[..., Any], skip: tuple[str, ...] = ()) -> dict
         default = None if argument.default is inspect.Parameter.empty else argument.default
         found[name] = Parameter(name, kind, default, bounds.low, bounds.high, words)
     return found
+
+
+def _without_none(hint: Any) -> Any:
+    """`Bandwidth | None` is a bandwidth that a function chooses itself when it is not given."""
+    kinds = [kind for kind in get_args(hint) if kind is not NoneType]
+    return kinds[0] if get_origin(hint) in (Union, UnionType) and len(kinds) == 1 else hint
 
 
 def bind(function: Callable[..., Any], given: Mapping[str, Any], owner: str, skip: tuple[str, ...] = ()) -> dict[str, Any]:

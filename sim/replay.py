@@ -15,7 +15,7 @@ the outcome of two writers of which one overwrites."""
 
 
 @jit
-def dependencies(slots, places, step_start, op, src, dst, moves, from_slot, to_slot, first, before):
+def dependencies(slots, places, step_start, src, dst, moves, from_slot, to_slot, first, before):
     """Fill `first` (offsets) and `before` with the transfers each transfer waits for.
 
     Derived per place: read after write, write after write, write after read. Transfers of one step read

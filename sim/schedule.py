@@ -8,13 +8,16 @@ Transfers of one step read the state before the step. A slot is a place in its r
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sim.errors import InputError
 from sim.topology import Ints
+
+if TYPE_CHECKING:
+    from sim.dependencies import Waits
 
 COPY, REDUCE = 0, 1
 NOTHING = -1
@@ -138,6 +141,13 @@ class Schedule:
     def transfer_of(self) -> Ints:
         """The transfer of every move."""
         return np.repeat(np.arange(self.transfers, dtype=np.int32), np.diff(self.moves))
+
+    @cached_property
+    def waits(self) -> "Waits":
+        """What every transfer waits for; derived once."""
+        from sim.dependencies import derive
+
+        return derive(self)
 
     def phase_of(self, step: int) -> str:
         """The name of the phase a step belongs to, or an empty string."""

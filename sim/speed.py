@@ -21,13 +21,10 @@ def _plain(function: F) -> F:
 
 jit: Callable[[Any], Any] = _plain
 
-_compiled: set[str] = set()
-
-
 @cache
 def compiled(module: ModuleType) -> ModuleType:
     """The compiled twin of a kernel module; machine code is kept on disk between runs."""
-    global jit  # noqa: PLW0603  the twin's source asks for `jit` while it is executed
+    global jit  # noqa: PLW0603  the twin's source asks for it while it is executed
     import numba
 
     name = module.__name__ + "_compiled"
@@ -41,12 +38,14 @@ def compiled(module: ModuleType) -> ModuleType:
         spec.loader.exec_module(twin)
     finally:
         jit = _plain
-    _compiled.add(module.__name__)
     return twin
+
+
+def is_compiled(module: ModuleType) -> bool:
+    """Has the twin been made in this process?"""
+    return module.__name__ + "_compiled" in sys.modules
 
 
 def twin(module: ModuleType, work: float) -> ModuleType:
     """The twin to use for about `work` array operations: plain while that beats loading the compiler."""
-    if module.__name__ in _compiled or work > 30_000:
-        return compiled(module)
-    return module
+    return compiled(module) if is_compiled(module) or work > 30_000 else module

@@ -44,6 +44,8 @@ class Link:
     latency: float
     kind: LinkKind = "NVL"
     both: bool = False
+    lanes: int = 1
+    """NVLinks bonded into it: the # of class NV#."""
 
 
 class Routes(NamedTuple):
@@ -78,6 +80,8 @@ class Topology:
     router: Router | None = None
     assumed: tuple[str, ...] = ()
     pairs: dict[str, dict[str, str]] = field(default_factory=dict)
+    format: str = ""
+    """The file format it was read from."""
 
     def __post_init__(self) -> None:
         if len(self.index) != len(self.devices):

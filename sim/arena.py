@@ -1,0 +1,176 @@
+"""Memory for the fabric: the rows of all schedules of a world, laid end to end."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim import fabric
+from sim.dependencies import lockstep as lockstep_waits
+from sim.fabric import World
+from sim.schedule import Schedule
+from sim.topology import Floats, Routes, Topology
+
+_PER_TRANSFER = ("op", "route", "size", "pending", "job", "ready", "start", "end", "cause")
+_DTYPES = {"op": np.uint8, "route": np.int32, "pending": np.int32, "job": np.int32, "cause": np.int32}
+
+
+class Arena:
+    """Owns a World and lets it grow, a schedule at a time.
+
+    Capacity is claimed for the worst case; pages that are never written cost nothing.
+    """
+
+    def __init__(self, topology: Topology, *, history: bool) -> None:
+        self.topology = topology
+        self.keeps_history = history
+        self.rows = self.jobs = self.edges = self.hops = 0
+        self.routes = Routes(np.zeros(1, np.int32), np.zeros(0, np.int32))
+        self.world = self._empty()
+
+    def add(
+        self, schedule: Schedule, devices: Sequence[int], sizes: Floats, job: int, *, lockstep: bool
+    ) -> tuple[int, int]:
+        """Append a schedule's transfers as job number `job`; returns its first row and the row after its last."""
+        waits = lockstep_waits(schedule) if lockstep else schedule.waits
+        route = self._add_routes(schedule, np.asarray(devices, np.int32))
+        first, stop = self.rows, self.rows + waits.rows
+        self._grow(stop, self.edges + len(waits.after), job + 1)
+        world, real = self.world, slice(first, first + schedule.transfers)
+        marks = slice(real.stop, stop)
+        world.op[real], world.route[real], world.size[real] = schedule.op, route, sizes
+        if marks.start < marks.stop:  # the marks between steps in lock-step stay where they are and cost nothing
+            world.op[marks], world.size[marks] = 0, 0.0
+            world.route[marks] = self._nowhere()
+        world.pending[first:stop] = waits.pending
+        world.after_start[first : stop + 1] = waits.start + self.edges
+        np.add(waits.after, first, out=world.after[self.edges : self.edges + len(waits.after)], casting="unsafe")
+        world.job[first:stop] = job
+        world.job_left[job] = stop - first
+        self.rows, self.edges, self.jobs = stop, self.edges + len(waits.after), job + 1
+        return first, stop
+
+    def make_room(self) -> None:
+        """Double the room for rate changes when it may run out."""
+        world = self.world
+        if self.keeps_history and fabric.history_is_short(world):
+            self.world = world._replace(
+                history_transfer=_longer(world.history_transfer, 2 * len(world.history_transfer)),
+                history=_longer(world.history, 2 * len(world.history)),
+            )
+
+    def _add_routes(self, schedule: Schedule, devices: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Route numbers of every transfer, after entering the routes it needs."""
+        n = schedule.n
+        pair = schedule.src * np.int64(n) + schedule.dst
+        used = np.zeros(n * n, bool)
+        used[pair] = True
+        pairs = np.nonzero(used)[0]
+        number = np.empty(n * n, np.int32)
+        number[pairs] = np.arange(len(self.world.lead), len(self.world.lead) + len(pairs), dtype=np.int32)
+        offsets, links = self.topology.routes(devices[pairs // n], devices[pairs % n])
+        latency = _sums(self.topology.latency[links], offsets)
+        lead = np.where(np.diff(offsets) > 0, self.topology.overhead + latency, 0.0)
+        self._enter(offsets, links, lead)
+        number_of: NDArray[np.int32] = number[pair]
+        return number_of
+
+    def _nowhere(self) -> int:
+        """The number of a route that leaves no device."""
+        self._enter(np.zeros(2, np.int32), np.zeros(0, np.int32), np.zeros(1))
+        return len(self.world.lead) - 1
+
+    def _enter(self, offsets: NDArray[np.int32], links: NDArray[np.int32], lead: Floats) -> None:
+        old = self.routes
+        self.routes = Routes(
+            np.concatenate([old.offsets, offsets[1:] + np.int32(len(old.links))]).astype(np.int32),
+            np.concatenate([old.links, links]).astype(np.int32),
+        )
+        self.hops = max(self.hops, int(np.diff(offsets).max(initial=0)))
+        self.world = self.world._replace(
+            route_start=self.routes.offsets,
+            route_links=self.routes.links,
+            lead=np.concatenate([self.world.lead, lead]),
+        )
+
+    def _empty(self) -> World:
+        m = len(self.topology.links)
+        ints, floats = lambda k: np.empty(k, np.int32), lambda k: np.empty(k, np.float64)  # noqa: E731
+        world = World(
+            count=np.zeros(11, np.int64),
+            now=np.zeros(1),
+            gamma=np.array([self.topology.gamma]),
+            capacity=self.topology.bandwidth.copy(),
+            use=np.zeros((m, 5), np.int32),
+            room=floats(m),
+            route_start=self.routes.offsets,
+            route_links=self.routes.links,
+            lead=floats(0),
+            **{name: np.empty(0, _DTYPES.get(name, np.float64)) for name in _PER_TRANSFER},
+            after_start=np.zeros(1, np.int64),
+            after=ints(0),
+            group=np.empty((0, 7), np.int32),
+            motion=np.empty((0, 4)),
+            heap_time=floats(0),
+            heap=np.empty((0, 2), np.int32),
+            nodes=np.empty((0, 2), np.int32),
+            last_time=np.zeros(3),
+            last_node=np.full(3, fabric.NONE, np.int32),
+            arrived=ints(0),
+            spoilt=ints(m),
+            flows=ints(0),
+            uses=ints(0),
+            links=ints(m),
+            level=floats(m),
+            level_link=ints(m),
+            job_left=np.zeros(0, np.int64),
+            job_end=floats(0),
+            finished=ints(0),
+            history_transfer=ints(0),
+            history=np.empty((0, 2)),
+        )
+        world.count[fabric.SPARE_NODE] = world.count[fabric.SPARE_FLOW] = fabric.NONE
+        return world
+
+    def _grow(self, rows: int, edges: int, jobs: int) -> None:
+        world = self.world
+        bigger: dict[str, Any] = {}
+        if rows > len(world.op):
+            room = rows if not self.rows else max(rows, 2 * len(world.op))
+            for name in (*_PER_TRANSFER, "group", "motion", "arrived", "flows"):
+                bigger[name] = _longer(getattr(world, name), room)
+            bigger["after_start"] = _longer(world.after_start, room + 1)
+            for name in ("heap_time", "heap", "nodes"):
+                bigger[name] = _longer(getattr(world, name), 4 * room + 64)
+            bigger["spoilt"] = _longer(world.spoilt, room + len(world.capacity))
+            if self.keeps_history:
+                bigger["history_transfer"] = _longer(world.history_transfer, 8 * room + 1024)
+                bigger["history"] = _longer(world.history, 8 * room + 1024)
+        uses = self.hops * len(bigger.get("op", world.op))
+        if uses > len(world.uses):
+            bigger["uses"] = _longer(world.uses, uses)
+        if edges > len(world.after):
+            bigger["after"] = _longer(world.after, edges if not self.edges else max(edges, 2 * len(world.after)))
+        if jobs > len(world.job_left):
+            for name in ("job_left", "job_end", "finished"):
+                bigger[name] = _longer(getattr(world, name), max(jobs, 2 * len(world.job_left)))
+        self.world = world._replace(**bigger)
+
+
+def _longer(array: NDArray[Any], length: int) -> NDArray[Any]:
+    """The same content with room for `length` rows."""
+    if length <= len(array):
+        return array
+    longer = np.empty((length, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def _sums(values: Floats, offsets: NDArray[np.int32]) -> Floats:
+    """Sums of consecutive runs, each added on its own: differences of one long running sum would round."""
+    sums = np.zeros(len(offsets) - 1)
+    filled = offsets[:-1] < offsets[1:]
+    if filled.any():
+        sums[filled] = np.add.reduceat(values, offsets[:-1][filled])
+    return sums

@@ -1,0 +1,69 @@
+"""What every transfer waits for, derived from what is read and written."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim import replay
+from sim.schedule import Schedule
+from sim.speed import twin
+from sim.topology import Ints
+
+
+class Waits(NamedTuple):
+    """Row i waits for `pending[i]` others and is waited for by `after[start[i]:start[i + 1]]`."""
+
+    pending: Ints
+    start: NDArray[np.int64]
+    after: Ints
+
+    @property
+    def rows(self) -> int:
+        """Transfers, and in lock-step one mark between steps each."""
+        return len(self.pending)
+
+
+def derive(schedule: Schedule) -> Waits:
+    """Read after write, write after write and write after read, and the schedule's own program order."""
+    rows = schedule.transfers
+    kernel = twin(replay, len(schedule.from_slot) * 12)
+    first = np.zeros(rows + 1, np.int64)
+    room = 3 * len(schedule.from_slot) + 64
+    while True:
+        before = np.empty(room, np.int32)
+        columns = schedule.src, schedule.dst, schedule.moves, schedule.from_slot, schedule.to_slot
+        found = int(
+            kernel.dependencies(
+                schedule.slots, schedule.n * schedule.slots, schedule.step_start, *columns, first, before
+            )
+        )
+        if found <= room:
+            break
+        room = found
+    if schedule.after is not None:
+        waiting = np.repeat(np.arange(rows, dtype=np.int32), np.diff(first))
+        pairs = np.stack([np.concatenate([waiting, schedule.after[1]]), np.concatenate([before[:found], schedule.after[0]])])
+        pairs = np.unique(pairs, axis=1)
+        first, before, found = np.searchsorted(pairs[0], np.arange(rows + 1)), pairs[1].astype(np.int32), pairs.shape[1]
+    return _turned(first, before[:found], kernel)
+
+
+def lockstep(schedule: Schedule) -> Waits:
+    """Every step waits for the whole step before: row `transfers + k` marks the end of step k."""
+    real, marks = schedule.transfers, max(0, schedule.steps - 1)
+    step = schedule.step_of
+    late = np.nonzero(step > 0)[0]
+    early = np.nonzero(step < marks)[0]
+    first = np.zeros(real + marks + 1, np.int64)
+    waiting = np.concatenate([late, real + step[early]])
+    before = np.concatenate([real + step[late] - 1, early]).astype(np.int32)
+    order = np.argsort(waiting, kind="stable")
+    np.cumsum(np.bincount(waiting, minlength=real + marks), out=first[1:])
+    return _turned(first, before[order], twin(replay, len(before)))
+
+
+def _turned(first: NDArray[np.int64], before: Ints, kernel: Any) -> Waits:
+    start, after = np.zeros(len(first), np.int64), np.empty(len(before), np.int32)
+    kernel.successors(first, before, start, after)
+    return Waits(np.diff(first).astype(np.int32), start, after)

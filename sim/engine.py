@@ -1,0 +1,275 @@
+"""The cluster: a SimPy world in which collectives, compute, faults and user programs happen.
+
+SimPy keeps the clock; the fabric kernel moves the bytes. The fabric is one process of the world whose kernel
+advances all flows to the next moment SimPy's calendar cares about, so a plain collective is one kernel call.
+"""
+
+import math
+import time as clock
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import simpy
+
+from sim import fabric
+from sim.arena import Arena
+from sim.errors import InputError, StalledError
+from sim.schedule import Schedule
+from sim.speed import compiled, is_compiled
+from sim.topology import Device, Floats, Link, Topology
+from sim.trace import History, Trace
+from sim.units import LARGEST_SIZE
+from sim.verify import Proof, prove
+
+INTERPRETED = 60_000
+"""Work the kernel may do interpreted before it goes on compiled: about what loading the compiler costs."""
+UNLIMITED = 1 << 62
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """A schedule under way: rows `first .. stop - 1` of the arena, `rows` of them real transfers."""
+
+    schedule: Schedule
+    size: float
+    bytes: Floats
+    proof: Proof
+    first: int
+    stop: int
+    started: float
+    event: simpy.Event
+
+
+class Cluster:
+    """A machine coming to life. `env` is its SimPy world; other processes may share it.
+
+    With `history`, every change of every flow's rate is kept, so that a view can place a block at any time.
+    """
+
+    def __init__(self, topology: Topology, env: simpy.Environment | None = None, *, history: bool = False) -> None:
+        self.topology = topology
+        self.env = env or simpy.Environment()
+        self.sim_s = 0.0
+        """Real seconds spent in the kernel."""
+        self._arena = Arena(topology, history=history)
+        self._jobs: list[_Job] = []
+        self._running = 0
+        self._wake: simpy.Event | None = None
+        self._kernel = compiled(fabric) if is_compiled(fabric) else fabric
+        self.env.process(self._fabric())
+
+    def start(
+        self,
+        schedule: Schedule,
+        size: float = 0,
+        *,
+        blocks: Sequence[float] | Floats | None = None,
+        group: Sequence[int] | None = None,
+        lockstep: bool = False,
+        proof: Proof | None = None,
+    ) -> simpy.Event:
+        """Start a collective now; the returned event happens when it has ended, with its Trace as value.
+
+        `size` is what nccl-tests would call it, in bytes; `blocks` gives every block its own bytes instead.
+        `group[r]` is the device that plays rank r. `lockstep` makes every step wait for the whole step before.
+        Raises InputError for a size, group or schedule this machine cannot take.
+        """
+        devices = self._devices(schedule, group)
+        proof = proof or prove(schedule, blocks=blocks is not None)
+        sizes = transfer_bytes(schedule, size, blocks, proof)
+        first, stop = self._arena.add(schedule, devices, sizes, len(self._jobs), lockstep=lockstep)
+        job = _Job(schedule, float(size), sizes, proof, first, stop, self.env.now, self.env.event())
+        self._jobs.append(job)
+        if first == stop:
+            return job.event.succeed(self._trace(job, self.env.now))
+        self._running += 1
+        self._kernel.launch(self._arena.world, first, stop, self.env.now)
+        self._rouse()
+        return job.event
+
+    def run(self, event: simpy.Event) -> Any:
+        """Let the world turn until the event has happened; returns its value. Raises StalledError if it cannot."""
+        return self.env.run(until=event)
+
+    def set_bandwidth(self, link: int, bandwidth: float) -> None:
+        """Change a link's capacity from now on, in B/s; zero kills it. Raises InputError for nonsense."""
+        if not 0 <= link < len(self.topology.links):
+            raise InputError(f"{self.topology.name} has no link {link}: links count from 0")
+        if not (math.isfinite(bandwidth) and bandwidth >= 0):
+            raise InputError(f"{self.topology.name}: link {link} cannot have bandwidth {bandwidth}: give 0 or more")
+        self._arena.world.capacity[link] = bandwidth
+        self._kernel.touch(self._arena.world, link, self.env.now)
+        self._rouse()
+
+    def _devices(self, schedule: Schedule, group: Sequence[int] | None) -> list[int]:
+        machine = self.topology
+        if group is None and schedule.n > machine.n:
+            raise InputError(f"{machine.name} holds {machine.n} ranks, not {schedule.n}: ask for {machine.n} or fewer")
+        devices = list(machine.ranks[: schedule.n] if group is None else group)
+        if len(devices) != schedule.n or len(set(devices)) != len(devices):
+            raise InputError(f"{schedule.name} needs {schedule.n} different devices, not {devices[:8]}: name each once")
+        return devices
+
+    def _rouse(self) -> None:
+        if self._wake is not None and not self._wake.triggered:
+            self._wake.succeed()
+
+    def _fabric(self) -> Generator[simpy.Event, None, None]:
+        env = self.env
+        while True:
+            if not self._running:
+                self._wake = env.event()
+                yield self._wake
+            upcoming = env.peek()
+            why = self._advance(upcoming)
+            if why == fabric.DONE:
+                ended = float(self._arena.world.now[0])
+                if ended > env.now:
+                    yield env.timeout(ended - env.now)
+                self._settle()
+            elif why == fabric.HORIZON or math.isfinite(upcoming):
+                yield env.timeout(max(0.0, upcoming - env.now))
+            elif self._running:
+                raise StalledError(self._stalled())
+
+    def _advance(self, horizon: float) -> int:
+        arena = self._arena
+        begun = clock.perf_counter()
+        while True:
+            arena.world.count[fabric.ALLOWANCE] = UNLIMITED if self._kernel is not fabric else INTERPRETED
+            why = int(self._kernel.advance(arena.world, horizon))
+            if why == fabric.PAUSED:
+                if self._kernel is fabric:
+                    self.sim_s += clock.perf_counter() - begun
+                    self._kernel = _ready()
+                    begun = clock.perf_counter()
+                arena.make_room()
+            else:
+                self.sim_s += clock.perf_counter() - begun
+                return why
+
+    def _settle(self) -> None:
+        """Tell those who wait for the jobs that have ended."""
+        world = self._arena.world
+        for k in range(world.count[fabric.FINISHED]):
+            job = self._jobs[world.finished[k]]
+            self._running -= 1
+            job.event.succeed(self._trace(job, float(world.job_end[world.finished[k]])))
+        world.count[fabric.FINISHED] = 0
+
+    def _trace(self, job: _Job, ended: float) -> Trace:
+        world, rows = self._arena.world, slice(job.first, job.first + job.schedule.transfers)
+        return Trace(
+            topology=self.topology,
+            schedule=job.schedule,
+            verdict=job.proof.verdict,
+            size=job.size,
+            began=job.started,
+            ended=ended,
+            bytes=job.bytes,
+            route=world.route[rows],
+            routes=self._arena.routes,
+            ready=world.ready[rows],
+            start=world.start[rows],
+            end=world.end[rows],
+            cause=world.cause[rows] - job.first,
+            history=self._history(job),
+            instants=int(world.count[fabric.WAVES]),
+        )
+
+    def _history(self, job: _Job) -> History | None:
+        if not self._arena.keeps_history:
+            return None
+        world = self._arena.world
+        known = int(world.count[fabric.HISTORY])
+        transfer = world.history_transfer[:known]
+        mine = (transfer >= job.first) & (transfer < job.stop)
+        return History(transfer[mine] - job.first, world.history[:known, 0][mine], world.history[:known, 1][mine])
+
+    def _stalled(self) -> str:
+        """One sentence: what can never end, and the link that holds it."""
+        world, links = self._arena.world, self.topology.links
+        dead = [i for i in range(len(links)) if world.capacity[i] == 0 and world.use[i, fabric.LOAD] > 0]
+        flows = world.group[: world.count[fabric.FLOWS]]
+        held = sorted(int(i) for i in flows[:, fabric.TRANSFER] if i >= 0)
+        job = next(job for job in self._jobs if not job.event.triggered)
+        names = [
+            f"rank {job.schedule.src[i - job.first]} -> rank {job.schedule.dst[i - job.first]}"
+            for i in held
+            if job.first <= i < job.first + job.schedule.transfers
+        ]
+        more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+        where = ", ".join(f"{links[i].src} -> {links[i].dst}" for i in dead[:4]) or "none"
+        waits = ", ".join(names[:4]) + more if names else "transfers that wait for each other"
+        return f"{job.schedule.name} can never finish: {waits} cannot move; dead links: {where}"
+
+
+def _ready() -> Any:
+    """The compiled kernel; calling it once on an empty world is what compiles it."""
+    fresh = not is_compiled(fabric)
+    kernel = compiled(fabric)
+    if fresh:
+        pair = (Device("a", "GPU"), Device("b", "GPU"))
+        world = Arena(Topology("warm-up", pair, (Link("a", "b", 1.0, 0.0),)), history=False).world
+        kernel.launch(world, 0, 0, 0.0)
+        kernel.touch(world, 0, 0.0)
+        kernel.advance(world, 0.0)
+    return kernel
+
+
+def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Floats | None, proof: Proof) -> Floats:
+    """Bytes of every transfer. A message weighs what it carries: equal slots, or the blocks' own sizes.
+
+    Raises InputError for a size that is not positive, leaves a block under one byte, or block sizes that do
+    not fit the schedule.
+    """
+    slots = np.diff(schedule.moves)
+    if blocks is None:
+        unit = size * schedule.unit_share
+        if schedule.unit_share > 0 and not (1 <= size <= LARGEST_SIZE):
+            raise InputError(f"{schedule.name}: size {size:g} is not between 1 byte and 1 PiB: give one like 64MiB")
+        if schedule.unit_share > 0 and unit < 1:
+            least = math.ceil(1 / schedule.unit_share)
+            raise InputError(
+                f"{schedule.name} cuts {size:g} bytes into {least} blocks, which leaves less than one byte each:"
+                f" use a size of {least} bytes or more"
+            )
+        return slots * unit
+    weights = np.asarray(blocks, dtype=np.float64)
+    promise = schedule.promise
+    if promise is None or weights.shape != (promise.blocks,):
+        owed = "no known blocks" if promise is None else f"{promise.blocks} blocks"
+        raise InputError(f"{schedule.name} has {owed}, but {weights.size} sizes were given: give one size per block")
+    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() > LARGEST_SIZE:
+        raise InputError(f"{schedule.name}: block sizes must be 0 bytes or more, finite, and 1 PiB at most together")
+    carried = np.where(proof.carried >= 0, weights[np.maximum(proof.carried, 0)], 0.0)
+    total = np.concatenate([[0.0], np.cumsum(carried)])
+    return total[schedule.moves[1:]] - total[schedule.moves[:-1]] if (slots != 1).any() else carried
+
+
+def simulate(
+    topology: Topology,
+    schedule: Schedule,
+    size: float = 0,
+    *,
+    blocks: Sequence[float] | Floats | None = None,
+    lockstep: bool = False,
+    history: bool = False,
+    group: Sequence[int] | None = None,
+    proof: Proof | None = None,
+) -> Trace:
+    """Run one collective alone on a machine and prove its result; arguments as for `Cluster.start`.
+
+    >>> from ops import ALGORITHMS
+    >>> from sim.machines import build
+    >>> trace = simulate(build("switch:ranks=8"), ALGORITHMS["allreduce.ring"].schedule(8), size=2**30)
+    >>> f"{trace.time:.9f} s, {trace.verdict.verdict}"
+    '0.075189928 s, ok'
+    """
+    cluster = Cluster(topology, history=history)
+    event = cluster.start(schedule, size, blocks=blocks, lockstep=lockstep, group=group, proof=proof)
+    trace: Trace = cluster.run(event)
+    trace.real["sim_s"] = cluster.sim_s
+    return trace
