@@ -402,8 +402,11 @@ def advance(w, horizon):
     """
     count, now, heap_time, heap, nodes = w.count, w.now, w.heap_time, w.heap, w.nodes
     last_time, last_node, group, motion, use = w.last_time, w.last_node, w.group, w.motion, w.use
-    route, route_start, route_links, size, op = w.route, w.route_start, w.route_links, w.size, w.op
-    start, end, pending, arrived, lead = w.start, w.end, w.pending, w.arrived, w.lead
+    route, route_start, route_links, lead, capacity = w.route, w.route_start, w.route_links, w.lead, w.capacity
+    op, size, pending, ready, start, end, cause = w.op, w.size, w.pending, w.ready, w.start, w.end, w.cause
+    after_start, after, arrived, spoilt = w.after_start, w.after, w.arrived, w.spoilt
+    job_of, job_left, job_end, finished = w.job, w.job_left, w.job_end, w.finished
+    history_transfer, history = w.history_transfer, w.history
     gamma = w.gamma[0]
     while True:
         if count[SPOILT] > 0:
@@ -450,6 +453,7 @@ def advance(w, horizon):
                         group[p, TAIL] = p
                         group[p, TICKET] = NONE
                         group[p, DIRTY] = 0
+                        group[p, SEEN] = 0
                         rate = np.inf
                         alone = True
                         for k in range(route_start[r], route_start[r + 1]):
@@ -460,15 +464,15 @@ def advance(w, horizon):
                                 alone = False
                                 _join(group, _find(group, use[link, OWNER]), _find(group, p))
                             use[link, LOAD] += 1
-                            rate = min(rate, w.capacity[link])
+                            rate = min(rate, capacity[link])
                         motion[p, LEFT] = size[item]
                         motion[p, SINCE] = moment
                         motion[p, DUE] = np.inf
                         motion[p, RATE] = rate if alone else 0.0
                         if not alone:
-                            _spoil(count, group, w.spoilt, _find(group, p))
+                            _spoil(count, group, spoilt, _find(group, p))
                         elif rate > 0:
-                            _record(count, w.history_transfer, w.history, item, moment, rate)
+                            _record(count, history_transfer, history, item, moment, rate)
                             motion[p, DUE] = moment + size[item] / rate
                             group[p, TICKET] = _push(
                                 count, heap_time, heap, nodes, last_time, last_node, motion[p, DUE], FLOW, p
@@ -490,7 +494,7 @@ def advance(w, horizon):
                         group[item, FOLLOW] = count[SPARE_FLOW]
                         count[SPARE_FLOW] = item
                     elif live:
-                        _spoil(count, group, w.spoilt, item)
+                        _spoil(count, group, spoilt, item)
                 else:
                     arrived[0] = item
                     arrivals = 1
@@ -502,17 +506,17 @@ def advance(w, horizon):
                         moment_done = end[i] + gamma * size[i]
                         _push(count, heap_time, heap, nodes, last_time, last_node, moment_done, END, i)
                         continue
-                    for e in range(w.after_start[i], w.after_start[i + 1]):
-                        j = w.after[e]
+                    for e in range(after_start[i], after_start[i + 1]):
+                        j = after[e]
                         pending[j] -= 1
                         if pending[j] == 0:
-                            w.ready[j] = end[i]
-                            w.cause[j] = i
+                            ready[j] = end[i]
+                            cause[j] = i
                             begin = end[i] + lead[route[j]]
                             _push(count, heap_time, heap, nodes, last_time, last_node, begin, BEGIN, j)
-                    job = w.job[i]
-                    w.job_left[job] -= 1
-                    if w.job_left[job] == 0:
-                        w.job_end[job] = end[i]
-                        w.finished[count[FINISHED]] = job
+                    job = job_of[i]
+                    job_left[job] -= 1
+                    if job_left[job] == 0:
+                        job_end[job] = end[i]
+                        finished[count[FINISHED]] = job
                         count[FINISHED] += 1
