@@ -5,12 +5,12 @@ are the same devices joined the same way.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby
 from typing import NamedTuple
 
-from sim.topology import Device, DeviceKind, Link, LinkKind, Topology
-from sim.units import ns, us
+from sim.topology import Device, DeviceKind, Link, LinkKind, Topology, both_ways
+from sim.units import GBps, ns, us
 
 Place = tuple[int, int, int, int]
 """Domain, host bridge in it, upper switch below that, switch below that: equal up to where a path turns."""
@@ -58,14 +58,23 @@ class Rates:
     nic_latency: float = 0.9 * us
 
 
-def both_ways(
-    a: str, b: str, bandwidth: float, latency: float, kind: LinkKind, lanes: int = 1
-) -> tuple[Link, Link]:
-    """A full-duplex cable: one link there, one link back."""
-    return (
-        Link(a, b, bandwidth, latency, kind, lanes=lanes),
-        Link(b, a, bandwidth, latency, kind, lanes=lanes),
-    )
+VOLTA = Rates(
+    nvlink=20 * GBps, pix=12 * GBps, pxb=12 * GBps, phb=12 * GBps, node=12 * GBps, sys=10 * GBps, nic=12.5 * GBps
+)
+"""V100 on Skylake: effective rates of NCCL `src/graph/topo.h` (SM70, PCI gen3 x16, SKL_QPI); EDR InfiniBand."""
+
+AMPERE = Rates(
+    nvlink=20 * GBps, pix=24 * GBps, pxb=24 * GBps, phb=24 * GBps, node=24 * GBps, sys=16 * GBps, nic=25 * GBps
+)
+"""A100 on EPYC: effective rates of NCCL `src/graph/topo.h` (SM80, gen4 = 2 x PCI, AMD); HDR InfiniBand."""
+
+BRIDGED = replace(AMPERE, nvlink=12 * GBps)
+"""A40, RTX A6000, RTX 3090 with an NVLink bridge: as AMPERE, NVLink of SM86 in NCCL `src/graph/topo.h`."""
+
+HOPPER = Rates(
+    nvlink=20.6 * GBps, pix=48 * GBps, pxb=48 * GBps, phb=48 * GBps, node=48 * GBps, sys=22 * GBps, nic=50 * GBps
+)
+"""H100 on Sapphire Rapids: NCCL `src/graph/topo.h` (SM90, gen5 = 4 x PCI, SRP_QPI); NDR InfiniBand."""
 
 
 @dataclass(slots=True)

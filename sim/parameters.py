@@ -112,7 +112,9 @@ def _without_none(hint: Any) -> Any:
     return kinds[0] if get_origin(hint) in (Union, UnionType) and len(kinds) == 1 else hint
 
 
-def bind(function: Callable[..., Any], given: Mapping[str, Any], owner: str, skip: tuple[str, ...] = ()) -> dict[str, Any]:
+def bind(
+    function: Callable[..., Any], given: Mapping[str, Any], owner: str, skip: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Check `given` (texts are parsed) against the function's parameters. Raises InputError."""
     known = parameters(function, skip)
     values = {}

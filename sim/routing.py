@@ -68,12 +68,23 @@ def with_fallback(topology: Topology, closed: Router, covered: NDArray[np.bool_]
             return closed(src, dst)
         if not general:
             general.append(shortest_routes(topology))
-        return _merge(inside, closed(src[inside], dst[inside]), general[0](src[~inside], dst[~inside]))
+        return merge(inside, closed(src[inside], dst[inside]), general[0](src[~inside], dst[~inside]))
 
     return route
 
 
-def _merge(inside: NDArray[np.bool_], yes: Routes, no: Routes) -> Routes:
+def chain(*parts: Routes) -> Routes:
+    """Routes made of pieces: route i is piece i of every part, one after the other."""
+    lengths = np.array([np.diff(part.offsets) for part in parts])
+    ends = np.cumsum(lengths.sum(axis=0))
+    starts = ends - lengths.sum(axis=0) + np.cumsum(lengths, axis=0) - lengths
+    links = np.empty(int(lengths.sum()), np.int32)
+    for part, start, length in zip(parts, starts, lengths, strict=True):
+        links[np.repeat(start - part.offsets[:-1], length) + np.arange(len(part.links))] = part.links
+    return Routes(np.concatenate([[0], ends]).astype(np.int32), links)
+
+
+def merge(inside: NDArray[np.bool_], yes: Routes, no: Routes) -> Routes:
     """Two sets of routes put back into the order of the pairs."""
     lengths = np.empty(len(inside), np.int64)
     lengths[inside], lengths[~inside] = np.diff(yes.offsets), np.diff(no.offsets)

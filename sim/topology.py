@@ -48,6 +48,14 @@ class Link:
     """NVLinks bonded into it: the # of class NV#."""
 
 
+def both_ways(a: str, b: str, bandwidth: float, latency: float, kind: LinkKind, lanes: int = 1) -> tuple[Link, Link]:
+    """A full-duplex cable: one link there, one link back."""
+    return (
+        Link(a, b, bandwidth, latency, kind, lanes=lanes),
+        Link(b, a, bandwidth, latency, kind, lanes=lanes),
+    )
+
+
 class Routes(NamedTuple):
     """Route i crosses `links[offsets[i]:offsets[i + 1]]`, in order; an empty route stays in its device."""
 

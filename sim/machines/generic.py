@@ -13,13 +13,8 @@ from sim.errors import InputError
 from sim.machines import machine
 from sim.parameters import Bounds, Count
 from sim.routing import pack, with_fallback
-from sim.topology import Device, Ints, Link, LinkKind, Routes, Topology
+from sim.topology import Device, Ints, Link, Routes, Topology, both_ways
 from sim.units import Bandwidth, GBps, Time, us
-
-
-def both_ways(a: str, b: str, bandwidth: float, latency: float, kind: LinkKind) -> tuple[Link, Link]:
-    """A full-duplex cable: one link there, one link back."""
-    return Link(a, b, bandwidth, latency, kind), Link(b, a, bandwidth, latency, kind)
 
 
 @machine
@@ -43,9 +38,7 @@ def switch(
         down = np.where((dst < ranks) & (src != dst), 2 * dst + 1, -1)
         return pack(np.stack([up, down], axis=1).astype(np.int32))
 
-    return Topology(
-        "switch", (*gpus, Device("SW", "NVS")), tuple(links), overhead=overhead, gamma=gamma, router=route
-    )
+    return Topology("switch", (*gpus, Device("SW", "NVS")), tuple(links), overhead=overhead, gamma=gamma, router=route)
 
 
 @machine
@@ -81,9 +74,7 @@ def ring(
         at = (np.repeat(src, hops) + np.where(downwards, -nth, nth)) % ranks
         return Routes(offsets.astype(np.int32), (at * len(steps) + downwards).astype(np.int32))
 
-    return Topology(
-        "ring", gpus, tuple(links), overhead=overhead, gamma=gamma, forwarding=True, router=route
-    )
+    return Topology("ring", gpus, tuple(links), overhead=overhead, gamma=gamma, forwarding=True, router=route)
 
 
 @machine

@@ -1,0 +1,78 @@
+"""Servers whose GPUs meet on PCIe only."""
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+
+from sim.host import AMPERE, Leaf, build_host
+from sim.machines import machine
+from sim.parameters import Bounds
+from sim.paths import pair_classes
+from sim.rails import join_by_rails
+from sim.routing import chain, merge
+from sim.topology import Ints, Router, Routes, Topology
+from sim.units import Bandwidth, Time
+
+
+@machine
+def dual_socket_pcie(
+    *,
+    gpus: Annotated[int, Bounds(1, 32)] = 8,
+    switches_per_socket: Annotated[int, Bounds(1, 8)] = 1,
+    nics: Annotated[int, Bounds(0, 8)] = 2,
+    p2p: bool = True,
+    pcie: Bandwidth = AMPERE.pix,
+    pcie_latency: Time = AMPERE.pix_latency,
+    sys: Bandwidth = AMPERE.sys,
+    sys_latency: Time = AMPERE.sys_latency,
+    nic: Bandwidth = AMPERE.nic,
+    nic_latency: Time = AMPERE.nic_latency,
+    hosts: Annotated[int, Bounds(1, 1024)] = 1,
+    overhead: Time = 0.0,
+    gamma: Time = 0.0,
+) -> Topology:
+    """Two sockets with PCIe switches, each sharing one uplink among its GPUs; no NVLink.
+
+    GPUs fill socket 0's switches, then socket 1's; NICs sit on the first switch of a socket, in turn. Two
+    GPUs are PIX in one switch, NODE in two of a socket, SYS across. With `p2p=no` GPUs cannot reach each
+    other's memory and every message goes through the sender's socket, as drivers do for GeForce cards.
+    `pcie` is gen4 x16 and `sys` EPYC to EPYC, 24 and 16 GB/s by NCCL `src/graph/topo.h`.
+    """
+    half = -(-gpus // 2)
+    per_switch = -(-half // switches_per_socket)
+    rates = replace(
+        AMPERE,
+        pix=pcie,
+        pxb=pcie,
+        phb=pcie,
+        node=pcie,
+        sys=sys,
+        nic=nic,
+        pix_latency=pcie_latency,
+        sys_latency=sys_latency,
+        nic_latency=nic_latency,
+    )
+    leaves = [Leaf(f"GPU{i}", "GPU", (i // half, i % half // per_switch, 0, 0), i // half) for i in range(gpus)]
+    leaves += [Leaf(f"NIC{k}", "NIC", (k % 2, 0, 0, 0), k % 2) for k in range(nics)]
+    present = {leaf.numa for leaf in leaves}
+    host = build_host("dual_socket_pcie", leaves, rates, {}, empty_numa={0, 1} - present)
+    host = replace(host, overhead=overhead, gamma=gamma, pairs=pair_classes(host))
+    if not p2p:
+        host = replace(host, router=_through_host(host))
+    return join_by_rails(host, hosts, nic, nic_latency)
+
+
+def _through_host(host: Topology) -> Router:
+    """GPU to GPU by way of the sender's CPU; all else as it is."""
+    direct = host.routes
+    is_gpu = np.array([device.kind == "GPU" for device in host.devices])
+    cpu = np.array([host.index[f"CPU{max(0, device.numa)}"] for device in host.devices], np.int32)
+
+    def route(src: Ints, dst: Ints) -> Routes:
+        staged = is_gpu[src] & is_gpu[dst] & (src != dst)
+        a, b = src[staged], dst[staged]
+        plain = ~staged
+        return merge(staged, chain(direct(a, cpu[a]), direct(cpu[a], b)), direct(src[plain], dst[plain]))
+
+    return route
