@@ -1,0 +1,89 @@
+"""Places in a tree of PCIe switches from the classes of pairs.
+
+PIX, PXB, PHB and NODE nest: whoever shares a switch shares its host bridge, and so on. So the classes are
+groups within groups, and a pair whose class is hidden can be bounded by what third parties see of the two.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.host import Place
+from sim.topology import Ints
+
+UNKNOWN = 9
+"""A class not told; above all of PIX 0, PXB 1, PHB 2, NODE 3, SYS 4."""
+
+SYS = 4
+
+
+class Placement(NamedTuple):
+    """Where every device is, the class of every pair that follows, and which pairs that only assumes."""
+
+    places: list[Place]
+    classes: Ints
+    assumed: NDArray[np.bool_]
+
+
+def place(known: Ints, apart: NDArray[np.bool_]) -> Placement:
+    """The nearest places that agree with the known classes (indices into `sim.paths.CLASSES`, or UNKNOWN).
+
+    `known` is symmetric; `apart[a, b]` keeps two devices from being put together without evidence. Where
+    the known classes fit no tree, the nearer one wins: compare `classes` with them.
+    """
+    n = len(known)
+    known = known.copy()
+    np.fill_diagonal(known, 0)
+    levels = []
+    group = np.arange(n)
+    for level in range(SYS):
+        group = _joined(group, known <= level)
+        if level == 0:
+            group = _drawn_together(group, known, apart)
+        levels.append(group)
+    classes = np.full((n, n), SYS, np.int32)
+    for level in reversed(range(SYS)):
+        classes[levels[level][:, None] == levels[level][None, :]] = level
+    pix, pxb, phb, node = (level.tolist() for level in levels)
+    return Placement(list(zip(node, phb, pxb, pix, strict=True)), classes, (known == UNKNOWN) & ~_forced(known))
+
+
+def _joined(group: NDArray[np.int64], near: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Groups merged wherever two of their members are near; a group is called by its first member."""
+    near = near | (group[:, None] == group[None, :])
+    while True:
+        lowest = np.where(near, group[None, :], len(group)).min(axis=1)
+        if (lowest == group).all():
+            return group
+        group = lowest
+
+
+def _drawn_together(group: NDArray[np.int64], known: Ints, apart: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Groups of which nothing says they are apart, merged greedily in the order of their first members."""
+    group = group.copy()
+    first = np.unique(group).tolist()
+    members = {a: group == a for a in first}
+    seen = {a: known[members[a]].min(axis=0) for a in first}
+    for a in first:
+        for b in first:
+            if b <= a or a not in members or b not in members:
+                continue
+            both_see = (seen[a] != UNKNOWN) & (seen[b] != UNKNOWN)
+            if both_see[members[a] | members[b]].any() or (seen[a] != seen[b])[both_see].any():
+                continue
+            if apart[np.ix_(members[a], members[b])].any():
+                continue
+            members[a] |= members.pop(b)
+            seen[a] = np.minimum(seen[a], seen.pop(b))
+            group[members[a]] = a
+    return group
+
+
+def _forced(known: Ints) -> NDArray[np.bool_]:
+    """Pairs that some third device sees at two different distances: then the farther one is their own."""
+    forced = np.zeros(known.shape, np.bool_)
+    for seen in known:
+        told = seen != UNKNOWN
+        forced |= told[:, None] & told[None, :] & (seen[:, None] != seen[None, :])
+    return forced
