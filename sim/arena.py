@@ -96,7 +96,13 @@ class Arena:
 
     def _empty(self) -> World:
         m = len(self.topology.links)
-        ints, floats = lambda k: np.empty(k, np.int32), lambda k: np.empty(k, np.float64)  # noqa: E731
+
+        def ints(k: int) -> NDArray[np.int64]:
+            return np.empty(k, np.int64)
+
+        def floats(k: int) -> Floats:
+            return np.empty(k, np.float64)
+
         world = World(
             count=np.zeros(11, np.int64),
             now=np.zeros(1),
@@ -109,7 +115,7 @@ class Arena:
             lead=floats(0),
             **{name: np.empty(0, _DTYPES.get(name, np.float64)) for name in _PER_TRANSFER},
             after_start=np.zeros(1, np.int64),
-            after=ints(0),
+            after=np.empty(0, np.int32),
             group=np.empty((0, 7), np.int32),
             motion=np.empty((0, 4)),
             heap_time=floats(0),
@@ -127,7 +133,7 @@ class Arena:
             job_left=np.zeros(0, np.int64),
             job_end=floats(0),
             finished=ints(0),
-            history_transfer=ints(0),
+            history_transfer=np.empty(0, np.int32),
             history=np.empty((0, 2)),
         )
         world.count[fabric.SPARE_NODE] = world.count[fabric.SPARE_FLOW] = fabric.NONE
@@ -147,7 +153,7 @@ class Arena:
             if self.keeps_history:
                 bigger["history_transfer"] = _longer(world.history_transfer, 8 * room + 1024)
                 bigger["history"] = _longer(world.history, 8 * room + 1024)
-        uses = self.hops * len(bigger.get("op", world.op))
+        uses = self.hops * len(bigger["op"] if "op" in bigger else world.op)
         if uses > len(world.uses):
             bigger["uses"] = _longer(world.uses, uses)
         if edges > len(world.after):

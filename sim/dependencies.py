@@ -29,21 +29,25 @@ def derive(schedule: Schedule) -> Waits:
     rows = schedule.transfers
     kernel = twin(replay, len(schedule.from_slot) * 12)
     first = np.zeros(rows + 1, np.int64)
-    room = 3 * len(schedule.from_slot) + 64
+    moved = len(schedule.from_slot)
+    scratch = (
+        np.empty((schedule.n * schedule.slots, 3), np.int32),
+        np.empty((moved, 2), np.int32),
+        np.empty(moved, np.int32),
+        np.empty(rows, np.int32),
+    )
+    room = 3 * moved + 64
     while True:
         before = np.empty(room, np.int32)
         columns = schedule.src, schedule.dst, schedule.moves, schedule.from_slot, schedule.to_slot
-        found = int(
-            kernel.dependencies(
-                schedule.slots, schedule.n * schedule.slots, schedule.step_start, *columns, first, before
-            )
-        )
+        found = int(kernel.dependencies(schedule.slots, schedule.step_start, *columns, first, before, *scratch))
         if found <= room:
             break
         room = found
     if schedule.after is not None:
         waiting = np.repeat(np.arange(rows, dtype=np.int32), np.diff(first))
-        pairs = np.stack([np.concatenate([waiting, schedule.after[1]]), np.concatenate([before[:found], schedule.after[0]])])
+        earlier, later = schedule.after
+        pairs = np.stack([np.concatenate([waiting, later]), np.concatenate([before[:found], earlier])])
         pairs = np.unique(pairs, axis=1)
         first, before, found = np.searchsorted(pairs[0], np.arange(rows + 1)), pairs[1].astype(np.int32), pairs.shape[1]
     return _turned(first, before[:found], kernel)

@@ -23,8 +23,8 @@ from sim.trace import History, Trace
 from sim.units import LARGEST_SIZE
 from sim.verify import Proof, prove
 
-INTERPRETED = 60_000
-"""Work the kernel may do interpreted before it goes on compiled: about what loading the compiler costs."""
+INTERPRETED = 30_000
+"""Calendar entries handled interpreted before the kernel goes on compiled: about what loading the compiler costs."""
 UNLIMITED = 1 << 62
 
 
@@ -79,6 +79,8 @@ class Cluster:
         devices = self._devices(schedule, group)
         proof = proof or prove(schedule, blocks=blocks is not None)
         sizes = transfer_bytes(schedule, size, blocks, proof)
+        if self._kernel is fabric and schedule.transfers * 8 > INTERPRETED:
+            self._kernel = _ready()
         first, stop = self._arena.add(schedule, devices, sizes, len(self._jobs), lockstep=lockstep)
         job = _Job(schedule, float(size), sizes, proof, first, stop, self.env.now, self.env.event())
         self._jobs.append(job)

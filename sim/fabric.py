@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim.speed import jit
+from sim.speed import helper, jit
 
 REDUCE = 1
-BEGIN, FLOW, END = 0, 1, 2
-"""What a calendar entry holds: transfers about to flow, groups with a completion, reductions about to end."""
+BEGIN, FLOW, END = np.int64(0), np.int64(1), np.int64(2)
+"""What a calendar entry holds: transfers about to flow, groups with a completion, reductions about to end.
+Typed, like the index arrays below, so that each helper is compiled once."""
 IDLE, HORIZON, DONE, PAUSED = 0, 1, 2, 3
 """Why `advance` returned: nothing left to happen, the horizon, a finished job, the work allowance."""
 HEAP, NODES, SPARE_NODE, FLOWS, SPARE_FLOW, SPOILT, FINISHED, HISTORY, SOLVES, ALLOWANCE, WAVES = range(11)
@@ -89,7 +90,7 @@ class World(NamedTuple):
     history: Array
 
 
-@jit
+@helper
 def _push(count, heap_time, heap, nodes, last_time, last_node, time, kind, item):
     """Enter an item into the calendar; returns its node."""
     node = count[SPARE_NODE]
@@ -121,7 +122,7 @@ def _push(count, heap_time, heap, nodes, last_time, last_node, time, kind, item)
     return node
 
 
-@jit
+@helper
 def _pop(count, heap_time, heap, last_time, last_node):
     """Take the earliest moment off the calendar; its fields must have been read before."""
     kind = heap[0, KIND]
@@ -148,7 +149,7 @@ def _pop(count, heap_time, heap, last_time, last_node):
     heap[at, CHAIN] = heap[size, CHAIN]
 
 
-@jit
+@helper
 def _find(group, flow):
     """The representative of a flow's group."""
     root = flow
@@ -161,7 +162,7 @@ def _find(group, flow):
     return root
 
 
-@jit
+@helper
 def _join(group, a, b):
     """Make the groups of two representatives one."""
     if a != b:
@@ -172,7 +173,7 @@ def _join(group, a, b):
         group[b, TICKET] = NONE
 
 
-@jit
+@helper
 def _spoil(count, group, spoilt, root):
     """Have a group solved at the end of this wave."""
     group[root, TICKET] = NONE
@@ -182,7 +183,7 @@ def _spoil(count, group, spoilt, root):
         count[SPOILT] += 1
 
 
-@jit
+@helper
 def _record(count, history_transfer, history, transfer, time, rate):
     """Keep a change of rate, if anyone wants to know; counts on when there is no more room."""
     if len(history) > 0:
@@ -194,7 +195,7 @@ def _record(count, history_transfer, history, transfer, time, rate):
             history[k, 1] = rate
 
 
-@jit
+@helper
 def _gather(w, time):
     """Collect the flows of all spoiled groups, brought up to `time`; returns how many there are."""
     count, group, motion, flows = w.count, w.group, w.motion, w.flows
@@ -228,7 +229,7 @@ def _gather(w, time):
     return found
 
 
-@jit
+@helper
 def _list_uses(w, found):
     """Join flows that share a link into groups and list every link's flows; returns the number of links."""
     group, use, room, flows, uses = w.group, w.use, w.room, w.flows, w.uses
@@ -265,7 +266,7 @@ def _list_uses(w, found):
     return many
 
 
-@jit
+@helper
 def _fill(w, found, many, time):
     """Progressive filling: the link that offers least per flow fixes the rate of its flows, again and again."""
     group, motion, use, room, uses = w.group, w.motion, w.use, w.room, w.uses
@@ -306,7 +307,7 @@ def _fill(w, found, many, time):
                 use[route_links[m], USERS] -= 1
 
 
-@jit
+@helper
 def _solve(w, time):
     """Share links max-min fairly among the flows of all spoiled groups, and form their groups anew."""
     group, motion = w.group, w.motion
@@ -328,7 +329,7 @@ def _solve(w, time):
                 )
 
 
-@jit
+@helper
 def _raise(level, level_link, size, share, link):
     """Add a link to the heap of fair shares; returns the heap's size."""
     at = size
@@ -344,7 +345,7 @@ def _raise(level, level_link, size, share, link):
     return size + 1
 
 
-@jit
+@helper
 def _lower(level, level_link, size):
     """Take the least share off the heap; returns the heap's size."""
     size -= 1
@@ -507,7 +508,7 @@ def advance(w, horizon):
                         _push(count, heap_time, heap, nodes, last_time, last_node, moment_done, END, i)
                         continue
                     for e in range(after_start[i], after_start[i + 1]):
-                        j = after[e]
+                        j = np.int64(after[e])
                         pending[j] -= 1
                         if pending[j] == 0:
                             ready[j] = end[i]

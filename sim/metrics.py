@@ -81,9 +81,7 @@ def _groupings(topology: Topology, devices: Ints) -> list[NDArray[np.int64]]:
     return found
 
 
-def _cut_bound(
-    topology: Topology, promise: Promise, weights: Floats, devices: Ints, group: NDArray[np.int64]
-) -> float:
+def _cut_bound(topology: Topology, promise: Promise, weights: Floats, devices: Ints, group: NDArray[np.int64]) -> float:
     src, dst = topology.ends
     groups = int(group.max()) + 1
     crossing = group[src] != group[dst]

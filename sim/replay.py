@@ -9,29 +9,27 @@ from sim.speed import jit
 
 COPY = 0
 NOBODY = np.uint64(0)
+WRITER, READER, WRITTEN = 0, 1, 2
+MOVE, LAST, OVERWRITTEN = 0, 1, 2
 EMPTY, MIXED, DOUBLED, CLASH = -1, -2, -3, -4
 """What a place can hold instead of a block: nothing, a sum over different blocks, a rank counted twice,
 the outcome of two writers of which one overwrites."""
 
 
 @jit
-def dependencies(slots, places, step_start, src, dst, moves, from_slot, to_slot, first, before):
+def dependencies(slots, step_start, src, dst, moves, from_slot, to_slot, first, before, place, older, owner, seen):
     """Fill `first` (offsets) and `before` with the transfers each transfer waits for.
 
     Derived per place: read after write, write after write, write after read. Transfers of one step read
     the state before the step, so they never wait for each other; a later writer also waits for the readers
     of the step in which its place was last written. Returns how many there are; when that is more than
-    `before` holds, call again with room for them.
+    `before` holds, call again with room for them. Scratch: `place` has a row per place (newest writer, newest
+    reader since, step last written), `older` a row per move (the writer or reader before it), `owner` its
+    transfer; `seen` keeps a transfer from being entered twice.
     """
-    writer = np.full(places, -1, np.int32)  # newest writer of a place; older ones of the same step chain on
-    reader = np.full(places, -1, np.int32)  # newest reader since then
-    total_moves = moves[-1]
-    older_writer = np.empty(total_moves, np.int32)
-    older_reader = np.empty(total_moves, np.int32)
+    place[:] = -1
+    seen[:] = -1
     transfers = len(src)
-    move_owner = np.empty(total_moves, np.int32)
-    writes_step = np.full(places, -1, np.int32)
-    seen = np.full(transfers, -1, np.int32)
     count = 0
     room = len(before)
     for step in range(len(step_start) - 1):
@@ -39,51 +37,51 @@ def dependencies(slots, places, step_start, src, dst, moves, from_slot, to_slot,
         for i in range(begin, stop):
             first[i] = count
             for m in range(moves[i], moves[i + 1]):
-                move_owner[m] = i
+                owner[m] = i
                 source = src[i] * slots + from_slot[m]
                 target = dst[i] * slots + to_slot[m]
-                w = writer[source]
+                w = place[source, WRITER]
                 while w >= 0:
-                    j = move_owner[w]
+                    j = owner[w]
                     if seen[j] != i:
                         seen[j] = i
                         if count < room:
                             before[count] = j
                         count += 1
-                    w = older_writer[w]
-                r = reader[target]
+                    w = older[w, WRITER]
+                r = place[target, READER]
                 while r >= 0:
-                    j = move_owner[r]
+                    j = owner[r]
                     if seen[j] != i:
                         seen[j] = i
                         if count < room:
                             before[count] = j
                         count += 1
-                    r = older_reader[r]
-                w = writer[target]
+                    r = older[r, READER]
+                w = place[target, WRITER]
                 while w >= 0:
-                    j = move_owner[w]
+                    j = owner[w]
                     if seen[j] != i:
                         seen[j] = i
                         if count < room:
                             before[count] = j
                         count += 1
-                    w = older_writer[w]
+                    w = older[w, WRITER]
         # readers of places that this step writes stay readers: the next writer waits for them too
         for i in range(begin, stop):
             for m in range(moves[i], moves[i + 1]):
                 target = dst[i] * slots + to_slot[m]
-                if writes_step[target] != step:
-                    writes_step[target] = step
-                    writer[target] = -1
-                    reader[target] = -1
-                older_writer[m] = writer[target]
-                writer[target] = m
+                if place[target, WRITTEN] != step:
+                    place[target, WRITTEN] = step
+                    place[target, WRITER] = -1
+                    place[target, READER] = -1
+                older[m, WRITER] = place[target, WRITER]
+                place[target, WRITER] = m
         for i in range(begin, stop):
             for m in range(moves[i], moves[i + 1]):
                 source = src[i] * slots + from_slot[m]
-                older_reader[m] = reader[source]
-                reader[source] = m
+                older[m, READER] = place[source, READER]
+                place[source, READER] = m
     first[transfers] = count
     return count
 
@@ -108,23 +106,34 @@ def successors(first, before, start, after):
 
 
 @jit
-def replay(slots, step_start, op, src, dst, moves, from_slot, to_slot, exact, union, block, who, blame, carried, left):
+def replay(
+    slots,
+    step_start,
+    op,
+    src,
+    dst,
+    moves,
+    from_slot,
+    to_slot,
+    exact,
+    union,
+    block,
+    who,
+    blame,
+    carried,
+    left,
+    read,
+    read_who,
+):
     """Carry contributions through every step.
 
     `block[place]` is the block held, or a reason why none is; `who[place]` its contributors, as bits of
     64-rank words when `exact`, else as one fingerprint that adds up modulo 2^64. `blame[place]` is the
     move that spoiled it. Optionally (when not empty) `carried[m]` receives the block that move m carries
-    and `left[m]` the contributors at its destination after it.
+    and `left[m]` the contributors at its destination after it. Scratch: `blame` has two more columns, the
+    steps in which the place was last written and overwritten; `read` and `read_who` hold what a step reads.
     """
     words = who.shape[1]
-    stop_moves = 0
-    for step in range(len(step_start) - 1):
-        stop_moves = max(stop_moves, moves[step_start[step + 1]] - moves[step_start[step]])
-    read_block = np.empty(stop_moves, np.int32)
-    read_blame = np.empty(stop_moves, np.int32)
-    read_who = np.empty((stop_moves, words), np.uint64)
-    written = np.full(len(block), -1, np.int32)
-    overwritten = np.full(len(block), -1, np.int32)
     for step in range(len(step_start) - 1):
         begin, stop = step_start[step], step_start[step + 1]
         base = moves[begin]
@@ -132,8 +141,8 @@ def replay(slots, step_start, op, src, dst, moves, from_slot, to_slot, exact, un
             row = src[i] * slots
             for m in range(moves[i], moves[i + 1]):
                 source = row + from_slot[m]
-                read_block[m - base] = block[source]
-                read_blame[m - base] = blame[source]
+                read[m - base, 0] = block[source]
+                read[m - base, 1] = blame[source, MOVE]
                 for w in range(words):
                     read_who[m - base, w] = who[source, w]
         for i in range(begin, stop):
@@ -141,16 +150,16 @@ def replay(slots, step_start, op, src, dst, moves, from_slot, to_slot, exact, un
             for m in range(moves[i], moves[i + 1]):
                 target = row + to_slot[m]
                 k = m - base
-                got = read_block[k]
+                got = read[k, 0]
                 if op[i] == COPY:
-                    clash = written[target] == step
-                    overwritten[target] = step
+                    clash = blame[target, LAST] == step
+                    blame[target, OVERWRITTEN] = step
                     block[target] = got
-                    blame[target] = m if got == EMPTY else read_blame[k]
+                    blame[target, MOVE] = m if got == EMPTY else read[k, 1]
                     for w in range(words):
                         who[target, w] = read_who[k, w]
                 else:
-                    clash = overwritten[target] == step
+                    clash = blame[target, OVERWRITTEN] == step
                     held = block[target]
                     if held >= 0 and got == held:
                         twice = False
@@ -162,16 +171,16 @@ def replay(slots, step_start, op, src, dst, moves, from_slot, to_slot, exact, un
                                 who[target, w] += read_who[k, w]
                         if twice and not union:
                             block[target] = DOUBLED
-                            blame[target] = m
+                            blame[target, MOVE] = m
                     elif held >= 0:
                         block[target] = MIXED if got >= 0 else got
-                        blame[target] = m if got >= EMPTY else read_blame[k]
+                        blame[target, MOVE] = m if got >= EMPTY else read[k, 1]
                     elif held == EMPTY:
-                        blame[target] = m
+                        blame[target, MOVE] = m
                 if clash:
                     block[target] = CLASH
-                    blame[target] = m
-                written[target] = step
+                    blame[target, MOVE] = m
+                blame[target, LAST] = step
                 if len(carried) > 0:
                     carried[m] = got
                 if len(left) > 0:

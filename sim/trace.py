@@ -61,16 +61,16 @@ class Trace:
     def arrived(self) -> Floats:
         """When every transfer's last byte was there, before any reduction."""
         reducing = (self.schedule.op == 1) * self.topology.gamma * self.bytes
-        return np.maximum(self.end - reducing, self.start)
+        through: Floats = np.maximum(self.end - reducing, self.start)
+        return through
 
     @cached_property
     def link_bytes(self) -> Floats:
         """Bytes that crossed every link."""
         per_route = np.bincount(self.route, weights=self.bytes, minlength=len(self.routes.offsets) - 1)
         hops = np.diff(self.routes.offsets)
-        return np.bincount(
-            self.routes.links, weights=np.repeat(per_route, hops), minlength=len(self.topology.links)
-        )
+        weights = np.repeat(per_route, hops)
+        return np.bincount(self.routes.links, weights, len(self.topology.links)).astype(np.float64)
 
     def route_of(self, i: int) -> Ints:
         """The links that transfer i crosses."""
@@ -135,8 +135,10 @@ class Trace:
         return json.dumps(whole, allow_nan=False)
 
 
-_SCHEDULE = ("name", "n", "slots", "unit_share", "steps", "step_start", "op", "src", "dst", "channel", "moves")
-_SCHEDULE += ("from_slot", "to_slot", "phases", "root")
+_SCHEDULE = (
+    *("name", "n", "slots", "unit_share", "steps", "step_start", "op", "src", "dst", "channel", "moves"),
+    *("from_slot", "to_slot", "phases", "root"),
+)
 _PROMISE = ("name", "blocks", "given", "owed", "first", "last", "inputs", "outputs", "union")
 _COLUMNS = ("size", "began", "ended", "bytes", "route", "ready", "start", "end", "cause", "instants")
 _DTYPES: dict[str, Any] = {"op": np.uint8, "step_start": np.int64, "moves": np.int64}

@@ -75,7 +75,7 @@ def parse_bandwidth(text: str, what: str = "bandwidth") -> float:
     """Bytes per second from `25GBps`, `25GB/s`, `200Gbps` or a bare number; InputError unless positive."""
     value, unit = _split(text, what, "25GBps")
     base = unit.removesuffix("ps").removesuffix("/s")
-    bits = base.endswith("b") or base.endswith("bit")
+    bits = base.endswith(("b", "bit"))
     prefix = base.removesuffix("bit").removesuffix("b").removesuffix("B").lower()
     scale = _BINARY.get(prefix) or _SCALES.get(prefix)
     if scale is None or (unit and base == unit):

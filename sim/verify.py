@@ -53,7 +53,8 @@ class Proof:
     @cached_property
     def counts(self) -> Ints:
         """How many ranks have contributed at each move's destination after it."""
-        return np.bitwise_count(self.left).sum(axis=1, dtype=np.int32)
+        counts: Ints = np.bitwise_count(self.left).sum(axis=1, dtype=np.int32)
+        return counts
 
 
 def verify(schedule: Schedule) -> Verdict:
@@ -110,7 +111,8 @@ def _replayed(schedule: Schedule, promise: Promise, *, blocks: bool, contributor
     who = np.zeros((rows, slots, marks.shape[1]), np.uint64)
     given = promise.given != NOTHING
     who[:, :laid][given] = marks[np.nonzero(given)[0]]
-    blame = np.full(rows * slots, -1, np.int32)
+    blame = np.full((rows * slots, 3), -1, np.int32)
+    largest = int(np.diff(schedule.moves[schedule.step_start]).max(initial=0))
     carried = np.empty(moved, np.int32) if blocks or contributors else _no_ints()
     left = np.empty((moved, words), np.uint64) if contributors else _no_words(marks.shape[1])
     twin(kernels, moved * 12 * marks.shape[1]).replay(
@@ -129,8 +131,10 @@ def _replayed(schedule: Schedule, promise: Promise, *, blocks: bool, contributor
         blame,
         carried,
         left,
+        np.empty((largest, 2), np.int32),
+        np.empty((largest, marks.shape[1]), np.uint64),
     )
-    return _End(exact, marks, block, who, blame, carried, left)
+    return _End(exact, marks, block, who, blame[:, kernels.MOVE], carried, left)
 
 
 def _no_ints() -> Ints:
@@ -188,7 +192,8 @@ def _twice(schedule: Schedule, promise: Promise, move: int) -> str:
 
     def held(rank: int, slot: int, before: int) -> Words:
         hits = np.nonzero((schedule.to_slot[:before] == slot) & (owners[:before] == rank))[0]
-        return left[hits[-1]] if hits.size else _bits(len(promise.given))[rank]
+        row: Words = left[hits[-1]] if hits.size else _bits(len(promise.given))[rank]
+        return row
 
     brought = held(int(schedule.src[i]), int(schedule.from_slot[move]), opening)
     there = held(int(schedule.dst[i]), int(schedule.to_slot[move]), move)

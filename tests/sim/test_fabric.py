@@ -1,0 +1,181 @@
+"""The kernel against an independent water-filling simulator, and against its own other speed."""
+
+import heapq
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ops import ALGORITHMS
+from sim import arena, engine, fabric
+from sim.engine import simulate
+from sim.machines import build
+from sim.schedule import copy, unroll
+from sim.speed import compiled
+from sim.topology import Device, Link, Routes, Topology
+
+
+def fair_rates(flows, capacity):
+    """Max-min rates by definition: raise all together; a full link freezes its flows."""
+    rate = dict.fromkeys(flows, 0.0)
+    growing = set(flows)
+    while growing:
+        step, full = min(
+            (
+                (capacity[link] - sum(rate[f] for f in flows if link in flows[f]))
+                / sum(link in flows[f] for f in growing),
+                link,
+            )
+            for link in {link for f in growing for link in flows[f]}
+        )
+        for f in growing:
+            rate[f] += step
+        growing -= {f for f in growing if full in flows[f]}
+    return rate
+
+
+def reference(routes, sizes, waits, capacity, latency):
+    """When every transfer ends, moment by moment, everything solved again each time. Dictionaries only."""
+    left_to_wait = {i: len(w) for i, w in enumerate(waits)}
+    calendar = [(sum(latency[k] for k in routes[i]), i) for i in left_to_wait if not waits[i]]
+    heapq.heapify(calendar)
+    left, end, now = {}, {}, 0.0
+
+    def finish(i, t):
+        end[i] = t
+        for j, w in enumerate(waits):
+            if i in w:
+                left_to_wait[j] -= 1
+                if left_to_wait[j] == 0:
+                    heapq.heappush(calendar, (t + sum(latency[k] for k in routes[j]), j))
+
+    while calendar or left:
+        rates = fair_rates({f: set(routes[f]) for f in left}, capacity)
+        soonest = min((left[f] / rates[f] for f in left), default=np.inf)
+        step = min(soonest, calendar[0][0] - now if calendar else np.inf)
+        now += step
+        left = {f: b - rates[f] * step for f, b in left.items()}
+        for f in [f for f, b in left.items() if b <= 1e-9 * sizes[f]]:
+            del left[f]
+            finish(f, now)
+        while calendar and calendar[0][0] <= now * (1 + 1e-13):
+            _, i = heapq.heappop(calendar)
+            if sizes[i] == 0 or not routes[i]:
+                finish(i, now)
+            else:
+                left[i] = sizes[i]
+    return [end[i] for i in range(len(routes))]
+
+
+@st.composite
+def scenes(draw):
+    """A random net of links, random routes over it, random sizes and random dependencies."""
+    links = draw(st.integers(1, 6))
+    capacity = draw(st.lists(st.integers(1, 20).map(lambda x: x * 1e9), min_size=links, max_size=links))
+    latency = draw(st.lists(st.integers(0, 5).map(lambda x: x * 1e-3), min_size=links, max_size=links))
+    count = draw(st.integers(1, 10))
+    routes = [sorted(draw(st.sets(st.integers(0, links - 1), max_size=3))) for _ in range(count)]
+    sizes = [draw(st.sampled_from([0, 1, 2, 3, 5, 8])) * 1e7 for _ in range(count)]
+    waits = [draw(st.sets(st.integers(0, i - 1), max_size=3)) if i else set() for i in range(count)]
+    return routes, sizes, waits, capacity, latency
+
+
+def ours(scene, **options):
+    """The same scene through the simulator: a schedule of transfers whose order is its own program order."""
+    routes, sizes, waits, capacity, latency = scene
+    count = len(routes)
+    devices = tuple(Device(f"D{i}", "GPU") for i in range(2 * max(count, len(capacity))))
+    links = tuple(
+        Link(f"D{2 * i}", f"D{2 * i + 1}", c, a) for i, (c, a) in enumerate(zip(capacity, latency, strict=True))
+    )
+
+    def router(src, dst):
+        mine = [routes[s // 2] for s in src]
+        return Routes(
+            np.cumsum([0, *map(len, mine)]).astype(np.int32), np.array([k for r in mine for k in r], np.int32)
+        )
+
+    i = np.arange(count)
+    schedule = unroll([copy(2 * i, 2 * i + 1, slot=0)], name="scene", n=2 * count, promise=None)
+    order = [(a, b) for b in range(count) for a in waits[b]]
+    before, after = (np.array([pair[k] for pair in order], np.int32) for k in (0, 1))
+    schedule = replace(schedule, after=(before, after))
+    with mock.patch.object(engine, "transfer_bytes", return_value=np.array(sizes)):
+        return simulate(Topology("scene", devices, links, router=router), schedule, 1, **options)
+
+
+@settings(max_examples=150, deadline=None)
+@given(scenes())
+def test_every_transfer_ends_when_independent_water_filling_says(scene):
+    assert ours(scene, history=True).end == pytest.approx(reference(*scene), rel=1e-9, abs=1e-15)
+
+
+@settings(max_examples=100, deadline=None)
+@given(scenes())
+def test_interpreted_and_compiled_agree_bit_for_bit(scene):
+    slow = ours(scene, history=True)
+    with mock.patch.object(engine, "is_compiled", return_value=True):
+        fast = ours(scene, history=True)
+    for column in ("ready", "start", "end", "cause"):
+        assert getattr(slow, column).tobytes() == getattr(fast, column).tobytes()
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(slow.history, fast.history, strict=True))
+
+
+@settings(max_examples=50, deadline=None)
+@given(scenes())
+def test_memory_that_was_never_written_is_never_read(scene):
+    class Soiled:
+        """numpy whose fresh memory holds plausible rubbish."""
+
+        def __getattr__(self, name):
+            return getattr(np, name)
+
+        @staticmethod
+        def empty(shape, dtype=np.float64):
+            return np.full(shape, 3, dtype)
+
+    with mock.patch.object(arena, "np", Soiled()):
+        assert ours(scene).end.tobytes() == ours(scene).end.tobytes()
+        soiled = ours(scene).end
+    assert soiled.tobytes() == ours(scene).end.tobytes()
+
+
+@settings(max_examples=100, deadline=None)
+@given(scenes())
+def test_what_was_sent_is_what_arrived_and_no_link_carries_more_than_it_can(scene):
+    routes, sizes, _, capacity, _ = scene
+    trace = ours(scene, history=True)
+    for i, size in enumerate(sizes):
+        assert trace.delivered(i, trace.ended) == 1.0
+        times, rates = trace.rates(i)
+        spans = np.diff([*times, trace.arrived[i]])
+        if routes[i]:
+            assert (rates * spans).sum() == pytest.approx(size, rel=1e-9, abs=1e-3)
+    moments = np.unique(np.concatenate([trace.start, trace.end]))
+    for t in (moments[1:] + moments[:-1]) / 2:
+        load = np.zeros(len(capacity))
+        for i in range(len(sizes)):
+            if trace.start[i] < t < trace.end[i] and routes[i]:
+                times, rates = trace.rates(i)
+                load[routes[i]] += rates[np.searchsorted(times, t, side="right") - 1]
+        assert (load <= np.array(capacity) * (1 + 1e-9)).all()
+
+
+def test_a_long_run_goes_on_compiled_where_it_stopped_interpreted():
+    machine, schedule = build("ring:ranks=12"), ALGORITHMS["allreduce.ring"].schedule(12)
+
+    def ends(allowance):
+        cluster = engine.Cluster(machine)
+        cluster._kernel = fabric
+        event = cluster.start(schedule, 1 << 20)
+        with mock.patch.object(engine, "INTERPRETED", allowance):
+            return cluster.run(event).end, cluster._kernel
+
+    slow, stayed = ends(1 << 40)
+    fast, switched = ends(100)
+    assert stayed is fabric
+    assert switched is compiled(fabric)
+    assert slow.tobytes() == fast.tobytes()

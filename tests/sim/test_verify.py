@@ -1,0 +1,113 @@
+"""Proofs: right schedules pass, every kind of wrong one is named with its place."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ops import ALGORITHMS
+from ops.collectives import allreduce, barrier, broadcast
+from sim import verify as module
+from sim.schedule import REDUCE, copy, reduce, unroll
+from sim.verify import prove, verify
+
+
+def schedule(steps, promise, n):
+    return unroll(steps, name="mine", n=n, promise=promise)
+
+
+def test_a_contribution_counted_twice_is_named_with_step_rank_and_slot():
+    steps = [reduce(1, 0, 0), reduce(1, 0, 0), copy(0, 1, 0)]
+    verdict = verify(schedule(steps, allreduce.promise(2, 1, 0), 2))
+    assert (verdict.verdict, verdict.step, verdict.rank, verdict.slot) == ("wrong", 1, 0, 0)
+    assert "rank 1 is counted twice (step 2: rank 1 slot 0 -> rank 0 slot 0)" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("steps", "says"),
+    [
+        ([reduce([1], 0, 0), copy(0, [1, 2], 0)], "rank 2 is missing"),
+        ([reduce([1, 2], 0, 0)], "ranks 0, 2 are missing"),
+        ([copy(0, [1, 2], 0, to=1)], "ranks 1, 2 are missing"),
+        ([reduce([1, 2], 0, 0), copy(0, 1, 5, to=0)], "an empty slot was used on the way (step 2"),
+        ([reduce([1, 2], 0, 0), (copy(0, 1, 0), copy(2, 1, 0))], "two writers of one step"),
+    ],
+)
+def test_what_is_missing_or_misplaced_is_named(steps, says):
+    verdict = verify(schedule(steps, allreduce.promise(3, 1, 0), 3))
+    assert not verdict.ok
+    assert says in verdict.reason
+
+
+def test_a_sum_over_different_blocks_is_named():
+    crossed = reduce([1], [0], [[1, 0]], to=[[0, 1]])
+    assert "sum over different blocks (step 1" in verify(schedule([crossed], allreduce.promise(2, 2, 0), 2)).reason
+
+
+def test_nothing_sent_is_reported_as_nothing_filled():
+    assert "no transfer fills it" in verify(schedule([], broadcast.promise(2, 1, 0), 2)).reason
+
+
+def test_transfers_of_one_step_read_the_state_before_it():
+    swap = (copy(0, 1, 0), copy(1, 0, 0))
+    exchange = reduce([0, 1], [1, 0], 0)
+    assert prove(schedule([swap, swap, exchange], allreduce.promise(2, 1, 0), 2)).verdict.ok
+
+
+def test_a_barrier_may_hear_of_a_rank_twice_but_must_hear_of_all():
+    twice = [reduce([0, 1, 2], [1, 2, 0], 0)] * 4
+    assert verify(schedule(twice, barrier.promise(3, 1, 0), 3)).ok
+    assert not verify(schedule(twice[:1], barrier.promise(3, 1, 0), 3)).ok
+
+
+def test_a_custom_schedule_is_unchecked():
+    assert verify(schedule([copy(0, 1, 0)], None, 2)).verdict == "unchecked"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(ALGORITHMS)), st.integers(2, 9), st.data())
+def test_exact_sets_and_fingerprints_agree_on_right_and_on_broken_schedules(name, n, data):
+    algorithm = ALGORITHMS[name]
+    if algorithm.refuse(n, **{k: p.default for k, p in algorithm.params.items()}):
+        return
+    good = algorithm.schedule(n)
+    if good.promise.union or not len(good.from_slot):
+        return
+    broken = good
+    if data.draw(st.booleans()):
+        move = data.draw(st.integers(0, len(good.from_slot) - 1))
+        slots = good.to_slot.copy()
+        slots[move] = (slots[move] + 1) % good.slots
+        broken = replace(good, to_slot=slots)
+    exact = verify(broken)
+    limit, module.EXACT_BYTES = module.EXACT_BYTES, 0
+    try:
+        prints = verify(broken)
+    finally:
+        module.EXACT_BYTES = limit
+    assert exact.ok == prints.ok
+    if broken is good:
+        assert exact.ok
+
+
+def test_fingerprints_name_the_missing_and_the_doubled_rank():
+    good = ALGORITHMS["allreduce.ring"].schedule(6)
+    op, limit = good.op.copy(), module.EXACT_BYTES
+    op[-1] = REDUCE
+    module.EXACT_BYTES = 0
+    try:
+        assert not verify(replace(good, op=op)).ok
+        one = schedule([reduce([1, 2], 0, 0), copy(0, [1, 2, 3], 0)], allreduce.promise(4, 1, 0), 4)
+        two = schedule([reduce([1, 2, 3], 0, 0), reduce(3, 0, 0), copy(0, [1, 2, 3], 0)], allreduce.promise(4, 1, 0), 4)
+        assert "rank 3 is missing" in verify(one).reason
+        assert "rank 3 is counted twice" in verify(two).reason
+    finally:
+        module.EXACT_BYTES = limit
+
+
+def test_contributors_after_every_move_are_those_of_the_paper():
+    proof = prove(ALGORITHMS["allreduce.ring"].schedule(4), contributors=True)
+    # after step k of the reduce-scatter every receiver holds k + 2 contributions, then always all four
+    assert np.array_equal(proof.counts.reshape(6, 4), np.repeat([[2], [3], [4], [4], [4], [4]], 4, axis=1))
