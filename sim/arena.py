@@ -153,9 +153,9 @@ class Arena:
             if self.keeps_history:
                 bigger["history_transfer"] = _longer(world.history_transfer, 8 * room + 1024)
                 bigger["history"] = _longer(world.history, 8 * room + 1024)
-        uses = self.hops * len(bigger["op"] if "op" in bigger else world.op)
+        uses = self.hops * max(rows, len(world.op))
         if uses > len(world.uses):
-            bigger["uses"] = _longer(world.uses, uses)
+            bigger["uses"] = _longer(world.uses, 2 * uses if self.rows else uses)
         if edges > len(world.after):
             bigger["after"] = _longer(world.after, edges if not self.edges else max(edges, 2 * len(world.after)))
         if jobs > len(world.job_left):
