@@ -25,7 +25,7 @@ def intervals(trace: Trace) -> tuple[Ints, Floats, Floats, Floats]:
         until = trace.arrived[flowing]
         return transfer, begin, until, trace.bytes[flowing] / (until - begin)
     order = np.argsort(trace.history.transfer, kind="stable")
-    transfer, begin, rate = (column[order] for column in trace.history)
+    transfer, begin, rate = trace.history.transfer[order], trace.history.time[order], trace.history.rate[order]
     last = np.append(transfer[1:] != transfer[:-1], True) if len(transfer) else np.zeros(0, bool)
     until = np.where(last, trace.arrived[transfer], np.append(begin[1:], 0.0)) if len(begin) else begin
     lasting = until > begin
