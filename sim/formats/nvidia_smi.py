@@ -50,7 +50,9 @@ OTHER_OUTPUTS = (
 
 def _topo_tables(text: str) -> list[Table]:
     """Tables that hold path classes rather than peer-to-peer states."""
-    return [t for t in tables(text) if t.words - set(P2P_WORDS) - {"X"} or (not t.words & set(P2P_WORDS) and t.titles)]
+    found = tables(text)
+    peers = set(P2P_WORDS)
+    return [table for table in found if table.words - peers - {"X"} or (not table.words & peers and table.told)]
 
 
 def matches(text: str) -> bool:

@@ -65,6 +65,11 @@ class Table:
         return [name for name in self.columns if is_gpu(name)]
 
     @property
+    def told(self) -> bool:
+        """Whether it is more than a line that happens to name GPUs."""
+        return bool(self.words or self.titles)
+
+    @property
     def words(self) -> set[str]:
         """Every cell there is."""
         return {cell for row in self.rows for cell in row.cells}
