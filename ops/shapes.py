@@ -1,10 +1,25 @@
-"""Shapes that algorithms share: rounds of a tree, runs of slots, ranks counted from a root."""
+"""Shapes that algorithms share: rounds, runs of slots, ranks counted from a root, trees, and their parameters."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from sim.parameters import Bounds
 from sim.schedule import NOTHING
 from sim.topology import Ints
+
+Segments = Annotated[int, Bounds(1, 4096)]
+"""Slices of the data that follow each other through a pipeline."""
+Radix = Annotated[int, Bounds(2, 1024)]
+"""How many ranks one round of a k-ary algorithm brings together."""
+Channels = Annotated[int, Bounds(1, 64)]
+"""Copies of a pattern, each on a share of the data."""
+Window = Annotated[int, Bounds(1, 1 << 16)]
+"""How many messages a rank has under way at once."""
+Group = Annotated[int, Bounds(0, 1 << 16)]
+"""Ranks per node; 0 stands for the largest number up to 8 that divides n."""
 
 
 def rounds(n: int, radix: int = 2) -> int:
@@ -30,8 +45,8 @@ def power_below(n: int, radix: int = 2) -> int:
 
 def runs(first: ArrayLike, length: int) -> Ints:
     """One row of slots per message: `first[i], first[i] + 1, …`, `length` of them."""
-    start: Ints = np.asarray(first, dtype=np.int32).reshape(-1, 1)
-    return start + np.arange(length, dtype=np.int32)
+    table: Ints = np.add.outer(np.asarray(first, dtype=np.int32).reshape(-1), np.arange(length, dtype=np.int32))
+    return table
 
 
 def from_root(v: ArrayLike, root: int, n: int) -> Ints:
@@ -40,3 +55,72 @@ def from_root(v: ArrayLike, root: int, n: int) -> Ints:
     rank: Ints = (place + root) % n
     rank[(place < 0) | (place >= n)] = NOTHING
     return rank
+
+
+def node_size(n: int, group: int) -> int:
+    """Ranks per node, with the default filled in.
+
+    >>> node_size(12, 0), node_size(12, 3)
+    (6, 3)
+    """
+    return group or max(g for g in range(1, 9) if n % g == 0)
+
+
+def whole_nodes(n: int, *, group: int, **_: Any) -> str | None:
+    """A refusal for algorithms that need equal nodes."""
+    return None if n % node_size(n, group) == 0 else f"needs nodes of {group} ranks, which do not make up {n}"
+
+
+def windows(peers: Sequence[Ints], own: Ints) -> list[Ints]:
+    """Who answers for which slots in a butterfly whose round k pairs c with `peers[k][c]`.
+
+    Row c of entry k holds the slots that c answers for before round k; after the last round, `own[c]`.
+    Before a round a pair answers for the same slots, after it each for its half.
+    """
+    tables = [own.reshape(len(own), -1)]
+    for peer in reversed(peers):
+        tables.append(np.concatenate([tables[-1], tables[-1][peer]], axis=1))
+    return [np.sort(table, axis=1) for table in reversed(tables)]
+
+
+class Tree(NamedTuple):
+    """A tree of ranks: parents (NOTHING above the root), depths, and whose how-manieth child each is."""
+
+    parent: Ints
+    depth: Ints
+    turn: Ints
+
+    @property
+    def height(self) -> int:
+        """Hops from the root to the deepest rank."""
+        return int(self.depth.max())
+
+    @property
+    def kids(self) -> NDArray[np.int64]:
+        """Children of every rank."""
+        return np.bincount(self.parent[self.parent != NOTHING], minlength=len(self.parent))
+
+
+def tree(parent: ArrayLike) -> Tree:
+    """The tree given by everyone's parent.
+
+    >>> tree([-1, 0, 0, 1]).depth.tolist(), tree([-1, 0, 0, 1]).turn.tolist()
+    ([0, 1, 1, 2], [0, 0, 1, 0])
+    """
+    up = np.asarray(parent, dtype=np.int32)
+    depth = np.zeros(len(up), dtype=np.int32)
+    above = up
+    while (above != NOTHING).any():
+        depth += above != NOTHING
+        above = np.where(above == NOTHING, np.int32(NOTHING), up[above])
+    order = np.argsort(up, kind="stable")
+    turn = np.empty_like(up)
+    turn[order] = np.arange(len(up)) - np.searchsorted(up[order], up[order])
+    return Tree(up, depth, turn)
+
+
+def rooted(parent: ArrayLike, root: int) -> Tree:
+    """The tree given by everyone's parent as places counted from the root."""
+    up = np.asarray(parent, dtype=np.int32)
+    n = len(up)
+    return tree(np.where(up == NOTHING, NOTHING, (up + root) % n)[(np.arange(n) - root) % n])

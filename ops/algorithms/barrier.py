@@ -5,7 +5,7 @@ import numpy as np
 from ops.collectives import barrier
 from ops.registry import algorithm
 from ops.shapes import rounds
-from sim.schedule import Steps, copy, reduce
+from sim.schedule import Steps, reduce
 
 
 @algorithm(
@@ -19,14 +19,6 @@ def dissemination(n: int) -> Steps:
     r = np.arange(n)
     for k in range(rounds(n)):
         yield reduce(r, (r + (1 << k)) % n, slot=0)
-
-
-@algorithm(barrier, name="linear", cost=lambda n: (2, 0), ids={"openmpi": "1", "gloo": "all_to_one"})
-def linear_barrier(n: int) -> Steps:
-    """Everyone reports to rank 0, which then releases everyone."""
-    others = np.arange(1, n)
-    yield reduce(others, 0, slot=0)
-    yield copy(0, others, slot=0)
 
 
 @algorithm(barrier, cost=lambda n: (2 * n, 0), ids={"openmpi": "2", "oneccl": "ring"})

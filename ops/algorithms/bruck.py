@@ -11,12 +11,16 @@ from sim.schedule import Steps, copy
 @algorithm(
     allgather,
     name="bruck",
+    ordered=True,
     cost=lambda n: (rounds(n), (n - 1) / n),
     ids={"mpich": "brucks", "ucc": "bruck"},
     reference="Bruck et al., TPDS 1997",
 )
 @algorithm(
-    COLLECTIVES["allgatherv"], name="bruck", ids={"openmpi": "2", "mpich": "brucks", "ucc": "bruck", "kucg": "5"}
+    COLLECTIVES["allgatherv"],
+    name="bruck",
+    ordered=True,
+    ids={"openmpi": "2", "mpich": "brucks", "ucc": "bruck", "kucg": "5"},
 )
 def bruck_allgather(n: int) -> Steps:
     """Round k: everyone sends the 2^k blocks it has to the rank 2^k places back; the last round only the rest."""

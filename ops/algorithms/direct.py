@@ -3,11 +3,14 @@
 Peers rotate: message i of rank r goes to r + i, otherwise rank 0 would be everyone's first target.
 """
 
+from typing import Any
+
 import numpy as np
 
-from ops.collectives import COLLECTIVES, allgather, alltoall, sendrecv
+from ops.collectives import COLLECTIVES, allgather, allreduce, alltoall, sendrecv
 from ops.registry import algorithm
-from sim.schedule import Steps, copy
+from ops.shapes import Group, Window, node_size, rounds, runs, whole_nodes
+from sim.schedule import Steps, copy, reduce
 from sim.topology import Ints
 
 
@@ -49,3 +52,98 @@ def shift(n: int) -> Steps:
     """Everyone sends to its right neighbour at once."""
     r = np.arange(n)
     yield copy(r, (r + 1) % n, slot=0, to=1)
+
+
+def two(n: int, **_: Any) -> str | None:
+    """A refusal for algorithms between two ranks."""
+    return None if n == 2 else f"is for 2 ranks, not {n}"
+
+
+@algorithm(allgather, only=two, cost=lambda n: (1, 1 / 2), ids={"openmpi": "6"})
+@algorithm(COLLECTIVES["allgatherv"], only=two, ids={"openmpi": "5"})
+def two_rank(n: int) -> Steps:
+    """Two ranks swap their blocks."""
+    yield copy([0, 1], [1, 0], slot=[0, 1])
+
+
+@algorithm(
+    allreduce,
+    cost=lambda n: (1, n - 1, n - 1),
+    ids={"openmpi": "7", "msccl": "1step"},
+)
+def allgather_reduce(n: int) -> Steps:
+    """Everyone sends its whole buffer to everyone and adds up what arrives: one message's latency, n - 1 buffers."""
+    r = np.arange(n)
+    src, dst = _everyone(n)
+    yield "allgather"
+    yield copy(src, dst, slot=0, to=1 + (dst - src - 1) % n)
+    yield "reduce"
+    yield reduce(r, r, slot=runs(1, n - 1), to=runs(0, 1))
+
+
+@algorithm(
+    allreduce,
+    pieces=lambda n: n,
+    cost=lambda n: (2, 2 * (n - 1) / n, (n - 1) / n),
+    ids={"msccl": "allpairs"},
+)
+def all_pairs(n: int) -> Steps:
+    """Everyone collects and adds up one share from everyone, then sends the total to everyone."""
+    r = np.arange(n)
+    src, dst = _everyone(n)
+    yield "reduce-scatter"
+    yield copy(src, dst, slot=dst, to=n + (dst - src - 1) % n)
+    yield reduce(r, r, slot=runs(n, n - 1), to=r.reshape(-1, 1))
+    yield "allgather"
+    yield copy(src, dst, slot=src)
+
+
+@algorithm(
+    alltoall,
+    ordered=True,
+    cost=lambda n, *, window: (-(-(n - 1) // window), (n - 1) / n),
+    ids={"openmpi": "4"},
+)
+@algorithm(COLLECTIVES["alltoallv"], ordered=True)
+def linear_window(n: int, *, window: Window = 4) -> Steps:
+    """As linear, but each rank has at most `window` messages under way each way."""
+    r = np.arange(n)
+    src, dst = (peers.reshape(n - 1, n) for peers in _everyone(n))
+    yield copy(r, r, slot=r, to=n + r)
+    for i in range(0, n - 1, window):
+        s, d = src[i : i + window].reshape(-1), dst[i : i + window].reshape(-1)
+        yield copy(s, d, slot=d, to=n + s)
+
+
+def _node_order(nodes: int) -> list[int]:
+    """NCCL's order of distances between nodes: triangular numbers, so that neighbours in time are far in space.
+
+    >>> _node_order(16)
+    [0, 1, 3, 6, 10, 15, 5, 12, 4, 13, 7, 2, 14, 11, 9, 8]
+    """
+    ring = 1 << rounds(nodes)
+    return [d for d in ((x * x + x) // 2 % ring for x in range(ring)) if d < nodes]
+
+
+@algorithm(
+    alltoall,
+    ordered=True,
+    only=whole_nodes,
+    cost=lambda n, *, group, window: (-(-(n - 1) // window), (n - 1) / n),
+    ids={"nccl": "SendRecv"},
+    reference="NCCL src/init.cc, ncclP2pSchedule",
+)
+@algorithm(COLLECTIVES["alltoallv"], ordered=True, only=whole_nodes, ids={"nccl": "SendRecv"})
+def nccl_p2p(n: int, *, group: Group = 0, window: Window = 8) -> Steps:
+    """NCCL's order of peers: node by node, rank by rank inside; `window` peers at a time."""
+    g = node_size(n, group)
+    r = np.arange(n)
+    node, local = np.divmod(r, g)
+    peer = np.array(
+        [(node + far) % (n // g) * g + (local + near) % g for far in _node_order(n // g) for near in range(g)]
+    )
+    yield copy(r, r, slot=r, to=n + r)
+    for i in range(1, n, window):
+        d = peer[i : i + window].reshape(-1)
+        s = np.resize(r, len(d))
+        yield copy(s, d, slot=d, to=n + s)

@@ -1,10 +1,8 @@
 """Recursive halving: pairs at distance p/2, p/4 … 1 swap the half that the other is responsible for."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from ops.algorithms.butterfly import halving, scatter_sums, spread
 from ops.algorithms.doubling import cores
 from ops.collectives import COLLECTIVES, allreduce, reduce_scatter
 from ops.registry import algorithm
@@ -13,14 +11,10 @@ from sim.schedule import NOTHING, Steps, copy, reduce
 from sim.topology import Ints
 
 
-def _halvings(n: int) -> list[int]:
-    """The largest share, in blocks, that a rank passes on in each round of recursive halving."""
-    p = power_below(n)
-    return [d + min(d, n - p) for d in (p >> k for k in range(1, rounds(p) + 1))]
-
-
 def _halving_cost(n: int) -> tuple[float, float, float]:
-    p, passed = power_below(n), sum(_halvings(n))
+    p = power_below(n)
+    shares = [p >> k for k in range(1, rounds(p) + 1)]
+    passed = sum(d + min(d, n - p) for d in shares)
     folds = n > p
     return rounds(p) + 2 * folds, (passed + folds * (n + 1)) / n, passed / n + folds
 
@@ -28,12 +22,14 @@ def _halving_cost(n: int) -> tuple[float, float, float]:
 @algorithm(
     reduce_scatter,
     name="recursive_halving",
+    ordered=True,
     cost=_halving_cost,
     ids={"openmpi": "2", "mpich": "recursive_halving"},
 )
 @algorithm(
     COLLECTIVES["reduce_scatterv"],
     name="recursive_halving",
+    ordered=True,
     ids={"openmpi": "2", "mpich": "recursive_halving"},
 )
 def halving_reduce_scatter(n: int) -> Steps:
@@ -44,23 +40,16 @@ def halving_reduce_scatter(n: int) -> Steps:
     """
     rank = cores(n)
     p = len(rank)
-    c, folded = np.arange(p), 2 * np.arange(n - p)
-    blocks = np.stack([np.where(c < n - p, rank - 1, NOTHING), rank], axis=1)
+    folded = 2 * np.arange(n - p, dtype=np.int32)
+    own = np.stack([np.where(np.arange(p) < n - p, rank - 1, NOTHING), rank], axis=1)
     if len(folded):
         yield "fold"
-        yield reduce(folded, folded + 1, slot=np.broadcast_to(np.arange(n), (len(folded), n)))
+        yield reduce(folded, folded + 1, slot=runs(0, n))
         yield "halving"
-    for k in reversed(range(rounds(p))):
-        d = 1 << k
-        yield reduce(rank, rank[c ^ d], slot=blocks[_half(c ^ d, d)].reshape(p, -1))
+    yield from scatter_sums(rank, halving(p), own)
     if len(folded):
         yield "unfold"
         yield copy(folded + 1, folded, slot=folded)
-
-
-def _half(c: NDArray[Any], d: int) -> Ints:
-    """The d neighbours among which c stands."""
-    return runs(c // d * d, d)
 
 
 def _rabenseifner_cost(n: int) -> tuple[float, float, float]:
@@ -71,6 +60,7 @@ def _rabenseifner_cost(n: int) -> tuple[float, float, float]:
 
 @algorithm(
     allreduce,
+    ordered=True,
     pieces=power_below,
     cost=_rabenseifner_cost,
     ids={"openmpi": "6", "mpich": "reduce_scatter_allgather", "ucc": "1", "kucg": "12", "oneccl": "rabenseifner"},
@@ -83,18 +73,22 @@ def rabenseifner(n: int) -> Steps:
     """
     rank = cores(n)
     p = len(rank)
-    c, folded = np.arange(p), 2 * np.arange(n - p)
-    low, high = (np.broadcast_to(half, (len(folded), p // 2)) for half in np.arange(p).reshape(2, -1))
-    if len(folded):
-        yield "fold"
-        yield reduce(folded, folded + 1, slot=high), reduce(folded + 1, folded, slot=low)
-        yield copy(folded, folded + 1, slot=low)
+    yield from fold(n, rank)
     yield "reduce-scatter"
-    for k in reversed(range(rounds(p))):
-        yield reduce(rank, rank[c ^ (1 << k)], slot=_half(c ^ (1 << k), 1 << k))
+    yield from scatter_sums(rank, halving(p), np.arange(p, dtype=np.int32))
     yield "allgather"
-    for k in range(rounds(p)):
-        yield copy(rank, rank[c ^ (1 << k)], slot=_half(c, 1 << k))
-    if len(folded):
+    yield from spread(rank, halving(p), np.arange(p, dtype=np.int32))
+    if n > p:
         yield "unfold"
-        yield copy(folded + 1, folded, slot=np.broadcast_to(np.arange(p), (len(folded), p)))
+        yield copy(rank[: n - p], rank[: n - p] ^ 1, slot=runs(0, p))
+
+
+def fold(n: int, rank: Ints) -> Steps:
+    """The first `rank`s also get the sums of their neighbours that take no part; both add half a buffer."""
+    p = len(rank)
+    if n > p:
+        yield "fold"
+        stays, goes = rank[: n - p], rank[: n - p] ^ 1
+        low, high = runs(0, p // 2), runs(p // 2, p // 2)
+        yield reduce(goes, stays, slot=high), reduce(stays, goes, slot=low)
+        yield copy(goes, stays, slot=low)

@@ -24,7 +24,7 @@ def _pairs(n: int, d: int) -> tuple[Ints, Ints]:
     name="binomial",
     ordered=True,
     cost=lambda n: (rounds(n), rounds(n)),
-    ids={"openmpi": "6", "mpich": "binomial", "ucc": "0", "gloo": "binomial", "kucg": "1"},
+    ids={"openmpi": "6", "mpich": "binomial", "gloo": "binomial", "kucg": "1"},
 )
 def binomial_broadcast(n: int, *, root: int = 0) -> Steps:
     """Whoever has the data sends it on; every round doubles how many do."""
@@ -37,7 +37,7 @@ def binomial_broadcast(n: int, *, root: int = 0) -> Steps:
     reduce,
     name="binomial",
     cost=lambda n: (rounds(n), rounds(n), rounds(n)),
-    ids={"openmpi": "5", "mpich": "binomial", "ucc": "0", "kucg": "1", "oneccl": "tree"},
+    ids={"openmpi": "5", "mpich": "binomial", "kucg": "1", "oneccl": "tree"},
 )
 def binomial_reduce(n: int, *, root: int = 0) -> Steps:
     """Half of those who still hold a partial sum hand it to the other half, until one is left."""
@@ -51,9 +51,9 @@ def binomial_reduce(n: int, *, root: int = 0) -> Steps:
     name="binomial",
     ordered=True,
     cost=lambda n: (rounds(n), (n - 1) / n),
-    ids={"openmpi": "2", "mpich": "binomial", "ucc": "knomial"},
+    ids={"openmpi": "2", "mpich": "binomial"},
 )
-@algorithm(COLLECTIVES["scatterv"], name="binomial", ordered=True, ids={"kucg": "2"})
+@algorithm(COLLECTIVES["scatterv"], name="binomial", ordered=True)
 def binomial_scatter(n: int, *, root: int = 0) -> Steps:
     """Whoever holds several blocks passes half of them on, until each rank has its own."""
     for k in reversed(range(rounds(n))):
@@ -65,10 +65,11 @@ def binomial_scatter(n: int, *, root: int = 0) -> Steps:
 @algorithm(
     gather,
     name="binomial",
+    ordered=True,
     cost=lambda n: (rounds(n), (n - 1) / n),
-    ids={"openmpi": "2", "mpich": "binomial", "ucc": "knomial"},
+    ids={"openmpi": "2", "mpich": "binomial"},
 )
-@algorithm(COLLECTIVES["gatherv"], name="binomial")
+@algorithm(COLLECTIVES["gatherv"], name="binomial", ordered=True)
 def binomial_gather(n: int, *, root: int = 0) -> Steps:
     """Half of those who hold blocks hand them to the other half, until one holds all."""
     for k in range(rounds(n)):
