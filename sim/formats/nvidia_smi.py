@@ -240,6 +240,11 @@ def _notes(
     notes += [
         f"PCIe paths the table does not tell, taken as {word}: {', '.join(pairs)}" for word, pairs in hidden.items()
     ]
+    notes += [
+        f"{a} and {b} say {cell}, which fits no tree of PCIe switches: routed as {word}"
+        for (i, a), (j, b) in combinations(enumerate(matrix.names), 2)
+        if (cell := matrix.cells.get((a, b))) in CLASSES and cell != (word := CLASSES[placement.classes[i, j]])
+    ]
     if matrix.filled:
         notes.append(f"rows of {', '.join(matrix.filled)} filled in from the GPUs' rows")
     if not matrix.numa:

@@ -251,13 +251,20 @@ def _rows(table: Table, name: str) -> dict[str, Row]:
     lost = [gpu for gpu in table.gpus if gpu not in rows]
     cut = [gpu for gpu in table.gpus if gpu in rows and len(rows[gpu].cells) < len(table.columns)]
     if lost or cut:
-        parts = [f"the rows of {', '.join(lost)} are missing"] if lost else []
-        parts += [
-            f"row {gpu} (line {rows[gpu].line}) ends after {len(rows[gpu].cells)} of {len(table.columns)} cells"
-            for gpu in cut
-        ]
+        parts = [f"the rows of {_some(lost)} are missing"] if lost else []
+        if cut:
+            first = rows[cut[0]]
+            parts.append(
+                f"row {first.name} (line {first.line}) ends after {len(first.cells)} of {len(table.columns)} cells"
+                + (f", others are short too ({_some(cut[1:])})" if cut[1:] else "")
+            )
         raise InputError(f"{name} is cut: {'; '.join(parts)}: paste the whole output of `nvidia-smi topo -m`")
     return rows
+
+
+def _some(names: list[str]) -> str:
+    """Names in a sentence, the first sixteen of many."""
+    return ", ".join(names[:16]) + (f" and {len(names) - 16} more" if len(names) > 16 else "")
 
 
 def _column(table: Table, rows: dict[str, Row], title: str) -> dict[str, str]:

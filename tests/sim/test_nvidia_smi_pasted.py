@@ -133,6 +133,13 @@ def test_classes_that_fit_no_tree_are_refused_naming_three_devices():
         read(text)
 
 
+def test_a_nic_whose_classes_fit_no_tree_is_placed_nearest_and_says_so():
+    odd = read("\tGPU0\tNIC0\tNIC1\nGPU0\tX\tPIX\tNODE\nNIC0\tPIX\tX\tPIX\nNIC1\tNODE\tPIX\tX\n")
+    assert odd.pairs["GPU0"] == {"NIC0": "PIX", "NIC1": "NODE"}
+    assert pair_classes(odd)["GPU0"]["NIC1"] == "PIX"
+    assert "GPU0 and NIC1 say NODE, which fits no tree of PCIe switches: routed as PIX" in odd.assumed
+
+
 WORDS = ("SYS", "NODE", "PHB", "PXB", "PIX")
 
 
