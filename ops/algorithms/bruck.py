@@ -1,10 +1,10 @@
-"""Bruck's algorithms: any number of ranks in ⌈log n⌉ rounds, peers at distance 1, 2, 4 and so on."""
+"""Bruck's algorithms: any number of ranks in ⌈log n⌉ rounds, peers at distance 1, k, k² and so on."""
 
 import numpy as np
 
-from ops.collectives import COLLECTIVES, allgather
+from ops.collectives import COLLECTIVES, allgather, alltoall
 from ops.registry import algorithm
-from ops.shapes import rounds, runs
+from ops.shapes import Radix, rounds, runs
 from sim.schedule import Steps, copy
 
 
@@ -28,3 +28,44 @@ def bruck_allgather(n: int) -> Steps:
     for k in range(rounds(n)):
         d = 1 << k
         yield copy(r, (r - d) % n, slot=runs(r, min(d, n - d)) % n)
+
+
+@algorithm(
+    allgather,
+    ordered=True,
+    cost=lambda n, *, radix: (rounds(n, radix), (n - 1) / n),
+    ids={"openmpi": "2", "mpich": "k_brucks"},
+    reference="Bruck et al., TPDS 1997",
+)
+@algorithm(COLLECTIVES["allgatherv"], ordered=True)
+def k_bruck(n: int, *, radix: Radix = 4) -> Steps:
+    """Bruck's rounds through radix - 1 ports at once: every round multiplies what each rank has."""
+    r = np.arange(n)
+    for k in range(rounds(n, radix)):
+        d = radix**k
+        yield tuple(copy(r, (r - far) % n, slot=runs(r, min(d, n - far)) % n) for far in range(d, min(d * radix, n), d))
+
+
+@algorithm(
+    alltoall,
+    name="bruck",
+    ordered=True,
+    cost=lambda n: (rounds(n), sum(i.bit_count() for i in range(n)) / n),
+    ids={"openmpi": "3", "mpich": "brucks", "ucc": "bruck"},
+    reference="Bruck et al., TPDS 1997",
+)
+@algorithm(COLLECTIVES["alltoallv"], name="bruck", ordered=True)
+def bruck_alltoall(n: int) -> Steps:
+    """Round k: everyone passes on, 2^k places, every block whose distance left to go has bit k set.
+
+    Few messages, but a block is sent once for every bit of its distance. A block that has i places to go in
+    all waits where the block from i places back will be.
+    """
+    r = np.arange(n)
+    yield copy(
+        np.repeat(r, n), np.repeat(r, n), slot=(runs(r, n) % n).reshape(-1), to=n + (-runs(-r, n) % n).reshape(-1)
+    )
+    for k in range(rounds(n)):
+        far = np.nonzero(np.arange(n) >> k & 1)[0].reshape(1, -1)
+        here, there = r.reshape(-1, 1), (r.reshape(-1, 1) + (1 << k)) % n
+        yield copy(r, there, slot=n + (here - far) % n, to=n + (there - far) % n)

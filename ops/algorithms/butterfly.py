@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ops.collectives import allreduce, broadcast
+from ops.algorithms.doubling import cores
+from ops.collectives import COLLECTIVES, allreduce, broadcast, reduce_scatter
 from ops.registry import algorithm, power_of_two
-from ops.shapes import power_below, rounds, windows
+from ops.shapes import power_below, rounds, runs, windows
 from sim import schedule
-from sim.schedule import Steps, copy
+from sim.schedule import NOTHING, Steps, copy
 from sim.topology import Ints
 
 
@@ -118,3 +119,45 @@ def bine_broadcast(n: int, *, root: int = 0) -> Steps:
         gets = has ^ ((2 << k) - 1)
         yield copy((rank[has] + root) % n, (rank[gets] + root) % n, slot=0)
         has = np.concatenate([has, gets])
+
+
+def _butterfly_cost(n: int) -> tuple[float, float, float]:
+    p = power_below(n)
+    folds = n > p
+    passed = sum(d + min(d, n - p) for d in (p >> k for k in range(1, rounds(p) + 1)))
+    moves = p > 2 or folds
+    return rounds(p) + folds + moves, folds + (passed + moves * (1 + folds)) / n, folds + passed / n
+
+
+@algorithm(
+    reduce_scatter,
+    ordered=True,
+    exact=False,
+    cost=_butterfly_cost,
+    ids={"openmpi": "4"},
+    reference="Träff, EuroPVM/MPI 2005",
+)
+@algorithm(COLLECTIVES["reduce_scatterv"], ordered=True, ids={"openmpi": "4"})
+def butterfly(n: int) -> Steps:
+    """Halving that starts with the next neighbour, which keeps rank order; a last message brings blocks home.
+
+    Each rank ends with the share whose number is its own with the bits reversed. Where n is no power of two,
+    some ranks hand their whole buffer to a neighbour first. The claim is a bound then.
+    """
+    rank = cores(n)
+    p, folded = len(rank), 2 * np.arange(n - len(rank))
+    c = np.arange(p, dtype=np.int32)
+    mirror = np.zeros_like(c)
+    for k in range(rounds(p)):
+        mirror |= (c >> k & 1) << (rounds(p) - 1 - k)
+    blocks = np.stack([np.where(c < n - p, rank - 1, NOTHING), rank], axis=1)
+    if len(folded):
+        yield "fold"
+        yield schedule.reduce(folded, folded + 1, slot=runs(0, n))
+    yield "halving"
+    yield from scatter_sums(rank, halving(p)[::-1], blocks[mirror])
+    yield "home"
+    src, owner = np.repeat(rank, 2), blocks[mirror].reshape(-1)
+    away = (owner != NOTHING) & (owner != src)
+    if away.any():
+        yield copy(src[away], owner[away], slot=owner[away])

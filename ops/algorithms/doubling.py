@@ -6,10 +6,10 @@ power of two below n. `cores(n)` are the ranks that take part.
 
 import numpy as np
 
-from ops.collectives import COLLECTIVES, allgather, allreduce, barrier
+from ops.collectives import COLLECTIVES, allgather, allreduce, barrier, reduce_scatter
 from ops.registry import algorithm, power_of_two
-from ops.shapes import power_below, rounds, runs
-from sim.schedule import Steps, copy, reduce
+from ops.shapes import Radix, power_below, rounds, runs
+from sim.schedule import NOTHING, Steps, copy, reduce
 from sim.topology import Ints
 
 
@@ -80,3 +80,65 @@ def doubling_allreduce(n: int) -> Steps:
 def doubling_barrier(n: int) -> Steps:
     """Pairs at distance 1, 2, 4 … tell each other whom they have heard of."""
     yield from _doubling(n)
+
+
+@algorithm(
+    reduce_scatter,
+    name="recursive_doubling",
+    only=power_of_two,
+    ordered=True,
+    cost=lambda n: (rounds(n), rounds(n) - (n - 1) / n, rounds(n) - (n - 1) / n),
+    ids={"mpich": "recursive_doubling"},
+)
+@algorithm(
+    COLLECTIVES["reduce_scatterv"],
+    name="recursive_doubling",
+    only=power_of_two,
+    ordered=True,
+    ids={"mpich": "recursive_doubling"},
+)
+def doubling_reduce_scatter(n: int) -> Steps:
+    """Pairs at distance 1, 2, 4 … swap and add everything but the blocks of their own group so far."""
+    r = np.arange(n)
+    for k in range(rounds(n)):
+        d = 1 << k
+        yield reduce(r, r ^ d, slot=runs(r // d * d + d, n - d) % n)
+
+
+def _exchange_cost(n: int, *, radix: int) -> tuple[float, float]:
+    p = power_below(n, radix)
+    each, served = -(-n // p), -(-(n - p) // p)
+    folds = n > p
+    return rounds(p, radix) + 2 * folds, (served + (p - 1) * each + served * (n - 1)) / n
+
+
+@algorithm(
+    allgather,
+    ordered=True,
+    exact=False,
+    cost=_exchange_cost,
+    ids={"mpich": "recexch_doubling", "ucc": "knomial"},
+)
+@algorithm(COLLECTIVES["allgatherv"], ordered=True, ids={"ucc": "knomial"})
+def recursive_exchange(n: int, *, radix: Radix = 4) -> Steps:
+    """Groups of `radix` ranks at distance 1, k, k² … tell each other all they have.
+
+    The ranks beyond the power of `radix` below n hand their block to one that takes part, and get all the
+    others in the end. The claim is met for a power of `radix` and is a bound otherwise.
+    """
+    p = power_below(n, radix)
+    c, extra = np.arange(p), np.arange(p, n)
+    blocks = runs(0, p).reshape(-1, 1) + p * np.arange(-(-n // p))
+    blocks[blocks >= n] = NOTHING
+    if len(extra):
+        yield "fold"
+        yield copy(extra, extra % p, slot=extra)
+        yield "exchange"
+    for k in range(rounds(p, radix)):
+        d = radix**k
+        digit = c // d % radix
+        mine = blocks[runs(c // d * d, d)].reshape(p, -1)
+        yield tuple(copy(c, c + ((digit + j) % radix - digit) * d, slot=mine) for j in range(1, radix))
+    if len(extra):
+        yield "unfold"
+        yield copy(extra % p, extra, slot=(extra.reshape(-1, 1) + np.arange(1, n)) % n)
