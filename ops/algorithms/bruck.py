@@ -62,10 +62,9 @@ def bruck_alltoall(n: int) -> Steps:
     all waits where the block from i places back will be.
     """
     r = np.arange(n)
-    yield copy(
-        np.repeat(r, n), np.repeat(r, n), slot=(runs(r, n) % n).reshape(-1), to=n + (-runs(-r, n) % n).reshape(-1)
-    )
+    here = r.reshape(-1, 1)
+    yield copy(r, r, slot=(here + r) % n, to=n + (here - r) % n)
     for k in range(rounds(n)):
-        far = np.nonzero(np.arange(n) >> k & 1)[0].reshape(1, -1)
-        here, there = r.reshape(-1, 1), (r.reshape(-1, 1) + (1 << k)) % n
+        far = np.nonzero(r >> k & 1)[0]
+        there = (here + (1 << k)) % n
         yield copy(r, there, slot=n + (here - far) % n, to=n + (there - far) % n)

@@ -1,12 +1,14 @@
 """Swaps between neighbours in a ring of ranks: both directions of a link are used at once."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ops.collectives import COLLECTIVES, allgather
 from ops.registry import algorithm, even
 from ops.shapes import Group, node_size, runs, whole_nodes
 from sim.schedule import Steps, copy
-from sim.topology import Ints
 
 
 @algorithm(
@@ -30,7 +32,7 @@ def neighbor_exchange(n: int) -> Steps:
         pair = pair[(r + side) % n]
 
 
-def _swaps(n: int) -> list[tuple[Ints, Ints, Ints]]:
+def _swaps(n: int) -> list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
     """Who sends to whom, and whose block, at each moment of a ring of swaps.
 
     Place r turns to its right while r + k is even, else to its left, and passes on what came from the other
@@ -38,14 +40,13 @@ def _swaps(n: int) -> list[tuple[Ints, Ints, Ints]]:
     """
     moments = []
     for t in range(n - 1 + n % 2):
-        r = np.arange(n, dtype=np.int32)
+        r = np.arange(n)
         if n % 2:
             r = r[r != n - 1 - t]
-        k = t - (n % 2) * (r + t >= n).astype(np.int32)
+        k = t - (n % 2) * (r + t >= n)
         r, k = r[k < n - 1], k[k < n - 1]
-        side = np.where((r + k) % 2 == 0, np.int32(1), np.int32(-1))
-        back: Ints = k // 2
-        moments.append((r, (r + side) % n, (r - side * back) % n))
+        side = np.where((r + k) % 2 == 0, 1, -1)
+        moments.append((r, (r + side) % n, (r - side * (k // 2)) % n))
     return moments
 
 
