@@ -51,15 +51,17 @@ def _doubling(n: int) -> Steps:
         yield copy(folded + 1, folded, slot=0)
 
 
-def _doubling_rounds(n: int) -> int:
+def doubling_cost(n: int) -> tuple[float, float, float]:
+    """The claim of a recursive doubling allreduce; nothing for one rank."""
     p = power_below(n)
-    return rounds(p) + 2 * (n > p)
+    folds = n > p
+    return rounds(p) + 2 * folds, rounds(p) + 2 * folds, rounds(p) + folds
 
 
 @algorithm(
     allreduce,
     name="recursive_doubling",
-    cost=lambda n: (_doubling_rounds(n), _doubling_rounds(n), rounds(n + 1) - (n == power_below(n))),
+    cost=doubling_cost,
     ids={"openmpi": "3", "mpich": "recursive_doubling", "kucg": "1", "oneccl": "recursive_doubling"},
 )
 def doubling_allreduce(n: int) -> Steps:
@@ -74,7 +76,7 @@ def doubling_allreduce(n: int) -> Steps:
 @algorithm(
     barrier,
     name="recursive_doubling",
-    cost=lambda n: (_doubling_rounds(n), 0),
+    cost=lambda n: (doubling_cost(n)[0], 0),
     ids={"openmpi": "3", "mpich": "recexch", "kucg": "1"},
 )
 def doubling_barrier(n: int) -> Steps:

@@ -5,6 +5,7 @@ import numpy as np
 from ops.algorithms.butterfly import halving, scatter_sums, spread
 from ops.algorithms.doubling import cores
 from ops.collectives import COLLECTIVES, allreduce, reduce_scatter
+from ops.collectives import reduce as reduce_to_root
 from ops.registry import algorithm
 from ops.shapes import power_below, rounds, runs
 from sim.schedule import NOTHING, Steps, copy, reduce
@@ -92,3 +93,37 @@ def fold(n: int, rank: Ints) -> Steps:
         low, high = runs(0, p // 2), runs(p // 2, p // 2)
         yield reduce(goes, stays, slot=high), reduce(stays, goes, slot=low)
         yield copy(goes, stays, slot=low)
+
+
+def _rabenseifner_reduce_cost(n: int) -> tuple[float, float, float]:
+    p = power_below(n)
+    folds = n > p
+    return 2 * (rounds(p) + folds), 2 * (p - 1) / p + folds, (p - 1) / p + folds / 2
+
+
+@algorithm(
+    reduce_to_root,
+    name="rabenseifner",
+    ordered=True,
+    pieces=power_below,
+    cost=_rabenseifner_reduce_cost,
+    ids={"openmpi": "7", "mpich": "reduce_scatter_gather", "ucc": "2", "oneccl": "rabenseifner"},
+    reference="Rabenseifner, ICCS 2004",
+)
+def rabenseifner_reduce(n: int, *, root: int = 0) -> Steps:
+    """Recursive halving leaves each rank one share of the sum, a binomial tree gathers the shares at the root.
+
+    Where n is no power of two, two more messages: neighbours first add half a buffer each for the other.
+    """
+    rank = cores(n)
+    rank[rank == root ^ 1] = np.where(root < 2 * (n - len(rank)), root, root ^ 1)
+    p = len(rank)
+    yield from fold(n, rank)
+    yield "reduce-scatter"
+    yield from scatter_sums(rank, halving(p), np.arange(p, dtype=np.int32))
+    yield "gather"
+    place = np.arange(p) ^ int(np.argmax(rank == root))
+    for k in range(rounds(p)):
+        d = 1 << k
+        child = np.nonzero(place % (2 * d) == d)[0]
+        yield copy(rank[child], rank[child ^ d], slot=runs(child // d * d, d))

@@ -3,28 +3,32 @@
 Ranks i·group … i·group + group - 1 are node i.
 """
 
-from typing import Annotated, Any
-
 import numpy as np
 
-from ops.collectives import allreduce
+from ops.algorithms.doubling import doubling_allreduce, doubling_cost
+from ops.algorithms.tree import binomial_broadcast, binomial_reduce
+from ops.collectives import allreduce, broadcast
 from ops.registry import algorithm
-from ops.shapes import runs
-from sim.parameters import Bounds
-from sim.schedule import Steps, copy, reduce
-
-Group = Annotated[int, Bounds(0, 1 << 16)]
-"""Ranks per node; 0 stands for the largest number up to 8 that divides n."""
+from ops.shapes import Group, node_size, rounds, runs, whole_nodes
+from sim.schedule import Step, Steps, copy, reduce
 
 
-def node_size(n: int, group: int) -> int:
-    """Ranks per node, with the default filled in."""
-    return group or max(g for g in range(1, 9) if n % g == 0)
+def in_every_node(steps: Steps, n: int, g: int) -> Steps:
+    """What g ranks do, done in every node of g ranks."""
+    first = np.arange(0, n, g)
+
+    def everywhere(step: Step) -> Step:
+        src, dst = ((first.reshape(-1, 1) + x).reshape(-1) for x in (step.src, step.dst))
+        return Step(step.op, src, dst, *(np.concatenate([x] * len(first)) for x in step[3:]))
+
+    for item in steps:
+        yield everywhere(item) if isinstance(item, Step) else item
 
 
-def whole_nodes(n: int, *, group: int, **_: Any) -> str | None:
-    """For algorithms that need equal nodes."""
-    return None if n % node_size(n, group) == 0 else f"needs nodes of {group} ranks, which do not make up {n}"
+def between_nodes(steps: Steps, g: int, local: int = 0) -> Steps:
+    """What a few ranks do, done by rank `local` of as many nodes of g ranks."""
+    for item in steps:
+        yield item._replace(src=item.src * g + local, dst=item.dst * g + local) if isinstance(item, Step) else item
 
 
 def _cost_2d(n: int, *, group: int) -> tuple[float, float, float]:
@@ -60,3 +64,49 @@ def hierarchical_2d(n: int, *, group: Group = 0) -> Steps:
     yield "allgather in the node"
     for k in range(g - 1):
         yield copy(rank, right, slot=runs((local - k) % g * nodes, nodes))
+
+
+def _hierarchical_cost(n: int, *, group: int) -> tuple[float, float, float]:
+    g = node_size(n, group)
+    alphas, betas, gammas = doubling_cost(n // g)
+    return 2 * rounds(g) + alphas, 2 * rounds(g) + betas, rounds(g) + gammas
+
+
+@algorithm(
+    allreduce,
+    ordered=True,
+    only=whole_nodes,
+    cost=_hierarchical_cost,
+    ids={"mpich": "smp", "ucc": "rab", "kucg": "2"},
+)
+def hierarchical(n: int, *, group: Group = 0) -> Steps:
+    """Each node adds up at its first rank, these ranks exchange totals, each node hears the result."""
+    g = node_size(n, group)
+    yield "reduce in the node"
+    yield from in_every_node(binomial_reduce(g), n, g)
+    yield "allreduce between nodes"
+    yield from between_nodes(doubling_allreduce(n // g), g)
+    yield "broadcast in the node"
+    yield from in_every_node(binomial_broadcast(g), n, g)
+
+
+def _two_level_rounds(n: int, group: int) -> int:
+    g = node_size(n, group)
+    return rounds(n // g) + rounds(g)
+
+
+@algorithm(
+    broadcast,
+    name="hierarchical",
+    ordered=True,
+    only=whole_nodes,
+    cost=lambda n, *, group: (_two_level_rounds(n, group),) * 2,
+    ids={"mpich": "smp", "ucc": "2step", "kucg": "2"},
+)
+def hierarchical_broadcast(n: int, *, root: int = 0, group: Group = 0) -> Steps:
+    """A binomial tree between nodes, among the ranks at the root's position, then one inside each node."""
+    g = node_size(n, group)
+    yield "between nodes"
+    yield from between_nodes(binomial_broadcast(n // g, root=root // g), g, root % g)
+    yield "in the node"
+    yield from in_every_node(binomial_broadcast(g, root=root % g), n, g)

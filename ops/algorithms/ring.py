@@ -1,9 +1,12 @@
 """Ring algorithms: every rank talks to its two neighbours only."""
 
+import math
+
 import numpy as np
 
 from ops.collectives import COLLECTIVES, allgather, allreduce, reduce_scatter
 from ops.registry import algorithm
+from ops.shapes import Channels, Segments, runs
 from sim.schedule import Steps, copy, reduce
 
 
@@ -53,3 +56,50 @@ def ring(n: int) -> Steps:
     yield from ring_reduce_scatter(n)
     yield "allgather"
     yield from ring_allgather(n)
+
+
+@algorithm(
+    allreduce,
+    ordered=True,
+    pieces=lambda n, *, phases: n * phases,
+    cost=lambda n, *, phases: ((phases + 1) * (n - 1), 2 * (n - 1) / n, (n - 1) / n),
+    ids={"openmpi": "5"},
+)
+def segmented_ring(n: int, *, phases: Segments = 4) -> Steps:
+    """The sums of one phase's share of every block go round before the next phase starts; totals go round once.
+
+    Smaller messages are added while they are warm in a cache, at the price of more of them.
+    """
+    r = np.arange(n)
+    for phase in range(phases):
+        yield f"reduce-scatter, phase {phase + 1}"
+        for k in range(n - 1):
+            yield reduce(r, (r + 1) % n, slot=(r - k - 1) % n * phases + phase)
+    yield "allgather"
+    for k in range(n - 1):
+        yield copy(r, (r + 1) % n, slot=runs((r - k) % n * phases, phases))
+
+
+@algorithm(
+    allreduce,
+    pieces=lambda n, *, channels: n * channels,
+    cost=lambda n, *, channels: (2 * (n - 1), 2 * (n - 1) / n, (n - 1) / n / channels),
+)
+def multi_ring(n: int, *, channels: Channels = 2) -> Steps:
+    """One ring per channel, each on its share of the data and in an order of its own.
+
+    Channel 0 goes up, 1 down, later ones take longer strides that share no factor with n, up and down. Channels
+    add at the same time.
+    """
+    strides = [s for stride in range(1, n) if math.gcd(stride, n) == 1 for s in (stride, n - stride)]
+    stride = np.resize(strides, channels).reshape(-1, 1)
+    channel = np.arange(channels).reshape(-1, 1)
+    place = np.arange(n)
+    rank, right = (place * stride) % n, (place + 1) * stride % n
+    flat = rank.reshape(-1), right.reshape(-1)
+    number = np.repeat(np.arange(channels), n)
+    for phase, move, lag in (("reduce-scatter", reduce, 1), ("allgather", copy, 0)):
+        yield phase
+        for k in range(n - 1):
+            block = (place - k - lag) % n * channels + channel
+            yield move(*flat, slot=block.reshape(-1), channel=number)

@@ -4,6 +4,7 @@ Places count from the root; place v's children stand at v + 2^k for every 2^k be
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ops.collectives import COLLECTIVES, allreduce, barrier, broadcast, gather, reduce, scatter
 from ops.registry import algorithm
@@ -19,6 +20,20 @@ def _pairs(n: int, d: int) -> tuple[Ints, Ints]:
     return child - d, child
 
 
+def fan_out(n: int, root: int, slot: ArrayLike) -> Steps:
+    """The tree, longest edges first, copying the same slots downwards."""
+    for k in reversed(range(rounds(n))):
+        parent, child = _pairs(n, 1 << k)
+        yield copy(from_root(parent, root, n), from_root(child, root, n), slot)
+
+
+def fan_in(n: int, root: int, slot: ArrayLike) -> Steps:
+    """The tree, shortest edges first, adding the same slots upwards."""
+    for k in range(rounds(n)):
+        parent, child = _pairs(n, 1 << k)
+        yield schedule.reduce(from_root(child, root, n), from_root(parent, root, n), slot)
+
+
 @algorithm(
     broadcast,
     name="binomial",
@@ -28,9 +43,7 @@ def _pairs(n: int, d: int) -> tuple[Ints, Ints]:
 )
 def binomial_broadcast(n: int, *, root: int = 0) -> Steps:
     """Whoever has the data sends it on; every round doubles how many do."""
-    for k in reversed(range(rounds(n))):
-        parent, child = _pairs(n, 1 << k)
-        yield copy(from_root(parent, root, n), from_root(child, root, n), slot=0)
+    yield from fan_out(n, root, slot=0)
 
 
 @algorithm(
@@ -41,9 +54,7 @@ def binomial_broadcast(n: int, *, root: int = 0) -> Steps:
 )
 def binomial_reduce(n: int, *, root: int = 0) -> Steps:
     """Half of those who still hold a partial sum hand it to the other half, until one is left."""
-    for k in range(rounds(n)):
-        parent, child = _pairs(n, 1 << k)
-        yield schedule.reduce(from_root(child, root, n), from_root(parent, root, n), slot=0)
+    yield from fan_in(n, root, slot=0)
 
 
 @algorithm(
@@ -83,7 +94,7 @@ def binomial_gather(n: int, *, root: int = 0) -> Steps:
     name="reduce_broadcast",
     ordered=True,
     cost=lambda n: (2 * rounds(n), 2 * rounds(n), rounds(n)),
-    ids={"openmpi": "2", "mpich": "tree", "ucc": "0"},
+    ids={"openmpi": "2", "mpich": "tree"},
 )
 def reduce_broadcast(n: int) -> Steps:
     """A binomial tree adds everything up at rank 0, then carries the total back down."""
@@ -91,6 +102,30 @@ def reduce_broadcast(n: int) -> Steps:
     yield from binomial_reduce(n)
     yield "broadcast"
     yield from binomial_broadcast(n)
+
+
+@algorithm(
+    allreduce,
+    ordered=True,
+    exact=False,
+    pieces=lambda n: 2,
+    cost=lambda n: (2 * rounds(n), rounds(n) * (1 + n % 2), rounds(n) / 2),
+    ids={"msccl": "binomial_tree"},
+)
+def binomial_tree(n: int) -> Steps:
+    """Two binomial trees, one the mirror of the other, add up one half of the data each and carry it back.
+
+    Where n is even each rank works for one tree at a time, so both take no longer than one would; where it
+    is odd the claim is a bound.
+    """
+    for phase, up in (("reduce", True), ("broadcast", False)):
+        yield phase
+        for k in range(rounds(n)) if up else reversed(range(rounds(n))):
+            parent, child = _pairs(n, 1 << k)
+            if up:
+                yield schedule.reduce(child, parent, 0), schedule.reduce(n - 1 - child, n - 1 - parent, 1)
+            else:
+                yield copy(parent, child, 0), copy(n - 1 - parent, n - 1 - child, 1)
 
 
 @algorithm(barrier, name="tree", ordered=True, cost=lambda n: (2 * rounds(n), 0), ids={"openmpi": "6", "kucg": "6"})
