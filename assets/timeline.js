@@ -1,0 +1,281 @@
+// A packed trace, decoded and indexed: what moves, what is held and how loaded links are at any instant.
+// No DOM in here, and no rule of any collective: captions, sets and counts come finished from Python.
+
+const ARRAYS = {
+  uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, int32: Int32Array,
+  float32: Float32Array, float64: Float64Array,
+};
+const BUCKETS = 1024;
+const KEY_FRAMES = 32;
+const REDUCE = 1;
+
+export async function decode(base64) {
+  const packed = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const bytes = await new Response(stream).arrayBuffer();
+  const length = new DataView(bytes).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length)));
+  const columns = {};
+  for (const [name, type, offset, count] of header.columns) {
+    columns[name] = new ARRAYS[type](bytes, 4 + length + offset, count);
+  }
+  return new Timeline(header, columns);
+}
+
+export class Timeline {
+  constructor(header, columns) {
+    Object.assign(this, header);
+    this.c = columns;
+    this.tick = this.meta.tick;
+    this.time = this.meta.time;
+    this.bounds = [0, ...this.steps.end.map((end) => Math.min(end * this.tick, this.time))];
+    this.count = this.meta.full ? columns.src.length : 0;
+    if (this.meta.full) this._index();
+  }
+
+  _index() {
+    const { c, count, tick } = this;
+    this.ready = new Float64Array(count);
+    this.start = new Float64Array(count);
+    this.through = new Float64Array(count);
+    this.end = new Float64Array(count);
+    this.moveStart = new Uint32Array(count + 1);
+    let last = 0;
+    for (let i = 0; i < count; i += 1) {
+      last += c.end[i];
+      this.end[i] = last * tick;
+      this.ready[i] = (last - c.span[i]) * tick;
+      const route = c.route[i];
+      const hops = c.route_start[route + 1] - c.route_start[route];
+      const lead = hops ? this.meta.overhead + c.latency[route] : 0;
+      const adding = c.op[i] === REDUCE ? this.meta.gamma * c.sizes[c.size[i]] : 0;
+      this.start[i] = Math.min(this.ready[i] + lead, this.end[i]);
+      this.through[i] = Math.max(this.end[i] - adding, this.start[i]);
+      this.moveStart[i + 1] = this.moveStart[i] + c.moves[i];
+    }
+    this._indexChanges();
+    this._indexBuckets();
+    this.order = Uint32Array.from({ length: count }, (_, i) => i).sort((a, b) => this.end[a] - this.end[b] || a - b);
+    this._indexFrames();
+    this.paths = Array.from({ length: c.node_start.length - 1 }, (_, r) => this._path(r));
+  }
+
+  _indexChanges() {
+    this.changes = new Map();
+    const { change, change_at: at, change_to: to } = this.c;
+    for (let k = 0; change && k < change.length; k += 1) {
+      const list = this.changes.get(change[k]) ?? [];
+      list.push([at[k] * this.tick, to[k]]);
+      this.changes.set(change[k], list);
+    }
+  }
+
+  _bucket(t) {
+    return this.time > 0 ? Math.max(0, Math.min(BUCKETS - 1, Math.floor((t / this.time) * BUCKETS))) : 0;
+  }
+
+  _indexBuckets() {
+    this.bucketStart = new Uint32Array(BUCKETS + 1);
+    for (let i = 0; i < this.count; i += 1) {
+      for (let b = this._bucket(this.ready[i]); b <= this._bucket(this.end[i]); b += 1) this.bucketStart[b + 1] += 1;
+    }
+    for (let b = 0; b < BUCKETS; b += 1) this.bucketStart[b + 1] += this.bucketStart[b];
+    const fill = this.bucketStart.slice();
+    this.bucketRow = new Uint32Array(this.bucketStart[BUCKETS]);
+    for (let i = 0; i < this.count; i += 1) {
+      for (let b = this._bucket(this.ready[i]); b <= this._bucket(this.end[i]); b += 1) this.bucketRow[fill[b]++] = i;
+    }
+  }
+
+  _indexFrames() {
+    const places = this.c.given.length;
+    const every = Math.max(64, Math.ceil(this.count / KEY_FRAMES));
+    let block = Int32Array.from(this.c.given);
+    let set = Int32Array.from(this.c.given, (b, p) => (b < 0 ? -1 : this._own(Math.floor(p / this.meta.slots))));
+    this.frames = [{ done: 0, block, set }];
+    for (let k = 0; k < this.count; k += 1) {
+      if (k && k % every === 0 && places * this.frames.length * 8 < 6.4e7) {
+        this.frames.push({ done: k, block: block.slice(), set: set.slice() });
+      }
+      if (k === 0) [block, set] = [block.slice(), set.slice()];
+      this._apply(this.order[k], block, set);
+    }
+  }
+
+  _own(rank) {
+    return this.meta.named ? rank : 1;
+  }
+
+  _apply(i, block, set) {
+    const base = this.c.dst[i] * this.meta.slots;
+    for (let m = this.moveStart[i]; m < this.moveStart[i + 1]; m += 1) {
+      block[base + this.c.to[m]] = this.c.block[m];
+      set[base + this.c.to[m]] = this.c.after[m];
+    }
+  }
+
+  _path(route) {
+    const points = [];
+    for (let k = this.c.node_start[route]; k < this.c.node_start[route + 1]; k += 1) {
+      const d = this.c.node[k];
+      points.push([this.devices.x[d], this.devices.y[d]]);
+    }
+    const along = [0];
+    for (let k = 1; k < points.length; k += 1) {
+      along.push(along[k - 1] + Math.hypot(points[k][0] - points[k - 1][0], points[k][1] - points[k - 1][1]));
+    }
+    return { points, along };
+  }
+
+  // The step under way at t: 0 before the first, k until step k and all before it have ended.
+  step(t) {
+    let low = 0;
+    let high = this.bounds.length - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.bounds[middle] >= t * (1 - 1e-12)) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  caption(t, text) {
+    const k = this.step(t);
+    if (k === 0) return text["player.start"];
+    const words = this.steps.caption[k - 1] ?? "";
+    return t >= this.time ? text["player.end"].replace("{caption}", words) : words;
+  }
+
+  phase(step) {
+    let name = "";
+    for (const [first, label] of this.steps.phases) if (first < step || step === 0) name = label;
+    return step === 0 ? "" : name;
+  }
+
+  moving(t) {
+    if (!this.meta.full) return [];
+    const b = this._bucket(t);
+    const found = [];
+    for (let k = this.bucketStart[b]; k < this.bucketStart[b + 1]; k += 1) {
+      const i = this.bucketRow[k];
+      if (this.ready[i] <= t && t < this.end[i] && this.c.src[i] !== this.c.dst[i]) found.push(i);
+    }
+    return found;
+  }
+
+  delivered(i, t) {
+    if (t >= this.through[i]) return 1;
+    if (t <= this.start[i]) return 0;
+    const list = this.changes.get(i);
+    if (!list) return (t - this.start[i]) / (this.through[i] - this.start[i]);
+    let bytes = 0;
+    for (let k = 0; k < list.length && list[k][0] < t; k += 1) {
+      bytes += (Math.min(t, list[k + 1]?.[0] ?? Infinity) - list[k][0]) * list[k][1];
+    }
+    return Math.min(1, bytes / this.c.sizes[this.c.size[i]]);
+  }
+
+  rate(i, t) {
+    if (t < this.start[i] || t >= this.through[i]) return 0;
+    const list = this.changes.get(i);
+    if (!list) return this.c.sizes[this.c.size[i]] / (this.through[i] - this.start[i]);
+    let rate = 0;
+    for (const [at, to] of list) if (at <= t) rate = to;
+    return rate;
+  }
+
+  // 0 to 1 along the route: the latency takes its share of the way, then the delivered bytes theirs.
+  progress(i, t) {
+    const whole = this.through[i] - this.ready[i];
+    if (whole <= 0) return 1;
+    const leading = (this.start[i] - this.ready[i]) / whole;
+    if (t < this.start[i]) return Math.max(0, (t - this.ready[i]) / whole);
+    return leading + (1 - leading) * this.delivered(i, t);
+  }
+
+  // A point on the route, and its direction there.
+  at(i, progress) {
+    const { points, along } = this.paths[this.c.route[i]];
+    const want = progress * along[along.length - 1];
+    let k = 1;
+    while (k < points.length - 1 && along[k] < want) k += 1;
+    const span = along[k] - along[k - 1] || 1;
+    const [dx, dy] = [(points[k][0] - points[k - 1][0]) / span, (points[k][1] - points[k - 1][1]) / span];
+    const into = want - along[k - 1];
+    return { x: points[k - 1][0] + dx * into, y: points[k - 1][1] + dy * into, dx, dy };
+  }
+
+  blocks(t) {
+    return this.moving(t).map((i) => {
+      const progress = this.progress(i, t);
+      const { x, y, dx, dy } = this.at(i, progress);
+      const m = this.moveStart[i];
+      return {
+        transfer: i, slot: this.c.from[m], block: this.c.block[m], count: this.c.moves[i],
+        src: this.c.src[i], dst: this.c.dst[i], progress, x, y, dx, dy,
+      };
+    });
+  }
+
+  // Bytes per second on every link now: exact from the flows, or the chart's average for very large runs.
+  loads(t) {
+    const rates = new Float64Array(this.links.src.length);
+    if (!this.meta.full) {
+      const bin = Math.min(this.meta.bins - 1, Math.floor((t / this.time) * this.meta.bins));
+      for (let k = 0; k < rates.length; k += 1) {
+        rates[k] = (this.c.load[k * this.meta.bins + bin] / 255) * this.links.bandwidth[k];
+      }
+      return rates;
+    }
+    for (const i of this.moving(t)) {
+      const rate = this.rate(i, t);
+      const route = this.c.route[i];
+      for (let k = this.c.route_start[route]; k < this.c.route_start[route + 1]; k += 1) {
+        rates[this.c.route_link[k]] += rate;
+      }
+    }
+    return rates;
+  }
+
+  // What every place holds at t: blocks and contributor sets, from the nearest key frame on.
+  held(t) {
+    if (!this.meta.full) return null;
+    let low = 0;
+    let high = this.count;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.end[this.order[middle]] <= t) low = middle + 1;
+      else high = middle;
+    }
+    if (this._held?.done === low) return this._held;
+    let from = this.frames[0];
+    for (const frame of this.frames) if (frame.done <= low) from = frame;
+    if (this._held && this._held.done <= low && this._held.done > from.done) from = this._held;
+    const [block, set] = [from.block.slice(), from.set.slice()];
+    for (let k = from.done; k < low; k += 1) this._apply(this.order[k], block, set);
+    this._held = { done: low, block, set };
+    return this._held;
+  }
+
+  blockName(block) {
+    return this.block_names?.[block] ?? String(block);
+  }
+
+  contributors(set) {
+    if (!this.meta.named) return { count: Math.max(0, set), ranks: "" };
+    const entry = this.sets[set];
+    return entry ? { count: entry[0], ranks: entry[1] } : { count: 0, ranks: "" };
+  }
+
+  slots(rank, t) {
+    const held = this.held(t);
+    if (!held) return [];
+    return Array.from({ length: this.meta.slots }, (_, slot) => {
+      const place = rank * this.meta.slots + slot;
+      const block = held.block[place];
+      return block < 0
+        ? { slot, block: null, count: 0, ranks: "" }
+        : { slot, block: this.blockName(block), number: block, ...this.contributors(held.set[place]) };
+    });
+  }
+}

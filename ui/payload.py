@@ -1,0 +1,300 @@
+"""A trace packed for the browser: typed columns, compressed once, decoded there; no rules of any collective.
+
+Contract, version 1. `pack` gives a JSON-only dict; `tl` is base64 of zlib of: 4 bytes header length, the JSON
+header, then columns at the offsets the header lists as `[name, dtype, offset, length]`. Times are whole ticks
+of `tick` seconds. Rows are transfers in schedule order; `end` is the difference to the row before. Beyond
+`FULL` transfers the rows are left out, and steps and link loads alone are sent.
+"""
+
+import base64
+import hashlib
+import json
+import zlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.load import utilisation
+from sim.schedule import NOTHING, Schedule
+from sim.trace import Trace
+from sim.verify import Proof, prove
+from ui.captions import NAMED, block_name, members, ranges, step_captions
+from ui.layout import arrange
+
+VERSION = 1
+FULL = 300_000
+BINS = 240
+"""Columns of the load chart."""
+Array = NDArray[Any]
+
+
+def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
+    """Everything the player needs to show a trace at any instant."""
+    full = trace.schedule.transfers <= FULL
+    proof, rows = _proof_in_time(trace, full=full)
+    steps, columns = _steps(trace), _rows(trace, proof, rows) if full else {}
+    header = {
+        "meta": _meta(trace, full=full),
+        "devices": _devices(trace),
+        "links": _links(trace),
+        "steps": {**steps, "caption": step_captions(trace.schedule, proof, language)},
+        "sets": _sets(trace, proof) if full else [],
+        "block_names": _block_names(trace.schedule) if full else [],
+    }
+    columns |= _routes(trace) | {"load": _load(trace)}
+    packed = _join(header, columns)
+    return {
+        "v": VERSION,
+        "id": hashlib.sha256(packed).hexdigest()[:16],
+        "tl": base64.b64encode(zlib.compress(packed, 6)).decode("ascii"),
+    }
+
+
+def unpack(payload: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Header and columns of a payload, as the browser sees them."""
+    packed = zlib.decompress(base64.b64decode(payload["tl"]))
+    length = int.from_bytes(packed[:4], "little")
+    header = json.loads(packed[4 : 4 + length])
+    base = 4 + length
+    columns = {
+        name: np.frombuffer(packed, dtype, count, base + offset) for name, dtype, offset, count in header["columns"]
+    }
+    return header, columns
+
+
+def _join(header: dict[str, Any], columns: dict[str, Array]) -> bytes:
+    listed, parts, offset = [], [], 0
+    for name, column in columns.items():
+        raw = np.ascontiguousarray(column).tobytes()
+        listed.append([name, column.dtype.name, offset, int(column.size)])
+        padding = -len(raw) % 8
+        parts.append(raw + b"\0" * padding)
+        offset += len(raw) + padding
+    text = json.dumps({**header, "columns": listed}, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-(len(text) + 4) % 8)
+    return len(text).to_bytes(4, "little") + text + b"".join(parts)
+
+
+def _small(values: Array) -> Array:
+    """The same whole numbers in the smallest unsigned type that holds them all."""
+    top = int(values.max(initial=0))
+    return values.astype(np.uint8 if top < 1 << 8 else np.uint16 if top < 1 << 16 else np.uint32)
+
+
+def tick(trace: Trace) -> float:
+    """Seconds per tick: the run fits into 31 bits, and no tick is shorter than a femtosecond."""
+    return max(trace.time / 2_000_000_000, 1e-15)
+
+
+def _ticks(trace: Trace, seconds: Array) -> Array:
+    return np.rint((seconds - trace.began) / tick(trace)).astype(np.int64)
+
+
+def _proof_in_time(trace: Trace, *, full: bool) -> tuple[Proof, Array]:
+    """The proof replayed with each step's transfers in the order they ended, and each row's place in it.
+
+    Transfers of one step do not read each other, so their order is free; in order of time, what several of
+    them have added to one place is true at every instant.
+    """
+    schedule = trace.schedule
+    if not full:
+        return prove(schedule, blocks=True), np.arange(0)
+    order = np.lexsort((trace.end, schedule.step_of))
+    slots = np.diff(schedule.moves)[order]
+    run = np.concatenate([[0], np.cumsum(slots)])
+    moves = np.repeat(schedule.moves[:-1][order], slots) + np.arange(run[-1]) - np.repeat(run[:-1], slots)
+    timely = replace(
+        schedule,
+        op=schedule.op[order],
+        src=schedule.src[order],
+        dst=schedule.dst[order],
+        moves=run.astype(np.int64),
+        from_slot=schedule.from_slot[moves],
+        to_slot=schedule.to_slot[moves],
+    )
+    proof = prove(timely, blocks=True, contributors=True)
+    if not len(proof.carried):
+        return proof, np.arange(0)
+    place = np.empty(len(moves), np.int64)
+    place[moves] = np.arange(len(moves))
+    return replace(proof, schedule=schedule, carried=proof.carried[place], left=proof.left[place]), place
+
+
+def _meta(trace: Trace, *, full: bool) -> dict[str, Any]:
+    schedule, topology = trace.schedule, trace.topology
+    collective, _, algorithm = schedule.name.partition(".")
+    return {
+        "collective": collective,
+        "algorithm": algorithm,
+        "machine": topology.name,
+        "ranks": schedule.n,
+        "slots": schedule.slots,
+        "steps": schedule.steps,
+        "transfers": schedule.transfers,
+        "size": trace.size,
+        "time": trace.time,
+        "tick": tick(trace),
+        "gamma": topology.gamma,
+        "overhead": topology.overhead,
+        "verdict": trace.verdict.verdict,
+        "full": full,
+        "named": schedule.n <= NAMED,
+        "bins": BINS,
+        "union": bool(schedule.promise and schedule.promise.union),
+    }
+
+
+def _devices(trace: Trace) -> dict[str, Any]:
+    stage = arrange(trace.topology)
+    ranks = [-1] * len(trace.topology.devices)
+    for r in range(trace.schedule.n):
+        ranks[trace.topology.ranks[r]] = r
+    return {
+        "name": [d.name for d in trace.topology.devices],
+        "kind": [d.kind for d in trace.topology.devices],
+        "numa": [d.numa for d in trace.topology.devices],
+        "host": [d.host for d in trace.topology.devices],
+        "rank": ranks,
+        "x": [round(x, 3) for x in stage.x],
+        "y": [round(y, 3) for y in stage.y],
+        "boxes": [list(box) for box in stage.boxes],
+        "width": stage.width,
+        "height": stage.height,
+    }
+
+
+def _links(trace: Trace) -> dict[str, Any]:
+    src, dst = trace.topology.ends
+    return {
+        "src": src.tolist(),
+        "dst": dst.tolist(),
+        "bandwidth": trace.topology.bandwidth.tolist(),
+        "latency": trace.topology.latency.tolist(),
+        "kind": [link.kind for link in trace.topology.links],
+        "bytes": trace.link_bytes.tolist(),
+    }
+
+
+def _steps(trace: Trace) -> dict[str, Any]:
+    """When each step begins and when it and all before it have ended, in ticks; phases by their first step."""
+    starts = trace.schedule.step_start[:-1]
+    filled = np.diff(trace.schedule.step_start) > 0
+    begin = np.zeros(len(starts), np.int64)
+    end = np.zeros(len(starts), np.int64)
+    if filled.any():
+        begin[filled] = _ticks(trace, np.minimum.reduceat(trace.ready, starts[filled]))
+        end[filled] = _ticks(trace, np.maximum.reduceat(trace.end, starts[filled]))
+    return {
+        "begin": begin.tolist(),
+        "end": np.maximum.accumulate(end).tolist(),
+        "phases": [list(phase) for phase in trace.schedule.phases],
+        "messages": np.diff(trace.schedule.step_start).tolist(),
+    }
+
+
+def _rows(trace: Trace, proof: Proof, order: Array) -> dict[str, Array]:
+    schedule = trace.schedule
+    end, ready = _ticks(trace, trace.end), _ticks(trace, trace.ready)
+    sizes, size = np.unique(trace.bytes, return_inverse=True)
+    given = np.full((schedule.n, schedule.slots), NOTHING, np.int32)
+    if schedule.promise is not None:
+        given[:, : schedule.promise.given.shape[1]] = schedule.promise.given[: schedule.n]
+    proved = len(proof.carried) > 0
+    after = _set_numbers(trace, proof) if proved else np.zeros(len(schedule.from_slot), np.int64)
+    columns = {
+        "end": np.diff(end, prepend=0).astype(np.int32),
+        "span": (end - ready).astype(np.int32),
+        "src": _small(schedule.src),
+        "dst": _small(schedule.dst),
+        "op": schedule.op,
+        "step": _small(schedule.step_of),
+        "route": _small(trace.route - trace.route.min(initial=0)),
+        "size": _small(size),
+        "moves": _small(np.diff(schedule.moves)),
+        "from": _small(schedule.from_slot),
+        "to": _small(schedule.to_slot),
+        "block": (proof.carried if proved else np.zeros(len(schedule.from_slot))).astype(np.int32),
+        "after": _small(after),
+        "given": given.reshape(-1),
+        "sizes": sizes,
+        "cause": trace.cause.astype(np.int32),
+    }
+    return columns | _changes(trace)
+
+
+def _changes(trace: Trace) -> dict[str, Array]:
+    """Rates of those flows only that did not keep one rate throughout."""
+    history = trace.history
+    if history is None:
+        return {}
+    often = np.bincount(history.transfer, minlength=trace.schedule.transfers)[history.transfer] > 1
+    order = np.argsort(history.transfer[often], kind="stable")
+    return {
+        "change": _small(history.transfer[often][order]),
+        "change_at": _ticks(trace, history.time[often][order]).astype(np.int32),
+        "change_to": history.rate[often][order].astype(np.float32),
+    }
+
+
+def _set_numbers(trace: Trace, proof: Proof) -> Array:
+    """Which entry of `sets` every move leaves behind: a set of ranks, or their number beyond NAMED ranks."""
+    if trace.schedule.n > NAMED:
+        return proof.counts
+    _, number = np.unique(proof.left[:, 0], return_inverse=True)
+    return number + trace.schedule.n
+
+
+def _sets(trace: Trace, proof: Proof) -> list[list[Any]]:
+    """Contributor sets as `[count, ranks in words]`; the first n are the single ranks themselves."""
+    n = trace.schedule.n
+    if n > NAMED or not len(proof.left):
+        return [[1, str(r)] for r in range(n)] if n <= NAMED else []
+    found = np.unique(proof.left[:, 0])
+    sets = [members(np.array([bits], np.uint64)) for bits in found]
+    return [[1, str(r)] for r in range(n)] + [[len(ranks), ranges(ranks)] for ranks in sets]
+
+
+def _block_names(schedule: Schedule) -> list[str]:
+    """Names of blocks where they are not just their numbers."""
+    if schedule.promise is None or block_name(schedule, 0) == "0":
+        return []
+    return [block_name(schedule, b) for b in range(schedule.promise.blocks)]
+
+
+def _routes(trace: Trace) -> dict[str, Array]:
+    """Every route as its links and the devices it passes, and seconds from ready to the first byte."""
+    offsets, links = trace.routes
+    base = int(trace.route.min(initial=0))
+    used = int(trace.route.max(initial=0)) + 1
+    src, dst = trace.topology.ends
+    first = links[offsets[base] : offsets[used]]
+    starts = offsets[base : used + 1] - offsets[base]
+    nodes, node_start = [], [0]
+    for r in range(used - base):
+        path = first[starts[r] : starts[r + 1]].tolist()
+        at = int(src[path[0]]) if path else -1
+        if len(path) > 1 and int(dst[path[0]]) not in (int(src[path[1]]), int(dst[path[1]])):
+            at = int(dst[path[0]])  # a half-duplex link crossed against its direction
+        walk = [at] if path else []
+        for link in path:
+            walk.append(int(dst[link]) if int(src[link]) == walk[-1] else int(src[link]))
+        nodes += walk
+        node_start.append(len(nodes))
+    latency = [trace.topology.latency[first[starts[r] : starts[r + 1]]].sum() for r in range(used - base)]
+    return {
+        "route_start": starts.astype(np.uint32),
+        "route_link": _small(first),
+        "node_start": np.array(node_start, np.uint32),
+        "node": _small(np.array(nodes, np.int64)),
+        "latency": np.array(latency, np.float64),
+    }
+
+
+def _load(trace: Trace) -> Array:
+    """Average use of every link in each of BINS stretches of the run, in 255ths."""
+    if trace.time <= 0:
+        return np.zeros((len(trace.topology.links), BINS), np.uint8)
+    edges = trace.began + np.linspace(0, trace.time, BINS + 1)
+    return np.clip(np.ceil(utilisation(trace, edges) * 255 - 1e-9), 0, 255).astype(np.uint8)
