@@ -42,7 +42,7 @@ class Algorithm:
 
     `steps(n, [root=…,] **params)` yields the steps; `pieces(n, **params)` is how many slots a unit block is
     cut into; `refuse(n, **params)` tells why an n cannot be done; `cost(n, **params)` is the claim that the
-    tests hold against simulated time; `ids` are the library names and numbers it goes by.
+    tests hold against simulated time; `ids` are the library names and numbers it goes by, several as "2, 3".
     """
 
     name: str
@@ -62,6 +62,11 @@ class Algorithm:
     def summary(self) -> str:
         """The first line of its docstring."""
         return (inspect.getdoc(self.steps) or "").split("\n")[0]
+
+    @cached_property
+    def aliases(self) -> tuple[str, ...]:
+        """What else finds it: `allgatherv.kucg:4` is the allgatherv that library kucg numbers 4."""
+        return tuple(f"{self.collective.name}.{library}:{i}" for library, i in _each(self.ids))
 
     @cached_property
     def source(self) -> str:
@@ -98,8 +103,14 @@ class Algorithm:
         return values
 
 
+def _each(ids: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for library, known_as in ids.items():
+        for number in known_as.split(", "):
+            yield library, number
+
+
 class _Registry(Mapping[str, Algorithm]):
-    """Fills itself from `ops/algorithms` at the first look."""
+    """Fills itself from `ops/algorithms` at the first look. Library ids find algorithms too."""
 
     def __init__(self) -> None:
         self._found: dict[str, Algorithm] = {}
@@ -122,6 +133,10 @@ class _Registry(Mapping[str, Algorithm]):
         found = self._all()
         if name in found:
             return found[name]
+        alias = name.casefold()
+        for entry in found.values() if ":" in name else ():
+            if any(alias == other.casefold() for other in entry.aliases):
+                return entry
         collective, _, _ = name.partition(".")
         there = [other for other in found if other.split(".")[0] == collective]
         if not there:
