@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.errors import InputError
+from sim.errors import UnreachableError
 from sim.topology import Floats, Ints, Router, Routes, Topology
 
 LENGTH = {"NVL": 1, "PCI": 16, "SYS": 256, "NET": 4096}
@@ -96,7 +96,7 @@ def merge(inside: NDArray[np.bool_], yes: Routes, no: Routes) -> Routes:
 
 
 def shortest_routes(topology: Topology) -> Router:
-    """The general router of a topology. Raises InputError for a pair that nothing connects."""
+    """The general router of a topology. Raises UnreachableError for a pair that nothing connects."""
     arcs = _arcs(topology)
     ordinal = _ordinals(topology)
     size = max(1, _BLOCK // max(1, len(arcs.link), len(topology.devices)))
@@ -198,9 +198,9 @@ def _walk(
     return columns
 
 
-def _unreachable(topology: Topology, src: int, dst: int) -> InputError:
+def _unreachable(topology: Topology, src: int, dst: int) -> UnreachableError:
     between = "" if topology.forwarding else " (GPUs pass nothing on)"
-    return InputError(
+    return UnreachableError(
         f"{topology.name}: nothing leads from {topology.devices[src].name} to {topology.devices[dst].name}{between}:"
         " add a link or a switch between them"
     )
