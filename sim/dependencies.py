@@ -20,7 +20,7 @@ class Waits(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Transfers, and in lock-step one mark between steps each."""
+        """Transfers and the marks that stand between them: of a program order, or in lock-step one after each step."""
         return len(self.pending)
 
 
@@ -45,12 +45,18 @@ def derive(schedule: Schedule) -> Waits:
             break
         room = found
     if schedule.after is not None:
-        waiting = np.repeat(np.arange(rows, dtype=np.int32), np.diff(first))
-        earlier, later = schedule.after
-        pairs = np.stack([np.concatenate([waiting, later]), np.concatenate([before[:found], earlier])])
-        pairs = np.unique(pairs, axis=1)
-        first, before, found = np.searchsorted(pairs[0], np.arange(rows + 1)), pairs[1].astype(np.int32), pairs.shape[1]
+        first, before = _joined(first, before[:found], *schedule.after)
+        found = len(before)
     return _turned(first, before[:found], kernel)
+
+
+def _joined(first: NDArray[np.int64], before: Ints, earlier: Ints, later: Ints) -> tuple[NDArray[np.int64], Ints]:
+    """Add a program order, whose marks become rows of their own, to what transfers wait for."""
+    rows = 1 + max(len(first) - 2, int(earlier.max(initial=-1)), int(later.max(initial=-1)))
+    waiting = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    pairs = np.sort(np.concatenate([waiting, later]) * np.int64(rows) + np.concatenate([before, earlier]))
+    row, awaited = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(rows, 1))
+    return np.searchsorted(row, np.arange(rows + 1)), awaited.astype(np.int32)
 
 
 def lockstep(schedule: Schedule) -> Waits:

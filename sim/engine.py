@@ -163,6 +163,11 @@ class Cluster:
 
     def _trace(self, job: _Job, ended: float) -> Trace:
         world, rows = self._arena.world, slice(job.first, job.first + job.schedule.transfers)
+        cause = world.cause[rows]
+        marks = cause >= rows.stop
+        while marks.any():  # a mark stands for the last transfer it waited for
+            cause = np.where(marks, world.cause[np.where(marks, cause, 0)], cause)
+            marks = cause >= rows.stop
         return Trace(
             topology=self.topology,
             schedule=job.schedule,
@@ -176,7 +181,7 @@ class Cluster:
             ready=world.ready[rows],
             start=world.start[rows],
             end=world.end[rows],
-            cause=world.cause[rows] - job.first,
+            cause=np.where(cause < 0, cause, cause - job.first).astype(np.int32),
             history=self._history(job),
             instants=int(world.count[fabric.WAVES]),
         )

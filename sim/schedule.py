@@ -100,7 +100,8 @@ class Schedule:
 
     Transfer i belongs to step `step_of[i]`, goes from rank `src[i]` to `dst[i]`, copies or reduces
     (`op[i]`), and moves `from_slot[m]` into `to_slot[m]` for m in `moves[i]:moves[i + 1]`.
-    `after` holds extra (before, after) pairs that a program order adds to the derived dependencies.
+    `after` holds extra (before, after) pairs that a program order adds to the derived dependencies; numbers
+    from `transfers` up are marks that take no time, so that many can wait for many without a pair for each.
     `unit_share` is one slot's part of the size a person gives; it is unused where blocks differ in size.
     """
 
@@ -228,12 +229,18 @@ def in_rank_order(schedule: Schedule) -> Schedule:
     turns, start, size = np.unique(turn, return_index=True, return_counts=True)
     follows = np.diff(turns // max(schedule.steps, 1), prepend=-1) == 0
     previous = np.where(follows, np.concatenate([[0], size[:-1]]), 0)
-    waits = np.repeat(previous, size)
-    opening = np.repeat(start - previous, size)
+    marked = previous * size > 2 * (previous + size)
+    mark = schedule.transfers - 1 + np.cumsum(marked)
+    group = np.repeat(np.arange(len(turns)), size)
+    closing, opening = np.append(marked[1:], False)[group], marked[group]
+    waits = np.repeat(np.where(marked, 0, previous), size)
     within = np.arange(waits.sum()) - np.repeat(np.cumsum(waits) - waits, waits)
-    before, after = part[np.repeat(opening, waits) + within], np.repeat(part, waits)
-    pairs = np.sort(after * np.int64(schedule.transfers) + before)
-    after, before = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(schedule.transfers, 1))
+    first = np.repeat((start - previous)[group], waits)
+    before = np.concatenate([part[first + within], part[closing], mark[group[opening]]])
+    after = np.concatenate([np.repeat(part, waits), mark[group[closing] + 1], part[opening]])
+    rows = schedule.transfers + int(marked.sum())
+    pairs = np.sort(after * np.int64(rows) + before)
+    after, before = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(rows, 1))
     return replace(schedule, after=(before.astype(np.int32), after.astype(np.int32)))
 
 
