@@ -11,15 +11,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from sim.errors import InputError, StalledError, UnreachableError
 
 if TYPE_CHECKING:
     from ops.registry import Algorithm
-    from sim.metrics import Use
     from sim.parameters import Parameter
     from sim.schedule import Schedule
     from sim.topology import Topology
@@ -91,65 +90,60 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _collectives() -> list[dict[str, Any]]:
+class _Entry(NamedTuple):
+    """One line of a list."""
+
+    name: str
+    summary: str
+    parameters: "dict[str, Parameter]"
+    more: Mapping[str, Any] = {}
+
+
+def _collectives() -> list[_Entry]:
     from ops.collectives import COLLECTIVES
 
-    return [{"name": name, "summary": known.summary} for name, known in COLLECTIVES.items()]
+    return [_Entry(name, known.summary, {}) for name, known in COLLECTIVES.items()]
 
 
-def _algorithms() -> list[dict[str, Any]]:
+def _algorithms() -> list[_Entry]:
     from ops import ALGORITHMS
 
-    return [
-        {
-            "name": name,
-            "summary": known.summary,
-            "parameters": known.params,
-            "aliases": list(known.aliases),
-            "reference": known.reference,
-        }
-        for name, known in ALGORITHMS.items()
-    ]
+    known = ALGORITHMS.values()
+    return [_Entry(a.name, a.summary, a.params, {"aliases": a.aliases, "reference": a.reference}) for a in known]
 
 
-def _machines() -> list[dict[str, Any]]:
+def _machines() -> list[_Entry]:
     from sim.machines import MACHINES, machine_parameters, machine_summary
 
-    return [
-        {"name": name, "summary": machine_summary(name), "parameters": machine_parameters(name)} for name in MACHINES
-    ]
+    return [_Entry(name, machine_summary(name), machine_parameters(name)) for name in MACHINES]
 
 
-def _formats() -> list[dict[str, Any]]:
+def _formats() -> list[_Entry]:
     from sim.formats import FORMATS
 
-    return [{"name": name, "summary": known.title, "parameters": known.options} for name, known in FORMATS.items()]
+    return [_Entry(name, known.title, known.options) for name, known in FORMATS.items()]
 
 
-_SECTIONS: dict[str, Callable[[], list[dict[str, Any]]]] = {
-    "collectives": _collectives,
-    "algorithms": _algorithms,
-    "machines": _machines,
-    "formats": _formats,
-}
+_SECTIONS = {"collectives": _collectives, "algorithms": _algorithms, "machines": _machines, "formats": _formats}
 
 
 def _list(given: argparse.Namespace) -> Answer:
     if given.what is not None and given.what not in _SECTIONS:
         raise InputError(f"there is no list of {given.what[:40]!r}: choose from {', '.join(_SECTIONS)}")
-    wanted = [given.what] if given.what else list(_SECTIONS)
-    found = {what: _SECTIONS[what]() for what in wanted}
-    texts = []
-    for what, rows in found.items():
-        width = max(len(row["name"]) for row in rows)
-        lines = [what] if len(found) > 1 else []
-        for row in rows:
-            lines.append(f"{row['name']:{width}}  {row['summary']}".rstrip())
-            if given.what and row.get("parameters"):
-                lines.append(f"{'':{width}}  {','.join(map(_spelled, row['parameters'].values()))}")
+    sections = {what: _SECTIONS[what]() for what in ([given.what] if given.what else _SECTIONS)}
+    found, texts = {}, []
+    for what, entries in sections.items():
+        width = max(len(entry.name) for entry in entries)
+        lines = [] if given.what else [what]
+        for name, summary, parameters, _ in entries:
+            lines.append(f"{name:{width}}  {summary}")
+            if given.what and parameters:
+                lines.append(f"{'':{width}}  {','.join(map(_spelled, parameters.values()))}")
         texts.append("\n".join(lines))
-    for row in (row for rows in found.values() for row in rows if "parameters" in row):
-        row["parameters"] = {name: parameter.default for name, parameter in row["parameters"].items()}
+        found[what] = [
+            {"name": name, "summary": summary, "parameters": {key: p.default for key, p in parameters.items()}, **more}
+            for name, summary, parameters, more in entries
+        ]
     return DONE, found, "\n\n".join(texts)
 
 
@@ -157,14 +151,12 @@ def _spelled(parameter: "Parameter") -> str:
     """A parameter with its default, as a person would type it."""
     from sim.units import fmt_bandwidth, fmt_size, fmt_time
 
-    value, spell = (
-        parameter.default,
-        {"bandwidth": fmt_bandwidth, "time": fmt_time, "size": fmt_size}.get(parameter.kind),
-    )
+    formats = {"bandwidth": fmt_bandwidth, "time": fmt_time, "size": fmt_size}
+    value = parameter.default
     if value is None:
         text = "…"
-    elif spell is not None:
-        text = spell(value).replace(" ", "")
+    elif parameter.kind in formats:
+        text = formats[parameter.kind](value).replace(" ", "")
     elif isinstance(value, bool):
         text = "yes" if value else "no"
     else:
@@ -204,7 +196,8 @@ def _run(given: argparse.Namespace) -> Answer:
     bound = metrics.lower_bound(machine, promise, weights.astype(np.float64), np.array(machine.ranks[:ranks], np.int32))
     if given.trace is not None:
         _write(given.trace, trace.to_json())
-    bottleneck = metrics.bottleneck(trace)
+    use = metrics.bottleneck(trace)
+    busy = use and machine.links[use.link]
     found = {
         "collective": entry.collective.name,
         "algorithm": entry.name,
@@ -219,7 +212,7 @@ def _run(given: argparse.Namespace) -> Answer:
         "steps": schedule.steps,
         "instants": trace.instants,
         "verified": trace.verdict.verdict == "ok",
-        "bottleneck": _link(machine, bottleneck),
+        "bottleneck": use and busy and {"src": busy.src, "dst": busy.dst, "bytes": use.bytes, "share": use.share},
         "build_s": proof_begun - build_begun,
         "verify_s": proved - proof_begun,
         "sim_s": trace.real["sim_s"],
@@ -247,7 +240,10 @@ def _load(given: argparse.Namespace, entry: "Algorithm") -> tuple[int, list[int]
 
 
 def _largest_buffer(counts: list[int], promise: Any) -> int:
-    """What nccl-tests would call the size of unequal blocks: the bytes of the largest buffer of any rank."""
+    """What nccl-tests would call the size of unequal blocks: the bytes of the largest buffer of any rank.
+
+    A wrong number of counts is the engine's to tell.
+    """
     import numpy as np
 
     weights = np.array([*counts, 0]) if len(counts) == promise.blocks else np.zeros(promise.blocks + 1, int)
@@ -283,13 +279,6 @@ def _whole(text: str, flag: str) -> int:
     return value
 
 
-def _link(machine: "Topology", use: "Use | None") -> dict[str, Any] | None:
-    if use is None:
-        return None
-    link = machine.links[use.link]
-    return {"src": link.src, "dst": link.dst, "bytes": use.bytes, "share": use.share}
-
-
 def _run_text(found: dict[str, Any], trace: "Trace") -> str:
     from sim.units import fmt_bandwidth, fmt_size, fmt_time
 
@@ -307,11 +296,7 @@ def _run_text(found: dict[str, Any], trace: "Trace") -> str:
     rows["verified"] = "yes" if found["verified"] else f"NO: {trace.verdict.reason}"
     head = f"{found['algorithm']} on {found['machine']}: {found['ranks']} ranks{load}"
     notes = [f"note: {note}" for note in trace.topology.assumed]
-    return "\n".join([head, *_aligned(rows.items()), *notes])
-
-
-def _aligned(rows: Iterable[tuple[str, str]]) -> list[str]:
-    return [f"  {name:11} {value}" for name, value in rows]
+    return "\n".join([head, *(f"  {name:11} {value}" for name, value in rows.items()), *notes])
 
 
 def _write(path: str, text: str) -> None:
