@@ -3,7 +3,7 @@
 
 const OKABE_ITO = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8A8A8A"];
 const DARK_INK = new Set(["#E69F00", "#56B4E9", "#F0E442", "#CC79A7"]);
-const DEVICE = { GPU: [1.1, 0.8], NVS: [1.5, 0.55], PCI: [1.0, 0.46], CPU: [1.1, 0.6], NIC: [0.9, 0.46], NET: [1.9, 0.6] };
+const DEVICE = { GPU: [1.2, 0.95], NVS: [1.5, 0.55], PCI: [1.0, 0.46], CPU: [1.1, 0.6], NIC: [0.9, 0.46], NET: [1.9, 0.6] };
 const SIDE = 0.1;
 const MANY = 500;
 const ROWS = 48;
@@ -76,6 +76,10 @@ export class Stage {
     const widest = Math.max(...links.bandwidth);
     const least = Math.min(...links.bandwidth);
     this.widths = links.bandwidth.map((b) => (widest > least ? 1.2 + (4.2 * Math.log(b / least)) / Math.log(widest / least) : 2.4));
+    const xs = [0, devices.width, ...this.lines.flat().map(([x]) => x)];
+    const ys = [0, devices.height, ...this.lines.flat().map(([, y]) => y + 0.15)];
+    this.origin = [Math.min(...xs), Math.min(...ys)];
+    this.size = [Math.max(...xs) - this.origin[0], Math.max(...ys) - this.origin[1]];
     this._bendPaths();
   }
 
@@ -101,17 +105,15 @@ export class Stage {
   }
 
   height(width) {
-    const { devices } = this.timeline;
-    const wanted = (width * (devices.height + 0.8)) / (devices.width + 0.8);
-    return Math.max(220, Math.min(wanted, 520, window.innerHeight * 0.62));
+    const wanted = (width * (this.size[1] + 0.6)) / (this.size[0] + 0.6);
+    return Math.max(200, Math.min(wanted, 560, window.innerHeight * 0.62));
   }
 
   resize(canvas, width, height, colours) {
-    const { devices } = this.timeline;
     this.context = fit(canvas, width, height);
-    this.scale = Math.min(width / (devices.width + 0.5), height / (devices.height + 0.5));
-    this.left = (width - devices.width * this.scale) / 2;
-    this.top = (height - devices.height * this.scale) / 2;
+    this.scale = Math.min(width / (this.size[0] + 0.5), height / (this.size[1] + 0.5), 78);
+    this.left = (width - this.size[0] * this.scale) / 2 - this.origin[0] * this.scale;
+    this.top = (height - this.size[1] * this.scale) / 2 - this.origin[1] * this.scale;
     [this.width, this.high, this.colours] = [width, height, colours];
     this.backdrop = document.createElement("canvas");
     const back = fit(this.backdrop, width, height);
@@ -179,15 +181,15 @@ export class Stage {
       g.strokeStyle = rank >= 0 ? this.colours.ink : faint(this.colours, 0.35);
       g.lineWidth = rank >= 0 ? 1.4 : 1;
       g.stroke();
-      const size = Math.min(13, h * (rank >= 0 ? 0.34 : 0.52), (w * 1.5) / name.length);
+      const size = Math.min(13, h * (rank >= 0 ? 0.27 : 0.52), (w * 1.5) / Math.max(6, name.length));
       if (size >= 5) {
         g.fillStyle = rank >= 0 ? this.colours.ink : faint(this.colours, 0.75);
         g.font = `${rank >= 0 ? 600 : 500} ${size}px ${this.colours.font}`;
         g.textAlign = "center";
         g.textBaseline = "middle";
-        g.fillText(rank >= 0 ? `rank ${rank}` : name, x + w / 2, rank >= 0 ? y + h * 0.28 : y + h / 2);
+        g.fillText(rank >= 0 ? `rank ${rank}` : name, x + w / 2, rank >= 0 ? y + h * 0.2 : y + h / 2);
       }
-      if (rank >= 0 && held && h > 14) this._strip(g, held, rank, x + 3, y + h * 0.52, w - 6, h * 0.4, meta.slots);
+      if (rank >= 0 && held && h > 14) this._strip(g, held, rank, x + 3, y + h * 0.64, w - 6, h * 0.3, meta.slots);
     });
   }
 

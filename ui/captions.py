@@ -55,8 +55,8 @@ def step_captions(schedule: Schedule, proof: Proof, language: str = "en") -> lis
 
 def _caption(schedule: Schedule, proof: Proof, step: int, language: str) -> str:
     first, stop = int(schedule.step_start[step]), int(schedule.step_start[step + 1])
-    moving = [i for i in range(first, min(stop, first + 4096)) if schedule.src[i] != schedule.dst[i]]
-    i = moving[0] if moving else first
+    moving = first + np.nonzero(schedule.src[first:stop] != schedule.dst[first:stop])[0]
+    i = int(moving[0]) if moving.size else first
     if first == stop:
         return say("caption.empty", language, step=step + 1, steps=schedule.steps)
     message = say(
@@ -66,7 +66,7 @@ def _caption(schedule: Schedule, proof: Proof, step: int, language: str) -> str:
         dst=int(schedule.dst[i]),
         what=_what(schedule, proof, i, language),
     )
-    others = stop - first - 1
+    others = max(0, moving.size - 1)
     more = say("caption.more", language, count=others) if others else ""
     head = say("caption.head", language, step=step + 1, steps=schedule.steps)
     return f"{head}{message}{more}"

@@ -22,12 +22,16 @@ SIZES = [fmt_size(KiB << k).replace(" ", "") for k in range(round(math.log2(4 * 
 OWN = ""
 """The choice of a capture that is not one of the examples."""
 PLAYER = "stage"
+STYLE = """
+.block-container { padding-top: 3.4rem; padding-bottom: 3rem; max-width: 1500px; }
+[data-testid="stMetricValue"] { font-size: 1.3rem; }
+"""
 
 
 def main() -> None:
     """Draw the page once."""
-    st.set_page_config(page_title=_say("page.title"), page_icon=":material/hub:", layout="wide")
-    st.html("<style>.block-container{padding-top:2.2rem;padding-bottom:3rem;max-width:1500px}</style>\n")
+    st.set_page_config(page_title=_say("page.title"), layout="wide")
+    st.html(f"<style>\n{STYLE}\n</style>")
     problem = _arrive()
     with st.sidebar:
         st.markdown(f"## {_say('page.title')}")
@@ -112,7 +116,7 @@ def _choose() -> tuple[Scene, Topology | None]:
     if topology is None:
         return scene, None
     scene = _choose_load(scene, topology)
-    settings = {k: p for k, p in algorithm.params.items()}
+    settings = algorithm.params
     if settings:
         known = dict(pair.split("=", 1) for pair in scene.settings.split(",") if "=" in pair)
         with st.expander(_say("page.parameters"), expanded=True):
@@ -161,7 +165,9 @@ def _choose_model(scene: Scene) -> Scene:
 def _choose_capture(scene: Scene) -> Scene:
     known = scenes.examples()
     names = [*known, OWN]
-    at = next((i for i, text in enumerate(known.values()) if text == scene.capture), 0 if not scene.capture else len(known))
+    at = next(
+        (i for i, text in enumerate(known.values()) if text == scene.capture), 0 if not scene.capture else len(known)
+    )
     choice = st.selectbox(
         _say("page.example"), names, index=at, format_func=lambda x: x or _say("page.example.own"), key="example"
     )
@@ -236,12 +242,12 @@ def _field(parameter: Parameter, word: str | None, owner: str) -> str:
 
 def _headline(scene: Scene, picture: Picture) -> None:
     st.markdown(f"### {scene.algorithm} · {scene.machine if not scene.capture else 'nvidia-smi topo -m'}")
-    cells = st.columns([1, 1, 1, 1, 1.6])
-    cells[0].metric(_say("page.time"), picture.time)
-    cells[1].metric(_say("page.algbw"), picture.algbw)
-    cells[2].metric(_say("page.busbw"), picture.busbw)
-    cells[3].metric(_say("page.bound"), f"{picture.near:.0%}", help=_say("page.bound.help", bound=picture.bound))
-    cells[4].metric(_say("page.bottleneck"), picture.bottleneck or _say("page.bottleneck.none"))
+    with st.container(horizontal=True, gap="medium"):
+        for key, value in (("time", picture.time), ("algbw", picture.algbw), ("busbw", picture.busbw)):
+            st.metric(_say(f"page.{key}"), value, width="content")
+        near = _say("page.bound.help", bound=picture.bound)
+        st.metric(_say("page.bound"), f"{picture.near:.0%}", help=near, width="content")
+        st.metric(_say("page.bottleneck"), picture.bottleneck or _say("page.bottleneck.none"), width="content")
     if picture.verdict == "ok":
         st.caption(f":green[:material/verified:] {_say('page.proved', collective=scene.algorithm.split('.')[0])}")
     else:

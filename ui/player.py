@@ -34,6 +34,10 @@ def show(
     payload: dict[str, Any], *, key: str, language: str, start: float, note: str = "", moved: Callable[[], None]
 ) -> None:
     """Mount the player; `moved` is called when a person has stopped somewhere else, in `session_state[key].t`."""
-    texts = {name: text for name, text in catalogue(language).items() if name.startswith(("player.", "caption.", "page.title"))}
+    texts = {
+        name: text
+        for name, text in catalogue(language).items()
+        if name.startswith(("player.", "caption.", "page.title"))
+    }
     data = {**payload, "text": texts, "start": {"t": start}, "note": note}
     _component()(key=key, data=data, default={"t": start}, on_t_change=moved)

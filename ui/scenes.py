@@ -35,7 +35,7 @@ class Scene:
     """
 
     algorithm: str = "allreduce.ring"
-    machine: str = "dgx1v"
+    machine: str = "dgx_a100"
     capture: str = ""
     ranks: int = 0
     size: str = "64MiB"
@@ -139,8 +139,11 @@ def _capture(word: str) -> str:
         if name not in examples():
             raise InputError(f"the link's capture {name[:40]!r} is not among {', '.join(examples())}")
         return examples()[name]
+    unpacker = zlib.decompressobj()
     try:
-        unpacker = zlib.decompressobj()
-        return unpacker.decompress(base64.urlsafe_b64decode(word), 1 << 20).decode()
+        text = unpacker.decompress(base64.b64decode(word, altchars=b"-_", validate=True), 1 << 20).decode()
     except (binascii.Error, zlib.error, ValueError):
-        raise InputError("the link's capture is damaged: paste the capture again") from None
+        text = ""
+    if not unpacker.eof:
+        raise InputError("the link's capture is damaged: paste the capture again")
+    return text

@@ -1,0 +1,198 @@
+"""The player as a person meets it, in a real browser."""
+
+import re
+
+import pytest
+
+pytestmark = pytest.mark.browser
+RING = "?machine=switch:ranks=8"
+SECONDS = 14 * 2e-6 + 2 * 7 / 8 * 2**26 / 25e9
+
+
+def test_the_first_picture_is_paused_and_shows_every_ranks_data(visit):
+    page = visit()
+    assert page.data("playing") == "false"
+    assert page.data("step") == "0"
+    assert [slot["ranks"] for slot in page.ask("slots(3)")] == ["3"] * 8
+    assert len(page.ask("blocks()")) == 8
+    assert page.page.get_by_text("Proved: every rank ends with exactly what allreduce promises").is_visible()
+
+
+def test_pressing_play_moves_blocks_along_and_ends_at_the_end(visit):
+    page = visit(RING)
+    page.player.locator(".rs-speed").select_option("0.5")
+    page.press("Play")
+    page.page.wait_for_timeout(600)
+    first, earlier = page.ask("blocks()"), page.t
+    page.page.wait_for_timeout(300)
+    second = page.ask("blocks()")
+    assert page.data("playing") == "true"
+    assert page.t > earlier > 0
+    moved = {b["transfer"]: b for b in second}
+    both = [(a, moved[a["transfer"]]) for a in first if a["transfer"] in moved]
+    assert both
+    assert all(b["progress"] > a["progress"] and (b["x"], b["y"]) != (a["x"], a["y"]) for a, b in both)
+    page.player.locator(".rs-speed").select_option("10")
+    page.page.wait_for_function("e => e.dataset.playing === 'false'", arg=page.player.element_handle())
+    assert page.t == pytest.approx(SECONDS, rel=1e-6)
+    assert {slot["count"] for slot in page.ask("slots(0)")} == {8}
+    assert page.data("caption").startswith("Done: step 14 of 14")
+
+
+def test_stepping_back_changes_the_sentence_and_the_slots(visit):
+    page = visit(RING)
+    for _ in range(3):
+        page.press("Step forward")
+    caption, slots = page.data("caption"), page.ask("slots(1)")
+    assert page.data("step") == "3"
+    assert caption.startswith("step 3 of 14: rank 0 sends block 5, the sum of ranks 0, 6-7, to rank 1")
+    assert slots[5] == {"slot": 5, "block": "5", "number": 5, "count": 4, "ranks": "0-1, 6-7"}
+    page.press("Step back")
+    assert page.data("step") == "2"
+    assert page.data("caption").startswith("step 2 of 14: rank 0 sends block 6")
+    assert page.ask("slots(1)")[5]["ranks"] == "1"
+
+
+def test_a_block_is_where_the_clock_says(visit):
+    page = visit(RING)
+    step = SECONDS / 14
+    page.ask(f"seek({step * 3.5})")
+    blocks = page.ask("blocks()")
+    assert len(blocks) == 8
+    # half of the step's time is half of the way: the latency is a share of the way like the bytes
+    assert [b["progress"] for b in blocks] == pytest.approx([0.5] * 8, abs=1e-4)
+
+
+def test_scrubbing_and_jumping_land_where_they_say(visit):
+    page = visit(RING)
+    page.player.locator(".rs-scrub").fill("500000")
+    assert page.t == pytest.approx(SECONDS / 2, rel=1e-5)
+    assert page.data("step") == "7"
+    page.player.locator(".rs-step").fill("11")
+    page.player.locator(".rs-step").press("Enter")
+    assert page.data("step") == "11"
+    page.player.locator(".rs-chart").click(position={"x": 300, "y": 20})
+    assert 0 < page.t < SECONDS
+
+
+def test_everything_works_from_the_keyboard(visit):
+    page = visit(RING)
+    page.player.focus()
+    for key, step in (("ArrowRight", "1"), ("ArrowRight", "2"), ("ArrowLeft", "1"), ("End", "14"), ("Home", "0")):
+        page.page.keyboard.press(key)
+        assert page.data("step") == step, key
+    page.page.keyboard.press("Shift+ArrowRight")
+    assert page.data("step") == "7"
+    page.page.keyboard.press("+")
+    assert page.player.locator(".rs-speed").input_value() == "2"
+    page.page.keyboard.press("t")
+    assert page.player.locator(".rs-pace").inner_text() == "even steps"
+    page.page.keyboard.press("?")
+    assert page.player.locator(".rs-keys").is_visible()
+    page.page.keyboard.press("Escape")
+    assert not page.player.locator(".rs-keys").is_visible()
+    page.page.keyboard.press("Space")
+    assert page.data("playing") == "true"
+    page.page.keyboard.press("Space")
+    assert page.data("playing") == "false"
+    page.page.keyboard.press("r")
+    page.page.wait_for_timeout(300)
+    assert page.data("playing") == "false"
+
+
+def test_a_reloaded_link_finds_the_same_scene_and_instant(visit):
+    page = visit("?algorithm=broadcast.binomial&machine=mesh:ranks=6&root=2&size=1MiB")
+    page.press("Step forward")
+    page.press("Step forward")
+    page.page.wait_for_url(re.compile(r"[?&]t="))
+    before = {name: page.data(name) for name in ("timeS", "step", "steps", "caption")}
+    slots = page.ask("slots(5)")
+    page.page.reload()
+    page.page.wait_for_selector('[data-ringside="player"][data-steps]')
+    assert page.t == pytest.approx(float(before["timeS"]), rel=1e-9)
+    assert {name: page.data(name) for name in ("step", "steps", "caption")} == {
+        k: before[k] for k in ("step", "steps", "caption")
+    }
+    assert page.ask("slots(5)") == slots
+    assert "rank 2" in page.data("caption")
+
+
+def test_moving_a_slider_simulates_again_and_keeps_the_place(visit):
+    page = visit(RING)
+    for _ in range(5):
+        page.press("Step forward")
+    before = page.t
+    slider = page.page.get_by_test_id("stSidebar").get_by_role("slider").last
+    slider.focus()
+    slider.press("ArrowLeft")
+    page.page.wait_for_function("([e, t]) => Number(e.dataset.timeS) !== t", arg=[page.player.element_handle(), before])
+    assert page.data("step") == "5"
+    assert page.t == pytest.approx(5 * (2e-6 + 2**25 / 8 / 25e9), rel=1e-6)
+    assert "size=32MiB" in page.page.url
+
+
+def test_an_instant_looks_the_same_from_both_sides(visit):
+    page = visit("?machine=dgx1v")
+    end = page.ask("seek(1e9)") or page.t
+    moments = [end * share for share in (0.13, 0.38, 0.5, 0.77)]
+
+    def look(t):
+        page.ask(f"seek({t})")
+        return page.ask("blocks()"), [page.ask(f"slots({r})") for r in range(8)], page.data("caption")
+
+    upwards = [look(t) for t in moments]
+    downwards = [look(t) for t in reversed(moments)][::-1]
+    assert upwards == downwards
+
+
+def test_contention_slows_blocks_and_the_slow_hop_makes_them_late(visit):
+    page = visit("?machine=nodes:nodes=2,gpus=4&algorithm=alltoall.linear")
+    page.ask(f"seek({page.ask('seek(1e9)') or page.t * 0.3})")
+    blocks = page.ask("blocks()")
+    assert blocks
+    assert all((b["src"] < 4) != (b["dst"] < 4) for b in blocks)
+
+
+def test_a_phone_sees_everything_without_scrolling_sideways(visit):
+    page = visit(RING, viewport={"width": 390, "height": 844})
+    wide = page.page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 390
+    for name in (".rs-stage", ".rs-slots", ".rs-chart", ".rs-scrub"):
+        box = page.player.locator(name).bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 391, name
+
+
+def test_reduced_motion_goes_from_step_to_step(visit):
+    page = visit(RING, reduced_motion="reduce")
+    page.player.locator(".rs-speed").select_option("4")
+    page.press("Play")
+    seen = set()
+    for _ in range(12):
+        page.page.wait_for_timeout(90)
+        seen.add(round(page.t / (SECONDS / 14), 4))
+    assert len(seen) > 2
+    assert all(abs(place - round(place)) < 1e-3 for place in seen)
+
+
+def test_two_people_do_not_see_each_others_scenes(visit):
+    one, two = visit(RING), visit("?machine=mesh:ranks=4&algorithm=broadcast.binomial")
+    one.press("Step forward")
+    assert (one.data("steps"), two.data("steps")) == ("14", "2")
+    assert two.data("step") == "0"
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("?machine=warp:ranks=4", "no machine is called 'warp'"),
+        ("?algorithm=allreduce.magic", "no algorithm is called"),
+        ("?capture=%%%", "capture is damaged"),
+        ("?t=later", "is not a time in seconds"),
+        ("?ranks=minus", "is not a whole number"),
+    ],
+)
+def test_a_damaged_link_says_what_is_wrong_and_still_shows_a_picture(visit, query, says):
+    page = visit(query)
+    assert page.page.get_by_text(says).first.is_visible()
+    assert page.data("steps") == "14"

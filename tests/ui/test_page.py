@@ -1,0 +1,126 @@
+"""The page without a browser: every collective draws, bad input is a message, a link brings everything back."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ops import ALGORITHMS
+from sim.errors import InputError
+from ui.scenes import Scene, examples, from_link, to_link
+from ui.text import catalogue, languages
+
+APP = str(Path(__file__).parents[2] / "app.py")
+
+
+def page(**words):
+    at = AppTest.from_file(APP, default_timeout=60)
+    for name, word in words.items():
+        at.query_params[name] = word
+    at.run()
+    assert not at.exception
+    return at
+
+
+def players(at):
+    return [e for e in at.main if e.type == "bidi_component"]
+
+
+def one_of_each():
+    """An algorithm per collective that 8 ranks can do."""
+    able = [n for n, a in ALGORITHMS.items() if not a.refuse(8, **{k: p.default for k, p in a.params.items()})]
+    return sorted({name.split(".")[0]: name for name in able}.values())
+
+
+@pytest.mark.parametrize("name", one_of_each())
+def test_every_collective_is_drawn(name):
+    at = page(algorithm=name, machine="switch:ranks=8", size="1MiB")
+    assert not at.error, [e.value for e in at.error]
+    assert len(players(at)) == 1
+
+
+@pytest.mark.parametrize("capture", sorted(examples()))
+def test_every_example_capture_is_drawn(capture):
+    at = page(capture=f"example-{capture}")
+    assert not at.error
+    assert at.query_params["capture"] == [f"example-{capture}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("hello", "capture"),
+        (" \tGPU0\tGPU1\n GPU0\tX\tGNS\n GPU1\tGNS\tX\n", "topo -p2p"),
+        ("\tGPU0\tGPU1\nGPU0\tX\tNV12\nGPU1\tNV1", "cut|missing|NV12"),
+    ],
+)
+def test_a_bad_paste_is_a_message_where_it_was_pasted(text, says):
+    at = page(capture="example-dgx-1v")
+    at.selectbox(key="example").select("").run()
+    at.text_area(key="paste").input(text).run()
+    assert not at.exception
+    assert len(at.sidebar.error) == 1
+    assert any(part in at.sidebar.error[0].value for part in says.split("|"))
+    assert not players(at)
+
+
+def test_a_bad_number_is_a_message_and_mending_it_brings_the_picture_back():
+    at = page(machine="switch:ranks=8")
+    at.text_input(key="switch_bandwidth").input("-5GBps").run()
+    assert "bandwidth" in at.sidebar.error[0].value
+    assert not players(at)
+    at.text_input(key="switch_bandwidth").input("50GBps").run()
+    assert not at.sidebar.error
+    assert len(players(at)) == 1
+    assert at.query_params["machine"] == ["switch:bandwidth=50GBps"]
+
+
+def test_an_algorithm_that_cannot_do_this_number_of_ranks_says_so():
+    at = page(algorithm="allgather.recursive_doubling", machine="switch:ranks=6")
+    assert "power of two" in at.error[0].value
+
+
+SCENES = [
+    Scene(),
+    Scene(algorithm="broadcast.binomial", machine="mesh:ranks=6,bandwidth=10GBps", ranks=5, size="3MB", root=2),
+    Scene(capture=examples()["hgx-h100"], algorithm="alltoall.pairwise"),
+    Scene(capture="\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n"),
+]
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=range(len(SCENES)))
+def test_a_link_brings_the_scene_back(scene):
+    back = from_link(to_link(scene))
+    assert back == scene if not scene.capture else (back.capture, back.algorithm) == (scene.capture, scene.algorithm)
+
+
+@pytest.mark.parametrize("words", [{"capture": "!!"}, {"capture": "example-none"}, {"ranks": "-1"}, {"root": "1e9"}])
+def test_a_damaged_link_is_refused(words):
+    with pytest.raises(InputError, match="the link's"):
+        from_link(words)
+
+
+def test_every_language_has_every_text_and_placeholder():
+    english = catalogue("en")
+    for language in languages():
+        texts = catalogue(language)
+        assert texts.keys() == english.keys()
+        for key, text in texts.items():
+            assert {p.split("}")[0].split(":")[0] for p in text.split("{")[1:]} == {
+                p.split("}")[0].split(":")[0] for p in english[key].split("{")[1:]
+            }, key
+
+
+def test_every_text_is_used_somewhere():
+    root = Path(__file__).parents[2]
+    code = "".join(p.read_text(encoding="utf-8") for p in [*root.glob("ui/*.py"), *root.glob("assets/*.js")])
+    used = {key for key in catalogue("en") if f'"{key}"' in code or f'("{key.split(".", 1)[1]}"' in code}
+    used |= {
+        f"player.{name}" for name in ("first", "back", "forward", "last", "full", "play", "pause", "true", "paced")
+    }
+    used |= {key for key in catalogue("en") if key.startswith("page.source.")} | {
+        "page.time",
+        "page.algbw",
+        "page.busbw",
+    }
+    assert set(catalogue("en")) - used == set()
