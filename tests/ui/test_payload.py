@@ -50,7 +50,7 @@ def test_playing_the_rows_in_order_of_time_ends_with_what_was_promised(scene):
     block = columns["given"].copy()
     after = np.full(len(block), -1)
     after[block >= 0] = np.nonzero(block >= 0)[0] // slots
-    start = np.concatenate([[0], np.cumsum(columns["moves"])])
+    start = np.concatenate([[0], np.cumsum(columns["moves"], dtype=np.int64)])
     for i in np.lexsort((np.arange(len(trace.end)), trace.end)):
         moves = slice(start[i], start[i + 1])
         places = columns["dst"][i].astype(int) * slots + columns["to"][moves]
