@@ -1,0 +1,248 @@
+"""The terminal's front door, in-process through `main` and, where a process matters, as a process."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cli
+from ops import ALGORITHMS
+from ops.collectives import COLLECTIVES
+from ops.registry import Algorithm
+from sim.machines import MACHINES
+from sim.schedule import copy
+from sim.topology import Device, Topology
+from sim.trace import from_json
+
+ROOT = Path(__file__).resolve().parent.parent
+CAPTURES = ROOT / "tests" / "data" / "nvidia-smi-topo"
+RUN_KEYS = {
+    *("collective", "algorithm", "machine", "ranks", "size_bytes", "time_s", "algbw_Bps", "busbw_Bps", "bound_s"),
+    *("transfers", "steps", "instants", "verified", "bottleneck", "build_s", "verify_s", "sim_s", "wall_s"),
+}
+
+
+def process(*argv: str, **how) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "cli.py", *argv], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
+    )
+
+
+@pytest.fixture
+def ask(capsys):
+    """Runs a command that must be done and returns its JSON."""
+
+    def asked(*argv: str, status: int = cli.DONE):
+        assert cli.main([*argv, "--json"]) == status
+        out, err = capsys.readouterr()
+        assert err == ""
+        return json.loads(out)
+
+    return asked
+
+
+@pytest.fixture
+def island(monkeypatch):
+    """A machine whose two GPUs nothing joins."""
+
+    def island() -> Topology:
+        """Two GPUs without a link."""
+        return Topology("island", (Device("GPU0", "GPU"), Device("GPU1", "GPU")), ())
+
+    assert "switch" in MACHINES
+    monkeypatch.setitem(MACHINES._found, "island", island)
+
+
+@pytest.fixture
+def forgetful(monkeypatch):
+    """An algorithm that claims to broadcast and sends to rank 1 only."""
+
+    def steps(n: int, *, root: int = 0):
+        yield copy(0, 1, slot=0)
+
+    name = "broadcast.forgetful"
+    entry = Algorithm(name, COLLECTIVES["broadcast"], steps, lambda n, **_: 1, lambda n, **_: None, None)
+    assert "broadcast.linear" in ALGORITHMS
+    monkeypatch.setitem(ALGORITHMS._found, name, entry)
+    return name
+
+
+def test_a_run_tells_the_closed_form_time_and_the_bandwidths_of_nccl_tests(ask):
+    found = ask("run", "allreduce.ring", "--machine", "switch:ranks=8,bandwidth=25GBps,latency=1us", "--size", "64MiB")
+    assert set(found) == RUN_KEYS
+    seconds = 14 * (2e-6 + 2**26 / 8 / 25e9)
+    assert found["time_s"] == pytest.approx(seconds, rel=1e-12)
+    assert found["algbw_Bps"] == pytest.approx(2**26 / seconds)
+    assert found["busbw_Bps"] == pytest.approx(2**26 / seconds * 14 / 8)
+    assert (found["collective"], found["algorithm"]) == ("allreduce", "allreduce.ring")
+    assert (found["ranks"], found["size_bytes"], found["transfers"], found["steps"]) == (8, 2**26, 112, 14)
+    assert found["verified"] is True
+    assert 14 / 8 * 2**26 / 25e9 <= found["bound_s"] <= found["time_s"]
+    assert found["bottleneck"]["bytes"] == pytest.approx(14 / 8 * 2**26)
+    assert 0 < found["sim_s"] < found["wall_s"]
+
+
+def test_ranks_default_to_the_whole_machine_and_may_be_fewer(ask):
+    load = ("--machine", "switch:ranks=6", "--size", "6KiB")
+    assert ask("run", "allgather.ring", *load)["ranks"] == 6
+    assert ask("run", "allgather.ring", *load, "--ranks", "3")["transfers"] == 3 * 2
+
+
+def test_a_run_takes_a_capture_as_its_machine(ask):
+    capture = str(CAPTURES / "001-2gpu-nv2.txt")
+    found = ask("run", "sendrecv.direct", "--topology", capture, "--size", "1GiB", "--assume", "nvlink=10GBps")
+    assert found["machine"].endswith("001-2gpu-nv2.txt")
+    assert found["time_s"] == pytest.approx(2**30 / 20e9, rel=1e-3)  # NV2: two lanes of 10 GB/s
+
+
+def test_an_algorithm_takes_parameters_and_a_root(ask):
+    load = ("--machine", "switch:ranks=8", "--size", "64KiB")
+    assert ask("run", "allreduce.segmented_ring", *load, "--set", "phases=2")["steps"] == 2 * 7 + 7
+    assert ask("run", "broadcast.binomial", *load, "--root", "5")["verified"] is True
+
+
+def test_counts_give_every_block_of_a_v_collective_its_own_size(ask):
+    found = ask("run", "allgatherv.linear", "--machine", "switch:ranks=4", "--counts", "1KiB,0,3,8KiB")
+    assert found["size_bytes"] == 1024 + 0 + 3 + 8192
+    # rank 1 receives everything, rank 3's GPU sends 3 x 8 KiB: its link up is the slowest
+    assert found["time_s"] == pytest.approx(2e-6 + 3 * 8192 / 25e9, rel=1e-9)
+    square = ask("run", "alltoallv.linear", "--machine", "switch:ranks=2", "--counts", "1,2,4,8")
+    assert square["size_bytes"] == 4 + 8
+
+
+def test_in_lockstep_every_step_waits_for_its_slowest_message(ask):
+    ring = ("run", "allreduce.ring", "--machine", "nodes:nodes=2,gpus=4", "--size", "1MiB")
+    through_the_spine = 2 * (0.5e-6 + 2e-6) + 2**20 / 8 / 25e9
+    assert ask(*ring, "--lockstep")["time_s"] == pytest.approx(14 * through_the_spine, rel=1e-12)
+    assert ask(*ring)["time_s"] < 14 * through_the_spine
+
+
+def test_a_barrier_needs_no_size(ask):
+    found = ask("run", "barrier.dissemination", "--machine", "switch:ranks=8,latency=1us")
+    assert found["size_bytes"] == 0
+    assert found["time_s"] == pytest.approx(3 * 2e-6)
+    assert found["bottleneck"] is None
+
+
+def test_a_trace_is_written_that_can_be_read_again(ask, tmp_path):
+    file = tmp_path / "ring.json"
+    found = ask("run", "allgather.ring", "--machine", "ring:ranks=4", "--size", "4KiB", "--trace", str(file))
+    trace = from_json(file.read_text(encoding="utf-8"))
+    assert trace.time == found["time_s"]
+    assert trace.history is not None
+    assert np.all(trace.end <= trace.ended)
+
+
+def test_a_right_schedule_is_ok(ask):
+    assert ask("verify", "allreduce.rabenseifner", "--ranks", "8") == {"verdict": "ok", "reason": ""}
+
+
+def test_a_wrong_schedule_is_a_no_with_the_place(ask, forgetful, capsys):
+    found = ask("verify", forgetful, "--ranks", "3", status=cli.NO)
+    assert found["verdict"] == "wrong"
+    assert "rank 2 slot 0" in found["reason"]
+    assert ask("run", forgetful, "--machine", "switch:ranks=3", "--size", "1KiB", status=cli.NO)["verified"] is False
+    assert cli.main(["run", forgetful, "--machine", "switch:ranks=3", "--size", "1KiB"]) == cli.NO
+    assert "NO: broadcast.forgetful: rank 2 slot 0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["run allreduce.ring --size 1KiB", "topology"])
+def test_a_rank_nothing_reaches_is_a_no_in_one_line(command, island, capsys):
+    assert cli.main([*command.split(), "--machine", "island"]) == cli.NO
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("cli.py: island: nothing leads from GPU0 to GPU1")
+    assert err.count("\n") == 1
+
+
+def test_a_topology_is_told_whole(ask):
+    found = ask("topology", str(CAPTURES / "024-8gpu-v100-cube-mesh-no-nic.txt"))
+    assert {"devices", "gpus", "nics", "numa_nodes", "links", "pairs"} <= set(found)
+    assert set(found["devices"][0]) == {"name", "kind", "numa", "host"}
+    assert set(found["links"][0]) == {"src", "dst", "bandwidth_Bps", "latency_s", "kind"}
+    assert (found["gpus"], found["nics"]) == (8, 0)
+    printed = dict(zip(*(line.split() for line in _rows(24)), strict=False))
+    assert found["pairs"]["GPU0"]["GPU3"] == printed["GPU3"]
+
+
+def _rows(number: int) -> list[str]:
+    lines = next(CAPTURES.glob(f"{number:03}-*")).read_text(encoding="utf-8").splitlines()
+    header = next(line for line in lines if "GPU1" in line)
+    row = next(line for line in lines if line.strip().startswith("GPU0") and line is not header)
+    return [header, row.replace("GPU0", "", 1)]
+
+
+def test_a_machine_prints_as_nvidia_smi_would(capsys):
+    assert cli.main(["topology", "--machine", "dgx_a100"]) == cli.DONE
+    lines = capsys.readouterr().out.splitlines()
+    row = next(line for line in lines if line.startswith("GPU0 "))
+    assert row.split()[:3] == ["GPU0", "X", "NV12"]
+
+
+@pytest.mark.parametrize("what", [*cli._SECTIONS])
+def test_every_list_names_all_of_its_registry(what, ask, capsys):
+    entries = ask("list", what)[what]
+    assert len(entries) == len({entry["name"] for entry in entries}) > 0
+    assert all(entry["summary"] for entry in entries)
+    assert cli.main(["list", what]) == cli.DONE
+    out = capsys.readouterr().out
+    assert all(entry["name"] in out for entry in entries)
+    if what == "algorithms":
+        assert {entry["name"] for entry in entries} == set(ALGORITHMS)
+
+
+def test_a_listed_machine_can_be_built_from_its_own_line(capsys):
+    cli.main(["list", "machines"])
+    out = iter(capsys.readouterr().out.splitlines())
+    for head in out:
+        name, settings = head.split()[0], next(out).strip()
+        given = ",".join(pair for pair in settings.split(",") if not pair.endswith("…"))
+        assert cli.main(["topology", "--machine", f"{name}:{given}"]) == cli.DONE
+        capsys.readouterr()
+
+
+def test_listing_is_quick_and_loads_nothing_heavy():
+    heavy = {"numba", "simpy", "matplotlib", "streamlit", "pandas", "scipy"}
+    code = f"import sys, cli; cli.main(['list']); print(sorted({heavy} & set(sys.modules)), file=sys.stderr)"
+    seconds = []
+    for _ in range(3):
+        before = os.times()
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+        after = os.times()
+        assert done.stderr.strip() == "[]"
+        seconds.append(sum(after[2:4]) - sum(before[2:4]))  # of the child's own computing: others share the cores
+    assert min(seconds) < 0.5
+
+
+def test_a_reader_that_hangs_up_is_no_error():
+    with process("list") as listing:
+        listing.stdout.close()
+        assert listing.stderr.read() == ""
+    assert listing.returncode == cli.PIPE_CLOSED
+
+
+def test_ctrl_c_ends_quietly(monkeypatch, capsys):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(cli._SECTIONS, "machines", interrupted)
+    assert cli.main(["list", "machines"]) == cli.INTERRUPTED
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_run_beyond_memory_ends_with_a_sentence():
+    with process("verify", "alltoall.linear", "--ranks", "100000") as huge:
+        out, err = huge.communicate()
+    assert (huge.returncode, out) == (cli.BAD_INPUT, "")
+    assert err.startswith("cli.py: this run does not fit into memory:")
+    assert err.count("\n") == 1
+
+
+def test_help_is_done(capsys):
+    assert cli.main(["--help"]) == cli.DONE
+    text = capsys.readouterr().out
+    assert all(command in text for command in ("list", "run", "verify", "topology"))

@@ -1,0 +1,65 @@
+"""Imports point one way: sim <- ops <- ui <- app.py, cli.py; heavy packages stay in their one place."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = {"sim": 0, "ops": 1, "ui": 2, "app": 3, "cli": 3}
+FILES = [p for room in ROOMS for p in (*sorted((ROOT / room).rglob("*.py")), ROOT / f"{room}.py") if p.is_file()]
+HEAVY = {
+    "simpy": {"sim/engine.py"},
+    "numba": {"sim/speed.py"},
+}
+"""The only files that may import these."""
+PICTURES = {"streamlit", "matplotlib", "PIL", "plotly", "altair"}
+
+
+def imported(source: str) -> set[str]:
+    """The top-level packages that a source imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            found.add((node.module or "").split(".")[0])
+    return found
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def test_imports_are_seen_wherever_they_stand():
+    source = "import a.b, c\ndef f():\n    from d.e import x\nif TYPE:\n    import g as h\n"
+    assert imported(source) == {"a", "c", "d", "g"}
+
+
+def test_every_room_is_looked_at():
+    assert {room_of(path) for path in FILES} == set(ROOMS)
+    assert ROOT / "sim" / "engine.py" in FILES
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_imports_point_one_way(path):
+    own = ROOMS[room_of(path)]
+    rooms = imported(path.read_text(encoding="utf-8")) & set(ROOMS)
+    assert not {room for room in rooms if ROOMS[room] > own}
+    assert not rooms & {"app", "cli"}
+
+
+@pytest.mark.parametrize("package", HEAVY)
+def test_one_file_alone_imports_a_heavy_package(package):
+    users = {name_of(path) for path in FILES if package in imported(path.read_text(encoding="utf-8"))}
+    assert users == HEAVY[package]
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if room_of(p) in ("sim", "ops", "cli")], ids=name_of)
+def test_the_simulator_draws_nothing(path):
+    assert not imported(path.read_text(encoding="utf-8")) & PICTURES
