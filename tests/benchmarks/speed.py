@@ -105,9 +105,8 @@ def main() -> None:
     lean_rate, naive_rate = rate(lean, 1024), rate(naive, 256)
     print(f"SimPy, generator per rank, 1,024-rank ring   {lean_rate / 1e6:8.3f} M transfers/s")
     print(f"SimPy, naive (resources), 256-rank ring      {naive_rate / 1e6:8.3f} M transfers/s\n")
-    print(
-        f"{'workload':36}{'ranks':>6}{'transfers':>11}{'M/s':>9}{'x lean':>8}{'x naive':>9}{'M/s, all':>10}{'B peak':>8}"
-    )
+    columns = f"{'ranks':>6}{'transfers':>11}{'M/s':>9}{'x lean':>8}{'x naive':>9}{'M/s, all':>10}{'B peak':>8}"
+    print(f"{'workload':36}{columns}")
     for n in (64, 256, 1024):
         for title, name, load in loads(n):
             if n == 1024 and "v" in name.split(".")[0]:
