@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The terminal's front door: `python cli.py --help`.
 
 Exit status 0 means done, 1 that the answer is no (a wrong schedule, a rank nothing reaches), 2 bad input,

@@ -1,0 +1,73 @@
+"""What the documents claim is executed: commands, examples, links and names of files."""
+
+import doctest
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import cli
+from ops import ALGORITHMS
+from sim.formats import FORMATS
+from sim.machines import MACHINES
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PROMPT = "$ .venv/bin/python cli.py "
+
+
+def commands() -> list[tuple[str, str]]:
+    """The commands of the README's tour, each with what it prints."""
+    sessions = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+    told = "".join(sessions).split(PROMPT)
+    assert told[0] == ""
+    return [(command, output) for command, _, output in (part.partition("\n") for part in told[1:])]
+
+
+def test_the_tour_has_commands():
+    assert {command.split()[0] for command, _ in commands()} == {"run", "topology", "verify"}
+
+
+@pytest.mark.parametrize("command, output", commands(), ids=[command for command, _ in commands()])
+def test_a_command_of_the_tour_prints_what_the_readme_says(command, output, capsys):
+    cli.main(shlex.split(command))
+    printed = capsys.readouterr()
+    assert printed.out + printed.err == output
+
+
+def test_the_python_examples_of_the_readme_hold(monkeypatch):
+    for registry in (ALGORITHMS, MACHINES, FORMATS):
+        assert len(registry)
+        monkeypatch.setattr(registry, "_found", dict(registry._found))  # the examples add to the lists
+    outcome = doctest.testfile(str(ROOT / "README.md"), module_relative=False, verbose=False)
+    assert outcome.attempted > 20
+    assert outcome.failed == 0
+
+
+def test_two_commands_set_everything_up():
+    shown = re.findall(r"^    (\./\S+)", README, re.MULTILINE)
+    assert shown == ["./start", "./check"]
+    assert all((ROOT / script).stat().st_mode & 0o100 for script in ("start", "check", ".ci/run"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_and_paths_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)", text) if not link.startswith("http")]
+    assert all((page.parent / link).exists() for link in links)
+    paths = re.findall(r"`((?:sim|ops|ui|tests|docs|assets)/[\w./-]*)`", text)
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_every_requirement_says_why_it_is_here():
+    needed = re.findall(r"^([a-z]\w*)[<>=]", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    told = (ROOT / "docs" / "decisions" / "0007-requirements.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| ([a-z]\w*) \|", told, re.MULTILINE)[1:] == needed
+
+
+def test_the_commands_of_the_model_page_exist(capsys):
+    assert "`--lockstep`" in (ROOT / "docs" / "model.md").read_text(encoding="utf-8")
+    assert cli.main(["run", "--help"]) == cli.DONE
+    assert "--lockstep" in capsys.readouterr().out
