@@ -53,6 +53,8 @@ class Algorithm:
     cost: Callable[..., Cost] | None
     exact: bool = True
     """Is `cost` met exactly, or only within the bound its docstring states?"""
+    switches: Callable[..., tuple[str, ...]] = lambda n, **_: ()
+    """`switches(n, **params)`: the kinds of the switches that play ranks n, n + 1 …, in algorithms that use some."""
     ordered: bool = False
     """Do ranks block: is a step done before the rank begins the next? Otherwise what is ready starts."""
     ids: Mapping[str, str] = field(default_factory=dict)
@@ -85,8 +87,9 @@ class Algorithm:
         promise = self.collective.promise(n, pieces, root)
         rooted = {"root": root} if self.collective.rooted else {}
         share = 1 / (self.collective.units(n) * pieces) if self.collective.sized else 0.0
-        steps = self.steps(n, **rooted, **values)
-        schedule = unroll(steps, name=self.name, n=n, promise=promise, unit_share=share, root=root)
+        steps, switches = self.steps(n, **rooted, **values), self.switches(n, **values)
+        promise = promise.with_switches(len(switches)) if switches else promise
+        schedule = unroll(steps, name=self.name, n=n, promise=promise, unit_share=share, root=root, switches=switches)
         return in_rank_order(schedule) if self.ordered else schedule
 
     def settle(self, n: int, *, root: int = 0, **given: Any) -> dict[str, Any]:
@@ -164,6 +167,7 @@ def algorithm(
     only: Refusal = lambda n, **_: None,
     exact: bool = True,
     ordered: bool = False,
+    switches: Callable[..., tuple[str, ...]] = lambda n, **_: (),
     ids: Mapping[str, str] | None = None,
     reference: str = "",
 ) -> Callable[[Callable[..., Steps]], Callable[..., Steps]]:
@@ -171,6 +175,7 @@ def algorithm(
 
     The name is the function's own, without the collective's unless `name` is given. `ids` maps a library to
     its own number or name, like `{"openmpi": "4", "nccl": "Ring"}`. `ordered` ranks block after each step.
+    `switches` are named under `Algorithm.switches`.
     """
 
     def register(steps: Callable[..., Steps]) -> Callable[..., Steps]:
@@ -186,6 +191,7 @@ def algorithm(
                     cost=claim,
                     exact=exact,
                     ordered=ordered,
+                    switches=switches,
                     ids=ids or {},
                     reference=reference,
                 )

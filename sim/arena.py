@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sim import fabric
 from sim.dependencies import lockstep as lockstep_waits
 from sim.fabric import World
-from sim.schedule import Schedule
+from sim.schedule import COPY, Schedule
 from sim.topology import Floats, Routes, Topology
 
 _PER_TRANSFER = ("op", "route", "size", "pending", "job", "ready", "start", "end", "cause")
@@ -39,7 +39,8 @@ class Arena:
         self._grow(stop, self.edges + len(waits.after), job + 1)
         world, real = self.world, slice(first, first + schedule.transfers)
         marks = slice(real.stop, stop)
-        world.op[real], world.route[real], world.size[real] = schedule.op, route, sizes
+        in_switch = schedule.dst >= schedule.n  # a switch adds at the speed of its links
+        world.op[real], world.route[real], world.size[real] = np.where(in_switch, COPY, schedule.op), route, sizes
         if marks.start < marks.stop:  # the marks between steps in lock-step stay where they are and cost nothing
             world.op[marks], world.size[marks] = 0, 0.0
             world.route[marks] = self._nowhere()
@@ -62,7 +63,7 @@ class Arena:
 
     def _add_routes(self, schedule: Schedule, devices: NDArray[np.int32]) -> NDArray[np.int32]:
         """Route numbers of every transfer, after entering the routes it needs."""
-        n = schedule.n
+        n = schedule.places
         pair = schedule.src * np.int64(n) + schedule.dst
         used = np.zeros(n * n, bool)
         used[pair] = True
@@ -71,7 +72,8 @@ class Arena:
         number[pairs] = np.arange(len(self.world.lead), len(self.world.lead) + len(pairs), dtype=np.int32)
         offsets, links = self.topology.routes(devices[pairs // n], devices[pairs % n])
         latency = _sums(self.topology.latency[links], offsets)
-        lead = np.where(np.diff(offsets) > 0, self.topology.overhead + latency, 0.0)
+        overhead = np.where(pairs // n < schedule.n, self.topology.overhead, 0.0)  # a switch runs no software
+        lead = np.where(np.diff(offsets) > 0, overhead + latency, 0.0)
         self._enter(offsets, links, lead)
         number_of: NDArray[np.int32] = number[pair]
         return number_of

@@ -31,7 +31,7 @@ def derive(schedule: Schedule) -> Waits:
     first = np.zeros(rows + 1, np.int64)
     moved = len(schedule.from_slot)
     scratch = (
-        np.empty((schedule.n * schedule.slots, 3), np.int32),
+        np.empty((schedule.places * schedule.slots, 3), np.int32),
         np.empty((moved, 2), np.int32),
         np.empty(moved, np.int32),
         np.empty(rows, np.int32),

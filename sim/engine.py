@@ -16,6 +16,7 @@ import simpy
 from sim import fabric
 from sim.arena import Arena
 from sim.errors import InputError, StalledError
+from sim.inswitch import switch_devices
 from sim.schedule import Schedule
 from sim.speed import compiled, is_compiled
 from sim.topology import Device, Floats, Link, Topology
@@ -112,7 +113,7 @@ class Cluster:
         devices = list(machine.ranks[: schedule.n] if group is None else group)
         if len(devices) != schedule.n or len(set(devices)) != len(devices):
             raise InputError(f"{schedule.name} needs {schedule.n} different devices, not {devices[:8]}: name each once")
-        return devices
+        return [*devices, *switch_devices(machine, schedule, devices)]
 
     def _rouse(self) -> None:
         if self._wake is not None and not self._wake.triggered:

@@ -128,7 +128,7 @@ def _cut_bound(topology: Topology, promise: Promise, weights: Floats, devices: I
     givers, takers = (gives & whole[None, :]).sum(axis=0), (ends_at & whole[None, :]).sum(axis=0)
     meets = (gives & ends_at).any(axis=0)
     messages = np.where(whole & (takers > 0), np.maximum(0, givers + takers - 1 - meets), 0)
-    if not promise.union:
+    if not promise.union and len(promise.given) == len(devices):  # switches that add and copy spare messages
         seconds.append(float(messages @ weights / out_capacity.sum()))
     return overhead + max(seconds) if max(seconds) > 0 else 0.0
 

@@ -107,6 +107,7 @@ def successors(first, before, start, after):
 
 @jit
 def replay(
+    ranks,
     slots,
     step_start,
     op,
@@ -125,7 +126,7 @@ def replay(
     read,
     read_who,
 ):
-    """Carry contributions through every step.
+    """Carry contributions through every step; sources and destinations from `ranks` up are switches.
 
     `block[place]` is the block held, or a reason why none is; `who[place]` its contributors, as bits of
     64-rank words when `exact`, else as one fingerprint that adds up modulo 2^64. `blame[place]` is the
@@ -175,6 +176,11 @@ def replay(
                     elif held >= 0:
                         block[target] = MIXED if got >= 0 else got
                         blame[target, MOVE] = m if got >= EMPTY else read[k, 1]
+                    elif held == EMPTY and dst[i] >= ranks:
+                        block[target] = got
+                        blame[target, MOVE] = m if got == EMPTY else read[k, 1]
+                        for w in range(words):
+                            who[target, w] = read_who[k, w]
                     elif held == EMPTY:
                         blame[target, MOVE] = m
                 if clash:

@@ -93,6 +93,14 @@ class Promise:
     outputs: range
     union: bool = False
 
+    def with_switches(self, count: int) -> "Promise":
+        """The same promise with rows for `count` switches, which are given and owed nothing."""
+
+        def more(rows: Ints) -> Ints:
+            return np.pad(rows, ((0, count), (0, 0)), constant_values=NOTHING)
+
+        return replace(self, given=more(self.given), owed=more(self.owed), first=more(self.first), last=more(self.last))
+
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
@@ -103,6 +111,8 @@ class Schedule:
     `after` holds extra (before, after) pairs that a program order adds to the derived dependencies; numbers
     from `transfers` up are marks that take no time, so that many can wait for many without a pair for each.
     `unit_share` is one slot's part of the size a person gives; it is unused where blocks differ in size.
+    Numbers from n up are switches that add and copy: `switches` has the device kind of each, NVS for the one
+    inside a node, NET for the one between nodes. What is added to an empty slot of a switch fills it.
     """
 
     name: str
@@ -122,11 +132,17 @@ class Schedule:
     phases: tuple[tuple[int, str], ...] = ()
     after: tuple[Ints, Ints] | None = None
     root: int = 0
+    switches: tuple[str, ...] = ()
 
     @property
     def transfers(self) -> int:
         """Messages and local moves together; the length of every column."""
         return len(self.src)
+
+    @property
+    def places(self) -> int:
+        """Ranks and switches: everything that has slots."""
+        return self.n + len(self.switches)
 
     @cached_property
     def messages(self) -> int:
@@ -163,6 +179,7 @@ def unroll(
     promise: Promise | None,
     unit_share: float = 1.0,
     root: int = 0,
+    switches: tuple[str, ...] = (),
 ) -> Schedule:
     """Run a generator of steps into a Schedule; slots beyond the promise's become scratch.
 
@@ -209,6 +226,7 @@ def unroll(
         to_slot=to_slot,
         phases=tuple(phases),
         root=root,
+        switches=switches,
     )
     _check_ranges(schedule)
     return schedule
@@ -246,12 +264,13 @@ def in_rank_order(schedule: Schedule) -> Schedule:
 
 def _check_ranges(schedule: Schedule) -> None:
     """Raise InputError for the first transfer that names a rank or a slot outside the schedule."""
-    outside = (schedule.src < 0) | (schedule.src >= schedule.n) | (schedule.dst < 0) | (schedule.dst >= schedule.n)
+    places = schedule.places
+    outside = (schedule.src < 0) | (schedule.src >= places) | (schedule.dst < 0) | (schedule.dst >= places)
     if outside.any():
         i = int(np.argmax(outside))
         raise InputError(
             f"{schedule.name}, step {schedule.step_of[i] + 1}: rank {schedule.src[i]} sends to rank {schedule.dst[i]},"
-            f" but ranks go from 0 to {schedule.n - 1}: correct the peer"
+            f" but ranks go from 0 to {places - 1}: correct the peer"
         )
     negative = (schedule.from_slot < 0) | (schedule.to_slot < 0)
     if negative.any():

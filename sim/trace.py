@@ -137,7 +137,7 @@ class Trace:
 
 _SCHEDULE = (
     *("name", "n", "slots", "unit_share", "steps", "step_start", "op", "src", "dst", "channel", "moves"),
-    *("from_slot", "to_slot", "phases", "root"),
+    *("from_slot", "to_slot", "phases", "root", "switches"),
 )
 _PROMISE = ("name", "blocks", "given", "owed", "first", "last", "inputs", "outputs", "union")
 _COLUMNS = ("size", "began", "ended", "bytes", "route", "ready", "start", "end", "cause", "instants")
@@ -190,6 +190,7 @@ def _build(whole: dict[str, Any]) -> Trace:
     s = dict(whole["schedule"])
     phases = tuple((int(start), str(name)) for start, name in s.pop("phases"))
     after = s.pop("after")
+    s["switches"] = tuple(s.get("switches", ()))
     pairs = None if after is None else (np.array(after[0], np.int32), np.array(after[1], np.int32))
     schedule = Schedule(**_arrays(s), promise=promise, phases=phases, after=pairs)
     columns = _arrays(whole["columns"])

@@ -116,6 +116,7 @@ def _replayed(schedule: Schedule, promise: Promise, *, blocks: bool, contributor
     carried = np.empty(moved, np.int32) if blocks or contributors else _no_ints()
     left = np.empty((moved, words), np.uint64) if contributors else _no_words(marks.shape[1])
     twin(kernels, moved * 12 * marks.shape[1]).replay(
+        schedule.n,
         slots,
         schedule.step_start,
         schedule.op,

@@ -104,8 +104,8 @@ def double_tree_reduce(n: int, *, root: int = 0, segments: Segments = 8) -> Step
         yield from _upward(shapes, t, segments)
 
 
-def _upward(shapes: tuple[Tree, Tree], t: int, segments: int, beside: tuple[Step, ...] = ()) -> Steps:
-    """Moment t of both reductions, with other messages beside it."""
+def _upward(shapes: tuple[Tree, ...], t: int, segments: int, beside: tuple[Step, ...] = ()) -> Steps:
+    """Moment t of all reductions, with other messages beside it."""
     sent, added = list(beside), []
     for k, shape in enumerate(shapes):
         if t < shape.height + segments - 1:
@@ -117,8 +117,8 @@ def _upward(shapes: tuple[Tree, Tree], t: int, segments: int, beside: tuple[Step
         yield tuple(added)
 
 
-def _up_and_down(shapes: tuple[Tree, Tree], segments: int) -> Steps:
-    """Pipelined reductions to both roots, each segment broadcast as soon as it is complete."""
+def up_and_down(shapes: tuple[Tree, ...], segments: int) -> Steps:
+    """Pipelined reductions to the roots, each segment broadcast as soon as it is complete."""
     tallest = max(shape.height for shape in shapes)
     for t in range(2 * tallest + segments - 1):
         totals = (down(s, t - s.height, segments, first=k * segments, channel=k) for k, s in enumerate(shapes))
@@ -147,7 +147,7 @@ def double_binary_tree(n: int, *, segments: Segments = 8) -> Steps:
 
     Takes about 2·⌈log n⌉ + segments moments of twice size / segments each; the claim is a bound.
     """
-    yield from _up_and_down(_two_trees(n), segments)
+    yield from up_and_down(_two_trees(n), segments)
 
 
 def _two_trees(n: int) -> tuple[Tree, Tree]:
@@ -184,4 +184,4 @@ def nccl_tree(n: int, *, group: Group = 0, segments: Segments = 8) -> Steps:
     The second tree's chains run backwards, so that two ranks of a node share the traffic between nodes. The
     claim is a bound.
     """
-    yield from _up_and_down(_chained(n, group), segments)
+    yield from up_and_down(_chained(n, group), segments)

@@ -81,10 +81,14 @@ def after(collective, n, pieces, root):
 
 
 def replay(schedule, given):
-    """Carry out every step literally; returns which block every place holds and how often each rank is in it."""
+    """Carry out every step literally; returns which block every place holds and how often each rank is in it.
+
+    Ranks from n up are switches: what they add to an empty slot fills it.
+    """
     n, slots = schedule.n, schedule.slots
-    block = np.full((n, slots), -1)
-    times = np.zeros((n, slots, n), np.int64)
+    places = n + len(schedule.switches)
+    block = np.full((places, slots), -1)
+    times = np.zeros((places, slots, n), np.int64)
     for (rank, slot), what in given.items():
         block[rank, slot] = what
         times[rank, slot, rank] = 1
@@ -100,6 +104,8 @@ def replay(schedule, given):
         written = there[0] * slots + there[1]
         assert not np.intersect1d(written[~adds], written[adds]).size, f"{schedule.name}: step {k + 1} has it both ways"
         assert len(np.unique(written[~adds])) == (~adds).sum(), f"{schedule.name}: step {k + 1} writes a slot twice"
+        fills = adds & (there[0] >= n) & (block[there] < 0)
+        block[there[0][fills], there[1][fills]] = read[fills]
         held = block[there[0][adds], there[1][adds]]
         assert (held == read[adds]).all(), f"{schedule.name}: step {k + 1} adds different blocks"
         block[there[0][~adds], there[1][~adds]] = read[~adds]

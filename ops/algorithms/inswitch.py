@@ -1,0 +1,185 @@
+"""Switches that add what they hear and copy what they say: NVSwitch multicast (NVLS), SHARP (CollNet).
+
+A switch is a rank from n up. It adds at the speed of its links, and adding to an empty slot of it fills the slot.
+A switch holds a whole segment before it passes it on, so more segments bring the time nearer to the links' limit.
+"""
+
+import numpy as np
+
+from ops.algorithms.double_tree import up_and_down
+from ops.collectives import COLLECTIVES, allgather, allreduce, broadcast, reduce_scatter
+from ops.registry import algorithm
+from ops.shapes import Group, Segments, node_size, runs, tree, whole_nodes
+from sim.schedule import NOTHING, Step, Steps, copy, reduce
+
+
+@algorithm(
+    broadcast,
+    switches=lambda n, **_: ("NVS",),
+    ordered=True,
+    exact=False,
+    pieces=lambda n, *, segments: segments,
+    cost=lambda n, *, segments: (segments, 1 + 1 / segments),
+    ids={"ucc": "mcast", "kucg": "5"},
+)
+def multicast(n: int, *, root: int = 0, segments: Segments = 8) -> Steps:
+    """The root sends once, the switch copies to everyone.
+
+    The claim is a bound, met with one segment.
+    """
+    others = np.delete(np.arange(n), root)
+    for t in range(segments + 1):
+        up = (copy(root, n, slot=t),) if t < segments else ()
+        down = (copy(n, others, slot=t - 1),) if t > 0 else ()
+        yield up + down
+
+
+@algorithm(
+    allgather,
+    name="nvls",
+    switches=lambda n, **_: ("NVS",),
+    ordered=True,
+    exact=False,
+    pieces=lambda n, *, segments: segments,
+    cost=lambda n, *, segments: (segments, (n - 1 + 1 / segments) / n),
+    ids={"nccl": "NVLS", "ucc": "nvls"},
+)
+@algorithm(
+    COLLECTIVES["allgatherv"],
+    name="nvls",
+    switches=lambda n, **_: ("NVS",),
+    ordered=True,
+    pieces=lambda n, *, segments: segments,
+)
+def nvls_allgather(n: int, *, segments: Segments = 8) -> Steps:
+    """Everyone sends its block once, the switch copies it to all others.
+
+    The claim is a bound, met with one segment.
+    """
+    r = np.arange(n)
+    foreign = (r.reshape(-1, 1) + np.arange(1, n)) % n * segments
+    for t in range(segments + 1):
+        up = (copy(r, n, slot=r * segments + t),) if t < segments else ()
+        down = (copy(n, r, slot=foreign + t - 1),) if t > 0 else ()
+        yield up + down
+
+
+@algorithm(
+    reduce_scatter,
+    name="nvls",
+    switches=lambda n, **_: ("NVS",),
+    ordered=True,
+    exact=False,
+    pieces=lambda n, *, segments: segments,
+    cost=lambda n, *, segments: (segments, 1 + 1 / (n * segments)),
+    ids={"nccl": "NVLS", "ucc": "nvls"},
+)
+def nvls_reduce_scatter(n: int, *, segments: Segments = 8) -> Steps:
+    """Everyone lends the switch its whole buffer; the switch adds up and gives each rank its block.
+
+    The claim is a bound, met with one segment.
+    """
+    r = np.arange(n)
+    for t in range(segments + 1):
+        up = (reduce(r, n, slot=(r * segments + t).reshape(1, -1)),) if t < segments else ()
+        down = (copy(n, r, slot=r * segments + t - 1),) if t > 0 else ()
+        yield up + down
+
+
+def _nvls_cost(n: int, *, segments: int) -> tuple[float, float]:
+    alphas, moments = (segments + 2, segments + 3) if segments > 1 else (2, 2)
+    return alphas, moments * (1 + 1 / n) / segments
+
+
+@algorithm(
+    allreduce,
+    switches=lambda n, **_: ("NVS",),
+    ordered=True,
+    exact=False,
+    pieces=lambda n, *, segments: n * segments,
+    cost=_nvls_cost,
+    ids={"nccl": "NVLS", "ucc": "nvls"},
+    reference="NCCL src/device/all_reduce.h, NVLS",
+)
+def nvls(n: int, *, segments: Segments = 8) -> Steps:
+    """The switch adds up everyone's data and hands each rank one share, which it sends back for all.
+
+    Each link carries size·(1 + 1/n) each way, half of what a ring needs. The claim is a bound, met with one
+    segment.
+    """
+    for t in range(segments + 3):
+        yield tuple(_nvls_stages(n, segments, t - k)[k] for k in range(4) if 0 <= t - k < segments)
+
+
+def _nvls_stages(n: int, segments: int, s: int) -> tuple[Step, Step, Step, Step]:
+    """Segment s: everyone's shares are added, each owner gets its own, sends it back, and everyone gets all."""
+    r = np.arange(n)
+    mine, stored = r * segments + s, (r + n) * segments + s
+    every, all_stored = mine.reshape(1, -1), stored.reshape(1, -1)
+    return (
+        reduce(r, n, slot=every),
+        copy(n, r, slot=mine),
+        copy(r, n, slot=mine, to=stored),
+        copy(n, r, slot=all_stored, to=every),
+    )
+
+
+@algorithm(
+    allreduce,
+    switches=lambda n, **_: ("NET",),
+    only=whole_nodes,
+    pieces=lambda n, *, group: node_size(n, group),
+    cost=lambda n, *, group: (
+        3 if node_size(n, group) > 1 else 1,
+        2,
+        (node_size(n, group) - 1) / node_size(n, group),
+    ),
+    ids={"nccl": "CollNetDirect"},
+    reference="NCCL src/device/all_reduce.h, CollNet",
+)
+def collnet_direct(n: int, *, group: Group = 0) -> Steps:
+    """Each rank adds up one share of its node's data, the network's switch adds the nodes' and sends back to all.
+
+    Between nodes each share crosses once each way: size in all, where a ring needs twice that.
+    """
+    g = node_size(n, group)
+    rank = np.arange(n)
+    src, turn = np.repeat(rank, g - 1), np.tile(np.arange(1, g), n)
+    peer = src // g * g + (src + turn) % g
+    if g > 1:
+        yield "reduce-scatter in the node"
+        yield copy(src, peer, slot=peer % g, to=g + turn - 1)
+        yield reduce(rank, rank, slot=runs(g, g - 1), to=(rank % g).reshape(-1, 1))
+    yield "switch"
+    yield reduce(rank, n, slot=rank % g)
+    yield copy(n, rank, slot=rank % g)
+    if g > 1:
+        yield "allgather in the node"
+        yield copy(src, peer, slot=src % g)
+
+
+def _chain_cost(n: int, *, group: int, segments: int) -> tuple[float, float, float]:
+    g = node_size(n, group)
+    moments = 2 * g + segments - 1
+    return moments, (2 * g + 2 * (segments - 1)) / segments, (g + segments - 1) / segments
+
+
+@algorithm(
+    allreduce,
+    switches=lambda n, **_: ("NET",),
+    ordered=True,
+    exact=False,
+    only=whole_nodes,
+    pieces=lambda n, *, segments, **_: segments,
+    cost=_chain_cost,
+    ids={"nccl": "CollNetChain"},
+    reference="NCCL src/device/all_reduce.h, CollNet",
+)
+def collnet_chain(n: int, *, group: Group = 0, segments: Segments = 8) -> Steps:
+    """Sums run along a chain in each node to its first rank and on to the network's switch; totals run back.
+
+    The claim is a bound.
+    """
+    g = node_size(n, group)
+    before = np.where(np.arange(n) % g == 0, n, np.arange(n) - 1)
+    yield from up_and_down((tree(np.append(before, NOTHING)),), segments)
