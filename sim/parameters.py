@@ -1,6 +1,7 @@
 """Parameters live in signatures: one place turns them into flags, widgets and `name:key=value` strings."""
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import NoneType, UnionType
@@ -63,10 +64,7 @@ class Parameter:
                     raise InputError(f"{what}={text[:40]!r} is neither yes nor no: write yes or no")
                 return text.lower() in ("yes", "true", "1")
             case "float":
-                try:
-                    return float(text)
-                except ValueError:
-                    raise InputError(f"{what}={text[:40]!r} is not a number") from None
+                return _finite(text, what)
             case _:
                 return self.check(text, owner)
 
@@ -84,6 +82,16 @@ def _whole(text: str, what: str) -> int:
         return int(text) if len(text) < 12 else int("x")
     except ValueError:
         raise InputError(f"{what}={text[:40]!r} is not a whole number: write one like 8") from None
+
+
+def _finite(text: str, what: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{what}={text[:40]!r} is not a finite number: write one like 0.5")
+    return value
 
 
 def parameters(function: Callable[..., Any], skip: tuple[str, ...] = ()) -> dict[str, Parameter]:
@@ -133,7 +141,8 @@ def parse_spec(text: str) -> tuple[str, dict[str, str]]:
     >>> parse_spec("switch:ranks=8,bandwidth=25GBps")
     ('switch', {'ranks': '8', 'bandwidth': '25GBps'})
     """
-    name, _, rest = text.strip().partition(":")
+    name, _, rest = text.partition(":")
+    name = name.strip()
     return name, parse_assignments(rest.split(",") if rest else [], name)
 
 

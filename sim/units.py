@@ -8,6 +8,7 @@ GB is 10^9 bytes and GiB is 2^30, never mixed; `Gbps` counts bits.
 
 import math
 import re
+from decimal import Decimal
 from typing import Annotated, NamedTuple
 
 from sim.errors import InputError
@@ -20,6 +21,10 @@ s, ms, us, ns = 1.0, 1e-3, 1e-6, 1e-9
 
 LARGEST_SIZE = 2**50
 """1 PiB: beyond it float64 seconds no longer resolve a nanosecond at memory speed."""
+LARGEST_BANDWIDTH = 1e18
+"""1 EB/s. With the bounds of size and time it keeps every result far from overflow."""
+LARGEST_TIME = 1e6
+"""Eleven days."""
 
 
 class Unit(NamedTuple):
@@ -42,12 +47,12 @@ _TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9
 _NUMBER = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf|nan)\s*([^\s\d]*)\s*")
 
 
-def _split(text: str, what: str, example: str) -> tuple[float, str]:
+def _split(text: str, what: str, example: str) -> tuple[Decimal, str]:
     match = _NUMBER.fullmatch(text) if len(text) <= 64 else None
     if match is None:
         raise InputError(f"{what} {_quote(text)} is not a number with a unit: write it like {example}")
-    value = float(match[1].replace("_", ""))
-    if not math.isfinite(value):
+    value = Decimal(match[1].replace("_", ""))
+    if not math.isfinite(float(value)):
         raise InputError(f"{what} {_quote(text)} is not a finite number: write it like {example}")
     return value, match[2]
 
@@ -63,8 +68,8 @@ def parse_size(text: str, what: str = "size") -> int:
     scale = _BINARY.get(prefix) or _SCALES.get(prefix)
     if scale is None or unit.endswith("b"):
         raise InputError(f"{what} {_quote(text)} has an unknown unit {unit!r}: use B, KB, KiB, MB, MiB, GB, GiB")
-    size = value * scale
-    if size < 1 or size != int(size):
+    size = value * Decimal(scale)  # exact: in binary 1.001 x 1000 is no whole number
+    if size < 1 or size != size.to_integral_value():
         raise InputError(f"{what} {_quote(text)} is not a whole number of bytes of 1 or more: write it like 64MiB")
     if size > LARGEST_SIZE:
         raise InputError(f"{what} {_quote(text)} is beyond 1PiB, the largest size simulated: use a smaller one")
@@ -72,7 +77,7 @@ def parse_size(text: str, what: str = "size") -> int:
 
 
 def parse_bandwidth(text: str, what: str = "bandwidth") -> float:
-    """Bytes per second from `25GBps`, `25GB/s`, `200Gbps` or a bare number; InputError unless positive."""
+    """Bytes per second from `25GBps`, `25GB/s`, `200Gbps` or a bare number; InputError unless 1 to 10^18."""
     value, unit = _split(text, what, "25GBps")
     base = unit.removesuffix("ps").removesuffix("/s")
     bits = base.endswith(("b", "bit"))
@@ -80,21 +85,26 @@ def parse_bandwidth(text: str, what: str = "bandwidth") -> float:
     scale = _BINARY.get(prefix) or _SCALES.get(prefix)
     if scale is None or (unit and base == unit):
         raise InputError(f"{what} {_quote(text)} has an unknown unit {unit!r}: use GBps, GiBps or Gbps")
-    rate = value * scale / (8 if bits else 1)
+    rate = float(value) * scale / (8 if bits else 1)
     if rate <= 0:
         raise InputError(f"{what} {_quote(text)} is not above zero: write it like 25GBps")
+    if not 1 <= rate <= LARGEST_BANDWIDTH:
+        raise InputError(f"{what} {_quote(text)} is not between 1 B/s and 1 EB/s: write it like 25GBps")
     return rate
 
 
 def parse_time(text: str, what: str = "time") -> float:
-    """Seconds from `1.5us`, `2ms` or a bare number of seconds; InputError when negative."""
+    """Seconds from `1.5us`, `2ms` or a bare number of seconds; InputError unless 0 to 10^6."""
     value, unit = _split(text, what, "1.5us")
     scale = _TIMES.get(unit or "s")
     if scale is None:
         raise InputError(f"{what} {_quote(text)} has an unknown unit {unit!r}: use s, ms, us or ns")
     if value < 0:
         raise InputError(f"{what} {_quote(text)} is negative: write it like 1.5us")
-    return value * scale
+    seconds = float(value) * scale
+    if seconds > LARGEST_TIME:
+        raise InputError(f"{what} {_quote(text)} is beyond 1e6 seconds: write it like 1.5us")
+    return seconds
 
 
 def _fmt(value: float, steps: tuple[tuple[float, str], ...]) -> str:

@@ -1,5 +1,6 @@
 """Whatever a person types or pastes by mistake: one line that says what, where and how to mend it, status 2."""
 
+import json
 import re
 from pathlib import Path
 
@@ -119,6 +120,10 @@ COMMANDS = {
     ring(machine="switch:latency=-1us"): "latency '-1us' is negative: write it like 1.5us",
     ring(machine="switch:latency=nan"): "latency 'nan' is not a finite number",
     ring(machine="switch:latency=1parsec"): "latency '1parsec' has an unknown unit 'parsec': use s, ms, us or ns",
+    ring(machine="switch:latency=1e308"): "latency '1e308' is beyond 1e6 seconds",
+    ring(machine="switch:gamma=1e308"): "gamma '1e308' is beyond 1e6 seconds",
+    ring(machine="switch:bandwidth=5e-324"): "bandwidth '5e-324' is not between 1 B/s and 1 EB/s",
+    ring(machine="switch:bandwidth=1e308TBps"): "bandwidth '1e308TBps' is not between 1 B/s and 1 EB/s",
     ring(machine="switch:overhead=-1"): "overhead '-1' is negative",
     # files
     ring("--topology", "x.txt"): "a machine must be given once",
@@ -206,6 +211,16 @@ def test_line_ends_encodings_and_glued_columns_do_no_harm(tmp_path, capsys):
         assert cli.main(["topology", str(tmp_path / name)]) == cli.DONE
         told.append(capsys.readouterr().out.replace(name, ""))
     assert len(set(told)) == 1
+
+
+@pytest.mark.parametrize("size", ["4", "1PiB"])
+@pytest.mark.parametrize("bandwidth", ["1", "1e18"])
+@pytest.mark.parametrize("wait", ["0", "1e-300", "1e6"])
+def test_the_most_extreme_numbers_that_are_taken_give_finite_answers(size, bandwidth, wait, capsys):
+    machine = f"switch:ranks=4,bandwidth={bandwidth},latency={wait},overhead={wait},gamma={wait}"
+    assert cli.main([*ring(size=size, machine=machine), "--json"]) == cli.DONE
+    found = json.loads(capsys.readouterr().out)
+    assert 0 < found["bound_s"] <= found["time_s"] * (1 + 1e-12)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
