@@ -421,9 +421,10 @@ def advance(w, horizon):
         if count[ALLOWANCE] < 0 or history_is_short(w):
             return PAUSED
         count[WAVES] += 1
-        limit = heap_time[0] * (1 + SAME)
+        moment = heap_time[0]
+        limit = moment * (1 + SAME)
         while count[HEAP] > 0 and heap_time[0] <= limit:
-            moment, kind, node = heap_time[0], heap[0, KIND], heap[0, CHAIN]
+            kind, node = heap[0, KIND], heap[0, CHAIN]
             now[0] = moment
             _pop(count, heap_time, heap, last_time, last_node)
             while node >= 0:
@@ -488,7 +489,7 @@ def advance(w, horizon):
                                 use[route_links[k], LOAD] -= 1
                             group[p, TRANSFER] = NONE
                             arrived[arrivals] = i
-                            end[i] = motion[p, DUE]
+                            end[i] = moment
                             arrivals += 1
                         p = group[p, FOLLOW]
                     if single:

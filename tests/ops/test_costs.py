@@ -138,3 +138,11 @@ def test_double_tree_allreduce_nears_twice_the_data_with_many_segments():
 def test_pat_needs_fewer_rounds_the_more_it_may_aggregate():
     steps = [ALGORITHMS["allgather.pat"].schedule(64, aggregate=a).steps for a in (1, 2, 4, 8, 16, 32)]
     assert steps == [63, 32, 17, 10, 7, 6]
+
+
+@pytest.mark.parametrize("channels", [3, 5, 7])
+def test_channels_that_share_links_stay_in_step(channels):
+    """Rounding must not drive apart what is simultaneous: a lead of one flow grows at every step."""
+    schedule = ALGORITHMS["allreduce.multi_ring"].schedule(32, channels=channels)
+    trace = simulate(build("switch:ranks=32"), schedule, 1e9)
+    assert trace.time == pytest.approx(62 * (2e-6 + 1e9 / 32 / 25e9), rel=1e-9)
