@@ -60,24 +60,30 @@ def _joined(group: NDArray[np.int64], near: NDArray[np.bool_]) -> NDArray[np.int
 
 
 def _drawn_together(group: NDArray[np.int64], known: Ints, apart: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Groups of which nothing says they are apart, merged greedily in the order of their first members."""
+    """Groups merged greedily, in the order of their first members, where that contradicts no known class."""
     group = group.copy()
     first = np.unique(group).tolist()
-    members = {a: group == a for a in first}
-    seen = {a: known[members[a]].min(axis=0) for a in first}
-    for a in first:
-        for b in first:
-            if b <= a or a not in members or b not in members:
+    reach = _reach(known)
+    for i, a in enumerate(first):
+        for b in first[i + 1 :]:
+            one, other = group == group[a], group == group[b]
+            if group[a] == group[b] or apart[np.ix_(one, other)].any():
                 continue
-            both_see = (seen[a] != UNKNOWN) & (seen[b] != UNKNOWN)
-            if both_see[members[a] | members[b]].any() or (seen[a] != seen[b])[both_see].any():
+            through = np.maximum.outer(reach[a], reach[b])
+            through = np.minimum(through, through.T)
+            if ((through < known) & (known <= reach) & (known != UNKNOWN)).any():
                 continue
-            if apart[np.ix_(members[a], members[b])].any():
-                continue
-            members[a] |= members.pop(b)
-            seen[a] = np.minimum(seen[a], seen.pop(b))
-            group[members[a]] = a
+            reach = np.minimum(reach, through)
+            group[other] = group[a]
     return group
+
+
+def _reach(known: Ints) -> Ints:
+    """The farthest that each pair can be: the worst class on the best way over pairs that are known."""
+    reach = known.copy()
+    for k in range(len(reach)):
+        reach = np.minimum(reach, np.maximum.outer(reach[:, k], reach[k]))
+    return reach
 
 
 def _forced(known: Ints) -> NDArray[np.bool_]:
