@@ -1,43 +1,12 @@
 // The player: buttons, keys and the frame loop around a timeline and its pictures. One instance per mount.
 
+import { SPEEDS, build, icon, make } from "./controls.js";
+import { explain, fill, seconds } from "./explain.js";
+import { LoadChart, Stage, loadColour, paintSlots, slotGrid, theme } from "./scene.js";
 import { decode } from "./timeline.js";
-import { LoadChart, Stage, loadColour, paintSlots, theme } from "./scene.js";
 
 const VERSION = 1;
-const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4, 10];
-const ICONS = {
-  first: "M5 4v16M20 4 9 12l11 8z", back: "M8 4v16M19 4 11 12l8 8z", play: "M6 3.5 20 12 6 20.5z",
-  pause: "M7 4v16M17 4v16", forward: "M16 4v16M5 4l8 8-8 8z", last: "M19 4v16M4 4l11 8-11 8z",
-  full: "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5",
-};
 const instances = new WeakMap();
-
-function make(tag, className, parent, attributes = {}) {
-  const element = document.createElement(tag);
-  element.className = className;
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  parent.append(element);
-  return element;
-}
-
-function icon(name) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("aria-hidden", "true");
-  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  path.setAttribute("d", ICONS[name]);
-  svg.append(path);
-  return svg;
-}
-
-function seconds(value) {
-  const [scale, unit] = value >= 1 ? [1, "s"] : value >= 1e-3 ? [1e-3, "ms"] : value >= 1e-6 ? [1e-6, "µs"] : [1e-9, "ns"];
-  return `${Number((value / scale).toPrecision(4))} ${unit}`;
-}
-
-function rateText(value) {
-  return `${Number((value / 1e9).toPrecision(3))} GB/s`;
-}
 
 class Player {
   constructor(parent, report) {
@@ -52,65 +21,11 @@ class Player {
       slots: (rank) => this.timeline?.slots(rank, this.t) ?? [],
       seek: (t) => this.seek(t),
     };
-    this._build();
+    build(this);
     this.watchSize = new ResizeObserver(() => this.layout());
     this.watchSize.observe(this.root);
     this.watchSight = new IntersectionObserver(([entry]) => { this.visible = entry.isIntersecting; this.wake(); });
     this.watchSight.observe(this.root);
-  }
-
-  _build() {
-    const { root } = this;
-    const bar = make("div", "rs-bar", root);
-    this.buttons = {};
-    for (const [name, act] of [
-      ["first", () => this.seek(0)], ["back", () => this.stepBy(-1)], ["play", () => this.toggle()],
-      ["forward", () => this.stepBy(1)], ["last", () => this.seek(this.timeline.time)],
-    ]) {
-      const button = make("button", `rs-button rs-${name}`, bar, { type: "button" });
-      button.append(icon(name));
-      button.addEventListener("click", () => { if (name !== "play") this.pause(); act(); });
-      this.buttons[name] = button;
-    }
-    const jump = make("label", "rs-jump", bar);
-    this.stepWord = make("span", "", jump);
-    this.stepBox = make("input", "rs-step", jump, { type: "number", min: "0", inputmode: "numeric" });
-    this.stepBox.addEventListener("change", () => { this.pause(); this.jump(Number(this.stepBox.value)); });
-    this.stepOf = make("span", "", jump);
-    this.clock = make("span", "rs-clock", bar);
-    const right = make("div", "rs-right", bar);
-    this.pace = make("button", "rs-button rs-pace", right, { type: "button" });
-    this.pace.addEventListener("click", () => this.setEven(!this.even));
-    this.speedBox = make("select", "rs-speed", right);
-    for (const speed of SPEEDS) make("option", "", this.speedBox, { value: String(speed) }).textContent = `${speed}×`;
-    this.speedBox.addEventListener("change", () => this.setSpeed(Number(this.speedBox.value)));
-    this.helpButton = make("button", "rs-button rs-help", right, { type: "button" });
-    this.helpButton.textContent = "?";
-    this.helpButton.addEventListener("click", () => this.toggleHelp());
-    this.buttons.full = make("button", "rs-button rs-full", right, { type: "button" });
-    this.buttons.full.append(icon("full"));
-    this.buttons.full.addEventListener("click", () => this.fullScreen());
-    this.scrub = make("input", "rs-scrub", root, { type: "range", min: "0", max: "1000000", step: "1" });
-    this.scrub.addEventListener("input", () => { this.pause(true); this.seek((this.scrub.value / 1e6) * this.timeline.time, true); });
-    this.scrub.addEventListener("change", () => this.tell());
-    this.captionLine = make("p", "rs-caption", root);
-    this.help = make("p", "rs-keys", root, { hidden: "" });
-    const main = make("div", "rs-main", root);
-    const left = make("div", "rs-left", main);
-    this.stageCanvas = make("canvas", "rs-stage", left, { role: "img" });
-    this.legend = make("div", "rs-legend", left);
-    this.tip = make("div", "rs-tip", left, { role: "status" });
-    const side = make("div", "rs-side", main);
-    this.slotsTitle = make("h4", "", side);
-    this.slotsCanvas = make("canvas", "rs-slots", side, { role: "img" });
-    this.chartTitle = make("h4", "", root);
-    this.chartCanvas = make("canvas", "rs-chart", root, { role: "img" });
-    this.chartCanvas.addEventListener("pointerdown", (event) => this._chartSeek(event));
-    this.chartCanvas.addEventListener("pointermove", (event) => { if (event.buttons) this._chartSeek(event); });
-    this.stageCanvas.addEventListener("pointermove", (event) => this._hover(event));
-    this.stageCanvas.addEventListener("pointerdown", (event) => this._hover(event));
-    this.stageCanvas.addEventListener("pointerleave", () => { this.focus = null; this._showTip(); this.draw(); });
-    root.addEventListener("keydown", (event) => this._key(event));
   }
 
   _chartSeek(event) {
@@ -138,7 +53,10 @@ class Player {
       this.stepBox.max = String(timeline.meta.steps);
       this.stepOf.textContent = `${this.text["player.of"]} ${timeline.meta.steps}`;
       if (place === null) this.t = Math.max(0, Math.min(timeline.time, (data.start?.t ?? 0)));
-      else this.t = this.atPosition(place * timeline.meta.steps);
+      else {
+        this.t = this.atPosition(place * timeline.meta.steps);
+        this.tell();
+      }
       this._note(data.note);
     }
     this.layout();
@@ -315,8 +233,8 @@ class Player {
     this.pace.setAttribute("aria-pressed", String(!even));
     const there = seconds((this.timeline.time / this.length()) * this.speed);
     this.pace.textContent = this.text[even ? "player.paced" : "player.true"];
-    this.pace.title = even ? this.text["player.paced"] : this.text["player.scale"].replace("{sim}", there);
-    this.scaleText = even ? "" : this.text["player.scale"].replace("{sim}", there);
+    this.pace.title = even ? this.text["player.paced"] : fill(this.text["player.scale"], { sim: there });
+    this.scaleText = even ? "" : this.pace.title;
     this.draw();
   }
 
@@ -354,49 +272,36 @@ class Player {
 
   _hover(event) {
     if (!this.stage) return;
-    this.pointer = [event.offsetX, event.offsetY];
+    this._point(event);
     this.focus = this.stage.pick(event.offsetX, event.offsetY);
     if (!this.playing) this.draw();
     else this._showTip();
   }
 
+  _hoverSlot(event) {
+    if (!this.timeline) return;
+    const { gutter, cell, row } = slotGrid(this.timeline.meta, this.slotsCanvas.parentElement.clientWidth);
+    const [rank, slot] = [Math.floor(event.offsetY / row), Math.floor((event.offsetX - gutter) / cell)];
+    const inside = rank >= 0 && rank < this.timeline.meta.ranks && slot >= 0 && slot < this.timeline.meta.slots;
+    this._point(event);
+    this.focus = inside ? { kind: "place", rank, index: slot } : null;
+    this._showTip();
+  }
+
+  _point(event) {
+    const box = this.tip.parentElement.getBoundingClientRect();
+    this.pointer = [event.clientX - box.left, event.clientY - box.top];
+  }
+
   _showTip() {
     this.tip.style.display = this.focus ? "block" : "none";
     if (!this.focus) return;
-    const lines = this._explain(this.focus);
+    const lines = explain(this.timeline, this.text, this.t, this.focus);
     this.tip.replaceChildren(...lines.map((line) => Object.assign(document.createElement("div"), { textContent: line })));
     const [x, y] = this.pointer;
-    const room = this.stageCanvas.parentElement.clientWidth;
+    const room = this.tip.parentElement.clientWidth;
     this.tip.style.left = `${Math.max(0, Math.min(x + 14, room - this.tip.offsetWidth - 4))}px`;
     this.tip.style.top = `${y + 14}px`;
-  }
-
-  _explain({ kind, index }) {
-    const { timeline, t } = this;
-    if (kind === "link") {
-      const { links, devices } = timeline;
-      const rate = timeline.loads(t)[index];
-      return [
-        `${devices.name[links.src[index]]} → ${devices.name[links.dst[index]]} (${links.kind[index]})`,
-        this.text["player.rate"].replace("{rate}", rateText(rate)).replace("{capacity}", rateText(links.bandwidth[index])),
-      ];
-    }
-    if (kind === "block") {
-      const i = index;
-      const share = `${Math.round(timeline.delivered(i, t) * 100)} %`;
-      const m = timeline.moveStart[i];
-      return [
-        this.text["caption.block"].replace("{block}", timeline.blockName(timeline.c.block[m])),
-        this.text["player.blockline"].replace("{src}", timeline.c.src[i]).replace("{dst}", timeline.c.dst[i])
-          .replace("{share}", share).replace("{rate}", rateText(timeline.rate(i, t))),
-      ];
-    }
-    const rank = timeline.devices.rank[index];
-    const name = `${timeline.devices.name[index]}${timeline.devices.numa[index] >= 0 ? ` · NUMA ${timeline.devices.numa[index]}` : ""}`;
-    if (rank < 0) return [name];
-    const holds = timeline.slots(rank, t).filter((slot) => slot.block !== null);
-    const shown = holds.slice(0, 8).map((slot) => `${slot.block}: ${slot.ranks || slot.count}`);
-    return [`${name} · rank ${rank}`, ...shown, ...(holds.length > 8 ? ["…"] : [])];
   }
 
   _key(event) {

@@ -265,13 +265,18 @@ export class Stage {
   }
 }
 
+// The grid of ranks and slots for a width: how wide the rank numbers, how large a cell.
+export function slotGrid({ ranks, slots }, width) {
+  const gutter = 26;
+  const cell = Math.max(1, Math.min(34, (width - gutter) / slots));
+  return { gutter, cell, row: Math.max(1, Math.min(26, Math.max(cell, 12), 420 / ranks)) };
+}
+
 // Rank by slot: colour is the block, fill its contributions, the number its name.
 export function paintSlots(canvas, timeline, t, width, colours) {
   const { ranks, slots } = timeline.meta;
   const held = timeline.held(t);
-  const gutter = 26;
-  const cell = Math.max(1, Math.min(34, (width - gutter) / slots));
-  const row = Math.max(1, Math.min(26, Math.max(cell, 12), 420 / ranks));
+  const { gutter, cell, row } = slotGrid(timeline.meta, width);
   const g = fit(canvas, width, ranks * row + 2);
   g.clearRect(0, 0, width, ranks * row + 2);
   if (!held) return;

@@ -8,8 +8,9 @@ import streamlit as st
 from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
 from sim.errors import InputError
+from sim.formats import FORMATS
 from sim.machines import MACHINES, machine_parameters, machine_summary
-from sim.parameters import Parameter, parse_spec
+from sim.parameters import Parameter, parameters, parse_spec
 from sim.paths import pair_classes
 from sim.topology import Topology
 from sim.units import GiB, KiB, fmt_size, parse_size
@@ -137,9 +138,11 @@ def _choose_machine(scene: Scene) -> tuple[Scene, Topology | None]:
         required=True,
     )
     scene = _choose_capture(scene) if source == "capture" else _choose_model(scene)
-    if source == "capture" and not scene.capture.strip():
-        st.info(_say("page.capture.help"))
-        return scene, None
+    if source == "capture":
+        if not scene.capture.strip():
+            st.info(_say("page.capture.help"))
+            return scene, None
+        scene = _choose_rates(scene)
     try:
         return scene, scenes.topology_of(scene)
     except InputError as error:
@@ -159,7 +162,7 @@ def _choose_model(scene: Scene) -> Scene:
     with st.expander(_say("page.parameters"), expanded=False):
         given = {k: _field(p, words.get(k), name) for k, p in known.items()}
     changed = [f"{k}={v}" for k, v in given.items() if v != _default(known[k])]
-    return replace(scene, capture="", machine=":".join([name, ",".join(changed)]) if changed else name)
+    return replace(scene, capture="", rates="", machine=":".join([name, ",".join(changed)]) if changed else name)
 
 
 def _choose_capture(scene: Scene) -> Scene:
@@ -176,6 +179,15 @@ def _choose_capture(scene: Scene) -> Scene:
     own = scene.capture if scene.capture not in known.values() else ""
     text = st.text_area(_say("page.capture"), value=own, height=180, help=_say("page.capture.help"), key="paste")
     return replace(scene, capture=text)
+
+
+def _choose_rates(scene: Scene) -> Scene:
+    """What a capture does not say: bandwidth and latency per class, each with a default until given."""
+    known = parameters(FORMATS["nvidia_smi"].read, skip=("text", "name"))
+    words = dict(pair.split("=", 1) for pair in scene.rates.split(",") if "=" in pair)
+    with st.expander(_say("page.rates"), expanded=False):
+        given = {k: _field(p, words.get(k), "capture") for k, p in known.items()}
+    return replace(scene, rates=",".join(f"{k}={v}" for k, v in given.items() if v != _default(known[k])))
 
 
 def _choose_load(scene: Scene, topology: Topology) -> Scene:

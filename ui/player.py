@@ -11,7 +11,7 @@ import streamlit as st
 from ui.text import catalogue
 
 ASSETS = Path(__file__).parents[1] / "assets"
-PARTS = ("timeline.js", "scene.js", "player.js")
+PARTS = ("timeline.js", "scene.js", "explain.js", "controls.js", "player.js")
 
 
 def script() -> str:

@@ -30,13 +30,14 @@ LONGEST_LINK = 6000
 class Scene:
     """All words, so that it can be a link, a cache key and a form at once.
 
-    `machine` is a spec like `switch:ranks=8`; `capture` the text of one, or empty; `settings` are algorithm
-    parameters as `key=value,…`; `ranks` is 0 for all there are.
+    `machine` is a spec like `switch:ranks=8`; `capture` the text of one, or empty, and `rates` what it does not
+    say, as `key=value,…`; `settings` are algorithm parameters in the same form; `ranks` is 0 for all there are.
     """
 
     algorithm: str = "allreduce.ring"
     machine: str = "dgx_a100"
     capture: str = ""
+    rates: str = ""
     ranks: int = 0
     size: str = "64MiB"
     root: int = 0
@@ -66,7 +67,13 @@ def examples() -> dict[str, str]:
 
 def topology_of(scene: Scene) -> Topology:
     """The scene's machine. Raises InputError."""
-    return read_topology(scene.capture, "capture") if scene.capture else build(scene.machine)
+    if not scene.capture:
+        return build(scene.machine)
+    return read_topology(scene.capture, "capture", **_assignments(scene.rates, "capture"))
+
+
+def _assignments(words: str, owner: str) -> dict[str, str]:
+    return parse_assignments(words.split(",") if words else [], owner)
 
 
 def ranks_of(scene: Scene, topology: Topology) -> int:
@@ -82,7 +89,7 @@ def run(scene: Scene, language: str) -> Picture:
     topology = topology_of(scene)
     algorithm = ALGORITHMS[scene.algorithm]
     n = ranks_of(scene, topology)
-    given = parse_assignments(scene.settings.split(",") if scene.settings else [], scene.algorithm)
+    given = _assignments(scene.settings, scene.algorithm)
     schedule = algorithm.schedule(n, root=scene.root if algorithm.collective.rooted else 0, **given)
     size = parse_size(scene.size) if algorithm.collective.sized else 0
     trace = simulate(topology, schedule, size, history=schedule.transfers <= FULL)
@@ -120,7 +127,7 @@ def to_link(scene: Scene) -> dict[str, str]:
 def from_link(words: dict[str, str]) -> Scene:
     """The scene a link describes. Raises InputError naming the parameter that is damaged."""
     scene = Scene()
-    for name in ("algorithm", "machine", "size", "settings"):
+    for name in ("algorithm", "machine", "size", "settings", "rates"):
         if name in words:
             scene = replace(scene, **{name: words[name][:300]})
     for name in ("ranks", "root"):

@@ -128,7 +128,8 @@ def test_moving_a_slider_simulates_again_and_keeps_the_place(visit):
     page.page.wait_for_function("([e, t]) => Number(e.dataset.timeS) !== t", arg=[page.player.element_handle(), before])
     assert page.data("step") == "5"
     assert page.t == pytest.approx(5 * (2e-6 + 2**25 / 8 / 25e9), rel=1e-6)
-    assert "size=32MiB" in page.page.url
+    page.page.wait_for_url(re.compile("size=32MiB"))
+    page.page.wait_for_url(re.compile(f"t={page.t:.6g}"[:9]))
 
 
 def test_an_instant_looks_the_same_from_both_sides(visit):
@@ -151,6 +152,21 @@ def test_contention_slows_blocks_and_the_slow_hop_makes_them_late(visit):
     blocks = page.ask("blocks()")
     assert blocks
     assert all((b["src"] < 4) != (b["dst"] < 4) for b in blocks)
+
+
+def test_pointing_at_things_explains_them(visit):
+    page = visit(RING)
+    for _ in range(3):
+        page.press("Step forward")
+    tip = page.player.locator(".rs-tip")
+    page.player.locator(".rs-slots").hover(position={"x": 26 + 5.5 * 34, "y": 1.5 * 26})
+    assert tip.inner_text() == "rank 1, slot 5: block 5, from ranks 0-1, 6-7"
+    stage = page.player.locator(".rs-stage")
+    box = stage.bounding_box()
+    stage.hover(position={"x": box["width"] / 2, "y": box["height"] / 2})
+    assert tip.inner_text() == "SW"
+    stage.hover(position={"x": 2, "y": 2})
+    assert not tip.is_visible()
 
 
 def test_a_phone_sees_everything_without_scrolling_sideways(visit):

@@ -76,6 +76,15 @@ def test_a_bad_number_is_a_message_and_mending_it_brings_the_picture_back():
     assert at.query_params["machine"] == "switch:ranks=8,bandwidth=50GBps"
 
 
+def test_a_rate_the_capture_does_not_say_can_be_given():
+    at = page(capture="example-dual-socket-pcie")
+    before = at.metric[0].value
+    at.text_input(key="capture_sys").input("64GBps").run()
+    assert not at.error
+    assert at.metric[0].value != before
+    assert at.query_params["rates"] == "sys=64GBps"
+
+
 def test_an_algorithm_that_cannot_do_this_number_of_ranks_says_so():
     at = page(algorithm="allgather.recursive_doubling", machine="switch:ranks=6")
     assert "power of two" in at.error[0].value
@@ -84,7 +93,7 @@ def test_an_algorithm_that_cannot_do_this_number_of_ranks_says_so():
 SCENES = [
     Scene(),
     Scene(algorithm="broadcast.binomial", machine="mesh:ranks=6,bandwidth=10GBps", ranks=5, size="3MB", root=2),
-    Scene(capture=examples()["hgx-h100"], algorithm="alltoall.pairwise"),
+    Scene(capture=examples()["hgx-h100"], rates="nvlink=30GBps", algorithm="alltoall.pairwise"),
     Scene(capture="\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n"),
 ]
 
@@ -119,4 +128,5 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"player.{name}" for name in re.findall(r"say\(\"(\w+)\"\)", code)}
     spoken |= {f"player.{name}" for name in ("first", "back", "forward", "last", "full", "play", "pause")}
     spoken |= {f"page.source.{name}" for name in ("model", "capture")} | {"page.time", "page.algbw", "page.busbw"}
+    spoken |= {f"player.{name}" for name in ("nothing", "holding", "counting")}
     assert catalogue("en").keys() - spoken == set()
