@@ -111,9 +111,13 @@ def compare(schedule: Schedule, inputs: Buffers, op: str = "sum") -> Outcome:
 def cut(schedule: Schedule, elements: int) -> NDArray[np.int64]:
     """How many elements every block gets when a buffer of so many is cut as evenly as whole elements allow.
 
-    Time is charged for exact shares, `size / n`; real buffers can only be cut between elements.
+    Time is charged for exact shares, `size / n`; real buffers can only be cut between elements. Raises InputError
+    for a barrier, and for a custom schedule, whose blocks nobody has named.
     """
-    assert schedule.promise is not None
+    if schedule.promise is None:
+        raise InputError(f"{schedule.name} promises nothing, so it has no blocks to cut: lay out its inputs by slot")
+    if schedule.promise.union:
+        raise _without_data(schedule.name)
     parts = round(1 / schedule.unit_share)
     whole, left = divmod(elements, parts)
     return whole + (np.arange(schedule.promise.blocks) % parts < left)
@@ -144,8 +148,12 @@ def _combine(promise: Promise | None, op: str, owner: str) -> np.ufunc:
     if op not in OPS:
         raise InputError(f"no reduction is called {op[:40]!r}: choose from {', '.join(OPS)}")
     if promise is not None and promise.union:
-        raise InputError(f"{owner} moves no data, so it cannot run on buffers: choose another collective")
+        raise _without_data(owner)
     return OPS[op]
+
+
+def _without_data(owner: str) -> InputError:
+    return InputError(f"{owner} moves no data, so it cannot run on buffers: choose another collective")
 
 
 def _identity(op: str, dtype: np.dtype[Any]) -> Any:
@@ -157,11 +165,11 @@ def _identity(op: str, dtype: np.dtype[Any]) -> Any:
 def _check(inputs: Buffers, schedule: Schedule) -> None:
     """Raise InputError unless the inputs fit what the schedule lays out."""
     promise = schedule.promise
-    places = schedule.n if promise is None else len(promise.given)
     slots = min(schedule.slots, *inputs.shape[1:2]) if promise is None else promise.given.shape[1]
-    if inputs.ndim != 3 or inputs.shape[:2] != (places, slots):
+    if inputs.ndim != 3 or inputs.shape[:2] != (schedule.places, slots):
         raise InputError(
-            f"{schedule.name}: the inputs have shape {inputs.shape}: give {places} ranks x {slots} slots x elements"
+            f"{schedule.name}: the inputs have shape {inputs.shape}:"
+            f" give {schedule.places} ranks x {slots} slots x elements"
         )
     if inputs.dtype.name not in DTYPES:
         raise InputError(f"{schedule.name} cannot run on {inputs.dtype.name}: choose from {', '.join(DTYPES)}")
@@ -169,16 +177,20 @@ def _check(inputs: Buffers, schedule: Schedule) -> None:
 
 def _over_contributors(promise: Promise, values: Buffers, combine: np.ufunc) -> Buffers:
     """For every owed place, its block combined over the ranks that owe it, in rank order."""
-    due = np.zeros((*promise.owed.shape, values.shape[2]), values.dtype)
+    owed = promise.owed != NOTHING
+    # many places are owed the same thing: each is computed once
+    asked = np.stack([promise.owed[owed], promise.first[owed], promise.last[owed]])
+    (block, first, last), which = np.unique(asked, axis=1, return_inverse=True)
+    count = (last - first).astype(np.int64)
+    begin = np.cumsum(count) - count
+    giver = np.repeat(first - begin, count) + np.arange(count.sum())
+    rank, slot = np.nonzero(promise.given != NOTHING)
+    held = rank * np.int64(promise.blocks) + promise.given[rank, slot]
+    order = np.argsort(held)
+    source = order[np.searchsorted(held, giver * promise.blocks + np.repeat(block, count), sorter=order)]
+    due = np.zeros((*owed.shape, values.shape[2]), values.dtype)
     with np.errstate(all="ignore"):
-        for giver in range(len(promise.given)):
-            slot_of = np.full(promise.blocks, NOTHING)
-            slots = np.nonzero(promise.given[giver] != NOTHING)[0]
-            slot_of[promise.given[giver, slots]] = slots
-            takes = (promise.owed != NOTHING) & (promise.first <= giver) & (giver < promise.last)
-            heard = values[giver, slot_of[promise.owed[takes]]]
-            first = (promise.first[takes] == giver)[:, None]
-            due[takes] = np.where(first, heard, combine(due[takes], heard))
+        due[owed] = combine.reduceat(values[rank[source], slot[source]], begin, axis=0)[which]
     return due
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import cli
 from sim.formats import LARGEST_TEXT
+from terminal import BAD_INPUT, DONE
 
 CAPTURES = Path(__file__).resolve().parent / "data" / "nvidia-smi-topo"
 SWITCH = ("--machine", "switch:ranks=4")
@@ -24,7 +25,7 @@ def refused(capsys):
     """Runs a command that must be refused; returns its one line."""
 
     def run(*argv: str) -> str:
-        assert cli.main(list(argv)) == cli.BAD_INPUT
+        assert cli.main(list(argv)) == BAD_INPUT
         out, err = capsys.readouterr()
         assert out == ""
         assert err.count("\n") == 1
@@ -111,6 +112,15 @@ COMMANDS = {
     ("run", "allgatherv.ring", *SWITCH, "--counts", "1,,3,4"): "--counts, block 1: '' is not a number",
     ("run", "allgatherv.ring", *SWITCH, "--counts", "1,2,-3,4"): "--counts, block 2: '-3' is not a whole number",
     ("run", "allgatherv.ring", *SWITCH, "--counts", "1PiB,1PiB,1,1"): "1 PiB at most together",
+    # real numbers
+    ring("--dtype", "bf16"): "--dtype 'bf16' is unknown: choose from float32, float64, int64, float16",
+    ring("--op", "median"): "--op 'median' is unknown: choose from sum, mean, max, min, prod",
+    ring("--dtype", "int64", size="30"): "--size 30 is no whole number of int64 elements: use multiples of 8 bytes",
+    (
+        *("run", "allgatherv.ring", "--machine", "switch:ranks=2"),
+        *("--counts", "4,3", "--op", "sum"),
+    ): "--counts: 3 is no whole number of float32 elements",
+    ("run", "barrier.linear", *SWITCH, "--op", "sum"): "moves no data, so it cannot run on buffers",
     # bandwidths and latencies
     ring(machine="switch:bandwidth=0"): "bandwidth '0' is not above zero: write it like 25GBps",
     ring(machine="switch:bandwidth=-25GBps"): "bandwidth '-25GBps' is not above zero",
@@ -144,7 +154,7 @@ def test_a_wrong_command_is_told_in_one_line(argv, refused):
 def test_one_byte_over_three_ranks_names_the_least_size(refused):
     line = refused("run", "allreduce.ring", "--machine", "switch:ranks=3", "--size", "1")
     assert "less than one byte each" in line
-    assert cli.main(["run", "allreduce.ring", "--machine", "switch:ranks=3", "--size", "3"]) == cli.DONE
+    assert cli.main(["run", "allreduce.ring", "--machine", "switch:ranks=3", "--size", "3"]) == DONE
 
 
 def test_control_characters_do_not_reach_the_terminal(refused):
@@ -192,7 +202,7 @@ def test_a_wrong_assumption_is_told_in_one_line(refused):
 def test_escape_sequences_in_a_capture_do_no_harm(number, capsys):
     file = next(CAPTURES.glob(f"{number:03}-*"))
     assert "\x1b" in file.read_text(encoding="utf-8")
-    assert cli.main(["topology", str(file)]) == cli.DONE
+    assert cli.main(["topology", str(file)]) == DONE
     out, err = capsys.readouterr()
     assert err == ""
     assert "\x1b" not in out
@@ -208,7 +218,7 @@ def test_line_ends_encodings_and_glued_columns_do_no_harm(tmp_path, capsys):
         "glued": capture(1).replace("GPU0    GPU1    CPU", "GPU0GPU1CPU").encode(),
     }.items():
         (tmp_path / name).write_bytes(data)
-        assert cli.main(["topology", str(tmp_path / name)]) == cli.DONE
+        assert cli.main(["topology", str(tmp_path / name)]) == DONE
         told.append(capsys.readouterr().out.replace(name, ""))
     assert len(set(told)) == 1
 
@@ -218,7 +228,7 @@ def test_line_ends_encodings_and_glued_columns_do_no_harm(tmp_path, capsys):
 @pytest.mark.parametrize("wait", ["0", "1e-300", "1e6"])
 def test_the_most_extreme_numbers_that_are_taken_give_finite_answers(size, bandwidth, wait, capsys):
     machine = f"switch:ranks=4,bandwidth={bandwidth},latency={wait},overhead={wait},gamma={wait}"
-    assert cli.main([*ring(size=size, machine=machine), "--json"]) == cli.DONE
+    assert cli.main([*ring(size=size, machine=machine), "--json"]) == DONE
     found = json.loads(capsys.readouterr().out)
     assert 0 < found["bound_s"] <= found["time_s"] * (1 + 1e-12)
 
@@ -232,7 +242,7 @@ def test_any_text_in_any_place_is_done_or_refused_in_one_line(text, where, capsy
     argv = ["run", f"--size={size}", f"--ranks={ranks}", f"--root={root}", f"--machine={machine}", "--", algorithm]
     status = cli.main(argv)
     out, err = capsys.readouterr()
-    assert status in (cli.DONE, cli.BAD_INPUT)
-    assert (err == "") == (status == cli.DONE)
-    assert err.count("\n") == (status == cli.BAD_INPUT)
-    assert (out == "") == (status == cli.BAD_INPUT)
+    assert status in (DONE, BAD_INPUT)
+    assert (err == "") == (status == DONE)
+    assert err.count("\n") == (status == BAD_INPUT)
+    assert (out == "") == (status == BAD_INPUT)

@@ -17,6 +17,8 @@ from sim.machines import MACHINES
 from sim.schedule import copy
 from sim.topology import Device, Topology
 from sim.trace import from_json
+from terminal import BAD_INPUT, DONE, NO
+from terminal.listing import SECTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 CAPTURES = ROOT / "tests" / "data" / "nvidia-smi-topo"
@@ -36,7 +38,7 @@ def process(*argv: str, **how) -> subprocess.Popen:
 def ask(capsys):
     """Runs a command that must be done and returns its JSON."""
 
-    def asked(*argv: str, status: int = cli.DONE):
+    def asked(*argv: str, status: int = DONE):
         assert cli.main([*argv, "--json"]) == status
         out, err = capsys.readouterr()
         assert err == ""
@@ -114,6 +116,27 @@ def test_counts_give_every_block_of_a_v_collective_its_own_size(ask):
     assert square["size_bytes"] == 4 + 8
 
 
+def test_real_numbers_move_along_when_asked_for(ask, capsys):
+    load = ("--machine", "switch:ranks=6", "--size", "6KiB")
+    exact = ask("run", "allreduce.ring", *load, "--dtype", "int64", "--op", "prod")["numbers"]
+    told = {"dtype": "int64", "op": "prod", "right": True, "largest_error": 0.0}
+    assert exact == told | {"block_elements": 128, "checked_elements": 128}
+    rounded = ask("run", "allreduce.ring", *load, "--op", "mean")["numbers"]
+    assert (rounded["dtype"], rounded["right"]) == ("float32", True)
+    assert 0 < rounded["largest_error"] < 1e-6
+    uneven = ask("run", "allgatherv.linear", "--machine", "switch:ranks=2", "--counts", "6,0", "--dtype", "float16")
+    assert uneven["numbers"]["block_elements"] == 3
+    assert cli.main(["run", "allreduce.ring", "--machine", "switch:ranks=64", "--size", "1GiB", "--op", "max"]) == DONE
+    assert "float32 max right, first 4,096 of 4,194,304 elements of each block\n" in capsys.readouterr().out
+
+
+def test_wrong_numbers_are_a_no(ask, forgetful):
+    load = ("--machine", "switch:ranks=3", "--size", "1KiB")
+    found = ask("run", forgetful, *load, "--dtype", "float64", status=NO)
+    assert found["numbers"]["right"] is False
+    assert found["numbers"]["largest_error"] is None  # what nobody sent is no number
+
+
 def test_in_lockstep_every_step_waits_for_its_slowest_message(ask):
     ring = ("run", "allreduce.ring", "--machine", "nodes:nodes=2,gpus=4", "--size", "1MiB")
     through_the_spine = 2 * (0.5e-6 + 2e-6) + 2**20 / 8 / 25e9
@@ -142,17 +165,17 @@ def test_a_right_schedule_is_ok(ask):
 
 
 def test_a_wrong_schedule_is_a_no_with_the_place(ask, forgetful, capsys):
-    found = ask("verify", forgetful, "--ranks", "3", status=cli.NO)
+    found = ask("verify", forgetful, "--ranks", "3", status=NO)
     assert found["verdict"] == "wrong"
     assert "rank 2 slot 0" in found["reason"]
-    assert ask("run", forgetful, "--machine", "switch:ranks=3", "--size", "1KiB", status=cli.NO)["verified"] is False
-    assert cli.main(["run", forgetful, "--machine", "switch:ranks=3", "--size", "1KiB"]) == cli.NO
+    assert ask("run", forgetful, "--machine", "switch:ranks=3", "--size", "1KiB", status=NO)["verified"] is False
+    assert cli.main(["run", forgetful, "--machine", "switch:ranks=3", "--size", "1KiB"]) == NO
     assert "NO: broadcast.forgetful: rank 2 slot 0" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["run allreduce.ring --size 1KiB", "topology"])
 def test_a_rank_nothing_reaches_is_a_no_in_one_line(command, island, capsys):
-    assert cli.main([*command.split(), "--machine", "island"]) == cli.NO
+    assert cli.main([*command.split(), "--machine", "island"]) == NO
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("cli.py: island: nothing leads from GPU0 to GPU1")
@@ -177,18 +200,18 @@ def _rows(number: int) -> list[str]:
 
 
 def test_a_machine_prints_as_nvidia_smi_would(capsys):
-    assert cli.main(["topology", "--machine", "dgx_a100"]) == cli.DONE
+    assert cli.main(["topology", "--machine", "dgx_a100"]) == DONE
     lines = capsys.readouterr().out.splitlines()
     row = next(line for line in lines if line.startswith("GPU0 "))
     assert row.split()[:3] == ["GPU0", "X", "NV12"]
 
 
-@pytest.mark.parametrize("what", [*cli._SECTIONS])
+@pytest.mark.parametrize("what", [*SECTIONS])
 def test_every_list_names_all_of_its_registry(what, ask, capsys):
     entries = ask("list", what)[what]
     assert len(entries) == len({entry["name"] for entry in entries}) > 0
     assert all(entry["summary"] for entry in entries)
-    assert cli.main(["list", what]) == cli.DONE
+    assert cli.main(["list", what]) == DONE
     out = capsys.readouterr().out
     assert all(entry["name"] in out for entry in entries)
     if what == "algorithms":
@@ -201,7 +224,7 @@ def test_a_listed_machine_can_be_built_from_its_own_line(capsys):
     for head in out:
         name, settings = head.split()[0], next(out).strip()
         given = ",".join(pair for pair in settings.split(",") if not pair.endswith("…"))
-        assert cli.main(["topology", "--machine", f"{name}:{given}"]) == cli.DONE
+        assert cli.main(["topology", "--machine", f"{name}:{given}"]) == DONE
         capsys.readouterr()
 
 
@@ -229,7 +252,7 @@ def test_ctrl_c_ends_quietly(monkeypatch, capsys):
     def interrupted():
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(cli._SECTIONS, "machines", interrupted)
+    monkeypatch.setitem(SECTIONS, "machines", interrupted)
     assert cli.main(["list", "machines"]) == cli.INTERRUPTED
     assert capsys.readouterr() == ("", "")
 
@@ -237,12 +260,12 @@ def test_ctrl_c_ends_quietly(monkeypatch, capsys):
 def test_a_run_beyond_memory_ends_with_a_sentence():
     with process("verify", "alltoall.linear", "--ranks", "100000") as huge:
         out, err = huge.communicate()
-    assert (huge.returncode, out) == (cli.BAD_INPUT, "")
+    assert (huge.returncode, out) == (BAD_INPUT, "")
     assert err.startswith("cli.py: this run does not fit into memory:")
     assert err.count("\n") == 1
 
 
 def test_help_is_done(capsys):
-    assert cli.main(["--help"]) == cli.DONE
+    assert cli.main(["--help"]) == DONE
     text = capsys.readouterr().out
     assert all(command in text for command in ("list", "run", "verify", "topology"))

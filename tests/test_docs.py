@@ -11,6 +11,7 @@ import cli
 from ops import ALGORITHMS
 from sim.formats import FORMATS
 from sim.machines import MACHINES
+from terminal import DONE
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -69,5 +70,5 @@ def test_every_requirement_says_why_it_is_here():
 
 def test_the_commands_of_the_model_page_exist(capsys):
     assert "`--lockstep`" in (ROOT / "docs" / "model.md").read_text(encoding="utf-8")
-    assert cli.main(["run", "--help"]) == cli.DONE
+    assert cli.main(["run", "--help"]) == DONE
     assert "--lockstep" in capsys.readouterr().out

@@ -171,10 +171,12 @@ def test_inputs_that_do_not_fit_are_refused(inputs, op, message):
 
 
 def test_what_has_no_numbers_is_refused():
-    tokens = np.zeros((2, 1, 1))
-    with pytest.raises(InputError, match="moves no data"):
-        execute(ALGORITHMS["barrier.linear"].schedule(2), tokens)
-    with pytest.raises(InputError, match="promises nothing"):
-        compare(unroll([copy(0, 1, 0)], name="mine", n=2, promise=None), tokens)
+    tokens, custom = np.zeros((2, 1, 1)), unroll([copy(0, 1, 0)], name="mine", n=2, promise=None)
+    for refuse in (lambda s: execute(s, tokens), lambda s: cut(s, 8)):
+        with pytest.raises(InputError, match="moves no data"):
+            refuse(ALGORITHMS["barrier.linear"].schedule(2))
+    for refuse in (lambda s: compare(s, tokens), lambda s: cut(s, 8)):
+        with pytest.raises(InputError, match="mine promises nothing"):
+            refuse(custom)
     with pytest.raises(InputError, match="no element type is called 'bf16'"):
         random_inputs(barrier.promise(2, 1, 0), np.ones(1, np.int64), "bf16", "sum")
