@@ -82,6 +82,7 @@ def _groupings(topology: Topology, devices: Ints) -> list[NDArray[np.int64]]:
 
 
 def _cut_bound(topology: Topology, promise: Promise, weights: Floats, devices: Ints, group: NDArray[np.int64]) -> float:
+    """The bound of one cut. Who gives, takes or is entered by what are lists of `group * blocks + block`."""
     src, dst = topology.ends
     groups = int(group.max()) + 1
     crossing = group[src] != group[dst]
@@ -95,9 +96,8 @@ def _cut_bound(topology: Topology, promise: Promise, weights: Floats, devices: I
         back = both & (group[ends] >= 0)
         capacity += np.bincount(group[ends][back], topology.bandwidth[back], groups)
     of_rank = group[devices]
-    gives = np.zeros((groups, promise.blocks), bool)
     rank, slot = np.nonzero(promise.given != NOTHING)
-    gives[of_rank[rank], promise.given[rank, slot]] = True
+    gives = np.unique(of_rank[rank] * promise.blocks + promise.given[rank, slot])
     rank, slot = np.nonzero(promise.owed != NOTHING)
     block, first, last = (a[rank, slot] for a in (promise.owed, promise.first, promise.last))
     home = of_rank[rank]
@@ -105,30 +105,27 @@ def _cut_bound(topology: Topology, promise: Promise, weights: Floats, devices: I
     inside = np.zeros((groups, len(devices) + 1), np.int64)
     inside[:, 1:] = np.cumsum(of_rank[None, :] == np.arange(groups)[:, None], axis=1)
     foreign = (last - first) > inside[home, last] - inside[home, first]
-    into = np.zeros((groups, promise.blocks), bool)
-    into[home[foreign], block[foreign]] = True
-    out = np.zeros_like(into)
-    ends_at = np.zeros_like(into)
-    ends_at[home, block] = True
-    elsewhere = ends_at.sum(axis=0)[None, :] - ends_at > 0
-    whole = np.zeros(promise.blocks, bool)
+    takes = np.unique(home * promise.blocks + block)
+    enters = np.unique((home * promise.blocks + block)[foreign])
     lowest, highest = np.full(promise.blocks, len(devices)), np.zeros(promise.blocks, np.int64)
     np.minimum.at(lowest, block, first)
     np.maximum.at(highest, block, last)
     narrowest = np.full(promise.blocks, len(devices) + 1)
     np.minimum.at(narrowest, block, last - first)
-    whole[:] = (narrowest == highest - lowest) & (highest > lowest)
-    out[:] = gives & elsewhere & whole[None, :]
+    whole = (narrowest == highest - lowest) & (highest > lowest)
+    givers, takers = (np.bincount(pairs % promise.blocks, minlength=promise.blocks) for pairs in (gives, takes))
+    both_do = np.isin(gives, takes, assume_unique=True)
+    leaves = gives[whole[gives % promise.blocks] & (takers[gives % promise.blocks] > both_do)]
     overhead = topology.overhead + float(topology.latency[crossing].min())
     seconds = [0.0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        for demand, capacity in ((into, in_capacity), (out, out_capacity)):
-            needed = demand @ weights
+        for pairs, capacity in ((enters, in_capacity), (leaves, out_capacity)):
+            needed = np.bincount(pairs // promise.blocks, weights[pairs % promise.blocks], groups)
             seconds.append(float(np.max(np.where(needed > 0, needed / capacity, 0.0))))
-    givers, takers = (gives & whole[None, :]).sum(axis=0), (ends_at & whole[None, :]).sum(axis=0)
-    meets = (gives & ends_at).any(axis=0)
+    meets = np.zeros(promise.blocks, bool)
+    meets[gives[both_do] % promise.blocks] = True
     messages = np.where(whole & (takers > 0), np.maximum(0, givers + takers - 1 - meets), 0)
-    if not promise.union and len(promise.given) == len(devices):  # switches that add and copy spare messages
+    if not promise.union:
         seconds.append(float(messages @ weights / out_capacity.sum()))
     return overhead + max(seconds) if max(seconds) > 0 else 0.0
 
