@@ -1,0 +1,42 @@
+"""XML from anywhere: read with its lines, or refused with one."""
+
+import pytest
+
+from sim.errors import InputError
+from sim.xml import DEEPEST, parse_xml
+
+
+def test_every_element_knows_its_line_its_attributes_and_its_text():
+    root = parse_xml('<?xml version="1.0"?>\n<a x="1">\n  <b/>\n  one <c>\n</c> two\n</a>', "t")
+    assert (root.tag, root.line, root.attributes) == ("a", 2, {"x": "1"})
+    assert [(child.tag, child.line) for child in root.children] == [("b", 3), ("c", 4)]
+    assert root.text.split() == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "t, line 1: not well-formed XML"),
+        ("<a>\n<b></a>", r"t, line 2: not well-formed XML \(mismatched tag\): give the whole file"),
+        ('<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>', "t, line 1: a DOCTYPE is not read here: delete it"),
+        ('<!DOCTYPE a SYSTEM "http://example.org/a.dtd"><a/>', "a DOCTYPE is not read here"),
+        ("<a>&lol;</a>", "undefined entity"),
+        ("<a>" * (DEEPEST + 1), "elements nest deeper than"),
+        ("<a \ud800/>", "not well-formed"),
+    ],
+)
+def test_what_is_broken_or_hostile_is_refused_with_its_line(text, message):
+    with pytest.raises(InputError, match=message):
+        parse_xml(text, "t")
+
+
+def test_a_document_type_that_defines_nothing_may_be_passed_over():
+    assert parse_xml('<!DOCTYPE a SYSTEM "a.dtd"><a/>', "t", doctype=True).tag == "a"
+    with pytest.raises(InputError, match="DOCTYPE"):
+        parse_xml('<!DOCTYPE a SYSTEM "a.dtd" [<!ENTITY x "y">]><a/>', "t", doctype=True)
+
+
+def test_too_many_elements_are_refused(monkeypatch):
+    monkeypatch.setattr("sim.xml.MOST_ELEMENTS", 10)
+    with pytest.raises(InputError, match="more than 10 elements: give a smaller file"):
+        parse_xml("<a>" + "<b/>" * 10 + "</a>", "t")
