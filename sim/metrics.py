@@ -53,17 +53,20 @@ def critical_path(trace: Trace) -> list[int]:
     return [i for i in reversed(path) if i < trace.schedule.transfers]
 
 
-def lower_bound(topology: Topology, promise: Promise, weights: Floats, devices: Ints) -> float:
+def lower_bound(
+    topology: Topology, promise: Promise, weights: Floats, devices: Ints, *, in_switch: bool = False
+) -> float:
     """No schedule that only moves and adds blocks between these devices can be faster, in seconds.
 
     `weights[b]` is block b's bytes, `devices[r]` rank r's device. Three arguments, of which the strongest
     counts: a far contribution must cross the latency to where it is owed; what must enter or leave a rank,
     NUMA domain or host must pass its links; and a block summed over c groups and owed to o of them takes at
-    least c - 1 + o - 1 messages between groups, which share all links that leave groups.
+    least c - 1 + o - 1 messages between groups, which share all links that leave groups. The last one does not
+    hold where switches add and copy, too: `in_switch`.
     """
     best = _latency_bound(topology, promise, devices)
     for group in _groupings(topology, devices):
-        best = max(best, _cut_bound(topology, promise, weights, devices, group))
+        best = max(best, _cut_bound(topology, promise, weights, devices, group, in_switch=in_switch))
     return best
 
 
@@ -81,7 +84,15 @@ def _groupings(topology: Topology, devices: Ints) -> list[NDArray[np.int64]]:
     return found
 
 
-def _cut_bound(topology: Topology, promise: Promise, weights: Floats, devices: Ints, group: NDArray[np.int64]) -> float:
+def _cut_bound(
+    topology: Topology,
+    promise: Promise,
+    weights: Floats,
+    devices: Ints,
+    group: NDArray[np.int64],
+    *,
+    in_switch: bool,
+) -> float:
     """The bound of one cut. Who gives, takes or is entered by what are lists of `group * blocks + block`."""
     src, dst = topology.ends
     groups = int(group.max()) + 1
@@ -125,7 +136,7 @@ def _cut_bound(topology: Topology, promise: Promise, weights: Floats, devices: I
     meets = np.zeros(promise.blocks, bool)
     meets[gives[both_do] % promise.blocks] = True
     messages = np.where(whole & (takers > 0), np.maximum(0, givers + takers - 1 - meets), 0)
-    if not promise.union:
+    if not (promise.union or in_switch):
         seconds.append(float(messages @ weights / out_capacity.sum()))
     return overhead + max(seconds) if max(seconds) > 0 else 0.0
 

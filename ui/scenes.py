@@ -95,7 +95,8 @@ def run(scene: Scene, language: str) -> Picture:
     trace = simulate(topology, schedule, size, history=schedule.transfers <= FULL)
     assert schedule.promise is not None
     weights = np.full(schedule.promise.blocks, size * schedule.unit_share)
-    bound = metrics.lower_bound(topology, schedule.promise, weights, np.array(topology.ranks[:n]))
+    devices, in_switch = np.array(topology.ranks[:n]), bool(schedule.switches)
+    bound = metrics.lower_bound(topology, schedule.promise, weights, devices, in_switch=in_switch)
     worst = metrics.bottleneck(trace)
     link = topology.links[worst.link] if worst else None
     return Picture(

@@ -106,7 +106,8 @@ def test_nothing_is_faster_than_the_lower_bound(name, machine):
     for size in (1 << 12, 1 << 28):
         trace = simulate(topology, schedule, size)
         weights = np.full(schedule.promise.blocks, size * schedule.unit_share)
-        bound = metrics.lower_bound(topology, schedule.promise, weights, np.array(topology.ranks))
+        in_switch = bool(schedule.switches)
+        bound = metrics.lower_bound(topology, schedule.promise, weights, np.array(topology.ranks), in_switch=in_switch)
         assert 0 < bound <= trace.time * (1 + 1e-12)
 
 
@@ -114,6 +115,14 @@ def test_the_bound_of_an_allreduce_on_a_switch_is_the_textbooks():
     topology, schedule = build("switch:ranks=8"), ALGORITHMS["allreduce.ring"].schedule(8)
     bound = metrics.lower_bound(topology, schedule.promise, np.full(8, 1e9 / 8), np.array(topology.ranks))
     assert bound == pytest.approx(1e-6 + 2 * 7 / 8 * 1e9 / 25e9)
+
+
+def test_a_switch_that_adds_needs_every_link_once_only():
+    topology, schedule = build("switch:ranks=8"), ALGORITHMS["allreduce.nvls"].schedule(8)
+    pieces = schedule.promise.blocks
+    weights = np.full(pieces, 1e9 / pieces)
+    bound = metrics.lower_bound(topology, schedule.promise, weights, np.array(topology.ranks), in_switch=True)
+    assert bound == pytest.approx(1e-6 + 1e9 / 25e9)
 
 
 def test_every_machine_can_be_named():
