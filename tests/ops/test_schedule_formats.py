@@ -53,7 +53,7 @@ def test_files_are_read_and_refused_when_they_cannot_be(tmp_path):
 
 def test_formats_know_their_options_and_their_writers():
     assert SCHEDULE_FORMATS["msccl_xml"].options["slots"].kind == "int"
-    with pytest.raises(InputError, match="no schedule format is called 'xml': choose from .*msccl_xml"):
+    with pytest.raises(InputError, match=r"no schedule format is called 'xml': choose from .*msccl_xml"):
         SCHEDULE_FORMATS["xml"]
     with pytest.raises(InputError, match="msccl_xml has no parameter 'slot': it takes slots"):
         read_schedule(SWAP, "swap", slot=8)
