@@ -7,7 +7,7 @@ from sim.errors import InputError
 if TYPE_CHECKING:
     from sim.schedule import Schedule
 
-MOST_NUMBERS = 1 << 24
+MOST_NUMBERS = 1 << 22
 """In all buffers together. Blocks are cut down to their first elements beyond it: all elements fare alike."""
 
 

@@ -127,7 +127,7 @@ def test_real_numbers_move_along_when_asked_for(ask, capsys):
     uneven = ask("run", "allgatherv.linear", "--machine", "switch:ranks=2", "--counts", "6,0", "--dtype", "float16")
     assert uneven["numbers"]["block_elements"] == 3
     assert cli.main(["run", "allreduce.ring", "--machine", "switch:ranks=64", "--size", "1GiB", "--op", "max"]) == DONE
-    assert "float32 max right, first 4,096 of 4,194,304 elements of each block\n" in capsys.readouterr().out
+    assert "float32 max right, first 1,024 of 4,194,304 elements of each block\n" in capsys.readouterr().out
 
 
 def test_wrong_numbers_are_a_no(ask, forgetful):
