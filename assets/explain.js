@@ -38,7 +38,8 @@ export function explain(timeline, text, t, { kind, index, rank: of }) {
     return [
       fill(text["caption.block"], { block: timeline.blockName(timeline.c.block[m]) }),
       fill(text["player.blockline"], {
-        src: timeline.c.src[i], dst: timeline.c.dst[i], share, rate: rateText(timeline.rate(i, t)),
+        src: timeline.places.name[timeline.c.src[i]], dst: timeline.places.name[timeline.c.dst[i]],
+        share, rate: rateText(timeline.rate(i, t)),
       }),
     ];
   }

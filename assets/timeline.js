@@ -91,7 +91,7 @@ export class Timeline {
     const places = this.c.given.length;
     const every = Math.max(64, Math.ceil(this.count / KEY_FRAMES));
     let block = Int32Array.from(this.c.given);
-    let set = Int32Array.from(this.c.given, (b, p) => (b < 0 ? -1 : this._own(Math.floor(p / this.meta.slots))));
+    let set = Int32Array.from(this.c.given, (b, p) => (b < 0 ? -1 : this.c.single[Math.floor(p / this.meta.slots)]));
     this.frames = [{ done: 0, block, set }];
     for (let k = 0; k < this.count; k += 1) {
       if (k && k % every === 0 && places * this.frames.length * 8 < 6.4e7) {
@@ -102,15 +102,11 @@ export class Timeline {
     }
   }
 
-  _own(rank) {
-    return this.meta.named ? rank : 1;
-  }
-
   _apply(i, block, set) {
     const base = this.c.dst[i] * this.meta.slots;
     for (let m = this.moveStart[i]; m < this.moveStart[i + 1]; m += 1) {
       block[base + this.c.to[m]] = this.c.block[m];
-      set[base + this.c.to[m]] = this.c.after[m];
+      set[base + this.c.to[m]] = this.c.leaves[m];
     }
   }
 

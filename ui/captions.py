@@ -1,41 +1,38 @@
-"""One finished sentence for every step, and short words for sets of ranks."""
+"""One finished sentence for every step, and short words for sets of ranks and blocks."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sim.schedule import REDUCE, Schedule
-from sim.verify import Proof
+from ui.contents import NAMED, Contents
 from ui.text import say
 
-NAMED = 64
-"""Up to this many ranks contributors are named; beyond, they are counted."""
+LISTED = 6
+"""A sentence lists at most this many single blocks or runs of blocks."""
 
 
-def ranges(ranks: Iterable[int]) -> str:
-    """Sorted ranks in few words.
+def ranges(numbers: Iterable[int]) -> str:
+    """Sorted whole numbers in few words.
 
     >>> ranges([0, 1, 2, 5]), ranges([7])
     ('0-2, 5', '7')
     """
+    return ", ".join(_runs(numbers))
+
+
+def _runs(numbers: Iterable[int]) -> list[str]:
     runs: list[list[int]] = []
-    for r in ranks:
+    for r in numbers:
         if runs and r == runs[-1][-1] + 1:
             runs[-1][1:] = [r]
         else:
             runs.append([r])
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
-
-
-def members(words: NDArray[np.uint64]) -> list[int]:
-    """The ranks of one set of contributors."""
-    bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), bitorder="little")
-    return [int(r) for r in np.nonzero(bits)[0]]
+    return [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
 
 
 def block_name(schedule: Schedule, block: int) -> str:
-    """What a person calls a block: its number, or `source to destination` where every pair has its own."""
+    """What a person calls a block: its number, or `source→destination` where every pair has its own."""
     promise = schedule.promise
     if promise is None or block < 0:
         return "?"
@@ -48,62 +45,82 @@ def block_name(schedule: Schedule, block: int) -> str:
     return str(block)
 
 
-def step_captions(schedule: Schedule, proof: Proof, language: str = "en") -> list[str]:
-    """A sentence per step about its first message, and how many others go with it."""
-    return [_caption(schedule, proof, k, language) for k in range(schedule.steps)]
+def step_captions(schedule: Schedule, contents: Contents, names: Sequence[str], language: str = "en") -> list[str]:
+    """A sentence per step about its first message, and how many others go with it; `names[r]` is what r is called."""
+    return [_caption(schedule, contents, names, k, language) for k in range(schedule.steps)]
 
 
-def _caption(schedule: Schedule, proof: Proof, step: int, language: str) -> str:
+def _caption(schedule: Schedule, contents: Contents, names: Sequence[str], step: int, language: str) -> str:
     first, stop = int(schedule.step_start[step]), int(schedule.step_start[step + 1])
-    moving = first + np.nonzero(schedule.src[first:stop] != schedule.dst[first:stop])[0]
-    i = int(moving[0]) if moving.size else first
-    if first == stop:
-        return say("caption.empty", language, step=step + 1, steps=schedule.steps)
-    message = say(
-        "caption.reduce" if schedule.op[i] == REDUCE else "caption.copy",
-        language,
-        src=int(schedule.src[i]),
-        dst=int(schedule.dst[i]),
-        what=_what(schedule, proof, i, language),
-    )
-    others = max(0, moving.size - 1)
-    more = say("caption.more", language, count=others) if others else ""
     head = say("caption.head", language, step=step + 1, steps=schedule.steps)
-    return f"{head}{message}{more}"
+    if first == stop:
+        return head + say("caption.empty", language)
+    rows = np.arange(first, stop)
+    away = rows[schedule.src[first:stop] != schedule.dst[first:stop]]
+    alike = away if away.size else rows
+    i = int(alike[0])
+    sentence = _message(schedule, contents, names, i, language)
+    others = alike.size - 1
+    same = bool((schedule.op[alike] == schedule.op[i]).all())
+    more = say("caption.more" if same else "caption.others", language, count=others) if others else ""
+    return f"{head}{sentence}{more}"
 
 
-def _what(schedule: Schedule, proof: Proof, i: int, language: str) -> str:
-    """The blocks of a message, and whose contributions they carry."""
-    moves = range(int(schedule.moves[i]), int(schedule.moves[i + 1]))
-    if not moves or not len(proof.carried):
-        return say("caption.data", language)
-    m = moves[0]
-    block = int(proof.carried[m])
-    if len(moves) > 1:
-        blocks = sorted(int(proof.carried[k]) for k in moves)
-        listed = ranges(blocks) if schedule.promise and schedule.promise.blocks <= 4096 else str(len(blocks))
-        return say("caption.blocks", language, blocks=listed, count=len(blocks))
-    name = block_name(schedule, block)
-    who = _carried_by(schedule, proof, m, i)
-    if schedule.promise is not None and schedule.promise.union:
-        return say("caption.token", language)
-    if len(who) <= 1:
-        return say("caption.block", language, block=name)
+def _message(schedule: Schedule, contents: Contents, names: Sequence[str], i: int, language: str) -> str:
+    """One transfer as a sentence without its full stop."""
+    src, dst = int(schedule.src[i]), int(schedule.dst[i])
+    reducing = schedule.op[i] == REDUCE
+    ends = {"src": names[src], "dst": names[dst]}
+    if schedule.promise is not None and schedule.promise.union and src != dst:
+        return say("caption.token", language, **ends, ranks=_arrived(schedule, contents, i, language))
+    kind = "local" if src == dst else "switch" if reducing and dst >= schedule.n else ""
+    many = "many" if reducing and len(set(contents.block[slice(*_moves(schedule, i))])) > 1 else ""
+    key = "caption." + "_".join(filter(None, (kind, "reduce" if reducing else "copy", many)))
+    return say(key, language, **ends, what=_what(schedule, contents, i, language, clause=src != dst))
+
+
+def _arrived(schedule: Schedule, contents: Contents, i: int, language: str) -> str:
+    numbers = {int(contents.brings[m]) for m in range(*_moves(schedule, i))} if contents.known else set()
+    if len(numbers) != 1:
+        return say("caption.some", language)
+    return _whose(schedule, contents, numbers.pop(), language)
+
+
+def _moves(schedule: Schedule, i: int) -> tuple[int, int]:
+    return int(schedule.moves[i]), int(schedule.moves[i + 1])
+
+
+def _whose(schedule: Schedule, contents: Contents, number: int, language: str) -> str:
+    count = contents.count(number)
     if schedule.n > NAMED:
-        return say("caption.sum_count", language, block=name, count=len(who))
-    return say("caption.sum", language, block=name, ranks=ranges(who))
+        return say("caption.many", language, count=count)
+    return say("caption.rank" if count == 1 else "caption.ranks", language, ranks=ranges(contents.ranks(number)))
 
 
-def _carried_by(schedule: Schedule, proof: Proof, move: int, i: int) -> list[int]:
-    """Contributors in what a move carries: those at the destination after it, less those there before."""
-    if not len(proof.left):
-        return []
-    after = members(proof.left[move])
-    if schedule.op[i] != REDUCE:
-        return after
-    start = int(schedule.moves[schedule.step_start[schedule.step_of[i]]])
-    earlier = np.nonzero(
-        (schedule.to_slot[:start] == schedule.from_slot[move])
-        & (schedule.dst[schedule.transfer_of[:start]] == schedule.src[i])
-    )[0]
-    return members(proof.left[earlier[-1]]) if earlier.size else [int(schedule.src[i])]
+def _who(schedule: Schedule, number: int, language: str) -> str:
+    """A rank, or a switch that adds and copies."""
+    return say("caption.rank", language, rank=number) if number < schedule.n else say("caption.switch", language)
+
+
+def _what(schedule: Schedule, contents: Contents, i: int, language: str, *, clause: bool) -> str:
+    """The blocks of a message, and with `clause` whose sum they are."""
+    first, stop = _moves(schedule, i)
+    if first == stop or not len(contents.block):
+        return say("caption.data", language)
+    numbers = sorted({int(b) for b in contents.block[first:stop]})
+    plain = block_name(schedule, numbers[0]) == str(numbers[0])
+    listed = _runs(numbers) if plain else [block_name(schedule, b) for b in numbers]
+    if len(numbers) == 1:
+        what = say("caption.block", language, block=listed[0])
+    elif len(listed) <= LISTED:
+        what = say("caption.blocks", language, blocks=", ".join(listed))
+    else:
+        what = say("caption.blocks_many", language, count=len(numbers), blocks=", ".join(listed[: LISTED - 2]))
+    sums = {int(s) for s in contents.brings[first:stop]} if contents.known and clause else set()
+    counts = {contents.count(s) for s in sums}
+    if not counts or counts == {1}:
+        return what
+    if len(sums) > 1:
+        return what + say("caption.mixed", language)
+    key = "caption.sum" if len(numbers) == 1 else "caption.sums"
+    return what + say(key, language, ranks=_whose(schedule, contents, sums.pop(), language))

@@ -10,18 +10,19 @@ import base64
 import hashlib
 import json
 import zlib
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.inswitch import switch_devices
 from sim.load import utilisation
-from sim.schedule import NOTHING, Schedule
+from sim.schedule import Schedule
 from sim.trace import Trace
-from sim.verify import Proof, prove
-from ui.captions import NAMED, block_name, members, ranges, step_captions
+from ui.captions import block_name, ranges, step_captions
+from ui.contents import NAMED, Contents, followed, given, unfollowed
 from ui.layout import arrange
+from ui.text import say
 
 VERSION = 1
 FULL = 300_000
@@ -33,16 +34,19 @@ Array = NDArray[Any]
 def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
     """Everything the player needs to show a trace at any instant."""
     full = trace.schedule.transfers <= FULL
-    proof, rows = _proof_in_time(trace, full=full)
-    steps, columns = _steps(trace), _rows(trace, proof, rows) if full else {}
+    contents = followed(trace, _ticks(trace, trace.end)) if full else unfollowed(trace)
+    places = _places(trace)
+    names = _names(trace, places, language)
     header = {
         "meta": _meta(trace, full=full),
         "devices": _devices(trace),
+        "places": {"device": places, "name": names},
         "links": _links(trace),
-        "steps": {**steps, "caption": step_captions(trace.schedule, proof, language)},
-        "sets": _sets(trace, proof) if full else [],
+        "steps": {**_steps(trace), "caption": step_captions(trace.schedule, contents, names, language)},
+        "sets": _sets(contents),
         "block_names": _block_names(trace.schedule) if full else [],
     }
+    columns = _rows(trace, contents) if full else {}
     columns |= _routes(trace) | {"load": _load(trace)}
     packed = _join(header, columns)
     return {
@@ -92,34 +96,19 @@ def _ticks(trace: Trace, seconds: Array) -> Array:
     return np.rint((seconds - trace.began) / tick(trace)).astype(np.int64)
 
 
-def _proof_in_time(trace: Trace, *, full: bool) -> tuple[Proof, Array]:
-    """The proof replayed with each step's transfers in the order they ended, and each row's place in it.
+def _places(trace: Trace) -> list[int]:
+    """The device of every rank and of every switch that adds or copies."""
+    ranks = [trace.topology.ranks[r] for r in range(trace.schedule.n)]
+    return [*ranks, *switch_devices(trace.topology, trace.schedule, ranks)]
 
-    Transfers of one step do not read each other, so their order is free; in order of time, what several of
-    them have added to one place is true at every instant.
-    """
-    schedule = trace.schedule
-    if not full:
-        return prove(schedule, blocks=True), np.arange(0)
-    order = np.lexsort((trace.end, schedule.step_of))
-    slots = np.diff(schedule.moves)[order]
-    run = np.concatenate([[0], np.cumsum(slots)])
-    moves = np.repeat(schedule.moves[:-1][order], slots) + np.arange(run[-1]) - np.repeat(run[:-1], slots)
-    timely = replace(
-        schedule,
-        op=schedule.op[order],
-        src=schedule.src[order],
-        dst=schedule.dst[order],
-        moves=run.astype(np.int64),
-        from_slot=schedule.from_slot[moves],
-        to_slot=schedule.to_slot[moves],
-    )
-    proof = prove(timely, blocks=True, contributors=True)
-    if not len(proof.carried):
-        return proof, np.arange(0)
-    place = np.empty(len(moves), np.int64)
-    place[moves] = np.arange(len(moves))
-    return replace(proof, schedule=schedule, carried=proof.carried[place], left=proof.left[place]), place
+
+def _names(trace: Trace, places: list[int], language: str) -> list[str]:
+    """What a sentence calls every rank and every switch."""
+    n = trace.schedule.n
+    ranks = [say("caption.rank", language, ranks=r) for r in range(n)]
+    if len(places) == n + 1:
+        return [*ranks, say("caption.switch", language)]
+    return [*ranks, *(say("caption.switches", language, name=trace.topology.devices[d].name) for d in places[n:])]
 
 
 def _meta(trace: Trace, *, full: bool) -> dict[str, Any]:
@@ -130,6 +119,7 @@ def _meta(trace: Trace, *, full: bool) -> dict[str, Any]:
         "algorithm": algorithm,
         "machine": topology.name,
         "ranks": schedule.n,
+        "places": schedule.places,
         "slots": schedule.slots,
         "steps": schedule.steps,
         "transfers": schedule.transfers,
@@ -194,15 +184,11 @@ def _steps(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _rows(trace: Trace, proof: Proof, order: Array) -> dict[str, Array]:
+def _rows(trace: Trace, contents: Contents) -> dict[str, Array]:
     schedule = trace.schedule
     end, ready = _ticks(trace, trace.end), _ticks(trace, trace.ready)
     sizes, size = np.unique(trace.bytes, return_inverse=True)
-    given = np.full((schedule.n, schedule.slots), NOTHING, np.int32)
-    if schedule.promise is not None:
-        given[:, : schedule.promise.given.shape[1]] = schedule.promise.given[: schedule.n]
-    proved = len(proof.carried) > 0
-    after = _set_numbers(trace, proof) if proved else np.zeros(len(schedule.from_slot), np.int64)
+    unknown = np.zeros(len(schedule.from_slot), np.uint8)
     columns = {
         "end": np.diff(end, prepend=0).astype(np.int32),
         "span": (end - ready).astype(np.int32),
@@ -215,13 +201,22 @@ def _rows(trace: Trace, proof: Proof, order: Array) -> dict[str, Array]:
         "moves": _small(np.diff(schedule.moves)),
         "from": _small(schedule.from_slot),
         "to": _small(schedule.to_slot),
-        "block": (proof.carried if proved else np.zeros(len(schedule.from_slot))).astype(np.int32),
-        "after": _small(after),
-        "given": given.reshape(-1),
+        "block": (contents.block if len(contents.block) else unknown).astype(np.int32),
+        "brings": _small(contents.brings) if contents.known else unknown,
+        "leaves": _small(contents.leaves) if contents.known else unknown,
+        "given": given(schedule).reshape(-1),
+        "single": _single(contents, schedule.places),
         "sizes": sizes,
-        "cause": trace.cause.astype(np.int32),
     }
     return columns | _changes(trace)
+
+
+def _single(contents: Contents, places: int) -> Array:
+    """The entry of `sets` that is each rank alone; 1 where contributors are counted."""
+    if not len(contents.sets):
+        return np.ones(places, np.uint8)
+    alone = np.uint64(1) << np.arange(places, dtype=np.uint64)
+    return _small(np.searchsorted(contents.sets, alone))
 
 
 def _changes(trace: Trace) -> dict[str, Array]:
@@ -238,22 +233,9 @@ def _changes(trace: Trace) -> dict[str, Array]:
     }
 
 
-def _set_numbers(trace: Trace, proof: Proof) -> Array:
-    """Which entry of `sets` every move leaves behind: a set of ranks, or their number beyond NAMED ranks."""
-    if trace.schedule.n > NAMED:
-        return proof.counts
-    _, number = np.unique(proof.left[:, 0], return_inverse=True)
-    return number + trace.schedule.n
-
-
-def _sets(trace: Trace, proof: Proof) -> list[list[Any]]:
-    """Contributor sets as `[count, ranks in words]`; the first n are the single ranks themselves."""
-    n = trace.schedule.n
-    if n > NAMED or not len(proof.left):
-        return [[1, str(r)] for r in range(n)] if n <= NAMED else []
-    found = np.unique(proof.left[:, 0])
-    sets = [members(np.array([bits], np.uint64)) for bits in found]
-    return [[1, str(r)] for r in range(n)] + [[len(ranks), ranges(ranks)] for ranks in sets]
+def _sets(contents: Contents) -> list[list[Any]]:
+    """Contributor sets as `[count, ranks in words]`; empty where contributors are counted."""
+    return [[contents.count(k), ranges(contents.ranks(k))] for k in range(len(contents.sets))]
 
 
 def _block_names(schedule: Schedule) -> list[str]:

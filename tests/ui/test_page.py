@@ -129,4 +129,6 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"player.{name}" for name in ("first", "back", "forward", "last", "full", "play", "pause")}
     spoken |= {f"page.source.{name}" for name in ("model", "capture")} | {"page.time", "page.algbw", "page.busbw"}
     spoken |= {f"player.{name}" for name in ("nothing", "holding", "counting")}
+    reducing = ("reduce", "switch_reduce", "local_reduce")
+    spoken |= {f"caption.{name}" for name in ("copy", "local_copy", *reducing, *(f"{r}_many" for r in reducing))}
     assert catalogue("en").keys() - spoken == set()

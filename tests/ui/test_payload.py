@@ -24,6 +24,7 @@ SCENES = [
     ("scan.recursive_doubling", "mesh:ranks=5", 5),
     ("barrier.dissemination", "dgx_a100", 6),
     ("gather.binomial", "dual_socket_pcie", 8),
+    ("allreduce.nvls", "switch:ranks=8", 8),
 ]
 
 
@@ -48,13 +49,12 @@ def test_playing_the_rows_in_order_of_time_ends_with_what_was_promised(scene):
     header, columns = unpack(pack(trace))
     promise, slots = trace.schedule.promise, header["meta"]["slots"]
     block = columns["given"].copy()
-    after = np.full(len(block), -1)
-    after[block >= 0] = np.nonzero(block >= 0)[0] // slots
+    after = columns["single"][np.arange(len(block)) // slots].astype(int)
     start = np.concatenate([[0], np.cumsum(columns["moves"], dtype=np.int64)])
     for i in np.lexsort((np.arange(len(trace.end)), trace.end)):
         moves = slice(start[i], start[i + 1])
         places = columns["dst"][i].astype(int) * slots + columns["to"][moves]
-        block[places], after[places] = columns["block"][moves], columns["after"][moves]
+        block[places], after[places] = columns["block"][moves], columns["leaves"][moves]
     for rank, slot in np.argwhere(promise.owed != NOTHING):
         place = rank * slots + slot
         count, words = header["sets"][after[place]]
@@ -93,6 +93,18 @@ def test_the_chart_is_the_links_average_use():
     sent = columns["load"].reshape(-1, module.BINS) / 255
     exact = utilisation(trace, np.linspace(0, trace.time, module.BINS + 1))
     assert sent == pytest.approx(np.clip(exact, 0, 1), abs=1 / 255)
+
+
+def test_a_switch_that_adds_is_called_a_switch():
+    schedule = ALGORITHMS["allreduce.nvls"].schedule(8, segments=1)
+    header, _ = unpack(pack(simulate(build("switch:ranks=8"), schedule, 1 << 22, history=True)))
+    more = ", and 7 more do the same"
+    assert header["steps"]["caption"] == [
+        f"step 1 of 4: rank 0 sends blocks 0-7 to the switch, which adds them up{more}",
+        f"step 2 of 4: the switch sends block 0, the sum of ranks 0-7, to rank 0{more}",
+        f"step 3 of 4: rank 0 sends block 0, the sum of ranks 0-7, to the switch{more}",
+        f"step 4 of 4: the switch sends blocks 0-7, each the sum of ranks 0-7, to rank 0{more}",
+    ]
 
 
 def test_beyond_the_limit_steps_and_loads_are_sent_but_no_rows(monkeypatch):
