@@ -23,7 +23,9 @@ EXACT_BYTES = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`verdict` is ok, wrong or unchecked (no promise to check); `reason` is one sentence."""
+    """`verdict` is ok, wrong or unchecked (no promise to check), and for files also deadlock, malformed or
+    duplicate_connection; `reason` is one sentence.
+    """
 
     verdict: str
     reason: str = ""
@@ -34,7 +36,7 @@ class Verdict:
     @property
     def ok(self) -> bool:
         """Nothing is known to be wrong."""
-        return self.verdict != "wrong"
+        return self.verdict in ("ok", "unchecked")
 
 
 @dataclass(frozen=True, eq=False)

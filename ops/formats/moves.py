@@ -7,8 +7,12 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.errors import InputError
 from sim.schedule import COPY, REDUCE, Promise, Schedule
 from sim.topology import Ints
+
+MOST_PLACES = 1 << 25
+"""Slots of all ranks that are followed."""
 
 Done = tuple["Done", "Done"] | int | None
 """What must have ended: a transfer, two of these, or nothing."""
@@ -111,6 +115,7 @@ class Moves:
         unit_share: float,
         root: int = 0,
         levels: Sequence[int] | None = None,
+        switches: tuple[str, ...] = (),
     ) -> Schedule:
         """Steps are the phases that move something, or the `levels` given, one per transfer.
 
@@ -120,6 +125,9 @@ class Moves:
         for i, move in enumerate(moves):
             if len(move.to) < len(move.slots):
                 self.land(i, COPY, self.spare(move.dst, len(move.slots)))
+        slots = max([1 if promise is None else promise.given.shape[1], *self._extra])
+        if slots * n > MOST_PLACES:
+            raise InputError(f"{name} needs {slots:,} slots on each of {n} ranks, too many to follow: cut it coarser")
         level = np.array([move.phase // 2 for move in moves] if levels is None else levels, np.int64)
         order = np.argsort(level, kind="stable")
         place = np.empty(len(moves), np.int32)
@@ -131,7 +139,7 @@ class Moves:
         return Schedule(
             name=name,
             n=n,
-            slots=max([1 if promise is None else promise.given.shape[1], *self._extra]),
+            slots=slots,
             promise=promise,
             unit_share=unit_share,
             steps=len(counts),
@@ -145,6 +153,7 @@ class Moves:
             to_slot=_ints([*chain.from_iterable(move.to for move in ordered)]),
             after=(_ints(before), later.astype(np.int32)) if before else None,
             root=root,
+            switches=switches,
         )
 
 

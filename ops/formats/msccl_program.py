@@ -26,7 +26,8 @@ NAMES = {"reducescatter": "reduce_scatter"}
 UNPROMISED = ("custom", "send", "recv", "alltoallv")
 PROMISED = ("allreduce", "allgather", "reduce", "broadcast", "alltoall", "reduce_scatter", "gather", "scatter")
 MOST_RANKS = 4096
-MOST_CHUNKS = 1 << 20
+MOST_CHUNKS, MOST_PLACES, MOST_MOVED = 1 << 20, 1 << 24, 1 << 22
+"""Chunks of a buffer, chunks of all buffers of all GPUs, chunks that all lines move together."""
 FUSED = 16
 """Reductions into one place that the runtimes make in one pass; RCCL `MSCCL_MAX_REDUCE_FUSION`."""
 
@@ -90,6 +91,8 @@ class Program:
     channels: int = 0
     widest: int = 0
     """The largest cnt of a line."""
+    moved: int = 0
+    """All cnt together."""
 
 
 @lru_cache(maxsize=4096)
@@ -194,12 +197,12 @@ def _buffers(
     place = get.at(algo.line)
     if collective in UNPROMISED:
         most = max(sizes["i"], sizes["o"])
-        if most * n > MOST_CHUNKS * 64:
+        if (most + sizes["s"]) * n > MOST_PLACES:
             malformed(place, f"{most} chunks on {n} GPUs are too many to follow: cut the data coarser")
         return plain(n, sizes["i"], sizes["o"], sizes["s"], in_place=in_place)
     if chunks % whole_share(collective, n):
         malformed(place, f"{chunks} chunks cannot be shared evenly by {n} GPUs: correct nchunksperloop")
-    if (chunks + sizes["s"]) * n > MOST_CHUNKS * 64:
+    if (chunks + sizes["s"]) * n > MOST_PLACES:
         malformed(place, f"{chunks} chunks on {n} GPUs are too many to follow: cut the data coarser")
     laid = lay_out(collective, n, chunks, sizes["s"], in_place=in_place, root=max(root, 0))
     for b, title in (("i", "input"), ("o", "output")):
@@ -261,7 +264,9 @@ def _instruction(get: Reader, line: Element, block: ThreadBlock, program: Progra
     if kind in RECEIVES and block.recv < 0:
         malformed(get.at(line.line), f"{kind} receives, but tb {block.id} of gpu {block.gpu} has no recv peer: name it")
     count = get.whole(line, "cnt", 0, MOST_CHUNKS, 1 if line.tag == "op" else None)
-    program.widest = max(program.widest, count)
+    program.widest, program.moved = max(program.widest, count), program.moved + count
+    if program.moved > MOST_MOVED:
+        malformed(get.at(line.line), f"the program moves more than {MOST_MOVED:,} chunks: give a smaller one")
     waited, step = get.whole(line, "depid", -1, blocks - 1, -1), get.whole(line, "deps", -1, 1 << 20, -1)
     slots = _ends(get, line, "src", kind, count, block.gpu, program) if kind in READS else []
     to = _ends(get, line, "dst", kind, count, block.gpu, program) if kind in WRITES else []
