@@ -23,8 +23,9 @@ EXACT_BYTES = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`verdict` is ok, wrong or unchecked (no promise to check), and for files also deadlock, malformed or
-    duplicate_connection; `reason` is one sentence.
+    """`verdict` is ok, wrong or unchecked (no promise to check); `reason` is one sentence.
+
+    Files can also be judged deadlock, malformed or duplicate_connection.
     """
 
     verdict: str
