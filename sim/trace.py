@@ -177,6 +177,29 @@ def from_json(text: str) -> Trace:
         raise InputError(f"the trace is damaged ({type(error).__name__}: {error}): export it again") from None
 
 
+def _check_shape(schedule: Schedule) -> None:
+    """Kernels trust their indices, so a schedule from outside is checked first. Raises ValueError."""
+    steps, moves = schedule.step_start, schedule.moves
+    sound = (
+        len(steps) == schedule.steps + 1
+        and steps[0] == moves[0] == 0
+        and (np.diff(steps) >= 0).all()
+        and (np.diff(moves) >= 0).all()
+        and steps[-1] == len(schedule.src) == len(schedule.dst) == len(schedule.op) == len(moves) - 1
+        and moves[-1] == len(schedule.from_slot) == len(schedule.to_slot)
+    )
+    if not sound:
+        raise ValueError("its schedule's columns differ in length")
+    for numbers, most, what in (
+        (schedule.src, schedule.places, "ranks"),
+        (schedule.dst, schedule.places, "ranks"),
+        (schedule.from_slot, schedule.slots, "slots"),
+        (schedule.to_slot, schedule.slots, "slots"),
+    ):
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < most:
+            raise ValueError(f"its schedule names {what} outside 0..{most - 1}")
+
+
 def _build(whole: dict[str, Any]) -> Trace:
     t = dict(whole["topology"])
     t["devices"] = tuple(Device(**d) for d in t["devices"])
@@ -193,6 +216,7 @@ def _build(whole: dict[str, Any]) -> Trace:
     s["switches"] = tuple(s.get("switches", ()))
     pairs = None if after is None else (np.array(after[0], np.int32), np.array(after[1], np.int32))
     schedule = Schedule(**_arrays(s), promise=promise, phases=phases, after=pairs)
+    _check_shape(schedule)
     columns = _arrays(whole["columns"])
     lengths = {len(columns[name]) for name in ("bytes", "route", "ready", "start", "end", "cause")}
     if lengths != {schedule.transfers}:

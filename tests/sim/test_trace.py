@@ -45,6 +45,9 @@ def test_a_cut_trace_is_refused(cut):
         (lambda d: d.update(version=99), "version 99"),
         (lambda d: d["columns"]["end"].pop(), "differ in length"),
         (lambda d: d.pop("topology"), "damaged"),
+        (lambda d: d["schedule"]["to_slot"].__setitem__(3, 99), "slots outside"),
+        (lambda d: d["schedule"]["src"].__setitem__(0, -1), "ranks outside"),
+        (lambda d: d["schedule"]["moves"].__setitem__(5, 1000), "differ in length"),
         (lambda d: d["topology"]["links"][0].update(bandwidth=-1), "damaged|above zero"),
     ],
 )
