@@ -76,12 +76,20 @@ class Arena:
         lead = np.where(np.diff(offsets) > 0, overhead + latency, 0.0)
         self._enter(offsets, links, lead)
         number_of: NDArray[np.int32] = number[pair]
+        if schedule.work is not None:
+            working = np.nonzero(schedule.work > 0)[0]
+            seconds, which = np.unique(schedule.work[working], return_inverse=True)
+            number_of[working] = self._stay(seconds) + which
         return number_of
 
     def _nowhere(self) -> int:
         """The number of a route that leaves no device."""
-        self._enter(np.zeros(2, np.int32), np.zeros(0, np.int32), np.zeros(1))
-        return len(self.world.lead) - 1
+        return self._stay(np.zeros(1))
+
+    def _stay(self, seconds: Floats) -> int:
+        """The number of the first of new routes that leave no device and take so long."""
+        self._enter(np.zeros(len(seconds) + 1, np.int32), np.zeros(0, np.int32), seconds)
+        return len(self.world.lead) - len(seconds)
 
     def _enter(self, offsets: NDArray[np.int32], links: NDArray[np.int32], lead: Floats) -> None:
         old = self.routes

@@ -74,6 +74,7 @@ class Cluster:
         """Start a collective now; the returned event happens when it has ended, with its Trace as value.
 
         `size` is what nccl-tests would call it, in bytes; `blocks` gives every block its own bytes instead.
+        A schedule with bytes of its own takes no notice of `size`: its trace's size is their sum.
         `group[r]` is the device that plays rank r. `lockstep` makes every step wait for the whole step before.
         Raises InputError for a size, group or schedule this machine cannot take.
         """
@@ -83,7 +84,8 @@ class Cluster:
         if self._kernel is fabric and schedule.transfers * 8 > INTERPRETED:
             self._kernel = _ready()
         first, stop = self._arena.add(schedule, devices, sizes, len(self._jobs), lockstep=lockstep)
-        job = _Job(schedule, float(size), sizes, proof, first, stop, self.env.now, self.env.event())
+        given = size if schedule.fixed_bytes is None else sizes.sum()
+        job = _Job(schedule, float(given), sizes, proof, first, stop, self.env.now, self.env.event())
         self._jobs.append(job)
         if first == stop:
             return job.event.succeed(self._trace(job, self.env.now))
@@ -228,11 +230,13 @@ def _ready() -> Any:
 
 
 def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Floats | None, proof: Proof) -> Floats:
-    """Bytes of every transfer. A message weighs what it carries: equal slots, or the blocks' own sizes.
+    """Bytes of every transfer. A message weighs what it carries: equal slots, the blocks' own sizes, or its own.
 
     Raises InputError for a size that is not positive, leaves a block under one byte, or block sizes that do
     not fit the schedule.
     """
+    if schedule.fixed_bytes is not None and blocks is None:
+        return schedule.fixed_bytes.copy()
     slots = np.diff(schedule.moves)
     if blocks is None:
         unit = size * schedule.unit_share

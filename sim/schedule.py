@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sim.errors import InputError
-from sim.topology import Ints
+from sim.topology import Floats, Ints
 
 if TYPE_CHECKING:
     from sim.dependencies import Waits
@@ -113,6 +113,8 @@ class Schedule:
     `unit_share` is one slot's part of the size a person gives; it is unused where blocks differ in size.
     Numbers from n up are switches that add and copy: `switches` has the device kind of each, NVS for the one
     inside a node, NET for the one between nodes. What is added to an empty slot of a switch fills it.
+    `fixed_bytes` are every transfer's own bytes where sizes are absolute, whatever size a person gives; `work`
+    are seconds that a local transfer computes before it is done.
     """
 
     name: str
@@ -133,6 +135,8 @@ class Schedule:
     after: tuple[Ints, Ints] | None = None
     root: int = 0
     switches: tuple[str, ...] = ()
+    fixed_bytes: Floats | None = None
+    work: Floats | None = None
 
     @property
     def transfers(self) -> int:

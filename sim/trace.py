@@ -137,12 +137,12 @@ class Trace:
 
 _SCHEDULE = (
     *("name", "n", "slots", "unit_share", "steps", "step_start", "op", "src", "dst", "channel", "moves"),
-    *("from_slot", "to_slot", "phases", "root", "switches"),
+    *("from_slot", "to_slot", "phases", "root", "switches", "fixed_bytes", "work"),
 )
 _PROMISE = ("name", "blocks", "given", "owed", "first", "last", "inputs", "outputs", "union")
 _COLUMNS = ("size", "began", "ended", "bytes", "route", "ready", "start", "end", "cause", "instants")
 _DTYPES: dict[str, Any] = {"op": np.uint8, "step_start": np.int64, "moves": np.int64}
-_FLOATS = ("bytes", "ready", "start", "end")
+_FLOATS = ("bytes", "ready", "start", "end", "fixed_bytes", "work")
 
 
 def _plain(value: Any) -> Any:

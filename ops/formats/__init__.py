@@ -12,9 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
+
 from sim.errors import InputError
 from sim.parameters import Parameter, bind, parameters
 from sim.schedule import Schedule
+from sim.topology import Floats
 from sim.units import MiB, fmt_size
 from sim.verify import Verdict, verify
 
@@ -196,6 +199,16 @@ def write_schedule(schedule: Schedule, format: str, **options: Any) -> str:
         raise InputError(f"schedules are not written as {format}: choose from {able}")
     values = bind(known.write, options, format, skip=("schedule",))
     return known.write(schedule, **values)
+
+
+def message_bytes(schedule: Schedule, size: float) -> Floats:
+    """Bytes of every transfer for formats with absolute sizes. Raises InputError when `size` is needed and absent."""
+    if schedule.fixed_bytes is not None:
+        return schedule.fixed_bytes
+    if schedule.unit_share > 0 and size * schedule.unit_share < 1:
+        raise InputError(f"{schedule.name} has no sizes of its own: give a size like 64MiB")
+    moved: Floats = np.diff(schedule.moves) * (size * schedule.unit_share)
+    return moved
 
 
 def _titles() -> str:

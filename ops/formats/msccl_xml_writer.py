@@ -126,7 +126,7 @@ def _actions(schedule: Schedule) -> tuple[list[_Action], int]:
 
     A local move whose places others of its step still read goes by way of new slots, in two actions.
     """
-    before = _awaited(schedule)
+    before = awaited(schedule)
     readers = _readers(schedule)
     actions: list[_Action] = []
     first, last = np.zeros((2, schedule.transfers), int)
@@ -153,7 +153,7 @@ def _actions(schedule: Schedule) -> tuple[list[_Action], int]:
     return actions, spare
 
 
-def _awaited(schedule: Schedule) -> list[list[int]]:
+def awaited(schedule: Schedule) -> list[list[int]]:
     """The transfers for which each transfer waits; marks of a program order stand for those before them."""
     waits = schedule.waits
     before: list[list[int]] = [[] for _ in range(waits.rows)]
