@@ -67,6 +67,8 @@ class ThreadBlock:
     lines: int = 0
     numbered: bool = True
     """Do its lines count 0, 1, 2 …?"""
+    trailing: bool = False
+    """Does an instruction that waits for nothing itself follow a nop that waits?"""
 
     def publication(self, step: int) -> int:
         """The first step from `step` on that others can wait for, or -1."""
@@ -311,6 +313,8 @@ def _places(get: Reader, line: Element, buffer: str, offset: int, count: int, gp
 def _append(block: ThreadBlock, new: Instruction) -> None:
     """Add an instruction, or the line to the one before that it continues."""
     last = block.program[-1] if block.program else None
+    if last is not None and last.type == "nop" and last.waits and new.type != "nop" and not new.waits:
+        block.trailing = True
     continues = last is not None and last.type == new.type and not last.publishes and not new.waits
     if last is not None and continues and new.joined:
         last.slots, last.to = last.slots + new.slots, last.to + new.to

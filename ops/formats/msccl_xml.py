@@ -50,6 +50,12 @@ def _remark(program: Program) -> str:
     odd = next((b for blocks in program.blocks for b in blocks if not b.numbered), None)
     if odd is not None:
         return f"correct when deps count lines, but tb {odd.id} of gpu {odd.gpu} does not number its steps 0, 1, 2 …"
+    trailing = next((b for blocks in program.blocks for b in blocks if b.trailing), None)
+    if trailing is not None:
+        return (
+            f"correct, but in tb {trailing.id} of gpu {trailing.gpu} a nop waits for an instruction that does not"
+            " wait itself, and the runtimes refuse that: move the nop's depid and deps to it"
+        )
     return ""
 
 
