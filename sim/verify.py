@@ -118,26 +118,28 @@ def _replayed(schedule: Schedule, promise: Promise, *, blocks: bool, contributor
     largest = int(np.diff(schedule.moves[schedule.step_start]).max(initial=0))
     carried = np.empty(moved, np.int32) if blocks or contributors else _no_ints()
     left = np.empty((moved, words), np.uint64) if contributors else _no_words(marks.shape[1])
-    twin(kernels, moved * 12 * marks.shape[1]).replay(
-        schedule.n,
-        slots,
-        schedule.step_start,
-        schedule.op,
-        schedule.src,
-        schedule.dst,
-        schedule.moves,
-        schedule.from_slot,
-        schedule.to_slot,
-        exact,
-        promise.union,
-        block.reshape(-1),
-        who.reshape(-1, who.shape[2]),
-        blame,
-        carried,
-        left,
-        np.empty((largest, 2), np.int32),
-        np.empty((largest, marks.shape[1]), np.uint64),
-    )
+    kernel = twin(kernels, moved * 12 * marks.shape[1])
+    with np.errstate(over="ignore"):  # fingerprints add up modulo 2^64
+        kernel.replay(
+            schedule.n,
+            slots,
+            schedule.step_start,
+            schedule.op,
+            schedule.src,
+            schedule.dst,
+            schedule.moves,
+            schedule.from_slot,
+            schedule.to_slot,
+            exact,
+            promise.union,
+            block.reshape(-1),
+            who.reshape(-1, who.shape[2]),
+            blame,
+            carried,
+            left,
+            np.empty((largest, 2), np.int32),
+            np.empty((largest, marks.shape[1]), np.uint64),
+        )
     return _End(exact, marks, block, who, blame[:, kernels.MOVE], carried, left)
 
 
