@@ -1,9 +1,9 @@
 // Painting: the stage, the slots and the load chart, each from a timeline and an instant. Knows no buttons.
 
-import { measured } from "./timeline.js";
 
 const OKABE_ITO = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8A8A8A"];
 const DARK_INK = new Set(["#E69F00", "#56B4E9", "#F0E442", "#CC79A7"]);
+const DEVICE = { GPU: [1.2, 0.95], NVS: [1.5, 0.55], PCI: [1.0, 0.46], CPU: [1.1, 0.6], NIC: [0.9, 0.46], NET: [1.9, 0.6] };
 const SIDE = 0.1;
 const MANY = 500;
 const ROWS = 48;
@@ -52,38 +52,27 @@ function faint(colours, share) {
   return `color-mix(in srgb, ${colours.ink} ${Math.round(share * 100)}%, ${colours.paper})`;
 }
 
-// A way without what of its beginning lies inside a device.
-function trim(points, devices, d) {
-  const [w, h] = devices.sizes[devices.kind[d]];
-  const inside = ([x, y]) => Math.abs(x - devices.x[d]) < w / 2 && Math.abs(y - devices.y[d]) < h / 2;
-  const out = points.findIndex((point) => !inside(point));
-  if (out < 1) return points;
-  let [a, b] = [points[out - 1], points[out]];
-  for (let k = 0; k < 12; k += 1) {
-    const middle = [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2];
-    [a, b] = inside(middle) ? [middle, b] : [a, middle];
-  }
-  return [b, ...points.slice(out)];
-}
-
-// The way a link is drawn: kept to its right, bent round the devices that are in its way.
-function linkPoints(devices, a, b, bend) {
+// The way a link is drawn: straight, kept to its right; in an arc where it would run through a row of devices.
+function linkPoints(devices, a, b, arcs) {
   const [ax, ay, bx, by] = [devices.x[a], devices.y[a], devices.x[b], devices.y[b]];
   const length = Math.hypot(bx - ax, by - ay) || 1;
   const [nx, ny] = [-(by - ay) / length, (bx - ax) / length];
-  const count = bend ? 16 : 1;
-  return Array.from({ length: count + 1 }, (_, k) => {
-    const u = k / count;
-    const off = SIDE + bend * 4 * u * (1 - u);
-    return [ax + (bx - ax) * u + nx * off, ay + (by - ay) * u + ny * off];
-  });
+  if (arcs && Math.abs(ay - by) < 0.3 && length > 1.6) {
+    const sag = 0.42 + 0.16 * length + (ax < bx ? 0 : SIDE * 1.6);
+    return Array.from({ length: 13 }, (_, k) => {
+      const u = k / 12;
+      return [ax + (bx - ax) * u, ay + (by - ay) * u + sag * 4 * u * (1 - u) * 0.75];
+    });
+  }
+  return [[ax + nx * SIDE, ay + ny * SIDE], [bx + nx * SIDE, by + ny * SIDE]];
 }
 
 export class Stage {
   constructor(timeline) {
     this.timeline = timeline;
     const { devices, links } = timeline;
-    this.lines = links.src.map((a, k) => linkPoints(devices, a, links.dst[k], links.bend[k]));
+    this.arcs = devices.boxes.length > 0;
+    this.lines = links.src.map((a, k) => linkPoints(devices, a, links.dst[k], this.arcs));
     const widest = Math.max(...links.bandwidth);
     const least = Math.min(...links.bandwidth);
     this.widths = links.bandwidth.map((b) => (widest > least ? 1.2 + (4.2 * Math.log(b / least)) / Math.log(widest / least) : 2.4));
@@ -107,9 +96,11 @@ export class Stage {
         points.push(...way);
       }
       if (!points.length) return;
-      const ends = [c.node[c.node_start[route]], c.node[c.node_start[route + 1] - 1]];
-      const clear = trim(trim(points, devices, ends[0]).reverse(), devices, ends[1]).reverse();
-      Object.assign(path, measured(clear));
+      const along = [0];
+      for (let k = 1; k < points.length; k += 1) {
+        along.push(along[k - 1] + Math.hypot(points[k][0] - points[k - 1][0], points[k][1] - points[k - 1][1]));
+      }
+      Object.assign(path, { points, along });
     });
   }
 
@@ -135,7 +126,7 @@ export class Stage {
 
   _boxes(g) {
     const { boxes } = this.timeline.devices;
-    for (const [label, kind, x, y, width, height, foot] of boxes) {
+    for (const [label, kind, x, y, width, height] of boxes) {
       g.beginPath();
       g.roundRect(this.x(x), this.y(y), width * this.scale, height * this.scale, 8);
       g.fillStyle = faint(this.colours, kind === "host" ? 0.025 : 0.05);
@@ -148,8 +139,8 @@ export class Stage {
       g.fillStyle = faint(this.colours, 0.6);
       g.font = `600 ${size}px ${this.colours.font}`;
       g.textAlign = "left";
-      g.textBaseline = foot ? "bottom" : "top";
-      g.fillText(label, this.x(x) + this.scale * 0.3, foot ? this.y(y + height) - this.scale * 0.2 : this.y(y) + this.scale * 0.22);
+      g.textBaseline = "top";
+      g.fillText(label, this.x(x) + this.scale * 0.3, this.y(y) + this.scale * 0.22);
     }
   }
 
@@ -180,7 +171,7 @@ export class Stage {
     const { devices, meta } = this.timeline;
     const held = this.timeline.held(t);
     devices.name.forEach((name, d) => {
-      const [w, h] = devices.sizes[devices.kind[d]].map((side) => side * this.scale);
+      const [w, h] = DEVICE[devices.kind[d]].map((side) => side * this.scale);
       const [x, y] = [this.x(devices.x[d]) - w / 2, this.y(devices.y[d]) - h / 2];
       const rank = devices.rank[d];
       g.beginPath();
@@ -254,7 +245,7 @@ export class Stage {
     }
     const { devices } = this.timeline;
     for (let d = 0; d < devices.name.length; d += 1) {
-      const [w, h] = devices.sizes[devices.kind[d]];
+      const [w, h] = DEVICE[devices.kind[d]];
       if (Math.abs(px - this.x(devices.x[d])) < (w * this.scale) / 2 && Math.abs(py - this.y(devices.y[d])) < (h * this.scale) / 2) {
         return { kind: "device", index: d };
       }

@@ -9,15 +9,6 @@ const BUCKETS = 1024;
 const KEY_FRAMES = 32;
 const REDUCE = 1;
 
-// A polyline and how far along it every point is.
-export function measured(points) {
-  const along = [0];
-  for (let k = 1; k < points.length; k += 1) {
-    along.push(along[k - 1] + Math.hypot(points[k][0] - points[k - 1][0], points[k][1] - points[k - 1][1]));
-  }
-  return { points, along };
-}
-
 export async function decode(base64) {
   const packed = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -125,7 +116,11 @@ export class Timeline {
       const d = this.c.node[k];
       points.push([this.devices.x[d], this.devices.y[d]]);
     }
-    return measured(points);
+    const along = [0];
+    for (let k = 1; k < points.length; k += 1) {
+      along.push(along[k - 1] + Math.hypot(points[k][0] - points[k - 1][0], points[k][1] - points[k - 1][1]));
+    }
+    return { points, along };
   }
 
   // The step under way at t: 0 before the first, k until step k and all before it have ended.

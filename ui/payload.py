@@ -21,7 +21,7 @@ from sim.schedule import Schedule
 from sim.trace import Trace
 from ui.captions import block_name, ranges, step_captions
 from ui.contents import NAMED, Contents, followed, given, unfollowed
-from ui.layout import SIZES, Stage, arrange
+from ui.layout import arrange
 from ui.text import say
 
 VERSION = 1
@@ -35,13 +35,13 @@ def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
     """Everything the player needs to show a trace at any instant."""
     full = trace.schedule.transfers <= FULL
     contents = followed(trace, _ticks(trace, trace.end)) if full else unfollowed(trace)
-    places, stage = _places(trace), arrange(trace.topology)
+    places = _places(trace)
     names = _names(trace, places, language)
     header = {
         "meta": _meta(trace, full=full),
-        "devices": _devices(trace, stage),
+        "devices": _devices(trace),
         "places": {"device": places, "name": names},
-        "links": {**_links(trace), "bend": stage.bends},
+        "links": _links(trace),
         "steps": {**_steps(trace), "caption": step_captions(trace.schedule, contents, names, language)},
         "sets": _sets(contents),
         "block_names": _block_names(trace.schedule) if full else [],
@@ -136,7 +136,8 @@ def _meta(trace: Trace, *, full: bool) -> dict[str, Any]:
     }
 
 
-def _devices(trace: Trace, stage: Stage) -> dict[str, Any]:
+def _devices(trace: Trace) -> dict[str, Any]:
+    stage = arrange(trace.topology)
     ranks = [-1] * len(trace.topology.devices)
     for r in range(trace.schedule.n):
         ranks[trace.topology.ranks[r]] = r
@@ -148,7 +149,6 @@ def _devices(trace: Trace, stage: Stage) -> dict[str, Any]:
         "rank": ranks,
         "x": [round(x, 3) for x in stage.x],
         "y": [round(y, 3) for y in stage.y],
-        "sizes": SIZES,
         "boxes": [list(box) for box in stage.boxes],
         "width": stage.width,
         "height": stage.height,
