@@ -12,8 +12,8 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from sim.errors import InputError, StalledError, UnreachableError
-from terminal import BAD_INPUT, NO, Answer, commands
+from sim.errors import InputError, StalledError
+from terminal import BAD_INPUT, Answer, commands
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """What shells call a program ended by SIGINT or SIGPIPE."""
@@ -43,16 +43,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         given = _parser().parse_args(argv)
         answer: Answer = given.run(given)
-        print(json.dumps(answer.found, indent=2, allow_nan=False) if given.json else answer.text)
+        if given.json:
+            print(json.dumps(answer.found, indent=2, allow_nan=False))
+        elif answer.status == BAD_INPUT:
+            _tell(answer.text)
+        else:
+            print(answer.text)
         sys.stdout.flush()
     except SystemExit as helped:  # --help has been printed
         return int(helped.code or 0)
-    except InputError as error:
+    except (InputError, StalledError) as error:
         _tell(str(error))
-        return NO if isinstance(error, UnreachableError) else BAD_INPUT
-    except StalledError as error:
-        _tell(str(error))
-        return NO
+        return error.status
     except MemoryError:
         _tell("this run does not fit into memory: use fewer ranks, or an algorithm with fewer transfers")
         return BAD_INPUT

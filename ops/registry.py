@@ -4,6 +4,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -41,14 +42,15 @@ class Algorithm:
     """A named way to keep a collective's promise.
 
     `steps(n, [root=…,] **params)` yields the steps; `pieces(n, **params)` is how many slots a unit block is
-    cut into; `refuse(n, **params)` tells why an n cannot be done; `cost(n, **params)` is the claim that the
-    tests hold against simulated time; `ids` are the library names and numbers it goes by, several as "2, 3".
+    cut into, one where it is None; `refuse(n, **params)` tells why an n cannot be done; `cost(n, **params)` is
+    the claim that the tests hold against simulated time; `ids` are the library names and numbers it goes by,
+    several as "2, 3".
     """
 
     name: str
     collective: Collective
     steps: Callable[..., Steps]
-    pieces: Callable[..., int]
+    pieces: Callable[..., int] | None
     refuse: Refusal
     cost: Callable[..., Cost] | None
     exact: bool = True
@@ -83,7 +85,7 @@ class Algorithm:
     def schedule(self, n: int, *, root: int = 0, **given: Any) -> Schedule:
         """Unroll for n ranks. Raises InputError for an n, root or parameter it cannot do."""
         values = self.settle(n, root=root, **given)
-        pieces = self.pieces(n, **values)
+        pieces = self.pieces(n, **values) if self.pieces else 1
         promise = self.collective.promise(n, pieces, root)
         rooted = {"root": root} if self.collective.rooted else {}
         share = 1 / (self.collective.units(n) * pieces) if self.collective.sized else 0.0
@@ -118,6 +120,7 @@ class _Registry(Mapping[str, Algorithm]):
     def __init__(self) -> None:
         self._found: dict[str, Algorithm] = {}
         self._loaded = False
+        self._aside: dict[str, Algorithm] | None = None
 
     def _all(self) -> dict[str, Algorithm]:
         if not self._loaded:
@@ -128,9 +131,20 @@ class _Registry(Mapping[str, Algorithm]):
         return self._found
 
     def add(self, entry: Algorithm) -> None:
-        if entry.name in self._found:
+        found = self._found if self._aside is None else self._aside
+        if entry.name in found:
             raise ValueError(f"two algorithms are called {entry.name}")
-        self._found[entry.name] = entry
+        found[entry.name] = entry
+
+    @contextmanager
+    def aside(self) -> Iterator[dict[str, Algorithm]]:
+        """Collect what is registered meanwhile instead of listing it: files of a person's own reuse names."""
+        self._all()
+        self._aside = {}
+        try:
+            yield self._aside
+        finally:
+            self._aside = None
 
     def __getitem__(self, name: str) -> Algorithm:
         found = self._all()
@@ -145,6 +159,26 @@ class _Registry(Mapping[str, Algorithm]):
         if not there:
             raise InputError(f"no collective is called {collective[:40]!r}: choose from {', '.join(COLLECTIVES)}")
         raise InputError(f"no algorithm is called {name[:60]!r}: choose from {', '.join(there)}")
+
+    def known_as(self, collective: str, library: str, number: str) -> Algorithm:
+        """What a library runs under its own number or name. Raises InputError naming those it has."""
+        there = self.by_library(library)
+        numbers = [(entry, i) for entry, ids in there for i in ids if entry.collective.name == collective]
+        found = next((entry for entry, i in numbers if i.casefold() == number.casefold()), None)
+        if found is None:
+            able = ", ".join(sorted({entry.collective.name for entry, _ in there}))
+            told = ", ".join(f"{i} ({entry.name})" for entry, i in numbers)
+            mend = f"choose from {told}" if numbers else f"{library} is known here for {able}"
+            raise InputError(f"{library} has no {collective[:40]} algorithm {number[:40]!r}: {mend}")
+        return found
+
+    def by_library(self, library: str) -> list[tuple[Algorithm, list[str]]]:
+        """A library's algorithms with its own numbers or names for them. Raises InputError for one unknown."""
+        found = [(a, a.ids[library].split(", ")) for a in self.values() if library in a.ids]
+        if not found:
+            known = sorted({name for a in self.values() for name in a.ids})
+            raise InputError(f"no library is called {library[:40]!r}: choose from {', '.join(known)}")
+        return found
 
     def __contains__(self, name: object) -> bool:
         return name in self._all()
@@ -163,7 +197,7 @@ def algorithm(
     *collectives: Collective,
     name: str = "",
     cost: Callable[..., Cost | tuple[float, ...]] | None = None,
-    pieces: Callable[..., int] = lambda n, **_: 1,
+    pieces: Callable[..., int] | None = None,
     only: Refusal = lambda n, **_: None,
     exact: bool = True,
     ordered: bool = False,

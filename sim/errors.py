@@ -4,10 +4,17 @@
 class InputError(ValueError):
     """Something a person typed, pasted or passed cannot be used; the message says how to mend it."""
 
+    status = 2
+    """What a program that could not go on ends with: 2 for bad input, 1 where it was good and the answer is no."""
+
 
 class UnreachableError(InputError):
     """Nothing connects two devices that must talk; the message names them."""
 
+    status = 1
+
 
 class StalledError(RuntimeError):
     """A collective can never finish; the message names the waiting transfers and the dead link."""
+
+    status = 1

@@ -40,18 +40,29 @@ def _machines() -> list[_Entry]:
 
 
 def _formats() -> list[_Entry]:
+    from ops.formats import SCHEDULE_FORMATS
     from sim.formats import FORMATS
 
-    return [_Entry(name, known.title, known.options) for name, known in FORMATS.items()]
+    return [
+        *(_Entry(name, known.title, known.options, {"of": "machine"}) for name, known in FORMATS.items()),
+        *(_Entry(name, known.title, known.options, {"of": "schedule"}) for name, known in SCHEDULE_FORMATS.items()),
+    ]
 
 
 SECTIONS = {"collectives": _collectives, "algorithms": _algorithms, "machines": _machines, "formats": _formats}
 """Every registry a person may ask for."""
 
 
-@command(argument("what", nargs="?", metavar="WHAT", help=f"one of {', '.join(SECTIONS)}; all of them if left out"))
+@command(
+    argument("what", nargs="?", metavar="WHAT", help=f"one of {', '.join(SECTIONS)}; all of them if left out"),
+    argument("--library", help="of algorithms: only what openmpi, mpich, nccl … has, under its own names"),
+)
 def list_(given: argparse.Namespace) -> Answer:
     """What there is, from the registries."""
+    if given.library is not None:
+        if given.what not in (None, "algorithms"):
+            raise InputError(f"--library chooses among algorithms, not {given.what[:40]}: leave one of them out")
+        return _of_library(given.library)
     if given.what is not None and given.what not in SECTIONS:
         raise InputError(f"there is no list of {given.what[:40]!r}: choose from {', '.join(SECTIONS)}")
     sections = {what: SECTIONS[what]() for what in ([given.what] if given.what else SECTIONS)}
@@ -69,6 +80,20 @@ def list_(given: argparse.Namespace) -> Answer:
             for name, summary, parameters, more in entries
         ]
     return Answer(DONE, found, "\n\n".join(texts))
+
+
+def _of_library(library: str) -> Answer:
+    """A library's algorithms by collective, in the order of its own numbers."""
+    from ops import ALGORITHMS
+
+    rows = [(a.collective.name, i, a) for a, ids in ALGORITHMS.by_library(library) for i in ids]
+    rows.sort(key=lambda row: (row[0], not row[1].isdecimal(), int(row[1]) if row[1].isdecimal() else 0, row[1]))
+    widths = [
+        max(len(text) for text in column) for column in zip(*((r[0], r[1], r[2].name) for r in rows), strict=True)
+    ]
+    lines = [f"{c:{widths[0]}}  {i:>{widths[1]}}  {a.name:{widths[2]}}  {a.summary}" for c, i, a in rows]
+    found = [{"collective": c, "id": i, "name": a.name, "summary": a.summary} for c, i, a in rows]
+    return Answer(DONE, {"library": library, "algorithms": found}, "\n".join(lines))
 
 
 def _spelled(parameter: "Parameter") -> str:

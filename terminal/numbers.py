@@ -1,5 +1,6 @@
 """`run --dtype … --op …`: the same schedule on real numbers."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sim.errors import InputError
@@ -23,18 +24,19 @@ def wanted(dtype: str | None, op: str | None) -> tuple[str, str] | None:
     return dtype or DTYPES[0], op or "sum"
 
 
-def check(schedule: "Schedule", size: int, counts: list[int] | None, dtype: str, op: str) -> dict[str, Any]:
+def check(schedule: "Schedule", size: int, counts: Sequence[float] | None, dtype: str, op: str) -> dict[str, Any]:
     """Run the schedule on random numbers and compare. Raises InputError for bytes that are no whole elements."""
     import numpy as np
 
     from sim.buffers import compare, cut, random_inputs
 
     width = np.dtype(dtype).itemsize
-    for flag, number in [("--size", size)] if counts is None else [("--counts:", count) for count in counts]:
+    for flag, number in [("--size", size)] if counts is None else [("--counts:", round(count)) for count in counts]:
         if number % width:
             raise InputError(f"{flag} {number} is no whole number of {dtype} elements: use multiples of {width} bytes")
     promise = schedule.promise
-    assert promise is not None
+    if promise is None:
+        raise InputError(f"{schedule.name} promises nothing to compare numbers with: leave out --dtype and --op")
     lengths = cut(schedule, size // width) if counts is None else np.array(counts, np.int64) // width
     checked = np.minimum(lengths, max(1, MOST_NUMBERS // (schedule.places * schedule.slots)))
     outcome = compare(schedule, random_inputs(promise, checked, dtype, op), op)

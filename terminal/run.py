@@ -2,149 +2,143 @@
 
 import argparse
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sim.errors import InputError
 from terminal import DONE, NO, Answer, argument, command
-from terminal.arguments import ALGORITHM, MACHINE, machine, schedule, whole
+from terminal.arguments import ALGORITHM, MACHINE, RANKS, machine, work, write
 
 if TYPE_CHECKING:
-    from ops.registry import Algorithm
-    from sim.schedule import Promise
-    from sim.trace import Trace
+    from ops.work import Outcome, Work
 
-
-@command(
+RUN = (
     *ALGORITHM,
     *MACHINE,
     argument("--topology", metavar="FILE", help="instead of --machine: a capture in any known format"),
     argument("--size", help="bytes as nccl-tests counts them, like 64MiB; a barrier has none"),
     argument("--counts", help="block sizes of a v collective, like 1KiB,2KiB,0,8KiB; instead of --size"),
-    argument("--ranks", help="how many ranks take part; the whole machine if left out"),
+    RANKS,
     argument("--lockstep", action="store_true", help="let every step wait for the whole step before"),
+)
+"""What one run is made of."""
+
+
+@command(
+    *RUN,
     argument("--dtype", help="also move real numbers and check them: float32, float64, int64 or float16"),
     argument("--op", help="how real numbers are combined: sum, mean, max, min or prod; sum if left out"),
     argument("--trace", metavar="FILE.json", help="also write everything that happened to a file"),
 )
 def run(given: argparse.Namespace) -> Answer:
     """Prove a collective and time it on a machine."""
-    import numpy as np
-
-    from ops import ALGORITHMS
-    from sim import metrics
-    from sim.engine import simulate
-    from sim.verify import prove
     from terminal.numbers import check, wanted
 
     begun = time.perf_counter()
-    entry = ALGORITHMS[given.algorithm]
-    size, counts = _load(given, entry)
     numeric = wanted(given.dtype, given.op)
-    there = machine(given, given.topology)
-    ranks = there.n if given.ranks is None else whole(given.ranks, "--ranks")
-    if ranks > there.n:
-        raise InputError(f"{there.name} holds {there.n} ranks, not {ranks}: ask for {there.n} or fewer")
-
-    build_begun = time.perf_counter()
-    made = schedule(given, entry, ranks)
-    proof_begun = time.perf_counter()
-    proof = prove(made, blocks=counts is not None)
-    proved = time.perf_counter()
-    promise = made.promise
-    assert promise is not None
-    if counts is not None:
-        size = _largest_buffer(counts, promise)
-    history = given.trace is not None
-    trace = simulate(there, made, size, blocks=counts, lockstep=given.lockstep, history=history, proof=proof)
-    weights = np.array(counts) if counts is not None else np.full(promise.blocks, size * made.unit_share)
-    devices = np.array(there.ranks[:ranks], np.int32)
-    bound = metrics.lower_bound(there, promise, weights.astype(np.float64), devices, in_switch=bool(made.switches))
-    numbers = numeric and check(made, size, counts, *numeric)
+    outcome, real = outcome_of(given, history=given.trace is not None)
+    trace, verdict = outcome.trace, outcome.trace.verdict
+    numbers = numeric and check(trace.schedule, int(trace.size), outcome.blocks, *numeric)
     if given.trace is not None:
-        _write(given.trace, trace.to_json())
-    use = metrics.bottleneck(trace)
-    busy = use and there.links[use.link]
-    found = {
-        "collective": entry.collective.name,
-        "algorithm": entry.name,
-        "machine": there.name,
-        "ranks": ranks,
-        "size_bytes": size,
+        write(given.trace, trace.to_json())
+    found = told(outcome) | ({"numbers": numbers} if numbers else {}) | real
+    found |= {"sim_s": trace.real["sim_s"], "wall_s": time.perf_counter() - begun}
+    right = verdict.ok and (numbers is None or numbers["right"])
+    return Answer(DONE if right else NO, found, _text(found, outcome))
+
+
+def outcome_of(given: argparse.Namespace, *, history: bool) -> tuple["Outcome", dict[str, float]]:
+    """The run that is asked for, and the seconds that building and proving it took. Raises InputError."""
+    from ops.work import carry_out
+    from sim.verify import prove
+
+    there = machine(given, given.topology)
+    build_begun = time.perf_counter()
+    asked = work(given, there)
+    size, counts = _size(given, asked), _block_sizes(given, asked)
+    proof_begun = time.perf_counter()
+    proof = prove(asked.schedule, blocks=counts is not None or asked.schedule.fixed_bytes is not None)
+    real = {"build_s": proof_begun - build_begun, "verify_s": time.perf_counter() - proof_begun}
+    kept = {"lockstep": given.lockstep, "history": history, "proof": proof}
+    return carry_out(there, asked, size, blocks=counts, **kept), real
+
+
+def told(outcome: "Outcome") -> dict[str, Any]:
+    """An outcome as plain data."""
+    from sim import metrics
+
+    asked, trace, worst = outcome.work, outcome.trace, outcome.bottleneck
+    return {
+        "collective": asked.collective.name if asked.collective else "custom",
+        "algorithm": asked.name,
+        "parameters": dict(asked.settings),
+        "machine": trace.topology.name,
+        "ranks": asked.schedule.n,
+        "size_bytes": int(trace.size),
         "time_s": trace.time,
         "algbw_Bps": metrics.algbw(trace),
-        "busbw_Bps": metrics.busbw(trace, entry.collective.busbw(ranks)),
-        "bound_s": bound,
-        "transfers": made.messages,
-        "steps": made.steps,
+        "busbw_Bps": outcome.busbw,
+        "bound_s": outcome.bound,
+        "transfers": asked.schedule.messages,
+        "steps": asked.schedule.steps,
         "instants": trace.instants,
         "verified": trace.verdict.verdict == "ok",
-        "bottleneck": use and busy and {"src": busy.src, "dst": busy.dst, "bytes": use.bytes, "share": use.share},
-        **({"numbers": numbers} if numbers else {}),
-        "build_s": proof_begun - build_begun,
-        "verify_s": proved - proof_begun,
-        "sim_s": trace.real["sim_s"],
-        "wall_s": time.perf_counter() - begun,
+        "verdict": trace.verdict.verdict,
+        "bottleneck": worst
+        and {"src": worst[1].src, "dst": worst[1].dst, "bytes": worst[0].bytes, "share": worst[0].share},
     }
-    right = found["verified"] and (numbers is None or numbers["right"])
-    return Answer(DONE if right else NO, found, _text(found, trace))
 
 
-def _load(given: argparse.Namespace, entry: "Algorithm") -> tuple[int, list[int] | None]:
-    """The size, or the block sizes, that a run is given."""
+def _size(given: argparse.Namespace, asked: "Work") -> int:
+    """The size a run is given; zero where it needs none."""
     from sim.units import parse_size
 
-    if not entry.collective.sized:
-        return 0, None
-    if given.counts is None:
-        if given.size is None:
-            raise InputError(f"{entry.name} moves data, but no size is given: add --size 64MiB")
-        return parse_size(given.size, "--size"), None
-    if given.size is not None:
+    if asked.schedule.fixed_bytes is not None and (given.size or given.counts):
+        raise InputError(f"{asked.name} brings its own sizes: leave out --size and --counts")
+    if given.size is not None and given.counts is not None:
         raise InputError("--size and --counts are both given: keep --counts for unequal blocks, --size for equal ones")
-    if not entry.collective.vector:
-        raise InputError(f"{entry.name} has blocks of equal size: give --size, or choose a v collective for --counts")
+    if given.counts is not None or not asked.sized:
+        return 0
+    if given.size is None:
+        raise InputError(f"{asked.name} moves data, but no size is given: add --size 64MiB")
+    return parse_size(given.size, "--size")
+
+
+def _block_sizes(given: argparse.Namespace, asked: "Work") -> list[int] | None:
+    """The block sizes a run is given, if any."""
+    from sim.units import parse_size
+
+    if given.counts is None:
+        return None
+    if asked.collective is None or not asked.collective.vector:
+        raise InputError(f"{asked.name} has blocks of equal size: give --size, or choose a v collective for --counts")
     texts = given.counts.split(",")
-    return 0, [0 if text.strip() == "0" else parse_size(text, f"--counts, block {i}:") for i, text in enumerate(texts)]
+    return [0 if text.strip() == "0" else parse_size(text, f"--counts, block {i}:") for i, text in enumerate(texts)]
 
 
-def _largest_buffer(counts: list[int], promise: "Promise") -> int:
-    """What nccl-tests would call the size of unequal blocks: the bytes of the largest buffer of any rank.
-
-    A wrong number of counts is the engine's to tell.
-    """
-    import numpy as np
-
-    weights = np.array([*counts, 0]) if len(counts) == promise.blocks else np.zeros(promise.blocks + 1, int)
-    return int(max(weights[buffer].sum(axis=1).max() for buffer in (promise.given, promise.owed)))
-
-
-def _text(found: dict[str, Any], trace: "Trace") -> str:
+def _text(found: dict[str, Any], outcome: "Outcome") -> str:
     from sim.units import fmt_bandwidth, fmt_size, fmt_time
     from terminal.numbers import told
 
+    trace = outcome.trace
     load = f", {fmt_size(found['size_bytes'])}" if found["size_bytes"] else ""
     rows = {"time": fmt_time(found["time_s"])}
     if load:
         rows["algbw"] = fmt_bandwidth(found["algbw_Bps"])
         rows["busbw"] = fmt_bandwidth(found["busbw_Bps"])
-    ratio = f" (this took {found['time_s'] / found['bound_s']:.3g} times that)" if found["bound_s"] else ""
-    doers = "ranks and switches" if trace.schedule.switches else "ranks"
-    rows["bound"] = f"{fmt_time(found['bound_s'])} at least, whatever the {doers} do{ratio}"
+    if found["bound_s"]:
+        ratio = f" (this took {found['time_s'] / found['bound_s']:.3g} times that)"
+        doers = "ranks and switches" if trace.schedule.switches else "ranks"
+        rows["bound"] = f"{fmt_time(found['bound_s'])} at least, whatever the {doers} do{ratio}"
     if found["bottleneck"]:
         busiest = found["bottleneck"]
         rows["bottleneck"] = f"{busiest['src']} -> {busiest['dst']}, busy {busiest['share']:.1%} of the time"
     rows["transfers"] = f"{found['transfers']:,} in {found['steps']:,} steps"
-    rows["verified"] = "yes" if found["verified"] else f"NO: {trace.verdict.reason}"
+    reason = trace.verdict.reason
+    rows["verified"] = {"ok": "yes", "unchecked": f"unchecked: {reason}"}.get(found["verdict"], f"NO: {reason}")
     if "numbers" in found:
         rows["numbers"] = told(found["numbers"])
-    head = f"{found['algorithm']} on {found['machine']}: {found['ranks']} ranks{load}"
+    with_settings = ",".join(f"{key}={value}" for key, value in outcome.work.settings.items())
+    name = f"{found['algorithm']}:{with_settings}" if with_settings else found["algorithm"]
+    head = f"{name} on {found['machine']}: {found['ranks']} ranks{load}"
     notes = [f"note: {note}" for note in trace.topology.assumed]
     return "\n".join([head, *(f"  {name:11} {value}" for name, value in rows.items()), *notes])
-
-
-def _write(path: str, text: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}): give a path that can") from None

@@ -45,11 +45,12 @@ COMMANDS = {
     # nothing, or the wrong thing
     (): "required: COMMAND: see `cli.py --help`",
     ("fly",): "invalid choice: 'fly'",
-    ("run",): "required: COLLECTIVE.ALGORITHM: see `cli.py run --help`",
+    ("run",): "a machine must be given once",
+    ("run", *SWITCH): "nothing to run is given: name a COLLECTIVE.ALGORITHM, or add --schedule FILE",
     ("run", "allreduce.ring", "--sise", "1"): "unrecognized arguments: --sise 1",
     ("run", "allreduce.ring", "--size"): "argument --size: expected one argument",
     ("list", "planets"): "no list of 'planets': choose from collectives, algorithms, machines, formats",
-    ("verify", "allreduce.ring"): "required: --ranks",
+    ("verify", "allreduce.ring"): "can be made for many numbers of ranks: add --ranks 8",
     ("topology",): "add either --machine NAME or the file",
     ("topology", "x.txt", "--machine", "mesh"): "add either --machine NAME or the file",
     # names

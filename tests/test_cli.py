@@ -1,7 +1,6 @@
 """The terminal's front door, in-process through `main` and, where a process matters, as a process."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +23,19 @@ ROOT = Path(__file__).resolve().parent.parent
 CAPTURES = ROOT / "tests" / "data" / "nvidia-smi-topo"
 RUN_KEYS = {
     *("collective", "algorithm", "machine", "ranks", "size_bytes", "time_s", "algbw_Bps", "busbw_Bps", "bound_s"),
-    *("transfers", "steps", "instants", "verified", "bottleneck", "build_s", "verify_s", "sim_s", "wall_s"),
+    *(
+        "parameters",
+        "verdict",
+        "transfers",
+        "steps",
+        "instants",
+        "verified",
+        "bottleneck",
+        "build_s",
+        "verify_s",
+        "sim_s",
+        "wall_s",
+    ),
 }
 
 
@@ -228,17 +239,11 @@ def test_a_listed_machine_can_be_built_from_its_own_line(capsys):
         capsys.readouterr()
 
 
-def test_listing_is_quick_and_loads_nothing_heavy():
+def test_listing_loads_nothing_heavy():
     heavy = {"numba", "simpy", "matplotlib", "streamlit", "pandas", "scipy"}
     code = f"import sys, cli; cli.main(['list']); print(sorted({heavy} & set(sys.modules)), file=sys.stderr)"
-    seconds = []
-    for _ in range(3):
-        before = os.times()
-        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-        after = os.times()
-        assert done.stderr.strip() == "[]"
-        seconds.append(sum(after[2:4]) - sum(before[2:4]))  # of the child's own computing: others share the cores
-    assert min(seconds) < 0.5
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
 
 
 def test_a_reader_that_hangs_up_is_no_error():

@@ -7,12 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from ops import ALGORITHMS
+from ops.work import carry_out, registered
 from sim import metrics
-from sim.engine import simulate
 from sim.errors import InputError
 from sim.formats import read_topology
 from sim.machines import build
@@ -90,26 +89,22 @@ def run(scene: Scene, language: str) -> Picture:
     algorithm = ALGORITHMS[scene.algorithm]
     n = ranks_of(scene, topology)
     given = _assignments(scene.settings, scene.algorithm)
-    schedule = algorithm.schedule(n, root=scene.root if algorithm.collective.rooted else 0, **given)
-    size = parse_size(scene.size) if algorithm.collective.sized else 0
-    trace = simulate(topology, schedule, size, history=schedule.transfers <= FULL)
-    assert schedule.promise is not None
-    weights = np.full(schedule.promise.blocks, size * schedule.unit_share)
-    devices, in_switch = np.array(topology.ranks[:n]), bool(schedule.switches)
-    bound = metrics.lower_bound(topology, schedule.promise, weights, devices, in_switch=in_switch)
-    worst = metrics.bottleneck(trace)
-    link = topology.links[worst.link] if worst else None
+    root = scene.root if algorithm.collective.rooted else 0
+    work = registered(algorithm, n, root=root, topology=topology, given=given)
+    size = parse_size(scene.size) if work.sized else 0
+    outcome = carry_out(topology, work, size, history=work.schedule.transfers <= FULL)
+    trace, bound, worst = outcome.trace, outcome.bound, outcome.bottleneck
     return Picture(
-        payload={"packed": pack(trace, language), "full": schedule.transfers <= FULL},
+        payload={"packed": pack(trace, language), "full": trace.history is not None},
         time=fmt_time(trace.time),
         algbw=fmt_bandwidth(metrics.algbw(trace)),
-        busbw=fmt_bandwidth(metrics.busbw(trace, algorithm.collective.busbw(n))),
+        busbw=fmt_bandwidth(outcome.busbw),
         bound=fmt_time(bound),
         near=bound / trace.time if trace.time > 0 else 1.0,
-        bottleneck=f"{link.src} → {link.dst}, {worst.share:.0%}" if link and worst else "",
+        bottleneck=f"{worst[1].src} → {worst[1].dst}, {worst[0].share:.0%}" if worst else "",
         verdict=trace.verdict.verdict,
         reason=trace.verdict.reason,
-        transfers=schedule.messages,
+        transfers=work.schedule.messages,
     )
 
 

@@ -45,6 +45,7 @@ class ScheduleProblem(InputError):  # noqa: N818  a verdict on the schedule, not
     def __init__(self, verdict: str, reason: str) -> None:
         super().__init__(reason)
         self.verdict = verdict
+        self.status = 2 if verdict == "malformed" else 1
 
 
 def malformed(place: str, why: str) -> NoReturn:

@@ -1,0 +1,151 @@
+"""What a person asks to run, whoever wrote it, and how it went on a machine."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ops.collectives import COLLECTIVES, Collective
+from ops.registry import Algorithm
+from sim import metrics
+from sim.engine import simulate
+from sim.parameters import bind
+from sim.schedule import Promise, Schedule
+from sim.topology import Floats, Link, Topology
+from sim.trace import Trace
+from sim.verify import Proof, prove
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """A schedule and what is known about it: `collective` is None for what keeps no known promise.
+
+    `settings` are the parameters it was made with, `algorithm` its entry in the registry where it has one.
+    """
+
+    schedule: Schedule
+    collective: Collective | None = None
+    algorithm: Algorithm | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.schedule.name
+
+    @property
+    def sized(self) -> bool:
+        """Is a size needed? Barriers have none, and some schedules bring their own."""
+        return self.schedule.unit_share > 0 and self.schedule.fixed_bytes is None
+
+
+def registered(
+    entry: Algorithm, n: int, *, root: int = 0, topology: Topology | None = None, given: Mapping[str, Any] | None = None
+) -> Work:
+    """An algorithm for n ranks; without a group size of its own it takes the machine's hosts or NUMA nodes.
+
+    `given` are parameters, parsed when they are texts. Raises InputError for what it cannot do.
+    """
+    settings = dict(given or {})
+    if topology is not None and "group" in entry.params:
+        values = bind(entry.steps, settings, entry.name, skip=("n", "root"))
+        settings["group"] = values.get("group", 0) or natural_group(topology, n)
+    return Work(
+        entry.schedule(n, root=root, **settings),
+        entry.collective,
+        entry,
+        entry.settle(n, root=root, **settings),
+    )
+
+
+def imported(schedule: Schedule) -> Work:
+    """A schedule from outside; its promise names the collective it carries out."""
+    return Work(schedule, COLLECTIVES.get(schedule.promise.name) if schedule.promise else None)
+
+
+def natural_group(topology: Topology, n: int) -> int:
+    """How many ranks in a row share a host, or a NUMA node where there is one host; 0 where that is uneven.
+
+    >>> from sim.machines import build
+    >>> natural_group(build("nodes:nodes=2,gpus=6"), 12), natural_group(build("dual_socket_pcie"), 8)
+    (6, 4)
+    """
+    devices = [topology.devices[i] for i in topology.ranks[:n]]
+    hosts, domains = [(d.host, 0) for d in devices], [(d.host, d.numa) for d in devices]
+    for place in (hosts, domains):
+        size = place.count(place[0])
+        in_a_row = n % size == 0 and place == [place[i - i % size] for i in range(n)]
+        if in_a_row and 1 < len(set(place)) == n // size and min(place)[1] >= 0:
+            return size
+    return 0
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """How a work went: everything that happened, and how fast it could have been, in seconds.
+
+    `bound` is 0 for what keeps no known promise.
+    """
+
+    work: Work
+    trace: Trace
+    bound: float
+    blocks: Sequence[float] | None = None
+    """Every block's bytes where they differ."""
+
+    @property
+    def busbw(self) -> float:
+        """Bus bandwidth, B/s; for what keeps no known promise, the algorithm bandwidth."""
+        known = self.work.collective
+        return metrics.busbw(self.trace, known.busbw(self.work.schedule.n) if known else 1.0)
+
+    @property
+    def bottleneck(self) -> tuple[metrics.Use, Link] | None:
+        """The link nearest to being full throughout, if anything crossed any."""
+        use = metrics.bottleneck(self.trace)
+        return (use, self.trace.topology.links[use.link]) if use else None
+
+
+def carry_out(
+    topology: Topology,
+    work: Work,
+    size: float = 0,
+    *,
+    blocks: Sequence[float] | None = None,
+    lockstep: bool = False,
+    history: bool = False,
+    proof: Proof | None = None,
+) -> Outcome:
+    """Prove a work and run it alone; arguments as for `Cluster.start`. Raises InputError."""
+    schedule, promise = work.schedule, work.schedule.promise
+    own = schedule.fixed_bytes is not None and promise is not None
+    proof = proof or prove(schedule, blocks=own or blocks is not None)
+    weights = _own_blocks(proof) if own else blocks
+    if promise is not None and weights is not None and len(weights) == promise.blocks:
+        size = largest_buffer(weights, promise)
+    trace = simulate(topology, schedule, size, blocks=weights, lockstep=lockstep, history=history, proof=proof)
+    if promise is None:
+        return Outcome(work, trace, 0.0)
+    share = size * schedule.unit_share
+    bytes_of = np.full(promise.blocks, share) if weights is None else np.asarray(weights, np.float64)
+    devices = np.array(topology.ranks[: schedule.n], np.int32)
+    bound = metrics.lower_bound(topology, promise, bytes_of, devices, in_switch=bool(schedule.switches))
+    return Outcome(work, trace, bound, weights)
+
+
+def _own_blocks(proof: Proof) -> list[float]:
+    """Every block's bytes, read off a schedule that sends blocks one by one with sizes of their own."""
+    schedule = proof.schedule
+    assert schedule.promise is not None
+    assert schedule.fixed_bytes is not None
+    weights = np.zeros(schedule.promise.blocks)
+    known = proof.carried >= 0
+    weights[proof.carried[known]] = schedule.fixed_bytes[schedule.transfer_of[known]]
+    return [float(weight) for weight in weights]
+
+
+def largest_buffer(weights: Sequence[float] | Floats, promise: Promise) -> float:
+    """What nccl-tests would call the size of unequal blocks: the bytes of the largest buffer of any rank."""
+    padded = np.append(weights, 0.0)  # where NOTHING points
+    return float(max(padded[held].sum(axis=1).max() for held in (promise.given, promise.owed)))

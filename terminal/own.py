@@ -1,0 +1,120 @@
+"""An algorithm in a Python file of a person's own. The file is executed, so it must come from the command line."""
+
+import inspect
+import runpy
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sim.errors import InputError
+
+if TYPE_CHECKING:
+    from ops.registry import Algorithm
+
+
+def algorithm_of_file(path: str, function: str, collective: str | None) -> "Algorithm":
+    """The algorithm that a function of the file is, or the file's only one.
+
+    A function without `@algorithm` carries out `collective`. Without `pieces=`, its slots are taken for the
+    collective's blocks, cut as fine as the highest slot it names asks for. Raises InputError naming the line.
+    """
+    from ops.registry import ALGORITHMS, algorithm
+
+    with ALGORITHMS.aside() as registered:
+        names = _executed(path)
+        made = [value for value in names.values() if inspect.isgeneratorfunction(value) and _lives_in(value, path)]
+        known = {entry.steps: entry for entry in registered.values()}
+        steps = _chosen(path, function, names, [value for value in made if not known or value in known])
+        entry = known.get(steps)
+        if entry is None:
+            if collective is None:
+                raise InputError(
+                    f"{path}: {steps.__name__} does not say which collective it carries out: write"
+                    f" @algorithm(allreduce) above it, or `run allreduce --schedule {path}:{steps.__name__}`"
+                )
+            algorithm(_collective(collective))(steps)
+            entry = next(reversed(registered.values()))
+        elif collective is not None:
+            raise InputError(f"{path}: {steps.__name__} carries out {entry.collective.name}: leave out {collective}")
+    entry = replace(entry, steps=_with_lines(steps, path))
+    return entry if entry.pieces else replace(entry, pieces=_fitting(entry))
+
+
+def _executed(path: str) -> dict[str, Any]:
+    if not Path(path).is_file():
+        raise InputError(f"{path} cannot be read (no such file): give the path of a Python file")
+    try:
+        return runpy.run_path(path)
+    except SyntaxError as error:
+        raise InputError(f"{path}, line {error.lineno}: {error.msg}: correct it") from None
+    except (KeyboardInterrupt, MemoryError, InputError):
+        raise
+    except BaseException as error:  # noqa: BLE001  a file may raise anything, SystemExit included
+        raise _told(error, path) from None
+
+
+def _lives_in(value: Any, path: str) -> bool:
+    return bool(inspect.unwrap(value).__code__.co_filename == path)
+
+
+def _chosen(path: str, function: str, names: dict[str, Any], made: list[Any]) -> Callable[..., Any]:
+    known = ", ".join(f"{path}:{steps.__name__}" for steps in made)
+    if function:
+        found = names.get(function)
+        if not inspect.isgeneratorfunction(found):
+            mend = f"choose from {known}" if known else "define a generator of steps"
+            raise InputError(f"{path} has no algorithm called {function[:40]!r}: {mend}")
+        return found
+    if len(made) != 1:
+        mend = f"choose from {known}" if made else "define a generator of steps"
+        raise InputError(f"{path} has {len(made) or 'no'} algorithms: {mend}")
+    only: Callable[..., Any] = made[0]
+    return only
+
+
+def _collective(name: str) -> Any:
+    from ops.collectives import COLLECTIVES
+
+    if name not in COLLECTIVES:
+        raise InputError(f"no collective is called {name[:40]!r}: choose from {', '.join(COLLECTIVES)}")
+    return COLLECTIVES[name]
+
+
+def _with_lines(steps: Callable[..., Any], path: str) -> Callable[..., Any]:
+    """The same generator, whose mistakes are told with their line."""
+
+    @wraps(steps)
+    def told(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        try:
+            yield from steps(*args, **kwargs)
+        except (InputError, MemoryError, GeneratorExit):
+            raise
+        except Exception as error:  # noqa: BLE001  whatever a person's own lines raise
+            raise _told(error, path) from None
+
+    return told
+
+
+def _told(error: BaseException, path: str) -> InputError:
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    where = f"{path}, line {lines[-1]}" if lines else path
+    return InputError(f"{where}: {type(error).__name__}: {error}: correct it")
+
+
+def _fitting(entry: "Algorithm") -> Callable[..., int]:
+    """As many pieces as make every slot the steps name a place of the collective's blocks."""
+    from sim.schedule import Step
+
+    def pieces(n: int, **values: Any) -> int:
+        rooted = {"root": 0} if entry.collective.rooted else {}
+        highest = 0
+        for item in entry.steps(n, **rooted, **values):
+            for step in [item] if isinstance(item, Step) else [x for x in item if isinstance(x, Step)]:
+                highest = max(highest, int(step.slot.max(initial=0)), int(step.to.max(initial=0)))
+        laid_out: int = entry.collective.promise(n, 1, 0).given.shape[1]
+        return highest // laid_out + 1
+
+    return pieces
