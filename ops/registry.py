@@ -5,7 +5,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -82,6 +82,11 @@ class Algorithm:
         """The keyword parameters a person may set."""
         return parameters(self.steps, skip=("n", "root"))
 
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Every parameter's value where none is given."""
+        return {name: p.default for name, p in self.params.items()}
+
     def schedule(self, n: int, *, root: int = 0, **given: Any) -> Schedule:
         """Unroll for n ranks. Raises InputError for an n, root or parameter it cannot do."""
         values = self.settle(n, root=root, **given)
@@ -100,8 +105,7 @@ class Algorithm:
             raise InputError(f"{self.name} needs at least 2 ranks, not {n}: add ranks")
         if not 0 <= root < n:
             raise InputError(f"{self.name}: root {root} is not among ranks 0..{n - 1}: choose one of them")
-        values = {name: p.default for name, p in self.params.items()}
-        values |= bind(self.steps, given, self.name, skip=("n", "root"))
+        values = self.defaults | bind(self.steps, given, self.name, skip=("n", "root"))
         reason = self.refuse(n, **values)
         if reason:
             raise InputError(f"{self.name} {reason}: choose another number of ranks or another algorithm")
@@ -128,7 +132,15 @@ class _Registry(Mapping[str, Algorithm]):
             package = importlib.import_module("ops.algorithms")
             for module in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
                 importlib.import_module(f"ops.algorithms.{module}")
+            self._found.update({name: self._with_claim(entry) for name, entry in self._found.items()})
         return self._found
+
+    def _with_claim(self, entry: Algorithm) -> Algorithm:
+        """Where blocks may differ in size, the claim for equal ones is that of the collective with equal blocks."""
+        twin = self._found.get(entry.name.replace("v.", ".", 1)) if entry.collective.vector else None
+        if twin is None or entry.cost is not None:
+            return entry
+        return replace(entry, cost=twin.cost, exact=twin.exact)
 
     def add(self, entry: Algorithm) -> None:
         found = self._found if self._aside is None else self._aside

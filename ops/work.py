@@ -61,7 +61,10 @@ def registered(
 
 def imported(schedule: Schedule) -> Work:
     """A schedule from outside; its promise names the collective it carries out."""
-    return Work(schedule, COLLECTIVES.get(schedule.promise.name) if schedule.promise else None)
+    if schedule.promise is None:
+        return Work(schedule)
+    name = schedule.promise.name
+    return Work(schedule, COLLECTIVES.get(name if schedule.fixed_bytes is None else name + "v"))
 
 
 def natural_group(topology: Topology, n: int) -> int:

@@ -84,7 +84,7 @@ class Cluster:
         if self._kernel is fabric and schedule.transfers * 8 > INTERPRETED:
             self._kernel = _ready()
         first, stop = self._arena.add(schedule, devices, sizes, len(self._jobs), lockstep=lockstep)
-        given = size if schedule.fixed_bytes is None else sizes.sum()
+        given = sizes.sum() if schedule.fixed_bytes is not None and blocks is None else size
         job = _Job(schedule, float(given), sizes, proof, first, stop, self.env.now, self.env.event())
         self._jobs.append(job)
         if first == stop:

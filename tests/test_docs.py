@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import cli
-from ops import ALGORITHMS
+from ops import ALGORITHMS, catalogue
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from terminal import DONE
@@ -45,6 +45,11 @@ def test_the_python_examples_of_the_readme_hold(monkeypatch):
     outcome = doctest.testfile(str(ROOT / "README.md"), module_relative=False, verbose=False)
     assert outcome.attempted > 20
     assert outcome.failed == 0
+
+
+def test_the_page_of_algorithms_is_what_the_registry_says():
+    kept = (ROOT / "docs" / "algorithms.md").read_text(encoding="utf-8")
+    assert kept == catalogue.page(), "stale: run python -m ops.catalogue > docs/algorithms.md"
 
 
 def test_two_commands_set_everything_up():

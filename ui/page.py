@@ -288,8 +288,7 @@ def _below(scene: Scene, topology: Topology) -> None:
         st.code(algorithm.source, language="python")
         n = scenes.ranks_of(scene, topology)
         if algorithm.cost is not None:
-            given = {k: v.default for k, v in algorithm.params.items()}
-            alphas, betas, gammas = algorithm.cost(n, **given)
+            alphas, betas, gammas = algorithm.cost(n, **algorithm.defaults)
             st.markdown(_say("page.cost", alphas=alphas, betas=betas, gammas=gammas))
         if algorithm.ids:
             names = ", ".join(f"{library} {word}" for library, word in algorithm.ids.items())

@@ -9,6 +9,7 @@ from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build
+from sim.metrics import critical_path
 from tests.ops.reference import OTHER_VALUES
 
 LATENCY, OVERHEAD, BANDWIDTH, GAMMA = 0.7e-6, 0.3e-6, 20e9, 7e-12
@@ -69,6 +70,32 @@ def test_a_wrong_claim_would_be_noticed(name):
     optimist = replace(algorithm, cost=lambda n, **p: (algorithm.cost(n, **p)[0] - 1, *algorithm.cost(n, **p)[1:]))
     with pytest.raises(AssertionError):
         check(optimist, 8, {})
+
+
+def test_every_algorithm_makes_a_claim():
+    assert len(CLAIMED) == len(ALGORITHMS) >= 80
+    assert len({ALGORITHMS[name].collective.name for name in CLAIMED}) >= 12
+
+
+@pytest.mark.parametrize("name", CLAIMED)
+def test_the_claim_counts_the_rounds_and_covers_the_busiest_rank(name):
+    """α counts the messages that wait for each other; β no less than what any port must carry."""
+    algorithm = ALGORITHMS[name]
+    for n in NS:
+        if algorithm.refuse(n, **algorithm.defaults):
+            continue
+        schedule = algorithm.schedule(n)
+        alphas, betas, _ = algorithm.cost(n, **algorithm.defaults)
+        machine = build(f"switch:ranks={n},latency=1us")
+        rounds = simulate(machine, schedule, 1e4 if algorithm.collective.sized else 0).time / 2e-6
+        assert rounds < alphas + 1e4 * betas / 25e9 / 2e-6 + 1e-9
+        if algorithm.exact and not schedule.switches:
+            assert alphas <= schedule.steps
+            wide = build(f"switch:ranks={n},bandwidth=100000TBps,latency=1us")
+            path = critical_path(simulate(wide, schedule, 1e4))
+            assert sum(schedule.src[path] != schedule.dst[path]) == alphas
+        if not schedule.switches:
+            assert max(busiest(schedule)[1:]) <= betas + 1e-12
 
 
 def busiest(schedule):

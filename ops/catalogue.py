@@ -1,0 +1,101 @@
+"""The list of algorithms as a page: `python -m ops.catalogue > docs/algorithms.md`."""
+
+import re
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+
+from ops.collectives import COLLECTIVES
+from ops.registry import ALGORITHMS, Algorithm, Cost
+from sim.schedule import Schedule
+from sim.units import fmt_bandwidth, fmt_size, fmt_time
+
+EXAMPLES = (8, 2, 4, 6, 9)
+"""Numbers of ranks to show figures for; the first that an algorithm takes."""
+
+HEAD = """# Algorithms
+
+{algorithms} algorithms for {collectives} collectives, from the list that the terminal and the dashboard use too. This
+page is made by `python -m ops.catalogue > docs/algorithms.md`; a test says when it is stale.
+
+Figures are for 8 ranks where nothing else is said, and for parameters as they are when left out. *Steps* are the
+schedule's own. *Sends* and *receives* are the messages and the share of the size m of the busiest rank. *Time* is
+what the algorithm claims to take on an ideal switch, which the tests hold against simulated time: α is the latency of
+one message, β the time per byte of a link, γ the time per byte added; with ≤ it is a bound. For unequal blocks it is
+the time for equal ones. m counts as in nccl-tests.
+"""
+
+
+def page() -> str:
+    """The whole page, in Markdown."""
+    served = [name for name in COLLECTIVES if any(a.collective.name == name for a in ALGORITHMS.values())]
+    parts = [HEAD.format(algorithms=len(ALGORITHMS), collectives=len(served))]
+    for name in served:
+        parts.append(f"## {name}\n\n{COLLECTIVES[name].summary}\n")
+        parts += [_entry(a) for a in ALGORITHMS.values() if a.collective.name == name]
+    return "\n".join(parts)
+
+
+def _entry(known: Algorithm) -> str:
+    lines = [f"### {known.name}\n", f"{known.summary}\n"]
+    lines += [f"- {name}: {text}" for name, text in _rows(known) if text]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(known: Algorithm) -> Iterator[tuple[str, str]]:
+    n = next(n for n in EXAMPLES if not known.refuse(n, **known.defaults))
+    schedule = known.schedule(n)
+    of = "" if n == EXAMPLES[0] else f" for {n} ranks"
+    yield f"steps{of}", str(schedule.steps)
+    yield "busiest rank", _busiest(schedule)
+    yield "time", _time(known, n)
+    yield "ranks", _limits(known)
+    yield "parameters", ", ".join(f"`{p.name}={_shown(p.kind, p.default)}`" for p in known.params.values())
+    yield "known as", ", ".join(f"{library} {number}" for library, number in known.ids.items())
+    yield "from", known.reference
+
+
+def _busiest(schedule: Schedule) -> str:
+    """Messages and bytes out of and into the ranks that have most of them."""
+    away = schedule.src != schedule.dst
+    weight = np.diff(schedule.moves) * schedule.unit_share
+    told = []
+    for verb, ends in (("sends", schedule.src), ("receives", schedule.dst)):
+        mine = away & (ends < schedule.n)
+        messages = np.bincount(ends[mine], minlength=1).max()
+        share = np.bincount(ends[mine], weight[mine], 1).max()
+        told.append(f"{verb} {messages} messages" + (f", {_number(share)} m" if share else ""))
+    return "; ".join(told).replace(" 1 messages", " 1 message")
+
+
+def _time(known: Algorithm, n: int) -> str:
+    if known.cost is None:
+        return ""
+    terms = zip(Cost(*known.cost(n, **known.defaults)), ("α", "βm", "γm"), strict=True)
+    return ("" if known.exact else "≤ ") + " + ".join(f"{_number(value)} {what}" for value, what in terms if value)
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def _limits(known: Algorithm) -> str:
+    """Why some numbers of ranks up to 33 cannot be done, the numbers themselves left out."""
+    reasons = [known.refuse(n, **known.defaults) for n in range(2, 34)]
+    return "; ".join(sorted({re.sub(r",? (which|not) .*|, not \d+$", "", reason) for reason in reasons if reason}))
+
+
+def _shown(kind: str, value: object) -> str:
+    match kind, value:
+        case "bandwidth", float():
+            return fmt_bandwidth(value)
+        case "time", float():
+            return fmt_time(value)
+        case "size", int():
+            return fmt_size(value)
+    return str(value)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
