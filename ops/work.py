@@ -110,6 +110,15 @@ class Outcome:
         return (use, self.trace.topology.links[use.link]) if use else None
 
 
+def kept(trace: Trace) -> Outcome:
+    """A run that was kept in a file, as it was when it ended."""
+    schedule, promise = trace.schedule, trace.schedule.promise
+    if promise is None or schedule.fixed_bytes is not None:
+        return Outcome(imported(schedule), trace, 0.0)
+    share = np.full(promise.blocks, trace.size * schedule.unit_share)
+    return Outcome(imported(schedule), trace, _bound(trace.topology, schedule, promise, share))
+
+
 def carry_out(
     topology: Topology,
     work: Work,
@@ -132,9 +141,12 @@ def carry_out(
         return Outcome(work, trace, 0.0)
     share = size * schedule.unit_share
     bytes_of = np.full(promise.blocks, share) if weights is None else np.asarray(weights, np.float64)
+    return Outcome(work, trace, _bound(topology, schedule, promise, bytes_of), weights)
+
+
+def _bound(topology: Topology, schedule: Schedule, promise: Promise, bytes_of: Floats) -> float:
     devices = np.array(topology.ranks[: schedule.n], np.int32)
-    bound = metrics.lower_bound(topology, promise, bytes_of, devices, in_switch=bool(schedule.switches))
-    return Outcome(work, trace, bound, weights)
+    return metrics.lower_bound(topology, promise, bytes_of, devices, in_switch=bool(schedule.switches))
 
 
 def _own_blocks(proof: Proof) -> list[float]:

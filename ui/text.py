@@ -26,3 +26,16 @@ def languages() -> list[str]:
 def say(key: str, language: str = "en", **values: Any) -> str:
     """The text of an id with its placeholders filled in."""
     return catalogue(language)[key].format(**values)
+
+
+def spoken() -> str:
+    """The language of this visit, which its address says; English where it names none that there is."""
+    import streamlit as st
+
+    wanted = st.query_params.get("lang", "en")
+    return wanted if wanted in languages() else "en"
+
+
+def tell(key: str, **values: Any) -> str:
+    """The text of an id in the language of this visit."""
+    return say(key, spoken(), **values)

@@ -7,8 +7,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ops import ALGORITHMS
+from sim.engine import simulate
 from sim.errors import InputError
-from ui.scenes import Scene, examples, from_link, to_link
+from sim.machines import build
+from sim.units import MiB, fmt_time
+from ui.scenarios import SCENARIOS
+from ui.scenes import Scene, example_schedules, examples, from_link, run, to_link
 from ui.text import catalogue, languages
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -47,6 +51,58 @@ def test_every_example_capture_is_drawn(capture):
     assert at.query_params["capture"] == f"example-{capture}"
 
 
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_scenario_is_drawn_and_its_link_brings_it_back(name):
+    at = page()
+    at.selectbox(key="scenario").select(name).run()
+    assert not at.exception
+    assert not at.error, [e.value for e in at.error]
+    assert len(players(at)) == 1
+    words = {key: at.query_params[key] for key in at.query_params}
+    assert from_link(words) == SCENARIOS[name]
+
+
+def test_a_thousand_ranks_of_hyper_mpi_s_linear_allgatherv_are_a_scenario():
+    scene = SCENARIOS["hyper_mpi_linear"]
+    assert ALGORITHMS.known_as("allgatherv", "kucg", "4").name == scene.algorithm
+    picture = run(scene, "en")
+    assert (picture.verdict, picture.transfers) == ("ok", 1024 * 1023)
+    assert "SPINE" in picture.bottleneck
+
+
+@pytest.mark.parametrize("name", example_schedules())
+def test_every_example_schedule_is_drawn(name):
+    at = page(schedule=f"example-{name}", machine="switch:ranks=8")
+    assert not at.error, [e.value for e in at.error]
+    assert len(players(at)) == 1
+    assert at.query_params["schedule"] == f"example-{name}"
+    assert "algorithm" not in at.query_params
+
+
+def test_a_run_that_was_kept_is_drawn_on_its_own_machine():
+    trace = simulate(build("ring:ranks=6"), ALGORITHMS["allgather.ring"].schedule(6), size=6 * MiB, history=True)
+    scene = Scene(schedule=trace.to_json(), machine="dgx1v")
+    picture = run(scene, "en")
+    assert picture.title == "allgather.ring · ring:ranks=6"
+    assert (picture.time, picture.verdict) == (fmt_time(trace.time), "ok")
+    assert 0 < picture.near <= 1
+
+
+def test_a_schedule_that_cannot_be_carried_out_is_a_message():
+    text = example_schedules()["allreduce-ring-8 (MSCCL XML)"]
+    at = page(schedule="example-allreduce-ring-8 (MSCCL XML)", machine="switch:ranks=8")
+    at.selectbox(key="ex_schedule").select("").run()
+    assert not players(at)
+    for paste, says in ((text[:900], "line"), ("hello", "no schedule known here"), ("GPU0 GPU1", "a topology")):
+        at.text_area(key="paste_schedule").input(paste).run()
+        assert not at.exception
+        assert says in at.sidebar.error[0].value
+    at.text_area(key="paste_schedule").input(text).run()
+    assert len(players(at)) == 1
+    few = page(schedule="example-allreduce-ring-8 (MSCCL XML)", machine="switch:ranks=4")
+    assert "holds 4 ranks, not 8" in few.error[0].value
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -57,8 +113,8 @@ def test_every_example_capture_is_drawn(capture):
 )
 def test_a_bad_paste_is_a_message_where_it_was_pasted(text, says):
     at = page(capture="example-dgx-1v")
-    at.selectbox(key="example").select("").run()
-    at.text_area(key="paste").input(text).run()
+    at.selectbox(key="ex_capture").select("").run()
+    at.text_area(key="paste_capture").input(text).run()
     assert not at.exception
     assert len(at.sidebar.error) == 1
     assert any(part in at.sidebar.error[0].value for part in says.split("|"))
@@ -127,7 +183,10 @@ def test_every_text_is_used_somewhere():
     spoken = set(re.findall(r"[\"'](\w+(?:\.\w+)+)[\"']", code))
     spoken |= {f"player.{name}" for name in re.findall(r"say\(\"(\w+)\"\)", code)}
     spoken |= {f"player.{name}" for name in ("first", "back", "forward", "last", "full", "play", "pause")}
-    spoken |= {f"page.source.{name}" for name in ("model", "capture")} | {"page.time", "page.algbw", "page.busbw"}
+    spoken |= {f"page.source.{name}" for name in ("model", "capture", "catalogue", "file")}
+    spoken |= {"page.time", "page.algbw", "page.busbw"}
+    spoken |= {f"page.{what}{part}" for what in ("schedule", "capture") for part in ("", ".file", ".help")}
+    spoken |= {f"scenario.{name}" for name in SCENARIOS}
     spoken |= {f"player.{name}" for name in ("nothing", "holding", "counting")}
     reducing = ("reduce", "switch_reduce", "local_reduce")
     spoken |= {f"caption.{name}" for name in ("copy", "local_copy", *reducing, *(f"{r}_many" for r in reducing))}

@@ -1,0 +1,236 @@
+"""The sidebar: what runs, on which machine, with how much; every choice ends up as a word of the scene."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import streamlit as st
+
+from ops import ALGORITHMS
+from ops.collectives import COLLECTIVES
+from ops.formats import recognise as recognise_schedule
+from ops.work import Work
+from sim.errors import InputError
+from sim.formats import recognise as recognise_machine
+from sim.machines import MACHINES, machine_parameters, machine_summary
+from sim.parameters import Parameter, parse_spec
+from sim.topology import Topology
+from sim.units import GiB, KiB, MiB, fmt_size, parse_size
+from ui import scenes
+from ui.scenarios import SCENARIOS
+from ui.scenes import Scene
+from ui.text import tell
+
+SIZES = [fmt_size(KiB << k).replace(" ", "") for k in range(round(math.log2(4 * GiB / KiB)) + 1)]
+OWN = ""
+"""The choice of a text that is not one of the examples."""
+
+
+def choose() -> tuple[Scene, Topology | None]:
+    """Draw it: returns the chosen scene and its machine, or None where a message already says why not."""
+    _scenarios()
+    scene: Scene = st.session_state.scene
+    source = _source("page.work.from", ("catalogue", "file"), "file" if scene.schedule else "catalogue")
+    try:
+        if source == "catalogue":
+            scene = _choose_algorithm(replace(scene, schedule=""))
+        else:
+            scene = _choose_schedule(scene)
+            if scenes.is_trace(scene.schedule):
+                return scene, scenes.topology_of(scene)
+        scene, topology = _choose_machine(scene)
+        scene = _choose_ranks(scene, topology) if source == "catalogue" else replace(scene, ranks=0)
+        if topology.n > 1:
+            scene = _choose_load(scene, scenes.work_of(scene, topology))
+    except InputError as error:
+        st.error(str(error), icon=":material/error:")
+        return scene, None
+    except _Incomplete as what:
+        st.info(str(what))
+        return scene, None
+    return scene, topology
+
+
+class _Incomplete(Exception):  # noqa: N818  nothing went wrong, something is still to be given
+    """Nothing can be shown before a person has pasted something; the message asks for it."""
+
+
+def _scenarios() -> None:
+    """Scenes worth a look. Choosing one forgets what the other widgets hold."""
+
+    def chosen() -> None:
+        scene = SCENARIOS[st.session_state.scenario]
+        for key in list(st.session_state):
+            del st.session_state[key]
+        lang = {"lang": st.query_params["lang"]} if "lang" in st.query_params else {}
+        st.query_params.from_dict(scenes.to_link(scene) | lang)
+
+    st.selectbox(
+        tell("page.scenario"),
+        list(SCENARIOS),
+        index=None,
+        format_func=lambda name: tell(f"scenario.{name}"),
+        placeholder=tell("page.scenario.none"),
+        key="scenario",
+        on_change=chosen,
+    )
+
+
+def _source(label: str, sources: tuple[str, ...], now: str) -> str:
+    """One of several ways to give something, side by side."""
+    chosen: str = st.segmented_control(
+        tell(label), sources, default=now, format_func=lambda s: tell(f"page.source.{s}"), required=True, key=label
+    )
+    return chosen
+
+
+def _choose_algorithm(scene: Scene) -> Scene:
+    collective, _, name = scene.algorithm.partition(".")
+    there = [c for c in COLLECTIVES if any(a.startswith(c + ".") for a in ALGORITHMS)]
+    collective = st.selectbox(
+        tell("page.collective"), there, index=there.index(collective), help=COLLECTIVES[collective].summary
+    )
+    algorithms = [a.split(".", 1)[1] for a in ALGORITHMS if a.startswith(collective + ".")]
+    usual = next((a for a in (name, "ring", "linear", "binomial") if a in algorithms), algorithms[0])
+    chosen = st.selectbox(tell("page.algorithm"), algorithms, index=algorithms.index(usual), key=f"of_{collective}")
+    algorithm = ALGORITHMS[f"{collective}.{chosen}"]
+    st.caption(algorithm.summary)
+    return _choose_settings(replace(scene, algorithm=algorithm.name), algorithm.params, algorithm.name)
+
+
+def _choose_schedule(scene: Scene) -> Scene:
+    """A schedule as text: an example, a paste or a file, and what its format can be told."""
+    text = _text(scene.schedule, scenes.example_schedules(), "schedule", ("xml", "json", "goal", "txt"))
+    scene = replace(scene, schedule=text)
+    if scenes.is_trace(text):
+        return scene
+    known = recognise_schedule(text, tell("page.schedule.name"))
+    st.caption(tell("page.recognised", format=known.title))
+    return _choose_settings(scene, known.options, known.name)
+
+
+def _choose_settings(scene: Scene, known: Mapping[str, Parameter], owner: str) -> Scene:
+    if not known:
+        return replace(scene, settings="")
+    words = dict(pair.split("=", 1) for pair in scene.settings.split(",") if "=" in pair)
+    with st.expander(tell("page.parameters"), expanded=True):
+        given = {k: _field(p, words.get(k), owner) for k, p in known.items()}
+    return replace(scene, settings=",".join(f"{k}={v}" for k, v in given.items() if v != _default(known[k])))
+
+
+def _text(now: str, examples: Mapping[str, str], what: str, endings: tuple[str, ...]) -> str:
+    """A text that a person picks from examples, pastes or opens. Raises _Incomplete while there is none."""
+    names = [*examples, OWN]
+    known = next((i for i, text in enumerate(examples.values()) if text == now), len(examples) if now else 0)
+    choice = st.selectbox(
+        tell("page.example"), names, index=known, format_func=lambda x: x or tell("page.example.own"), key=f"ex_{what}"
+    )
+    if choice != OWN:
+        return examples[choice]
+    file = st.file_uploader(tell(f"page.{what}.file"), type=[*endings], key=f"file_{what}")
+    own = "" if now in examples.values() else now
+    help_ = tell(f"page.{what}.help")
+    pasted = st.text_area(tell(f"page.{what}"), value=own, height=180, help=help_, key=f"paste_{what}")
+    text = pasted if file is None else scenes.decoded(file.getvalue(), file.name)
+    if not text.strip():
+        raise _Incomplete(help_)
+    return text
+
+
+def _choose_machine(scene: Scene) -> tuple[Scene, Topology]:
+    if _source("page.source", ("model", "capture"), "capture" if scene.capture else "model") == "model":
+        scene = _choose_model(scene)
+    else:
+        text = _text(scene.capture, scenes.examples(), "capture", ("txt", "xml", "yaml", "yml", "json"))
+        scene = _choose_rates(replace(scene, capture=text))
+    return scene, scenes.topology_of(scene)
+
+
+def _choose_model(scene: Scene) -> Scene:
+    name, words = parse_spec(scene.machine)
+    names = list(MACHINES)
+    name = st.selectbox(
+        tell("page.machine"), names, index=names.index(name) if name in names else 0, help=machine_summary(name)
+    )
+    if name != parse_spec(scene.machine)[0]:
+        words = {}
+    known = machine_parameters(name)
+    with st.expander(tell("page.parameters"), expanded=False):
+        given = {k: _field(p, words.get(k), name) for k, p in known.items()}
+    changed = [f"{k}={v}" for k, v in given.items() if v != _default(known[k])]
+    return replace(scene, capture="", rates="", machine=":".join([name, ",".join(changed)]) if changed else name)
+
+
+def _choose_rates(scene: Scene) -> Scene:
+    """What a capture does not say, with a default until given."""
+    found = recognise_machine(scene.capture, tell("page.capture.name"))
+    st.caption(tell("page.recognised", format=found.title))
+    known = found.options
+    words = dict(pair.split("=", 1) for pair in scene.rates.split(",") if "=" in pair)
+    with st.expander(tell("page.rates"), expanded=False):
+        given = {k: _field(p, words.get(k), "capture") for k, p in known.items()}
+    return replace(scene, rates=",".join(f"{k}={v}" for k, v in given.items() if v != _default(known[k])))
+
+
+def _choose_ranks(scene: Scene, topology: Topology) -> Scene:
+    most = topology.n
+    if most > 2:
+        ranks = st.slider(tell("page.ranks"), 2, most, max(2, min(scene.ranks or most, most)), key=f"ranks_{most}")
+        scene = replace(scene, ranks=0 if ranks == most else ranks)
+    else:
+        scene = replace(scene, ranks=0)
+    n = scene.ranks or most
+    if ALGORITHMS[scene.algorithm].collective.rooted and n > 1:
+        root = st.number_input(tell("page.root"), 0, n - 1, min(scene.root, n - 1))
+        scene = replace(scene, root=int(root))
+    return scene
+
+
+def _choose_load(scene: Scene, work: Work) -> Scene:
+    if not work.sized:
+        return scene
+    size = st.select_slider(tell("page.size"), _sizes(scene.size), value=scene.size, help=tell("page.size.help"))
+    return replace(scene, size=size)
+
+
+def _sizes(own: str) -> list[str]:
+    """The slider's stops, with a link's own size among them when it is one."""
+    if own in SIZES:
+        return SIZES
+    try:
+        return sorted([*SIZES, own], key=parse_size)
+    except InputError:
+        st.session_state.scene = replace(st.session_state.scene, size=Scene.size)
+        raise
+
+
+def _default(parameter: Parameter) -> str:
+    """A parameter's default as a person would type it."""
+    value = parameter.default
+    match parameter.kind:
+        case "bandwidth" if value is not None:
+            return f"{value / 1e9:g}GBps"
+        case "time" if value is not None:
+            return f"{value * 1e6:g}us"
+        case "size" if value is not None:
+            return fmt_size(value).replace(" ", "") if value % MiB == 0 and value else str(value)
+        case "dims":
+            return "x".join(map(str, value))
+        case "bool":
+            return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
+def _field(parameter: Parameter, word: str | None, owner: str) -> str:
+    """One widget for one parameter; returns what a person would type."""
+    usual = _default(parameter)
+    key = f"{owner}_{parameter.name}"
+    if parameter.kind == "int" and parameter.high:
+        value = int(word) if word and word.isdecimal() else int(parameter.default)
+        return str(st.number_input(parameter.name, parameter.low, parameter.high, value, key=key))
+    if parameter.kind == "bool":
+        return "yes" if st.toggle(parameter.name, value=(word or usual) == "yes", key=key) else "no"
+    if parameter.words:
+        words = list(parameter.words)
+        return st.selectbox(parameter.name, words, index=words.index(word if word in words else usual), key=key)
+    return st.text_input(parameter.name, value=word or usual, key=key).strip() or usual
