@@ -3,7 +3,7 @@
 Contract, version 1. `pack` gives a JSON-only dict; `tl` is base64 of zlib of: 4 bytes header length, the JSON
 header, then columns at the offsets the header lists as `[name, dtype, offset, length]`. Times are whole ticks
 of `tick` seconds. Rows are transfers in schedule order; `end` is the difference to the row before. Beyond
-`FULL` transfers the rows are left out, and steps and link loads alone are sent.
+`FULL` transfers the rows and their routes are left out, and steps and link loads alone are sent.
 """
 
 import base64
@@ -46,8 +46,8 @@ def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
         "sets": _sets(contents),
         "block_names": _block_names(trace.schedule) if full else [],
     }
-    columns = _rows(trace, contents) if full else {}
-    columns |= _routes(trace) | {"load": _load(trace)}
+    columns = _rows(trace, contents) | _routes(trace) if full else {}
+    columns["load"] = _load(trace)
     packed = _join(header, columns)
     return {
         "v": VERSION,
