@@ -1,8 +1,6 @@
 """The only list of algorithms. Adding one is one decorated generator in `ops/algorithms/`."""
 
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -12,6 +10,7 @@ from typing import Any, NamedTuple
 from ops.collectives import COLLECTIVES, Collective
 from sim.errors import InputError
 from sim.parameters import Parameter, bind, parameters
+from sim.registry import Registry
 from sim.schedule import Schedule, Steps, in_rank_order, unroll
 
 
@@ -118,35 +117,25 @@ def _each(ids: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             yield library, number
 
 
-class _Registry(Mapping[str, Algorithm]):
-    """Fills itself from `ops/algorithms` at the first look. Library ids find algorithms too."""
+class _Algorithms(Registry[Algorithm]):
+    """Library ids find algorithms too."""
 
     def __init__(self) -> None:
-        self._found: dict[str, Algorithm] = {}
-        self._loaded = False
+        super().__init__("ops.algorithms", "algorithm")
         self._aside: dict[str, Algorithm] | None = None
 
-    def _all(self) -> dict[str, Algorithm]:
-        if not self._loaded:
-            self._loaded = True
-            package = importlib.import_module("ops.algorithms")
-            for module in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
-                importlib.import_module(f"ops.algorithms.{module}")
-            self._found.update({name: self._with_claim(entry) for name, entry in self._found.items()})
-        return self._found
-
-    def _with_claim(self, entry: Algorithm) -> Algorithm:
+    def _complete(self) -> None:
         """Where blocks may differ in size, the claim for equal ones is that of the collective with equal blocks."""
-        twin = self._found.get(entry.name.replace("v.", ".", 1)) if entry.collective.vector else None
-        if twin is None or entry.cost is not None:
-            return entry
-        return replace(entry, cost=twin.cost, exact=twin.exact)
+        for name, entry in self._found.items():
+            twin = self._found.get(name.replace("v.", ".", 1)) if entry.collective.vector else None
+            if twin is not None and entry.cost is None:
+                self._found[name] = replace(entry, cost=twin.cost, exact=twin.exact)
 
-    def add(self, entry: Algorithm) -> None:
-        found = self._found if self._aside is None else self._aside
-        if entry.name in found:
-            raise ValueError(f"two algorithms are called {entry.name}")
-        found[entry.name] = entry
+    def add(self, name: str, entry: Algorithm) -> None:
+        if self._aside is None:
+            super().add(name, entry)
+        else:
+            self._aside[name] = entry
 
     @contextmanager
     def aside(self) -> Iterator[dict[str, Algorithm]]:
@@ -192,17 +181,8 @@ class _Registry(Mapping[str, Algorithm]):
             raise InputError(f"no library is called {library[:40]!r}: choose from {', '.join(known)}")
         return found
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._all()
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._all()))
-
-    def __len__(self) -> int:
-        return len(self._all())
-
-
-ALGORITHMS = _Registry()
+ALGORITHMS = _Algorithms()
 
 
 def algorithm(
@@ -227,9 +207,11 @@ def algorithm(
     def register(steps: Callable[..., Steps]) -> Callable[..., Steps]:
         claim = None if cost is None else (lambda n, **params: Cost(*cost(n, **params)))
         for collective in collectives:
+            title = f"{collective.name}.{name or steps.__name__}"
             ALGORITHMS.add(
+                title,
                 Algorithm(
-                    name=f"{collective.name}.{name or steps.__name__}",
+                    name=title,
                     collective=collective,
                     steps=steps,
                     pieces=pieces,
@@ -240,7 +222,7 @@ def algorithm(
                     switches=switches,
                     ids=ids or {},
                     reference=reference,
-                )
+                ),
             )
         return steps
 

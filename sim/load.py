@@ -57,7 +57,8 @@ def link_load(trace: Trace) -> Load:
 def utilisation(trace: Trace, edges: Floats) -> Floats:
     """The share of its bandwidth each link used, on average, between `edges[j]` and `edges[j + 1]`.
 
-    One row per link, one column per stretch of time; exact, whatever the stretches.
+    One row per link, one column per stretch of time; exact, whatever the stretches; zero
+    in one of no length.
     """
     load = link_load(trace)
     shares = np.zeros((len(trace.topology.links), len(edges) - 1))
@@ -65,5 +66,6 @@ def utilisation(trace: Trace, edges: Floats) -> Floats:
         steps = slice(load.offsets[link], load.offsets[link + 1])
         time, rate = load.time[steps], load.rate[steps]
         carried = np.concatenate([[0.0], np.cumsum(rate[:-1] * np.diff(time))])
-        shares[link] = np.diff(np.interp(edges, time, carried)) / np.diff(edges) / trace.topology.bandwidth[link]
-    return shares
+        shares[link] = np.diff(np.interp(edges, time, carried)) / trace.topology.bandwidth[link]
+    width = np.diff(edges)
+    return np.divide(shares, width, out=np.zeros_like(shares), where=width > 0)

@@ -4,10 +4,8 @@ A reader is a function from text to a Schedule, with keyword options read from i
 finds the reader whose `matches` knows the text. What is wrong with a schedule that can be read is a verdict.
 """
 
-import importlib
-import pkgutil
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,6 +14,7 @@ import numpy as np
 
 from sim.errors import InputError
 from sim.parameters import Parameter, bind, parameters
+from sim.registry import Registry
 from sim.schedule import Schedule
 from sim.topology import Floats
 from sim.units import MiB, fmt_size
@@ -74,45 +73,7 @@ class Format:
         return parameters(self.read, skip=("text", "name"))
 
 
-class _Formats(Mapping[str, Format]):
-    """Fills itself from this package at the first look."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, Format] = {}
-        self._loaded = False
-
-    def _all(self) -> dict[str, Format]:
-        if not self._loaded:
-            self._loaded = True
-            for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-                importlib.import_module(f"{__name__}.{module}")
-        return self._found
-
-    def add(self, known: Format) -> None:
-        if known.name in self._found:
-            raise ValueError(f"two schedule formats are called {known.name}")
-        self._found[known.name] = known
-
-    def complete(self, name: str, **parts: Any) -> None:
-        self._found[name] = replace(self._found[name], **parts)
-
-    def __getitem__(self, name: str) -> Format:
-        found = self._all()
-        if name not in found:
-            raise InputError(f"no schedule format is called {name[:40]!r}: choose from {', '.join(sorted(found))}")
-        return found[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._all()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._all()))
-
-    def __len__(self) -> int:
-        return len(self._all())
-
-
-SCHEDULE_FORMATS = _Formats()
+SCHEDULE_FORMATS = Registry[Format](__name__, "schedule format")
 
 
 def reader(
@@ -121,7 +82,8 @@ def reader(
     """Register a reader under a format's name; the function is returned unchanged."""
 
     def register(read: Read) -> Read:
-        SCHEDULE_FORMATS.add(Format(name, title, matches, read, check or (lambda *a, **k: verify(read(*a, **k)))))
+        judge = check or (lambda *a, **k: verify(read(*a, **k)))
+        SCHEDULE_FORMATS.add(name, Format(name, title, matches, read, judge))
         return read
 
     return register
@@ -131,7 +93,7 @@ def writer(name: str) -> Callable[[Write], Write]:
     """Register the writer of a format that has a reader; the function is returned unchanged."""
 
     def register(write: Write) -> Write:
-        SCHEDULE_FORMATS.complete(name, write=write)
+        SCHEDULE_FORMATS.change(name, replace(SCHEDULE_FORMATS[name], write=write))
         return write
 
     return register

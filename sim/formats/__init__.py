@@ -4,16 +4,15 @@ A reader is a function from text to a Topology, with keyword options read from i
 finds the reader whose `matches` knows the text.
 """
 
-import importlib
-import pkgutil
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sim.errors import InputError
 from sim.parameters import Parameter, bind, parameters
+from sim.registry import Registry
 from sim.topology import Topology
 from sim.units import MiB, fmt_size
 
@@ -50,42 +49,7 @@ class Format:
         return parameters(self.read, skip=("text", "name"))
 
 
-class _Formats(Mapping[str, Format]):
-    """Fills itself from this package at the first look."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, Format] = {}
-        self._loaded = False
-
-    def _all(self) -> dict[str, Format]:
-        if not self._loaded:
-            self._loaded = True
-            for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-                importlib.import_module(f"{__name__}.{module}")
-        return self._found
-
-    def add(self, known: Format) -> None:
-        if known.name in self._found:
-            raise ValueError(f"two formats are called {known.name}")
-        self._found[known.name] = known
-
-    def __getitem__(self, name: str) -> Format:
-        found = self._all()
-        if name not in found:
-            raise InputError(f"no topology format is called {name[:40]!r}: choose from {', '.join(sorted(found))}")
-        return found[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._all()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._all()))
-
-    def __len__(self) -> int:
-        return len(self._all())
-
-
-FORMATS = _Formats()
+FORMATS = Registry[Format](__name__, "topology format")
 
 
 def reader(
@@ -94,7 +58,7 @@ def reader(
     """Register a reader under a format's name; the function is returned unchanged."""
 
     def register(read: Read) -> Read:
-        FORMATS.add(Format(name, title, matches, read, explain))
+        FORMATS.add(name, Format(name, title, matches, read, explain))
         return read
 
     return register
