@@ -47,7 +47,7 @@ export class Timeline {
       this.ready[i] = (last - c.span[i]) * tick;
       const route = c.route[i];
       const hops = c.route_start[route + 1] - c.route_start[route];
-      const lead = hops ? this.meta.overhead + c.latency[route] : 0;
+      const lead = hops ? c.latency[route] : 0;
       const adding = c.op[i] === REDUCE ? this.meta.gamma * c.sizes[c.size[i]] : 0;
       this.start[i] = Math.min(this.ready[i] + lead, this.end[i]);
       this.through[i] = Math.max(this.end[i] - adding, this.start[i]);

@@ -14,6 +14,7 @@ from sim.parameters import bind
 from sim.schedule import Promise, Schedule
 from sim.topology import Floats, Link, Topology
 from sim.trace import Trace
+from sim.trouble import troubles
 from sim.verify import Proof, prove
 
 
@@ -128,15 +129,28 @@ def carry_out(
     lockstep: bool = False,
     history: bool = False,
     proof: Proof | None = None,
+    trouble: Sequence[str] = (),
 ) -> Outcome:
-    """Prove a work and run it alone; arguments as for `Cluster.start`. Raises InputError."""
+    """Prove a work and run it alone, in trouble or not; arguments as for `simulate`. Raises InputError.
+
+    The bound is that of the machine without trouble.
+    """
     schedule, promise = work.schedule, work.schedule.promise
     own = schedule.fixed_bytes is not None and promise is not None
     proof = proof or prove(schedule, blocks=own or blocks is not None)
     weights = _own_blocks(proof) if own else blocks
     if promise is not None and weights is not None and len(weights) == promise.blocks:
         size = largest_buffer(weights, promise)
-    trace = simulate(topology, schedule, size, blocks=weights, lockstep=lockstep, history=history, proof=proof)
+    trace = simulate(
+        topology,
+        schedule,
+        size,
+        blocks=weights,
+        lockstep=lockstep,
+        history=history,
+        proof=proof,
+        trouble=troubles(trouble, topology),
+    )
     if promise is None:
         return Outcome(work, trace, 0.0)
     share = size * schedule.unit_share

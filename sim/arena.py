@@ -7,13 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim import fabric
+from sim.dependencies import gated
 from sim.dependencies import lockstep as lockstep_waits
 from sim.fabric import World
 from sim.schedule import COPY, Schedule
-from sim.topology import Floats, Routes, Topology
+from sim.topology import Floats, Ints, Routes, Topology
 
 _PER_TRANSFER = ("op", "route", "size", "pending", "job", "ready", "start", "end", "cause")
 _DTYPES = {"op": np.uint8, "route": np.int32, "pending": np.int32, "job": np.int32, "cause": np.int32}
+
+Gates = Sequence[tuple[float, NDArray[np.int64]]]
+"""Seconds, and the transfers they hold back."""
 
 
 class Arena:
@@ -30,11 +34,26 @@ class Arena:
         self.world = self._empty()
 
     def add(
-        self, schedule: Schedule, devices: Sequence[int], sizes: Floats, job: int, *, lockstep: bool
+        self,
+        schedule: Schedule,
+        devices: Sequence[int],
+        sizes: Floats,
+        job: int,
+        *,
+        lockstep: bool,
+        delay: Floats | None = None,
+        gates: Gates = (),
     ) -> tuple[int, int]:
-        """Append a schedule's transfers as job number `job`; returns its first row and the row after its last."""
+        """Append a schedule's transfers as job number `job`; returns its first row and the row after its last.
+
+        `delay` are seconds that each waits longer before it flows. A gate holds transfers back for some seconds
+        from the launch on; gates are the last rows.
+        """
         waits = lockstep_waits(schedule) if lockstep else schedule.waits
+        waits = gated(waits, [held for _, held in gates])
         route = self._add_routes(schedule, np.asarray(devices, np.int32))
+        if delay is not None:
+            route = self._delayed(route, delay)
         first, stop = self.rows, self.rows + waits.rows
         self._grow(stop, self.edges + len(waits.after), job + 1)
         world, real = self.world, slice(first, first + schedule.transfers)
@@ -44,9 +63,14 @@ class Arena:
         if marks.start < marks.stop:  # the marks between steps in lock-step stay where they are and cost nothing
             world.op[marks], world.size[marks] = 0, 0.0
             world.route[marks] = self._nowhere()
+            if gates:
+                world.route[stop - len(gates) : stop] = self._stay(np.array([s for s, _ in gates])) + np.arange(
+                    len(gates)
+                )
         world.pending[first:stop] = waits.pending
         world.after_start[first : stop + 1] = waits.start + self.edges
         np.add(waits.after, first, out=world.after[self.edges : self.edges + len(waits.after)], casting="unsafe")
+        world.start[first:stop] = np.nan
         world.job[first:stop] = job
         world.job_left[job] = stop - first
         self.rows, self.edges, self.jobs = stop, self.edges + len(waits.after), job + 1
@@ -81,6 +105,33 @@ class Arena:
             seconds, which = np.unique(schedule.work[working], return_inverse=True)
             number_of[working] = self._stay(seconds) + which
         return number_of
+
+    def _delayed(self, route: NDArray[np.int32], delay: Floats) -> NDArray[np.int32]:
+        """Route numbers when what is delayed has a route of its own, with the same links and a longer lead."""
+        late = np.nonzero(delay > 0)[0]
+        old = route[late]
+        offsets, links = self.routes
+        hops = np.diff(offsets)[old]
+        starts = np.concatenate([[0], np.cumsum(hops)]).astype(np.int32)
+        crossed = links[np.arange(starts[-1]) + np.repeat(offsets[old] - starts[:-1], hops)]
+        changed = route.copy()
+        changed[late] = np.arange(len(self.world.lead), len(self.world.lead) + len(late), dtype=np.int32)
+        self._enter(starts, crossed, self.world.lead[old] + delay[late])
+        return changed
+
+    def other_routes(self, rows: NDArray[np.int64], src: Ints, dst: Ints) -> Ints:
+        """Enter the routes as they are now between devices, with leads longer by the detour; returns their numbers."""
+        first, old, latency = len(self.world.lead), self.world.route[rows], self.topology.latency
+        offsets, links = self.topology.routes(src, dst)
+        before = _sums(latency[self.routes.links], self.routes.offsets)[old]
+        self._enter(offsets, links, self.world.lead[old] + _sums(latency[links], offsets) - before)
+        return np.arange(first, first + len(rows), dtype=np.int32)
+
+    def crosses(self, route: Ints, links: Sequence[int] | Ints) -> NDArray[np.bool_]:
+        """Which of some route numbers cross any of these links."""
+        troubled = np.isin(self.routes.links, links)
+        sums = np.concatenate([[0], np.cumsum(troubled)])
+        return (sums[self.routes.offsets[1:]] > sums[self.routes.offsets[:-1]])[route]
 
     def _nowhere(self) -> int:
         """The number of a route that leaves no device."""

@@ -73,6 +73,17 @@ def lockstep(schedule: Schedule) -> Waits:
     return _turned(first, before[order], twin(replay, len(before)))
 
 
+def gated(waits: Waits, gates: list[NDArray[np.int64]]) -> Waits:
+    """The same with a row more per gate, for which the rows it holds back wait too."""
+    if not gates:
+        return waits
+    pending = np.concatenate([waits.pending, np.zeros(len(gates), np.int32)])
+    for held in gates:
+        pending[held] += 1
+    ends = waits.start[-1] + np.cumsum([len(held) for held in gates])
+    return Waits(pending, np.concatenate([waits.start, ends]), np.concatenate([waits.after, *gates]).astype(np.int32))
+
+
 def _turned(first: NDArray[np.int64], before: Ints, kernel: Any) -> Waits:
     start, after = np.zeros(len(first), np.int64), np.empty(len(before), np.int32)
     kernel.successors(first, before, start, after)

@@ -16,21 +16,25 @@ import simpy
 from sim import fabric
 from sim.arena import Arena
 from sim.errors import InputError, StalledError
+from sim.harm import Harm, Held
 from sim.inswitch import switch_devices
 from sim.schedule import Schedule
 from sim.speed import compiled, is_compiled
-from sim.topology import Device, Floats, Link, Topology
+from sim.topology import Device, Floats, Ints, Link, Topology
 from sim.trace import History, Trace
+from sim.trouble import Trouble
 from sim.units import LARGEST_SIZE
 from sim.verify import Proof, prove
 
 INTERPRETED = 30_000
 """Calendar entries handled interpreted before the kernel goes on compiled: about what loading the compiler costs."""
 UNLIMITED = 1 << 62
+Event = simpy.Event
+NOTHING_HELD = Held([], [], [])
 
 
 @dataclass(frozen=True, eq=False)
-class _Job:
+class Job:
     """A schedule under way: rows `first .. stop - 1` of the arena, `rows` of them real transfers."""
 
     schedule: Schedule
@@ -41,25 +45,39 @@ class _Job:
     stop: int
     started: float
     event: simpy.Event
+    devices: Ints
+    held: Held
+    background: bool
 
 
 class Cluster:
     """A machine coming to life. `env` is its SimPy world; other processes may share it.
 
     With `history`, every change of every flow's rate is kept, so that a view can place a block at any time.
+    `trouble` is what goes wrong; its processes run in the same world.
     """
 
-    def __init__(self, topology: Topology, env: simpy.Environment | None = None, *, history: bool = False) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        env: simpy.Environment | None = None,
+        *,
+        history: bool = False,
+        trouble: Sequence[Trouble] = (),
+    ) -> None:
+        for one in trouble:
+            topology = one.machine(topology)
         self.topology = topology
         self.env = env or simpy.Environment()
         self.sim_s = 0.0
         """Real seconds spent in the kernel."""
-        self._arena = Arena(topology, history=history)
-        self._jobs: list[_Job] = []
+        self.arena = Arena(topology, history=history)
+        self.jobs: list[Job] = []
         self._running = 0
         self._wake: simpy.Event | None = None
-        self._kernel = compiled(fabric) if is_compiled(fabric) else fabric
+        self.kernel = compiled(fabric) if is_compiled(fabric) else fabric
         self.env.process(self._fabric())
+        self.harm = Harm(self, trouble)
 
     def start(
         self,
@@ -81,16 +99,39 @@ class Cluster:
         devices = self._devices(schedule, group)
         proof = proof or prove(schedule, blocks=blocks is not None)
         sizes = transfer_bytes(schedule, size, blocks, proof)
-        if self._kernel is fabric and schedule.transfers * 8 > INTERPRETED:
-            self._kernel = _ready()
-        first, stop = self._arena.add(schedule, devices, sizes, len(self._jobs), lockstep=lockstep)
-        given = sizes.sum() if schedule.fixed_bytes is not None and blocks is None else size
-        job = _Job(schedule, float(given), sizes, proof, first, stop, self.env.now, self.env.event())
-        self._jobs.append(job)
+        if self.kernel is fabric and schedule.transfers * 8 > INTERPRETED:
+            self.kernel = _ready()
+        own = schedule.fixed_bytes is not None and blocks is None
+        given = float(sizes.sum()) if own else float(size)
+        return self.launch(schedule, devices, sizes, proof=proof, size=given, lockstep=lockstep)
+
+    def launch(
+        self,
+        schedule: Schedule,
+        devices: Sequence[int],
+        sizes: Floats,
+        *,
+        proof: Proof | None = None,
+        size: float = 0.0,
+        lockstep: bool = False,
+        background: bool = False,
+    ) -> simpy.Event:
+        """Start transfers of so many bytes each between device indices; `start` is for what people ask.
+
+        What is `background` is no trouble's to hold back.
+        """
+        held = NOTHING_HELD if background else self.harm.held(schedule, devices, sizes)
+        first, stop = self.arena.add(
+            schedule, devices, sizes, len(self.jobs), lockstep=lockstep, delay=held.delay, gates=held.gates
+        )
+        ends = np.array(devices, np.int32)
+        proof = proof or prove(schedule)
+        job = Job(schedule, size, sizes, proof, first, stop, self.env.now, self.env.event(), ends, held, background)
+        self.jobs.append(job)
         if first == stop:
             return job.event.succeed(self._trace(job, self.env.now))
         self._running += 1
-        self._kernel.launch(self._arena.world, first, stop, self.env.now)
+        self.kernel.launch(self.arena.world, first, stop, self.env.now)
         self._rouse()
         return job.event
 
@@ -104,8 +145,8 @@ class Cluster:
             raise InputError(f"{self.topology.name} has no link {link}: links count from 0")
         if not (math.isfinite(bandwidth) and bandwidth >= 0):
             raise InputError(f"{self.topology.name}: link {link} cannot have bandwidth {bandwidth}: give 0 or more")
-        self._arena.world.capacity[link] = bandwidth
-        self._kernel.touch(self._arena.world, link, self.env.now)
+        self.arena.world.capacity[link] = bandwidth
+        self.kernel.touch(self.arena.world, link, self.env.now)
         self._rouse()
 
     def _devices(self, schedule: Schedule, group: Sequence[int] | None) -> list[int]:
@@ -130,25 +171,25 @@ class Cluster:
             upcoming = env.peek()
             why = self._advance(upcoming)
             if why == fabric.DONE:
-                ended = float(self._arena.world.now[0])
+                ended = float(self.arena.world.now[0])
                 if ended > env.now:
                     yield env.timeout(ended - env.now)
                 self._settle()
             elif why == fabric.HORIZON or math.isfinite(upcoming):
                 yield env.timeout(max(0.0, upcoming - env.now))
             elif self._running:
-                raise StalledError(self._stalled())
+                raise StalledError(self.stalled())
 
     def _advance(self, horizon: float) -> int:
-        arena = self._arena
+        arena = self.arena
         begun = clock.perf_counter()
         while True:
-            arena.world.count[fabric.ALLOWANCE] = UNLIMITED if self._kernel is not fabric else INTERPRETED
-            why = int(self._kernel.advance(arena.world, horizon))
+            arena.world.count[fabric.ALLOWANCE] = UNLIMITED if self.kernel is not fabric else INTERPRETED
+            why = int(self.kernel.advance(arena.world, horizon))
             if why == fabric.PAUSED:
-                if self._kernel is fabric:
+                if self.kernel is fabric:
                     self.sim_s += clock.perf_counter() - begun
-                    self._kernel = _ready()
+                    self.kernel = _ready()
                     begun = clock.perf_counter()
                 arena.make_room()
             else:
@@ -157,15 +198,15 @@ class Cluster:
 
     def _settle(self) -> None:
         """Tell those who wait for the jobs that have ended."""
-        world = self._arena.world
+        world = self.arena.world
         for k in range(world.count[fabric.FINISHED]):
-            job = self._jobs[world.finished[k]]
+            job = self.jobs[world.finished[k]]
             self._running -= 1
             job.event.succeed(self._trace(job, float(world.job_end[world.finished[k]])))
         world.count[fabric.FINISHED] = 0
 
-    def _trace(self, job: _Job, ended: float) -> Trace:
-        world, rows = self._arena.world, slice(job.first, job.first + job.schedule.transfers)
+    def _trace(self, job: Job, ended: float) -> Trace:
+        world, rows = self.arena.world, slice(job.first, job.first + job.schedule.transfers)
         cause = world.cause[rows]
         marks = cause >= rows.stop
         while marks.any():  # a mark stands for the last transfer it waited for
@@ -180,31 +221,33 @@ class Cluster:
             ended=ended,
             bytes=job.bytes,
             route=world.route[rows],
-            routes=self._arena.routes,
+            routes=self.arena.routes,
             ready=world.ready[rows],
             start=world.start[rows],
             end=world.end[rows],
             cause=np.where(cause < 0, cause, cause - job.first).astype(np.int32),
             history=self._history(job),
+            troubles=tuple(one.name for one in self.harm.troubles),
+            hits=self.harm.hits(job),
             instants=int(world.count[fabric.WAVES]),
         )
 
-    def _history(self, job: _Job) -> History | None:
-        if not self._arena.keeps_history:
+    def _history(self, job: Job) -> History | None:
+        if not self.arena.keeps_history:
             return None
-        world = self._arena.world
+        world = self.arena.world
         known = int(world.count[fabric.HISTORY])
         transfer = world.history_transfer[:known]
         mine = (transfer >= job.first) & (transfer < job.stop)
         return History(transfer[mine] - job.first, world.history[:known, 0][mine], world.history[:known, 1][mine])
 
-    def _stalled(self) -> str:
+    def stalled(self) -> str:
         """One sentence: what can never end, and the link that holds it."""
-        world, links = self._arena.world, self.topology.links
-        dead = [i for i in range(len(links)) if world.capacity[i] == 0 and world.use[i, fabric.LOAD] > 0]
+        world, links = self.arena.world, self.topology.links
+        dead = self.harm.dead()
         flows = world.group[: world.count[fabric.FLOWS]]
         held = sorted(int(i) for i in flows[:, fabric.TRANSFER] if i >= 0)
-        job = next(job for job in self._jobs if not job.event.triggered)
+        job = next(job for job in self.jobs if not (job.event.triggered or job.background))
         names = [
             f"rank {job.schedule.src[i - job.first]} -> rank {job.schedule.dst[i - job.first]}"
             for i in held
@@ -271,6 +314,7 @@ def simulate(
     history: bool = False,
     group: Sequence[int] | None = None,
     proof: Proof | None = None,
+    trouble: Sequence[Trouble] = (),
 ) -> Trace:
     """Run one collective alone on a machine and prove its result; arguments as for `Cluster.start`.
 
@@ -280,7 +324,7 @@ def simulate(
     >>> f"{trace.time:.9f} s, {trace.verdict.verdict}"
     '0.075189928 s, ok'
     """
-    cluster = Cluster(topology, history=history)
+    cluster = Cluster(topology, history=history, trouble=trouble)
     event = cluster.start(schedule, size, blocks=blocks, lockstep=lockstep, group=group, proof=proof)
     trace: Trace = cluster.run(event)
     trace.real["sim_s"] = cluster.sim_s

@@ -387,6 +387,25 @@ def touch(w, link, time):
 
 
 @jit
+def divert(w, flow, other, time):
+    """Have the rest of a flow take another route from now on."""
+    group, use, route_start, route_links = w.group, w.use, w.route_start, w.route_links
+    w.now[0] = max(w.now[0], time)
+    i = group[flow, TRANSFER]
+    for k in range(route_start[w.route[i]], route_start[w.route[i] + 1]):
+        use[route_links[k], LOAD] -= 1
+    w.route[i] = other
+    for k in range(route_start[other], route_start[other + 1]):
+        link = route_links[k]
+        if use[link, LOAD] == 0:
+            use[link, OWNER] = flow
+        else:
+            _join(group, _find(group, use[link, OWNER]), _find(group, flow))
+        use[link, LOAD] += 1
+    _spoil(w.count, group, w.spoilt, _find(group, flow))
+
+
+@jit
 def history_is_short(w):
     """Might the next wave's changes of rate find no room? Each entry and each flow can change once or twice."""
     room = len(w.history)

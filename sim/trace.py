@@ -26,6 +26,21 @@ class History(NamedTuple):
     rate: Floats
 
 
+class Hits(NamedTuple):
+    """Trouble `trouble[k]` bore on transfer `transfer[k]` for `seconds[k]`.
+
+    That is how much later it could be ready for a straggler, how much longer it waited for a jitter, and how long it
+    flowed through a link while that was troubled.
+    """
+
+    trouble: Ints
+    transfer: Ints
+    seconds: Floats
+
+
+NO_HITS = Hits(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
+
+
 @dataclass(frozen=True, eq=False)
 class Trace:
     """One collective's run; times in seconds, one entry per transfer.
@@ -51,6 +66,9 @@ class Trace:
     history: History | None = None
     instants: int = 0
     real: dict[str, float] = field(default_factory=dict)
+    troubles: tuple[str, ...] = ()
+    """What went wrong in its world, as it was given."""
+    hits: Hits = NO_HITS
 
     @property
     def time(self) -> float:
@@ -131,6 +149,8 @@ class Trace:
             "routes": [x.tolist() for x in self.routes],
             "columns": columns,
             "history": history,
+            "troubles": list(self.troubles),
+            "hits": [column.tolist() for column in self.hits],
         }
         return json.dumps(whole, allow_nan=False)
 
@@ -231,5 +251,17 @@ def _build(whole: dict[str, Any]) -> Trace:
         verdict=Verdict(**whole["verdict"]),
         routes=Routes(*(np.array(x, np.int32) for x in whole["routes"])),
         history=history,
+        troubles=tuple(str(name) for name in whole.get("troubles", ())),
+        hits=_hits(whole.get("hits"), schedule.transfers),
         **columns,
     )
+
+
+def _hits(columns: list[list[float]] | None, transfers: int) -> Hits:
+    if columns is None:
+        return NO_HITS
+    trouble, transfer, seconds = columns
+    hits = Hits(np.array(trouble, np.int32), np.array(transfer, np.int32), np.array(seconds, np.float64))
+    if {len(column) for column in hits} != {len(hits.transfer)} or not np.isin(hits.transfer, range(transfers)).all():
+        raise ValueError("its hits name transfers that are not there")
+    return hits

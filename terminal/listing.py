@@ -39,6 +39,12 @@ def _machines() -> list[_Entry]:
     return [_Entry(name, machine_summary(name), machine_parameters(name)) for name in MACHINES]
 
 
+def _troubles() -> list[_Entry]:
+    from sim.trouble import TROUBLES, trouble_parameters, trouble_summary
+
+    return [_Entry(name, trouble_summary(name), trouble_parameters(name)) for name in TROUBLES]
+
+
 def _formats() -> list[_Entry]:
     from ops.formats import SCHEDULE_FORMATS
     from sim.formats import FORMATS
@@ -49,7 +55,13 @@ def _formats() -> list[_Entry]:
     ]
 
 
-SECTIONS = {"collectives": _collectives, "algorithms": _algorithms, "machines": _machines, "formats": _formats}
+SECTIONS = {
+    "collectives": _collectives,
+    "algorithms": _algorithms,
+    "machines": _machines,
+    "troubles": _troubles,
+    "formats": _formats,
+}
 """Every registry a person may ask for."""
 
 

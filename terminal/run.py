@@ -10,6 +10,7 @@ from terminal.arguments import ALGORITHM, MACHINE, RANKS, machine, work, write
 
 if TYPE_CHECKING:
     from ops.work import Outcome, Work
+    from sim.trace import Trace
 
 RUN = (
     *ALGORITHM,
@@ -18,6 +19,13 @@ RUN = (
     argument("--size", help="bytes as nccl-tests counts them, like 64MiB; a barrier has none"),
     argument("--counts", help="block sizes of a v collective, like 1KiB,2KiB,0,8KiB; instead of --size"),
     RANKS,
+    argument(
+        "--trouble",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="KIND:key=value,…, see `list troubles`",
+    ),
     argument("--lockstep", action="store_true", help="let every step wait for the whole step before"),
 )
 """What one run is made of."""
@@ -58,7 +66,7 @@ def outcome_of(given: argparse.Namespace, *, history: bool) -> tuple["Outcome", 
     proof_begun = time.perf_counter()
     proof = prove(asked.schedule, blocks=counts is not None or asked.schedule.fixed_bytes is not None)
     real = {"build_s": proof_begun - build_begun, "verify_s": time.perf_counter() - proof_begun}
-    kept = {"lockstep": given.lockstep, "history": history, "proof": proof}
+    kept = {"lockstep": given.lockstep, "history": history, "proof": proof, "trouble": given.trouble}
     return carry_out(there, asked, size, blocks=counts, **kept), real
 
 
@@ -83,9 +91,22 @@ def told(outcome: "Outcome") -> dict[str, Any]:
         "instants": trace.instants,
         "verified": trace.verdict.verdict == "ok",
         "verdict": trace.verdict.verdict,
+        "troubles": _borne(trace),
         "bottleneck": worst
         and {"src": worst[1].src, "dst": worst[1].dst, "bytes": worst[0].bytes, "share": worst[0].share},
     }
+
+
+def _borne(trace: "Trace") -> list[dict[str, Any]]:
+    """On how many transfers each trouble bore, and for how long at most."""
+    import numpy as np
+
+    found = []
+    for number, spec in enumerate(trace.troubles):
+        mine = trace.hits.trouble == number
+        longest = float(trace.hits.seconds[mine].max(initial=0.0))
+        found.append({"trouble": spec, "transfers": int(np.count_nonzero(mine)), "longest_s": longest})
+    return found
 
 
 def _size(given: argparse.Namespace, asked: "Work") -> int:
@@ -140,5 +161,14 @@ def _text(found: dict[str, Any], outcome: "Outcome") -> str:
     with_settings = ",".join(f"{key}={value}" for key, value in outcome.work.settings.items())
     name = f"{found['algorithm']}:{with_settings}" if with_settings else found["algorithm"]
     head = f"{name} on {found['machine']}: {found['ranks']} ranks{load}"
+    lines = [*rows.items(), *(("trouble", _told_trouble(one)) for one in found["troubles"])]
     notes = [f"note: {note}" for note in trace.topology.assumed]
-    return "\n".join([head, *(f"  {name:11} {value}" for name, value in rows.items()), *notes])
+    return "\n".join([head, *(f"  {name:11} {value}" for name, value in lines), *notes])
+
+
+def _told_trouble(one: dict[str, Any]) -> str:
+    from sim.units import fmt_time
+
+    if not one["transfers"]:
+        return f"{one['trouble']} bore on nothing"
+    return f"{one['trouble']} bore on {one['transfers']:,} transfers, on one for {fmt_time(one['longest_s'])}"

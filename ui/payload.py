@@ -264,13 +264,14 @@ def _routes(trace: Trace) -> dict[str, Array]:
             walk.append(int(dst[link]) if int(src[link]) == walk[-1] else int(src[link]))
         nodes += walk
         node_start.append(len(nodes))
-    latency = [trace.topology.latency[first[starts[r] : starts[r + 1]]].sum() for r in range(used - base)]
+    latency = np.zeros(used - base)
+    latency[trace.route - base] = trace.start - trace.ready
     return {
         "route_start": starts.astype(np.uint32),
         "route_link": _small(first),
         "node_start": np.array(node_start, np.uint32),
         "node": _small(np.array(nodes, np.int64)),
-        "latency": np.array(latency, np.float64),
+        "latency": latency,
     }
 
 

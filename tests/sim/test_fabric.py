@@ -169,10 +169,10 @@ def test_a_long_run_goes_on_compiled_where_it_stopped_interpreted():
 
     def ends(allowance):
         cluster = engine.Cluster(machine)
-        cluster._kernel = fabric
+        cluster.kernel = fabric
         event = cluster.start(schedule, 1 << 20)
         with mock.patch.object(engine, "INTERPRETED", allowance):
-            return cluster.run(event).end, cluster._kernel
+            return cluster.run(event).end, cluster.kernel
 
     slow, stayed = ends(1 << 40)
     fast, switched = ends(100)
