@@ -24,6 +24,7 @@ from sim.units import MiB, fmt_bandwidth, fmt_size, fmt_time, parse_size
 from ui.payload import FULL, pack
 
 CAPTURES = Path(__file__).parents[1] / "assets" / "captures"
+LONGEST_WORD = 1000
 LONGEST_LINK = 6000
 """Characters of a packed text that a link may carry; longer ones stay out of it."""
 
@@ -34,7 +35,8 @@ class Scene:
 
     `machine` is a spec like `switch:ranks=8`; `capture` the text of one, or empty, and `rates` what it does not
     say, as `key=value,…`; `schedule` is the text of one from outside, or of a run that was kept, or empty;
-    `settings` are parameters of the algorithm or of the schedule's format; `ranks` is 0 for all there are.
+    `settings` are parameters of the algorithm or of the schedule's format, `trouble` what goes wrong, one spec after
+    the other with semicolons between; `ranks` is 0 for all there are.
     """
 
     algorithm: str = "allreduce.ring"
@@ -46,6 +48,11 @@ class Scene:
     root: int = 0
     settings: str = ""
     schedule: str = ""
+    trouble: str = ""
+
+    def with_trouble(self, words: str) -> "Scene":
+        """The same in other trouble."""
+        return replace(self, trouble=words)
 
 
 @dataclass(frozen=True)
@@ -156,7 +163,8 @@ def _outcome(scene: Scene) -> Outcome:
     topology = topology_of(scene)
     work = work_of(scene, topology)
     size = parse_size(scene.size) if work.sized else 0
-    return carry_out(topology, work, size, history=work.schedule.transfers <= FULL)
+    trouble = scene.trouble.split(";") if scene.trouble else []
+    return carry_out(topology, work, size, history=work.schedule.transfers <= FULL, trouble=trouble)
 
 
 def to_link(scene: Scene) -> dict[str, str]:
@@ -175,9 +183,9 @@ def to_link(scene: Scene) -> dict[str, str]:
 def from_link(words: dict[str, str]) -> Scene:
     """The scene a link describes. Raises InputError naming the parameter that is damaged."""
     scene = Scene()
-    for name in ("algorithm", "machine", "size", "settings", "rates"):
+    for name in ("algorithm", "machine", "size", "settings", "rates", "trouble"):
         if name in words:
-            scene = replace(scene, **{name: words[name][:300]})
+            scene = replace(scene, **{name: words[name][:LONGEST_WORD]})
     for name in ("ranks", "root"):
         if name in words:
             if not words[name].isdecimal() or len(words[name]) > 7:

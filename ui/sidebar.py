@@ -15,8 +15,9 @@ from sim.formats import recognise as recognise_machine
 from sim.machines import MACHINES, machine_parameters, machine_summary
 from sim.parameters import Parameter, parse_spec
 from sim.topology import Topology
-from sim.units import GiB, KiB, MiB, fmt_size, parse_size
-from ui import scenes
+from sim.units import GiB, KiB, fmt_size, parse_size
+from ui import scenes, whatif
+from ui.fields import field, usual
 from ui.scenarios import SCENARIOS
 from ui.scenes import Scene
 from ui.text import tell
@@ -42,6 +43,7 @@ def choose() -> tuple[Scene, Topology | None]:
         scene = _choose_ranks(scene, topology) if source == "catalogue" else replace(scene, ranks=0)
         if topology.n > 1:
             scene = _choose_load(scene, scenes.work_of(scene, topology))
+            scene = replace(scene, trouble=whatif.choose(scene.trouble, topology))
     except InputError as error:
         st.error(str(error), icon=":material/error:")
         return scene, None
@@ -91,8 +93,8 @@ def _choose_algorithm(scene: Scene) -> Scene:
         tell("page.collective"), there, index=there.index(collective), help=COLLECTIVES[collective].summary
     )
     algorithms = [a.split(".", 1)[1] for a in ALGORITHMS if a.startswith(collective + ".")]
-    usual = next((a for a in (name, "ring", "linear", "binomial") if a in algorithms), algorithms[0])
-    chosen = st.selectbox(tell("page.algorithm"), algorithms, index=algorithms.index(usual), key=f"of_{collective}")
+    likely = next((a for a in (name, "ring", "linear", "binomial") if a in algorithms), algorithms[0])
+    chosen = st.selectbox(tell("page.algorithm"), algorithms, index=algorithms.index(likely), key=f"of_{collective}")
     algorithm = ALGORITHMS[f"{collective}.{chosen}"]
     st.caption(algorithm.summary)
     return _choose_settings(replace(scene, algorithm=algorithm.name), algorithm.params, algorithm.name)
@@ -114,8 +116,8 @@ def _choose_settings(scene: Scene, known: Mapping[str, Parameter], owner: str) -
         return replace(scene, settings="")
     words = dict(pair.split("=", 1) for pair in scene.settings.split(",") if "=" in pair)
     with st.expander(tell("page.parameters"), expanded=True):
-        given = {k: _field(p, words.get(k), owner) for k, p in known.items()}
-    return replace(scene, settings=",".join(f"{k}={v}" for k, v in given.items() if v != _default(known[k])))
+        given = {k: field(p, words.get(k), owner) for k, p in known.items()}
+    return replace(scene, settings=",".join(f"{k}={v}" for k, v in given.items() if v != usual(known[k])))
 
 
 def _text(now: str, examples: Mapping[str, str], what: str, endings: tuple[str, ...]) -> str:
@@ -156,8 +158,8 @@ def _choose_model(scene: Scene) -> Scene:
         words = {}
     known = machine_parameters(name)
     with st.expander(tell("page.parameters"), expanded=False):
-        given = {k: _field(p, words.get(k), name) for k, p in known.items()}
-    changed = [f"{k}={v}" for k, v in given.items() if v != _default(known[k])]
+        given = {k: field(p, words.get(k), name) for k, p in known.items()}
+    changed = [f"{k}={v}" for k, v in given.items() if v != usual(known[k])]
     return replace(scene, capture="", rates="", machine=":".join([name, ",".join(changed)]) if changed else name)
 
 
@@ -168,8 +170,8 @@ def _choose_rates(scene: Scene) -> Scene:
     known = found.options
     words = dict(pair.split("=", 1) for pair in scene.rates.split(",") if "=" in pair)
     with st.expander(tell("page.rates"), expanded=False):
-        given = {k: _field(p, words.get(k), "capture") for k, p in known.items()}
-    return replace(scene, rates=",".join(f"{k}={v}" for k, v in given.items() if v != _default(known[k])))
+        given = {k: field(p, words.get(k), "capture") for k, p in known.items()}
+    return replace(scene, rates=",".join(f"{k}={v}" for k, v in given.items() if v != usual(known[k])))
 
 
 def _choose_ranks(scene: Scene, topology: Topology) -> Scene:
@@ -202,35 +204,3 @@ def _sizes(own: str) -> list[str]:
     except InputError:
         st.session_state.scene = replace(st.session_state.scene, size=Scene.size)
         raise
-
-
-def _default(parameter: Parameter) -> str:
-    """A parameter's default as a person would type it."""
-    value = parameter.default
-    match parameter.kind:
-        case "bandwidth" if value is not None:
-            return f"{value / 1e9:g}GBps"
-        case "time" if value is not None:
-            return f"{value * 1e6:g}us"
-        case "size" if value is not None:
-            return fmt_size(value).replace(" ", "") if value % MiB == 0 and value else str(value)
-        case "dims":
-            return "x".join(map(str, value))
-        case "bool":
-            return "yes" if value else "no"
-    return "" if value is None else str(value)
-
-
-def _field(parameter: Parameter, word: str | None, owner: str) -> str:
-    """One widget for one parameter; returns what a person would type."""
-    usual = _default(parameter)
-    key = f"{owner}_{parameter.name}"
-    if parameter.kind == "int" and parameter.high:
-        value = int(word) if word and word.isdecimal() else int(parameter.default)
-        return str(st.number_input(parameter.name, parameter.low, parameter.high, value, key=key))
-    if parameter.kind == "bool":
-        return "yes" if st.toggle(parameter.name, value=(word or usual) == "yes", key=key) else "no"
-    if parameter.words:
-        words = list(parameter.words)
-        return st.selectbox(parameter.name, words, index=words.index(word if word in words else usual), key=key)
-    return st.text_input(parameter.name, value=word or usual, key=key).strip() or usual

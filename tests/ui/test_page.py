@@ -10,6 +10,7 @@ from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build
+from sim.trouble import TROUBLES
 from sim.units import MiB, fmt_time
 from ui.scenarios import SCENARIOS
 from ui.scenes import Scene, example_schedules, examples, from_link, run, to_link
@@ -141,6 +142,34 @@ def test_a_rate_the_capture_does_not_say_can_be_given():
     assert at.query_params["rates"] == "sys=64GBps"
 
 
+@pytest.mark.parametrize("kind", TROUBLES)
+def test_every_trouble_can_be_added_and_taken_back(kind):
+    at = page(machine="nodes:nodes=2,gpus=4,nics=2", size="8MiB")
+    before = at.metric[0].value
+    at.selectbox(key="add_trouble_0").select(kind).run()
+    assert not at.exception
+    assert not at.error, [e.value for e in at.error]
+    assert at.query_params["trouble"].startswith(kind)
+    assert len(players(at)) == 1
+    if kind in ("straggler", "jitter", "slow_link", "dead_link"):
+        assert at.metric[0].value != before
+    back = page(**{key: at.query_params[key] for key in at.query_params})
+    assert back.metric[0].value == at.metric[0].value
+    at.button(key="drop_0").click().run()
+    assert "trouble" not in at.query_params
+    assert at.metric[0].value == before
+
+
+def test_two_troubles_add_up_and_a_fatal_one_is_a_message():
+    at = page(machine="switch:ranks=4", size="4MiB", trouble="straggler:rank=1,late=1ms;jitter:mean=3us")
+    assert len([b for b in at.button if str(b.key).startswith("drop_")]) == 2
+    assert float(at.metric[0].value.split()[0]) > 1
+    dead = page(machine="switch:ranks=4", size="4MiB", trouble="dead_link:src=GPU0,dst=SW")
+    assert "can never finish" in dead.error[0].value
+    nonsense = page(machine="switch:ranks=4", trouble="plague:rank=1")
+    assert "no trouble is called 'plague'" in nonsense.error[0].value
+
+
 def test_an_algorithm_that_cannot_do_this_number_of_ranks_says_so():
     at = page(algorithm="allgather.recursive_doubling", machine="switch:ranks=6")
     assert "power of two" in at.error[0].value
@@ -186,7 +215,7 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"page.source.{name}" for name in ("model", "capture", "catalogue", "file")}
     spoken |= {"page.time", "page.algbw", "page.busbw"}
     spoken |= {f"page.{what}{part}" for what in ("schedule", "capture") for part in ("", ".file", ".help")}
-    spoken |= {f"scenario.{name}" for name in SCENARIOS}
+    spoken |= {f"scenario.{name}" for name in SCENARIOS} | {f"trouble.{name}" for name in TROUBLES}
     spoken |= {f"player.{name}" for name in ("nothing", "holding", "counting")}
     reducing = ("reduce", "switch_reduce", "local_reduce")
     spoken |= {f"caption.{name}" for name in ("copy", "local_copy", *reducing, *(f"{r}_many" for r in reducing))}

@@ -1,0 +1,97 @@
+"""What goes wrong, chosen one trouble after the other; every choice is applied at once."""
+
+import streamlit as st
+
+from sim.topology import Topology
+from sim.trouble import TROUBLES, trouble_parameters, trouble_summary
+from ui.fields import field, usual
+from ui.text import tell
+
+BETWEEN = ";"
+"""Stands between troubles in a scene's words; no device's name holds one."""
+ENDS = ("src", "dst")
+
+
+def choose(words: str, topology: Topology) -> str:
+    """Draw the troubles that `words` hold and a way to add one; returns the words as they are now."""
+    specs = words.split(BETWEEN) if words else []
+    with st.expander(tell("page.trouble"), expanded=bool(specs), icon=":material/bolt:"):
+        kept = []
+        for number, spec in enumerate(specs):
+            name, _, rest = spec.partition(":")
+            if name not in TROUBLES:
+                kept.append(spec)
+                continue
+            with st.container(border=True):
+                st.markdown(f"**{tell(f'trouble.{name}')}**", help=trouble_summary(name))
+                given = dict(pair.split("=", 1) for pair in rest.split(",") if "=" in pair)
+                now = f"{name}:{_fields(name, given, topology, number)}"
+                if not st.button(tell("page.trouble.remove"), key=f"drop_{number}", icon=":material/close:"):
+                    kept.append(now)
+        added = st.selectbox(
+            tell("page.trouble.add"),
+            list(TROUBLES),
+            index=None,
+            format_func=lambda name: tell(f"trouble.{name}"),
+            placeholder=tell("page.trouble.none"),
+            key=f"add_trouble_{len(specs)}",
+        )
+    if added:
+        kept.append(f"{added}:{_first(added, topology)}".rstrip(":"))
+    if len(kept) != len(specs):
+        _forget()
+        st.session_state.scene = st.session_state.scene.with_trouble(BETWEEN.join(kept))
+        st.rerun()
+    return BETWEEN.join(kept)
+
+
+def _fields(name: str, given: dict[str, str], topology: Topology, number: int) -> str:
+    """A widget for each parameter; returns what is not as usual, as `key=value,…`."""
+    words = {}
+    for key, parameter in trouble_parameters(name).items():
+        if key in (*ENDS, "nic"):
+            choices = _choices(name, key, given.get("src", ""), topology)
+            at = choices.index(given[key]) if given.get(key) in choices else 0
+            words[key] = st.selectbox(key, choices, index=at, key=f"t{number}_{name}_{key}_{given.get('src', '')}")
+            given = {**given, key: words[key] or ""}
+        else:
+            words[key] = field(parameter, given.get(key), f"t{number}_{name}")
+    known = trouble_parameters(name)
+    return ",".join(f"{key}={word}" for key, word in words.items() if word and word != usual(known[key]))
+
+
+def _choices(name: str, key: str, src: str, topology: Topology) -> list[str]:
+    """Devices that make sense: NICs, ends of links, and for a link's end what its beginning is joined to."""
+    if key == "nic":
+        return [device.name for device in topology.devices if device.kind == "NIC"]
+    if name == "background":
+        return [device.name for device in topology.devices if device.kind in ("GPU", "NIC", "CPU")]
+    if key == "src":
+        return list(dict.fromkeys(link.src for link in topology.links))
+    return list(dict.fromkeys(link.dst for link in topology.links if link.src == src))
+
+
+def _first(name: str, topology: Topology) -> str:
+    """What a trouble must be told, with values that are worth a look and let the run end."""
+    known = trouble_parameters(name)
+    first = topology.devices[topology.ranks[0]].name
+    widest = max((link for link in topology.links if link.src == first), key=lambda link: link.bandwidth)
+    last = topology.devices[topology.ranks[-1]].name
+    words = {
+        "rank": "0",
+        "slower": "2",
+        "src": first,
+        "dst": last if name == "background" else widest.dst,
+        "nic": next((device.name for device in topology.devices if device.kind == "NIC"), "NIC0"),
+        "end": "1ms" if name == "dead_link" else "",
+        "reroute": "yes" if name == "lost_nic" else "",
+    }
+    return ",".join(f"{key}={words[key]}" for key in known if words.get(key))
+
+
+def _forget() -> None:
+    """Widgets of troubles are numbered, so their memory goes when the numbers shift."""
+    for key in [
+        key for key in st.session_state if str(key).startswith(("t0", "t1", "t2", "t3", "drop_", "add_trouble"))
+    ]:
+        del st.session_state[key]
