@@ -76,6 +76,21 @@ HOPPER = Rates(
 )
 """H100 on Sapphire Rapids: NCCL `src/graph/topo.h` (SM90, gen5 = 4 x PCI, SRP_QPI); NDR InfiniBand."""
 
+BLACKWELL = replace(HOPPER, nvlink=40.1 * GBps, sys=40 * GBps)
+"""B200 on Emerald Rapids: as HOPPER, NVLink of SM100 and the socket link of EMR in NCCL `src/graph/topo.h`."""
+
+CDNA = Rates(
+    nvlink=36 * GBps, pix=24 * GBps, pxb=24 * GBps, phb=24 * GBps, node=24 * GBps, sys=16 * GBps, nic=25 * GBps
+)
+"""MI250X on EPYC: xGMI of MI200 in RCCL `src/graph/topo.h` (50 GB/s nominal), gen4, AMD sockets; 200 Gbit/s NICs."""
+
+CDNA3 = replace(CDNA, nvlink=48 * GBps, pix=48 * GBps, pxb=48 * GBps, phb=48 * GBps, node=48 * GBps, nic=50 * GBps)
+"""MI300X on EPYC: xGMI of GFX94X in RCCL `src/graph/topo.h` (64 GB/s nominal), PCIe gen5, 400 Gbit/s NICs."""
+
+GRACE = replace(HOPPER, pix=48 * GBps, sys=100 * GBps, nic=24 * GBps)
+"""GH200 on Grace: NVLinks as HOPPER; Slingshot at 200 Gbit/s, 23.98 GB/s measured on Alps (OSU). What joins the Grace
+sockets has a nominal 100 GB/s each way (NVIDIA Grace CPU white paper, coherent NVLink between four superchips)."""
+
 
 @dataclass(slots=True)
 class _Parts:

@@ -63,7 +63,7 @@ COMMANDS = {
     ): "no algorithm is called 'allreduce.bing': choose from allreduce.",
     ("run", "sumall.ring", *SWITCH, "--size", "1"): "no collective is called 'sumall': choose from allreduce,",
     ("run", "", *SWITCH, "--size", "1"): "no collective is called ''",
-    ring(machine="swatch"): "no machine is called 'swatch': choose from dgx1v,",
+    ring(machine="swatch"): "no machine is called 'swatch': choose from a100_pcie_pairs,",
     ring(machine=""): "no machine is called ''",
     ring(machine="switch:lanes=4"): "switch has no parameter 'lanes': it takes ranks, bandwidth,",
     ring(machine="switch:ranks"): "switch: 'ranks' is not key=value: write it like ranks=8",

@@ -1,19 +1,27 @@
 """Machines are what their makers' documents and captures say."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from ops import ALGORITHMS
+from sim.engine import simulate
 from sim.errors import InputError
 from sim.formats import read_topology_file
 from sim.machines import MACHINES, build, machine_parameters, machine_summary
 from sim.paths import pair_classes
+from sim.routing import shortest_routes
 
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"
-MINE = ("switch", "ring", "mesh", "nodes", "dgx1v", "dgx_a100", "dgx_h100", "dual_socket_pcie")
+MINE = (
+    *("switch", "ring", "mesh", "nodes", "torus", "fat_tree", "dragonfly", "numa", "dual_socket_pcie"),
+    *("dgx1v", "dgx2", "dgx_a100", "dgx_h100", "dgx_h200", "dgx_b200", "gb200_nvl72", "mi250x", "mi300x"),
+    *("a100_quad", "gh200_quad", "a100_pcie_pairs", "tpu_v4", "tpu_v5p", "tpu_v5e", "tpu_v6e"),
+)
 
 
 def stations(machine, src, dst):
@@ -37,6 +45,10 @@ def captured(number):
     return read_topology_file(path).pairs
 
 
+def test_every_machine_is_looked_at():
+    assert set(MINE) == set(MACHINES)
+
+
 @pytest.mark.parametrize("name", MINE)
 def test_every_machine_is_listed_with_a_summary_and_defaults(name):
     assert name in MACHINES
@@ -53,8 +65,9 @@ def test_every_pair_of_ranks_has_a_route_that_hangs_together(name):
     for a, b, begin, end in zip(src, dst, offsets, offsets[1:], strict=False):
         at = machine.devices[a].name
         for i in links[begin:end]:
-            assert machine.links[i].src == at
-            at = machine.links[i].dst
+            link = machine.links[i]
+            assert at == link.src or (link.both and at == link.dst)
+            at = link.dst if at == link.src else link.src
         assert at == machine.devices[b].name
 
 
@@ -261,3 +274,159 @@ def test_rates_given_are_the_rates_of_the_links(name):
     assert {x.bandwidth for x in machine.links if x.kind == "PCI"} == {3e9, 2e9}
     assert {x.latency for x in machine.links if x.kind == "NET" and "NIC" in x.src} == {4e-6}
     assert latency(machine, "H0.GPU0", "H0.GPU1") == pytest.approx(6e-6)
+
+
+def per_gpu(name, kind="NVL"):
+    """B/s that leave each GPU over links of a kind."""
+    machine = build(name)
+    gpus = [d.name for d in machine.devices if d.kind == "GPU"]
+    return {sum(link.bandwidth for link in machine.links if link.src == gpu and link.kind == kind) for gpu in gpus}
+
+
+def test_every_generation_has_the_nvlink_bandwidth_its_maker_states():
+    """Nominal 25, 25, 25, 50 GB/s a link become NCCL's 20, 20, 20.6, 40.1; xGMI's 64 become RCCL's 48."""
+    assert per_gpu("dgx2") == {6 * 20e9}
+    assert per_gpu("dgx_h200") == per_gpu("dgx_h100") == {18 * 20.6e9}
+    assert per_gpu("dgx_b200") == per_gpu("gb200_nvl72") == {18 * 40.1e9}
+    assert per_gpu("mi300x") == {7 * 48e9}
+    assert per_gpu("a100_quad") == {12 * 20e9}
+    assert per_gpu("gh200_quad") == {18 * 20.6e9}
+    assert per_gpu("a100_pcie_pairs") == {12 * 20e9}
+
+
+def test_dgx2_has_the_classes_of_its_cut_capture():
+    classes, (capture,) = pair_classes(build("dgx2")), CAPTURES.glob("037-dgx2-*")
+    header, *rows = (line.split() for line in capture.read_text(encoding="utf-8").splitlines())
+    names = [name.replace("mlx5_", "NIC") for name in header[:24]]
+    told = [row for row in rows if row and row[0].startswith("GPU") and len(row) >= 25]
+    assert len(told) >= 5
+    for row in told:
+        words = dict(zip(names, row[1:], strict=False))
+        assert {b: word for b, word in words.items() if b != row[0]} == classes[row[0]]
+
+
+def test_dies_of_an_mi250x_copy_as_fast_as_they_were_measured():
+    """Kernel copies from die 0 of Frontier reach 142, 39, 37, 37, 35, 76, 69 GB/s."""
+    machine = build("mi250x")
+    rates = [narrowest(machine, "GPU0", f"GPU{b}") for b in range(1, 8)]
+    measured = [142e9, 39e9, 37e9, 37e9, 35e9, 76e9, 69e9]
+    assert rates == pytest.approx(measured, rel=0.08)
+    assert stations(machine, "GPU0", "GPU6") == ["GPU6"]
+    assert len(stations(machine, "GPU0", "GPU4")) == 2
+
+
+def test_mi300x_is_a_mesh_that_two_gpus_use_a_seventh_of():
+    machine = build("mi300x")
+    assert all(stations(machine, f"GPU{a}", f"GPU{b}") == [f"GPU{b}"] for a, b in combinations(range(8), 2))
+
+
+def test_four_gpu_hosts_stand_as_their_captures_say():
+    assert pair_classes(build("a100_quad"))["GPU0"]["GPU3"] == "NV4"
+    assert [build("a100_quad").devices[i].numa for i in range(4)] == [3, 2, 1, 0]
+    assert pair_classes(build("gh200_quad"))["GPU1"]["GPU2"] == "NV6"
+    bridged = pair_classes(build("a100_pcie_pairs"))
+    assert (bridged["GPU0"]["GPU1"], bridged["GPU2"]["GPU3"], bridged["GPU1"]["GPU2"]) == ("NV12", "NV12", "SYS")
+
+
+def test_paths_of_a_pcie_box_with_pairs_come_in_the_measured_order():
+    """NVLink pair, same switch, same socket, across sockets, by way of host memory: ever slower."""
+    bridged = build("a100_pcie_pairs")
+    box, staged = build("numa:switches=2"), build("numa:switches=2,p2p=no")
+    pairs = [(bridged, "GPU1"), (box, "GPU2"), (box, "GPU1"), (box, "GPU4")]
+    seconds = [latency(m, "GPU0", b) + 1e6 / narrowest(m, "GPU0", b) for m, b in pairs]
+    seconds.append(latency(staged, "GPU0", "GPU4") + 1e6 / narrowest(staged, "GPU0", "GPU4"))
+    assert seconds == sorted(seconds)
+    assert len(set(seconds)) == 5
+
+
+def test_all_72_gpus_of_a_rack_are_one_nvlink_domain():
+    machine = build("gb200_nvl72")
+    assert (machine.n, kinds(machine)["CPU"], kinds(machine)["NIC"]) == (72, 36, 72)
+    assert stations(machine, "H0.GPU0", "H17.GPU3") == ["NVS0", "H17.GPU3"]
+    assert {d.host for d in machine.devices if d.kind == "GPU"} == set(range(18))
+
+
+def test_a_torus_goes_the_shorter_way_round_one_dimension_after_the_other():
+    machine = build("torus:dims=4x5,bandwidth=1GBps,latency=1us")
+    assert len(machine.links) == 4 * 20
+    assert stations(machine, "GPU0", "GPU18") == ["GPU4", "GPU3", "GPU18"]  # (0,0) to (3,3)
+    assert stations(machine, "GPU0", "GPU10") == ["GPU5", "GPU10"]  # two are as far both ways: upwards
+    assert latency(machine, "GPU0", "GPU12") == pytest.approx(4e-6)
+    open_ended = build("torus:dims=4x5,wrap=no")
+    assert len(open_ended.links) == 2 * (3 * 5 + 4 * 4)
+    assert len(stations(open_ended, "GPU0", "GPU19")) == 3 + 4
+
+
+@pytest.mark.parametrize("dims", ["2", "1x7", "2x2", "3x5", "4x4x2", "2x3x4"])
+@pytest.mark.parametrize("wrap", ["yes", "no"])
+def test_routes_of_a_torus_are_shortest(dims, wrap):
+    machine = build(f"torus:dims={dims},wrap={wrap}")
+    every = np.arange(machine.n, dtype=np.int32)
+    src, dst = np.repeat(every, machine.n), np.tile(every, machine.n)
+    own, general = machine.routes(src, dst), shortest_routes(replace(machine, router=None))(src, dst)
+    assert np.diff(own.offsets).tolist() == np.diff(general.offsets).tolist()
+
+
+@pytest.mark.parametrize("dims", ["0x4", "70000", "4x-1", "2x2x2x2x2x2x2", "x", "4y4"])
+def test_impossible_tori_are_refused(dims):
+    with pytest.raises(InputError, match="torus"):
+        build(f"torus:dims={dims}")
+
+
+def test_a_tpu_slice_takes_the_time_the_scaling_book_works_out():
+    """v5e 4x4, no wraparound: 16.8 MB from (0,0) to (3,3) half each way take 188 µs and 6 hops."""
+    machine = build("tpu_v5e:dims=4x4")
+    assert len(stations(machine, "GPU0", "GPU15")) == 6
+    half = 2 * 1024 * 8192 / 2  # half of bf16[8, 128, 8192], by either dimension first
+    assert half / narrowest(machine, "GPU0", "GPU15") + latency(machine, "GPU0", "GPU15") == pytest.approx(
+        194e-6, rel=0.03
+    )
+    assert len(stations(build("tpu_v5e:dims=16x16"), "GPU0", "GPU15")) == 1
+    assert len(stations(build("tpu_v4:dims=4x4x8"), "GPU0", "GPU7")) == 1
+    assert len(stations(build("tpu_v4:dims=2x2x6"), "GPU0", "GPU5")) == 5
+
+
+def test_a_fat_tree_climbs_no_higher_than_it_must_and_shares_its_uplinks():
+    machine = build("fat_tree:pods=2,leaves=2,gpus=4,bandwidth=10GBps,latency=1us,oversubscription=2")
+    assert (machine.n, kinds(machine)["NET"]) == (16, 4 + 8 + 8)
+    hops = [len(stations(machine, "GPU0", f"GPU{b}")) for b in (1, 4, 8)]
+    assert hops == [2, 4, 6]
+    assert narrowest(machine, "GPU0", "GPU1") == 10e9
+    assert narrowest(machine, "GPU0", "GPU8") == 5e9
+    up = [machine.path(f"GPU{r}", f"GPU{8 + r}")[1].dst for r in range(4)]
+    assert len(set(up)) == 4  # all four uplinks of the leaf are used
+    with pytest.raises(InputError, match=r"oversubscription=0\.5"):
+        build("fat_tree:oversubscription=0.5")
+
+
+def test_a_dragonfly_has_one_link_between_every_two_groups():
+    machine = build("dragonfly:groups=5,routers=2,gpus=2,across=7GBps")
+    between = Counter()
+    for link in machine.links:
+        if link.src[0] == link.dst[0] == "R":
+            a, b = int(link.src[1:]) // 2, int(link.dst[1:]) // 2
+            between[a, b] += a != b
+    assert all(between[a, b] == 1 for a in range(5) for b in range(5) if a != b)
+    for b in range(1, 20):
+        hops = stations(machine, "GPU0", f"GPU{b}")
+        assert sum(machine.path("GPU0", f"GPU{b}")[k].bandwidth == 7e9 for k in range(len(hops))) == (b >= 4)
+        assert len(hops) <= 5
+
+
+def test_sub_numa_domains_have_memory_and_leaves_of_their_own():
+    machine = build("numa:sockets=2,domains=4,gpus=4,nics=2")
+    assert sorted({d.numa for d in machine.devices if d.kind == "GPU"}) == list(range(8))
+    assert sum(link.both for link in machine.links) == 8
+    assert narrowest(machine, "GPU0", "GPU1") == 24e9
+    assert stations(machine, "GPU1", "GPU7")[-4:-2] != []
+    across = [link for link in machine.links if link.kind == "SYS" and link.bandwidth == 16e9]
+    assert [(link.src, link.dst) for link in across] == [("CPU0", "CPU4"), ("CPU4", "CPU0")]
+
+
+def test_host_memory_is_crossed_twice_and_shared():
+    machine = build("numa:gpus=2,p2p=no,memory=10GBps")
+    path = machine.path("GPU0", "GPU1")
+    assert sum(link.both for link in path) == 2
+    pair = ALGORITHMS["broadcast.linear"].schedule(2)
+    time = simulate(machine, pair, 1e9).time
+    assert time == pytest.approx(latency(machine, "GPU0", "GPU1") + 1e9 / 5e9, rel=1e-12)

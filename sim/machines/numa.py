@@ -1,0 +1,96 @@
+"""A server seen from its memory: sockets, NUMA domains inside them, memory controllers, PCIe switches."""
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+
+from sim.host import AMPERE, Leaf, build_host
+from sim.machines import machine
+from sim.parameters import Bounds
+from sim.paths import pair_classes
+from sim.rails import join_by_rails
+from sim.routing import chain, merge
+from sim.servers import Hosts
+from sim.topology import Device, Ints, Link, Router, Routes, Topology
+from sim.units import Bandwidth, GBps, Time
+
+Small = Annotated[int, Bounds(1, 16)]
+
+
+@machine
+def numa(
+    *,
+    sockets: Annotated[int, Bounds(1, 8)] = 2,
+    domains: Annotated[int, Bounds(1, 8)] = 1,
+    gpus: Small = 4,
+    switches: Small = 1,
+    nics: Annotated[int, Bounds(0, 8)] = 1,
+    p2p: bool = True,
+    pcie: Bandwidth = AMPERE.pix,
+    inner: Bandwidth = 50 * GBps,
+    sys: Bandwidth = AMPERE.sys,
+    memory: Bandwidth = 190 * GBps,
+    nic: Bandwidth = AMPERE.nic,
+    hosts: Hosts = 1,
+    overhead: Time = 0.0,
+    gamma: Time = 0.0,
+) -> Topology:
+    """Sockets of NUMA domains, each with memory, PCIe switches, GPUs and NICs of its own; no NVLink.
+
+    `gpus`, `switches` and `nics` are per socket, dealt out to its `domains` in turn (sub-NUMA clustering, NPS).
+    Domains of a socket are joined by `inner`, those of different sockets share one `sys` link between every two
+    sockets. With `p2p=no` a message between GPUs is written to the memory of the sender's domain and read from there:
+    one controller of `memory` B/s, shared by all its reads and writes.
+    `pcie` and `sys` as in `dual_socket_pcie`; `memory` is eight channels of DDR4-3200, 204.8 GB/s nominal (JEDEC).
+    """
+    leaves = []
+    for s in range(sockets):
+        for i in range(gpus):
+            d = s * domains + i % domains
+            leaves.append(Leaf(f"GPU{s * gpus + i}", "GPU", (d, i // domains % switches, 0, 0), d))
+        for k in range(nics):
+            d = s * domains + k % domains
+            leaves.append(Leaf(f"NIC{s * nics + k}", "NIC", (d, 0, 0, 0), d))
+    rates = replace(AMPERE, pix=pcie, pxb=pcie, phb=pcie, node=pcie, sys=sys, nic=nic)
+    present = {leaf.numa for leaf in leaves}
+    host = build_host("numa", leaves, rates, {}, empty_numa=set(range(sockets * domains)) - present)
+    host = _joined(host, sockets, domains, inner, sys)
+    host = replace(host, overhead=overhead, gamma=gamma)
+    host = _with_memory(replace(host, pairs=pair_classes(host)), sockets * domains, memory)
+    if not p2p:
+        host = replace(host, router=_through_memory(host))
+    return join_by_rails(host, hosts, nic, AMPERE.nic_latency)
+
+
+def _joined(host: Topology, sockets: int, domains: int, inner: float, sys: float) -> Topology:
+    """Domains of a socket in a mesh, sockets joined through their first domains: one link for every two."""
+    kept = [link for link in host.links if link.kind != "SYS"]
+    for a in range(sockets * domains):
+        for b in range(sockets * domains):
+            same = a // domains == b // domains
+            if a != b and (same or (a % domains == 0 and b % domains == 0)):
+                kept.append(Link(f"CPU{a}", f"CPU{b}", inner if same else sys, AMPERE.sys_latency, "SYS"))
+    return replace(host, links=tuple(kept))
+
+
+def _with_memory(host: Topology, domains: int, memory: float) -> Topology:
+    """A memory controller for every domain: one link for what is written and what is read."""
+    names = [f"MEM{d}" for d in range(domains)]
+    devices = (*host.devices, *(Device(name, "CPU", d) for d, name in enumerate(names)))
+    links = (*host.links, *(Link(f"CPU{d}", name, memory, 90e-9, "PCI", both=True) for d, name in enumerate(names)))
+    return replace(host, devices=devices, links=links)
+
+
+def _through_memory(host: Topology) -> Router:
+    """GPU to GPU by way of the memory of the sender's domain; all else as it is."""
+    direct = host.routes
+    is_gpu = np.array([device.kind == "GPU" for device in host.devices])
+    near = np.array([host.index[f"MEM{device.numa}"] for device in host.devices], np.int32)
+
+    def route(src: Ints, dst: Ints) -> Routes:
+        staged = is_gpu[src] & is_gpu[dst] & (src != dst)
+        a, b, plain = src[staged], dst[staged], ~staged
+        return merge(staged, chain(direct(a, near[a]), direct(near[a], b)), direct(src[plain], dst[plain]))
+
+    return route
