@@ -30,6 +30,10 @@ class Collective:
     sized: bool = True
     """False for a barrier, which moves no data."""
 
+    def whole_blocks(self, n: int) -> int:
+        """How many blocks have a size of their own in a v variant: one per rank, or per pair of ranks."""
+        return n * n if self.name.startswith("alltoall") else n
+
 
 COLLECTIVES: dict[str, Collective] = {}
 

@@ -133,12 +133,13 @@ def carry_out(
 ) -> Outcome:
     """Prove a work and run it alone, in trouble or not; arguments as for `simulate`. Raises InputError.
 
-    The bound is that of the machine without trouble.
+    `blocks` may be the sizes of whole blocks where an algorithm cuts them into pieces. The bound is that of the
+    machine without trouble.
     """
     schedule, promise = work.schedule, work.schedule.promise
     own = schedule.fixed_bytes is not None and promise is not None
     proof = proof or prove(schedule, blocks=own or blocks is not None)
-    weights = _own_blocks(proof) if own else blocks
+    weights = _own_blocks(proof) if own else _in_pieces(blocks, work)
     if promise is not None and weights is not None and len(weights) == promise.blocks:
         size = largest_buffer(weights, promise)
     trace = simulate(
@@ -161,6 +162,15 @@ def carry_out(
 def _bound(topology: Topology, schedule: Schedule, promise: Promise, bytes_of: Floats) -> float:
     devices = np.array(topology.ranks[: schedule.n], np.int32)
     return metrics.lower_bound(topology, promise, bytes_of, devices, in_switch=bool(schedule.switches))
+
+
+def _in_pieces(blocks: Sequence[float] | None, work: Work) -> Sequence[float] | None:
+    """Sizes of whole blocks as those of the equal pieces that an algorithm cuts each of them into."""
+    if blocks is None or work.collective is None or work.schedule.promise is None:
+        return blocks
+    whole = len(blocks) > 0 and len(blocks) == work.collective.whole_blocks(work.schedule.n)
+    pieces = work.schedule.promise.blocks // len(blocks) if whole else 1
+    return [count / pieces for count in blocks for _ in range(pieces)] if pieces > 1 else blocks
 
 
 def _own_blocks(proof: Proof) -> list[float]:

@@ -7,6 +7,7 @@ from sim.errors import InputError
 
 if TYPE_CHECKING:
     from sim.schedule import Schedule
+    from sim.topology import Floats
 
 MOST_NUMBERS = 1 << 22
 """In all buffers together. Blocks are cut down to their first elements beyond it: all elements fare alike."""
@@ -24,20 +25,26 @@ def wanted(dtype: str | None, op: str | None) -> tuple[str, str] | None:
     return dtype or DTYPES[0], op or "sum"
 
 
-def check(schedule: "Schedule", size: int, counts: Sequence[float] | None, dtype: str, op: str) -> dict[str, Any]:
-    """Run the schedule on random numbers and compare. Raises InputError for bytes that are no whole elements."""
+def check(
+    schedule: "Schedule", size: int, blocks: Sequence[float] | None, typed: Sequence[float], dtype: str, op: str
+) -> dict[str, Any]:
+    """Run the schedule on random numbers and compare.
+
+    `blocks` are the bytes of every block where they differ, `typed` those that were asked for. Raises InputError for
+    bytes that are no whole elements.
+    """
     import numpy as np
 
     from sim.buffers import compare, cut, random_inputs
 
     width = np.dtype(dtype).itemsize
-    for flag, number in [("--size", size)] if counts is None else [("--counts:", round(count)) for count in counts]:
+    for flag, number in [("--size", size)] if blocks is None else [("--counts:", round(count)) for count in typed]:
         if number % width:
             raise InputError(f"{flag} {number} is no whole number of {dtype} elements: use multiples of {width} bytes")
     promise = schedule.promise
     if promise is None:
         raise InputError(f"{schedule.name} promises nothing to compare numbers with: leave out --dtype and --op")
-    lengths = cut(schedule, size // width) if counts is None else np.array(counts, np.int64) // width
+    lengths = cut(schedule, size // width) if blocks is None else _whole_elements(np.array(blocks) / width)
     checked = np.minimum(lengths, max(1, MOST_NUMBERS // (schedule.places * schedule.slots)))
     outcome = compare(schedule, random_inputs(promise, checked, dtype, op), op)
     return {
@@ -48,6 +55,13 @@ def check(schedule: "Schedule", size: int, counts: Sequence[float] | None, dtype
         "block_elements": int(lengths.max(initial=0)),
         "checked_elements": int(checked.max(initial=0)),
     }
+
+
+def _whole_elements(shares: "Floats") -> Any:
+    """Shares of a buffer rounded so that they still make up the whole."""
+    import numpy as np
+
+    return np.diff(np.floor(np.cumsum(shares) + 1e-6).astype(np.int64), prepend=0)
 
 
 def told(numbers: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ RUN = (
     argument("--topology", metavar="FILE", help="instead of --machine: a capture in any known format"),
     argument("--size", help="bytes as nccl-tests counts them, like 64MiB; a barrier has none"),
     argument("--counts", help="block sizes of a v collective, like 1KiB,2KiB,0,8KiB; instead of --size"),
+    argument("--displs", help="where these blocks stand in a buffer, as MPI's displacements do"),
     RANKS,
     argument(
         "--trouble",
@@ -42,13 +43,14 @@ def run(given: argparse.Namespace) -> Answer:
     from terminal.numbers import check, wanted
 
     begun = time.perf_counter()
-    numeric = wanted(given.dtype, given.op)
+    numeric, placed = wanted(given.dtype, given.op), _placed(given)
     outcome, real = outcome_of(given, history=given.trace is not None)
     trace, verdict = outcome.trace, outcome.trace.verdict
-    numbers = numeric and check(trace.schedule, int(trace.size), outcome.blocks, *numeric)
+    typed = _bytes(given.counts, "--counts") if given.counts else outcome.blocks or []
+    numbers = numeric and check(trace.schedule, int(trace.size), outcome.blocks, typed, *numeric)
     if given.trace is not None:
         write(given.trace, trace.to_json())
-    found = told(outcome) | ({"numbers": numbers} if numbers else {}) | real
+    found = told(outcome) | placed | ({"numbers": numbers} if numbers else {}) | real
     found |= {"sim_s": trace.real["sim_s"], "wall_s": time.perf_counter() - begun}
     right = verdict.ok and (numbers is None or numbers["right"])
     return Answer(DONE if right else NO, found, _text(found, outcome))
@@ -126,14 +128,32 @@ def _size(given: argparse.Namespace, asked: "Work") -> int:
 
 def _block_sizes(given: argparse.Namespace, asked: "Work") -> list[int] | None:
     """The block sizes a run is given, if any."""
-    from sim.units import parse_size
-
     if given.counts is None:
         return None
     if asked.collective is None or not asked.collective.vector:
         raise InputError(f"{asked.name} has blocks of equal size: give --size, or choose a v collective for --counts")
-    texts = given.counts.split(",")
-    return [0 if text.strip() == "0" else parse_size(text, f"--counts, block {i}:") for i, text in enumerate(texts)]
+    return _bytes(given.counts, "--counts")
+
+
+def _placed(given: argparse.Namespace) -> dict[str, Any]:
+    """Where blocks of unequal size stand in their buffer, if that is told. Raises InputError unless they fit."""
+    from sim.layout import check_displs, extent
+
+    if given.displs is None:
+        return {}
+    if given.counts is None:
+        raise InputError("--displs says where the blocks of --counts stand: add --counts")
+    counts, displs = _bytes(given.counts, "--counts"), _bytes(given.displs, "--displs")
+    check_displs(counts, displs, "--displs")
+    return {"displs_bytes": displs, "extent_bytes": extent(counts, displs)}
+
+
+def _bytes(text: str, flag: str) -> list[int]:
+    """Sizes with commas between; 0 is one of them."""
+    from sim.units import parse_size
+
+    parts = [part.strip() for part in text.split(",")]
+    return [0 if part == "0" else parse_size(part, f"{flag}, block {i}:") for i, part in enumerate(parts)]
 
 
 def _text(found: dict[str, Any], outcome: "Outcome") -> str:
@@ -146,6 +166,8 @@ def _text(found: dict[str, Any], outcome: "Outcome") -> str:
     if load:
         rows["algbw"] = fmt_bandwidth(found["algbw_Bps"])
         rows["busbw"] = fmt_bandwidth(found["busbw_Bps"])
+    if "extent_bytes" in found:
+        rows["buffer"] = f"{fmt_size(found['extent_bytes'])} from the first byte to the end of the last block"
     if found["bound_s"]:
         ratio = f" (this took {found['time_s'] / found['bound_s']:.3g} times that)"
         doers = "ranks and switches" if trace.schedule.switches else "ranks"

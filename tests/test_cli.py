@@ -116,6 +116,26 @@ def test_counts_give_every_block_of_a_v_collective_its_own_size(ask):
     assert square["size_bytes"] == 4 + 8
 
 
+def test_displacements_say_where_blocks_stand(ask, capsys):
+    four = ("run", "allgatherv.linear", "--machine", "switch:ranks=4", "--counts", "1KiB,0,3,8KiB")
+    found = ask(*four, "--displs", "8KiB,0,10KiB,0")
+    assert found["displs_bytes"] == [8192, 0, 10240, 0]
+    assert found["extent_bytes"] == 10243
+    assert found["time_s"] == ask(*four)["time_s"]
+    for displs, says in (("0,1,2", "3 for 4 blocks"), ("0,0,1,1KiB", "blocks 0 and 2 overlap"), ("-1,0,0,0", "-1")):
+        assert cli.main([*four, f"--displs={displs}"]) == BAD_INPUT
+        assert says in capsys.readouterr().err
+    assert cli.main(["run", "allgather.ring", "--machine", "switch", "--size", "1KiB", "--displs", "0"]) == BAD_INPUT
+
+
+def test_algorithms_that_cut_blocks_take_the_sizes_of_whole_ones(ask):
+    counts = ("--machine", "dgx_h100", "--counts", "8KiB,0,64KiB,8,16,24KiB,32KiB,8KiB")
+    found = ask("run", "allgatherv.nvls", *counts, "--dtype", "float64")
+    assert found["verified"] is True
+    assert found["size_bytes"] == 1024 * (8 + 64 + 24 + 32 + 8) + 24
+    assert found["numbers"]["right"] is True
+
+
 def test_real_numbers_move_along_when_asked_for(ask, capsys):
     load = ("--machine", "switch:ranks=6", "--size", "6KiB")
     exact = ask("run", "allreduce.ring", *load, "--dtype", "int64", "--op", "prod")["numbers"]
