@@ -118,9 +118,9 @@ def whole(text: str, flag: str) -> int:
     return value
 
 
-def write(path: str, text: str) -> None:
+def write(path: str, content: str | bytes) -> None:
     """Put an answer into a file. Raises InputError where that cannot be done."""
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        Path(path).write_bytes(content.encode() if isinstance(content, str) else content)
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror}): give a path that can") from None

@@ -75,7 +75,8 @@ def followed(trace: Trace, end: Array) -> Contents:
     own = np.arange(schedule.places)
     if schedule.n > NAMED:
         sets = np.zeros(0, np.uint64)
-        left, single = proof.counts, np.ones(schedule.places, np.int32)
+        left: Array = proof.counts
+        single: Array = np.ones(schedule.places, np.int32)
     else:
         bits = np.uint64(1) << own.astype(np.uint64)
         sets, number = np.unique(np.concatenate([bits, proof.left[:, 0]]), return_inverse=True)

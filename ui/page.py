@@ -11,11 +11,14 @@ from sim.parameters import parse_spec
 from sim.paths import pair_classes
 from sim.topology import Topology
 from ui import player, scenes, sidebar
+from ui.exports import DRAWINGS, EXPORTS, Shot
 from ui.scenes import Picture, Scene
 from ui.text import spoken
 from ui.text import tell as _say
 
 PLAYER = "stage"
+STILLS, DRAWN = ("png", "svg", "pdf"), ("png", "svg", "pdf", "gif", "mp4")
+"""Files that show one instant, and files that a view can be chosen for."""
 KEPT = ("t", "lang")
 """Words of the address that are no part of a scene."""
 LONGEST_CODE = 20_000
@@ -132,6 +135,36 @@ def _below(scene: Scene, topology: Topology) -> None:
             _code(scene, topology)
     with machine:
         _machine_panel(topology)
+        _take_away(scene)
+
+
+def _take_away(scene: Scene) -> None:
+    """The run as a file of any kind, made when it is asked for."""
+    with st.expander(_say("page.export"), expanded=False, icon=":material/download:"):
+        kinds = list(EXPORTS)
+        kind = st.selectbox(_say("page.export.kind"), kinds, index=kinds.index("gif"), format_func=_kind, key="kind")
+        view = "stage"
+        if kind in DRAWN:
+            view = st.segmented_control(
+                *(_say("page.export.view"), list(DRAWINGS)),
+                default="stage",
+                format_func=lambda name: _say(f"page.view.{name}"),
+                required=True,
+                key="export_view",
+            )
+        still = st.session_state.get(PLAYER)
+        shot = Shot(view=view, at=getattr(still, "t", None) if kind in STILLS else None, language=spoken())
+        st.download_button(
+            _say("page.export.make"),
+            data=lambda: scenes.export(scene, kind, shot),
+            file_name=f"{scenes.file_name(scene)}.{kind}",
+            mime=EXPORTS[kind].media,
+            key="take_away",
+        )
+
+
+def _kind(ending: str) -> str:
+    return f".{ending} – {_say(f'export.{ending}')}"
 
 
 def _code(scene: Scene, topology: Topology) -> None:

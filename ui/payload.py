@@ -35,8 +35,8 @@ def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
     """Everything the player needs to show a trace at any instant."""
     full = trace.schedule.transfers <= FULL
     contents = followed(trace, _ticks(trace, trace.end)) if full else unfollowed(trace)
-    places = _places(trace)
-    names = _names(trace, places, language)
+    places = place_devices(trace)
+    names = place_names(trace, places, language)
     header = {
         "meta": _meta(trace, full=full),
         "devices": _devices(trace),
@@ -96,13 +96,13 @@ def _ticks(trace: Trace, seconds: Array) -> Array:
     return np.rint((seconds - trace.began) / tick(trace)).astype(np.int64)
 
 
-def _places(trace: Trace) -> list[int]:
+def place_devices(trace: Trace) -> list[int]:
     """The device of every rank and of every switch that adds or copies."""
     ranks = [trace.topology.ranks[r] for r in range(trace.schedule.n)]
     return [*ranks, *switch_devices(trace.topology, trace.schedule, ranks)]
 
 
-def _names(trace: Trace, places: list[int], language: str) -> list[str]:
+def place_names(trace: Trace, places: list[int], language: str) -> list[str]:
     """What a sentence calls every rank and every switch."""
     n = trace.schedule.n
     ranks = [say("caption.rank", language, ranks=r) for r in range(n)]

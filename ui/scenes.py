@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 import zlib
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -21,6 +22,7 @@ from sim.parameters import parse_assignments
 from sim.topology import Topology
 from sim.trace import FORMAT, from_json
 from sim.units import MiB, fmt_bandwidth, fmt_size, fmt_time, parse_size
+from ui.exports import Shot, render
 from ui.payload import FULL, pack
 
 CAPTURES = Path(__file__).parents[1] / "assets" / "captures"
@@ -155,6 +157,17 @@ def run(scene: Scene, language: str) -> Picture:
         reason=trace.verdict.reason,
         transfers=trace.schedule.messages,
     )
+
+
+def file_name(scene: Scene) -> str:
+    """What a file of this scene is called, without its ending."""
+    words = ("schedule" if scene.schedule else scene.algorithm, "capture" if scene.capture else scene.machine)
+    return re.sub(r"[^A-Za-z0-9]+", "-", "-".join(words)).strip("-")[:60]
+
+
+def export(scene: Scene, ending: str, shot: Shot) -> bytes:
+    """The scene's run as a file. Raises InputError."""
+    return render(_outcome(scene).trace, ending, shot)
 
 
 def _outcome(scene: Scene) -> Outcome:

@@ -12,8 +12,9 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.trouble import TROUBLES
 from sim.units import MiB, fmt_time
+from ui.exports import DRAWINGS, EXPORTS, Shot
 from ui.scenarios import SCENARIOS
-from ui.scenes import Scene, example_schedules, examples, from_link, run, to_link
+from ui.scenes import Scene, example_schedules, examples, export, file_name, from_link, run, to_link
 from ui.text import catalogue, languages
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -195,6 +196,16 @@ def test_a_damaged_link_is_refused(words):
         from_link(words)
 
 
+@pytest.mark.parametrize("kind", EXPORTS)
+def test_every_kind_of_file_can_be_asked_for(kind):
+    at = page(machine="switch:ranks=4", size="1MiB")
+    at.selectbox(key="kind").select(kind).run()
+    assert not at.exception
+    data = export(Scene(machine="switch:ranks=4", size="1MiB"), kind, Shot(seconds=0.5, fps=4, width=320))
+    assert len(data) > 500
+    assert file_name(Scene()) == "allreduce-ring-dgx-a100"
+
+
 def test_every_language_has_every_text_and_placeholder():
     english = catalogue("en")
     for language in languages():
@@ -215,6 +226,7 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"page.source.{name}" for name in ("model", "capture", "catalogue", "file")}
     spoken |= {"page.time", "page.algbw", "page.busbw"}
     spoken |= {f"page.{what}{part}" for what in ("schedule", "capture") for part in ("", ".file", ".help")}
+    spoken |= {f"page.view.{name}" for name in DRAWINGS} | {f"export.{ending}" for ending in EXPORTS}
     spoken |= {f"scenario.{name}" for name in SCENARIOS} | {f"trouble.{name}" for name in TROUBLES}
     spoken |= {f"player.{name}" for name in ("nothing", "holding", "counting")}
     reducing = ("reduce", "switch_reduce", "local_reduce")

@@ -1,0 +1,64 @@
+"""Files taken from the page, and the page that plays without a network."""
+
+import re
+
+import pytest
+from PIL import Image
+
+from ops import ALGORITHMS
+from sim.engine import simulate
+from sim.machines import build
+from sim.units import MiB
+from ui.exports import Shot, render
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def offline(chromium, tmp_path):
+    """A run as a page of its own, opened from disk by a browser that has no network."""
+    trace = simulate(build("dgx1v"), ALGORITHMS["allreduce.ring"].schedule(8), 16 * MiB, history=True)
+    file = tmp_path / "ring.html"
+    file.write_bytes(render(trace, "html", Shot()))
+    context = chromium.new_context(offline=True, viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    complaints, asked = [], []
+    page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda e: complaints.append(str(e)))
+    page.on("request", lambda r: asked.append(r.url))
+    page.goto(file.as_uri())
+    page.wait_for_selector('[data-ringside="player"][data-steps]')
+    yield page, trace
+    context.close()
+    assert complaints == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_the_page_of_its_own_plays_steps_and_knows_the_run(offline):
+    page, trace = offline
+    player = page.locator('[data-ringside="player"]')
+    assert int(player.get_attribute("data-steps")) == trace.schedule.steps
+    player.get_by_role("button", name="Step forward", exact=True).or_(player.get_by_role("button").nth(3)).first.click()
+    page.wait_for_function("document.querySelector('[data-ringside]').dataset.timeS > 0")
+    player.evaluate(f"e => e.ringside.seek({trace.time / 2})")
+    assert len(player.evaluate("e => e.ringside.blocks()")) > 0
+    assert "rank" in player.get_attribute("data-caption")
+    player.focus()
+    page.keyboard.press("End")
+    page.wait_for_function(f"document.querySelector('[data-ringside]').dataset.timeS >= {trace.time * 0.999}")
+    held = player.evaluate("e => e.ringside.slots(3)")
+    assert [slot["count"] for slot in held[:8]] == [8] * 8
+
+
+def test_a_picture_of_the_instant_can_be_taken_from_the_page(visit):
+    one = visit("?machine=switch:ranks=4&size=1MiB")
+    page = one.page
+    page.get_by_text("Take it away").click()
+    page.get_by_role("combobox", name=re.compile("As")).click()
+    page.get_by_role("option", name=re.compile(r"^\.png")).click()
+    with page.expect_download(timeout=60_000) as coming:
+        page.get_by_role("button", name="Make the file").click()
+    file = coming.value
+    assert file.suggested_filename == "allreduce-ring-switch-ranks-4.png"
+    with Image.open(file.path()) as picture:
+        assert picture.format == "PNG"

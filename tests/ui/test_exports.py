@@ -1,0 +1,168 @@
+"""Files to take away: every kind is opened again by what opens such files, and says what the run says."""
+
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from itertools import pairwise
+
+import av
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from ops import ALGORITHMS
+from ops.formats import read_schedule
+from sim.engine import simulate
+from sim.errors import InputError
+from sim.machines import build
+from sim.trace import from_json
+from sim.units import MiB
+from ui.exports import EXPORTS, Shot, render
+from ui.figure import VIEWS
+from ui.film import Film
+from ui.payload import pack, unpack
+from ui.text import languages
+
+SMALL = Shot(seconds=1, fps=5, width=480)
+
+
+def run(name="allreduce.ring", machine="dgx1v", n=8, size=8 * MiB):
+    return simulate(build(machine), ALGORITHMS[name].schedule(n), size, history=True)
+
+
+TRACE = run()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_gif_has_every_frame_and_the_last_is_the_longest(view):
+    film = Image.open(io.BytesIO(render(TRACE, "gif", replace(SMALL, view=view))))
+    assert (film.format, film.n_frames, film.size) == ("GIF", 5, (480, 270))
+    pictures, waits = [], []
+    for k in range(film.n_frames):
+        film.seek(k)
+        pictures.append(np.asarray(film.convert("RGB")).copy())
+        waits.append(film.info["duration"])
+    assert waits == [200, 200, 200, 200, 1000]
+    assert all((a != b).any() for a, b in pairwise(pictures))
+
+
+def test_an_mp4_has_every_frame_and_plays_at_its_speed():
+    with av.open(io.BytesIO(render(TRACE, "mp4", SMALL))) as file:
+        (stream,) = file.streams.video
+        frames = [frame.to_ndarray(format="rgb24") for frame in file.decode(stream)]
+        assert stream.codec_context.name == "h264"
+        assert (len(frames), float(stream.average_rate)) == (5, 5.0)
+    assert frames[0].shape == (270, 480, 3)
+    assert np.abs(frames[0].astype(int) - frames[2]).max() > 60
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_png_has_the_width_asked_for_and_its_paper(dark):
+    picture = Image.open(io.BytesIO(render(TRACE, "png", replace(SMALL, dark=dark))))
+    assert (picture.format, picture.size) == ("PNG", (960, 540))
+    assert (np.asarray(picture.convert("L"))[2, 2] < 128) == dark
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_an_svg_is_xml_and_a_pdf_is_one_page(view):
+    root = ET.fromstring(render(TRACE, "svg", replace(SMALL, view=view)))
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert len(root.findall(".//{http://www.w3.org/2000/svg}path")) > 50
+    page = render(TRACE, "pdf", replace(SMALL, view=view))
+    assert page.startswith(b"%PDF-")
+    assert page.count(b"/Type /Page\n") + page.count(b"/Type /Page ") == 1
+
+
+def test_the_instant_of_a_picture_can_be_chosen():
+    early, late = (render(TRACE, "png", replace(SMALL, at=TRACE.time * share)) for share in (0.1, 0.9))
+    assert early != late
+    assert render(TRACE, "png", replace(SMALL, at=TRACE.time * 0.1)) == early
+
+
+def test_a_page_holds_the_run_and_asks_nobody_for_anything():
+    page = render(TRACE, "html", SMALL).decode()
+    data = json.loads(re.search(r'id="run">(.*?)</script>', page, re.DOTALL)[1])
+    header, columns = unpack(data)
+    assert header["meta"]["algorithm"] == "ring"
+    assert len(columns["end"]) == TRACE.schedule.transfers
+    assert data["tl"] == pack(TRACE)["tl"]
+    assert not re.search(r"(src|href)=|@import|https?://(?!www\.w3\.org)", page)
+    assert "export default" not in page
+    assert "<!--" not in page
+
+
+def test_names_cannot_break_out_of_a_page():
+    evil = replace(TRACE, topology=replace(TRACE.topology, name="</script><script>alert(1)</script>"))
+    page = render(evil, "html", SMALL).decode()
+    assert "<script>alert" not in page
+
+
+def test_traces_and_schedules_can_be_read_again():
+    assert from_json(render(TRACE, "json").decode()).time == TRACE.time
+    events = json.loads(render(TRACE, "perfetto.json"))["traceEvents"]
+    assert sum(event["ph"] == "X" for event in events) >= 2 * TRACE.schedule.messages
+    again = read_schedule(render(TRACE, "xml").decode(), "again")
+    assert simulate(TRACE.topology, again, 8 * MiB).time == pytest.approx(TRACE.time, rel=1e-12)
+
+
+@pytest.mark.parametrize("language", languages())
+def test_words_are_in_the_language_asked_for(language):
+    assert (
+        f'lang="{"zh-Hans" if language == "zh" else language}"'
+        in render(TRACE, "html", replace(SMALL, language=language)).decode()
+    )
+    assert len(render(TRACE, "png", replace(SMALL, language=language))) > 10_000
+
+
+@pytest.mark.parametrize(
+    ("shot", "says"),
+    [
+        (Shot(view="front"), "no view is called 'front': choose from stage, spacetime"),
+        (Shot(width=10), "10 pixels is not between 320"),
+        (Shot(fps=0), "frames"),
+        (Shot(seconds=1e9), "frames"),
+        (Shot(seconds=float("nan")), "frames"),
+    ],
+)
+def test_shots_that_cannot_be_are_refused(shot, says):
+    with pytest.raises(InputError, match=says):
+        render(TRACE, "gif", shot)
+    with pytest.raises(InputError, match=r"ends in 'docx': choose from png, svg"):
+        render(TRACE, "docx")
+
+
+@pytest.mark.parametrize(
+    ("name", "machine", "n"),
+    [
+        ("barrier.dissemination", "switch:ranks=5", 5),
+        ("allreduce.nvls", "dgx_h100", 8),
+        ("alltoall.bruck", "torus:dims=3x3", 9),
+        ("broadcast.chain", "numa:p2p=no", 8),
+        ("allgather.linear", "nodes:nodes=8,gpus=8", 64),
+    ],
+)
+@pytest.mark.parametrize("view", VIEWS)
+def test_any_run_can_be_drawn(name, machine, n, view):
+    trace = run(name, machine, n, 0 if name.startswith("barrier") else n * MiB)
+    assert len(render(trace, "png", replace(SMALL, view=view))) > 5000
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_a_film_shows_the_same_instant_from_wherever_it_comes(shares):
+    film = Film(TRACE)
+    for share in shares:
+        t, fresh = share * TRACE.time, Film(TRACE)
+        assert film.blocks(t) == fresh.blocks(t)
+        assert (film.held(t).count == fresh.held(t).count).all()
+        assert (film.loads(t) <= 1 + 1e-9).all()
+    whole = film.held(TRACE.ended)
+    assert (whole.count[:, :8] == 8).all()
+
+
+def test_every_kind_is_looked_at():
+    assert set(EXPORTS) == {"png", "svg", "pdf", "gif", "mp4", "html", "json", "perfetto.json", "xml"}

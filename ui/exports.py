@@ -1,0 +1,205 @@
+"""Runs as files to take away, one function per kind of file; `@export` puts it on the only list."""
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ops.formats import write_schedule
+from sim.errors import InputError
+from sim.perfetto import to_perfetto
+from sim.trace import Trace
+from ui.text import catalogue
+
+MOST_FRAMES, MOST_PIXELS = 3000, 3840
+DRAWINGS = ("stage", "spacetime")
+"""Views that can be drawn; the figures are loaded when one is."""
+
+
+@dataclass(frozen=True)
+class Shot:
+    """How a run is shown: the view, pixels across, the language, on dark paper or light.
+
+    `at` is the instant of a still in s from the run's beginning; a film takes `seconds` at `fps` frames per second.
+    """
+
+    view: str = "stage"
+    at: float | None = None
+    seconds: float = 8.0
+    fps: int = 12
+    width: int = 1280
+    language: str = "en"
+    dark: bool = False
+    progress: Callable[[int, int], None] = lambda done, of: None
+
+    def check(self) -> None:
+        """Raise InputError for what cannot be drawn."""
+        if self.view not in DRAWINGS:
+            raise InputError(f"no view is called {self.view[:40]!r}: choose from {', '.join(DRAWINGS)}")
+        if not 320 <= self.width <= MOST_PIXELS:
+            raise InputError(f"a width of {self.width} pixels is not between 320 and {MOST_PIXELS}: try 1280")
+        if not (1 <= self.fps <= 60 and 0 < self.seconds * self.fps <= MOST_FRAMES):
+            raise InputError(
+                f"{self.seconds:g} s at {self.fps} frames per second are not 1 to {MOST_FRAMES} frames: give fewer"
+            )
+
+
+@dataclass(frozen=True)
+class Export:
+    """A kind of file: its ending, what a person calls it, its media type, and how a trace becomes its bytes."""
+
+    ending: str
+    title: str
+    media: str
+    write: Callable[[Trace, Shot], bytes]
+
+
+EXPORTS: dict[str, Export] = {}
+
+
+def export(ending: str, title: str, media: str) -> Callable[[Callable[[Trace, Shot], bytes]], Any]:
+    """Register a kind of file."""
+
+    def register(write: Callable[[Trace, Shot], bytes]) -> Callable[[Trace, Shot], bytes]:
+        EXPORTS[ending] = Export(ending, title, media, write)
+        return write
+
+    return register
+
+
+def render(trace: Trace, ending: str, shot: Shot | None = None) -> bytes:
+    """A run as a file of some kind. Raises InputError for a kind there is none of, or a shot that cannot be."""
+    shot = shot or Shot()
+    if ending not in EXPORTS:
+        raise InputError(f"no kind of file ends in {ending[:20]!r}: choose from {', '.join(EXPORTS)}")
+    kind = EXPORTS[ending]
+    shot.check()
+    return kind.write(trace, shot)
+
+
+@export("png", "a picture", "image/png")
+def png(trace: Trace, shot: Shot) -> bytes:
+    """The instant `at`, or the middle of the run, at twice the pixels per inch of a screen."""
+    return _still(trace, shot, "png", dpi=200)
+
+
+@export("svg", "a drawing that scales", "image/svg+xml")
+def svg(trace: Trace, shot: Shot) -> bytes:
+    """The instant `at`, or the middle of the run, as shapes and text."""
+    return _still(trace, shot, "svg", dpi=100)
+
+
+@export("pdf", "a page for print", "application/pdf")
+def pdf(trace: Trace, shot: Shot) -> bytes:
+    """The instant `at`, or the middle of the run, as a page of shapes and text."""
+    return _still(trace, shot, "pdf", dpi=100)
+
+
+@export("gif", "a film without sound for any page", "image/gif")
+def gif(trace: Trace, shot: Shot) -> bytes:
+    """The whole run in `seconds`, on the true clock, then its end for a second."""
+    from PIL import Image
+
+    frames = [Image.fromarray(pixels).quantize(128, dither=Image.Dither.NONE) for pixels in _frames(trace, shot)]
+    held = [round(1000 / shot.fps)] * (len(frames) - 1) + [1000]
+    out = io.BytesIO()
+    frames[0].save(out, "GIF", save_all=True, append_images=frames[1:], duration=held, loop=0, optimize=False)
+    return out.getvalue()
+
+
+@export("mp4", "a film for slides", "video/mp4")
+def mp4(trace: Trace, shot: Shot) -> bytes:
+    """The whole run in `seconds`, on the true clock; H.264, which every browser plays."""
+    import av
+
+    out = io.BytesIO()
+    with av.open(out, "w", format="mp4") as file:
+        stream = file.add_stream("libx264", rate=Fraction(shot.fps), options={"crf": "20"})
+        stream.pix_fmt = "yuv420p"
+        for k, pixels in enumerate(_frames(trace, shot)):
+            even = pixels[: pixels.shape[0] // 2 * 2, : pixels.shape[1] // 2 * 2]
+            if not k:
+                stream.height, stream.width = even.shape[:2]
+            file.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(even), format="rgb24")))
+        file.mux(stream.encode())
+    return out.getvalue()
+
+
+@export("html", "one page that plays without a network", "text/html")
+def html(trace: Trace, shot: Shot) -> bytes:
+    """The player and the run in one file."""
+    from ui.payload import pack
+    from ui.player import ASSETS, script
+
+    words = catalogue(shot.language)
+    told = {key: text for key, text in words.items() if key.startswith(("player.", "caption.", "page.title"))}
+    data = {**pack(trace, shot.language), "text": told, "start": {"t": shot.at or 0}, "note": ""}
+    title = f"{trace.schedule.name} · {trace.topology.name}"
+    page = (ASSETS / "offline.html").read_text(encoding="utf-8")
+    parts = {
+        "language": "zh-Hans" if shot.language == "zh" else shot.language,
+        "title": _escaped(title),
+        "style": (ASSETS / "style.css").read_text(encoding="utf-8"),
+        "script": script().replace("export default function mount", "function mount").replace("</script", "<\\/script"),
+        "data": json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
+    }
+    for name, text in parts.items():
+        page = page.replace(f"<!--{name}-->", text)
+    return page.encode()
+
+
+@export("json", "everything that happened, to be opened here again", "application/json")
+def trace_json(trace: Trace, shot: Shot) -> bytes:
+    """The trace itself."""
+    return trace.to_json().encode()
+
+
+@export("perfetto.json", "a trace for ui.perfetto.dev", "application/json")
+def perfetto(trace: Trace, shot: Shot) -> bytes:
+    """Who sends and receives when, and how full every link is."""
+    return to_perfetto(trace).encode()
+
+
+@export("xml", "the schedule as an MSCCL algorithm", "application/xml")
+def msccl(trace: Trace, shot: Shot) -> bytes:
+    """What MSCCL and RCCL run."""
+    return write_schedule(trace.schedule, "msccl_xml").encode()
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _still(trace: Trace, shot: Shot, kind: str, *, dpi: int) -> bytes:
+    from ui.figure import DARK, LIGHT, VIEWS
+    from ui.film import Film
+
+    whole = shot.view == "spacetime" and shot.at is None
+    t = trace.ended if whole else trace.began + trace.time / 2 if shot.at is None else trace.began + shot.at
+    look = DARK if shot.dark else LIGHT
+    figure = VIEWS[shot.view](Film(trace, shot.language), t, width=shot.width / 100, look=look)
+    out = io.BytesIO()
+    figure.savefig(out, format=kind, dpi=dpi, facecolor=look.paper)
+    return out.getvalue()
+
+
+def _frames(trace: Trace, shot: Shot) -> Iterator[NDArray[np.uint8]]:
+    """Pixels `[row, column, rgb]` of every frame, from the first instant to the last."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    from ui.figure import DARK, LIGHT, VIEWS
+    from ui.film import Film
+
+    film, count = Film(trace, shot.language), max(2, round(shot.seconds * shot.fps))
+    look = DARK if shot.dark else LIGHT
+    for k, t in enumerate(np.linspace(trace.began, trace.ended, count)):
+        figure = VIEWS[shot.view](film, float(t), width=shot.width / 100, look=look)
+        canvas: Any = FigureCanvasAgg(figure)
+        canvas.draw()
+        yield np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
+        shot.progress(k + 1, count)

@@ -1,0 +1,249 @@
+"""Figures of print quality: the stage at an instant, and a whole run as messages between ranks over time."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.collections import LineCollection, PatchCollection, PolyCollection
+from matplotlib.colors import LinearSegmentedColormap, to_rgba
+from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
+from matplotlib.patches import FancyBboxPatch
+
+from sim.schedule import NOTHING
+from sim.units import fmt_size, fmt_time
+from ui.text import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ui.film import Film
+
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8C8C8C")
+"""Okabe and Ito's colours, which people who see colours differently can tell apart; numbers say the same."""
+DARK_INK = ("#E69F00", "#56B4E9", "#F0E442", "#CC79A7")
+LOAD = LinearSegmentedColormap.from_list("load", ["#9ec9e8", "#E69F00", "#C03A00"])
+SIZES = {
+    "GPU": (1.2, 0.95),
+    "NVS": (1.5, 0.55),
+    "PCI": (1.0, 0.46),
+    "CPU": (1.1, 0.6),
+    "NIC": (0.9, 0.46),
+    "NET": (1.9, 0.6),
+}
+"""Width and height of a device, in device widths."""
+MOST_ROWS, MOST_WORDS, MOST_NAMED, MOST_LABELS, MOST_MARKS, MOST_MESSAGES = 32, 24, 80, 300, 500, 20_000
+CHINESE = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Noto Sans SC",
+    "Source Han Sans SC",
+    "PingFang SC",
+    "Microsoft YaHei",
+)
+
+
+Bar = tuple[float, float, float, float, str, float]
+"""x, y, width, height, colour and opacity of a rectangle."""
+
+
+@cache
+def fonts(language: str) -> list[str]:
+    """Font families that are here and have the language's characters, matplotlib's own last."""
+    here = {entry.name for entry in fontManager.ttflist}
+    return [*(name for name in CHINESE if language == "zh" and name in here), "DejaVu Sans"]
+
+
+@dataclass(frozen=True)
+class Look:
+    """Ink and paper."""
+
+    ink: str = "#31333f"
+    paper: str = "#ffffff"
+    panel: str = "#f4f5f7"
+
+
+LIGHT, DARK = Look(), Look("#fafafa", "#0e1117", "#1c1e27")
+
+
+def stage(film: "Film", t: float, *, width: float = 12.8, look: Look = LIGHT) -> Figure:
+    """The machine with every block on its way, and what each rank holds; `width` in inches."""
+    rows = min(film.trace.schedule.n, MOST_ROWS) if film.full else 0
+    figure, (left, right) = _sheet(film, t, width, look, [2.2, 1.0] if rows else [1.0, 1e-3])
+    _machine(left, film, t, look)
+    if rows:
+        _holdings(right, film, t, look, rows)
+    return figure
+
+
+def spacetime(film: "Film", t: float | None = None, *, width: float = 12.8, look: Look = LIGHT) -> Figure:
+    """Ranks downwards, time across: a line for every message, from where it leaves to where it has arrived."""
+    trace = film.trace
+    now = trace.ended if t is None else t
+    figure, (axes, _) = _sheet(film, now, width, look, [1.0, 1e-3])
+    away = np.nonzero((trace.schedule.src != trace.schedule.dst) & (trace.ready <= now))[0][:MOST_MESSAGES]
+    ends = [[(trace.ready[i], trace.schedule.src[i]), (trace.end[i], trace.schedule.dst[i])] for i in away.tolist()]
+    first = trace.schedule.moves[away]
+    numbers = (
+        film.contents.block[np.minimum(first, len(film.contents.block) - 1)] if len(film.contents.block) else first
+    )
+    colours = [_colour(int(number)) for number in numbers]
+    arrows = LineCollection(ends, colors=colours, linewidths=max(0.4, min(1.8, 60 / max(1, trace.schedule.n))))
+    axes.add_collection(arrows)
+    axes.plot([end[1][0] for end in ends], [end[1][1] for end in ends], ".", color=look.ink, markersize=2.5)
+    places = range(trace.schedule.places)
+    axes.set_yticks([p for p in places if p % max(1, len(places) // 24) == 0])
+    axes.set_ylim(len(places) - 0.5, -0.5)
+    axes.set_xlim(trace.began, max(trace.ended, trace.began + 1e-12))
+    axes.axvline(now, color=look.ink, linewidth=0.8, alpha=0.5)
+    axes.xaxis.set_major_formatter(lambda seconds, _: fmt_time(float(seconds)))
+    axes.set_ylabel(say("figure.rank", film.language))
+    axes.set_axis_on()
+    axes.grid(axis="y", color=look.ink, alpha=0.12, linewidth=0.6)
+    return figure
+
+
+VIEWS = {"stage": stage, "spacetime": spacetime}
+"""Every view that can be a file."""
+
+
+def _sheet(film: "Film", t: float, width: float, look: Look, ratios: list[float]) -> tuple[Figure, Any]:
+    """A page with its title, the caption of the instant and two axes."""
+    trace = film.trace
+    figure = Figure(figsize=(width, width * 0.5625), facecolor=look.paper, dpi=100)
+    axes = figure.subplots(1, 2, width_ratios=ratios)
+    figure.subplots_adjust(left=0.05, right=0.985, top=0.83, bottom=0.06, wspace=0.04)
+    size = f" · {fmt_size(trace.size)}" if trace.size else ""
+    style: dict[str, Any] = {"color": look.ink, "family": fonts(film.language)}
+    figure.text(
+        0.02, 0.945, f"{trace.schedule.name} · {trace.topology.name}{size}", fontsize=15, weight="bold", **style
+    )
+    clock = f"{fmt_time(t - trace.began)} / {fmt_time(trace.time)}"
+    figure.text(0.98, 0.945, clock, fontsize=12, ha="right", **style)
+    figure.text(0.02, 0.885, film.caption(t), fontsize=11.5, **style)
+    for each in axes:
+        each.set_facecolor(look.paper)
+        each.set_axis_off()
+        each.tick_params(colors=look.ink, labelsize=8)
+        each.yaxis.label.set_color(look.ink)
+        for spine in each.spines.values():
+            spine.set_visible(False)
+    return figure, axes
+
+
+def _colour(block: int) -> str:
+    return PALETTE[block % len(PALETTE)]
+
+
+def _machine(axes: "Axes", film: "Film", t: float, look: Look) -> None:
+    here = film.stage
+    frames = [_rounded(box.x, box.y, box.width, box.height, 0.12, fc=look.panel, ec="none") for box in here.boxes]
+    axes.add_collection(PatchCollection(frames, match_original=True, zorder=0), autolim=False)
+    for box in here.boxes:
+        style: dict[str, Any] = {"fontsize": 7.5, "color": look.ink, "alpha": 0.6, "va": "center", "weight": "bold"}
+        axes.text(box.x + 0.3, box.y + 0.28, box.label, **style)
+    loads = film.loads(t)
+    busy = loads > 1e-3
+    idle = [line for line, full in zip(film.lines, busy, strict=True) if not full]
+    axes.add_collection(LineCollection(idle, colors=look.ink, linewidths=0.9, alpha=0.16), autolim=False)
+    full = [line for line, full in zip(film.lines, busy, strict=True) if full]
+    shades = LOAD(np.minimum(1, loads[busy]))
+    axes.add_collection(LineCollection(full, colors=shades, linewidths=2.4, capstyle="round"), autolim=False)
+    _devices(axes, film, t, look)
+    _blocks(axes, film, t, look)
+    corners = [(box.x + far * box.width, box.y + far * box.height) for box in here.boxes for far in (0, 1)]
+    middles = np.stack([here.x, here.y], axis=1)
+    around = np.array([1.0, 0.6])
+    reach = np.concatenate([middles - around, middles + around, *film.lines, np.reshape(corners, (-1, 2))])
+    (left, top), (right, bottom) = reach.min(axis=0), reach.max(axis=0)
+    axes.set_xlim(left - 0.1, right + 0.1)
+    axes.set_ylim(bottom + 0.1, top - 0.1)
+    axes.set_aspect("equal")
+
+
+def _rounded(x: float, y: float, width: float, height: float, radius: float, **look: Any) -> FancyBboxPatch:
+    return FancyBboxPatch((x, y), width, height, boxstyle=f"round,pad=0,rounding_size={radius}", **look)
+
+
+def _bars(axes: "Axes", bars: list[Bar], zorder: float) -> None:
+    """Many rectangles at once."""
+    corners = [[(x, y), (x + w, y), (x + w, y + h), (x, y + h)] for x, y, w, h, _, _ in bars]
+    colours = [to_rgba(colour, alpha) for *_, colour, alpha in bars]
+    axes.add_collection(PolyCollection(corners, facecolors=colours, linewidths=0, zorder=zorder), autolim=False)
+
+
+def _devices(axes: "Axes", film: "Film", t: float, look: Look) -> None:
+    topology, held = film.trace.topology, film.held(t) if film.full else None
+    rank_of = {topology.ranks[r]: r for r in range(film.trace.schedule.n)}
+    frames: list[FancyBboxPatch] = []
+    bars: list[Bar] = []
+    for d, device in enumerate(topology.devices):
+        width, height = SIZES[device.kind]
+        x, y, rank = film.stage.x[d], film.stage.y[d], rank_of.get(d, -1)
+        paint = {"fc": look.paper, "linewidth": 1.1} if rank >= 0 else {"fc": look.panel, "linewidth": 0.4}
+        frames.append(_rounded(x - width / 2, y - height / 2, width, height, 0.1, ec=look.ink, **paint))
+        if len(topology.devices) > MOST_NAMED:
+            continue
+        name = say("caption.rank", film.language, ranks=rank) if rank >= 0 else device.name
+        weight = "bold" if rank >= 0 else "normal"
+        style: dict[str, Any] = {"color": look.ink, "ha": "center", "va": "center", "zorder": 4, "weight": weight}
+        lower = height * 0.26 if rank >= 0 else 0
+        axes.text(x, y - lower, name, fontsize=6.5, family=fonts(film.language), **style)
+        if rank >= 0 and held is not None:
+            bars += _strip(held.block[rank], held.count[rank], film.trace.schedule.n, x, y)
+    axes.add_collection(PatchCollection(frames, match_original=True, zorder=3), autolim=False)
+    _bars(axes, bars, 4)
+
+
+def _strip(block: Any, count: Any, n: int, x: float, y: float) -> list[Bar]:
+    """A rank's slots in small: colour is the block, height how many contributions are in."""
+    shown = min(len(block), MOST_WORDS)
+    cell, high = 1.0 / shown, 0.42
+    bars: list[Bar] = []
+    for slot in range(shown):
+        if block[slot] != NOTHING:
+            left, colour = x - 0.5 + slot * cell, _colour(int(block[slot]))
+            bars.append((left, y + 0.42, cell * 0.88, -high, colour, 0.25))
+            bars.append((left, y + 0.42, cell * 0.88, -high * min(1.0, float(count[slot]) / n), colour, 1.0))
+    return bars
+
+
+def _blocks(axes: "Axes", film: "Film", t: float, look: Look) -> None:
+    blocks = film.blocks(t)
+    if len(blocks) > MOST_MARKS:
+        axes.scatter([b.x for b in blocks], [b.y for b in blocks], s=4, c=[_colour(b.number) for b in blocks], zorder=6)
+        return
+    paint: dict[str, Any] = {"ec": look.ink, "linewidth": 0.8}
+    frames = [_rounded(b.x - 0.19, b.y - 0.19, 0.38, 0.38, 0.07, fc=_colour(b.number), **paint) for b in blocks]
+    axes.add_collection(PatchCollection(frames, match_original=True, zorder=6), autolim=False)
+    for b in blocks:
+        ink = "#111111" if _colour(b.number) in DARK_INK else "#ffffff"
+        style: dict[str, Any] = {"color": ink, "ha": "center", "va": "center", "weight": "bold", "zorder": 7}
+        axes.text(b.x, b.y, b.label, fontsize=7 if len(b.label) < 3 else 5, **style)
+
+
+def _holdings(axes: "Axes", film: "Film", t: float, look: Look, rows: int) -> None:
+    """Ranks down, slots across: the block in every place, filled as far as contributions are in."""
+    held, n = film.held(t), film.trace.schedule.n
+    columns = min(held.block.shape[1], MOST_ROWS)
+    labelled = columns * rows <= MOST_LABELS
+    bars: list[Bar] = []
+    for rank in range(rows):
+        for slot in range(columns):
+            number = int(held.block[rank, slot])
+            if number == NOTHING:
+                continue
+            share, colour = min(1.0, float(held.count[rank, slot]) / n), _colour(number)
+            bars.append((slot, rank, 0.94, 0.92, colour, 0.22))
+            bars.append((slot, rank + 0.92, 0.94, -0.92 * share, colour, 1.0))
+            if labelled and len(film.name(number)) < 4:
+                full = "#111111" if colour in DARK_INK else "#ffffff"
+                style: dict[str, Any] = {"color": full if share > 0.6 else look.ink, "ha": "center", "va": "center"}
+                axes.text(slot + 0.47, rank + 0.46, film.name(number), fontsize=6.5, **style)
+    _bars(axes, bars, 1)
+    title = say("figure.holds", film.language)
+    style = {"color": look.ink, "weight": "bold", "va": "bottom", "family": fonts(film.language)}
+    axes.text(0, -0.35, title, fontsize=9, **style)
+    axes.set_xlim(-0.6, max(columns, 4))
+    axes.set_ylim(max(rows, 4), -1.1)
