@@ -142,7 +142,7 @@ def _take_away(scene: Scene) -> None:
     """The run as a file of any kind, made when it is asked for."""
     with st.expander(_say("page.export"), expanded=False, icon=":material/download:"):
         kinds = list(EXPORTS)
-        kind = st.selectbox(_say("page.export.kind"), kinds, index=kinds.index("gif"), format_func=_kind, key="kind")
+        kind = st.selectbox(_say("page.export.kind"), kinds, format_func=_kind, key="kind")
         view = "stage"
         if kind in DRAWN:
             view = st.segmented_control(
