@@ -1,4 +1,4 @@
-"""One file per topology format; `@reader` puts it on the only list.
+"""One file per topology format; `@reader` and `@writer` put it on the only list.
 
 A reader is a function from text to a Topology, with keyword options read from its signature. `read_topology`
 finds the reader whose `matches` knows the text.
@@ -28,6 +28,7 @@ OTHER_THINGS = (
 """Patterns of what people paste by mistake, what it is and what to do."""
 
 Read = Callable[..., Topology]
+Write = Callable[..., str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Format:
     """A way of writing a machine down: `read(text, name=…, **options)` for texts that `matches` knows.
 
     `explain` says, for a text no format matches, what it is instead and what to do, or nothing.
+    `write(topology, **options)` is absent where a format is only read.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Format:
     matches: Callable[[str], bool]
     read: Read
     explain: Callable[[str], str]
+    write: Write | None = None
 
     @property
     def options(self) -> dict[str, Parameter]:
@@ -60,6 +63,16 @@ def reader(
     def register(read: Read) -> Read:
         FORMATS.add(name, Format(name, title, matches, read, explain))
         return read
+
+    return register
+
+
+def writer(name: str) -> Callable[[Write], Write]:
+    """Register the writer of a format that has a reader; the function is returned unchanged."""
+
+    def register(write: Write) -> Write:
+        FORMATS.change(name, replace(FORMATS[name], write=write))
+        return write
 
     return register
 
@@ -86,6 +99,15 @@ def read_topology(text: str, name: str, **overrides: Any) -> Topology:
     known = recognise(text, name)
     options = bind(known.read, overrides, known.name, skip=("text", "name"))
     return replace(known.read(text, name=name, **options), format=known.name)
+
+
+def write_topology(topology: Topology, format: str, **options: Any) -> str:
+    """A machine in another format. Raises InputError for a format that is only read, or cannot hold it."""
+    known = FORMATS[format]
+    if known.write is None:
+        able = ", ".join(known.name for known in FORMATS.values() if known.write)
+        raise InputError(f"machines are not written as {format}: choose from {able}")
+    return known.write(topology, **bind(known.write, options, format, skip=("topology",)))
 
 
 def read_topology_file(path: str | Path, **overrides: Any) -> Topology:
