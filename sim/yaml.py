@@ -1,0 +1,160 @@
+"""YAML of unknown origin, read safely: no tags, no bombs, bounded, and every value knows its line.
+
+Values stay texts, so that `no`, `1e3` and `25GBps` mean what their reader says they mean.
+"""
+
+import difflib
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import yaml
+
+from sim.errors import InputError
+
+DEEPEST = 50
+MOST_NODES = 2_000_000
+"""Far beyond any real file, aliases written out; keeps a hostile one from filling the memory."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./+-]*")
+_EMPTY = ("~", "null")
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One value: a text, a list or a mapping; `lines` is where each key of a mapping stands."""
+
+    name: str
+    line: int
+    value: "str | list[Node] | dict[str, Node]"
+    lines: dict[str, int] = field(default_factory=dict)
+    size: int = 1
+
+    def refuse(self, why: str, line: int = 0) -> NoReturn:
+        """Raise the InputError that names this place."""
+        raise InputError(f"{self.name}, line {line or self.line}: {why}")
+
+    def text(self, what: str) -> str:
+        """The text it is. Raises InputError naming `what` when it is none, or empty."""
+        if not isinstance(self.value, str) or not self.value:
+            self.refuse(f"{what} is {self._shape()}: write one value")
+        return self.value
+
+    def items(self, what: str) -> "list[Node]":
+        """The list it is. Raises InputError naming `what` when it is none."""
+        if not isinstance(self.value, list):
+            self.refuse(f"{what} is {self._shape()}: write a list")
+        return self.value
+
+    def mapping(self, what: str, known: Collection[str] = ()) -> "dict[str, Node]":
+        """The mapping it is, of `known` keys if any are given. Raises InputError naming `what` and the nearest key."""
+        if not isinstance(self.value, dict):
+            self.refuse(f"{what} is {self._shape()}: write key: value")
+        for key in self.value:
+            if known and key not in known:
+                near = difflib.get_close_matches(key, known, 1)
+                mend = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}"
+                self.refuse(f"{what} has no key {key[:40]!r}: {mend}", self.lines[key])
+        return self.value
+
+    def _shape(self) -> str:
+        return {str: "empty" if self.value == "" else "one value", list: "a list", dict: "a mapping"}[type(self.value)]
+
+
+def parse_yaml(text: str, name: str) -> Node:
+    """The one document of a text; `name` is what messages call it.
+
+    Raises InputError, with the line, for what is not well-formed, has tags, or is unreasonably big.
+    """
+    try:
+        events = yaml.parse(text.encode("utf-8", "replace"), Loader=_LOADER)
+        root = _document(events, name)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what = " ".join(str(error.problem or error.context).split())[:120]
+        line = mark.line + 1 if mark else 1
+        raise InputError(f"{name}, line {line}: not well-formed YAML ({what}): give the whole file") from None
+    except yaml.YAMLError as error:
+        what = " ".join(str(error).split())[:120]
+        raise InputError(f"{name}: not well-formed YAML ({what}): give the whole file") from None
+    if root is None:
+        raise InputError(f"{name} holds no values: give the whole file")
+    return root
+
+
+def quote(text: str) -> str:
+    """A text as a YAML scalar that reads back as itself."""
+    if _PLAIN.fullmatch(text) and text not in _EMPTY:
+        return text
+    dumped: str = yaml.dump(text, default_style='"', width=float("inf"))
+    return dumped.rstrip("\n")
+
+
+def _document(events: Iterator[Any], name: str) -> Node | None:
+    """Nodes from events, without recursion, so that nesting cannot exhaust the stack."""
+    root: Node | None = None
+    open_now: list[tuple[Node, list[str]]] = []
+    anchors: dict[str, Node] = {}
+    total = 0
+    for event in events:
+        if isinstance(event, yaml.DocumentStartEvent) and root is not None:
+            raise InputError(f"{name}, line {event.start_mark.line + 1}: a second document begins: keep one")
+        if isinstance(event, yaml.CollectionEndEvent):
+            closed, _ = open_now.pop()
+            if open_now:
+                open_now[-1][0].size += closed.size
+            continue
+        if not isinstance(event, yaml.NodeEvent):
+            continue
+        node = _node(event, name, anchors, {id(entry) for entry, _ in open_now})
+        total += node.size
+        if total > MOST_NODES:
+            node.refuse(f"more than {MOST_NODES:,} values: give a smaller file")
+        if open_now:
+            _put(*open_now[-1], node, event)
+            if not isinstance(event, yaml.CollectionStartEvent):
+                open_now[-1][0].size += node.size
+        else:
+            root = node
+        if isinstance(event, yaml.CollectionStartEvent):
+            if len(open_now) >= DEEPEST:
+                node.refuse(f"values nest deeper than {DEEPEST}: give the file as its tool wrote it")
+            open_now.append((node, []))
+        if event.anchor is not None and not isinstance(event, yaml.AliasEvent):
+            anchors[event.anchor] = node
+    return root
+
+
+def _node(event: Any, name: str, anchors: dict[str, Node], open_now: set[int]) -> Node:
+    line = event.start_mark.line + 1
+    if isinstance(event, yaml.AliasEvent):
+        known = anchors.get(event.anchor)
+        if known is None or id(known) in open_now:
+            raise InputError(f"{name}, line {line}: *{event.anchor[:40]} names nothing finished: write the value itself")
+        return Node(name, line, known.value, known.lines, known.size)
+    if event.tag is not None and event.tag != "!":
+        raise InputError(f"{name}, line {line}: the tag {event.tag[:40]} is not read here: delete it")
+    if isinstance(event, yaml.ScalarEvent):
+        empty = event.implicit[0] and event.value in _EMPTY
+        return Node(name, line, "" if empty else event.value)
+    return Node(name, line, {} if isinstance(event, yaml.MappingStartEvent) else [])
+
+
+def _put(parent: Node, keys: list[str], node: Node, event: Any) -> None:
+    """Enter a node into its list or mapping; in a mapping keys and values take turns."""
+    if isinstance(parent.value, list):
+        parent.value.append(node)
+        return
+    assert isinstance(parent.value, dict)
+    if keys:
+        parent.value[keys.pop()] = node
+        return
+    if not isinstance(event, yaml.ScalarEvent):
+        node.refuse("a key is no single word: write key: value")
+    key = event.value
+    if key in parent.value:
+        node.refuse(f"{key[:40]!r} is given twice: keep one")
+    parent.lines[key] = node.line
+    keys.append(key)
