@@ -1,6 +1,7 @@
 """XML of unknown origin, read safely: no entities, no fetching, bounded, and every element knows its line."""
 
 from dataclasses import dataclass, field
+from typing import NoReturn
 from xml.parsers import expat
 
 from sim.errors import InputError
@@ -19,6 +20,10 @@ class Element:
     attributes: dict[str, str]
     children: list["Element"] = field(default_factory=list)
     text: str = ""
+
+    def refuse(self, name: str, why: str) -> NoReturn:
+        """Raise the InputError that names this place in the file called `name`."""
+        raise InputError(f"{name}, line {self.line}: {why}")
 
 
 def parse_xml(text: str, name: str, *, doctype: bool = False) -> Element:
