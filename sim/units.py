@@ -146,3 +146,31 @@ def fmt_bandwidth(rate: float) -> str:
     '25 GB/s'
     """
     return _fmt(rate, ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")))
+
+
+def exact_bandwidth(rate: float) -> str:
+    """The shortest text that `parse_bandwidth` reads back as exactly this.
+
+    >>> exact_bandwidth(25e9), exact_bandwidth(1e9 / 3)
+    ('25GBps', '333333333.3333333Bps')
+    """
+    for scale, unit in ((1e12, "TBps"), (1e9, "GBps"), (1e6, "MBps"), (1e3, "kBps")):
+        text = f"{rate / scale:.12g}{unit}"
+        if rate >= scale and parse_bandwidth(text) == rate:
+            return text
+    return f"{rate!r}Bps"
+
+
+def exact_time(seconds: float) -> str:
+    """The shortest text that `parse_time` reads back as exactly this.
+
+    >>> exact_time(1.5e-6), exact_time(5e-7), exact_time(0), exact_time(1e-6 / 3)
+    ('1.5us', '0.5us', '0s', '3.333333333333333e-07s')
+    """
+    steps = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+    for least in (1.0, 1e-3):
+        for scale, unit in steps:
+            text = f"{seconds / scale:.12g}{unit}"
+            if (seconds >= scale * least or not seconds) and parse_time(text) == seconds:
+                return text
+    return f"{seconds!r}s"

@@ -10,11 +10,8 @@ from sim.formats import LARGEST_TEXT, writer
 from sim.formats.ringside_yaml import VERSION
 from sim.tables import links_between, row
 from sim.topology import Link, Topology
-from sim.units import fmt_size, parse_bandwidth, parse_time
+from sim.units import exact_bandwidth, exact_time, fmt_size
 from sim.yaml import quote
-
-_RATES = ((1e12, "TBps"), (1e9, "GBps"), (1e6, "MBps"), (1e3, "KBps"), (1.0, "Bps"))
-_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 
 
 @writer("ringside_yaml")
@@ -24,7 +21,7 @@ def write(topology: Topology) -> str:
     Raises InputError for a machine too large to be read back, or with a route that leaves its links.
     """
     lines = [f"ringside: {VERSION}", f"name: {quote(topology.name)}"]
-    lines += [f"{key}: {_time(getattr(topology, key))}" for key in ("overhead", "gamma") if getattr(topology, key)]
+    lines += [f"{key}: {exact_time(getattr(topology, key))}" for key in ("overhead", "gamma") if getattr(topology, key)]
     lines += ["forwarding: yes"] if topology.forwarding else []
     lines.append("devices:")
     for device in topology.devices:
@@ -68,8 +65,8 @@ def _links(links: tuple[Link, ...]) -> Iterator[str]:
         duplex = "" if full else ", duplex: half" if link.both else ", duplex: simplex"
         lanes = f", lanes: {link.lanes}" if link.lanes != 1 else ""
         yield (
-            f"  - {{from: {quote(link.src)}, to: {quote(link.dst)}, bandwidth: {_bandwidth(link)},"
-            f" latency: {_time(link.latency)}, kind: {link.kind}{duplex}{lanes}}}"
+            f"  - {{from: {quote(link.src)}, to: {quote(link.dst)}, bandwidth: {exact_bandwidth(link.bandwidth)},"
+            f" latency: {exact_time(link.latency)}, kind: {link.kind}{duplex}{lanes}}}"
         )
         i += 2 if full else 1
 
@@ -109,19 +106,3 @@ def _route(
         )
     choice = f", nth: [{', '.join(map(str, nth))}]" if any(nth) else ""
     return f"  - {{route: [{', '.join(map(quote, stops))}]{choice}}}"
-
-
-def _bandwidth(link: Link) -> str:
-    for scale, unit in _RATES:
-        text = f"{link.bandwidth / scale:.12g}{unit}"
-        if link.bandwidth >= scale and parse_bandwidth(text) == link.bandwidth:
-            return text
-    return repr(link.bandwidth)
-
-
-def _time(seconds: float) -> str:
-    for scale, unit in _TIMES:
-        text = f"{seconds / scale:.12g}{unit}"
-        if seconds >= scale and parse_time(text) == seconds:
-            return text
-    return repr(seconds)

@@ -1,8 +1,8 @@
 """Where SimGrid's links lie: a platform only lists which links a route crosses, not where they begin and end.
 
 Each link gets two ends, and ends that follow each other on a route become one junction, so that every route is
-a connected way through the machine. Where that would send traffic through a host it is not for, or join both
-ends of a link, a free wire or a gate (a link with ends of its own, crossed one way by all) keeps them apart.
+a connected way through the machine. Where that would enter a link at a foreign host, or join both ends of a link,
+a free wire or a gate (a link with ends of its own, crossed one way by all) keeps them apart.
 """
 
 from collections.abc import Iterable, Sequence
@@ -112,9 +112,9 @@ class Places:
             best = (_WIRED, -1)
         forth = best[1] == -1
         entry, leave = self.ends[hop.cable] if forth else self.ends[hop.cable][::-1]
-        if best[0] == _JOINED:
+        if best[0] % _PASSING == _JOINED:
             self._join(here, entry)
-        elif best[0] == _WIRED:
+        elif best[0] % _PASSING == _WIRED:
             steps.append(self.wire(here, entry))
         steps.append(Step(hop.cable, forth))
         return leave
@@ -127,13 +127,12 @@ class Places:
         there = self.find(leave)
         if way == -1 and hop.cable in self.one_way:
             return _NEVER
-        if self.host[there] and (last < 0 or there != self.find(last)):
-            return _NEVER
+        passing = _PASSING if self.host[there] and (last < 0 or there != self.find(last)) else 0
         if self.find(entry) == self.find(here):
-            return _MET
+            return _MET + passing
         if self._may_join(here, entry):
-            return _JOINED
-        return _NEVER if self.host[self.find(entry)] else _WIRED
+            return _JOINED + passing
+        return _NEVER if self.host[self.find(entry)] else _WIRED + passing
 
     def _new(self, name: str, *, host: bool = False) -> int:
         self.names.append(name)
@@ -159,7 +158,9 @@ class Places:
         self._at[a] |= self._at[b]
 
 
-_MET, _JOINED, _WIRED, _NEVER = range(4)
+_MET, _JOINED, _WIRED, _PASSING = range(4)
+_NEVER = 2 * _PASSING
+"""How well a cable fits; one that leads on through a host it is not for comes after all that do not."""
 
 
 @dataclass(slots=True, eq=False)

@@ -173,7 +173,8 @@ def _walked(platform: Platform, places: Places, grids: dict[str, Grid]) -> Netwo
         if zone.routing == "Cluster":
             _star(network, zone)
         table = network.table.setdefault(zone.name, {})
-        for route in zone.routes:
+        # direct links first: they tell which hosts a link lies between
+        for route in sorted(zone.routes, key=lambda route: len(route.hops)):
             if route.src == route.dst:
                 platform.notes["loopback links are passed over: what a host keeps to itself takes no time"] = None
                 continue
