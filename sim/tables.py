@@ -19,13 +19,13 @@ def tabled(topology: Topology, routes: Mapping[tuple[int, int], Sequence[int]], 
     devices = len(topology.devices)
     pairs = sorted(routes)
     keys = np.array([src * devices + dst for src, dst in pairs], np.int64)
-    offsets = np.concatenate([[0], np.cumsum([len(routes[pair]) for pair in pairs], dtype=np.int64)])
+    offsets = np.concatenate([[0], np.cumsum([len(routes[pair]) for pair in pairs], dtype=np.int64)]).astype(np.int32)
     links = np.array([link for pair in pairs for link in routes[pair]], np.int32)
     general: list[Router] = []
 
     def route(src: Ints, dst: Ints) -> Routes:
         wanted = src.astype(np.int64) * devices + dst
-        row = np.searchsorted(keys, wanted)
+        row = np.searchsorted(keys, wanted).astype(np.int32)
         known = np.zeros(len(src), np.bool_)
         inside = row < len(keys)
         known[inside] = keys[row[inside]] == wanted[inside]
@@ -81,12 +81,13 @@ class Row(NamedTuple):
     def differs(self, other: "Row") -> NDArray[np.bool_]:
         """For which devices the two rows have different routes."""
         lengths = np.diff(self.offsets)
-        different = lengths != np.diff(other.offsets)
-        alike = np.flatnonzero(~different)
+        different: NDArray[np.bool_] = lengths != np.diff(other.offsets)
+        alike = np.flatnonzero(~different).astype(np.int32)
         mine, theirs = (_rows(side.offsets, side.links, alike) for side in (self, other))
         wrong = mine.links != theirs.links
         different[np.repeat(alike, lengths[alike])[wrong]] = True
-        return different | (self.reached != other.reached)
+        different |= self.reached != other.reached
+        return different
 
 
 def row(topology: Topology, src: int) -> Row:

@@ -132,7 +132,9 @@ def _node(event: Any, name: str, anchors: dict[str, Node], open_now: set[int]) -
     if isinstance(event, yaml.AliasEvent):
         known = anchors.get(event.anchor)
         if known is None or id(known) in open_now:
-            raise InputError(f"{name}, line {line}: *{event.anchor[:40]} names nothing finished: write the value itself")
+            raise InputError(
+                f"{name}, line {line}: *{event.anchor[:40]} names nothing finished: write the value itself"
+            )
         return Node(name, line, known.value, known.lines, known.size)
     if event.tag is not None and event.tag != "!":
         raise InputError(f"{name}, line {line}: the tag {event.tag[:40]} is not read here: delete it")

@@ -25,7 +25,10 @@ LARGEST_TEXT = 16 * MiB
 
 OTHER_THINGS = (
     (r"<!DOCTYPE html|<html", "a web page: give only the schedule"),
-    (r"GPU0\s+GPU1|<system\b|<topology\b|<platform\b", "a topology, not a schedule: give it as --topology"),
+    (
+        r"GPU0\s+GPU1|<system\b|<topology\b|<platform\b|\bringside:\s*1|\bnpus_count:",
+        "a topology, not a schedule: give it as --topology",
+    ),
     (r'"format":\s*"ringside-trace"', "a trace of a run, not a schedule: open it in the page"),
     (r'"traceEvents"', "a trace for Perfetto, not a schedule: open it at ui.perfetto.dev"),
     (r"<graphs\b", "the graphs of NCCL's search, not a schedule: export an MSCCL algorithm"),

@@ -50,7 +50,9 @@ def matches(text: str) -> bool:
 
 def explain(text: str) -> str:
     """What an older network file is."""
-    return "a network file of ASTRA-sim 1: write topology, npus_count, bandwidth and latency" if _OLD.search(text) else ""
+    return (
+        "a network file of ASTRA-sim 1: write topology, npus_count, bandwidth and latency" if _OLD.search(text) else ""
+    )
 
 
 @reader("astra_yaml", "an ASTRA-sim network file", matches=matches, explain=explain)
@@ -68,7 +70,9 @@ def read(text: str, *, name: str = "ASTRA-sim network", overhead: Time = 0.0, ga
         kind: LinkKind = "NET" if d else "NVL"
         if dim.shape == "Switch":
             devices += [
-                Device(f"SW{d}.{g}", "NET", host=-1) if d else Device(f"SW{d}.{g}", "NVS", host=g if len(dims) > 1 else 0)
+                Device(f"SW{d}.{g}", "NET", host=-1)
+                if d
+                else Device(f"SW{d}.{g}", "NVS", host=g if len(dims) > 1 else 0)
                 for g in range(n // dim.size)
             ]
         for i in range(n):
@@ -85,7 +89,10 @@ def read(text: str, *, name: str = "ASTRA-sim network", overhead: Time = 0.0, ga
 
 
 def _notes(dims: list[Dimension]) -> tuple[str, ...]:
-    notes = ["1 GB is 2^30 bytes and latency counts per link, as in ASTRA-sim; links are shared, as in its congestion-aware backend"]
+    notes = [
+        "1 GB is 2^30 bytes and latency counts per link, as in ASTRA-sim",
+        "messages share links, as in its congestion-aware backend",
+    ]
     if len(dims) > 1:
         notes.append(f"dimension 0 is taken as a host of {dims[0].size} GPUs, the others as the network between hosts")
     return tuple(notes)
@@ -178,7 +185,9 @@ def _router(dims: list[Dimension]) -> Router:
     return route
 
 
-def _round(dim: Dimension, here: NDArray[np.int64], at: NDArray[np.int64], far: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _round(
+    dim: Dimension, here: NDArray[np.int64], at: NDArray[np.int64], far: NDArray[np.int64]
+) -> list[NDArray[np.int64]]:
     """One column per hop round a ring, upwards where both ways are as long."""
     down = (far > dim.size - far) & (dim.links == 2)
     hops = np.where(down, dim.size - far, far)

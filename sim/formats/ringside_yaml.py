@@ -97,7 +97,7 @@ def _whole(root: Node, said: dict[str, Node], title: str) -> Topology:
     ranks = _ranks(said["ranks"], names) if "ranks" in said else ()
     if not ranks and all(device.kind != "GPU" for device in devices):
         said["devices"].refuse("no device is a GPU and no ranks are given: add ranks: and a list of names")
-    times = {key: parse_time(said[key].text(key), _what(said[key], key)) for key in ("overhead", "gamma") if key in said}
+    overhead, gamma = (_time(said[key], key) if key in said else 0.0 for key in ("overhead", "gamma"))
     made = Topology(
         title,
         tuple(devices),
@@ -106,7 +106,8 @@ def _whole(root: Node, said: dict[str, Node], title: str) -> Topology:
         forwarding=_yes(said["forwarding"], "forwarding") if "forwarding" in said else False,
         assumed=_assumed(said),
         pairs=_pairs(said["pairs"], names) if "pairs" in said else {},
-        **times,
+        overhead=overhead,
+        gamma=gamma,
     )
     alone = "routing" in said and _word(said["routing"], "routing", ("shortest", "listed")) == "listed"
     if "routes" not in said and not alone:
@@ -131,7 +132,7 @@ def _joined(host: Topology, said: dict[str, Node]) -> Topology:
             host,
             _number(found["count"], "count", 1, 1024),
             _bandwidth(found["bandwidth"]),
-            _latency(found["latency"]),
+            _time(found["latency"], "latency"),
         )
     except InputError as error:
         node.refuse(str(error))
@@ -166,7 +167,7 @@ def _links(node: Node, devices: list[Device], names: dict[str, int]) -> list[Lin
         ends = _required(entry, found, "link", ("from", "to", "bandwidth", "latency"))
         a, b = (_matching(end, names) for end in ends[:2])
         duplex = _word(found["duplex"], "duplex", DUPLEX) if "duplex" in found else "full"
-        rate, wait = _bandwidth(found["bandwidth"]), _latency(found["latency"])
+        rate, wait = _bandwidth(found["bandwidth"]), _time(found["latency"], "latency")
         kind = _word(found["kind"], "kind", get_args(LinkKind)) if "kind" in found else None
         lanes = _number(found["lanes"], "lanes", 1, 1 << 20) if "lanes" in found else 1
         if len(links) + 2 * len(a) * len(b) > MOST_LINKS:
@@ -246,7 +247,9 @@ def _pairs(node: Node, names: dict[str, int]) -> dict[str, dict[str, str]]:
         for name in (key, *row.mapping("a row of pairs")):
             if name not in names:
                 row.refuse(f"{name[:60]!r} is no device: list it under devices", node.lines[key])
-    return {a: {b: cell.text("a class") for b, cell in row.mapping("a row of pairs").items()} for a, row in rows.items()}
+    return {
+        a: {b: cell.text("a class") for b, cell in row.mapping("a row of pairs").items()} for a, row in rows.items()
+    }
 
 
 def _assumed(said: dict[str, Node]) -> tuple[str, ...]:
@@ -268,8 +271,8 @@ def _bandwidth(node: Node) -> float:
     return parse_bandwidth(node.text("bandwidth"), _what(node, "bandwidth"))
 
 
-def _latency(node: Node) -> float:
-    return parse_time(node.text("latency"), _what(node, "latency"))
+def _time(node: Node, key: str) -> float:
+    return parse_time(node.text(key), _what(node, key))
 
 
 def _number(node: Node, key: str, low: int, high: int) -> int:

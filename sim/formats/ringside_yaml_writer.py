@@ -82,13 +82,13 @@ def _routes(topology: Topology) -> list[str]:
     for src in everyone:
         own = row(topology, src)
         odd = own.reached & (np.ones_like(own.reached) if listed else own.differs(row(general, src)))
-        lines += [_route(topology, between, src, dst, own.to(dst)) for dst in np.flatnonzero(odd).tolist() if dst != src]
+        lines += [
+            _route(topology, between, src, dst, own.to(dst)) for dst in np.flatnonzero(odd).tolist() if dst != src
+        ]
     return (["routing: listed"] if listed else []) + (["routes:", *lines] if lines else [])
 
 
-def _route(
-    topology: Topology, between: dict[tuple[str, str], list[int]], src: int, dst: int, links: list[int]
-) -> str:
+def _route(topology: Topology, between: dict[tuple[str, str], list[int]], src: int, dst: int, links: list[int]) -> str:
     at, end = topology.devices[src].name, topology.devices[dst].name
     stops, nth = [at], []
     for i in links:

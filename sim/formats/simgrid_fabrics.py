@@ -7,7 +7,7 @@ dragonfly.
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from sim.errors import InputError
@@ -103,7 +103,11 @@ class Grid:
         cable = self.limiter[node]
         inside, outside = places.ends[cable]
         own, port = places.node(self.names[node]), self.port(places, node)
-        return [places.wire(own if first else port, inside), Step(cable, True), places.wire(outside, own if last else port)]
+        return [
+            places.wire(own if first else port, inside),
+            Step(cable, True),
+            places.wire(outside, own if last else port),
+        ]
 
 
 @dataclass(slots=True, eq=False)
@@ -239,7 +243,9 @@ class Dragonfly(Grid):
             _refuse(platform, zone, "a parameter is zero: every part of a dragonfly needs one at least")
         _expect(platform, zone, groups * chassis * blades * nodes, len(zone.hosts))
         if groups > 1 and groups > blades:
-            _refuse(platform, zone, f"{groups} groups need {groups} routers per chassis, one towards each: it has {blades}")
+            _refuse(
+                platform, zone, f"{groups} groups need {groups} routers per chassis, one towards each: it has {blades}"
+            )
         routers = groups * chassis * blades
         _bounded(platform, zone, routers * (nodes + blades + chassis + groups))
         hosts = len(zone.hosts)
@@ -291,7 +297,11 @@ class Dragonfly(Grid):
         here = self.router(group, chassis, blade)
         go(src, here)
         if to_group != group:
-            for stop in (self.router(group, chassis, to_group), self.router(group, 0, to_group), self.router(to_group, 0, group)):
+            for stop in (
+                self.router(group, chassis, to_group),
+                self.router(group, 0, to_group),
+                self.router(to_group, 0, group),
+            ):
                 if stop != here:
                     go(here, stop)
                     here = stop
@@ -305,7 +315,11 @@ class Dragonfly(Grid):
         return found
 
 
-GRIDS = {"TORUS": Torus, "FAT_TREE": FatTree, "DRAGONFLY": Dragonfly}
+GRIDS: dict[str, Callable[[Platform, Zone], Grid]] = {
+    "TORUS": Torus.build,
+    "FAT_TREE": FatTree.build,
+    "DRAGONFLY": Dragonfly.build,
+}
 
 
 def grid_of(platform: Platform, zone: Zone) -> Grid:
@@ -314,14 +328,16 @@ def grid_of(platform: Platform, zone: Zone) -> Grid:
     if zone.fabric.shape not in GRIDS:
         shapes = ", ".join(("FLAT", *GRIDS))
         zone.element.refuse(platform.name, f"topology {zone.fabric.shape[:20]} is unknown: choose from {shapes}")
-    return GRIDS[zone.fabric.shape].build(platform, zone)
+    return GRIDS[zone.fabric.shape](platform, zone)
 
 
 def _numbers(platform: Platform, zone: Zone, pattern: str, example: str) -> list[list[int]]:
     assert zone.fabric is not None
     text = re.sub(r"\s", "", zone.fabric.parameters)
     if len(text) > 400 or not re.fullmatch(pattern, text) or re.search(r"\d{7}", text):
-        _refuse(platform, zone, f"topo_parameters {zone.fabric.parameters[:40]!r} do not fit: write them like {example}")
+        _refuse(
+            platform, zone, f"topo_parameters {zone.fabric.parameters[:40]!r} do not fit: write them like {example}"
+        )
     return [[int(number) for number in part.split(",")] for part in text.split(";")]
 
 

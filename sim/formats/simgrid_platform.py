@@ -116,7 +116,9 @@ def read_platform(root: Element, name: str) -> Platform:
     """Everything the file says. Raises InputError with the line for what SimGrid would refuse, too."""
     version = root.attributes.get("version", "")
     if not re.fullmatch(r"[34](\.\d+)?", version):
-        root.refuse(name, f"platform version {version[:20]!r} is not read here: bring it to 4.1 with simgrid_update_xml")
+        root.refuse(
+            name, f"platform version {version[:20]!r} is not read here: bring it to 4.1 with simgrid_update_xml"
+        )
     platform = Platform(name)
     outermost = [child for child in root.children if _tag(child) in ("zone", "cluster")]
     if len(outermost) != 1:
@@ -216,13 +218,15 @@ def _cluster(platform: Platform, parent: Zone | None, element: Element) -> None:
         return
     if told.get("bb_bw") or told.get("bb_lat"):
         shared = FATPIPE if told.get("bb_sharing_policy", SHARED).upper() == FATPIPE else SHARED
-        core = Cable(f"{zone.name}_backbone", bandwidth(element, "bb_bw", file), latency(element, "bb_lat", file, "0"), shared)
+        core = Cable(
+            f"{zone.name}_backbone", bandwidth(element, "bb_bw", file), latency(element, "bb_lat", file, "0"), shared
+        )
         zone.backbone = platform.add_cable(element, core)
     for name, number in names:
-        link = f"{zone.name}_link_{number}"
-        hops = [Hop(platform.add_cable(element, Cable(link, rate, wait, policy)), 1 if policy == SPLITDUPLEX else 0)]
+        called = f"{zone.name}_link_{number}"
+        hops = [Hop(platform.add_cable(element, Cable(called, rate, wait, policy)), 1 if policy == SPLITDUPLEX else 0)]
         if limit:
-            hops.insert(0, Hop(platform.add_cable(element, Cable(f"{link}_limiter", limit, 0.0, SHARED))))
+            hops.insert(0, Hop(platform.add_cable(element, Cable(f"{called}_limiter", limit, 0.0, SHARED))))
         zone.up[name], zone.down[name] = tuple(hops), tuple(hop.back() for hop in reversed(hops))
     router = told.get("router_id") or f"{told.get('prefix', '')}{zone.name}_router{told.get('suffix', '')}"
     platform.add_point(element, zone, router, host=False)
@@ -260,8 +264,8 @@ def _wire(platform: Platform, zone: Zone, element: Element) -> None:
         return
     src, dst = (_point(platform, element, key) for key in ("src", "dst"))
     between_zones = "oneRoute" in tag
-    gates = [_point(platform, element, key) if between_zones else "" for key in ("gw_src", "gw_dst")]
-    for point, gate in zip((src, dst), gates, strict=True):
+    gw_src, gw_dst = (_point(platform, element, key) if between_zones else "" for key in ("gw_src", "gw_dst"))
+    for point, gate in ((src, gw_src), (dst, gw_dst)):
         if platform.where.get(point) is not zone and not tag.startswith("bypass"):
             element.refuse(file, f"{point[:40]} is not in zone {zone.name[:40]}: put the route where it is")
         if between_zones and point in platform.zone and platform.zone[point] not in platform.where[gate].line_up():
@@ -271,14 +275,14 @@ def _wire(platform: Platform, zone: Zone, element: Element) -> None:
         for child in element.children
         if _tag(child) == "link_ctn"
     )
-    there = Route(element, src, dst, *gates, hops)
+    there = Route(element, src, dst, gw_src, gw_dst, hops)
     if tag.startswith("bypass"):
         zone.bypasses.append(there)
         return
     zone.routes.append(there)
     if src != dst and element.attributes.get("symmetrical", "YES").upper() == "YES":
         back = tuple(hop.back() for hop in reversed(hops))
-        zone.routes.append(Route(element, dst, src, gates[1], gates[0], back))
+        zone.routes.append(Route(element, dst, src, gw_dst, gw_src, back))
 
 
 def _hop(platform: Platform, element: Element, name: str, direction: str) -> Hop:
@@ -296,7 +300,9 @@ def _hop(platform: Platform, element: Element, name: str, direction: str) -> Hop
 def _point(platform: Platform, element: Element, key: str) -> str:
     name = _required(platform, element, key)
     if name not in platform.where:
-        element.refuse(platform.name, f"{key} {name[:40]!r} names no host, router or zone: {_near(name, platform.where)}")
+        element.refuse(
+            platform.name, f"{key} {name[:40]!r} names no host, router or zone: {_near(name, platform.where)}"
+        )
     return name
 
 

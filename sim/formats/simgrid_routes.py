@@ -52,7 +52,9 @@ class Network:
         if src == dst:
             return []
         if depth > 100:
-            raise UnreachableError(f"{self.platform.name}: the route from {src} to {dst} runs in circles: mend gateways")
+            raise UnreachableError(
+                f"{self.platform.name}: the route from {src} to {dst} runs in circles: mend gateways"
+            )
         where = self.platform.where
         up, down = where[src].line_up(), where[dst].line_up()
         zones = {id(zone) for zone in up}
@@ -82,8 +84,7 @@ class Network:
             return None
         known = {(route.src, route.dst): route for route in common.bypasses}
         if len(up) == 1 and len(down) == 1:
-            found = known.get((src, dst))
-            return found and (found, True, True)
+            return (known[src, dst], True, True) if (src, dst) in known else None
         a, b = ([zone.name for zone in line] for line in (up, down))
         for far in range(max(len(a), len(b))):
             for i, j in [pair for k in range(far) for pair in ((k, far), (far, k))] + [(far, far)]:
@@ -131,7 +132,8 @@ class Network:
 
     def _no_route(self, zone: Zone, src: str, dst: str) -> None:
         raise UnreachableError(
-            f"{self.platform.name}, line {zone.element.line}: zone {zone.name} has no route from {src} to {dst}: add one"
+            f"{self.platform.name}, line {zone.element.line}: zone {zone.name} has no route from {src} to {dst}:"
+            " add one"
         )
 
 
@@ -158,7 +160,9 @@ def _check(platform: Platform, zone: Zone) -> None:
             "Wifi": "how its stations share depends on each one's own rate: describe it with links",
             "None": "it joins nothing, yet holds several parts: choose Full and add routes",
         }[zone.routing]
-        zone.element.refuse(platform.name, f"zone {zone.name[:40]} routes by {zone.routing}, which is not read here: {why}")
+        zone.element.refuse(
+            platform.name, f"zone {zone.name[:40]} routes by {zone.routing}, which is not read here: {why}"
+        )
     if zone.routing in ("Floyd", "Dijkstra") and len(zone.hosts) + len(zone.routers) + len(zone.zones) > MOST_POINTS:
         zone.element.refuse(platform.name, f"zone {zone.name[:40]} has more than {MOST_POINTS:,} points: split it")
 
@@ -202,7 +206,9 @@ def _star(network: Network, zone: Zone) -> None:
     places = network.places
     if zone.routes:
         first = zone.routes[0].element
-        first.refuse(network.platform.name, f"zone {zone.name[:40]} routes as a Cluster: use <host_link>, or choose Full")
+        first.refuse(
+            network.platform.name, f"zone {zone.name[:40]} routes as a Cluster: use <host_link>, or choose Full"
+        )
     hub = places.node(zone.routers[0] if zone.routers else f"{zone.name} hub")
     below = hub
     if zone.backbone >= 0:
@@ -230,7 +236,8 @@ def _floyd(zone: Zone, routes: dict[tuple[str, str], Route]) -> dict[str, dict[s
         cost[better] = through[better]
         before[better] = np.broadcast_to(before[via], cost.shape)[better]
     return {
-        src: {dst: names[before[i, j]] for j, dst in enumerate(names) if before[i, j] >= 0} for i, src in enumerate(names)
+        src: {dst: names[before[i, j]] for j, dst in enumerate(names) if before[i, j] >= 0}
+        for i, src in enumerate(names)
     }
 
 

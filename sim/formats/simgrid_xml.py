@@ -47,25 +47,24 @@ def read(
         root.refuse(name, f"<{root.tag[:40]}> instead of <platform>: give the platform file")
     platform = read_platform(root, name)
     network, laid = connect(platform)
-    costs = {"overhead": (overhead, OVERHEAD), "gamma": (gamma, GAMMA)}
-    paid = {
-        key: parse_time(platform.properties.get(word, "0"), f"{name}: {word}") if given is None else given
-        for key, (given, word) in costs.items()
-    }
+    if overhead is None:
+        overhead = parse_time(platform.properties.get(OVERHEAD, "0"), f"{name}: {OVERHEAD}")
+    if gamma is None:
+        gamma = parse_time(platform.properties.get(GAMMA, "0"), f"{name}: {GAMMA}")
     notes = [
         f"{len(platform.hosts)} hosts, taken as GPUs with one rank each; their computing speed is not used",
         MODEL,
         *platform.notes,
     ]
     copies = _fatpipes(platform, network, laid, notes)
-    topology = Topology(name, tuple(laid.devices), tuple(laid.links), assumed=tuple(notes), **paid)
+    topology = Topology(
+        name, tuple(laid.devices), tuple(laid.links), assumed=tuple(notes), overhead=overhead, gamma=gamma
+    )
     hosts = np.array([device.kind == "GPU" for device in topology.devices])
     return replace(topology, router=with_fallback(topology, _router(platform, network, laid, copies), hosts))
 
 
-def _router(
-    platform: Platform, network: Network, laid: Laid, copies: dict[tuple[int, int, int], int]
-) -> Router:
+def _router(platform: Platform, network: Network, laid: Laid, copies: dict[tuple[int, int, int], int]) -> Router:
     """Routes between hosts, worked out when first asked for."""
     known: dict[tuple[int, int], list[int]] = {}
 
@@ -96,8 +95,8 @@ def _fatpipes(platform: Platform, network: Network, laid: Laid, notes: list[str]
         return {}
     if len(platform.hosts) > MOST_FATPIPE_HOSTS:
         raise InputError(
-            f"{platform.name} has FATPIPE links that can bind and {len(platform.hosts):,} hosts; such links are read for"
-            f" {MOST_FATPIPE_HOSTS} hosts: make them SHARED, or as wide as the links of the hosts"
+            f"{platform.name} has FATPIPE links that can bind and {len(platform.hosts):,} hosts; these are read for"
+            f" {MOST_FATPIPE_HOSTS} hosts at most: make them SHARED, or as wide as the links of the hosts"
         )
     copies: dict[tuple[int, int, int], int] = {}
     for i, src in enumerate(platform.hosts):
@@ -124,7 +123,9 @@ def _never_bind(platform: Platform, network: Network, laid: Laid) -> bool:
     safe = set()
     for zone in platform.zone.values():
         if zone.backbone >= 0:
-            own = [max(min(platform.cables[hop.cable].bandwidth for hop in hops), 0.0) for hops in zone.up.values() if hops]
+            own = [
+                max(min(platform.cables[hop.cable].bandwidth for hop in hops), 0.0) for hops in zone.up.values() if hops
+            ]
             if len(own) == len(zone.hosts) and max(own, default=0.0) <= platform.cables[zone.backbone].bandwidth:
                 safe.add(zone.backbone)
     return all(cable.policy != FATPIPE or i in safe for i, cable in enumerate(platform.cables) if i in laid.first)

@@ -81,8 +81,8 @@ def _routes(topology: Topology, crossings: list[Crossing]) -> Iterator[str]:
         missing = [dst for dst in topology.ranks if not found.reached[dst]]
         if missing:
             raise InputError(
-                f"{topology.name}: nothing leads from {names[src]} to {names[missing[0]]}, and SimGrid needs a route for"
-                " every pair: add a link between them"
+                f"{topology.name}: nothing leads from {names[src]} to {names[missing[0]]}, and SimGrid needs routes"
+                " for all pairs: add a link between them"
             )
     for i, src in enumerate(topology.ranks):
         for dst in topology.ranks[i + 1 :]:
