@@ -154,11 +154,9 @@ def exact_bandwidth(rate: float) -> str:
     >>> exact_bandwidth(25e9), exact_bandwidth(1e9 / 3)
     ('25GBps', '333333333.3333333Bps')
     """
-    for scale, unit in ((1e12, "TBps"), (1e9, "GBps"), (1e6, "MBps"), (1e3, "kBps")):
-        text = f"{rate / scale:.12g}{unit}"
-        if rate >= scale and parse_bandwidth(text) == rate:
-            return text
-    return f"{rate!r}Bps"
+    scales = ((1.0, "Bps"), (1e3, "kBps"), (1e6, "MBps"), (1e9, "GBps"), (1e12, "TBps"))
+    texts = [f"{rate / scale:.12g}{unit}" for scale, unit in scales if rate >= scale]
+    return min((text for text in texts if parse_bandwidth(text) == rate), key=len, default=f"{rate!r}Bps")
 
 
 def exact_time(seconds: float) -> str:
@@ -167,10 +165,6 @@ def exact_time(seconds: float) -> str:
     >>> exact_time(1.5e-6), exact_time(5e-7), exact_time(0), exact_time(1e-6 / 3)
     ('1.5us', '0.5us', '0s', '3.333333333333333e-07s')
     """
-    steps = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
-    for least in (1.0, 1e-3):
-        for scale, unit in steps:
-            text = f"{seconds / scale:.12g}{unit}"
-            if (seconds >= scale * least or not seconds) and parse_time(text) == seconds:
-                return text
-    return f"{seconds!r}s"
+    scales = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+    texts = [f"{seconds / scale:.12g}{unit}" for scale, unit in scales if seconds / scale <= LARGEST_TIME]
+    return min((text for text in texts if parse_time(text) == seconds), key=len, default=f"{seconds!r}s")

@@ -74,7 +74,7 @@ def parse_yaml(text: str, name: str) -> Node:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(str(error.problem or error.context).split())[:120]
-        line = mark.line + 1 if mark else 1
+        line = min(mark.line, text.count("\n")) + 1 if mark else 1
         raise InputError(f"{name}, line {line}: not well-formed YAML ({what}): give the whole file") from None
     except yaml.YAMLError as error:
         what = " ".join(str(error).split())[:120]

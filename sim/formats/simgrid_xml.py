@@ -22,6 +22,8 @@ from sim.xml import parse_xml
 MOST_FATPIPE_HOSTS = 256
 """Every pair of hosts gets its own copy of a FATPIPE link that can bind."""
 
+MOST_PAIRED_HOSTS = 256
+
 MODEL = (
     "rates as in the file, SimGrid's CM02 with all factors at 1; its default LV08 would multiply bandwidths by 0.97 and"
     " latencies by 13.01"
@@ -61,7 +63,27 @@ def read(
         name, tuple(laid.devices), tuple(laid.links), assumed=tuple(notes), overhead=overhead, gamma=gamma
     )
     hosts = np.array([device.kind == "GPU" for device in topology.devices])
-    return replace(topology, router=with_fallback(topology, _router(platform, network, laid, copies), hosts))
+    router = with_fallback(topology, _router(platform, network, laid, copies), hosts)
+    return replace(topology, router=router, pairs=_pairs(platform, network))
+
+
+def _pairs(platform: Platform, network: Network) -> dict[str, dict[str, str]]:
+    """Who reaches whom, where a table of routes may leave pairs out; every way leads over a network."""
+    tables = any(zone.routing == "Full" and zone.hosts for zone in platform.zone.values())
+    if not tables or len(platform.hosts) > MOST_PAIRED_HOSTS:
+        return {}
+    return {
+        src: {dst: "NET" for dst in platform.hosts if dst != src and _reaches(network, src, dst)}
+        for src in platform.hosts
+    }
+
+
+def _reaches(network: Network, src: str, dst: str) -> bool:
+    try:
+        network.route(src, dst)
+    except UnreachableError:
+        return False
+    return True
 
 
 def _router(platform: Platform, network: Network, laid: Laid, copies: dict[tuple[int, int, int], int]) -> Router:
@@ -101,21 +123,14 @@ def _fatpipes(platform: Platform, network: Network, laid: Laid, notes: list[str]
     copies: dict[tuple[int, int, int], int] = {}
     for i, src in enumerate(platform.hosts):
         for j, dst in enumerate(platform.hosts):
-            try:
-                links = laid.links_of(network.route(src, dst))
-            except UnreachableError:
-                continue
+            links = laid.links_of(network.route(src, dst)) if _reaches(network, src, dst) else []
             narrowest = min((laid.links[link].bandwidth for link in links), default=np.inf)
             for link in {link for link in links if rate.get(link, np.inf) < narrowest}:
                 copies[i, j, link] = len(laid.links)
-                laid.links.append(_copy(laid.links[link], rate[link]))
+                laid.links.append(replace(laid.links[link], bandwidth=rate[link]))
     if copies:
         notes.append("FATPIPE links that bind are there once per pair of hosts: two messages of one pair share it")
     return copies
-
-
-def _copy(link: Link, bandwidth: float) -> Link:
-    return replace(link, bandwidth=bandwidth)
 
 
 def _never_bind(platform: Platform, network: Network, laid: Laid) -> bool:
