@@ -14,7 +14,9 @@ from terminal.arguments import ALGORITHM, MACHINE, RANKS, machine, work, write
     argument("--topology", metavar="FILE", help="instead of --machine: a capture in any known format"),
     RANKS,
     argument("--to", required=True, metavar="FORMAT", help="what to write: a format of machines or of schedules"),
-    argument("--option", action="append", default=[], metavar="KEY=VALUE", help="an option of the format written"),
+    argument(
+        "--option", action="append", default=[], metavar="KEY=VALUE", help="an option of the format, like size=1MiB"
+    ),
     argument("-o", "--output", metavar="FILE", help="where to write; the terminal if left out"),
 )
 def export(given: argparse.Namespace) -> Answer:

@@ -11,6 +11,7 @@ FILES = [p for room in ROOMS for p in (*sorted((ROOT / room).rglob("*.py")), ROO
 HEAVY = {
     "simpy": {"sim/engine.py"},
     "numba": {"sim/speed.py"},
+    "yaml": {"sim/yaml.py"},
 }
 """The only files that may import these."""
 PICTURES = {"streamlit", "matplotlib", "PIL", "plotly", "altair"}

@@ -131,4 +131,5 @@ def _decoded(data: bytes, name: str) -> str:
 
 
 def _titles() -> str:
-    return " or ".join(known.title for known in FORMATS.values())
+    *others, last = (known.title for known in FORMATS.values())
+    return f"{', '.join(others)} or {last}"

@@ -15,7 +15,7 @@ from sim.formats.simgrid_places import FATPIPE, Laid
 from sim.formats.simgrid_platform import GAMMA, OVERHEAD, Platform, read_platform
 from sim.formats.simgrid_routes import Network, connect
 from sim.routing import with_fallback
-from sim.topology import Ints, Link, Router, Routes, Topology
+from sim.topology import Ints, Router, Routes, Topology
 from sim.units import Time, parse_time
 from sim.xml import parse_xml
 

@@ -11,7 +11,7 @@ PAIR = "\tGPU0\tGPU1\nGPU0\tX\tPIX\nGPU1\tPIX\tX\n"
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("", "pasted is empty: give the output of"),
+        ("", "pasted is empty: give .*the output of"),
         (" \n\t\n", "pasted is empty"),
         ("hello", "pasted is no topology known here: give .*nvidia-smi topo -m"),
         ("| NVIDIA-SMI 535.104.05   Driver Version: 535.104.05 |", "is the overview of `nvidia-smi`"),

@@ -14,7 +14,7 @@ from sim.formats import read_topology, write_topology
 from sim.machines import MACHINES, build
 from sim.tables import tabled
 from sim.topology import Device, Link, Topology
-from tests.sim.machines import same_routes, topologies
+from tests.sim.machines import machine_or_message, same_routes, topologies
 
 HEAD = "ringside: 1\n"
 TWO = HEAD + "devices: [{name: GPU, count: 2, kind: GPU}]\n"
@@ -58,8 +58,8 @@ def test_a_pattern_on_both_ends_is_a_mesh():
         (f"g{a}", f"g{b}") for a in range(3) for b in range(3) if a != b
     )
     one_way = read(
-        HEAD
-        + "devices: [{name: g, count: 3, kind: GPU}]\nlinks: [{from: g*, to: g0, bandwidth: 1GBps, latency: 0, duplex: simplex}]"
+        HEAD + "devices: [{name: g, count: 3, kind: GPU}]\n"
+        "links: [{from: g*, to: g0, bandwidth: 1GBps, latency: 0, duplex: simplex}]"
     )
     assert [(x.src, x.dst) for x in one_way.links] == [("g1", "g0"), ("g2", "g0")]
 
@@ -143,7 +143,7 @@ def test_what_yaml_cannot_say_is_not_written():
     torn = replace(switch, router=tabled(switch, {(0, 1): (0, 2)}, alone=False))
     with pytest.raises(InputError, match="the route from GPU0 to GPU1 jumps at SW to a link elsewhere"):
         write_topology(torn, "ringside_yaml")
-    with pytest.raises(InputError, match="takes 3.* MB or more as YAML, but only 1 MiB are read: write `machine:`"):
+    with pytest.raises(InputError, match=r"takes 3.* MB or more as YAML, but only 1 MiB are read: write `machine:`"):
         write_topology(build("mesh:ranks=200"), "ringside_yaml")
 
 
@@ -165,12 +165,12 @@ LINK = "{from: GPU0, to: GPU1, bandwidth: 1GBps, latency: 0}"
         (TWO + "parameters: {}\nlinks: []", "line 3: a file without `machine` has no key 'parameters'"),
         (HEAD + "machine: rnig", "f.yml, line 2: no machine is called 'rnig': choose from"),
         (HEAD + "machine: ring:ranks=0", r"f.yml, line 2: ring: ranks=0 is outside 1\.\."),
-        (HEAD + "machine: ring:ranks=4\nparameters: {ranks: 5}", "line 3: ranks is given behind the machine's name, too"),
-        (TWO + f"links:\n - {LINK}\n - {{from: GPU0, to: GPU7, bandwidth: 1, latency: 0}}", "line 5: 'GPU7' is no device"),
+        (HEAD + "machine: ring:ranks=4\nparameters: {ranks: 5}", "line 3: ranks is given behind the machine's name"),
+        (TWO + f"links:\n - {LINK}\n - {{from: GPU0, to: GPU7, bandwidth: 1, latency: 0}}", "5: 'GPU7' is no device"),
         (TWO + "links: [{from: GPU0, to: GPU, bandwidth: 1, latency: 0}]", "'GPU' is no device: did you mean GPU"),
         (TWO + "links: [{from: GPU0, to: X*, bandwidth: 1, latency: 0}]", r"'X\*' is no device"),
         (TWO + "links: [{from: GPU0, to: GPU0, bandwidth: 1, latency: 0}]", "from GPU0 to itself joins nothing"),
-        (TWO + "links: [{from: GPU0, to: GPU1, latency: 0}]", "f.yml, line 3: this link has no bandwidth: add bandwidth:"),
+        (TWO + "links: [{from: GPU0, to: GPU1, latency: 0}]", "line 3: this link has no bandwidth: add bandwidth:"),
         (TWO + "links: [{from: GPU0, to: GPU1, bandwidth: 1, latency: nan}]", "line 3: latency 'nan' is not a finite"),
         (TWO + "links: [{from: GPU0, to: GPU1, bandwidth: 0, latency: 0}]", "line 3: bandwidth '0' is not above zero"),
         (TWO + "links: [{from: GPU0, to: GPU1, bandwidth: 1, latency: -1us}]", "line 3: latency '-1us' is negative"),
@@ -180,7 +180,7 @@ LINK = "{from: GPU0, to: GPU1, bandwidth: 1GBps, latency: 0}"
         (TWO + f"links: [{LINK[:-1]}, bandwith: 1}}]", "a link has no key 'bandwith': did you mean bandwidth"),
         (HEAD + "devices: [{name: a, kind: TPU}]\nlinks: []", "line 2: kind is 'TPU': choose from GPU, NVS, PCI"),
         (HEAD + "devices: [{name: a}]\nlinks: []", "line 2: this device has no kind: add kind:"),
-        (HEAD + "devices:\n - {name: a, kind: GPU}\n - {name: a, kind: CPU}\nlinks: []", "line 4: two devices are called a"),
+        (HEAD + "devices:\n - {name: a, kind: GPU}\n - {name: a, kind: CPU}\nlinks: []", "4: two devices are called a"),
         (HEAD + "devices: [{name: a, count: 999999999, kind: GPU}]\nlinks: []", "line 2: count is '999999999'"),
         (HEAD + "devices: [{name: a, kind: CPU}]\nlinks: []", "line 2: no device is a GPU and no ranks are given"),
         (TWO + "links: []\nranks: [GPU0, GPU*]", "line 4: a device plays two ranks: name each once"),
@@ -191,7 +191,7 @@ LINK = "{from: GPU0, to: GPU1, bandwidth: 1GBps, latency: 0}"
         (TWO + f"links: [{LINK}]\nroutes: [{{route: [GPU0]}}]", "a route names two devices at least"),
         (TWO + "links: []\nhosts: {count: 2, latency: 0}", "line 4: hosts have no bandwidth"),
         (TWO + "links: []\nhosts: {count: 2, bandwidth: 1, latency: 0}", "line 4: .* has no NIC to join 2 hosts by"),
-        (TWO + "links: []\nranks: [GPU0]\nhosts: {count: 2, bandwidth: 1, latency: 0}", "line 4: ranks cannot be chosen"),
+        (TWO + "links: []\nranks: [GPU0]\nhosts: {count: 2, bandwidth: 1, latency: 0}", "4: ranks cannot be chosen"),
         (TWO + "links: []\npairs: {GPU9: {GPU0: NV1}}", "line 4: 'GPU9' is no device"),
         (TWO + "links: []\nassumed: yes", "line 4: assumed is one value: write a list"),
         (HEAD + "devices: [{name: a, count: 1025, kind: GPU}]\nlinks: [{from: a*, to: a*, bandwidth: 1, latency: 0}]",
@@ -208,10 +208,7 @@ def test_what_is_wrong_is_told_with_its_line_and_the_mend(text, message):
 def test_a_file_cut_anywhere_is_a_machine_or_a_message(data):
     text = write_topology(build("nodes:nodes=2,gpus=2,nics=2"), "ringside_yaml")
     cut = text[: data.draw(st.integers(0, len(text)))]
-    try:
-        assert read(cut).n >= 1
-    except InputError as error:
-        assert "f.yml" in str(error)
+    assert machine_or_message(read, cut, "f.yml")
 
 
 def test_the_page_of_keys_shows_files_that_work():

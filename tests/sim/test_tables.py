@@ -1,5 +1,7 @@
 """Routes written down one by one."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ LINE = Topology(
 
 def ask(router, src, dst):
     offsets, links = router(np.array(src, np.int32), np.array(dst, np.int32))
-    return [links[a:b].tolist() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [links[a:b].tolist() for a, b in pairwise(offsets)]
 
 
 def test_listed_routes_come_first_and_others_go_the_general_way():
