@@ -13,7 +13,7 @@ from terminal.arguments import ALGORITHM, MACHINE, RANKS, machine, work, write
     *MACHINE,
     argument("--topology", metavar="FILE", help="instead of --machine: a capture in any known format"),
     RANKS,
-    argument("--to", required=True, metavar="FORMAT", help="what to write: a format of machines or of schedules"),
+    argument("--to", required=True, metavar="FORMAT", help="a format that `list formats --json` says is written"),
     argument(
         "--option", action="append", default=[], metavar="KEY=VALUE", help="an option of the format, like size=1MiB"
     ),

@@ -50,8 +50,14 @@ def _formats() -> list[_Entry]:
     from sim.formats import FORMATS
 
     return [
-        *(_Entry(name, known.title, known.options, {"of": "machine"}) for name, known in FORMATS.items()),
-        *(_Entry(name, known.title, known.options, {"of": "schedule"}) for name, known in SCHEDULE_FORMATS.items()),
+        *(
+            _Entry(name, known.title, known.options, {"of": "machine", "written": known.write is not None})
+            for name, known in FORMATS.items()
+        ),
+        *(
+            _Entry(name, known.title, known.options, {"of": "schedule", "written": known.write is not None})
+            for name, known in SCHEDULE_FORMATS.items()
+        ),
     ]
 
 

@@ -6,6 +6,7 @@ dimensions in order, a ring the shorter way, a switch up and down.
 
 import math
 import re
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -81,11 +82,7 @@ def read(text: str, *, name: str = "ASTRA-sim network", overhead: Time = 0.0, ga
         name, tuple(devices), tuple(links), overhead=overhead, gamma=gamma, forwarding=True, assumed=_notes(dims)
     )
     npus = np.array([device.kind == "GPU" for device in devices])
-    router = with_fallback(topology, _router(dims), npus)
-    return Topology(
-        name, tuple(devices), tuple(links), overhead=overhead, gamma=gamma, forwarding=True, router=router,
-        assumed=topology.assumed,
-    )  # fmt: skip
+    return replace(topology, router=with_fallback(topology, _router(dims), npus))
 
 
 def _notes(dims: list[Dimension]) -> tuple[str, ...]:

@@ -246,6 +246,10 @@ class Dragonfly(Grid):
             _refuse(
                 platform, zone, f"{groups} groups need {groups} routers per chassis, one towards each: it has {blades}"
             )
+        if chassis > 1:
+            platform.notes[
+                "dragonfly routes are SimGrid's: after a hop in a chassis they go on from the group's first"
+            ] = None
         routers = groups * chassis * blades
         _bounded(platform, zone, routers * (nodes + blades + chassis + groups))
         hosts = len(zone.hosts)

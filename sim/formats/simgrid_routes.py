@@ -15,7 +15,7 @@ from sim.formats.simgrid_fabrics import Grid, grid_of
 from sim.formats.simgrid_places import Laid, Places, Step, lay_out
 from sim.formats.simgrid_platform import Platform, Route, Zone
 
-MOST_POINTS = 2000
+MOST_POINTS = 1000
 """Of a Floyd or Dijkstra zone, whose tables grow with the square."""
 
 

@@ -264,6 +264,46 @@ def test_what_simgrid_cannot_route_is_told_when_it_is_asked_for():
         read(mixed).path("a", "b")
 
 
+@st.composite
+def wild_platforms(draw):
+    """A Full zone whose routes cross any links in any order; what each route crosses is returned, too."""
+    hosts, links = (draw(st.integers(2, 5)) for _ in "hl")
+    policies = [draw(st.sampled_from(["SHARED", "SPLITDUPLEX"])) for _ in range(links)]
+    lines = [f'<host id="h{i}" speed="1f"/>' for i in range(hosts)]
+    lines += [f'<router id="r{i}"/>' for i in range(2)]
+    lines += [
+        f'<link id="l{i}" bandwidth="{i + 1}kBps" latency="{i + 1}us" sharing_policy="{policy}"/>'
+        for i, policy in enumerate(policies)
+    ]
+    ends = st.sampled_from([f"h{i}" for i in range(hosts)] + ["r0", "r1"])
+    hop = st.tuples(st.integers(0, links - 1), st.sampled_from(["UP", "DOWN"]))
+    ways = draw(st.dictionaries(st.tuples(ends, ends), st.lists(hop, max_size=4), max_size=8))
+    ways = {(a, b): way for (a, b), way in ways.items() if a != b}
+    for (a, b), way in ways.items():
+        inside = "".join(
+            f'<link_ctn id="l{i}"' + (f' direction="{way}"' if policies[i] == "SPLITDUPLEX" else "") + "/>"
+            for i, way in way
+        )
+        lines.append(f'<route src="{a}" dst="{b}" symmetrical="NO">{inside}</route>')
+    return ZONE.format("\n".join(lines)), {pair: [i for i, _ in way] for pair, way in ways.items()}
+
+
+@settings(max_examples=300, deadline=None)
+@given(wild_platforms())
+def test_any_routes_become_connected_ways_over_just_those_links(drawn):
+    text, ways = drawn
+    topology = read(text)
+    for (src, dst), way in ways.items():
+        if src[0] == dst[0] == "h":
+            here = src
+            for link in topology.path(src, dst):
+                assert here == link.src or (link.both and here == link.dst)
+                here = link.dst if here == link.src else link.src
+            assert here == dst
+            crossed = [round(topology.links[i].bandwidth / 1e3) - 1 for i in route(topology, src, dst)]
+            assert crossed == way
+
+
 def test_version_3_calls_zones_as_and_means_the_same():
     new = (PLATFORMS / "routing_cluster.xml").read_text()
     old = new.replace('version="4.1"', 'version="3"').replace("zoneRoute", "ASroute")
