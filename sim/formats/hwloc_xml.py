@@ -26,6 +26,8 @@ from sim.xml import Element, parse_xml
 
 BROADWELL = 6 * GBps
 """Between sockets of Intel CPUs before Skylake, and of ARM: BDW_QPI_BW, ARM_BW of NCCL `src/graph/topo.h`."""
+EMERALD = 40 * GBps
+"""Emerald Rapids and later: ERP_QPI_BW of NCCL `src/graph/topo.h`."""
 POWER9 = 32 * GBps
 """P9_BW of NCCL `src/graph/topo.h`."""
 
@@ -138,6 +140,8 @@ def _between_sockets(objects: Objects) -> float:
     number = int(model) if model.isdigit() and len(model) < 6 else 0
     if told.get("CPUVendor") != "GenuineIntel" or number < 0x55:
         return BROADWELL
+    if number >= 0xCF:
+        return EMERALD
     return HOPPER.sys if number >= 0x8F else VOLTA.sys
 
 

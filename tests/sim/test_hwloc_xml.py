@@ -100,6 +100,19 @@ def test_a_speed_the_kernel_did_not_tell_is_assumed_and_may_be_given():
     assert not any(note.startswith(("assumed pix=", "assumed sys")) for note in given.assumed)
 
 
+@pytest.mark.parametrize("model, rate", [("63", 6e9), ("85", 10e9), ("143", 22e9), ("207", 40e9)])
+def test_sockets_of_intel_are_joined_as_nccl_has_them(model, rate):
+    told = f'<info name="CPUVendor" value="GenuineIntel"/><info name="CPUModelNumber" value="{model}"/>'
+    packages = "".join(f'<object type="Package" os_index="{i}" cpuset="0x{1 << i}">{told}</object>' for i in range(2))
+    found = read_topology(
+        f'<topology version="2.0"><object type="Machine" cpuset="0x3">{packages}</object></topology>', "m"
+    )
+    assert [(x.src, x.dst, x.bandwidth, x.kind) for x in found.links] == [
+        ("CPU0", "CPU1", rate, "SYS"),
+        ("CPU1", "CPU0", rate, "SYS"),
+    ]
+
+
 def test_what_is_no_gpu_or_nic_to_communicate_with_is_left_out_and_told():
     notes = "\n".join(read("32em64t-2n8c2t-pci-normalio").assumed)
     assert "display adapter 0000:05:03.0 (Matrox Electronics Systems Ltd. MGA G200eW WPCM450)" in notes
