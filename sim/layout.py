@@ -38,6 +38,7 @@ def extent(counts: Sequence[float], displs: Sequence[float]) -> float:
 def place(buffer: NDArray[Any], blocks: Sequence[NDArray[Any]], displs: Sequence[int]) -> None:
     """Put blocks into a receive buffer; what lies between them stays. Raises InputError where they do not fit.
 
+    >>> import numpy as np
     >>> buffer = np.zeros(6, int)
     >>> place(buffer, [np.array([1, 2]), np.array([3])], [4, 1])
     >>> buffer.tolist()
