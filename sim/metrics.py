@@ -108,7 +108,7 @@ def _cut_bound(
         capacity += np.bincount(group[ends][back], topology.bandwidth[back], groups)
     of_rank = group[devices]
     rank, slot = np.nonzero(promise.given != NOTHING)
-    gives = np.unique(of_rank[rank] * promise.blocks + promise.given[rank, slot])
+    gives = _distinct(of_rank[rank] * promise.blocks + promise.given[rank, slot], groups * promise.blocks)
     rank, slot = np.nonzero(promise.owed != NOTHING)
     block, first, last = (a[rank, slot] for a in (promise.owed, promise.first, promise.last))
     home = of_rank[rank]
@@ -116,13 +116,16 @@ def _cut_bound(
     inside = np.zeros((groups, len(devices) + 1), np.int64)
     inside[:, 1:] = np.cumsum(of_rank[None, :] == np.arange(groups)[:, None], axis=1)
     foreign = (last - first) > inside[home, last] - inside[home, first]
-    takes = np.unique(home * promise.blocks + block)
-    enters = np.unique((home * promise.blocks + block)[foreign])
+    taken = home * promise.blocks + block
+    takes, enters = (_distinct(pairs, groups * promise.blocks) for pairs in (taken, taken[foreign]))
     lowest, highest = np.full(promise.blocks, len(devices)), np.zeros(promise.blocks, np.int64)
-    np.minimum.at(lowest, block, first)
-    np.maximum.at(highest, block, last)
     narrowest = np.full(promise.blocks, len(devices) + 1)
-    np.minimum.at(narrowest, block, last - first)
+    order = np.argsort(block, kind="stable")
+    starts = np.flatnonzero(np.diff(block[order], prepend=-1))
+    owed = block[order][starts]
+    lowest[owed] = np.minimum.reduceat(first[order], starts) if len(starts) else 0
+    highest[owed] = np.maximum.reduceat(last[order], starts) if len(starts) else 0
+    narrowest[owed] = np.minimum.reduceat((last - first)[order], starts) if len(starts) else 0
     whole = (narrowest == highest - lowest) & (highest > lowest)
     givers, takers = (np.bincount(pairs % promise.blocks, minlength=promise.blocks) for pairs in (gives, takes))
     both_do = np.isin(gives, takes, assume_unique=True)
@@ -139,6 +142,16 @@ def _cut_bound(
     if not (promise.union or in_switch):
         seconds.append(float(messages @ weights / out_capacity.sum()))
     return overhead + max(seconds) if max(seconds) > 0 else 0.0
+
+
+def _distinct(numbers: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Which numbers below `most` there are, in order: by a table where that is small, else by sorting."""
+    if most > 8 * len(numbers) + 4096:
+        ordered = np.sort(numbers)
+        return ordered[np.diff(ordered, prepend=-1) > 0]
+    there = np.zeros(most, bool)
+    there[numbers] = True
+    return np.flatnonzero(there)
 
 
 def _latency_bound(topology: Topology, promise: Promise, devices: Ints) -> float:
