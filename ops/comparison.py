@@ -1,0 +1,85 @@
+"""Several algorithms on one machine: who wins at which size, where that changes, and why."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import combinations
+
+from ops.work import Outcome, Work, carry_out
+from sim.metrics import critical_path
+from sim.topology import Topology
+from sim.units import GiB, KiB
+
+SMALLEST, LARGEST = KiB, 4 * GiB
+POINTS = 12
+"""Sizes at which a change of winner is looked for before it is closed in on."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What a run's critical path is made of: messages in a row, the seconds they wait, and those they flow."""
+
+    messages: int
+    waiting: float
+    flowing: float
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """From `size` bytes on, `above` is faster than `below`."""
+
+    below: str
+    above: str
+    size: int
+
+
+def reason(outcome: Outcome) -> Reason:
+    """Why a run took as long as it did, read off the transfers that each waited for the one before."""
+    trace = outcome.trace
+    path = [i for i in critical_path(trace) if trace.schedule.src[i] != trace.schedule.dst[i]]
+    waiting = float((trace.start[path] - trace.ready[path]).sum())
+    return Reason(len(path), waiting, trace.time - waiting)
+
+
+def crossovers(
+    topology: Topology,
+    works: Mapping[str, Work],
+    *,
+    low: int = SMALLEST,
+    high: int = LARGEST,
+    exact: float = 0.01,
+) -> list[Crossover]:
+    """Every size between `low` and `high` at which one of two named works overtakes the other, to within `exact`.
+
+    Each is closed in on by halving, so it need be no size that anyone has tried. Two that overtake each other twice
+    within a twelfth of the range are missed.
+    """
+
+    @cache
+    def time(name: str, size: int) -> float:
+        return carry_out(topology, works[name], size).trace.time
+
+    def lead(names: tuple[str, str], size: int) -> float:
+        return time(names[0], size) - time(names[1], size)
+
+    found = [c for names in combinations(works, 2) for c in _between(partial(lead, names), names, low, high, exact)]
+    return sorted(found, key=lambda crossing: crossing.size)
+
+
+def _between(
+    lead: Callable[[int], float], names: tuple[str, str], low: int, high: int, exact: float
+) -> list[Crossover]:
+    """Where `lead` changes its sign; below zero the first name is ahead."""
+    sizes = [round(low * (high / low) ** (k / POINTS)) for k in range(POINTS + 1)]
+    leads, found = [lead(size) for size in sizes], []
+    for k in range(POINTS):
+        before, after = leads[k], leads[k + 1]
+        if before * after < 0:
+            left, right = sizes[k], sizes[k + 1]
+            while right > left * (1 + exact) and right - left > 1:
+                middle = round(math.sqrt(left * right))
+                left, right = (middle, right) if lead(middle) * before > 0 else (left, middle)
+            ahead = 0 if before < 0 else 1
+            found.append(Crossover(names[ahead], names[1 - ahead], right))
+    return found
