@@ -57,8 +57,10 @@ def _split(text: str, what: str, example: str) -> tuple[Decimal, str]:
     return value, match[2]
 
 
-def _quote(text: str) -> str:
-    return repr(text if len(text) <= 40 else text[:37] + "...")
+def _quote(text: str, most: int = 40) -> str:
+    """A text between quotes, escaped, and cut where that is long."""
+    quoted = repr(text)
+    return quoted if len(quoted) <= most + 2 else f"{quoted[: most - 2]}...{quoted[-1]}"
 
 
 def parse_size(text: str, what: str = "size") -> int:
@@ -67,7 +69,7 @@ def parse_size(text: str, what: str = "size") -> int:
     prefix = unit.removesuffix("B").removesuffix("b").lower()
     scale = _BINARY.get(prefix) or _SCALES.get(prefix)
     if scale is None or unit.endswith("b"):
-        raise InputError(f"{what} {_quote(text)} has an unknown unit {unit!r}: use B, KB, KiB, MB, MiB, GB, GiB")
+        raise InputError(f"{what} {_quote(text)} has an unknown unit {_quote(unit, 20)}: use B, KB, KiB, MB, MiB, GB, GiB")
     size = value * Decimal(scale)  # exact: in binary 1.001 x 1000 is no whole number
     if size < 1 or size != size.to_integral_value():
         raise InputError(f"{what} {_quote(text)} is not a whole number of bytes of 1 or more: write it like 64MiB")
@@ -84,7 +86,7 @@ def parse_bandwidth(text: str, what: str = "bandwidth") -> float:
     prefix = base.removesuffix("bit").removesuffix("b").removesuffix("B").lower()
     scale = _BINARY.get(prefix) or _SCALES.get(prefix)
     if scale is None or (unit and base == unit):
-        raise InputError(f"{what} {_quote(text)} has an unknown unit {unit!r}: use GBps, GiBps or Gbps")
+        raise InputError(f"{what} {_quote(text)} has an unknown unit {_quote(unit, 20)}: use GBps, GiBps or Gbps")
     rate = float(value) * scale / (8 if bits else 1)
     if rate <= 0:
         raise InputError(f"{what} {_quote(text)} is not above zero: write it like 25GBps")
@@ -98,7 +100,7 @@ def parse_time(text: str, what: str = "time") -> float:
     value, unit = _split(text, what, "1.5us")
     scale = _TIMES.get(unit or "s")
     if scale is None:
-        raise InputError(f"{what} {_quote(text)} has an unknown unit {unit!r}: use s, ms, us or ns")
+        raise InputError(f"{what} {_quote(text)} has an unknown unit {_quote(unit, 20)}: use s, ms, us or ns")
     if value < 0:
         raise InputError(f"{what} {_quote(text)} is negative: write it like 1.5us")
     seconds = float(value) * scale
