@@ -69,7 +69,9 @@ def parse_size(text: str, what: str = "size") -> int:
     prefix = unit.removesuffix("B").removesuffix("b").lower()
     scale = _BINARY.get(prefix) or _SCALES.get(prefix)
     if scale is None or unit.endswith("b"):
-        raise InputError(f"{what} {_quote(text)} has an unknown unit {_quote(unit, 20)}: use B, KB, KiB, MB, MiB, GB, GiB")
+        raise InputError(
+            f"{what} {_quote(text)} has an unknown unit {_quote(unit, 20)}: use B, KB, KiB, MB, MiB, GB, GiB"
+        )
     size = value * Decimal(scale)  # exact: in binary 1.001 x 1000 is no whole number
     if size < 1 or size != size.to_integral_value():
         raise InputError(f"{what} {_quote(text)} is not a whole number of bytes of 1 or more: write it like 64MiB")

@@ -28,7 +28,7 @@ def commands() -> list[tuple[str, str]]:
 
 
 def test_the_tour_has_commands():
-    assert {command.split()[0] for command, _ in commands()} == {"list", "run", "topology", "verify"}
+    assert {command.split()[0] for command, _ in commands()} == {"compare", "list", "run", "topology", "verify"}
 
 
 @pytest.mark.parametrize("command, output", commands(), ids=[command for command, _ in commands()])
