@@ -4,6 +4,7 @@ Real machines and captures alike come down to this, so that a capture of a machi
 are the same devices joined the same way.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby
@@ -90,6 +91,25 @@ CDNA3 = replace(CDNA, nvlink=48 * GBps, pix=48 * GBps, pxb=48 * GBps, phb=48 * G
 GRACE = replace(HOPPER, pix=48 * GBps, sys=100 * GBps, nic=24 * GBps)
 """GH200 on Grace: NVLinks as HOPPER; Slingshot at 200 Gbit/s, 23.98 GB/s measured on Alps (OSU). What joins the Grace
 sockets has a nominal 100 GB/s each way (NVIDIA Grace CPU white paper, coherent NVLink between four superchips)."""
+
+
+def between_sockets(vendor: str, model: int, what: str = "") -> float:
+    """B/s that NCCL reckons with between two sockets (`src/graph/topo.h`, `src/graph/topo.cc`).
+
+    By the CPU's vendor and model number as `/proc/cpuinfo` has them; `what` is its architecture or name.
+
+    >>> between_sockets("GenuineIntel", 143), between_sockets("AuthenticAMD", 1)
+    (22000000000.0, 16000000000.0)
+    """
+    if "AMD" in vendor:
+        return AMPERE.sys
+    if re.search(r"power|ppc", what, re.IGNORECASE):
+        return 32 * GBps
+    if vendor != "GenuineIntel" or model < 0x55:
+        return 6 * GBps  # Broadwell and before; Arm has the same
+    if model >= 0xCF:
+        return BLACKWELL.sys
+    return HOPPER.sys if model >= 0x8F else VOLTA.sys
 
 
 @dataclass(slots=True)

@@ -17,19 +17,12 @@ from sim.formats.hwloc_objects import (
     os_name,
     read_objects,
 )
-from sim.host import AMPERE, HOPPER, VOLTA
+from sim.host import VOLTA, between_sockets
 from sim.parameters import Bounds
 from sim.rails import join_by_rails
 from sim.topology import Device, DeviceKind, Link, LinkKind, Topology, both_ways
 from sim.units import Bandwidth, GBps, Time, fmt_bandwidth, fmt_time
 from sim.xml import Element, parse_xml
-
-BROADWELL = 6 * GBps
-"""Between sockets of Intel CPUs before Skylake, and of ARM: BDW_QPI_BW, ARM_BW of NCCL `src/graph/topo.h`."""
-EMERALD = 40 * GBps
-"""Emerald Rapids and later: ERP_QPI_BW of NCCL `src/graph/topo.h`."""
-POWER9 = 32 * GBps
-"""P9_BW of NCCL `src/graph/topo.h`."""
 
 NVLINK1, NVLINK2 = 20 * GBps, 25 * GBps
 """One NVLink as the driver counts it, per direction: Pascal, and Volta or later (NVIDIA NVLink page)."""
@@ -130,19 +123,11 @@ def read(
 
 
 def _between_sockets(objects: Objects) -> float:
-    """B/s between sockets, by CPU as NCCL has it (`src/graph/topo.h`, `src/graph/topo.cc`)."""
+    """B/s between sockets, by CPU."""
     told = objects.info
-    if "AMD" in told.get("CPUVendor", ""):
-        return AMPERE.sys
-    if "POWER" in told.get("CPUModel", "").upper():
-        return POWER9
     model = told.get("CPUModelNumber", "")
     number = int(model) if model.isdigit() and len(model) < 6 else 0
-    if told.get("CPUVendor") != "GenuineIntel" or number < 0x55:
-        return BROADWELL
-    if number >= 0xCF:
-        return EMERALD
-    return HOPPER.sys if number >= 0x8F else VOLTA.sys
+    return between_sockets(told.get("CPUVendor", ""), number, told.get("CPUModel", ""))
 
 
 def _ports(ports: list[Port]) -> list[Port]:

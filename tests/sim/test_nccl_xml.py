@@ -1,0 +1,208 @@
+"""NCCL's topology files: counts and classes as a person sees them in the file, rates as NCCL works them out."""
+
+import re
+import xml.etree.ElementTree as ET
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ops import ALGORITHMS
+from sim.engine import simulate
+from sim.errors import InputError
+from sim.formats import read_topology, read_topology_file
+from sim.machines import build
+from sim.paths import pair_classes
+
+DATA = Path(__file__).parents[1] / "data" / "nccl-topo-xml"
+FILES = sorted(DATA.glob("*.xml"))
+READ = [file for file in FILES if not file.name.startswith("005")]
+EXAMPLE = """<system version="1"><cpu numaid="0" arch="x86_64" vendor="AuthenticAMD" familyid="25" modelid="1">
+ <pci busid="0000:01:00.0" class="0x030200" link_speed="16 GT/s" link_width="16">
+  <gpu dev="0" sm="80" rank="1"><nvlink target="0000:02:00.0" count="4" tclass="0x030200"/></gpu></pci>
+ <pci busid="0000:02:00.0" class="0x030200" link_speed="8 GT/s" link_width="8">
+  <gpu dev="1" sm="80" rank="0"><nvlink target="0000:01:00.0" count="4" tclass="0x030200"/></gpu></pci>
+ <pci busid="0000:03:00.0" class="0x020000" link_speed="32 GT/s" link_width="0">
+  <nic><net name="mlx5_0" dev="0" speed="200000"/><net name="mlx5_1" dev="1" speed="200000"/></nic></pci>
+</cpu></system>"""
+
+
+def number(file):
+    return int(file.name[:3])
+
+
+def kinds(machine):
+    return Counter(device.kind for device in machine.devices)
+
+
+def seen(file):
+    """GPUs, NICs, switches and NUMA nodes, counted in the file by class alone."""
+    root = ET.parse(file).getroot()
+    classes = Counter()
+    for pci in root.iter("pci"):
+        code = pci.get("class")
+        gpu = pci.find("gpu") is not None or code.startswith(("0x0302", "0x1200"))
+        classes["GPU" if gpu else "NIC" if code.startswith("0x02") or pci.find("nic") is not None else "PCI"] += 1
+    classes["NIC"] += sum(nic in list(cpu) for cpu in root.iter("cpu") for nic in cpu.iter("nic"))
+    return classes, len(root.findall("cpu"))
+
+
+@pytest.mark.parametrize("file", READ, ids=lambda file: file.stem)
+def test_every_published_file_has_the_devices_one_sees_in_it(file):
+    machine = read_topology_file(file)
+    classes, cpus = seen(file)
+    found = kinds(machine)
+    assert (found["GPU"], found["NIC"], found["PCI"], found["CPU"]) == (
+        *(classes[k] for k in ("GPU", "NIC", "PCI")),
+        cpus,
+    )
+    assert machine.format == "nccl_xml"
+    trace = simulate(machine, ALGORITHMS["allreduce.ring"].schedule(machine.n), 1 << 20)
+    assert trace.verdict.verdict == "ok"
+
+
+def test_a_template_without_classes_is_refused_with_the_reason():
+    (file,) = DATA.glob("005-*")
+    with pytest.raises(InputError, match=r"005.*line \d+: no GPU in it .* NCCL_TOPO_DUMP_FILE"):
+        read_topology_file(file)
+
+
+@pytest.mark.parametrize(
+    ("start", "pairs"),
+    [
+        (1, {"GPU0-GPU3": "PHB", "GPU0-GPU4": "SYS", "GPU0-NIC0": "PHB", "GPU4-NIC0": "SYS"}),
+        (2, {"GPU0-GPU1": "PIX", "GPU0-NIC1": "PIX", "GPU1-GPU2": "SYS"}),
+        (3, {"GPU0-NIC0": "PIX", "GPU0-GPU1": "PHB", "GPU0-GPU4": "SYS"}),
+        (6, {"GPU0-GPU1": "PIX", "GPU0-GPU2": "PHB", "GPU3-GPU4": "SYS"}),
+        (8, {"GPU0-GPU7": "NV1", "GPU0-NIC0": "PXB"}),
+        (9, {"GPU0-GPU1": "NV1", "GPU3-GPU7": "NV1"}),
+        (10, {"GPU0-GPU1": "NV4"}),
+        (11, {"GPU0-GPU1": "PXB", "GPU0-GPU4": "PHB"}),
+    ],
+)
+def test_pairs_are_as_far_apart_as_the_nesting_says(start, pairs):
+    (file,) = DATA.glob(f"{start:03d}-*")
+    classes = pair_classes(read_topology_file(file))
+    assert {pair: classes[pair.split("-")[0]][pair.split("-")[1]] for pair in pairs} == pairs
+
+
+def test_rates_are_what_nccl_works_out():
+    machine = read_topology(EXAMPLE, "example")
+    rates = {(link.src, link.dst): link.bandwidth for link in machine.links}
+    assert rates["GPU0", "CPU0"] == 24e9  # 16 lanes of 16 GT/s: 16 * 120 / 80
+    assert rates["GPU1", "CPU0"] == 6e9  # 8 lanes of 8 GT/s
+    assert rates["NIC0", "CPU0"] == 48e9  # no width stands for 16
+    assert rates["GPU0", "GPU1"] == rates["GPU1", "GPU0"] == 80e9  # four NVLinks of SM80
+    assert len(machine.links) == 8
+    assert [machine.devices[i].name for i in machine.ranks] == ["GPU1", "GPU0"]  # by rank, not by place
+
+
+@pytest.mark.parametrize(("start", "rate"), [(8, 48e9), (9, 36e9), (12, 24e9)], ids=["gfx942", "gfx90a", "gfx908"])
+def test_xgmi_links_are_as_wide_as_rccl_has_them(start, rate):
+    (file,) = DATA.glob(f"{start:03d}-*")
+    lanes = {(link.bandwidth / link.lanes) for link in read_topology_file(file).links if link.kind == "NVL"}
+    assert lanes == {rate}
+
+
+def test_an_mi300x_dump_is_the_machine_of_that_name():
+    (file,) = DATA.glob("008-*")
+    dump, own = read_topology_file(file), build("mi300x")
+    pairs = [(a, b) for a in range(8) for b in range(8) if a != b]
+    assert [dump.path(f"GPU{a}", f"GPU{b}")[0].bandwidth for a, b in pairs] == [
+        own.path(f"GPU{a}", f"GPU{b}")[0].bandwidth for a, b in pairs
+    ]
+
+
+def test_a_template_takes_the_nvlinks_a_person_knows_of():
+    (file,) = DATA.glob("002-*")
+    plain, switched = read_topology_file(file), read_topology_file(file, nvlinks="12", nvlink="20GBps")
+    assert any("give nvlinks=12" in note for note in plain.assumed)
+    assert pair_classes(switched)["GPU0"]["GPU7"] == "NV12"
+    assert switched.path("GPU0", "GPU7")[0].bandwidth == 240e9
+    with pytest.raises(InputError, match="lists its own NVLinks: leave out nvlinks"):
+        read_topology(EXAMPLE, "example", nvlinks=12)
+
+
+def test_links_to_a_switch_and_to_the_cpu_go_both_ways():
+    text = EXAMPLE.replace(
+        'target="0000:02:00.0" count="4" tclass="0x030200"', 'target="ff" count="12" tclass="0x068000"'
+    )
+    text = text.replace('target="0000:01:00.0" count="4" tclass="0x030200"', 'target="ff" count="12" tclass="0x068000"')
+    text = text.replace("</gpu>", '<c2c count="1" bw="450000"/></gpu>', 1)
+    machine = read_topology(text, "switched")
+    assert [link.dst for link in machine.path("GPU0", "GPU1")] == ["NVS0", "GPU1"]
+    assert {link.bandwidth for link in machine.path("GPU0", "GPU1")} == {240e9}
+    assert max(link.bandwidth for link in machine.links if (link.src, link.dst) == ("GPU0", "CPU0")) == 450e9
+
+
+def test_hosts_of_a_dump_of_several_are_told_apart_by_their_hash():
+    one = re.search(r"<cpu.*</cpu>", EXAMPLE, re.DOTALL)[0]
+    two = one.replace("<cpu", '<cpu host_hash="0x1"') + one.replace("<cpu", '<cpu host_hash="0x2"').replace(
+        'rank="0"', 'rank="2"'
+    ).replace('rank="1"', 'rank="3"')
+    machine = read_topology(f'<system version="1">{two}</system>', "two")
+    assert [machine.devices[i].name for i in machine.ranks] == ["H0.GPU1", "H0.GPU0", "H1.GPU1", "H1.GPU0"]
+    across = [link.dst for link in machine.path("H0.GPU0", "H1.GPU0")]
+    assert across == ["H0.CPU0", "H0.NIC0", "SPINE", "H1.NIC0", "H1.CPU0", "H1.GPU0"]
+    assert simulate(machine, ALGORITHMS["allreduce.ring"].schedule(4), 1 << 20).verdict.ok
+
+
+def test_hosts_alike_are_joined_by_their_nics_at_the_speed_of_their_ports():
+    machine = read_topology(EXAMPLE, "example", hosts=2)
+    assert machine.n == 4
+    port = [link.bandwidth for link in machine.links if link.kind == "NET" and link.src == "H0.NIC0"]
+    assert port == [2 * 200_000 / 8000 * 1e9]
+
+
+def test_what_is_assumed_is_told():
+    (file,) = DATA.glob("001-*")
+    told = "; ".join(read_topology_file(file).assumed)
+    assert "assumed sys=10 GB/s between NUMA nodes" in told
+    assert "pix_latency 250 ns" in told
+    assert "sys=" not in "; ".join(read_topology_file(file, sys="5GBps").assumed)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("<system", "<sistem"), "no topology known here|not well-formed"),
+        (('<system version="1">', '<system version="1"><!DOCTYPE x []>'), "not well-formed|DOCTYPE"),
+        (('link_width="8"', 'link_width="-8"'), r"line 4: link_width='-8' is no whole number from 0 to 64"),
+        (('link_width="8"', 'link_width="9e9"'), "link_width='9e9' is no whole number"),
+        (('busid="0000:02:00.0"', 'busid="0000:01:00.0"'), "bus id 0000:01:00.0 is there twice"),
+        (('busid="0000:03:00.0" ', ""), "a <pci> without busid"),
+        (('target="0000:01:00.0"', 'target="0000:09:00.0"'), "nvlink to '0000:09:00.0', which is no device here"),
+        (('count="4"', 'count="0"'), "count='0' is no whole number from 1 to 64"),
+        (("</cpu></system>", ""), "not well-formed XML"),
+        (('rank="1"', 'rank="x"'), "rank='x' is no whole number"),
+    ],
+)
+def test_broken_files_are_told_with_their_line(change, says):
+    assert change[0] in EXAMPLE
+    with pytest.raises(InputError, match=says):
+        read_topology(EXAMPLE.replace(*change), "broken.xml")
+
+
+def read_or_told(text, name):
+    """Whether a text is a machine with ranks, or refused in one line."""
+    try:
+        return read_topology(text, name).n >= 1
+    except InputError as error:
+        return "\n" not in str(error)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(READ), st.floats(0, 1))
+def test_any_beginning_of_a_file_is_a_machine_or_a_sentence(file, share):
+    text = file.read_text(encoding="utf-8")
+    assert read_or_told(text[: int(len(text) * share)], file.name)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(READ), st.integers(0, 10**6), st.sampled_from(["", "9" * 30, "-1", "<", '"', "nan", "&x;"]))
+def test_any_damage_is_read_or_told(file, place, with_what):
+    text = file.read_text(encoding="utf-8")
+    place %= len(text)
+    assert read_or_told(text[:place] + with_what + text[place + 3 :], file.name)
