@@ -1,0 +1,117 @@
+"""Programs: Python scripts written for mpi4py or torch.distributed, run on the simulated cluster.
+
+>>> from sim.machines import build
+>>> outcome = run_source("from mpi4py import MPI; print('rank', MPI.COMM_WORLD.rank)", build("switch:ranks=2"), 2)
+>>> print(outcome.output, end="")
+rank 0
+rank 1
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import CodeType
+
+from ops.programs.selection import Choice, Selection
+from ops.programs.timeline import Outcome
+from sim.errors import InputError
+from sim.topology import Topology
+from sim.units import KiB
+
+EAGER = 64 * KiB
+"""Longer messages wait for their receiver: btl_tcp_eager_limit of Open MPI (opal/mca/btl/tcp/btl_tcp_component.c)."""
+
+__all__ = ["EAGER", "Outcome", "run_program", "run_source"]
+
+
+def run_program(
+    path: str | Path,
+    topology: Topology,
+    ranks: int,
+    argv: Sequence[str] = (),
+    *,
+    library: str | None = None,
+    forced: Mapping[str, Choice] | None = None,
+    eager: float = EAGER,
+    history: bool = False,
+    echo: Callable[[str], None] | None = None,
+) -> Outcome:
+    """Run a script on so many ranks of a machine, with no MPI installed.
+
+    `library` is whose rule chooses algorithms: openmpi, mpich or nccl; Open MPI's for mpi4py and NCCL's for
+    torch.distributed unless given. `forced` maps collectives to (algorithm, parameters). Messages of at most
+    `eager` bytes do not wait for their receiver. `echo` is told the output as it comes. With `history`, the traces of
+    collectives know every change of rate. Raises InputError for a script or machine that cannot be used; what goes
+    wrong in the script itself is the outcome's `failure`.
+    """
+    try:
+        source = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): give a Python script") from None
+    settings = Selection(library, forced)
+    return _run(source, os.path.abspath(path), topology, ranks, [str(path), *argv], settings, eager, history, echo)
+
+
+def run_source(source: str, topology: Topology, ranks: int, *, folder: str = ".", library: str | None = None) -> Outcome:
+    """Run a script given as text; `folder` is where modules beside it are."""
+    file = os.path.join(os.path.abspath(folder), "program.py")
+    return _run(source.encode(), file, topology, ranks, [file], Selection(library), EAGER, False, None)
+
+
+def _run(
+    source: bytes,
+    file: str,
+    topology: Topology,
+    ranks: int,
+    argv: Sequence[str],
+    selection: Selection,
+    eager: float,
+    history: bool,
+    echo: Callable[[str], None] | None,
+) -> Outcome:
+    from ops.programs import dist, mpi
+    from ops.programs.isolation import Isolation
+    from ops.programs.transport import Transport
+
+    if ranks < 1:
+        raise InputError(f"a program runs on 1 rank or more, not {ranks}: ask for at least one")
+    code = _compiled(source, file)
+    folder = os.path.join(os.path.dirname(file), "")
+    world = Transport(topology, ranks, folder, selection=selection, eager=eager, history=history)
+    said: list[str] = []
+
+    def heard(text: str) -> None:
+        said.append(text)
+        if echo is not None:
+            echo(text)
+
+    with Isolation(world, argv, {**mpi.serve(world), **dist.serve(world)}, heard, source):
+        world.run(ranks, code)
+    if world.error is not None:
+        raise world.error
+    left = [(task.rank, task.status) for task in world.tasks if task.status]
+    failure = world.failure
+    if failure is None and left:
+        failure = f"rank {left[0][0]} ended with exit status {left[0][1]}"
+    return Outcome(
+        machine=topology.name,
+        ranks=ranks,
+        time=world.now,
+        output="".join(said),
+        failure=failure,
+        statuses=[task.status for task in world.tasks],
+        ended=[world.now if task.ended is None else task.ended for task in world.tasks],
+        calls=world.calls,
+        spans=world.spans,
+        deadlock=world.deadlock,
+    )
+
+
+def _compiled(source: bytes, file: str) -> CodeType:
+    name = os.path.basename(file)
+    try:
+        return compile(source, file, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise InputError(f"{name}, line {error.lineno}: {error.msg}: correct the script") from None
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputError(f"{name} is no Python script ({error}): give a file of Python source") from None

@@ -1,0 +1,83 @@
+"""`mpi4py` as the ranks import it: a package with the module `MPI`, made anew for every run."""
+
+from types import ModuleType
+from typing import Any, NoReturn
+
+from ops.programs import collectives  # noqa: F401  gives communicators their collectives
+from ops.programs.buffers import IN_PLACE
+from ops.programs.cartesian import Cartcomm, compute_dims
+from ops.programs.communicator import Comm, Intracomm, RankGroup
+from ops.programs.datatypes import DATATYPES, Datatype
+from ops.programs.errors import CLASSES, MPIError
+from ops.programs.meetings import Group
+from ops.programs.messages import ANY_SOURCE, ANY_TAG
+from ops.programs.reductions import OPS, Op
+from ops.programs.requests import PROC_NULL, UNDEFINED, Prequest, Request, Status
+from ops.programs.talk import TAG_UB
+from ops.programs.transport import Transport
+
+VERSION = (4, 1)
+
+
+def serve(world: Transport) -> dict[str, ModuleType]:
+    """The modules that stand in for mpi4py during a run."""
+    package, mpi = ModuleType("mpi4py"), ModuleType("mpi4py.MPI")
+    package.__dict__.update(
+        __path__=[], __version__="4.1.0", MPI=mpi, rc=_Settings(), get_include=lambda: "", get_config=dict
+    )
+    mpi.__dict__.update(_names(world))
+    mpi.__dict__["__getattr__"] = _not_there
+    return {"mpi4py": package, "mpi4py.MPI": mpi}
+
+
+class _Settings:
+    """`mpi4py.rc`: takes every setting and needs none."""
+
+    def __init__(self) -> None:
+        self.initialize = self.finalize = self.threads = True
+        self.thread_level = "multiple"
+
+    def __call__(self, **settings: Any) -> None:
+        self.__dict__.update(settings)
+
+
+def _not_there(name: str) -> NoReturn:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise AttributeError(f"MPI.{name} is not simulated: see `mpi --help` for what is")
+
+
+def _names(world: Transport) -> dict[str, Any]:
+    everyone = Group(world, range(world.size), "MPI_COMM_WORLD")
+    selves = [Group(world, (rank,), "MPI_COMM_SELF") for rank in range(world.size)]
+    host = [world.topology.devices[world.device(rank)].host for rank in range(world.size)]
+    return {
+        **DATATYPES, **OPS, **CLASSES,
+        "Comm": Comm, "Intracomm": Intracomm, "Cartcomm": Cartcomm, "Group": RankGroup, "Request": Request,
+        "Prequest": Prequest, "Status": Status, "Datatype": Datatype, "Op": Op, "Exception": MPIError,
+        "COMM_WORLD": Intracomm(everyone), "COMM_SELF": _Self(selves), "COMM_NULL": Comm(), "REQUEST_NULL": Request(),
+        "GROUP_EMPTY": RankGroup(world, ()), "IN_PLACE": IN_PLACE, "BOTTOM": None, "ANY_SOURCE": ANY_SOURCE,
+        "ANY_TAG": ANY_TAG, "PROC_NULL": PROC_NULL, "UNDEFINED": UNDEFINED, "TAG_UB": TAG_UB, "ROOT": -3,
+        "COMM_TYPE_SHARED": 1, "ORDER_C": 0, "ORDER_FORTRAN": 1, "ORDER_F": 1, "INFO_NULL": None,
+        "ERRORS_RETURN": "return", "ERRORS_ARE_FATAL": "fatal", "MAX_PROCESSOR_NAME": 255, "MAX_ERROR_STRING": 512,
+        "THREAD_SINGLE": 0, "THREAD_FUNNELED": 1, "THREAD_SERIALIZED": 2, "THREAD_MULTIPLE": 3,
+        "Wtime": world.clock, "Wtick": lambda: 1e-9, "Get_processor_name": lambda: f"node{host[world.me.rank]}",
+        "Get_version": lambda: VERSION, "Get_library_version": lambda: "Ringside, a simulated cluster",
+        "Get_address": id, "Init": lambda: None, "Init_thread": lambda required=3: 3, "Finalize": lambda: None,
+        "Is_initialized": lambda: True, "Is_finalized": lambda: False, "Query_thread": lambda: 3,
+        "Is_thread_main": lambda: True, "Compute_dims": compute_dims, "VERSION": VERSION[0], "SUBVERSION": VERSION[1],
+        "pickle": __import__("pickle"),
+    }  # fmt: skip
+
+
+class _Self(Intracomm):
+    """COMM_SELF: each rank alone."""
+
+    def __init__(self, groups: list[Group]) -> None:
+        super().__init__(groups[0])
+        self._groups = groups
+
+    @property
+    def group(self) -> Group:
+        """The rank that asks."""
+        return self._groups[self._groups[0].world.me.rank]
