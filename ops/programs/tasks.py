@@ -9,6 +9,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any, NamedTuple, NoReturn
 
@@ -287,6 +288,15 @@ class Tasks:
         task.inside, task.place = "Test", self.where()
         self._asking.append(task)
         self._stop()
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """The cluster's own work: for its length, clocks are real ones."""
+        task, self.current = self.current, None
+        try:
+            yield
+        finally:
+            self.current = task
 
     def _stop(self) -> None:
         """Give the turn back; returns when this rank is woken."""

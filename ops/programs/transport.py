@@ -99,8 +99,9 @@ class Transport(Tasks):
         if src == dst:
             self.at(self.now, then)
             return
-        schedule, proof = self._plan("message", _one_message)
-        self._start(schedule, proof, np.array([float(size)]), (src, dst), lambda _: then())
+        with self.outside():
+            schedule, proof = self._plan("message", _one_message)
+            self._start(schedule, proof, np.array([float(size)]), (src, dst), lambda _: then())
 
     def collective(self, call: Call, load: Load, units: Floats, then: Then) -> None:
         """Run a collective over `call.ranks` with unit blocks of so many bytes; `then` is called at its end."""
@@ -114,18 +115,19 @@ class Transport(Tasks):
         if n < 2:
             self.at(self.now, lambda: ended(None))
             return
-        try:
-            name, given = self.selection.choose(load)
-        except InputError as error:
-            self.refuse(error)
-        call.algorithm = name
-        root = load.root if COLLECTIVES[name.partition(".")[0]].rooted else 0
-        key = name, n, root, tuple(sorted(given.items()))
-        schedule, proof = self._plan(key, lambda: ALGORITHMS[name].schedule(n, root=root, **given))
-        promise = schedule.promise
-        assert promise is not None
-        pieces = promise.blocks // len(units) if load.sized else 1
-        self._start(schedule, proof, np.repeat(units / pieces, pieces) if load.sized else None, call.ranks, ended)
+        with self.outside():
+            try:
+                name, given = self.selection.choose(load)
+            except InputError as error:
+                self.refuse(error)
+            call.algorithm = name
+            root = load.root if COLLECTIVES[name.partition(".")[0]].rooted else 0
+            key = name, n, root, tuple(sorted(given.items()))
+            schedule, proof = self._plan(key, lambda: ALGORITHMS[name].schedule(n, root=root, **given))
+            promise = schedule.promise
+            assert promise is not None
+            pieces = promise.blocks // len(units) if load.sized else 1
+            self._start(schedule, proof, np.repeat(units / pieces, pieces) if load.sized else None, call.ranks, ended)
 
     def _plan(self, key: Any, make: Callable[[], Schedule]) -> tuple[Schedule, Proof]:
         """A schedule and its proof, made once."""
