@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(json.dumps(answer.found, indent=2, allow_nan=False))
         elif answer.status == BAD_INPUT:
             _tell(answer.text)
-        else:
+        elif answer.text:  # a program has said it all already
             print(answer.text)
         sys.stdout.flush()
     except SystemExit as helped:  # --help has been printed

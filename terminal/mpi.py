@@ -11,7 +11,7 @@ from terminal import DONE, NO, Answer, argument, command
 from terminal.arguments import machine, whole
 
 if TYPE_CHECKING:
-    from ops.programs import Outcome
+    from ops.programs import ProgramRun
     from ops.programs.selection import Choice
 
 
@@ -48,19 +48,16 @@ def mpi(given: argparse.Namespace) -> Answer:
     opened = None if given.open is None else whole(given.open[0], "--open")
     outcome = run_program(
         given.script, there, ranks, given.args, library=given.library, forced=forced, eager=eager,
-        history=opened is not None, echo=None if given.json else _say,
+        history=opened is not None, echo=None if given.json else sys.stdout.write,
     )  # fmt: skip
     if given.trace is not None:
         _write(given.trace, outcome.to_perfetto())
     if opened is not None:
         _write(given.open[1], _inside(outcome, opened))
     if not given.json:
+        sys.stdout.flush()
         sys.stderr.write(_summary(outcome))
     return Answer(DONE if outcome.ok else NO, outcome.to_dict(), "")
-
-
-def _say(text: str) -> None:
-    sys.__stdout__.write(text) if sys.__stdout__ is not None and sys.stdout is sys.__stdout__ else sys.stdout.write(text)
 
 
 def _forced(text: str) -> tuple[str, "Choice"]:
@@ -77,7 +74,7 @@ def _is_alias(text: str) -> bool:
     return ":" in text and "=" not in text
 
 
-def _inside(outcome: "Outcome", number: int) -> str:
+def _inside(outcome: "ProgramRun", number: int) -> str:
     if not 0 <= number < len(outcome.calls):
         raise InputError(f"--open {number}: the program made {len(outcome.calls)} calls, which count from 0")
     call = outcome.calls[number]
@@ -87,7 +84,7 @@ def _inside(outcome: "Outcome", number: int) -> str:
     return call.trace.to_json()
 
 
-def _summary(outcome: "Outcome") -> str:
+def _summary(outcome: "ProgramRun") -> str:
     from sim.units import fmt_size, fmt_time
 
     kinds: Counter[tuple[str, str]] = Counter()

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType
 
 from ops.programs.selection import Choice, Selection
-from ops.programs.timeline import Outcome
+from ops.programs.timeline import ProgramRun
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.units import KiB
@@ -21,7 +21,7 @@ from sim.units import KiB
 EAGER = 64 * KiB
 """Longer messages wait for their receiver: btl_tcp_eager_limit of Open MPI (opal/mca/btl/tcp/btl_tcp_component.c)."""
 
-__all__ = ["EAGER", "Outcome", "run_program", "run_source"]
+__all__ = ["EAGER", "ProgramRun", "run_program", "run_source"]
 
 
 def run_program(
@@ -35,7 +35,7 @@ def run_program(
     eager: float = EAGER,
     history: bool = False,
     echo: Callable[[str], None] | None = None,
-) -> Outcome:
+) -> ProgramRun:
     """Run a script on so many ranks of a machine, with no MPI installed.
 
     `library` is whose rule chooses algorithms: openmpi, mpich or nccl; Open MPI's for mpi4py and NCCL's for
@@ -52,7 +52,7 @@ def run_program(
     return _run(source, os.path.abspath(path), topology, ranks, [str(path), *argv], settings, eager, history, echo)
 
 
-def run_source(source: str, topology: Topology, ranks: int, *, folder: str = ".", library: str | None = None) -> Outcome:
+def run_source(source: str, topology: Topology, ranks: int, *, folder: str = ".", library: str | None = None) -> ProgramRun:
     """Run a script given as text; `folder` is where modules beside it are."""
     file = os.path.join(os.path.abspath(folder), "program.py")
     return _run(source.encode(), file, topology, ranks, [file], Selection(library), EAGER, False, None)
@@ -68,7 +68,7 @@ def _run(
     eager: float,
     history: bool,
     echo: Callable[[str], None] | None,
-) -> Outcome:
+) -> ProgramRun:
     from ops.programs import dist, mpi
     from ops.programs.isolation import Isolation
     from ops.programs.transport import Transport
@@ -93,7 +93,7 @@ def _run(
     failure = world.failure
     if failure is None and left:
         failure = f"rank {left[0][0]} ended with exit status {left[0][1]}"
-    return Outcome(
+    return ProgramRun(
         machine=topology.name,
         ranks=ranks,
         time=world.now,

@@ -47,7 +47,7 @@ def _sum_of(blocks: Blocks) -> dict[str, Any]:
 
 
 def _reduction(name: str, collective: str, send: Blocks, op: Op, recv: Blocks | None, **more: Any) -> Part:
-    same = {"op": op, **more.pop("same", _sum_of(send))}
+    same = {"op": op.name, **more.pop("same", _sum_of(send))}
     return Part(
         name, collective, more.pop("sends", None) or send.copies(), same=same, fold=op.arrays, commutes=op.commutes,
         counted=send.elements, write=None if recv is None else recv.write, **more,

@@ -126,6 +126,8 @@ class Selection:
         forced = self.forced.get(load.collective) or self._twin(load.collective)
         if forced is not None:
             name, given = forced
+            if "group" in ALGORITHMS[name].params and not given.get("group") and equal_nodes(load) > 1:
+                given = {**given, "group": equal_nodes(load)}
             ALGORITHMS[name].settle(load.n, root=load.root, **given)
             return name, given
         name, given = LIBRARIES[self.library or load.library](load)
@@ -143,8 +145,7 @@ class Selection:
 
 def _refused(name: str, n: int, given: Mapping[str, Any]) -> bool:
     entry = ALGORITHMS[name]
-    values = {key: parameter.default for key, parameter in entry.params.items()} | dict(given)
-    return entry.refuse(n, **values) is not None
+    return entry.refuse(n, **entry.defaults | dict(given)) is not None
 
 
 def _instead(name: str, n: int) -> Choice:

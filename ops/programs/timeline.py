@@ -13,7 +13,7 @@ MOST_SLICES = 500_000
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ProgramRun:
     """A program's run. `failure` is one sentence about what ended it, or None; times in simulated seconds.
 
     `statuses` are the ranks' exit statuses, `ended` when each of them had ended. `deadlock` has an entry for every
