@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sim.errors import InputError
 from terminal import DONE, NO, Answer, argument, command
@@ -45,10 +45,15 @@ def mpi(given: argparse.Namespace) -> Answer:
     there = machine(given, given.topology)
     forced = dict(_forced(text) for text in given.algorithm)
     eager = 0 if given.eager.strip() == "0" else parse_size(given.eager, "--eager")
+    out = sys.stdout
+
+    def say(text: str) -> None:
+        out.write(text)
+
     opened = None if given.open is None else whole(given.open[0], "--open")
     outcome = run_program(
         given.script, there, ranks, given.args, library=given.library, forced=forced, eager=eager,
-        history=opened is not None, echo=None if given.json else sys.stdout.write,
+        history=opened is not None, echo=None if given.json else say,
     )  # fmt: skip
     if given.trace is not None:
         _write(given.trace, outcome.to_perfetto())
@@ -92,7 +97,9 @@ def _summary(outcome: "ProgramRun") -> str:
     for call in outcome.calls:
         kinds[call.name, call.algorithm] += 1
         carried[call.name, call.algorithm] += int(call.bytes)
-    lines = [f"{outcome.ranks} ranks on {outcome.machine}: {fmt_time(outcome.time)} simulated, {len(outcome.calls)} calls"]
+    lines = [
+        f"{outcome.ranks} ranks on {outcome.machine}: {fmt_time(outcome.time)} simulated, {len(outcome.calls)} calls"
+    ]
     for (name, algorithm), count in kinds.most_common(12):
         size = carried[name, algorithm]
         lines.append(f"  {count:6} x {name:18} {algorithm:32} {fmt_size(size) if size else ''}".rstrip())

@@ -52,7 +52,9 @@ def run_program(
     return _run(source, os.path.abspath(path), topology, ranks, [str(path), *argv], settings, eager, history, echo)
 
 
-def run_source(source: str, topology: Topology, ranks: int, *, folder: str = ".", library: str | None = None) -> ProgramRun:
+def run_source(
+    source: str, topology: Topology, ranks: int, *, folder: str = ".", library: str | None = None
+) -> ProgramRun:
     """Run a script given as text; `folder` is where modules beside it are."""
     file = os.path.join(os.path.abspath(folder), "program.py")
     return _run(source.encode(), file, topology, ranks, [file], Selection(library), EAGER, False, None)

@@ -1,4 +1,4 @@
-"""Buffers as mpi4py takes them: an array, `[data, type]`, `[data, count, type]`, `[data, counts, displs, type]` …"""
+"""Buffers as mpi4py takes them: an array, `[data, type]`, `[data, count, type]` or `[data, counts, displs, type]`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,9 @@ class Blocks:
 
     def __init__(self, array: Array, datatype: Datatype, counts: Whole, displs: Whole) -> None:
         self.array, self.datatype, self.counts, self.displs = array, datatype, counts, displs
-        last = (displs + counts - 1) * datatype.extent + (0 if datatype.offsets is None else datatype.offsets.max(initial=0))
+        last = (displs + counts - 1) * datatype.extent + (
+            0 if datatype.offsets is None else datatype.offsets.max(initial=0)
+        )
         reach = int(last[counts > 0].max(initial=-1)) + 1
         if (counts < 0).any() or (displs < 0).any() or reach > len(array):
             raise ValueError(
@@ -78,9 +80,10 @@ class Blocks:
 
     def _places(self, i: int) -> Whole:
         starts = (self.displs[i] + np.arange(self.counts[i])) * self.datatype.extent
-        if self.datatype.offsets is None:
-            return starts
-        return np.add.outer(starts, self.datatype.offsets).reshape(-1)
+        if self.datatype.offsets is not None:
+            starts = np.add.outer(starts, self.datatype.offsets).reshape(-1)
+        places: Whole = starts
+        return places
 
     def _in_a_row(self) -> bool:
         return bool((self.displs[1:] == (self.displs + self.counts)[:-1]).all())
@@ -112,10 +115,7 @@ def many(spec: Any, n: int, *, writes: bool = False) -> Blocks:
             raise ValueError(f"message: buffer too small for requested count: {total} elements are no {n} equal blocks")
         counts = total // n
     sizes = np.full(n, counts, np.int64) if np.ndim(counts) == 0 else np.asarray(counts, np.int64).reshape(-1)
-    if displs is None:
-        places = np.cumsum(sizes) - sizes
-    else:
-        places = np.asarray(displs, np.int64).reshape(-1)
+    places = np.cumsum(sizes) - sizes if displs is None else np.asarray(displs, np.int64).reshape(-1)
     if len(sizes) != n or len(places) != n:
         raise ValueError(f"message: {len(sizes)} counts and {len(places)} displacements for {n} ranks: give one each")
     return Blocks(array, datatype, sizes, places)
@@ -142,9 +142,9 @@ def _parts(spec: Any) -> tuple[Any, Any, Any, Datatype | None]:
         datatype = datatype_called(last) if isinstance(last, str) else last
     counts = rest[0] if rest else None
     displs = rest[1] if len(rest) > 1 else None
-    if displs is None and isinstance(counts, (tuple, list)) and len(counts) == 2 and np.ndim(counts[0]) == 1:
-        counts, displs = counts
-    elif displs is None and isinstance(counts, tuple) and len(counts) == 2 and (counts[1] is None or np.ndim(counts[0])):
+    if (displs is None and isinstance(counts, (tuple, list)) and len(counts) == 2 and np.ndim(counts[0]) == 1) or (
+        displs is None and isinstance(counts, tuple) and len(counts) == 2 and (counts[1] is None or np.ndim(counts[0]))
+    ):
         counts, displs = counts
     return data, counts, displs, datatype
 

@@ -1,5 +1,5 @@
 """Ranks as a grid: `Create_cart` and what goes with it."""
-# ruff: noqa: N802  the methods are called as mpi4py calls them
+# ruff: noqa: N802, ARG002  methods and arguments are called as mpi4py calls them
 
 import math
 from collections.abc import Sequence
@@ -121,7 +121,7 @@ def compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
 
 
 def _balanced(n: int, k: int) -> list[int]:
-    """k factors of n, the smallest of them as large as can be, larger first."""
+    """K factors of n, the smallest of them as large as can be, larger first."""
     if k == 0:
         return []
     best = [n] + [1] * (k - 1)

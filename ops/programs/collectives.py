@@ -1,4 +1,4 @@
-"""mpi4py's collectives: each function turns a rank's arguments into its part; blocking and I-variants follow from it."""
+"""mpi4py's collectives: a function turns a rank's arguments into its part; blocking and I-variants follow."""
 
 import pickle
 from collections.abc import Callable, Sequence
@@ -46,6 +46,10 @@ def _sum_of(blocks: Blocks) -> dict[str, Any]:
     return {"bytes": sum(blocks.room)}
 
 
+def _room(recv: Blocks | None) -> list[int] | None:
+    return None if recv is None else recv.room
+
+
 def _reduction(name: str, collective: str, send: Blocks, op: Op, recv: Blocks | None, **more: Any) -> Part:
     same = {"op": op.name, **more.pop("same", _sum_of(send))}
     return Part(
@@ -66,7 +70,9 @@ def Bcast(comm: Comm, name: str, buf: Any, root: int = 0) -> tuple[Part, None]: 
     here = comm.rank == root
     blocks = one(buf, writes=not here)
     write = None if here else blocks.write
-    return Part(name, "broadcast", blocks.read(), root=root, room=blocks.room, write=write, counted=blocks.elements), None
+    return Part(
+        name, "broadcast", blocks.read(), root=root, room=blocks.room, write=write, counted=blocks.elements
+    ), None
 
 
 @_collective
@@ -76,7 +82,7 @@ def Reduce(  # noqa: N802
     """All buffers combined, at the root."""
     recv = one(recvbuf, writes=True) if comm.rank == root else None
     send = recv if sendbuf is IN_PLACE and recv is not None else one(sendbuf)
-    return _reduction(name, "reduce", send, op, recv, root=root, room=recv and recv.room), None
+    return _reduction(name, "reduce", send, op, recv, root=root, room=_room(recv)), None
 
 
 @_collective
@@ -100,7 +106,7 @@ def Exscan(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> t
     """The buffers of ranks 0 to r - 1 combined, at rank r; rank 0 gets nothing."""
     recv = one(recvbuf, writes=True) if comm.rank or sendbuf is IN_PLACE else None
     send = recv if sendbuf is IN_PLACE and recv is not None else one(sendbuf)
-    return _reduction(name, "exscan", send, op, recv if comm.rank else None, room=recv and recv.room), None
+    return _reduction(name, "exscan", send, op, recv if comm.rank else None, room=_room(recv)), None
 
 
 @_collective
@@ -138,9 +144,7 @@ def Reduce_scatter(  # noqa: N802
     return _reduction(name, "reduce_scatter", send, op, recv, room=recv.room, uneven=True, same=same), None
 
 
-def _gather(
-    comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int | None, *, uneven: bool
-) -> tuple[Part, None]:
+def _gather(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int | None, *, uneven: bool) -> tuple[Part, None]:
     here = root is None or comm.rank == root
     recv = many(recvbuf, comm.size, writes=True) if here else None
     if sendbuf is IN_PLACE and recv is not None:
@@ -181,7 +185,7 @@ def _scatter(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int, *, un
     sends = many(sendbuf, comm.size).read() if comm.rank == root else []
     recv = None if recvbuf is IN_PLACE else one(recvbuf, writes=True)
     write = None if recv is None else recv.write
-    return Part(name, "scatter", sends, root=root, room=recv and recv.room, write=write, uneven=uneven), None
+    return Part(name, "scatter", sends, root=root, room=_room(recv), write=write, uneven=uneven), None
 
 
 @_collective
@@ -222,7 +226,7 @@ def _pickled(thing: Any) -> bytes:
 
 
 def _objects(part: Part) -> list[Any]:
-    return [pickle.loads(item) for item in part.gets]  # noqa: S301  from a rank of this run
+    return [pickle.loads(item) for item in part.gets]
 
 
 def _object(part: Part) -> Any:
@@ -231,7 +235,7 @@ def _object(part: Part) -> Any:
 
 def _fold(op: Callable[[Any, Any], Any]) -> Callable[[bytes, bytes], bytes]:
     combine = op.objects if isinstance(op, Op) else op
-    return lambda a, b: _pickled(combine(pickle.loads(a), pickle.loads(b)))  # noqa: S301
+    return lambda a, b: _pickled(combine(pickle.loads(a), pickle.loads(b)))
 
 
 def _one_per_rank(comm: Comm, things: Any) -> list[bytes]:

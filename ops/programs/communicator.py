@@ -1,5 +1,5 @@
-"""Communicators: groups of ranks, and communicators made from communicators. The collectives join from `collectives`."""
-# ruff: noqa: N802  the methods are called as mpi4py calls them
+"""Communicators, and communicators made from communicators. The collectives join from `collectives`."""
+# ruff: noqa: N802, ARG002  methods and arguments are called as mpi4py calls them
 
 from collections.abc import Sequence
 from typing import Any
@@ -195,7 +195,9 @@ class RankGroup:
 
     def Range_incl(self, ranges: Sequence[Sequence[int]]) -> "RankGroup":
         """Those in (first, last, stride) ranges."""
-        return self.Incl([r for first, last, step in ranges for r in range(first, last + (1 if step > 0 else -1), step)])
+        return self.Incl(
+            [r for first, last, step in ranges for r in range(first, last + (1 if step > 0 else -1), step)]
+        )
 
     def Union(self, other: "RankGroup") -> "RankGroup":
         """Those in either."""

@@ -98,7 +98,8 @@ DATATYPES: dict[str, Datatype] = {
     **_plain("BYTE CHAR UNSIGNED_CHAR UINT8_T CHARACTER PACKED", "u1"), **_plain("SIGNED_CHAR INT8_T INTEGER1", "i1"),
     **_plain("BOOL C_BOOL CXX_BOOL LOGICAL", "?"), **_plain("SHORT INT16_T INTEGER2", "i2"),
     **_plain("UNSIGNED_SHORT UINT16_T", "u2"), **_plain("INT INT32_T INTEGER INTEGER4", "i4"),
-    **_plain("UNSIGNED UNSIGNED_INT UINT32_T", "u4"), **_plain("LONG LONG_LONG INT64_T INTEGER8 AINT OFFSET COUNT", "i8"),
+    **_plain("UNSIGNED UNSIGNED_INT UINT32_T", "u4"),
+    **_plain("LONG LONG_LONG INT64_T INTEGER8 AINT OFFSET COUNT", "i8"),
     **_plain("UNSIGNED_LONG UNSIGNED_LONG_LONG UINT64_T", "u8"), **_plain("FLOAT REAL REAL4", "f4"),
     **_plain("DOUBLE DOUBLE_PRECISION REAL8", "f8"), **_plain("LONG_DOUBLE", "g"),
     **_plain("COMPLEX C_FLOAT_COMPLEX COMPLEX8 C_COMPLEX", "c8"),
@@ -109,8 +110,8 @@ DATATYPES: dict[str, Datatype] = {
 _BY_DTYPE = {
     np.dtype(code): DATATYPES[name]
     for code, name in (
-        ("u1", "BYTE"), ("i1", "SIGNED_CHAR"), ("?", "C_BOOL"), ("i2", "SHORT"), ("u2", "UNSIGNED_SHORT"), ("i4", "INT"),
-        ("u4", "UNSIGNED"), ("i8", "LONG"), ("u8", "UNSIGNED_LONG"), ("f4", "FLOAT"), ("f8", "DOUBLE"),
+        ("u1", "BYTE"), ("i1", "SIGNED_CHAR"), ("?", "C_BOOL"), ("i2", "SHORT"), ("u2", "UNSIGNED_SHORT"),
+        ("i4", "INT"), ("u4", "UNSIGNED"), ("i8", "LONG"), ("u8", "UNSIGNED_LONG"), ("f4", "FLOAT"), ("f8", "DOUBLE"),
         ("g", "LONG_DOUBLE"), ("c8", "C_FLOAT_COMPLEX"), ("c16", "C_DOUBLE_COMPLEX"),
     )
 }  # fmt: skip

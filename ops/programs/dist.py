@@ -3,6 +3,7 @@
 Tensors are numpy arrays, or anything `numpy.asarray` makes a view of. Algorithms are NCCL's choice unless a person
 asks for another's. `torch` itself is an empty package around it.
 """
+# ruff: noqa: ARG002  arguments are called as torch calls them
 
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -41,7 +42,7 @@ class Work:
         return True
 
     def is_completed(self) -> bool:
-        """Is it done?"""
+        """Whether it is done."""
         if not self._pending.done:
             self._world.ask_again(self._pending)
         return self._pending.done
@@ -99,7 +100,7 @@ class _Distributed:
         return True
 
     def is_initialized(self) -> bool:
-        """Has this rank joined the default group?"""
+        """Whether this rank has joined the default group."""
         return self.world.me.rank in self.begun
 
     def get_backend(self, group: Group | None = None) -> str:
@@ -118,7 +119,9 @@ class _Distributed:
         """A group of some ranks; all ranks must call it, in the same order."""
         chosen = tuple(sorted(range(self.world.size) if ranks is None else ranks))
         if not chosen or len(set(chosen)) != len(chosen) or not 0 <= chosen[0] <= chosen[-1] < self.world.size:
-            raise ValueError(f"a group cannot be of ranks {list(chosen)}: name some of 0..{self.world.size - 1}, once each")
+            raise ValueError(
+                f"a group cannot be of ranks {list(chosen)}: name some of 0..{self.world.size - 1}, once each"
+            )
         part = Part("new_group", "barrier", [], same={"ranks": chosen}, library="nccl")
         self._meet("new_group", part, None)
         assert part.meeting is not None
@@ -178,7 +181,7 @@ class _Distributed:
         return self._one("reduce_scatter", "reduce_scatter", input_list, [output], group, async_op, op=op)
 
     def reduce_scatter_tensor(
-        self, output: Any, input: Any, op: str = ReduceOp.SUM, group: Group | None = None,  # noqa: A002
+        self, output: Any, input: Any, op: str = ReduceOp.SUM, group: Group | None = None,
         async_op: bool = False,
     ) -> Work | None:  # fmt: skip
         """Tensors combined, share r at rank r."""
@@ -193,13 +196,15 @@ class _Distributed:
         return self._one("all_to_all", "alltoall", input_tensor_list, output_tensor_list, group, async_op)
 
     def all_to_all_single(
-        self, output: Any, input: Any, output_split_sizes: Sequence[int] | None = None,  # noqa: A002
+        self, output: Any, input: Any, output_split_sizes: Sequence[int] | None = None,
         input_split_sizes: Sequence[int] | None = None, group: Group | None = None, async_op: bool = False,
     ) -> Work | None:  # fmt: skip
         """The shares of everyone's tensor go to one rank each."""
         name = "all_to_all_single"
         sends = self._shares(name, input, group, input_split_sizes)
-        return self._one(name, "alltoall", sends, self._shares(name, output, group, output_split_sizes), group, async_op)
+        return self._one(
+            name, "alltoall", sends, self._shares(name, output, group, output_split_sizes), group, async_op
+        )
 
     def gather(
         self, tensor: Any, gather_list: Sequence[Any] | None = None, dst: int = 0, group: Group | None = None,
@@ -245,13 +250,14 @@ class _Distributed:
     def _box(self, group: Group | None, rank: int) -> Mailbox:
         there = self._group(group)
         place = self._place(group, rank)
-        return there.boxes.setdefault(place, Mailbox(there, place))
+        box: Mailbox = there.boxes.setdefault(place, Mailbox(there, place))
+        return box
 
     def _group(self, group: Group | None) -> Group:
         if group is None or group is _World.WORLD:
             return self.everyone
         if not isinstance(group, Group):
-            raise ValueError("this rank is not a member of the group")
+            raise TypeError("this rank is not a member of the group")
         return group
 
     def _place(self, group: Group | None, rank: int) -> int:
@@ -273,7 +279,8 @@ class _Distributed:
         return np.split(flat, ends[:-1])
 
     def _one(
-        self, name: str, collective: str, sends: Sequence[Any], into: Sequence[Any], group: Group | None, async_op: bool,
+        self, name: str, collective: str, sends: Sequence[Any], into: Sequence[Any], group: Group | None,
+        async_op: bool,
         *, op: str | None = None, root: int = 0, room: Sequence[Any] | None = None,
     ) -> Work | None:  # fmt: skip
         there = self._group(group)
@@ -291,7 +298,7 @@ class _Distributed:
 
     def _run(self, name: str, part: Part, group: Group | None, async_op: bool) -> Work | None:
         if self.world.me.rank not in self.begun:
-            raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+            raise ValueError("the default process group is not there yet: call init_process_group first")
         if async_op:
             self._group(group).join(part)
             return Work(self.world, part)

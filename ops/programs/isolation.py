@@ -161,7 +161,7 @@ class Isolation:
             self._undo.callback(setattr, time, name, real)
             setattr(time, name, told(real, real()))
         self._undo.callback(setattr, time, "sleep", real_sleep)
-        time.sleep = sleep
+        setattr(time, "sleep", sleep)  # noqa: B010  the stub of `sleep` takes more kinds of numbers
 
     def _put_back(self, kept: dict[str, ModuleType], argv: list[str], stdout: Any, path: list[str]) -> None:
         for name in [*self._served, *self._beside.found]:

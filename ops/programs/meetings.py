@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ops.programs.deadlock import name_ranks
 from ops.programs.exchange import EXCHANGES, Fold, Items, size_of
 from ops.programs.selection import Load
-from ops.programs.tasks import Pending, Place, Wanted, name_ranks
+from ops.programs.tasks import Pending, Place, Wanted
 from ops.programs.transport import Call, Transport
 from sim.topology import Floats
 
@@ -64,8 +65,22 @@ class Part(Pending):
     """
 
     __slots__ = (
-        "collective", "commutes", "counted", "fold", "gets", "library", "meeting", "name", "place", "root", "room",
-        "same", "sends", "uneven", "unfold", "write",
+        "collective",
+        "commutes",
+        "counted",
+        "fold",
+        "gets",
+        "library",
+        "meeting",
+        "name",
+        "place",
+        "room",
+        "root",
+        "same",
+        "sends",
+        "uneven",
+        "unfold",
+        "write",
     )  # fmt: skip
 
     def __init__(

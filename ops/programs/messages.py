@@ -21,6 +21,9 @@ class Message(Pending):
 
     __slots__ = ("arrives", "box", "data", "dst", "eager", "here", "receive", "record", "size", "source", "tag")
 
+    box: "Mailbox"
+    record: Call
+
     def __init__(self, source: int, dst: int, tag: int, data: Any, size: int) -> None:
         super().__init__()
         self.source, self.dst, self.tag, self.data, self.size = source, dst, tag, data, size
@@ -42,6 +45,7 @@ class Receive(Pending):
     """A receive, or a probe, that waits for its message; ranks are those of the group."""
 
     __slots__ = ("box", "message", "source", "tag", "take")
+    box: "Mailbox"
 
     def __init__(self, source: int, tag: int, take: Callable[[Message], None] | None = None) -> None:
         super().__init__()
@@ -49,7 +53,7 @@ class Receive(Pending):
         self.message: Message | None = None
 
     def accepts(self, message: Message) -> bool:
-        """Do source and tag fit?"""
+        """Whether source and tag fit."""
         return self.source in (ANY_SOURCE, message.source) and self.tag in (ANY_TAG, message.tag)
 
     def wanted(self) -> Wanted:

@@ -1,5 +1,6 @@
 """`mpi4py` as the ranks import it: a package with the module `MPI`, made anew for every run."""
 
+import pickle
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -66,7 +67,7 @@ def _names(world: Transport) -> dict[str, Any]:
         "Get_address": id, "Init": lambda: None, "Init_thread": lambda required=3: 3, "Finalize": lambda: None,
         "Is_initialized": lambda: True, "Is_finalized": lambda: False, "Query_thread": lambda: 3,
         "Is_thread_main": lambda: True, "Compute_dims": compute_dims, "VERSION": VERSION[0], "SUBVERSION": VERSION[1],
-        "pickle": __import__("pickle"),
+        "BSEND_OVERHEAD": 0, "Attach_buffer": lambda buf: None, "Detach_buffer": lambda: None, "pickle": pickle,
     }  # fmt: skip
 
 

@@ -3,7 +3,10 @@
 A row is for communicators of fewer ranks than its number: algorithm ids, each up to the bytes that follow it.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from ops.shapes import power_below
 
 if TYPE_CHECKING:
     from ops.programs.selection import Choice, Load
@@ -170,11 +173,11 @@ NAMES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Our names for ids 1, 2, 3 …; two-process variants are the pairwise or doubling ones on two ranks."""
 
-SHORT = {
+SHORT: dict[str, tuple[str, Callable[[int], int]]] = {
     "allreduce.ring": ("recursive_doubling", lambda n: n),
     "allreduce.segmented_ring": ("recursive_doubling", lambda n: n),
-    "allreduce.rabenseifner": ("linear", lambda n: 1 << (n.bit_length() - 1)),
-    "reduce.rabenseifner": ("linear", lambda n: 1 << (n.bit_length() - 1)),
+    "allreduce.rabenseifner": ("linear", power_below),
+    "reduce.rabenseifner": ("linear", power_below),
     "broadcast.scatter_doubling_allgather": ("linear", lambda n: n),
     "broadcast.split_binary_tree": ("chain", lambda n: 2),
 }

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ops.programs.datatypes import Datatype, datatype_of
+from ops.programs.datatypes import datatype_of
 
 Array = NDArray[Any]
 
@@ -27,6 +27,7 @@ class Op:
         self.name, self.arrays, self.objects, self.commutes = name, arrays, objects, commutes
 
     def __call__(self, a: Any, b: Any) -> Any:
+        """Two objects combined."""
         return self.objects(a, b)
 
     def __repr__(self) -> str:
@@ -39,7 +40,7 @@ class Op:
 
         def arrays(a: Array, b: Array) -> Array:
             total = b.copy()
-            function(memoryview(a.copy()).cast("B"), memoryview(total).cast("B"), _told(a.dtype))
+            function(a.copy().data.cast("B"), total.data.cast("B"), datatype_of(a.dtype))
             return total
 
         def objects(a: Any, b: Any) -> Any:
@@ -48,20 +49,16 @@ class Op:
         return cls(name, arrays, objects, None if commute else False)
 
     def Is_commutative(self) -> bool:  # noqa: N802
-        """May operands change places?"""
+        """Whether operands may change places."""
         return self.commutes is not False
 
     @property
     def is_commutative(self) -> bool:
-        """May operands change places?"""
+        """Whether operands may change places."""
         return self.commutes is not False
 
     def Free(self) -> None:  # noqa: N802
         """Nothing to give back."""
-
-
-def _told(dtype: np.dtype[Any]) -> Datatype:
-    return datatype_of(dtype)
 
 
 def _quiet(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:

@@ -1,5 +1,5 @@
 """Requests and statuses: what non-blocking calls return."""
-# ruff: noqa: N802  the methods are called as mpi4py calls them
+# ruff: noqa: N802, ARG002  methods and arguments are called as mpi4py calls them
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -53,7 +53,7 @@ class Status:
     Get_elements = Get_count
 
     def Is_cancelled(self) -> bool:
-        """Was the request taken back?"""
+        """Whether the request was taken back."""
         return self.cancelled
 
 
@@ -72,7 +72,11 @@ class Request:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Request):
             return NotImplemented
-        return self is other or (self._world is None and other._pending is None)
+        return self is other or (self._null and other._null)
+
+    @property
+    def _null(self) -> bool:
+        return self._pending is None
 
     __hash__ = object.__hash__
 
@@ -99,7 +103,7 @@ class Request:
         return True
 
     def Test(self, status: Status | None = None) -> bool:
-        """Is it done?"""
+        """Whether it is done."""
         return self.test(status)[0]
 
     def wait(self, status: Status | None = None) -> Any:
@@ -114,7 +118,7 @@ class Request:
         return True, self.collect(status)
 
     def Get_status(self, status: Status | None = None) -> bool:
-        """Is it done? The request stays as it is."""
+        """Whether it is done; the request stays as it is."""
         return self._pending is None or self._pending.done
 
     get_status = Get_status
@@ -176,7 +180,7 @@ class Request:
 
     @classmethod
     def Testall(cls, requests: Sequence["Request"], statuses: list[Status] | None = None) -> bool:
-        """Are all done?"""
+        """Whether all are done."""
         return cls.testall(requests, statuses)[0]
 
     @classmethod
@@ -223,6 +227,10 @@ class Request:
 
 class Prequest(Request):
     """A call that can be started again and again."""
+
+    @property
+    def _null(self) -> bool:
+        return False
 
     def __init__(self, begin: Callable[[], Request]) -> None:
         super().__init__()

@@ -10,6 +10,7 @@ from typing import Any
 
 from ops.programs import openmpi
 from ops.registry import ALGORITHMS
+from ops.shapes import power_below
 from sim.errors import InputError
 
 Choice = tuple[str, dict[str, Any]]
@@ -54,7 +55,7 @@ def mpich(load: Load) -> Choice:
     """MPICH's generic rules (pmodels/mpich, maint/tuning/coll/mpir/generic.json)."""
     n, size = load.n, load.size
     power = n & (n - 1) == 0
-    below = 1 << (n.bit_length() - 1)
+    below = power_below(n)
     kind = load.collective.removesuffix("v")
     if kind == "broadcast":
         short = n < 8 or size <= 12288
@@ -68,8 +69,9 @@ def mpich(load: Load) -> Choice:
         return f"reduce.{'binomial' if short else 'rabenseifner'}", {}
     if kind == "allgather":
         total = size * n
-        short = "recursive_doubling" if power else "bruck"
-        return f"{load.collective}.{short if total < (524288 if power else 81920) else 'ring'}", {}
+        if total >= (524288 if power else 81920):
+            return f"{load.collective}.ring", {}
+        return f"{load.collective}.{'recursive_doubling' if power else 'bruck'}", {}
     if kind == "alltoall":
         if load.collective == "alltoallv":
             return "alltoallv.linear", {}
@@ -78,8 +80,9 @@ def mpich(load: Load) -> Choice:
         return f"alltoall.{'linear' if size <= 32768 else 'pairwise'}", {}
     if kind == "reduce_scatter":
         total = size if load.collective.endswith("v") else size * n
-        short = "recursive_halving" if total < 524288 else "pairwise"
-        return f"{load.collective}.{short if load.commutes else 'recursive_doubling'}", {}
+        if not load.commutes:
+            return f"{load.collective}.recursive_doubling", {}
+        return f"{load.collective}.{'recursive_halving' if total < 524288 else 'pairwise'}", {}
     rest = {"gather": "binomial", "scatter": "binomial", "barrier": "dissemination", "scan": "recursive_doubling",
             "exscan": "recursive_doubling"}[kind]  # fmt: skip
     return f"{load.collective}.{'linear' if load.collective.endswith('v') else rest}", {}

@@ -1,5 +1,5 @@
 """Sending and receiving: what a communicator has for messages between two ranks."""
-# ruff: noqa: N802  the methods are called as mpi4py calls them
+# ruff: noqa: N802, ARG002  methods and arguments are called as mpi4py calls them
 
 import pickle
 from collections.abc import Callable
@@ -51,9 +51,7 @@ class Ranks:
             boxes[place] = Mailbox(self.group, place)
         return boxes[place]
 
-    def post(
-        self, data: Any, size: int, dest: int, tag: int, name: str, *, eager: bool | None = None
-    ) -> Pending:
+    def post(self, data: Any, size: int, dest: int, tag: int, name: str, *, eager: bool | None = None) -> Pending:
         """Send something of so many bytes."""
         if dest == PROC_NULL:
             return _done()
@@ -92,7 +90,8 @@ class Ranks:
             if message.size > room:
                 assert message.receive is not None
                 message.receive.problem = MPIError(
-                    "ERR_TRUNCATE", f"message truncated: {message.size} bytes arrived, but the buffer has room for {room}"
+                    "ERR_TRUNCATE",
+                    f"message truncated: {message.size} bytes arrived, but the buffer has room for {room}",
                 )
             else:
                 blocks.write_piece(0, data)
@@ -190,9 +189,7 @@ class Ranks:
         """Send an object without waiting for anybody."""
         self._finish("bsend", self._post_object(obj, dest, tag, "bsend", eager=True))
 
-    def recv(
-        self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
-    ) -> Any:
+    def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
         """Receive an object."""
         pending, result = self._ask_object(source, tag)
         self._finish("recv", pending, status=status)
@@ -232,7 +229,7 @@ class Ranks:
     def _ask_object(self, source: int, tag: int) -> tuple[Pending, Callable[[], Any]]:
         came: list[Any] = []
         pending = self.ask(source, tag, lambda message: came.append(message.data))
-        return pending, lambda: pickle.loads(bytes(came[0])) if came else None  # noqa: S301  from a rank of this run
+        return pending, lambda: pickle.loads(bytes(came[0])) if came else None
 
     def Probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
         """Stop until a message is there, without receiving it."""
@@ -241,7 +238,7 @@ class Ranks:
         return True
 
     def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
-        """Is a message there?"""
+        """Whether a message is there."""
         box, wanted = self.box(self.rank), self._receive(source, tag)
         message = box.peek(wanted)
         if message is None:

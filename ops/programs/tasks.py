@@ -8,7 +8,7 @@ import heapq
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any, NamedTuple, NoReturn
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 import simpy
 from greenlet import GreenletExit, getcurrent, greenlet
 
+from ops.programs.deadlock import Stuck, told
 from sim.errors import InputError
 
 OWN = os.path.dirname(os.path.abspath(__file__))
@@ -85,6 +86,7 @@ class Slept(Pending):
     __slots__ = ()
 
     def wanted(self) -> Wanted:
+        """Nothing that could fail to come."""
         return Wanted("time to pass", ())
 
 
@@ -117,7 +119,7 @@ class Task:
 
     def _run(self) -> None:
         try:
-            exec(self.code, self.main.__dict__)  # noqa: S102  running the script is what this is for
+            exec(self.code, self.main.__dict__)
         except SystemExit as left:
             self.status = _exit_status(left)
         except (GreenletExit, KeyboardInterrupt):
@@ -152,6 +154,13 @@ def _exit_status(left: SystemExit) -> int:
     return 1
 
 
+def _stuck(task: Task) -> Stuck:
+    wanted = [p.wanted() for p in task.waits if not p.done] or [Wanted("an answer that never comes", ())]
+    what = " and ".join(dict.fromkeys(w.what for w in wanted))
+    ranks = sorted({rank for w in wanted for rank in w.ranks} - {task.rank})
+    return Stuck(task.rank, task.inside, task.place.file, task.place.line, what, ranks, str(task.place))
+
+
 class Tasks:
     """The ranks of one run and the calendar they share."""
 
@@ -165,7 +174,7 @@ class Tasks:
         self.error: InputError | None = None
         """The machine, not the script, cannot do what was asked for."""
         self.spans: list[Span] = []
-        self.deadlock: list[dict[str, Any]] = []
+        self.deadlock: list[Stuck] = []
         self.enter: Callable[[Task], None] = lambda task: None
         self.leave: Callable[[Task], None] = lambda task: None
         self._ready: list[tuple[int, int]] = []
@@ -188,7 +197,7 @@ class Tasks:
         return task
 
     def is_script(self, file: str) -> bool:
-        """Does this file lie with the script?"""
+        """Whether this file lies with the script."""
         return file.startswith(self.folder) and not file.startswith(OWN)
 
     def where(self) -> Place:
@@ -325,7 +334,9 @@ class Tasks:
                 self.env.step()
         stuck = [task for task in self.tasks if task.ended is None]
         if stuck and not self._over():
-            self._deadlocked(stuck)
+            self.deadlock = [_stuck(task) for task in stuck]
+            ended = [task.rank for task in self.tasks if task.ended is not None]
+            self.fail(f"deadlock after {self.now:.9g} s: {told(self.deadlock, ended)}")
 
     def _over(self) -> bool:
         return self.failure is not None or self.error is not None
@@ -358,43 +369,3 @@ class Tasks:
         for task in self.tasks:
             if not task.greenlet.dead:
                 self._resume(task, lambda task=task: task.greenlet.throw(GreenletExit))  # type: ignore[misc]
-
-    def _deadlocked(self, stuck: list[Task]) -> None:
-        ended = {task.rank for task in self.tasks if task.ended is not None}
-        stories: dict[str, list[int]] = {}
-        for task in stuck:
-            wanted = [p.wanted() for p in task.waits if not p.done] or [Wanted("an answer that never comes", ())]
-            what = " and ".join(dict.fromkeys(w.what for w in wanted))
-            ranks = sorted({rank for w in wanted for rank in w.ranks} - {task.rank})
-            gone = [rank for rank in ranks if rank in ended]
-            after = f" ({_ranks(gone)} {'has' if len(gone) == 1 else 'have'} ended)" if gone else ""
-            stories.setdefault(f"in {task.inside} at {task.place} for {what}{after}", []).append(task.rank)
-            self.deadlock.append(
-                {"rank": task.rank, "call": task.inside, "file": task.place.file, "line": task.place.line,
-                 "waits_for": what, "ranks": ranks}
-            )  # fmt: skip
-        parts = [f"{_ranks(ranks)} {'waits' if len(ranks) == 1 else 'wait'} {what}" for what, ranks in stories.items()]
-        more = f"; and {len(parts) - 6} more such waits" if len(parts) > 6 else ""
-        self.fail(f"deadlock after {self.now:.9g} s: {'; '.join(parts[:6])}{more}")
-
-
-def _ranks(ranks: Sequence[int]) -> str:
-    """Ranks in words, runs of them drawn together.
-
-    >>> _ranks([3]), _ranks([0, 1, 2, 5])
-    ('rank 3', 'ranks 0-2, 5')
-    """
-    runs: list[list[int]] = []
-    for rank in ranks:
-        if runs and rank == runs[-1][1] + 1:
-            runs[-1][1] = rank
-        else:
-            runs.append([rank, rank])
-    shown = [str(a) if a == b else f"{a}, {b}" if b == a + 1 else f"{a}-{b}" for a, b in runs]
-    listed = ", ".join(shown[:8]) + (f" and {len(shown) - 8} more groups" if len(shown) > 8 else "")
-    return f"rank {listed}" if len(ranks) == 1 else f"ranks {listed}"
-
-
-def name_ranks(ranks: Iterable[int]) -> str:
-    """As a person would list them: `rank 3`, `ranks 0-2, 5`."""
-    return _ranks(sorted(ranks))

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from ops.programs.deadlock import Stuck
 from ops.programs.tasks import Span
 from ops.programs.transport import Call
 from sim.errors import InputError
@@ -17,7 +18,7 @@ class ProgramRun:
     """A program's run. `failure` is one sentence about what ended it, or None; times in simulated seconds.
 
     `statuses` are the ranks' exit statuses, `ended` when each of them had ended. `deadlock` has an entry for every
-    rank that waits in vain: rank, call, file, line, waits_for and the ranks it waits for.
+    rank that waits in vain.
     """
 
     machine: str
@@ -29,11 +30,11 @@ class ProgramRun:
     ended: list[float]
     calls: list[Call]
     spans: list[Span] = field(repr=False)
-    deadlock: list[dict[str, Any]]
+    deadlock: list[Stuck]
 
     @property
     def ok(self) -> bool:
-        """Did all ranks end well?"""
+        """Whether all ranks ended well."""
         return self.failure is None
 
     def to_dict(self) -> dict[str, Any]:
@@ -46,7 +47,7 @@ class ProgramRun:
             "ranks": self.ranks,
             "time_s": self.time,
             "failure": self.failure,
-            "deadlock": self.deadlock,
+            "deadlock": [stuck._asdict() for stuck in self.deadlock],
             "output": self.output,
             "per_rank": [
                 {"rank": r, "exit": self.statuses[r], "ended_s": self.ended[r], "in_calls_s": waited[r]}
@@ -60,7 +61,8 @@ class ProgramRun:
         slices = len(self.spans) + len(self.calls)
         if slices > MOST_SLICES:
             raise InputError(
-                f"the program made {slices:,} calls, and Perfetto opens {MOST_SLICES:,} at most: run fewer ranks or steps"
+                f"the program made {slices:,} calls, and Perfetto opens {MOST_SLICES:,} at most:"
+                " run fewer ranks or steps"
             )
         events: list[dict[str, Any]] = []
         for rank in range(self.ranks):
@@ -105,5 +107,5 @@ def _told(call: Call) -> dict[str, Any]:
     return {
         "call": call.number, "name": call.name, "comm": call.comm, **who, "algorithm": call.algorithm,
         "begin_s": call.begin, "start_s": call.start, "end_s": call.end, "bytes": call.bytes,
-        "line": str(call.place), "verified": None if call.trace is None else call.trace.verdict.verdict == "ok",
+        "line": str(call.place), "verified": call.verified,
     }  # fmt: skip

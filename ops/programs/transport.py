@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import simpy
 
 from ops.collectives import COLLECTIVES
 from ops.programs.selection import Load, Selection
@@ -21,10 +22,12 @@ from sim.topology import Floats, Topology
 from sim.trace import Trace
 from sim.verify import Proof, prove
 
-BUSY = 2_000
-"""Transfers after which the kernel is worth compiling."""
-LARGE = 1_000_000
-"""Transfers after which a run's memory is given back at once."""
+BUSY = 1_000
+"""Transfers after which the fabric starts afresh when it is idle, compiled from then on."""
+LARGE = 500_000
+"""Transfers whose memory is given back at once."""
+KEPT = 4_000_000
+"""Transfers whose traces are kept, of the first collectives; one takes a few hundred bytes."""
 
 Then = Callable[[], None]
 
@@ -48,6 +51,8 @@ class Call:
     tag: int | None = None
     start: float | None = None
     end: float | None = None
+    verified: bool | None = None
+    """Was every contribution there exactly once? None for messages, and for what has not ended."""
     trace: Trace | None = field(default=None, repr=False)
     """What every transfer of a collective did: this is what the stage shows."""
 
@@ -66,7 +71,7 @@ class Transport(Tasks):
         self._history = history
         self._cluster = Cluster(topology, self.env, history=history)
         self._under_way = 0
-        self._transfers = 0
+        self._since = self._kept = 0
         self._plans: dict[Any, tuple[Schedule, Proof]] = {}
         self._leads: dict[tuple[int, int], float] = {}
 
@@ -101,14 +106,21 @@ class Transport(Tasks):
             return
         with self.outside():
             schedule, proof = self._plan("message", _one_message)
-            self._start(schedule, proof, np.array([float(size)]), (src, dst), lambda _: then())
+            ends, sizes = (self.device(src), self.device(dst)), np.array([float(size)])
+            self._start(
+                1, lambda: self._cluster.launch(schedule, ends, sizes, proof=proof, size=size), lambda _: then()
+            )
 
     def collective(self, call: Call, load: Load, units: Floats, then: Then) -> None:
         """Run a collective over `call.ranks` with unit blocks of so many bytes; `then` is called at its end."""
         call.start = self.now
 
         def ended(trace: Trace | None) -> None:
-            call.end, call.trace = self.now, trace
+            call.end = self.now
+            if trace is not None:
+                call.verified = trace.verdict.ok
+                self._kept += trace.schedule.transfers
+                call.trace = trace if self._kept <= KEPT else None
             then()
 
         n = len(call.ranks)
@@ -127,7 +139,13 @@ class Transport(Tasks):
             promise = schedule.promise
             assert promise is not None
             pieces = promise.blocks // len(units) if load.sized else 1
-            self._start(schedule, proof, np.repeat(units / pieces, pieces) if load.sized else None, call.ranks, ended)
+            blocks = np.repeat(units / pieces, pieces) if load.sized else None
+            group = [self.device(rank) for rank in call.ranks]
+            self._start(
+                schedule.transfers,
+                lambda: self._cluster.start(schedule, blocks=blocks, group=group, proof=proof),
+                ended,
+            )
 
     def _plan(self, key: Any, make: Callable[[], Schedule]) -> tuple[Schedule, Proof]:
         """A schedule and its proof, made once."""
@@ -139,15 +157,12 @@ class Transport(Tasks):
             self._plans[key] = schedule, prove(schedule, blocks=True)
         return self._plans[key]
 
-    def _start(
-        self, schedule: Schedule, proof: Proof, blocks: Floats | None, ranks: Sequence[int], then: Callable[[Trace], None]
-    ) -> None:
-        if not self._under_way:
+    def _start(self, transfers: int, begin: Callable[[], simpy.Event], then: Callable[[Any], None]) -> None:
+        if not self._under_way and self._since > BUSY:
             self._renew()
-        self._transfers += schedule.transfers
+        self._since += transfers
         try:
-            group = [self.device(rank) for rank in ranks]
-            event = self._cluster.start(schedule, blocks=blocks, group=group, proof=proof)
+            event = begin()
         except InputError as error:
             self.refuse(error)
         self._under_way += 1
@@ -161,11 +176,10 @@ class Transport(Tasks):
 
     def _renew(self) -> None:
         """With nothing under way, what has happened needs no memory in the fabric any more."""
-        if self._transfers > BUSY:
-            compiled(fabric)
-        if self._transfers > LARGE:
+        compiled(fabric)
+        if self._since > LARGE:
             gc.collect()
-            self._transfers = BUSY
+        self._since = 0
         self._cluster = Cluster(self.topology, self.env, history=self._history)
 
 

@@ -21,7 +21,10 @@ def laplacian(v):
     """2 v[i] - v[i-1] - v[i+1], zero beyond the ends."""
     low, high = np.zeros(1), np.zeros(1)
     requests = [
-        comm.Irecv(low, left, 1), comm.Irecv(high, right, 2), comm.Isend(v[:1], left, 2), comm.Isend(v[-1:], right, 1),
+        comm.Irecv(low, left, 1),
+        comm.Irecv(high, right, 2),
+        comm.Isend(v[:1], left, 2),
+        comm.Isend(v[-1:], right, 1),
     ]
     MPI.Request.Waitall(requests)
     wide = np.concatenate([low, v, high])
