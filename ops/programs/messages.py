@@ -99,7 +99,7 @@ class Mailbox:
         self.receives.append(receive)
         self._settle()
         if receive.message is None and receive.source == ANY_SOURCE:
-            self._look_again(receive)
+            self.look_again(receive)
         return receive
 
     def probe(self, receive: Receive) -> Receive:
@@ -108,7 +108,7 @@ class Mailbox:
         self.probes.append(receive)
         self._settle()
         if not receive.done:
-            self._look_again(receive)
+            self.look_again(receive)
         return receive
 
     def peek(self, receive: Receive) -> Message | None:
@@ -135,7 +135,8 @@ class Mailbox:
         """Keep a message from being matched by others."""
         self.messages.remove(message)
 
-    def _look_again(self, receive: Receive) -> None:
+    def look_again(self, receive: Receive) -> None:
+        """Let something happen when envelopes that are on their way arrive."""
         for message in self.messages:
             if message.arrives > self.world.now and receive.accepts(message):
                 self.world.at(message.arrives, self._settle)

@@ -242,6 +242,7 @@ class Ranks:
         box, wanted = self.box(self.rank), self._receive(source, tag)
         message = box.peek(wanted)
         if message is None:
+            box.look_again(wanted)
             self.world.ask_again(box)
             message = box.peek(wanted)
         if message is not None and status is not None:

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any, NamedTuple, NoReturn
 
-import simpy
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from ops.programs.deadlock import Stuck, told
@@ -164,8 +163,9 @@ def _stuck(task: Task) -> Stuck:
 class Tasks:
     """The ranks of one run and the calendar they share."""
 
-    def __init__(self, folder: str) -> None:
-        self.env = simpy.Environment()
+    def __init__(self, env: Any, folder: str) -> None:
+        self.env = env
+        """The SimPy world of the cluster."""
         self.folder = folder
         """Where the script lies: modules from there are the script's own."""
         self.tasks: list[Task] = []
@@ -346,7 +346,7 @@ class Tasks:
         for task in asking:
             task.wake()
 
-    def _take_turns(self, _: simpy.Event) -> None:
+    def _take_turns(self, _: Any) -> None:
         while self._ready and not self._over():
             task = self.tasks[heapq.heappop(self._ready)[0]]
             task.ready = False

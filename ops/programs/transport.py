@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import simpy
 
 from ops.collectives import COLLECTIVES
 from ops.programs.selection import Load, Selection
@@ -63,13 +62,13 @@ class Transport(Tasks):
     def __init__(
         self, topology: Topology, ranks: int, folder: str, *, selection: Selection, eager: float, history: bool
     ) -> None:
-        super().__init__(folder)
         if ranks > topology.n:
             raise InputError(f"{topology.name} holds {topology.n} ranks, not {ranks}: ask for {topology.n} or fewer")
+        self._cluster = Cluster(topology, history=history)
+        super().__init__(self._cluster.env, folder)
         self.topology, self.size, self.selection, self.eager = topology, ranks, selection, eager
         self.calls: list[Call] = []
         self._history = history
-        self._cluster = Cluster(topology, self.env, history=history)
         self._under_way = 0
         self._since = self._kept = 0
         self._plans: dict[Any, tuple[Schedule, Proof]] = {}
@@ -88,7 +87,10 @@ class Transport(Tasks):
         """Seconds from posting a message to its first byte: overhead and the route's latency."""
         pair = src, dst
         if pair not in self._leads:
-            routes = self.topology.routes([self.device(src)], [self.device(dst)])
+            try:
+                routes = self.topology.routes([self.device(src)], [self.device(dst)])
+            except InputError as error:
+                self.refuse(error)
             away = self.topology.overhead if len(routes.links) else 0.0
             self._leads[pair] = away + float(self.topology.latency[routes.links].sum())
         return self._leads[pair]
@@ -157,7 +159,7 @@ class Transport(Tasks):
             self._plans[key] = schedule, prove(schedule, blocks=True)
         return self._plans[key]
 
-    def _start(self, transfers: int, begin: Callable[[], simpy.Event], then: Callable[[Any], None]) -> None:
+    def _start(self, transfers: int, begin: Callable[[], Any], then: Callable[[Any], None]) -> None:
         if not self._under_way and self._since > BUSY:
             self._renew()
         self._since += transfers
@@ -171,7 +173,6 @@ class Transport(Tasks):
             self._under_way -= 1
             then(event.value)
 
-        assert event.callbacks is not None
         event.callbacks.append(ended)
 
     def _renew(self) -> None:

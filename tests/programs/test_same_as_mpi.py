@@ -1,0 +1,37 @@
+"""Programs print the same on the simulated cluster as under a real MPI library."""
+
+import pytest
+
+from ops.programs import run_program
+from sim.machines import build
+from tests.programs.running import HERE, PROGRAMS, really
+
+
+def test_there_are_ten_programs_and_more():
+    assert len(PROGRAMS) >= 10
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_prints_the_same_under_a_real_mpi(name):
+    outcome = run_program(HERE / name, build("switch:ranks=4"), 4)
+    assert outcome.failure is None
+    assert outcome.output.strip()
+    assert outcome.output == really(HERE / name, 4)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("library", ["mpich", "nccl"])
+def test_what_a_program_prints_does_not_depend_on_algorithms_machine_or_protocol(name, library):
+    plain = run_program(HERE / name, build("switch:ranks=4"), 4)
+    other = run_program(HERE / name, build("nodes:nodes=2,gpus=2"), 4, library=library, eager=0)
+    assert other.failure is None
+    assert other.output == plain.output
+    assert all(call.verified for call in other.calls if call.tag is None and len(call.ranks) > 1)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+def test_programs_run_on_any_number_of_ranks(name, ranks):
+    if name == "jacobi.py" and ranks == 5:
+        pytest.skip("its plate has 24 rows, which five ranks do not share")
+    assert run_program(HERE / name, build(f"switch:ranks={max(2, ranks)}"), ranks).failure is None
