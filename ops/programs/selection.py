@@ -110,7 +110,8 @@ LIBRARIES: dict[str, Callable[[Load], Choice]] = {"openmpi": openmpi.choose, "mp
 FALL_BACK = ("bruck", "ring", "binomial", "recursive_doubling", "reduce_broadcast", "linear")
 """Tried in this order where the chosen algorithm cannot do this number of ranks, as in the libraries: Open MPI's
 recursive doubling falls back to Bruck, its neighbour exchange to the ring."""
-ODD = {"neighbor_exchange": "ring"}
+ODD = {"neighbor_exchange": "ring", "scatter_doubling_allgather": "scatter_ring_allgather"}
+"""What is nearest to the chosen one; tried first."""
 
 
 class Selection:
