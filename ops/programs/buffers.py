@@ -19,6 +19,11 @@ class _InPlace:
 IN_PLACE = _InPlace()
 
 
+def in_place(spec: Any) -> bool:
+    """Does this stand for the other buffer? So does None, as in mpi4py."""
+    return spec is None or spec is IN_PLACE
+
+
 class Blocks:
     """Consecutive pieces of a buffer: `counts[i]` of a datatype from `displs[i]` extents on."""
 
@@ -115,7 +120,9 @@ def many(spec: Any, n: int, *, writes: bool = False) -> Blocks:
             raise ValueError(f"message: buffer too small for requested count: {total} elements are no {n} equal blocks")
         counts = total // n
     sizes = np.full(n, counts, np.int64) if np.ndim(counts) == 0 else np.asarray(counts, np.int64).reshape(-1)
-    places = np.cumsum(sizes) - sizes if displs is None else np.asarray(displs, np.int64).reshape(-1)
+    places = np.cumsum(sizes) - sizes if displs is None else np.asarray(displs, np.int64)
+    if places.ndim == 0:  # a single displacement is the distance from block to block
+        places = np.arange(n) * places
     if len(sizes) != n or len(places) != n:
         raise ValueError(f"message: {len(sizes)} counts and {len(places)} displacements for {n} ranks: give one each")
     return Blocks(array, datatype, sizes, places)
@@ -142,9 +149,7 @@ def _parts(spec: Any) -> tuple[Any, Any, Any, Datatype | None]:
         datatype = datatype_called(last) if isinstance(last, str) else last
     counts = rest[0] if rest else None
     displs = rest[1] if len(rest) > 1 else None
-    if (displs is None and isinstance(counts, (tuple, list)) and len(counts) == 2 and np.ndim(counts[0]) == 1) or (
-        displs is None and isinstance(counts, tuple) and len(counts) == 2 and (counts[1] is None or np.ndim(counts[0]))
-    ):
+    if displs is None and isinstance(counts, tuple) and len(counts) == 2:  # a tuple is a pair, a list has counts
         counts, displs = counts
     return data, counts, displs, datatype
 
@@ -169,6 +174,6 @@ def _typed(data: Any, datatype: Datatype | None, *, writes: bool) -> tuple[Array
 
 def _viewed(data: Any) -> Array:
     try:
-        return np.asarray(memoryview(data))
-    except TypeError:
+        return np.from_dlpack(data) if hasattr(data, "__dlpack__") else np.asarray(memoryview(data))
+    except (TypeError, BufferError, RuntimeError):
         raise TypeError(f"message: expecting buffer, not {type(data).__name__}") from None

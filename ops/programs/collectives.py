@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ops.programs.buffers import IN_PLACE, Array, Blocks, many, one
+from ops.programs.buffers import Array, Blocks, in_place, many, one
 from ops.programs.communicator import Comm
 from ops.programs.errors import wrong
 from ops.programs.meetings import Part
@@ -81,7 +81,7 @@ def Reduce(  # noqa: N802
 ) -> tuple[Part, None]:
     """All buffers combined, at the root."""
     recv = one(recvbuf, writes=True) if comm.rank == root else None
-    send = recv if sendbuf is IN_PLACE and recv is not None else one(sendbuf)
+    send = recv if in_place(sendbuf) and recv is not None else one(sendbuf)
     return _reduction(name, "reduce", send, op, recv, root=root, room=_room(recv)), None
 
 
@@ -89,7 +89,7 @@ def Reduce(  # noqa: N802
 def Allreduce(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> tuple[Part, None]:  # noqa: N802
     """All buffers combined, everywhere."""
     recv = one(recvbuf, writes=True)
-    send = recv if sendbuf is IN_PLACE else one(sendbuf)
+    send = recv if in_place(sendbuf) else one(sendbuf)
     return _reduction(name, "allreduce", send, op, recv, room=recv.room), None
 
 
@@ -97,16 +97,16 @@ def Allreduce(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -
 def Scan(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> tuple[Part, None]:  # noqa: N802
     """The buffers of ranks 0 to r combined, at rank r."""
     recv = one(recvbuf, writes=True)
-    send = recv if sendbuf is IN_PLACE else one(sendbuf)
+    send = recv if in_place(sendbuf) else one(sendbuf)
     return _reduction(name, "scan", send, op, recv, room=recv.room), None
 
 
 @_collective
 def Exscan(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> tuple[Part, None]:  # noqa: N802
     """The buffers of ranks 0 to r - 1 combined, at rank r; rank 0 gets nothing."""
-    recv = one(recvbuf, writes=True) if comm.rank or sendbuf is IN_PLACE else None
-    send = recv if sendbuf is IN_PLACE and recv is not None else one(sendbuf)
-    return _reduction(name, "exscan", send, op, recv if comm.rank else None, room=_room(recv)), None
+    send = one(recvbuf if in_place(sendbuf) else sendbuf)
+    recv = one(recvbuf, writes=True) if comm.rank else None
+    return _reduction(name, "exscan", send, op, recv, room=_room(recv)), None
 
 
 @_collective
@@ -115,7 +115,7 @@ def Reduce_scatter_block(  # noqa: N802
 ) -> tuple[Part, None]:
     """Equal blocks combined, block r at rank r."""
     recv = one(recvbuf, writes=True)
-    if sendbuf is IN_PLACE:
+    if in_place(sendbuf):
         send = many(recvbuf, comm.size, writes=True)
         recv = Blocks(send.array, send.datatype, send.counts[:1], send.displs[:1])
     else:
@@ -129,7 +129,7 @@ def Reduce_scatter(  # noqa: N802
 ) -> tuple[Part, None]:
     """Blocks of given lengths combined, block r at rank r."""
     recv = one(recvbuf, writes=True)
-    source = recvbuf if sendbuf is IN_PLACE else sendbuf
+    source = recvbuf if in_place(sendbuf) else sendbuf
     whole = one(source)
     if recvcounts is None:
         send = many(source, comm.size)
@@ -147,7 +147,7 @@ def Reduce_scatter(  # noqa: N802
 def _gather(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int | None, *, uneven: bool) -> tuple[Part, None]:
     here = root is None or comm.rank == root
     recv = many(recvbuf, comm.size, writes=True) if here else None
-    if sendbuf is IN_PLACE and recv is not None:
+    if in_place(sendbuf) and recv is not None:
         sends: list[Array] = [recv.read()[comm.rank]]
     else:
         sends = one(sendbuf).read()
@@ -183,7 +183,7 @@ def Allgatherv(comm: Comm, name: str, sendbuf: Any, recvbuf: Any) -> tuple[Part,
 
 def _scatter(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int, *, uneven: bool) -> tuple[Part, None]:
     sends = many(sendbuf, comm.size).read() if comm.rank == root else []
-    recv = None if recvbuf is IN_PLACE else one(recvbuf, writes=True)
+    recv = None if in_place(recvbuf) and comm.rank == root else one(recvbuf, writes=True)
     write = None if recv is None else recv.write
     return Part(name, "scatter", sends, root=root, room=_room(recv), write=write, uneven=uneven), None
 
@@ -202,7 +202,7 @@ def Scatterv(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int = 0) -
 
 def _alltoall(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, *, uneven: bool) -> tuple[Part, None]:
     recv = many(recvbuf, comm.size, writes=True)
-    sends = recv.copies() if sendbuf is IN_PLACE else many(sendbuf, comm.size).read()
+    sends = recv.copies() if in_place(sendbuf) else many(sendbuf, comm.size).read()
     return Part(name, "alltoall", sends, room=recv.room, write=recv.write, uneven=uneven), None
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ops.programs.errors import wrong
 from ops.programs.meetings import Group, Part
-from ops.programs.requests import UNDEFINED
+from ops.programs.requests import PROC_NULL, UNDEFINED
 from ops.programs.talk import TAG_UB, Ranks
 from ops.programs.transport import Transport
 
@@ -129,6 +129,13 @@ class Comm(Ranks):
         world.me.status = errorcode or 1
         world.halt(f"rank {world.me.rank} called Abort({errorcode}) at {world.where()}")
 
+    def Compare(self, other: "Comm") -> int:
+        """IDENT, CONGRUENT for the same ranks apart, SIMILAR where the order differs, or UNEQUAL."""
+        if self.group is other.group:
+            return IDENT
+        found = _compared(self.group.ranks, other.group.ranks)
+        return CONGRUENT if found == IDENT else found
+
     def Free(self) -> None:
         """Nothing to give back."""
 
@@ -158,6 +165,15 @@ class Intracomm(Comm):
         from ops.programs.cartesian import make
 
         return make(self, dims, periods)
+
+
+IDENT, CONGRUENT, SIMILAR, UNEQUAL = range(4)
+
+
+def _compared(a: Sequence[int], b: Sequence[int]) -> int:
+    if tuple(a) == tuple(b):
+        return IDENT
+    return SIMILAR if sorted(a) == sorted(b) else UNEQUAL
 
 
 class RankGroup:
@@ -199,6 +215,19 @@ class RankGroup:
             [r for first, last, step in ranges for r in range(first, last + (1 if step > 0 else -1), step)]
         )
 
+    def Range_excl(self, ranges: Sequence[Sequence[int]]) -> "RankGroup":
+        """All but those in (first, last, stride) ranges."""
+        left_out = set(self.Range_incl(ranges).ranks)
+        return RankGroup(self._world, [rank for rank in self.ranks if rank not in left_out])
+
+    def Dup(self) -> "RankGroup":
+        """The same ranks."""
+        return RankGroup(self._world, self.ranks)
+
+    def Compare(self, other: "RankGroup") -> int:
+        """IDENT, SIMILAR where the order differs, or UNEQUAL."""
+        return _compared(self.ranks, other.ranks)
+
     def Union(self, other: "RankGroup") -> "RankGroup":
         """Those in either."""
         return RankGroup(self._world, [*self.ranks, *(r for r in other.ranks if r not in self.ranks)])
@@ -211,8 +240,12 @@ class RankGroup:
         """Those in this one only."""
         return RankGroup(self._world, [r for r in self.ranks if r not in other.ranks])
 
-    def Translate_ranks(self, ranks: Sequence[int], other: "RankGroup") -> list[int]:
-        """The places of these ranks in another group."""
+    def Translate_ranks(self, ranks: Sequence[int] | None = None, group: "RankGroup | None" = None) -> list[int]:
+        """The places of these ranks, all of them unless given, in another group: everyone's unless given."""
+        other = group or RankGroup(self._world, range(self._world.size))
+        ranks = range(self.size) if ranks is None else ranks
+        if PROC_NULL in ranks:
+            return [r if r == PROC_NULL else self.Translate_ranks([r], other)[0] for r in ranks]
         return [other.ranks.index(self.ranks[r]) if self.ranks[r] in other.ranks else UNDEFINED for r in ranks]
 
     def Free(self) -> None:

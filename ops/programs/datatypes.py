@@ -104,6 +104,7 @@ DATATYPES: dict[str, Datatype] = {
     **_plain("DOUBLE DOUBLE_PRECISION REAL8", "f8"), **_plain("LONG_DOUBLE", "g"),
     **_plain("COMPLEX C_FLOAT_COMPLEX COMPLEX8 C_COMPLEX", "c8"),
     **_plain("DOUBLE_COMPLEX C_DOUBLE_COMPLEX COMPLEX16", "c16"),
+    **_plain("C_LONG_DOUBLE_COMPLEX CXX_LONG_DOUBLE_COMPLEX", "G"),
     **_pair("FLOAT_INT", "f4"), **_pair("DOUBLE_INT", "f8"), **_pair("LONG_INT", "i8"), **_pair("SHORT_INT", "i2"),
     **_pair("TWOINT", "i4"), **_pair("INT_INT", "i4"),
 }  # fmt: skip
@@ -112,7 +113,7 @@ _BY_DTYPE = {
     for code, name in (
         ("u1", "BYTE"), ("i1", "SIGNED_CHAR"), ("?", "C_BOOL"), ("i2", "SHORT"), ("u2", "UNSIGNED_SHORT"),
         ("i4", "INT"), ("u4", "UNSIGNED"), ("i8", "LONG"), ("u8", "UNSIGNED_LONG"), ("f4", "FLOAT"), ("f8", "DOUBLE"),
-        ("g", "LONG_DOUBLE"), ("c8", "C_FLOAT_COMPLEX"), ("c16", "C_DOUBLE_COMPLEX"),
+        ("g", "LONG_DOUBLE"), ("c8", "C_FLOAT_COMPLEX"), ("c16", "C_DOUBLE_COMPLEX"), ("G", "C_LONG_DOUBLE_COMPLEX"),
     )
 }  # fmt: skip
 

@@ -4,17 +4,19 @@ import pickle
 from types import ModuleType
 from typing import Any, NoReturn
 
+import numpy as np
+
 from ops.programs import collectives  # noqa: F401  gives communicators their collectives
 from ops.programs.buffers import IN_PLACE
 from ops.programs.cartesian import Cartcomm, compute_dims
-from ops.programs.communicator import Comm, Intracomm, RankGroup
+from ops.programs.communicator import CONGRUENT, IDENT, SIMILAR, UNEQUAL, Comm, Intracomm, RankGroup
 from ops.programs.datatypes import DATATYPES, Datatype
 from ops.programs.errors import CLASSES, MPIError
 from ops.programs.meetings import Group
 from ops.programs.messages import ANY_SOURCE, ANY_TAG
 from ops.programs.reductions import OPS, Op
 from ops.programs.requests import PROC_NULL, UNDEFINED, Prequest, Request, Status
-from ops.programs.talk import TAG_UB
+from ops.programs.talk import NO_PROC, TAG_UB, Matched
 from ops.programs.transport import Transport
 
 VERSION = (4, 1)
@@ -57,13 +59,18 @@ def _names(world: Transport) -> dict[str, Any]:
         "Comm": Comm, "Intracomm": Intracomm, "Cartcomm": Cartcomm, "Group": RankGroup, "Request": Request,
         "Prequest": Prequest, "Status": Status, "Datatype": Datatype, "Op": Op, "Exception": MPIError,
         "COMM_WORLD": Intracomm(everyone), "COMM_SELF": _Self(selves), "COMM_NULL": Comm(), "REQUEST_NULL": Request(),
-        "GROUP_EMPTY": RankGroup(world, ()), "IN_PLACE": IN_PLACE, "BOTTOM": None, "ANY_SOURCE": ANY_SOURCE,
+        "GROUP_EMPTY": RankGroup(world, ()),
+        "DATATYPE_NULL": Datatype("DATATYPE_NULL", np.dtype("V0")), "GROUP_NULL": None, "OP_NULL": None,
+        "IN_PLACE": IN_PLACE, "BOTTOM": None, "ANY_SOURCE": ANY_SOURCE,
         "ANY_TAG": ANY_TAG, "PROC_NULL": PROC_NULL, "UNDEFINED": UNDEFINED, "TAG_UB": TAG_UB, "ROOT": -3,
+        "IDENT": IDENT, "CONGRUENT": CONGRUENT, "SIMILAR": SIMILAR, "UNEQUAL": UNEQUAL, "MESSAGE_NULL": None,
+        "MESSAGE_NO_PROC": NO_PROC, "Message": Matched, "Alloc_mem": bytearray, "Free_mem": lambda mem: None,
         "COMM_TYPE_SHARED": 1, "ORDER_C": 0, "ORDER_FORTRAN": 1, "ORDER_F": 1, "INFO_NULL": None,
         "ERRORS_RETURN": "return", "ERRORS_ARE_FATAL": "fatal", "MAX_PROCESSOR_NAME": 255, "MAX_ERROR_STRING": 512,
         "THREAD_SINGLE": 0, "THREAD_FUNNELED": 1, "THREAD_SERIALIZED": 2, "THREAD_MULTIPLE": 3,
         "Wtime": world.clock, "Wtick": lambda: 1e-9, "Get_processor_name": lambda: f"node{host[world.me.rank]}",
-        "Get_version": lambda: VERSION, "Get_library_version": lambda: "Ringside, a simulated cluster",
+        "Get_version": lambda: VERSION,
+        "get_vendor": lambda: ("Ringside", (0, 1, 0)), "Get_library_version": lambda: "Ringside, a simulated cluster",
         "Get_address": id, "Init": lambda: None, "Init_thread": lambda required=3: 3, "Finalize": lambda: None,
         "Is_initialized": lambda: True, "Is_finalized": lambda: False, "Query_thread": lambda: 3,
         "Is_thread_main": lambda: True, "Compute_dims": compute_dims, "VERSION": VERSION[0], "SUBVERSION": VERSION[1],

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ops.programs.buffers import one
 from ops.programs.datatypes import datatype_of
 
 Array = NDArray[Any]
@@ -47,6 +48,13 @@ class Op:
             return function(a, b)
 
         return cls(name, arrays, objects, None if commute else False)
+
+    def Reduce_local(self, inbuf: Any, inoutbuf: Any) -> None:  # noqa: N802
+        """Combine two buffers of one rank into the second."""
+        mine, total = one(inbuf), one(inoutbuf, writes=True)
+        if mine.room != total.room:
+            raise ValueError(f"message: {mine.room[0]} bytes cannot be combined with {total.room[0]}")
+        total.write([self.arrays(mine.read()[0], total.read()[0])])
 
     def Is_commutative(self) -> bool:  # noqa: N802
         """Whether operands may change places."""

@@ -230,11 +230,17 @@ class Prequest(Request):
 
     @property
     def _null(self) -> bool:
-        return False
+        return self._freed
+
+    def Free(self) -> None:
+        """It will not be started again."""
+        super().Free()
+        self._freed = True
 
     def __init__(self, begin: Callable[[], Request]) -> None:
         super().__init__()
         self._begin = begin
+        self._freed = False
 
     def Start(self) -> None:
         """Begin once more."""
@@ -252,8 +258,11 @@ def _each(statuses: list[Status] | None, requests: Sequence[Any]) -> list[Status
     """One status per request; a list that is too short is made longer, as mpi4py does."""
     if statuses is None:
         return [None] * len(requests)
-    statuses.extend(Status() for _ in range(len(requests) - len(statuses)))
-    return list(statuses[: len(requests)])
+    missing = [Status() for _ in range(len(requests) - len(statuses))]
+    if isinstance(statuses, list):
+        statuses.extend(missing)
+        missing = []
+    return [*statuses[: len(requests)], *missing]
 
 
 def _open(requests: Sequence[Request]) -> tuple[list[Pending], Transport | None]:

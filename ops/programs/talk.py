@@ -82,21 +82,7 @@ class Ranks:
         return self.post(data.copy() if at_once else data, data.nbytes, dest, tag, name, eager=eager)
 
     def _ask_buffer(self, buf: Any, source: int, tag: int) -> Pending:
-        blocks = buffers.one(buf, writes=True)
-
-        def take(message: Message) -> None:
-            data = message.data if isinstance(message.data, np.ndarray) else np.frombuffer(message.data, np.uint8)
-            (room,) = blocks.room
-            if message.size > room:
-                assert message.receive is not None
-                message.receive.problem = MPIError(
-                    "ERR_TRUNCATE",
-                    f"message truncated: {message.size} bytes arrived, but the buffer has room for {room}",
-                )
-            else:
-                blocks.write_piece(0, data)
-
-        return self.ask(source, tag, take)
+        return self.ask(source, tag, into(buf))
 
     def _finish(self, name: str, *pending: Pending, status: Status | None = None) -> None:
         self.world.wait(pending, name)
@@ -135,7 +121,11 @@ class Ranks:
         """Begin to send a buffer; done when its receiver is there."""
         return Request(self.world, self._post_buffer(buf, dest, tag, "Issend", eager=False))
 
-    Ibsend = Irsend = Isend
+    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Begin to send a buffer without waiting for anybody."""
+        return Request(self.world, self._post_buffer(buf, dest, tag, "Ibsend", eager=True))
+
+    Irsend = Isend
 
     def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive into a buffer."""
@@ -203,6 +193,12 @@ class Ranks:
         """Begin to send an object; done when its receiver is there."""
         return Request(self.world, self._post_object(obj, dest, tag, "issend", eager=False))
 
+    def ibsend(self, obj: Any, dest: int, tag: int = 0) -> Request:
+        """Begin to send an object without waiting for anybody."""
+        return Request(self.world, self._post_object(obj, dest, tag, "ibsend", eager=True))
+
+    rsend, irsend = send, isend
+
     def irecv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive an object."""
         return Request(self.world, *self._ask_object(source, tag))
@@ -229,7 +225,7 @@ class Ranks:
     def _ask_object(self, source: int, tag: int) -> tuple[Pending, Callable[[], Any]]:
         came: list[Any] = []
         pending = self.ask(source, tag, lambda message: came.append(message.data))
-        return pending, lambda: pickle.loads(bytes(came[0])) if came else None
+        return pending, lambda: _loaded(came)
 
     def Probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
         """Stop until a message is there, without receiving it."""
@@ -250,6 +246,83 @@ class Ranks:
         return message is not None
 
     probe, iprobe = Probe, Iprobe
+
+    def Mprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> "Matched":
+        """Stop until a message is there, and set it apart for whoever has the answer."""
+        if source == PROC_NULL:
+            return NO_PROC
+        box = self.box(self.rank)
+        found = box.probe(self._receive(source, tag))
+        self._finish("Mprobe", found, status=status)
+        assert found.message is not None
+        box.set_apart(found.message)
+        return Matched(self, found.message)
+
+    def Improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> "Matched | None":
+        """The message that is there, set apart, or None."""
+        if source == PROC_NULL:
+            return NO_PROC
+        return self.Mprobe(source, tag, status) if self.Iprobe(source, tag) else None
+
+    mprobe, improbe = Mprobe, Improbe
+
+
+class Matched:
+    """`MPI.Message`: a message that a matched probe has set apart."""
+
+    def __init__(self, comm: Ranks | None, message: Message | None) -> None:
+        self._comm, self._message = comm, message
+
+    def Recv(self, buf: Any, status: Status | None = None) -> None:
+        """Receive it into a buffer."""
+        self.Irecv(buf).Wait(status)
+
+    def Irecv(self, buf: Any) -> Request:
+        """Begin to receive it into a buffer."""
+        return self._begin(into(buf), None)
+
+    def recv(self, status: Status | None = None) -> Any:
+        """Receive it as an object."""
+        return self.irecv().wait(status)
+
+    def irecv(self) -> Request:
+        """Begin to receive it as an object."""
+        came: list[Any] = []
+        return self._begin(lambda message: came.append(message.data), lambda: _loaded(came))
+
+    def __bool__(self) -> bool:
+        return self._message is not None
+
+    def _begin(self, take: Callable[[Message], None], result: Callable[[], Any] | None) -> Request:
+        message, self._message = self._message, None
+        if self._comm is None or message is None:
+            return Request()
+        return Request(self._comm.world, message.box.take(message, take), result)
+
+
+NO_PROC = Matched(None, None)
+
+
+def into(buf: Any) -> Callable[[Message], None]:
+    """What puts a message into a buffer, or notes that it is too long."""
+    blocks = buffers.one(buf, writes=True)
+
+    def take(message: Message) -> None:
+        data = message.data if isinstance(message.data, np.ndarray) else np.frombuffer(message.data, np.uint8)
+        (room,) = blocks.room
+        if message.size > room:
+            assert message.receive is not None
+            message.receive.problem = MPIError(
+                "ERR_TRUNCATE", f"message truncated: {message.size} bytes arrived, but the buffer has room for {room}"
+            )
+        else:
+            blocks.write_piece(0, data)
+
+    return take
+
+
+def _loaded(came: list[Any]) -> Any:
+    return pickle.loads(bytes(came[0])) if came else None
 
 
 def _done() -> Pending:
