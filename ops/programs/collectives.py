@@ -131,13 +131,12 @@ def Reduce_scatter(  # noqa: N802
     recv = one(recvbuf, writes=True)
     source = recvbuf if in_place(sendbuf) else sendbuf
     whole = one(source)
-    if recvcounts is None:
-        send = many(source, comm.size)
-    else:
-        counts = np.asarray(recvcounts, np.int64)
-        if len(counts) != comm.size:
-            raise ValueError(f"message: {len(counts)} counts for {comm.size} ranks: give one each")
-        send = Blocks(whole.array, whole.datatype, counts, np.cumsum(counts) - counts)
+    if recvcounts is None:  # everyone tells how much it has room for, as in mpi4py
+        recvcounts = [int(item[0]) for item in comm._agree(name, (int(recv.counts[0]),)).gets]
+    counts = np.asarray(recvcounts, np.int64)
+    if len(counts) != comm.size:
+        raise ValueError(f"message: {len(counts)} counts for {comm.size} ranks: give one each")
+    send = Blocks(whole.array, whole.datatype, counts, np.cumsum(counts) - counts)
     mine = send.counts[comm.rank : comm.rank + 1]
     recv = Blocks(recv.array, recv.datatype, mine, np.zeros(1, np.int64))
     same = {"counts": tuple(send.counts.tolist())}

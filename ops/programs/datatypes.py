@@ -60,6 +60,15 @@ class Datatype:
         starts = np.concatenate([np.arange(length) + at for length, at in pairs] or [np.zeros(0, np.int64)])
         return self._at(starts * self.extent, int(starts.max(initial=-1) + 1) * self.extent)
 
+    def Create_indexed_block(self, blocklength: int, displacements: Sequence[int]) -> "Datatype":  # noqa: N802
+        """Blocks of one length at given places, counted in its extent."""
+        return self.Create_indexed([blocklength] * len(displacements), displacements)
+
+    @classmethod
+    def fromcode(cls, code: str) -> "Datatype":
+        """The predefined type of a typecode."""
+        return datatype_called(code)
+
     def Create_subarray(  # noqa: N802
         self, sizes: Sequence[int], subsizes: Sequence[int], starts: Sequence[int], order: int = 0
     ) -> "Datatype":

@@ -72,7 +72,7 @@ class _Output(io.TextIOBase):
 
     def write(self, text: str) -> int:
         task = self._tasks.current
-        if task is None:
+        if task is None or not self._tasks.inside:
             self._echo(text)
             return len(text)
         whole, newline, rest = (task.unfinished_line + text).rpartition("\n")
@@ -147,13 +147,13 @@ class Isolation:
 
     def _rule_the_clock(self) -> None:
         def told(real: Callable[[], float], begin: float) -> Callable[[], float]:
-            return lambda: real() if self._tasks.current is None else begin + self._tasks.clock()
+            return lambda: begin + self._tasks.clock() if self._asked_by_script() else real()
 
         def sleep(seconds: float) -> None:
-            if self._tasks.current is None:
-                real_sleep(seconds)
-            else:
+            if self._asked_by_script():
                 self._tasks.sleep(seconds)
+            else:
+                real_sleep(seconds)
 
         real_sleep = time.sleep
         for name in ("time", "perf_counter", "monotonic"):
@@ -162,6 +162,10 @@ class Isolation:
             setattr(time, name, told(real, real()))
         self._undo.callback(setattr, time, "sleep", real_sleep)
         setattr(time, "sleep", sleep)  # noqa: B010  the stub of `sleep` takes more kinds of numbers
+
+    def _asked_by_script(self) -> bool:
+        """Libraries, and threads of a rank, go by the real clock."""
+        return self._tasks.inside and self._tasks.is_script(sys._getframe(2).f_code.co_filename)
 
     def _put_back(self, kept: dict[str, ModuleType], argv: list[str], stdout: Any, path: list[str]) -> None:
         for name in [*self._served, *self._beside.found]:

@@ -61,9 +61,13 @@ class Request:
     """A call under way. `result` gives what a lower-case wait returns, once, in the rank that asks."""
 
     def __init__(
-        self, world: Transport | None = None, pending: Pending | None = None, result: Callable[[], Any] | None = None
+        self,
+        world: Transport | None = None,
+        pending: Pending | None = None,
+        result: Callable[[], Any] | None = None,
+        also: tuple[Pending, ...] = (),
     ) -> None:
-        self._world, self._pending, self._result = world, pending, result
+        self._world, self._pending, self._result, self._also = world, pending, result, also
         self._cancelled = False
 
     def __bool__(self) -> bool:
@@ -84,6 +88,16 @@ class Request:
     def open(self) -> Pending | None:
         """What it stands for; None once it has been asked for."""
         return self._pending
+
+    @property
+    def parts(self) -> tuple[Pending, ...]:
+        """All that must be done for it."""
+        return () if self._pending is None else (self._pending, *self._also)
+
+    @property
+    def done(self) -> bool:
+        """Whether all of it is done."""
+        return all(part.done for part in self.parts)
 
     def collect(self, status: Status | None = None) -> Any:
         """The result of a finished call; the request is used up."""
@@ -119,7 +133,7 @@ class Request:
 
     def Get_status(self, status: Status | None = None) -> bool:
         """Whether it is done; the request stays as it is."""
-        return self._pending is None or self._pending.done
+        return self.done
 
     get_status = Get_status
 
@@ -266,25 +280,27 @@ def _each(statuses: list[Status] | None, requests: Sequence[Any]) -> list[Status
 
 
 def _open(requests: Sequence[Request]) -> tuple[list[Pending], Transport | None]:
-    pending = [r.open for r in requests if r.open is not None]
+    pending = [part for r in requests for part in r.parts if not part.done]
     return pending, next((r._world for r in requests if r.open is not None), None)
 
 
 def _done(requests: Sequence[Request]) -> list[int]:
-    return [i for i, r in enumerate(requests) if r.open is not None and r.open.done]
+    return [i for i, r in enumerate(requests) if r.open is not None and r.done]
 
 
 def _await(requests: Sequence[Request], name: str, *, every: bool) -> None:
-    pending, world = _open(requests)
-    if world is not None:
-        world.wait(pending, name, every=every)
+    world = _open(requests)[1]
+    if world is None:
+        return
+    if every or not _done(requests):
+        world.wait([part for r in requests for part in r.parts], name, every=every)
+    while not every and not _done(requests):
+        world.wait(_open(requests)[0], name, every=False)
 
 
 def _asked(requests: Sequence[Request], enough: Callable[[list[bool]], bool]) -> bool:
-    """Are enough of the open ones done? If not, time may pass for whoever asks in a loop."""
+    """Whether enough of the open ones are done. If not, time may pass for whoever asks in a loop."""
     pending, world = _open(requests)
-    if world is None:
-        return True
-    if not enough([p.done for p in pending]):
+    if world is not None and not enough([r.done for r in requests if r.open is not None]):
         world.ask_again(pending[0])
-    return enough([p.done for p in pending])
+    return world is None or enough([r.done for r in requests if r.open is not None])

@@ -135,6 +135,16 @@ class Ranks:
         """A send to be started again and again."""
         return Prequest(lambda: self.Isend(buf, dest, tag))
 
+    def Ssend_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
+        """A synchronous send to be started again and again."""
+        return Prequest(lambda: self.Issend(buf, dest, tag))
+
+    def Bsend_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
+        """A buffered send to be started again and again."""
+        return Prequest(lambda: self.Ibsend(buf, dest, tag))
+
+    Rsend_init = Send_init
+
     def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Prequest:
         """A receive to be started again and again."""
         return Prequest(lambda: self.Irecv(buf, source, tag))
@@ -166,6 +176,27 @@ class Ranks:
         data = buffers.one(buf).copies()[0]
         sent = self.post(data, data.nbytes, dest, sendtag, "Sendrecv_replace")
         self._finish("Sendrecv_replace", sent, self._ask_buffer(buf, source, recvtag), status=status)
+
+    def Isendrecv(
+        self,
+        sendbuf: Any,
+        dest: int,
+        sendtag: int = 0,
+        recvbuf: Any = None,
+        source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
+    ) -> Request:
+        """Begin to send one buffer and to receive another."""
+        receive = self._ask_buffer(recvbuf, source, recvtag)
+        return Request(self.world, receive, also=(self._post_buffer(sendbuf, dest, sendtag, "Isendrecv"),))
+
+    def Isendrecv_replace(
+        self, buf: Any, dest: int, sendtag: int = 0, source: int = ANY_SOURCE, recvtag: int = ANY_TAG
+    ) -> Request:
+        """Begin to send a buffer and to receive into the same."""
+        data = buffers.one(buf).copies()[0]
+        sent = self.post(data, data.nbytes, dest, sendtag, "Isendrecv_replace")
+        return Request(self.world, self._ask_buffer(buf, source, recvtag), also=(sent,))
 
     def send(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Send an object; returns when it may be changed."""
@@ -322,7 +353,7 @@ def into(buf: Any) -> Callable[[Message], None]:
 
 
 def _loaded(came: list[Any]) -> Any:
-    return pickle.loads(bytes(came[0])) if came else None
+    return pickle.loads(bytes(came[0])) if came and len(came[0]) else None
 
 
 def _done() -> Pending:

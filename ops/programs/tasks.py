@@ -189,10 +189,15 @@ class Tasks:
         return float(self.env.now)
 
     @property
+    def inside(self) -> bool:
+        """Whether a rank asks, not the cluster and not a thread."""
+        return self.current is not None and getcurrent() is self.current.greenlet
+
+    @property
     def me(self) -> Task:
         """The rank that runs now. Raises RuntimeError outside of a rank."""
         task = self.current
-        if task is None or getcurrent() is not task.greenlet:
+        if task is None or not self.inside:
             raise RuntimeError("a call of the simulated cluster came from a thread or from outside a rank")
         return task
 

@@ -13,7 +13,8 @@ comm.Scatter(table, row, root=root)
 row *= rank + 1
 back = np.empty((size, 3)) if rank == root else None
 comm.Gather(row, back, root=root)
-if rank == root:
+back = comm.bcast(back, root=root)
+if rank == 0:
     print(back.tolist())
 
 counts = [i + 1 for i in range(size)]
