@@ -114,6 +114,7 @@ def _compiled(source: bytes, file: str) -> CodeType:
     try:
         return compile(source, file, "exec", dont_inherit=True)
     except SyntaxError as error:
-        raise InputError(f"{name}, line {error.lineno}: {error.msg}: correct the script") from None
+        at = f", line {error.lineno}" if error.lineno else ""
+        raise InputError(f"{name}{at}: {error.msg}: correct the script") from None
     except (ValueError, UnicodeDecodeError) as error:
         raise InputError(f"{name} is no Python script ({error}): give a file of Python source") from None

@@ -55,7 +55,7 @@ class Comm(Ranks):
         return self._made_of is not None
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{type(self).__name__}.{name} is not simulated: see `mpi --help` for what is")
+        raise AttributeError(f"{type(self).__name__}.{name} is not simulated: docs/programs.md lists what is")
 
     def meet(self, part: Part) -> Part:
         """Bring a part to this communicator's next collective."""

@@ -47,7 +47,7 @@ class _Settings:
 def _not_there(name: str) -> NoReturn:
     if name.startswith("__"):
         raise AttributeError(name)
-    raise AttributeError(f"MPI.{name} is not simulated: see `mpi --help` for what is")
+    raise AttributeError(f"MPI.{name} is not simulated: docs/programs.md lists what is")
 
 
 def _names(world: Transport) -> dict[str, Any]:
