@@ -1,6 +1,6 @@
 """The browser's front door: `streamlit run app.py`."""
 
-from ui.page import main
+from ui.front import main
 
 if __name__ == "__main__":
     main()

@@ -13,6 +13,7 @@ from sim.machines import build
 from sim.trouble import TROUBLES
 from sim.units import MiB, fmt_time
 from ui.exports import DRAWINGS, EXPORTS, Shot
+from ui.pages import PAGES
 from ui.scenarios import SCENARIOS
 from ui.scenes import Scene, example_schedules, examples, export, file_name, from_link, run, to_link
 from ui.text import catalogue, languages
@@ -219,12 +220,12 @@ def test_every_language_has_every_text_and_placeholder():
 
 def test_every_text_is_used_somewhere():
     root = Path(__file__).parents[2]
-    code = "".join(p.read_text(encoding="utf-8") for p in [*root.glob("ui/*.py"), *root.glob("assets/*.js")])
+    code = "".join(p.read_text(encoding="utf-8") for p in [*root.glob("ui/**/*.py"), *root.glob("assets/*.js")])
     spoken = set(re.findall(r"[\"'](\w+(?:\.\w+)+)[\"']", code))
     spoken |= {f"player.{name}" for name in re.findall(r"say\(\"(\w+)\"\)", code)}
     spoken |= {f"player.{name}" for name in ("first", "back", "forward", "last", "full", "play", "pause")}
     spoken |= {f"page.source.{name}" for name in ("model", "capture", "catalogue", "file")}
-    spoken |= {"page.time", "page.algbw", "page.busbw"}
+    spoken |= {"page.time", "page.algbw", "page.busbw"} | {f"page.{name}.title" for name in PAGES}
     spoken |= {f"page.{what}{part}" for what in ("schedule", "capture") for part in ("", ".file", ".help")}
     spoken |= {f"page.view.{name}" for name in DRAWINGS} | {f"export.{ending}" for ending in EXPORTS}
     spoken |= {f"scenario.{name}" for name in SCENARIOS} | {f"trouble.{name}" for name in TROUBLES}

@@ -1,4 +1,4 @@
-"""The page: choices in the sidebar, the player in the middle, the numbers and the code around it."""
+"""The stage: choices in the sidebar, the player in the middle, the numbers and the code around it."""
 
 import math
 
@@ -12,6 +12,7 @@ from sim.paths import pair_classes
 from sim.topology import Topology
 from ui import player, scenes, sidebar
 from ui.exports import DRAWINGS, EXPORTS, Shot
+from ui.pages import page
 from ui.scenes import Picture, Scene
 from ui.text import spoken
 from ui.text import tell as _say
@@ -23,16 +24,11 @@ KEPT = ("t", "lang")
 """Words of the address that are no part of a scene."""
 LONGEST_CODE = 20_000
 """Characters of a schedule's file that are shown."""
-STYLE = """
-.block-container { padding-top: 3.4rem; padding-bottom: 3rem; max-width: 1500px; }
-[data-testid="stMetricValue"] { font-size: 1.3rem; }
-"""
 
 
-def main() -> None:
+@page(order=10, icon=":material/play_circle:")
+def stage() -> None:
     """Draw the page once."""
-    st.set_page_config(page_title=_say("page.title"), layout="wide")
-    st.html(f"<style>\n{STYLE}\n</style>")
     problem = _arrive()
     with st.sidebar:
         st.markdown(f"## {_say('page.title')}")
