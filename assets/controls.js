@@ -1,10 +1,11 @@
-// Buttons, fields and canvases: made once, wired to a player.
+// Buttons and fields that move through time, made once and wired to a player.
 
 export const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4, 10];
+export const VIEWS = ["machine", "shape", "matrix", "time"];
 const ICONS = {
   first: "M5 4v16M20 4 9 12l11 8z", back: "M8 4v16M19 4 11 12l8 8z", play: "M6 3.5 20 12 6 20.5z",
   pause: "M7 4v16M17 4v16", forward: "M16 4v16M5 4l8 8-8 8z", last: "M19 4v16M4 4l11 8-11 8z",
-  full: "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5",
+  full: "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5", critical: "M3 18 9 12l4 3 8-9",
 };
 
 export function make(tag, className, parent, attributes = {}) {
@@ -25,14 +26,22 @@ export function icon(name) {
   return svg;
 }
 
-// The player's elements, wired to its actions; kept as fields of the player.
 export function build(player) {
-  const { root } = player;
-  const bar = make("div", "rs-bar", root);
+  player.controls = document.createElement("div");
+  player.controls.className = "rs-controls";
+  buildTransport(player, make("div", "rs-bar", player.controls));
+  player.scrub = make("input", "rs-scrub", player.controls, { type: "range", min: "0", max: "1000000", step: "1" });
+  player.scrub.addEventListener("input", () => { player.pause(true); player.seek((player.scrub.value / 1e6) * player.time, true); });
+  player.scrub.addEventListener("change", () => player.tell());
+  buildViews(player, make("div", "rs-bar rs-views", player.controls));
+  player.help = make("p", "rs-keys", player.controls, { hidden: "" });
+}
+
+function buildTransport(player, bar) {
   player.buttons = {};
   for (const [name, act] of [
     ["first", () => player.seek(0)], ["back", () => player.stepBy(-1)], ["play", () => player.toggle()],
-    ["forward", () => player.stepBy(1)], ["last", () => player.seek(player.timeline.time)],
+    ["forward", () => player.stepBy(1)], ["last", () => player.seek(player.time)],
   ]) {
     const button = make("button", `rs-button rs-${name}`, bar, { type: "button" });
     button.append(icon(name));
@@ -57,29 +66,16 @@ export function build(player) {
   player.buttons.full = make("button", "rs-button rs-full", right, { type: "button" });
   player.buttons.full.append(icon("full"));
   player.buttons.full.addEventListener("click", () => player.fullScreen());
-  player.scrub = make("input", "rs-scrub", root, { type: "range", min: "0", max: "1000000", step: "1" });
-  player.scrub.addEventListener("input", () => { player.pause(true); player.seek((player.scrub.value / 1e6) * player.timeline.time, true); });
-  player.scrub.addEventListener("change", () => player.tell());
-  player.captionLine = make("p", "rs-caption", root);
-  player.help = make("p", "rs-keys", root, { hidden: "" });
-  const main = make("div", "rs-main", root);
-  const left = make("div", "rs-left", main);
-  player.stageCanvas = make("canvas", "rs-stage", left, { role: "img" });
-  player.legend = make("div", "rs-legend", left);
-  player.tip = make("div", "rs-tip", main, { role: "status" });
-  const side = make("div", "rs-side", main);
-  player.slotsTitle = make("h4", "", side);
-  player.slotsCanvas = make("canvas", "rs-slots", side, { role: "img" });
-  player.chartTitle = make("h4", "", root);
-  player.chartCanvas = make("canvas", "rs-chart", root, { role: "img" });
-  player.chartCanvas.addEventListener("pointerdown", (event) => player._chartSeek(event));
-  player.chartCanvas.addEventListener("pointermove", (event) => { if (event.buttons) player._chartSeek(event); });
-  player.stageCanvas.addEventListener("pointermove", (event) => player._hover(event));
-  player.stageCanvas.addEventListener("pointerdown", (event) => player._hover(event));
-  player.slotsCanvas.addEventListener("pointermove", (event) => player._hoverSlot(event));
-  player.slotsCanvas.addEventListener("pointerdown", (event) => player._hoverSlot(event));
-  for (const canvas of [player.stageCanvas, player.slotsCanvas]) {
-    canvas.addEventListener("pointerleave", () => { player.focus = null; player.draw(); });
+}
+
+function buildViews(player, bar) {
+  player.viewGroup = make("div", "rs-tabs", bar, { role: "group" });
+  player.viewButtons = {};
+  for (const view of VIEWS) {
+    const button = make("button", "rs-tab", player.viewGroup, { type: "button" });
+    button.addEventListener("click", () => player.setView(view));
+    player.viewButtons[view] = button;
   }
-  root.addEventListener("keydown", (event) => player._key(event));
+  player.litButton = make("button", "rs-tab rs-lit", bar, { type: "button", "aria-pressed": "false" });
+  player.litButton.addEventListener("click", () => player.setLit(!player.lit));
 }

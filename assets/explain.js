@@ -1,8 +1,17 @@
-// Numbers and things in words, for captions and tips.
+// Numbers and things in words, for captions, tips and cards.
+
+const LISTED = 4;
+
+const short = (value) => String(Number(value.toPrecision(4)));
 
 export function seconds(value) {
   const [scale, unit] = value >= 1 ? [1, "s"] : value >= 1e-3 ? [1e-3, "ms"] : value >= 1e-6 ? [1e-6, "µs"] : [1e-9, "ns"];
-  return `${Number((value / scale).toPrecision(4))} ${unit}`;
+  return `${short(value / scale)} ${unit}`;
+}
+
+export function bytesText(value) {
+  const k = Math.max(0, Math.min(4, Math.floor(Math.log2(Math.max(1, value)) / 10)));
+  return `${short(value / 1024 ** k)} ${["B", "KiB", "MiB", "GiB", "TiB"][k]}`;
 }
 
 export function fill(text, values) {
@@ -13,40 +22,97 @@ export function rateText(value) {
   return `${Number((value / 1e9).toPrecision(3))} GB/s`;
 }
 
-function explainPlace(timeline, text, t, rank, slot) {
+// A message in few words: which block, from whom to whom.
+function named(timeline, text, i) {
+  const { c, places, moveStart } = timeline;
+  const block = timeline.blockName(c.block[moveStart[i]]);
+  return fill(text["player.message"], { src: places.name[c.src[i]].trim(), dst: places.name[c.dst[i]].trim(), block });
+}
+
+export function linkName({ links, devices }, k) {
+  return `${devices.name[links.src[k]]} → ${devices.name[links.dst[k]]}`;
+}
+
+function explainPlace(timeline, text, t, { rank, index: slot }) {
   const held = timeline.slots(rank, t)[slot];
   const key = held?.block === null ? "nothing" : held?.ranks ? "holding" : "counting";
   const what = fill(text[`player.${key}`], held ?? {});
   return [fill(text["player.place"], { rank, slot, what })];
 }
 
-// What is known at t about a link, a block, a device or a place, in lines.
-export function explain(timeline, text, t, { kind, index, rank: of }) {
-  if (kind === "place") return explainPlace(timeline, text, t, of, index);
-  if (kind === "link") {
-    const { links, devices } = timeline;
-    const rate = timeline.loads(t)[index];
-    return [
-      `${devices.name[links.src[index]]} → ${devices.name[links.dst[index]]} (${links.kind[index]})`,
-      fill(text["player.rate"], { rate: rateText(rate), capacity: rateText(links.bandwidth[index]) }),
-    ];
+function explainLink(timeline, text, t, { index }) {
+  const { links } = timeline;
+  const rate = timeline.loads(t)[index];
+  const sharers = timeline.sharers(index, t);
+  const lines = [
+    `${linkName(timeline, index)} (${links.kind[index]})`,
+    fill(text["player.rate"], { rate: rateText(rate), capacity: rateText(links.bandwidth[index]) }),
+  ];
+  for (const i of sharers.slice(0, LISTED)) lines.push(`${named(timeline, text, i)}: ${rateText(timeline.rate(i, t))}`);
+  if (sharers.length > LISTED) lines.push(fill(text["player.others"], { count: sharers.length - LISTED }));
+  lines.push(fill(text["player.total"], { bytes: bytesText(links.bytes[index]) }));
+  return lines;
+}
+
+// Who sends to whom, on all links: the line of a shape.
+function explainPair(timeline, text, t, { index }) {
+  const { shape } = timeline;
+  const flows = timeline.moving(t).filter((i) => timeline.c.src[i] === shape.src[index] && timeline.c.dst[i] === shape.dst[index]);
+  const name = (place) => timeline.places.name[place].trim();
+  const lines = [`${name(shape.src[index])} → ${name(shape.dst[index])}`];
+  if (!flows.length) lines.push(text["player.idle"]);
+  for (const i of flows.slice(0, LISTED)) lines.push(`${named(timeline, text, i)}: ${rateText(timeline.rate(i, t))}`);
+  return lines;
+}
+
+function explainBlock(timeline, text, t, { index: i }) {
+  const m = timeline.moveStart[i];
+  const { count, ranks } = timeline.contributors(timeline.c.brings[m]);
+  const block = timeline.blockName(timeline.c.block[m]);
+  const src = timeline.places.name[timeline.c.src[i]].trim();
+  const dst = timeline.places.name[timeline.c.dst[i]].trim();
+  const share = `${Math.round(timeline.delivered(i, t) * 100)} %`;
+  const lines = [
+    `${fill(text[ranks ? "player.holding" : "player.counting"], { block, count, ranks })} · ${bytesText(timeline.bytes(i))}`,
+    fill(text["player.blockline"], { src, dst, share, rate: rateText(timeline.rate(i, t)) }),
+  ];
+  const before = timeline.cause(i);
+  if (before >= 0) lines.push(fill(text["player.after"], { message: named(timeline, text, before), at: seconds(timeline.ready[i]) }));
+  else lines.push(fill(text["player.atonce"], { at: seconds(timeline.ready[i]) }));
+  const waited = timeline.start[i] - timeline.ready[i];
+  if (waited > 0) lines.push(fill(text["player.waited"], { time: seconds(waited) }));
+  const link = timeline.squeeze(i, t);
+  if (link >= 0) {
+    const others = timeline.sharers(link, t).length - 1;
+    lines.push(fill(text["player.squeezed"], { link: linkName(timeline, link), count: others }));
   }
-  if (kind === "block") {
-    const i = index;
-    const share = `${Math.round(timeline.delivered(i, t) * 100)} %`;
-    const m = timeline.moveStart[i];
-    return [
-      fill(text["caption.block"], { block: timeline.blockName(timeline.c.block[m]) }),
-      fill(text["player.blockline"], {
-        src: timeline.places.name[timeline.c.src[i]], dst: timeline.places.name[timeline.c.dst[i]],
-        share, rate: rateText(timeline.rate(i, t)),
-      }),
-    ];
-  }
-  const rank = timeline.devices.rank[index];
-  const name = `${timeline.devices.name[index]}${timeline.devices.numa[index] >= 0 ? ` · NUMA ${timeline.devices.numa[index]}` : ""}`;
+  for (const [trouble, time] of timeline.hits(i)) lines.push(fill(text["player.hit"], { trouble, time: seconds(time) }));
+  if (timeline.critical().has(i)) lines.push(text["player.oncritical"]);
+  return lines;
+}
+
+function explainDevice(timeline, text, t, { index }) {
+  const { devices } = timeline;
+  const rank = devices.rank[index];
+  const name = `${devices.name[index]}${devices.numa[index] >= 0 ? ` · NUMA ${devices.numa[index]}` : ""}`;
   if (rank < 0) return [name];
   const holds = timeline.slots(rank, t).filter((slot) => slot.block !== null);
-  const shown = holds.slice(0, 8).map((slot) => `${slot.block}: ${slot.ranks || slot.count}`);
-  return [`${name} · rank ${rank}`, ...shown, ...(holds.length > 8 ? ["…"] : [])];
+  const lines = [`${name} · ${timeline.rankName(rank)}`];
+  for (const slot of holds.slice(0, 8)) {
+    lines.push(fill(text[slot.ranks ? "player.holding" : "player.counting"], slot));
+  }
+  if (holds.length > 8) lines.push(fill(text["player.others"], { count: holds.length - 8 }));
+  const next = timeline.next(rank, t);
+  if (next < 0) return lines;
+  const before = timeline.cause(next);
+  const what = { message: named(timeline, text, next), other: before >= 0 ? named(timeline, text, before) : "" };
+  lines.push(fill(text[before >= 0 ? "player.waitsfor" : "player.sendsnext"], what));
+  return lines;
+}
+
+const EXPLAIN = { place: explainPlace, link: explainLink, pair: explainPair, block: explainBlock, device: explainDevice };
+
+// What is known at t about a link, a block, a device, a pair or a place, in lines.
+export function explain(timeline, text, t, focus) {
+  return EXPLAIN[focus.kind](timeline, text, t, focus);
 }

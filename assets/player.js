@@ -1,74 +1,85 @@
-// The player: buttons, keys and the frame loop around a timeline and its pictures. One instance per mount.
+// The player: one clock for one run or several, its buttons and keys, and the frame loop.
 
-import { SPEEDS, build, icon, make } from "./controls.js";
-import { explain, fill, seconds } from "./explain.js";
-import { LoadChart, Stage, loadColour, paintSlots, slotGrid, theme } from "./scene.js";
-import { decode } from "./timeline.js";
+import { SPEEDS, VIEWS, build, icon, make } from "./controls.js";
+import { fill, seconds } from "./explain.js";
+import { Pane } from "./pane.js";
 
-const VERSION = 1;
+const VERSION = 2;
+const SHORTEST = 6;
+const LONGEST = 40;
 const instances = new WeakMap();
 
 class Player {
-  constructor(parent, report) {
-    this.report = report;
-    this.speed = 1;
-    this.even = false;
-    this.t = 0;
+  constructor(parent, report, fork) {
+    Object.assign(this, { parent, report, fork, speed: 1, even: false, lit: false, view: "machine", t: 0, panes: [] });
     this.calm = window.matchMedia("(prefers-reduced-motion: reduce)");
-    this.root = make("div", "rs-player", parent, { "data-ringside": "player", tabindex: "0", role: "group" });
-    this.root.ringside = {
-      blocks: () => this.timeline?.blocks(this.t).map(({ dx, dy, ...block }) => block) ?? [],
-      slots: (rank) => this.timeline?.slots(rank, this.t) ?? [],
-      seek: (t) => this.seek(t),
-    };
     build(this);
+    this.stands = make("p", "rs-stands", parent, { "aria-live": "polite" });
+    this.grid = make("div", "rs-panes", parent);
+    parent.addEventListener("keydown", (event) => this._key(event));
     this.watchSize = new ResizeObserver(() => this.layout());
-    this.watchSize.observe(this.root);
+    this.watchSize.observe(this.grid);
     this.watchSight = new IntersectionObserver(([entry]) => { this.visible = entry.isIntersecting; this.wake(); });
-    this.watchSight.observe(this.root);
-  }
-
-  _chartSeek(event) {
-    this.pause();
-    this.seek(this.chart.t(event.offsetX));
+    this.watchSight.observe(this.grid);
   }
 
   async load(data) {
+    this.text = data.text;
+    while (this.panes.length > data.runs.length) this.panes.pop().root.remove();
+    while (this.panes.length < data.runs.length) this.panes.push(new Pane(this, this.grid));
+    if (this.panes.length > 1) this.parent.prepend(this.controls);
+    else this.panes[0].root.prepend(this.controls);
+    this.grid.dataset.count = String(this.panes.length);
     if (data.v !== VERSION) {
-      this.captionLine.textContent = data.text["player.unknown"];
+      for (const pane of this.panes) pane.captionLine.textContent = data.text["player.unknown"];
       return;
     }
-    this.text = data.text;
     this._label();
-    if (data.id !== this.id) {
-      const place = this.timeline ? this.position() / Math.max(1, this.timeline.meta.steps) : null;
-      const turn = (this.turn = (this.turn ?? 0) + 1);
-      const timeline = await decode(data.tl);
-      if (turn !== this.turn) return;
-      this.id = data.id;
-      this.timeline = timeline;
-      this.stage = new Stage(timeline);
-      this.chart = new LoadChart(timeline);
-      this.focus = null;
-      this.stepBox.max = String(timeline.meta.steps);
-      this.stepOf.textContent = `${this.text["player.of"]} ${timeline.meta.steps}`;
-      if (place === null) this.t = Math.max(0, Math.min(timeline.time, (data.start?.t ?? 0)));
-      else {
-        this.t = this.atPosition(place * timeline.meta.steps);
-        this.tell();
-      }
-      this._note(data.note);
-    }
-    this.layout();
+    const place = this.bounds ? this.position() / Math.max(1, this.bounds.length - 1) : null;
+    const before = this.ids;
+    const turn = (this.turn = (this.turn ?? 0) + 1);
+    const loaded = await Promise.all(this.panes.map((pane, k) => pane.load(data.runs[k], data.text)));
+    if (turn !== this.turn || loaded.includes(false)) return;
+    this.ids = data.runs.map((run) => run.id).join();
+    this.time = Math.max(...this.panes.map((pane) => pane.timeline.time));
+    this.bounds = this._bounds();
+    this.stepBox.max = String(this.bounds.length - 1);
+    this.stepOf.textContent = `${this.text["player.of"]} ${this.bounds.length - 1}`;
+    if (place === null) this._begin(data.start ?? {});
+    else if (before !== this.ids) this._keep(place, data);
+    for (const view of VIEWS) this.viewButtons[view].disabled = !this.panes.some((pane) => pane.pictures[view]);
+    this._obey(data.cmd);
+    this.setView(this.view, true);
     this.setEven(this.even);
   }
 
-  _note(note) {
-    this.root.querySelector(".rs-note")?.remove();
-    if (!note) return;
-    const line = make("p", "rs-note", this.root);
-    line.textContent = note;
-    this.captionLine.after(line);
+  _begin(start) {
+    this.t = Math.max(0, Math.min(this.time, start.t ?? 0));
+    if (VIEWS.includes(start.view)) this.view = start.view;
+    this.commanded = 0;
+  }
+
+  // Other runs have come: stay at the same share of the way, or at the same instant where the future forked.
+  _keep(place, data) {
+    this.t = data.start?.keep ? Math.min(this.time, this.t) : this.atPosition(place * (this.bounds.length - 1));
+    this.tell();
+  }
+
+  // Something the page asks for, once per number.
+  _obey(command) {
+    if (!command || command.n === this.commanded) return;
+    this.commanded = command.n;
+    if (command.view) this.view = command.view;
+    if (command.from !== undefined) this.t = Math.max(0, Math.min(this.time, command.from));
+    this.until = command.to ?? null;
+    if (command.play) this.play();
+    else this.pause(true);
+  }
+
+  // Where steps end: a single run's own, or of several runs every instant at which one of them ends a step.
+  _bounds() {
+    if (this.panes.length === 1) return this.panes[0].timeline.bounds;
+    return [...new Set(this.panes.flatMap((pane) => pane.timeline.bounds))].sort((a, b) => a - b);
   }
 
   _label() {
@@ -77,7 +88,6 @@ class Player {
       this.buttons[name].setAttribute("aria-label", say(name));
       this.buttons[name].title = say(name);
     }
-    this.root.setAttribute("aria-label", this.text["page.title"]);
     this.stepWord.textContent = say("step");
     this.scrub.setAttribute("aria-label", say("scrub"));
     this.speedBox.setAttribute("aria-label", say("speed"));
@@ -85,14 +95,10 @@ class Player {
     this.speedBox.value = String(this.speed);
     this.helpButton.setAttribute("aria-label", say("help"));
     this.help.textContent = say("keys");
-    this.slotsTitle.textContent = say("slots");
-    this.chartTitle.textContent = say("timeline");
-    this.chartCanvas.setAttribute("aria-label", say("timeline"));
-    this.legend.replaceChildren();
-    const scale = make("span", "rs-ramp", this.legend);
-    scale.style.background = `linear-gradient(90deg, ${[0.02, 0.25, 0.5, 0.75, 1].map((s) => loadColour(s, "")).join(",")})`;
-    scale.before(`${say("load")}: ${say("idle")} `);
-    scale.after(` ${say("full_load")}`);
+    this.viewGroup.setAttribute("aria-label", say("view"));
+    for (const view of VIEWS) this.viewButtons[view].textContent = say(`view.${view}`);
+    this.litButton.textContent = say("critical");
+    this.litButton.title = say("critical.help");
     this._playLabel();
   }
 
@@ -101,54 +107,62 @@ class Player {
     this.buttons.play.replaceChildren(icon(name));
     this.buttons.play.setAttribute("aria-label", this.text?.[`player.${name}`] ?? name);
     this.buttons.play.title = this.text?.[`player.${name}`] ?? name;
-    this.captionLine.setAttribute("aria-live", this.playing ? "off" : "polite");
+    for (const pane of this.panes) pane.captionLine.setAttribute("aria-live", this.playing ? "off" : "polite");
+  }
+
+  // Whether every pane has something to show: a new one is empty until its run is decoded.
+  get ready() {
+    return Boolean(this.bounds) && this.panes.every((pane) => pane.timeline);
   }
 
   layout() {
-    if (!this.timeline || !this.root.clientWidth) return;
-    const colours = theme(this.root);
-    const width = this.stageCanvas.parentElement.clientWidth;
-    this.stage.resize(this.stageCanvas, width, this.stage.height(width), colours);
-    this.chart.resize(this.chartCanvas, this.root.clientWidth, colours);
-    this.colours = colours;
+    if (!this.ready) return;
+    for (const pane of this.panes) pane.layout();
     this.draw();
+  }
+
+  step(t = this.t) {
+    let [low, high] = [0, this.bounds.length - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.bounds[middle] >= t * (1 - 1e-12)) high = middle;
+      else low = middle + 1;
+    }
+    return low;
   }
 
   // How many steps are done, with a fraction: the scale of even steps.
   position(t = this.t) {
-    const { bounds } = this.timeline;
-    const k = this.timeline.step(t);
+    const k = this.step(t);
     if (k === 0) return 0;
-    const span = bounds[k] - bounds[k - 1];
-    return k - 1 + (span > 0 ? Math.min(1, (t - bounds[k - 1]) / span) : 1);
+    const span = this.bounds[k] - this.bounds[k - 1];
+    return k - 1 + (span > 0 ? Math.min(1, (t - this.bounds[k - 1]) / span) : 1);
   }
 
   atPosition(position) {
-    const { bounds } = this.timeline;
-    const k = Math.max(0, Math.min(bounds.length - 1, Math.floor(position)));
-    const next = bounds[Math.min(bounds.length - 1, k + 1)];
-    return bounds[k] + (next - bounds[k]) * (position - k > 0 ? position - k : 0);
+    const k = Math.max(0, Math.min(this.bounds.length - 1, Math.floor(position)));
+    const next = this.bounds[Math.min(this.bounds.length - 1, k + 1)];
+    return this.bounds[k] + (next - this.bounds[k]) * Math.max(0, position - k);
   }
 
   // Real seconds that the whole run takes on screen at speed 1.
   length() {
-    return Math.max(6, Math.min(40, this.timeline.meta.steps * 1.2));
+    return Math.max(SHORTEST, Math.min(LONGEST, (this.bounds.length - 1) * 1.2));
   }
 
   seek(t, quiet = false) {
-    this.t = Math.max(0, Math.min(this.timeline.time, Number.isFinite(t) ? t : 0));
+    this.t = Math.max(0, Math.min(this.time, Number.isFinite(t) ? t : 0));
     this.draw();
     if (!quiet && !this.playing) this.tell();
   }
 
   jump(step) {
-    const k = Math.max(0, Math.min(this.timeline.meta.steps, Math.round(step) || 0));
-    this.seek(this.timeline.bounds[k]);
+    this.seek(this.bounds[Math.max(0, Math.min(this.bounds.length - 1, Math.round(step) || 0))]);
   }
 
   stepBy(by) {
-    const { bounds } = this.timeline;
-    const now = this.timeline.step(this.t);
+    const { bounds } = this;
+    const now = this.step();
     let k = now;
     if (by > 0) {
       k = this.t < bounds[now] * (1 - 1e-12) ? now : now + 1;
@@ -161,20 +175,27 @@ class Player {
   }
 
   phaseBy(by) {
-    const firsts = [0, ...this.timeline.steps.phases.map(([first]) => first), this.timeline.meta.steps];
-    const now = this.timeline.step(this.t);
+    const { timeline } = this.panes[0];
+    const firsts = [0, ...timeline.steps.phases.map(([first]) => first), timeline.meta.steps];
+    const now = timeline.step(this.t);
     const next = by > 0 ? firsts.find((k) => k > now) : firsts.findLast((k) => k < now);
-    this.jump(next ?? (by > 0 ? this.timeline.meta.steps : 0));
+    this.seek(timeline.bounds[next ?? (by > 0 ? timeline.meta.steps : 0)]);
+  }
+
+  eventBy(by) {
+    const next = this.panes.map((pane) => pane.timeline.event(this.t, by));
+    this.seek(by > 0 ? Math.min(...next.filter((t) => t > this.t), this.time) : Math.max(...next.filter((t) => t < this.t), 0));
   }
 
   toggle() {
+    this.until = null;
     if (this.playing) this.pause();
     else this.play();
   }
 
   play() {
-    if (!this.timeline) return;
-    if (this.t >= this.timeline.time) this.t = 0;
+    if (!this.bounds) return;
+    if (this.t >= this.time) this.t = 0;
     this.playing = true;
     this.last = null;
     this._playLabel();
@@ -201,10 +222,12 @@ class Player {
     const passed = this.last === null ? 0 : Math.min(0.1, (now - this.last) / 1000) * this.speed;
     this.last = now;
     if (this.calm.matches) this._calmTick(passed);
-    else if (this.even) this.t = this.atPosition(this.position() + (passed * this.timeline.meta.steps) / this.length());
-    else this.t += (passed * this.timeline.time) / this.length();
-    if (this.t >= this.timeline.time * (1 - 1e-12)) {
-      this.t = this.timeline.time;
+    else if (this.even) this.t = this.atPosition(this.position() + (passed * (this.bounds.length - 1)) / this.length());
+    else this.t += (passed * this.time) / this.length();
+    const end = Math.min(this.time, this.until ?? this.time);
+    if (this.t >= end * (1 - 1e-12)) {
+      this.t = end;
+      this.until = null;
       this.pause();
       return;
     }
@@ -215,10 +238,9 @@ class Player {
   // Reduced motion: from step to step, no travelling.
   _calmTick(passed) {
     this.rest = (this.rest ?? 0) + passed;
-    if (this.rest < this.length() / Math.max(1, this.timeline.meta.steps)) return;
+    if (this.rest < this.length() / Math.max(1, this.bounds.length - 1)) return;
     this.rest = 0;
-    const { bounds } = this.timeline;
-    this.t = bounds[Math.min(bounds.length - 1, this.timeline.step(this.t) + 1)];
+    this.t = this.bounds[Math.min(this.bounds.length - 1, this.step() + 1)];
   }
 
   setSpeed(speed) {
@@ -229,12 +251,31 @@ class Player {
 
   setEven(even) {
     this.even = even;
-    if (!this.timeline) return;
+    if (!this.bounds) return;
     this.pace.setAttribute("aria-pressed", String(!even));
-    const there = seconds((this.timeline.time / this.length()) * this.speed);
+    const there = seconds((this.time / this.length()) * this.speed);
     this.pace.textContent = this.text[even ? "player.paced" : "player.true"];
     this.pace.title = even ? this.text["player.paced"] : fill(this.text["player.scale"], { sim: there });
     this.scaleText = even ? "" : this.pace.title;
+    this.draw();
+  }
+
+  setView(view, quiet = false) {
+    this.view = this.viewButtons[view]?.disabled ? "machine" : view;
+    for (const name of VIEWS) this.viewButtons[name].setAttribute("aria-pressed", String(name === this.view));
+    for (const pane of this.panes) pane.focus = null;
+    this.layout();
+    if (!quiet) this.tell();
+  }
+
+  _nextView() {
+    const there = VIEWS.filter((view) => !this.viewButtons[view].disabled);
+    return there[(there.indexOf(this.view) + 1) % there.length];
+  }
+
+  setLit(lit) {
+    this.lit = lit;
+    this.litButton.setAttribute("aria-pressed", String(lit));
     this.draw();
   }
 
@@ -245,80 +286,55 @@ class Player {
 
   fullScreen() {
     if (document.fullscreenElement) document.exitFullscreen();
-    else this.root.requestFullscreen?.();
+    else this.parent.requestFullscreen?.();
   }
 
   draw() {
-    if (!this.timeline || !this.stage.context) return;
-    const { timeline, t, root } = this;
-    const step = timeline.step(t);
-    const caption = timeline.caption(t, this.text);
-    this.stage.paint(t, this.focus);
-    this.chart.paint(t);
-    paintSlots(this.slotsCanvas, timeline, t, this.slotsCanvas.parentElement.clientWidth, this.colours);
-    if (this.captionLine.textContent !== caption) this.captionLine.textContent = caption;
-    this.clock.textContent = `${seconds(t)} / ${seconds(timeline.time)}${this.scaleText ? ` · ${this.scaleText}` : ""}`;
-    if (this.root.getRootNode().activeElement !== this.stepBox) this.stepBox.value = String(step);
-    this.scrub.value = String(Math.round((timeline.time > 0 ? t / timeline.time : 0) * 1e6));
-    this.scrub.setAttribute("aria-valuetext", `${seconds(t)}: ${caption}`);
-    this.stageCanvas.setAttribute("aria-label", caption);
-    this.slotsCanvas.setAttribute("aria-label", `${this.text["player.slots"]}: ${caption}`);
-    Object.assign(root.dataset, {
-      timeS: String(t), step: String(step), steps: String(timeline.meta.steps),
-      playing: String(Boolean(this.playing)), caption,
-    });
-    this._showTip();
+    if (!this.ready) return;
+    for (const pane of this.panes) pane.draw(this.t);
+    const caption = this.panes[0].captionLine.textContent;
+    this.clock.textContent = `${seconds(this.t)} / ${seconds(this.time)}${this.scaleText ? ` · ${this.scaleText}` : ""}`;
+    if (this.controls.getRootNode().activeElement !== this.stepBox) this.stepBox.value = String(this.step());
+    this.scrub.value = String(Math.round((this.time > 0 ? this.t / this.time : 0) * 1e6));
+    this.scrub.setAttribute("aria-valuetext", `${seconds(this.t)}: ${caption}`);
+    this._standings();
   }
 
-  _hover(event) {
-    if (!this.stage) return;
-    this._point(event);
-    this.focus = this.stage.pick(event.offsetX, event.offsetY);
-    if (!this.playing) this.draw();
-    else this._showTip();
-  }
-
-  _hoverSlot(event) {
-    if (!this.timeline) return;
-    const { gutter, cell, row } = slotGrid(this.timeline.meta, this.slotsCanvas.parentElement.clientWidth);
-    const [rank, slot] = [Math.floor(event.offsetY / row), Math.floor((event.offsetX - gutter) / cell)];
-    const inside = rank >= 0 && rank < this.timeline.meta.ranks && slot >= 0 && slot < this.timeline.meta.slots;
-    this._point(event);
-    this.focus = inside ? { kind: "place", rank, index: slot } : null;
-    this._showTip();
-  }
-
-  _point(event) {
-    const box = this.tip.parentElement.getBoundingClientRect();
-    this.pointer = [event.clientX - box.left, event.clientY - box.top];
-  }
-
-  _showTip() {
-    this.tip.style.display = this.focus ? "block" : "none";
-    if (!this.focus) return;
-    const lines = explain(this.timeline, this.text, this.t, this.focus);
-    this.tip.replaceChildren(...lines.map((line) => Object.assign(document.createElement("div"), { textContent: line })));
-    const [x, y] = this.pointer;
-    const room = this.tip.parentElement.clientWidth;
-    this.tip.style.left = `${Math.max(0, Math.min(x + 14, room - this.tip.offsetWidth - 4))}px`;
-    this.tip.style.top = `${y + 14}px`;
+  // Several runs: who has arrived, in the order of arrival.
+  _standings() {
+    const words = [];
+    if (this.panes.length > 1) {
+      const there = this.panes.filter((pane) => this.t >= pane.timeline.time * (1 - 1e-12));
+      const best = Math.min(...this.panes.map((pane) => pane.timeline.time));
+      there.sort((a, b) => a.timeline.time - b.timeline.time);
+      there.forEach((pane, k) => words.push(`${k + 1}. ${pane.title.textContent}: ${pane.ended(best)}`));
+      for (const pane of this.panes) pane.root.classList.toggle("rs-done", there.includes(pane));
+    }
+    const line = words.join("   ");
+    if (this.stands.textContent !== line) this.stands.textContent = line;
+    this.stands.style.display = this.panes.length > 1 ? "block" : "none";
   }
 
   _key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || !this.timeline) return;
-    const typing = event.composedPath()[0] === this.stepBox || event.composedPath()[0] === this.speedBox;
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.ready) return;
+    const at = event.composedPath()[0];
     event.stopPropagation();
-    if (typing) return;
+    if (at.tagName === "SELECT" || (at.tagName === "INPUT" && at !== this.scrub)) return;
+    if (at.tagName === "BUTTON" && [" ", "Enter"].includes(event.key) && at !== this.buttons.play) return;
     const still = (act) => () => { this.pause(true); act(); };
     const faster = (by) => this.setSpeed(SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(this.speed) + by))]);
     const acts = {
       " ": () => this.toggle(), k: () => this.toggle(),
       ArrowRight: still(() => (event.shiftKey ? this.phaseBy(1) : this.stepBy(1))),
       ArrowLeft: still(() => (event.shiftKey ? this.phaseBy(-1) : this.stepBy(-1))),
-      Home: still(() => this.seek(0)), End: still(() => this.seek(this.timeline.time)),
+      ",": still(() => this.eventBy(-1)), ".": still(() => this.eventBy(1)),
+      PageDown: still(() => this.stepBy(1)), PageUp: still(() => this.stepBy(-1)),
+      Home: still(() => this.seek(0)), End: still(() => this.seek(this.time)),
       "-": () => faster(-1), "+": () => faster(1), "=": () => faster(1),
       t: () => this.setEven(!this.even), f: () => this.fullScreen(), "?": () => this.toggleHelp(),
-      Escape: () => { this.focus = null; this.help.hidden = true; this.draw(); },
+      v: () => this.setView(this._nextView()),
+      m: () => this.setView(this.view === "matrix" ? "machine" : "matrix"), c: () => this.setLit(!this.lit),
+      Escape: () => { this.help.hidden = true; for (const pane of this.panes) { pane.focus = null; pane.pin(null); } this.draw(); },
     };
     const act = acts[event.key] ?? acts[event.key.toLowerCase()];
     if (!act) return;
@@ -329,7 +345,7 @@ class Player {
   // Tell the page where we stand, never more than twice a second.
   tell() {
     clearTimeout(this.telling);
-    this.telling = setTimeout(() => this.report(this.t), 400);
+    this.telling = setTimeout(() => this.report(this.t, this.view), 400);
   }
 
   close() {
@@ -340,11 +356,12 @@ class Player {
   }
 }
 
-export default function mount({ data, parentElement, setStateValue }) {
+export default function mount({ data, parentElement, setStateValue, setTriggerValue }) {
   let player = instances.get(parentElement);
   if (!player) {
-    const report = (t) => setStateValue?.("t", t);
-    player = new Player(parentElement.querySelector(".rs-root") ?? parentElement, report);
+    const report = (t, view) => { setStateValue?.("t", t); setStateValue?.("view", view); };
+    const fork = data.fork && setTriggerValue ? (spec) => setTriggerValue("fork", spec) : null;
+    player = new Player(parentElement.querySelector(".rs-root") ?? parentElement, report, fork);
     instances.set(parentElement, player);
   }
   player.load(data);

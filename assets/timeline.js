@@ -22,6 +22,26 @@ export async function decode(base64) {
   return new Timeline(header, columns);
 }
 
+// Points with the way to each of them, for walking at an even speed.
+export function walk(points) {
+  const along = [0];
+  for (let k = 1; k < points.length; k += 1) {
+    along.push(along[k - 1] + Math.hypot(points[k][0] - points[k - 1][0], points[k][1] - points[k - 1][1]));
+  }
+  return { points, along };
+}
+
+// A point at a share of the way, and its direction there.
+export function pointAlong({ points, along }, share) {
+  const want = share * along[along.length - 1];
+  let k = 1;
+  while (k < points.length - 1 && along[k] < want) k += 1;
+  const span = along[k] - along[k - 1] || 1;
+  const [dx, dy] = [(points[k][0] - points[k - 1][0]) / span, (points[k][1] - points[k - 1][1]) / span];
+  const into = want - along[k - 1];
+  return { x: points[k - 1][0] + dx * into, y: points[k - 1][1] + dy * into, dx, dy };
+}
+
 export class Timeline {
   constructor(header, columns) {
     Object.assign(this, header);
@@ -116,11 +136,7 @@ export class Timeline {
       const d = this.c.node[k];
       points.push([this.devices.x[d], this.devices.y[d]]);
     }
-    const along = [0];
-    for (let k = 1; k < points.length; k += 1) {
-      along.push(along[k - 1] + Math.hypot(points[k][0] - points[k - 1][0], points[k][1] - points[k - 1][1]));
-    }
-    return { points, along };
+return walk(points);
   }
 
   // The step under way at t: 0 before the first, k until step k and all before it have ended.
@@ -150,12 +166,14 @@ export class Timeline {
 
   moving(t) {
     if (!this.meta.full) return [];
+    if (this._moving?.t === t) return this._moving.found;
     const b = this._bucket(t);
     const found = [];
     for (let k = this.bucketStart[b]; k < this.bucketStart[b + 1]; k += 1) {
       const i = this.bucketRow[k];
       if (this.ready[i] <= t && t < this.end[i] && this.c.src[i] !== this.c.dst[i]) found.push(i);
     }
+    this._moving = { t, found };
     return found;
   }
 
@@ -191,14 +209,75 @@ export class Timeline {
 
   // A point on the route, and its direction there.
   at(i, progress) {
-    const { points, along } = this.paths[this.c.route[i]];
-    const want = progress * along[along.length - 1];
-    let k = 1;
-    while (k < points.length - 1 && along[k] < want) k += 1;
-    const span = along[k] - along[k - 1] || 1;
-    const [dx, dy] = [(points[k][0] - points[k - 1][0]) / span, (points[k][1] - points[k - 1][1]) / span];
-    const into = want - along[k - 1];
-    return { x: points[k - 1][0] + dx * into, y: points[k - 1][1] + dy * into, dx, dy };
+    return pointAlong(this.paths[this.c.route[i]], progress);
+  }
+
+  // What transfer i waited for last, or -1.
+  cause(i) {
+    return this.c.cause[i] ? i - this.c.cause[i] : -1;
+  }
+
+  // The transfers that each waited for the one before, up to the last of all.
+  critical() {
+    if (!this._critical) {
+      this._critical = new Set();
+      for (let i = this.count ? this.order[this.count - 1] : -1; i >= 0; i = this.cause(i)) this._critical.add(i);
+    }
+    return this._critical;
+  }
+
+  bytes(i) { return this.c.sizes[this.c.size[i]]; }
+
+  links_of(i) {
+    const route = this.c.route[i];
+    return this.c.route_link.subarray(this.c.route_start[route], this.c.route_start[route + 1]);
+  }
+
+  // The flows on a link now.
+  sharers(link, t) {
+    return this.moving(t).filter((i) => this.rate(i, t) > 0 && this.links_of(i).includes(link));
+  }
+
+  // Of the links a flow crosses now, the one that is nearest to full and that others use too; -1 without one.
+  squeeze(i, t) {
+    const loads = this.loads(t);
+    let [worst, share] = [-1, 0.99];
+    for (const link of this.links_of(i)) {
+      const full = loads[link] / this.links.bandwidth[link];
+      if (full > share && this.rate(i, t) < loads[link] * (1 - 1e-6)) [worst, share] = [link, full];
+    }
+    return worst;
+  }
+
+  // The next message that a rank will send and has not begun to, or -1.
+  next(rank, t) {
+    let found = -1;
+    for (let i = 0; i < this.count; i += 1) {
+      if (this.c.src[i] === rank && this.ready[i] > t && (found < 0 || this.ready[i] < this.ready[found])) found = i;
+    }
+    return found;
+  }
+
+  // Troubles that bore on a transfer, and for how long.
+  hits(i) {
+    const found = [];
+    for (let k = 0; k < (this.c.hit?.length ?? 0); k += 1) {
+      if (this.c.hit[k] === i) found.push([this.troubles[this.c.hit_by[k]], this.c.hit_for[k]]);
+    }
+    return found;
+  }
+
+  // The first end of a transfer after t, or the last before it.
+  event(t, by) {
+    let [low, high] = [0, this.count];
+    const edge = t * (1 + by * 1e-12) + by * this.tick;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (by > 0 ? this.end[this.order[middle]] <= edge : this.end[this.order[middle]] < edge) low = middle + 1;
+      else high = middle;
+    }
+    if (by > 0) return low < this.count ? this.end[this.order[low]] : this.time;
+    return low > 0 ? this.end[this.order[low - 1]] : 0;
   }
 
   blocks(t) {
@@ -215,6 +294,7 @@ export class Timeline {
 
   // Bytes per second on every link now: exact from the flows, or the chart's average for very large runs.
   loads(t) {
+    if (this._loads?.t === t) return this._loads.rates;
     const rates = new Float64Array(this.links.src.length);
     if (!this.meta.full) {
       const bin = Math.min(this.meta.bins - 1, Math.floor((t / this.time) * this.meta.bins));
@@ -230,6 +310,7 @@ export class Timeline {
         rates[this.c.route_link[k]] += rate;
       }
     }
+    this._loads = { t, rates };
     return rates;
   }
 
@@ -255,6 +336,10 @@ export class Timeline {
 
   blockName(block) {
     return this.block_names?.[block] ?? String(block);
+  }
+
+  rankName(rank) {
+    return this.places.name[rank].trim();
   }
 
   contributors(set) {

@@ -14,7 +14,6 @@ from ops.formats import write_schedule
 from sim.errors import InputError
 from sim.perfetto import to_perfetto
 from sim.trace import Trace
-from ui.text import catalogue
 
 MOST_FRAMES, MOST_PIXELS = 3000, 3840
 DRAWINGS = ("stage", "spacetime")
@@ -134,11 +133,9 @@ def mp4(trace: Trace, shot: Shot) -> bytes:
 def html(trace: Trace, shot: Shot) -> bytes:
     """The player and the run in one file."""
     from ui.payload import pack
-    from ui.player import ASSETS, script
+    from ui.player import ASSETS, Start, player_data, script
 
-    words = catalogue(shot.language)
-    told = {key: text for key, text in words.items() if key.startswith(("player.", "caption.", "page.title"))}
-    data = {**pack(trace, shot.language), "text": told, "start": {"t": shot.at or 0}, "note": ""}
+    data = player_data([pack(trace, shot.language)], shot.language, Start(shot.at or 0.0))
     title = f"{trace.schedule.name} · {trace.topology.name}"
     page = (ASSETS / "offline.html").read_text(encoding="utf-8")
     parts = {

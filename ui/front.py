@@ -19,7 +19,7 @@ def main() -> None:
     pages = sorted(PAGES.values(), key=lambda page: page.order)
     chosen = st.navigation(
         [
-            st.Page(page.draw, title=tell(f"page.{page.name}.title"), icon=page.icon, url_path=page.name, default=not k)
+            st.Page(page.draw, title=tell(f"page.{page.name}.title"), url_path=page.name, default=not k)
             for k, page in enumerate(pages)
         ],
         position="top",

@@ -1,6 +1,6 @@
 """A trace packed for the browser: typed columns, compressed once, decoded there; no rules of any collective.
 
-Contract, version 1. `pack` gives a JSON-only dict; `tl` is base64 of zlib of: 4 bytes header length, the JSON
+Contract, version 2. `pack` gives a JSON-only dict; `tl` is base64 of zlib of: 4 bytes header length, the JSON
 header, then columns at the offsets the header lists as `[name, dtype, offset, length]`. Times are whole ticks
 of `tick` seconds. Rows are transfers in schedule order; `end` is the difference to the row before. Beyond
 `FULL` transfers the rows and their routes are left out, and steps and link loads alone are sent.
@@ -22,9 +22,10 @@ from sim.trace import Trace
 from ui.captions import block_name, ranges, step_captions
 from ui.contents import NAMED, Contents, followed, given, unfollowed
 from ui.layout import arrange
+from ui.shapes import shape_of
 from ui.text import say
 
-VERSION = 1
+VERSION = 2
 FULL = 300_000
 BINS = 240
 """Columns of the load chart."""
@@ -45,12 +46,13 @@ def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
         "steps": {**_steps(trace), "caption": step_captions(trace.schedule, contents, names, language)},
         "sets": _sets(contents),
         "block_names": _block_names(trace.schedule) if full else [],
+        "shape": _shape(trace.schedule) if full else None,
+        "troubles": list(trace.troubles),
     }
     columns = _rows(trace, contents) | _routes(trace) if full else {}
     columns["load"] = _load(trace)
     packed = _join(header, columns)
     return {
-        "v": VERSION,
         "id": hashlib.sha256(packed).hexdigest()[:16],
         "tl": base64.b64encode(zlib.compress(packed, 6)).decode("ascii"),
     }
@@ -167,6 +169,15 @@ def _links(trace: Trace) -> dict[str, Any]:
     }
 
 
+def _shape(schedule: Schedule) -> dict[str, Any] | None:
+    """The algorithm's own shape, and for every transfer the pair of places it goes between."""
+    shape = shape_of(schedule)
+    if shape is None:
+        return None
+    rounded = {"x": [round(x, 3) for x in shape.x], "y": [round(y, 3) for y in shape.y]}
+    return {**shape._asdict(), **rounded, "boxes": [list(box) for box in shape.boxes]}
+
+
 def _steps(trace: Trace) -> dict[str, Any]:
     """When each step begins and when it and all before it have ended, in ticks; phases by their first step."""
     starts = trace.schedule.step_start[:-1]
@@ -207,6 +218,10 @@ def _rows(trace: Trace, contents: Contents) -> dict[str, Array]:
         "given": given(schedule).reshape(-1),
         "single": _single(contents, schedule.places),
         "sizes": sizes,
+        "cause": np.where(trace.cause < 0, 0, np.arange(schedule.transfers) - trace.cause).astype(np.int32),
+        "hit": _small(trace.hits.transfer),
+        "hit_by": _small(trace.hits.trouble),
+        "hit_for": trace.hits.seconds.astype(np.float32),
     }
     return columns | _changes(trace)
 

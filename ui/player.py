@@ -2,16 +2,23 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from ui.payload import VERSION
 from ui.text import catalogue
 
 ASSETS = Path(__file__).parents[1] / "assets"
-PARTS = ("timeline.js", "scene.js", "explain.js", "controls.js", "player.js")
+PARTS = (
+    *("timeline.js", "paint.js", "explain.js", "controls.js", "slots.js", "chart.js"),
+    *("stage.js", "views.js", "pane.js", "player.js"),
+)
+VIEWS = ("machine", "shape", "matrix", "time")
+"""The pictures of one instant that the player can show."""
 
 
 def script() -> str:
@@ -30,14 +37,34 @@ def _component() -> Callable[..., Any]:
     return mounted
 
 
-def show(
-    payload: dict[str, Any], *, key: str, language: str, start: float, note: str = "", moved: Callable[[], None]
-) -> None:
-    """Mount the player; `moved` is called when a person has stopped somewhere else, in `session_state[key].t`."""
+@dataclass(frozen=True)
+class Start:
+    """Where a new player begins: s from the run's beginning, and one of its views.
+
+    With `keep` a player that gets other runs stays at its instant, not at its share of the way.
+    """
+
+    t: float = 0.0
+    view: str = "machine"
+    keep: bool = False
+
+
+def player_data(runs: list[dict[str, Any]], language: str, start: Start | None = None, **more: Any) -> dict[str, Any]:
+    """What the player is mounted with: packed runs, each with a `title` and a `note` where it has one."""
     texts = {
         name: text
         for name, text in catalogue(language).items()
         if name.startswith(("player.", "caption.", "page.title"))
     }
-    data = {**payload, "text": texts, "start": {"t": start}, "note": note}
-    _component()(key=key, data=data, default={"t": start}, on_t_change=moved)
+    return {"v": VERSION, "runs": runs, "text": texts, "start": asdict(start or Start()), **more}
+
+
+def show(data: dict[str, Any], *, key: str, moved: Callable[[], None], forked: Callable[[], None]) -> None:
+    """Mount the player.
+
+    `moved` is called when a person has stopped somewhere else, which `session_state[key]` then tells as `t` and
+    `view`; `forked` when they have asked what if, in the words of a trouble in `session_state[key].fork`.
+    """
+    start = data["start"]
+    still = {"t": start["t"], "view": start["view"]}
+    _component()(key=key, data=data, default=still, on_t_change=moved, on_view_change=moved, on_fork_change=forked)

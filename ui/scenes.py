@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from ops import ALGORITHMS
+from ops.comparison import crossovers, reason
 from ops.formats import LARGEST_TEXT, read_schedule, write_schedule
 from ops.work import Outcome, Work, carry_out, imported, kept, registered
 from sim import metrics
@@ -27,6 +28,8 @@ from ui.payload import FULL, pack
 
 CAPTURES = Path(__file__).parents[1] / "assets" / "captures"
 LONGEST_WORD = 1000
+MOST_CROSSED = 20_000
+"""Runs of more transfers take too long to be tried at many sizes."""
 LONGEST_LINK = 6000
 """Characters of a packed text that a link may carry; longer ones stay out of it."""
 
@@ -38,7 +41,7 @@ class Scene:
     `machine` is a spec like `switch:ranks=8`; `capture` the text of one, or empty, and `rates` what it does not
     say, as `key=value,…`; `schedule` is the text of one from outside, or of a run that was kept, or empty;
     `settings` are parameters of the algorithm or of the schedule's format, `trouble` what goes wrong, one spec after
-    the other with semicolons between; `ranks` is 0 for all there are.
+    the other with semicolons between; `ranks` is 0 for all there are; `against` tells which runs stand beside it.
     """
 
     algorithm: str = "allreduce.ring"
@@ -51,6 +54,7 @@ class Scene:
     settings: str = ""
     schedule: str = ""
     trouble: str = ""
+    against: str = ""
 
     def with_trouble(self, words: str) -> "Scene":
         """The same in other trouble."""
@@ -73,6 +77,10 @@ class Picture:
     verdict: str
     reason: str
     transfers: int
+    seconds: float
+    messages: int
+    waiting: float
+    flowing: float
 
 
 def examples() -> dict[str, str]:
@@ -156,7 +164,19 @@ def run(scene: Scene, language: str) -> Picture:
         verdict=trace.verdict.verdict,
         reason=trace.verdict.reason,
         transfers=trace.schedule.messages,
+        seconds=trace.time,
+        **asdict(reason(outcome)),
     )
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def crossings(scene: Scene, runs: tuple[Scene, ...]) -> list[tuple[str, str, str]]:
+    """At which size one algorithm overtakes another on the scene's machine, as `below, above, size`."""
+    topology = topology_of(scene)
+    works = {run.algorithm: work_of(run, topology) for run in runs}
+    if max(work.schedule.transfers for work in works.values()) > MOST_CROSSED or not works[scene.algorithm].sized:
+        return []
+    return [(c.below, c.above, fmt_size(c.size)) for c in crossovers(topology, works)]
 
 
 def file_name(scene: Scene) -> str:
@@ -196,7 +216,7 @@ def to_link(scene: Scene) -> dict[str, str]:
 def from_link(words: dict[str, str]) -> Scene:
     """The scene a link describes. Raises InputError naming the parameter that is damaged."""
     scene = Scene()
-    for name in ("algorithm", "machine", "size", "settings", "rates", "trouble"):
+    for name in ("algorithm", "machine", "size", "settings", "rates", "trouble", "against"):
         if name in words:
             scene = replace(scene, **{name: words[name][:LONGEST_WORD]})
     for name in ("ranks", "root"):

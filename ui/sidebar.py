@@ -16,7 +16,7 @@ from sim.machines import MACHINES, machine_parameters, machine_summary
 from sim.parameters import Parameter, parse_spec
 from sim.topology import Topology
 from sim.units import GiB, KiB, fmt_size, parse_size
-from ui import scenes, whatif
+from ui import rivals, scenes, whatif
 from ui.fields import field, usual
 from ui.scenarios import SCENARIOS
 from ui.scenes import Scene
@@ -43,7 +43,7 @@ def choose() -> tuple[Scene, Topology | None]:
         scene = _choose_ranks(scene, topology) if source == "catalogue" else replace(scene, ranks=0)
         if topology.n > 1:
             scene = _choose_load(scene, scenes.work_of(scene, topology))
-            scene = replace(scene, trouble=whatif.choose(scene.trouble, topology))
+            scene = rivals.choose(replace(scene, trouble=whatif.choose(scene.trouble, topology)))
     except InputError as error:
         st.error(str(error), icon=":material/error:")
         return scene, None

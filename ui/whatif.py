@@ -39,7 +39,7 @@ def choose(words: str, topology: Topology) -> str:
     if added:
         kept.append(f"{added}:{_first(added, topology)}".rstrip(":"))
     if len(kept) != len(specs):
-        _forget()
+        forget()
         st.session_state.scene = st.session_state.scene.with_trouble(BETWEEN.join(kept))
         st.rerun()
     return BETWEEN.join(kept)
@@ -89,7 +89,7 @@ def _first(name: str, topology: Topology) -> str:
     return ",".join(f"{key}={words[key]}" for key in known if words.get(key))
 
 
-def _forget() -> None:
+def forget() -> None:
     """Widgets of troubles are numbered, so their memory goes when the numbers shift."""
     for key in [
         key for key in st.session_state if str(key).startswith(("t0", "t1", "t2", "t3", "drop_", "add_trouble"))

@@ -12,8 +12,10 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.trouble import TROUBLES
 from sim.units import MiB, fmt_time
+from ui import player
 from ui.exports import DRAWINGS, EXPORTS, Shot
 from ui.pages import PAGES
+from ui.rivals import COMPARED
 from ui.scenarios import SCENARIOS
 from ui.scenes import Scene, example_schedules, examples, export, file_name, from_link, run, to_link
 from ui.text import catalogue, languages
@@ -229,7 +231,10 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"page.{what}{part}" for what in ("schedule", "capture") for part in ("", ".file", ".help")}
     spoken |= {f"page.view.{name}" for name in DRAWINGS} | {f"export.{ending}" for ending in EXPORTS}
     spoken |= {f"scenario.{name}" for name in SCENARIOS} | {f"trouble.{name}" for name in TROUBLES}
-    spoken |= {f"player.{name}" for name in ("nothing", "holding", "counting")}
+    spoken |= {f"player.{name}" for name in ("nothing", "holding", "counting", "waitsfor", "sendsnext")}
+    spoken |= {f"player.{name}" for name in re.findall(r"button\(\"(\w+)\"", code)} | {"player.critical.help"}
+    spoken |= {f"player.view.{name}" for name in player.VIEWS} | {f"page.compare.{name}" for name in COMPARED}
+    spoken |= {"page.compare.algorithm", "page.compare.machine"}
     reducing = ("reduce", "switch_reduce", "local_reduce")
     spoken |= {f"caption.{name}" for name in ("copy", "local_copy", *reducing, *(f"{r}_many" for r in reducing))}
     assert catalogue("en").keys() - spoken == set()

@@ -13,22 +13,21 @@ Draw = Callable[[], None]
 
 @dataclass(frozen=True)
 class Page:
-    """A page: `order` is its place among the others, `icon` a name of Material's."""
+    """A page; `order` is its place among the others."""
 
     name: str
     draw: Draw
     order: int
-    icon: str
 
 
 PAGES: Registry[Page] = Registry(__name__, "page")
 
 
-def page(*, order: int, icon: str) -> Callable[[Draw], Draw]:
+def page(*, order: int) -> Callable[[Draw], Draw]:
     """Register a function that draws a page under its own name; returned unchanged."""
 
     def register(draw: Draw) -> Draw:
-        PAGES.add(draw.__name__, Page(draw.__name__, draw, order, icon))
+        PAGES.add(draw.__name__, Page(draw.__name__, draw, order))
         return draw
 
     return register

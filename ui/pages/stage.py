@@ -1,6 +1,7 @@
 """The stage: choices in the sidebar, the player in the middle, the numbers and the code around it."""
 
 import math
+from dataclasses import replace
 
 import streamlit as st
 
@@ -10,7 +11,7 @@ from sim.machines import MACHINES
 from sim.parameters import parse_spec
 from sim.paths import pair_classes
 from sim.topology import Topology
-from ui import player, scenes, sidebar
+from ui import player, rivals, scenes, sidebar, whatif
 from ui.exports import DRAWINGS, EXPORTS, Shot
 from ui.pages import page
 from ui.scenes import Picture, Scene
@@ -20,13 +21,13 @@ from ui.text import tell as _say
 PLAYER = "stage"
 STILLS, DRAWN = ("png", "svg", "pdf"), ("png", "svg", "pdf", "gif", "mp4")
 """Files that show one instant, and files that a view can be chosen for."""
-KEPT = ("t", "lang")
+KEPT = ("t", "view", "lang")
 """Words of the address that are no part of a scene."""
 LONGEST_CODE = 20_000
 """Characters of a schedule's file that are shown."""
 
 
-@page(order=10, icon=":material/play_circle:")
+@page(order=10)
 def stage() -> None:
     """Draw the page once."""
     problem = _arrive()
@@ -42,15 +43,27 @@ def stage() -> None:
         st.info(_say("page.nothing"))
         _machine_panel(topology)
         return
-    try:
-        picture = scenes.run(scene, spoken())
-    except (InputError, StalledError) as error:
-        st.error(str(error), icon=":material/error:")
+    runs = _carried_out(scene)
+    if not runs:
         return
     _depart(scene)
-    _headline(picture)
-    _stage(picture)
+    _headline(runs[0][1])
+    _stage(scene, runs)
+    rivals.show(runs)
     _below(scene, topology)
+
+
+def _carried_out(scene: Scene) -> list[rivals.Run]:
+    """The scene's run and those beside it; what cannot be carried out is told and left out, its own above all."""
+    runs: list[rivals.Run] = []
+    for k, (title, one) in enumerate(zip(rivals.titles(scene), [scene, *rivals.others(scene)], strict=True)):
+        try:
+            runs.append((one, scenes.run(replace(one, against=""), spoken()), title))
+        except (InputError, StalledError) as error:
+            st.error(f"{title}: {error}" if k else str(error), icon=":material/error:")
+            if not k:
+                return []
+    return runs
 
 
 def _arrive() -> str:
@@ -60,9 +73,11 @@ def _arrive() -> str:
         return str(state.pop("problem", ""))
     words = {name: st.query_params[name] for name in st.query_params}
     state.scene, state.start, problem = Scene(), 0.0, ""
+    state.view = words["view"] if words.get("view") in player.VIEWS else player.VIEWS[0]
     try:
         state.scene = scenes.from_link(words)
         state.start = _instant(words.get("t", "0"))
+        rivals.changes(state.scene)
         ALGORITHMS[state.scene.algorithm]
         if not state.scene.capture:
             MACHINES[parse_spec(state.scene.machine)[0]]
@@ -108,18 +123,41 @@ def _headline(picture: Picture) -> None:
 
 
 @st.fragment
-def _stage(picture: Picture) -> None:
-    note = "" if picture.payload["full"] else _say("page.large", count=picture.transfers)
-    player.show(
-        picture.payload["packed"], key=PLAYER, language=spoken(), start=st.session_state.start, note=note, moved=_moved
-    )
+def _stage(scene: Scene, runs: list[rivals.Run]) -> None:
+    state = st.session_state
+    if "forked" in state:
+        state.scene = rivals.forked(scene, state.pop("forked"))
+        state.keep = True
+        whatif.forget()
+        st.rerun()
+    several = len(runs) > 1
+    packed = [
+        picture.payload["packed"] | {"title": title if several else "", "note": _note(picture)}
+        for _, picture, title in runs
+    ]
+    start = player.Start(state.start, state.view, keep=state.pop("keep", False))
+    data = player.player_data(packed, spoken(), start, fork=not scenes.is_trace(scene.schedule))
+    player.show(data, key=PLAYER, moved=_moved, forked=_forked)
+
+
+def _note(picture: Picture) -> str:
+    return "" if picture.payload["full"] else _say("page.large", count=picture.transfers)
 
 
 def _moved() -> None:
-    """Keep the instant a person stopped at in the address."""
-    t = st.session_state[PLAYER].t
-    if isinstance(t, int | float) and math.isfinite(t):
-        st.query_params["t"] = f"{t:.12g}"
+    """Keep the instant and the view that a person stopped at in the address."""
+    still = st.session_state[PLAYER]
+    if isinstance(still.t, int | float) and math.isfinite(still.t):
+        st.query_params["t"] = f"{still.t:.12g}"
+    if still.view in player.VIEWS:
+        st.query_params["view"] = still.view
+
+
+def _forked() -> None:
+    """What if this happened: the page is drawn again with it, and without it beside."""
+    spec = st.session_state[PLAYER].fork
+    if isinstance(spec, str) and len(spec) < scenes.LONGEST_WORD:
+        st.session_state.forked = spec
 
 
 def _below(scene: Scene, topology: Topology) -> None:
