@@ -194,7 +194,7 @@ export class Pane {
   _actions(focus) {
     const row = make("div", "rs-actions", this.card);
     const { devices, links, time } = this.timeline;
-    const from = () => (this.t > 0 && this.t < time ? `,start=${this.t}` : "");
+    const from = () => (this.t > 0 && this.t < time ? `,start=${Number((this.t * 1e6).toPrecision(6))}us` : "");
     const button = (name, spec) => {
       const made = make("button", "rs-button", row, { type: "button" });
       made.textContent = this.text[`player.${name}`];
@@ -208,7 +208,7 @@ export class Pane {
     } else if (focus.kind === "device" && devices.rank[focus.index] >= 0) {
       const rank = devices.rank[focus.index];
       button("slow", () => `straggler:rank=${rank},slower=2`);
-      button("late", () => `straggler:rank=${rank},late=${Number((time / 4).toPrecision(2))}`);
+      button("late", () => `straggler:rank=${rank},late=${Number((time * 2.5e5).toPrecision(2))}us`);
     }
   }
 

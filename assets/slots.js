@@ -73,7 +73,7 @@ export class Slots {
       return;
     }
     const colour = blockColour(block);
-    const share = Math.min(1, timeline.contributors(set).count / timeline.meta.ranks);
+    const share = Math.min(1, timeline.contributors(set).count / timeline.meta.whole);
     g.fillStyle = colour;
     g.globalAlpha = 0.22;
     g.fillRect(x, y, w, h);

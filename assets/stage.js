@@ -176,7 +176,7 @@ export class Stage {
 
   // A rank's slots in small: colour is the block, height is how many contributions are in.
   _strip(g, held, rank, x, y, w, h) {
-    const { slots, ranks } = this.timeline.meta;
+    const { slots, whole } = this.timeline.meta;
     const shown = Math.min(slots, Math.floor(w / 2));
     const cell = w / shown;
     for (let s = 0; s < shown; s += 1) {
@@ -187,7 +187,7 @@ export class Stage {
       g.globalAlpha = 0.28;
       g.fillRect(x + s * cell, y, Math.max(1, cell - 1), h);
       g.globalAlpha = 1;
-      const high = Math.max(1.5, (h * Math.min(count, ranks)) / ranks);
+      const high = Math.max(1.5, (h * Math.min(count, whole)) / whole);
       g.fillRect(x + s * cell, y + h - high, Math.max(1, cell - 1), high);
     }
   }

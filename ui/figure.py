@@ -13,6 +13,7 @@ from matplotlib.patches import FancyBboxPatch
 
 from sim.schedule import NOTHING
 from sim.units import fmt_size, fmt_time
+from ui.payload import whole
 from ui.text import say
 
 if TYPE_CHECKING:
@@ -191,12 +192,12 @@ def _devices(axes: "Axes", film: "Film", t: float, look: Look) -> None:
         lower = height * 0.26 if rank >= 0 else 0
         axes.text(x, y - lower, name, fontsize=6.5, family=fonts(film.language), **style)
         if rank >= 0 and held is not None:
-            bars += _strip(held.block[rank], held.count[rank], film.trace.schedule.n, x, y)
+            bars += _strip(held.block[rank], held.count[rank], whole(film.trace.schedule), x, y)
     axes.add_collection(PatchCollection(frames, match_original=True, zorder=3), autolim=False)
     _bars(axes, bars, 4)
 
 
-def _strip(block: Any, count: Any, n: int, x: float, y: float) -> list[Bar]:
+def _strip(block: Any, count: Any, full: int, x: float, y: float) -> list[Bar]:
     """A rank's slots in small: colour is the block, height how many contributions are in."""
     shown = min(len(block), MOST_WORDS)
     cell, high = 1.0 / shown, 0.42
@@ -205,7 +206,7 @@ def _strip(block: Any, count: Any, n: int, x: float, y: float) -> list[Bar]:
         if block[slot] != NOTHING:
             left, colour = x - 0.5 + slot * cell, _colour(int(block[slot]))
             bars.append((left, y + 0.42, cell * 0.88, -high, colour, 0.25))
-            bars.append((left, y + 0.42, cell * 0.88, -high * min(1.0, float(count[slot]) / n), colour, 1.0))
+            bars.append((left, y + 0.42, cell * 0.88, -high * min(1.0, float(count[slot]) / full), colour, 1.0))
     return bars
 
 
@@ -225,7 +226,7 @@ def _blocks(axes: "Axes", film: "Film", t: float, look: Look) -> None:
 
 def _holdings(axes: "Axes", film: "Film", t: float, look: Look, rows: int) -> None:
     """Ranks down, slots across: the block in every place, filled as far as contributions are in."""
-    held, n = film.held(t), film.trace.schedule.n
+    held, complete = film.held(t), whole(film.trace.schedule)
     columns = min(held.block.shape[1], MOST_ROWS)
     labelled = columns * rows <= MOST_LABELS
     bars: list[Bar] = []
@@ -234,7 +235,7 @@ def _holdings(axes: "Axes", film: "Film", t: float, look: Look, rows: int) -> No
             number = int(held.block[rank, slot])
             if number == NOTHING:
                 continue
-            share, colour = min(1.0, float(held.count[rank, slot]) / n), _colour(number)
+            share, colour = min(1.0, float(held.count[rank, slot]) / complete), _colour(number)
             bars.append((slot, rank, 0.94, 0.92, colour, 0.22))
             bars.append((slot, rank + 0.92, 0.94, -0.92 * share, colour, 1.0))
             if labelled and len(film.name(number)) < 4:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sim.inswitch import switch_devices
 from sim.load import utilisation
-from sim.schedule import Schedule
+from sim.schedule import REDUCE, Schedule
 from sim.trace import Trace
 from ui.captions import block_name, ranges, step_captions
 from ui.contents import NAMED, Contents, followed, given, unfollowed
@@ -113,6 +113,12 @@ def place_names(trace: Trace, places: list[int], language: str) -> list[str]:
     return [*ranks, *(say("caption.switches", language, name=trace.topology.devices[d].name) for d in places[n:])]
 
 
+def whole(schedule: Schedule) -> int:
+    """How many contributions make a block complete: all ranks' where something is added up, else its owner's."""
+    adding = bool((schedule.op == REDUCE).any()) or bool(schedule.promise and schedule.promise.union)
+    return schedule.n if adding else 1
+
+
 def _meta(trace: Trace, *, full: bool) -> dict[str, Any]:
     schedule, topology = trace.schedule, trace.topology
     collective, _, algorithm = schedule.name.partition(".")
@@ -121,6 +127,7 @@ def _meta(trace: Trace, *, full: bool) -> dict[str, Any]:
         "algorithm": algorithm,
         "machine": topology.name,
         "ranks": schedule.n,
+        "whole": whole(schedule),
         "places": schedule.places,
         "slots": schedule.slots,
         "steps": schedule.steps,

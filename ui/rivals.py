@@ -13,8 +13,8 @@ import streamlit as st
 from ops import ALGORITHMS
 from sim.errors import InputError
 from sim.machines import MACHINES
-from sim.trouble import TROUBLES
 from sim.units import fmt_time
+from ui import whatif
 from ui.scenes import Picture, Scene, crossings
 from ui.text import tell
 
@@ -74,9 +74,8 @@ def titles(scene: Scene) -> list[str]:
 
 def _words(name: str, value: str) -> str:
     if name == "trouble":
-        specs = [spec.partition(":") for spec in value.split(";") if spec]
-        told = [f"{tell(f'trouble.{kind}')} ({given})" if kind in TROUBLES else kind for kind, _, given in specs]
-        return ", ".join(told) or tell("page.compare.untroubled")
+        told = [whatif.describe(spec) for spec in value.split(";") if spec]
+        return "; ".join(told) or tell("page.compare.untroubled")
     return value or tell("page.compare.usual")
 
 

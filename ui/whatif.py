@@ -45,6 +45,17 @@ def choose(words: str, topology: Topology) -> str:
     return BETWEEN.join(kept)
 
 
+def describe(spec: str) -> str:
+    """A trouble in few words: what it is, where, and how much."""
+    name, _, rest = spec.partition(":")
+    if name not in TROUBLES:
+        return spec
+    given = dict(pair.split("=", 1) for pair in rest.split(",") if "=" in pair)
+    ends = [given.pop(end) for end in ENDS if end in given]
+    words = [" → ".join(ends), *(f"{key} {word}" for key, word in given.items())]
+    return f"{tell(f'trouble.{name}')}: {', '.join(filter(None, words))}"
+
+
 def _fields(name: str, given: dict[str, str], topology: Topology, number: int) -> str:
     """A widget for each parameter; returns what is not as usual, as `key=value,…`."""
     words = {}
