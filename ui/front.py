@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from ui.pages import PAGES
-from ui.text import keep_language, tell
+from ui.pages import PAGES, first, leave
+from ui.text import language_names, say, spoken, tell
 
 STYLE = """
 .block-container { padding-top: 3.4rem; padding-bottom: 3rem; max-width: 1500px; }
@@ -12,16 +12,47 @@ STYLE = """
 
 
 def main() -> None:
-    """Draw the page that the address names, once."""
-    keep_language()
+    """Draw the page that the address names, once.
+
+    Pages are words of the address and no paths: a path makes Streamlit look for its server below it, and complain.
+    """
     st.set_page_config(page_title=tell("page.title"), layout="wide")
     st.html(f"<style>\n{STYLE}\n</style>")
-    pages = sorted(PAGES.values(), key=lambda page: page.order)
-    chosen = st.navigation(
-        [
-            st.Page(page.draw, title=tell(f"page.{page.name}.title"), url_path=page.name, default=not k)
-            for k, page in enumerate(pages)
-        ],
-        position="top",
-    )
-    chosen.run()
+    wanted = st.query_params.get("page", first())
+    name = wanted if wanted in PAGES else first()
+    if not st.context.is_embedded:
+        _choose(name)
+    if wanted not in PAGES:
+        st.error(tell("page.unknown", name=wanted[:40]), icon=":material/link_off:")
+    PAGES[name].draw()
+
+
+def _choose(name: str) -> None:
+    """Pages on the left, languages on the right."""
+    names = [page.name for page in sorted(PAGES.values(), key=lambda page: page.order)]
+    known = language_names()
+    st.session_state.page, st.session_state.language = name, spoken()
+
+    def turned() -> None:
+        leave(st.session_state.page or name)
+
+    def translated() -> None:
+        st.query_params["lang"] = st.session_state.language or spoken()
+
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        st.segmented_control(
+            tell("page.pages"),
+            names,
+            format_func=lambda n: tell(f"page.{n}.title"),
+            label_visibility="collapsed",
+            key="page",
+            on_change=turned,
+        )
+        st.segmented_control(
+            say("page.language"),
+            list(known),
+            format_func=known.__getitem__,
+            label_visibility="collapsed",
+            key="language",
+            on_change=translated,
+        )

@@ -148,7 +148,7 @@ def _assignments(words: str, owner: str) -> dict[str, str]:
 @st.cache_data(max_entries=64, show_spinner=False)
 def run(scene: Scene, language: str) -> Picture:
     """Simulate and prove the scene. Raises InputError."""
-    outcome = _outcome(scene)
+    outcome = carried_out(scene)
     trace, bound, worst = outcome.trace, outcome.bound, outcome.bottleneck
     known = outcome.work.collective
     return Picture(
@@ -187,10 +187,11 @@ def file_name(scene: Scene) -> str:
 
 def export(scene: Scene, ending: str, shot: Shot) -> bytes:
     """The scene's run as a file. Raises InputError."""
-    return render(_outcome(scene).trace, ending, shot)
+    return render(carried_out(scene).trace, ending, shot)
 
 
-def _outcome(scene: Scene) -> Outcome:
+def carried_out(scene: Scene) -> Outcome:
+    """The scene's run, whatever stands beside it. Raises InputError."""
     if is_trace(scene.schedule):
         return kept(from_json(scene.schedule))
     topology = topology_of(scene)

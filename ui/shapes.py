@@ -90,7 +90,7 @@ def _line(near: Neighbours) -> list[int] | None:
 
 def _circle(order: list[int]) -> Places:
     """Clockwise from the top."""
-    radius = max(2.0, len(order) * 1.6 / (2 * math.pi))
+    radius = max(2.0, len(order) * 2.1 / (2 * math.pi))
     at: Places = [(0.0, 0.0)] * len(order)
     for k, place in enumerate(order):
         turn = 2 * math.pi * k / len(order) - math.pi / 2

@@ -18,11 +18,15 @@ from sim.topology import Topology
 from sim.units import GiB, KiB, fmt_size, parse_size
 from ui import rivals, scenes, whatif
 from ui.fields import field, usual
+from ui.player import VIEWS
 from ui.scenarios import SCENARIOS
 from ui.scenes import Scene
 from ui.text import tell
 
 SIZES = [fmt_size(KiB << k).replace(" ", "") for k in range(round(math.log2(4 * GiB / KiB)) + 1)]
+KEPT = ("past", "page", "language", "lessons_done")
+"""What a session remembers from one scene to the next."""
+LONGEST_PAST = 50
 OWN = ""
 """The choice of a text that is not one of the examples."""
 
@@ -30,6 +34,8 @@ OWN = ""
 def choose() -> tuple[Scene, Topology | None]:
     """Draw it: returns the chosen scene and its machine, or None where a message already says why not."""
     _scenarios()
+    _undo()
+    st.session_state.broken = False
     scene: Scene = st.session_state.scene
     source = _source("page.work.from", ("catalogue", "file"), "file" if scene.schedule else "catalogue")
     try:
@@ -46,6 +52,7 @@ def choose() -> tuple[Scene, Topology | None]:
             scene = rivals.choose(replace(scene, trouble=whatif.choose(scene.trouble, topology)))
     except InputError as error:
         st.error(str(error), icon=":material/error:")
+        st.session_state.broken = True
         return scene, None
     except _Incomplete as what:
         st.info(str(what))
@@ -57,16 +64,39 @@ class _Incomplete(Exception):  # noqa: N818  nothing went wrong, something is st
     """Nothing can be shown before a person has pasted something; the message asks for it."""
 
 
+def restore(scene: Scene) -> None:
+    """Stand at another scene, whatever the widgets hold: they forget it."""
+    state = st.session_state
+    past = [*state.get("past", []), *([state.scene] if "scene" in state and state.scene != scene else [])]
+    for key in [key for key in state if key not in KEPT]:
+        del state[key]
+    state.scene, state.start, state.view, state.past = scene, 0.0, VIEWS[0], past[-LONGEST_PAST:]
+
+
+def remember(scene: Scene) -> None:
+    """Keep the scene that is being left, for undoing."""
+    state = st.session_state
+    if scene != state.scene:
+        state.past = [*state.get("past", []), state.scene][-LONGEST_PAST:]
+    state.scene = scene
+
+
+def _undo() -> None:
+    """Back to the scene before; what was typed and never worked goes first."""
+    state = st.session_state
+
+    def undone() -> None:
+        broken = state.get("broken", False)
+        past = list(state.get("past", []))
+        restore(state.scene if broken or not past else past.pop())
+        state.past = past
+
+    there = state.get("broken", False) or bool(state.get("past"))
+    st.button(tell("page.undo"), icon=":material/undo:", on_click=undone, disabled=not there, key="undo")
+
+
 def _scenarios() -> None:
     """Scenes worth a look. Choosing one forgets what the other widgets hold."""
-
-    def chosen() -> None:
-        scene = SCENARIOS[st.session_state.scenario]
-        for key in list(st.session_state):
-            del st.session_state[key]
-        lang = {"lang": st.query_params["lang"]} if "lang" in st.query_params else {}
-        st.query_params.from_dict(scenes.to_link(scene) | lang)
-
     st.selectbox(
         tell("page.scenario"),
         list(SCENARIOS),
@@ -74,7 +104,7 @@ def _scenarios() -> None:
         format_func=lambda name: tell(f"scenario.{name}"),
         placeholder=tell("page.scenario.none"),
         key="scenario",
-        on_change=chosen,
+        on_change=lambda: restore(SCENARIOS[st.session_state.scenario]),
     )
 
 

@@ -36,14 +36,9 @@ def spoken() -> str:
     return wanted if wanted in languages() else "en"
 
 
-def keep_language() -> None:
-    """Carry the language over to a page that is opened without one in its address."""
-    import streamlit as st
-
-    known = st.session_state.get("language", "en")
-    if "lang" not in st.query_params and known != "en":
-        st.query_params["lang"] = known
-    st.session_state.language = spoken()
+def language_names() -> dict[str, str]:
+    """What every language calls itself."""
+    return {language: say("page.language.own", language) for language in languages()}
 
 
 def tell(key: str, **values: Any) -> str:

@@ -1,6 +1,6 @@
 """The dashboard's pages, one module each; `@page` puts a function that draws one on the only list.
 
-A page's title is the text `page.NAME.title`, and its path in the address is its name.
+A page's title is the text `page.NAME.title`; the address says `?page=NAME`.
 """
 
 from collections.abc import Callable
@@ -31,3 +31,24 @@ def page(*, order: int) -> Callable[[Draw], Draw]:
         return draw
 
     return register
+
+
+def go(name: str) -> None:
+    """Leave for another page, now."""
+    import streamlit as st
+
+    leave(name)
+    st.rerun()
+
+
+def leave(name: str) -> None:
+    """Make the address name another page, in the same language."""
+    import streamlit as st
+
+    words = {"page": name} if name != first() else {}
+    st.query_params.from_dict(words | ({"lang": st.query_params["lang"]} if "lang" in st.query_params else {}))
+
+
+def first() -> str:
+    """The page that an address without one opens."""
+    return min(PAGES.values(), key=lambda page: page.order).name

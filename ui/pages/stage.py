@@ -31,12 +31,15 @@ LONGEST_CODE = 20_000
 def stage() -> None:
     """Draw the page once."""
     problem = _arrive()
+    if problem:
+        st.error(problem, icon=":material/link_off:")
+    if st.context.is_embedded:
+        _embedded(st.session_state.scene)
+        return
     with st.sidebar:
         st.markdown(f"## {_say('page.title')}")
         st.caption(_say("page.tagline"))
         scene, topology = sidebar.choose()
-    if problem:
-        st.error(problem, icon=":material/link_off:")
     if topology is None:
         return
     if topology.n < 2:
@@ -51,6 +54,13 @@ def stage() -> None:
     _stage(scene, runs)
     rivals.show(runs)
     _below(scene, topology)
+
+
+def _embedded(scene: Scene) -> None:
+    """For a slide or another page: the runs and nothing around them."""
+    runs = _carried_out(scene)
+    if runs:
+        _stage(scene, runs)
 
 
 def _carried_out(scene: Scene) -> list[rivals.Run]:
@@ -98,7 +108,7 @@ def _instant(word: str) -> float:
 
 def _depart(scene: Scene) -> None:
     """Write the scene into the address, keeping the instant."""
-    st.session_state.scene = scene
+    sidebar.remember(scene)
     words = scenes.to_link(scene)
     words |= {name: st.query_params[name] for name in KEPT if name in st.query_params}
     if words != {name: st.query_params[name] for name in st.query_params}:

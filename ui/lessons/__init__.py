@@ -1,0 +1,1 @@
+"""Lessons, one module each."""

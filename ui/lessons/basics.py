@@ -1,0 +1,55 @@
+"""The six basic collectives, and what is symmetric about them."""
+
+from collections.abc import Iterator
+
+from sim.units import MiB
+from ui.scenes import Scene
+from ui.teaching import Ask, Step, busiest, holders, lesson, ranks, sent
+
+N = 4
+MACHINE = f"switch:ranks={N}"
+
+
+def _scene(algorithm: str, against: str = "") -> Scene:
+    return Scene(algorithm=algorithm, machine=MACHINE, size="4MiB", against=against)
+
+
+@lesson(order=10)
+def basics() -> Iterator[Step]:
+    """Broadcast, reduce, scatter, gather, allgather, allreduce, and which of them are mirrors of each other."""
+    yield Step(
+        _scene("broadcast.binomial"),
+        Ask(lambda runs: float(len(holders(runs[0], 0, 1, step=1))), unit="ranks"),
+        until=1,
+        view="shape",
+    )
+    yield Step(
+        _scene("reduce.binomial"),
+        Ask(lambda runs: f"rank {holders(runs[0], 0, N, step=runs[0].trace.schedule.steps)[0]}", ranks(N)),
+        view="shape",
+    )
+    yield Step(_scene("scatter.linear"), Ask(lambda runs: sent(runs[0], 0) / MiB, unit="MiB"), view="shape")
+    yield Step(
+        _scene("gather.linear"),
+        Ask(lambda runs: busiest(runs[0]), ("GPU0 → SW", "SW → GPU0", "GPU1 → SW")),
+    )
+    yield Step(
+        _scene("allgather.ring"),
+        Ask(lambda runs: float(sum(3 in holders(runs[0], b, 1, runs[0].trace.schedule.steps) for b in range(N)))),
+        view="matrix",
+    )
+    yield Step(
+        _scene("allreduce.ring"),
+        Ask(lambda runs: float(len(holders(runs[0], 0, N, step=N - 1))), unit="ranks"),
+        until=N - 1,
+        view="matrix",
+    )
+    names = ("reduce_scatter.ring", "allreduce.ring", "broadcast.binomial")
+    yield Step(
+        _scene("allgather.ring", "|".join(f"algorithm={name}" for name in names)),
+        Ask(
+            lambda runs: names[min(range(3), key=lambda k: abs(runs[k + 1].trace.time - runs[0].trace.time))],
+            names,
+        ),
+        view="time",
+    )

@@ -1,0 +1,46 @@
+"""What flows that share a link do to each other."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from sim.units import GBps
+from ui.scenes import Scene
+from ui.teaching import Ask, Runs, Step, lesson, ratio, times
+
+NAMES = ("alltoall.linear", "alltoall.pairwise")
+CROWD = Scene(algorithm=NAMES[0], machine="nodes:nodes=2,gpus=4,nics=1", size="64MiB")
+
+
+def _crossing(runs: Runs) -> float:
+    """How many flows are on the busiest link when it is busiest."""
+    trace = runs[0].trace
+    worst = runs[0].bottleneck
+    assert worst is not None, "an alltoall moves something"
+    on_it = [i for i in range(trace.schedule.transfers) if worst[0].link in trace.route_of(i)]
+    middle = (trace.start[on_it].max() + trace.arrived[on_it].min()) / 2
+    return float(np.count_nonzero((trace.start[on_it] <= middle) & (middle < trace.arrived[on_it])))
+
+
+def _share(runs: Runs) -> float:
+    """GB/s of each of them."""
+    worst = runs[0].bottleneck
+    assert worst is not None, "an alltoall moves something"
+    return worst[1].bandwidth / _crossing(runs) / GBps
+
+
+@lesson(order=90)
+def contention() -> Iterator[Step]:
+    """A link is shared fairly, and whoever crosses a crowded one is late everywhere."""
+    yield Step(CROWD, Ask(_crossing))
+    yield Step(CROWD, Ask(_share, within=0.02, unit="GB/s", facts=lambda runs: {"flows": _crossing(runs)}))
+    yield Step(
+        replace(CROWD, against=f"algorithm={NAMES[1]}"),
+        Ask(
+            lambda runs: times(1 / ratio(runs)),
+            ("half", "same", "twice", "four"),
+            facts=lambda runs: {"times": 1 / ratio(runs)},
+        ),
+        view="time",
+    )

@@ -1,0 +1,28 @@
+"""Inside the node first, then between nodes."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ops.comparison import reason
+from ui.scenes import Scene
+from ui.teaching import Ask, Step, fastest, lesson, ratio
+
+NAMES = ("allreduce.ring", "allreduce.hierarchical_2d")
+FLAT = Scene(algorithm=NAMES[0], machine="nodes:nodes=4", size="64KiB")
+BOTH = replace(FLAT, against=f"algorithm={NAMES[1]}")
+
+
+@lesson(order=60)
+def hierarchical() -> Iterator[Step]:
+    """Two levels of links want two levels of algorithm."""
+    yield Step(FLAT, Ask(lambda runs: float(reason(runs[0]).messages), within=0.02))
+    yield Step(BOTH, Ask(fastest(NAMES), NAMES, facts=lambda runs: {"times": ratio(runs)}), view="time")
+    yield Step(
+        BOTH,
+        Ask(
+            lambda runs: float(reason(runs[1]).messages),
+            within=0.02,
+            facts=lambda runs: {"flat": reason(runs[0]).messages},
+        ),
+        view="shape",
+    )

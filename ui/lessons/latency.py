@@ -1,0 +1,33 @@
+"""Latency against bandwidth, and the size at which they change places."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ops.comparison import crossovers, reason
+from sim.units import KiB
+from ui.scenes import Scene
+from ui.teaching import Ask, Runs, Step, fastest, lesson
+
+NAMES = ("allreduce.ring", "allreduce.recursive_doubling")
+SMALL = Scene(algorithm=NAMES[0], machine="switch:ranks=8,latency=5us", size="1KiB", against=f"algorithm={NAMES[1]}")
+
+
+def _crossing(runs: Runs) -> float:
+    works = {run.work.name: run.work for run in runs}
+    return crossovers(runs[0].trace.topology, works)[0].size / KiB
+
+
+@lesson(order=30)
+def latency() -> Iterator[Step]:
+    """Few messages for little data, few bytes for much."""
+    yield Step(SMALL, Ask(fastest(NAMES), NAMES), view="time")
+    yield Step(
+        SMALL,
+        Ask(
+            lambda runs: float(reason(runs[0]).messages),
+            facts=lambda runs: {"other": reason(runs[1]).messages},
+        ),
+        view="time",
+    )
+    yield Step(replace(SMALL, size="64MiB"), Ask(fastest(NAMES), NAMES), view="time")
+    yield Step(replace(SMALL, size="256KiB"), Ask(_crossing, within=0.6, unit="KiB"), view="time")

@@ -1,0 +1,35 @@
+"""NUMA, and what one slow hop costs everyone."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ui.scenes import Scene, examples
+from ui.teaching import Ask, Runs, Step, busiest, lesson, ratio, times
+
+BOX = Scene(algorithm="allreduce.ring", machine="dual_socket_pcie", size="64MiB")
+LINKS = ("CPU0 → CPU1", "GPU0 → PCI0", "PCI0 → CPU0", "NIC0 → PCI0")
+
+
+def _kind(runs: Runs) -> str:
+    worst = runs[0].bottleneck
+    assert worst is not None, "the ring moves something"
+    return worst[1].kind
+
+
+@lesson(order=50)
+def numa() -> Iterator[Step]:
+    """A ring is as fast as its slowest hop."""
+    yield Step(BOX)
+    yield Step(BOX, Ask(lambda runs: busiest(runs[0]), LINKS), view="machine")
+    yield Step(
+        replace(BOX, trouble="slow_link:src=CPU0,dst=CPU1,share=0.5", against="trouble="),
+        Ask(
+            lambda runs: times(ratio(runs)),
+            ("same", "twice", "four", "eight"),
+            facts=lambda runs: {"times": ratio(runs)},
+        ),
+    )
+    yield Step(
+        Scene(algorithm="allreduce.ring", capture=examples()["dgx-1v"], size="16MiB"),
+        Ask(_kind, ("NVL", "PCI", "SYS"), facts=lambda runs: {"link": busiest(runs[0])}),
+    )

@@ -1,0 +1,34 @@
+"""Why the ring is bandwidth-optimal."""
+
+from collections.abc import Iterator
+
+from sim.units import MiB
+from ui.scenes import Scene
+from ui.teaching import Ask, Step, holders, lesson, ranks, ratio, sent, times
+
+N = 8
+RING = Scene(algorithm="allreduce.ring", machine=f"switch:ranks={N}", size="64MiB")
+
+
+@lesson(order=20)
+def ring() -> Iterator[Step]:
+    """Two laps of an eighth each: everyone sends and receives all the time, and no more than must be."""
+    yield Step(RING, view="shape")
+    yield Step(
+        RING,
+        Ask(lambda runs: f"rank {holders(runs[0], 3, N, step=N - 1)[0]}", ranks(N)),
+        at=4,
+        until=N - 1,
+        view="shape",
+    )
+    yield Step(RING, Ask(lambda runs: sent(runs[0], 0) / MiB, within=0.02, unit="MiB"), view="matrix")
+    yield Step(RING, Ask(lambda runs: 100 * runs[0].bound / runs[0].trace.time, within=0.1, unit="%"), view="time")
+    double = Scene(algorithm="allreduce.ring", machine=f"switch:ranks={2 * N}", size="64MiB")
+    yield Step(
+        Scene(**{**vars(double), "against": f"machine=switch:ranks={N}"}),
+        Ask(
+            lambda runs: times(ratio(runs)),
+            ("half", "same", "twice", "four"),
+            facts=lambda runs: {"times": ratio(runs)},
+        ),
+    )

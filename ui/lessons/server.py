@@ -1,0 +1,32 @@
+"""One rank that adds for all, against a ring."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ui.scenes import Scene
+from ui.teaching import Ask, Step, busiest, lesson, ratio, times
+
+SERVER = Scene(algorithm="allreduce.linear", machine="switch:ranks=8", size="64MiB")
+BOTH = replace(SERVER, against="algorithm=allreduce.ring")
+
+
+@lesson(order=70)
+def server() -> Iterator[Step]:
+    """A parameter server's link carries what all the others' do together."""
+    yield Step(SERVER, Ask(lambda runs: busiest(runs[0]), ("GPU0 → SW", "GPU3 → SW", "SW → GPU7")))
+    yield Step(
+        BOTH,
+        Ask(
+            lambda runs: times(ratio(runs)),
+            ("same", "twice", "four", "eight"),
+            facts=lambda runs: {"times": ratio(runs)},
+        ),
+    )
+    yield Step(
+        replace(SERVER, machine="switch:ranks=16", against="machine=switch:ranks=8"),
+        Ask(
+            lambda runs: times(ratio(runs)),
+            ("same", "twice", "four", "eight"),
+            facts=lambda runs: {"times": ratio(runs)},
+        ),
+    )

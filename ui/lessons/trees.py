@@ -1,0 +1,35 @@
+"""Trees, and cutting data into segments that follow each other."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ops.comparison import reason
+from ui.scenes import Scene
+from ui.teaching import Ask, Step, fastest, holders, lesson, ratio
+
+N = 16
+TREE = Scene(algorithm="broadcast.binomial", machine=f"switch:ranks={N}", size="64MiB")
+PIPE = "algorithm=broadcast.chain&settings=segments=64"
+PAIR = ("broadcast.binomial", "broadcast.chain")
+DOUBLE = ("allreduce.ring", "allreduce.double_binary_tree")
+
+
+@lesson(order=40)
+def trees() -> Iterator[Step]:
+    """A tree reaches everyone in few rounds; a pipeline keeps all links busy; two trees do both."""
+    yield Step(TREE, Ask(lambda runs: float(len(holders(runs[0], 0, 1, step=3))), unit="ranks"), until=3, view="shape")
+    yield Step(TREE, Ask(lambda runs: float(reason(runs[0]).messages)), view="time")
+    yield Step(
+        replace(TREE, against=PIPE),
+        Ask(fastest(PAIR), PAIR, facts=lambda runs: {"times": max(ratio(runs), 1 / ratio(runs))}),
+        view="time",
+    )
+    yield Step(
+        replace(TREE, algorithm=DOUBLE[0], size="256KiB", against=f"algorithm={DOUBLE[1]}"),
+        Ask(
+            fastest(DOUBLE),
+            DOUBLE,
+            facts=lambda runs: {"ring": reason(runs[0]).messages, "tree": reason(runs[1]).messages},
+        ),
+        view="shape",
+    )

@@ -1,0 +1,171 @@
+"""Lessons: a scene, a question to answer before the motion, and the motion as the answer."""
+
+from typing import Any
+
+import streamlit as st
+
+from ops import ALGORITHMS
+from ops.work import Outcome
+from ui import player, rivals, scenes, sidebar
+from ui.memory import remembered
+from ui.pages import go, page
+from ui.payload import pack
+from ui.scenes import Scene
+from ui.teaching import LESSONS, Ask, Lesson, Step, after
+from ui.text import catalogue, spoken, tell
+
+PLAYER = "lesson_player"
+
+
+@page(order=40)
+def learn() -> None:
+    """Draw the page once."""
+    lessons = sorted(LESSONS.values(), key=lambda lesson: lesson.order)
+    state = st.session_state
+    state.setdefault("lessons_done", set())
+    done = remembered("lessons", state.lessons_done, {lesson.name for lesson in lessons})
+    state.lessons_done = done
+    lesson = _chosen(lessons, done)
+    number = _step(lesson)
+    step = lesson.steps[number - 1]
+    st.markdown(f"### {tell(f'lesson.{lesson.name}.title')}")
+    st.progress(number / len(lesson.steps), tell("page.learn.step", step=number, steps=len(lesson.steps)))
+    st.markdown(tell(f"lesson.{lesson.name}.{number}"))
+    outcomes = _outcomes(step.scene)
+    verdict = _question(lesson, number, step.ask, outcomes) if step.ask else None
+    _walk(lesson, number)
+    _player(lesson, number, step, outcomes, answered=verdict is not None)
+    _code(step.scene, outcomes)
+
+
+def _chosen(lessons: list[Lesson], done: set[str]) -> Lesson:
+    """The lesson that the address or the sidebar names."""
+    names = [lesson.name for lesson in lessons]
+    wanted = st.query_params.get("lesson", names[0])
+    if wanted not in names:
+        st.error(tell("page.learn.bad", name=wanted[:40]), icon=":material/link_off:")
+        wanted = names[0]
+
+    def chosen() -> None:
+        st.query_params["lesson"] = st.session_state.lesson
+        st.query_params.pop("step", None)
+
+    with st.sidebar:
+        name = st.radio(
+            tell("page.learn.lessons"),
+            names,
+            index=names.index(wanted),
+            format_func=lambda n: f"{tell(f'lesson.{n}.title')}{' ✓' if n in done else ''}",
+            key="lesson",
+            on_change=chosen,
+        )
+    return LESSONS[name or wanted]
+
+
+def _step(lesson: Lesson) -> int:
+    word = st.query_params.get("step", "1")
+    number = int(word) if word.isdecimal() and len(word) < 4 else 1
+    return max(1, min(len(lesson.steps), number))
+
+
+def _walk(lesson: Lesson, number: int) -> None:
+    """Back and on."""
+    back, forward, _ = st.columns([1, 1, 4])
+    with back:
+        if st.button(tell("page.learn.back"), disabled=number == 1, key="back", icon=":material/arrow_back:"):
+            _to(lesson, number - 1)
+    with forward:
+        last = number == len(lesson.steps)
+        word, icon = ("finish", ":material/check:") if last else ("next", ":material/arrow_forward:")
+        if st.button(tell(f"page.learn.{word}"), key="next", type="primary", icon=icon):
+            if not last:
+                _to(lesson, number + 1)
+            st.session_state.lessons_done = st.session_state.lessons_done | {lesson.name}
+            st.session_state.finished = lesson.name
+            st.rerun()
+    if st.session_state.get("finished") == lesson.name and number == len(lesson.steps):
+        st.success(tell("page.learn.done"), icon=":material/school:")
+
+
+def _to(lesson: Lesson, number: int) -> None:
+    st.query_params["lesson"], st.query_params["step"] = lesson.name, str(number)
+    st.rerun()
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _outcomes(scene: Scene) -> list[Outcome]:
+    """The runs of a step; nobody changes them, so all who learn share them."""
+    return [scenes.carried_out(one) for one in (scene, *rivals.others(scene))]
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _packed(scene: Scene, language: str) -> list[dict[str, Any]]:
+    runs = _outcomes(scene)
+    titles = rivals.titles(scene) if len(runs) > 1 else [""]
+    return [pack(run.trace, language) | {"title": title} for run, title in zip(runs, titles, strict=True)]
+
+
+def _question(lesson: Lesson, number: int, ask: Ask, runs: list[Outcome]) -> bool | None:
+    """Ask, grade and explain; returns whether the answer was right, None before there is one."""
+    key = f"answer_{lesson.name}_{number}"
+    with st.form(f"{key}_form", border=True):
+        st.markdown(f"**{tell(f'lesson.{lesson.name}.{number}.ask')}**")
+        if ask.options:
+            given: str | float | None = st.radio(
+                tell("page.learn.guess"),
+                list(ask.options),
+                index=None,
+                format_func=_option,
+                horizontal=True,
+                key=f"{key}_choice",
+            )
+        else:
+            unit = _unit(ask.unit)
+            label = tell("page.learn.guess.unit", unit=unit) if unit else tell("page.learn.guess")
+            given = st.number_input(label, value=None, step=1.0, format="%g", key=f"{key}_number")
+        if st.form_submit_button(tell("page.learn.check")) and given is not None:
+            st.session_state[key] = given
+    if key not in st.session_state:
+        st.caption(tell("page.learn.first"))
+        return None
+    right = ask.grade(st.session_state[key], runs)
+    answer = ask.answer(runs)
+    told = _option(answer) if isinstance(answer, str) else f"{answer:.4g} {_unit(ask.unit)}".strip()
+    because = tell(f"lesson.{lesson.name}.{number}.because", answer=told, **ask.facts(runs))
+    message = f"{tell('page.learn.right' if right else 'page.learn.wrong', answer=told)} {because}"
+    (st.success if right else st.info)(message, icon=":material/check_circle:" if right else ":material/lightbulb:")
+    return right
+
+
+def _option(word: str) -> str:
+    key = f"lesson.option.{word}"
+    return tell(key) if key in catalogue(spoken()) else word
+
+
+def _unit(word: str) -> str:
+    key = f"page.learn.unit.{word}"
+    return tell(key) if key in catalogue(spoken()) else word
+
+
+def _player(lesson: Lesson, number: int, step: Step, runs: list[Outcome], *, answered: bool) -> None:
+    """The stage as the step sets it; an answer sets it going."""
+    began = runs[0].trace.began
+    start = after(runs[0], step.at) - began
+    command: dict[str, Any] = {"n": f"{lesson.name}.{number}", "view": step.view, "from": start, "play": False}
+    if answered:
+        end = after(runs[0], step.until) - began if step.until else None
+        command |= {"n": f"{lesson.name}.{number}.answer", "play": True, "to": end}
+    data = player.player_data(
+        _packed(step.scene, spoken()), spoken(), player.Start(start, step.view), cmd=command, fork=False
+    )
+    player.show(data, key=PLAYER, moved=lambda: None, forked=lambda: None)
+
+
+def _code(scene: Scene, runs: list[Outcome]) -> None:
+    """What ran, and the way to the stage with it."""
+    for name in dict.fromkeys(run.work.name for run in runs):
+        with st.expander(tell("page.learn.code", name=name)):
+            st.code(ALGORITHMS[name].source, language="python")
+    if st.button(tell("page.learn.open"), icon=":material/open_in_new:"):
+        sidebar.restore(scene)
+        go("stage")
