@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @command(
     *RUN,
     argument("-o", "--output", metavar="FILE", required=True, help="its ending says what it becomes"),
-    argument("--view", default="stage", help="stage or spacetime"),
+    argument("--view", default="machine", help="machine, shape (the algorithm's own), matrix (who holds what) or time"),
     argument("--at", metavar="TIME", help="the instant of a picture, like 250us; the middle if left out"),
     argument("--seconds", default="8", help="how long a film takes"),
     argument("--fps", default="12", help="frames per second of a film"),

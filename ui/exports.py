@@ -16,7 +16,7 @@ from sim.perfetto import to_perfetto
 from sim.trace import Trace
 
 MOST_FRAMES, MOST_PIXELS = 3000, 3840
-DRAWINGS = ("stage", "spacetime")
+DRAWINGS = ("machine", "shape", "matrix", "time")
 """Views that can be drawn; the figures are loaded when one is."""
 
 
@@ -27,7 +27,7 @@ class Shot:
     `at` is the instant of a still in s from the run's beginning; a film takes `seconds` at `fps` frames per second.
     """
 
-    view: str = "stage"
+    view: str = "machine"
     at: float | None = None
     seconds: float = 8.0
     fps: int = 12
@@ -176,7 +176,7 @@ def _still(trace: Trace, shot: Shot, kind: str, *, dpi: int) -> bytes:
     from ui.figure import DARK, LIGHT, VIEWS
     from ui.film import Film
 
-    whole = shot.view == "spacetime" and shot.at is None
+    whole = shot.view == "time" and shot.at is None
     t = trace.ended if whole else trace.began + trace.time / 2 if shot.at is None else trace.began + shot.at
     look = DARK if shot.dark else LIGHT
     figure = VIEWS[shot.view](Film(trace, shot.language), t, width=shot.width / 100, look=look)

@@ -1,5 +1,6 @@
 """Figures of print quality: the stage at an instant, and a whole run as messages between ranks over time."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,8 @@ from ui.text import say
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ui.film import Film
+    from ui.film import Block, Film
+    from ui.ground import Ground
 
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8C8C8C")
 """Okabe and Ito's colours, which people who see colours differently can tell apart; numbers say the same."""
@@ -68,17 +70,40 @@ class Look:
 LIGHT, DARK = Look(), Look("#fafafa", "#0e1117", "#1c1e27")
 
 
-def stage(film: "Film", t: float, *, width: float = 12.8, look: Look = LIGHT) -> Figure:
+def machine(film: "Film", t: float, *, width: float = 12.8, look: Look = LIGHT) -> Figure:
     """The machine with every block on its way, and what each rank holds; `width` in inches."""
+    return _stage(film, film.machine, t, width, look)
+
+
+def shape(film: "Film", t: float, *, width: float = 12.8, look: Look = LIGHT) -> Figure:
+    """The same with every rank where the algorithm's own shape puts it."""
+    return _stage(film, film.shape, t, width, look)
+
+
+def _stage(film: "Film", ground: "Ground", t: float, width: float, look: Look) -> Figure:
     rows = min(film.trace.schedule.n, MOST_ROWS) if film.full else 0
     figure, (left, right) = _sheet(film, t, width, look, [2.2, 1.0] if rows else [1.0, 1e-3])
-    _machine(left, film, t, look)
+    _standing(left, film, ground, t, look)
     if rows:
         _holdings(right, film, t, look, rows)
     return figure
 
 
-def spacetime(film: "Film", t: float | None = None, *, width: float = 12.8, look: Look = LIGHT) -> Figure:
+def matrix(film: "Film", t: float, *, width: float = 12.8, look: Look = LIGHT) -> Figure:
+    """What each rank holds, and every block on its way from the place that holds it to the one that will."""
+    rows = min(film.trace.schedule.n, MOST_ROWS) if film.full else 0
+    figure, (axes, _) = _sheet(film, t, width, look, [1.0, 1e-3])
+    if not rows:
+        return figure
+    _holdings(axes, film, t, look, rows)
+    columns = min(film.held(t).block.shape[1], MOST_ROWS)
+    flights = film.flights(t, lambda rank, slot: (slot + 0.47, rank + 0.46))
+    _blocks(axes, [block for block in flights if block.x < columns and block.y < rows], look)
+    axes.set_aspect("equal", adjustable="box", anchor="NW")
+    return figure
+
+
+def time(film: "Film", t: float | None = None, *, width: float = 12.8, look: Look = LIGHT) -> Figure:
     """Ranks downwards, time across: a line for every message, from where it leaves to where it has arrived."""
     trace = film.trace
     now = trace.ended if t is None else t
@@ -105,7 +130,7 @@ def spacetime(film: "Film", t: float | None = None, *, width: float = 12.8, look
     return figure
 
 
-VIEWS = {"stage": stage, "spacetime": spacetime}
+VIEWS = {"machine": machine, "shape": shape, "matrix": matrix, "time": time}
 """Every view that can be a file."""
 
 
@@ -137,26 +162,25 @@ def _colour(block: int) -> str:
     return PALETTE[block % len(PALETTE)]
 
 
-def _machine(axes: "Axes", film: "Film", t: float, look: Look) -> None:
-    here = film.stage
+def _standing(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:
     frames = [_rounded(box.x, box.y, box.width, box.height, 0.12, fc=look.panel, ec="none") for box in here.boxes]
     axes.add_collection(PatchCollection(frames, match_original=True, zorder=0), autolim=False)
     for box in here.boxes:
         style: dict[str, Any] = {"fontsize": 7.5, "color": look.ink, "alpha": 0.6, "va": "center", "weight": "bold"}
         axes.text(box.x + 0.3, box.y + 0.28, box.label, **style)
-    loads = film.loads(t)
+    loads = film.loads(t, here)
     busy = loads > 1e-3
-    idle = [line for line, full in zip(film.lines, busy, strict=True) if not full]
+    idle = [line for line, full in zip(here.lines, busy, strict=True) if not full]
     axes.add_collection(LineCollection(idle, colors=look.ink, linewidths=0.9, alpha=0.16), autolim=False)
-    full = [line for line, full in zip(film.lines, busy, strict=True) if full]
+    full = [line for line, full in zip(here.lines, busy, strict=True) if full]
     shades = LOAD(np.minimum(1, loads[busy]))
     axes.add_collection(LineCollection(full, colors=shades, linewidths=2.4, capstyle="round"), autolim=False)
-    _devices(axes, film, t, look)
-    _blocks(axes, film, t, look)
+    _devices(axes, film, here, t, look)
+    _blocks(axes, film.blocks(t, here), look)
     corners = [(box.x + far * box.width, box.y + far * box.height) for box in here.boxes for far in (0, 1)]
     middles = np.stack([here.x, here.y], axis=1)
     around = np.array([1.0, 0.6])
-    reach = np.concatenate([middles - around, middles + around, *film.lines, np.reshape(corners, (-1, 2))])
+    reach = np.concatenate([middles - around, middles + around, *here.lines, np.reshape(corners, (-1, 2))])
     (left, top), (right, bottom) = reach.min(axis=0), reach.max(axis=0)
     axes.set_xlim(left - 0.1, right + 0.1)
     axes.set_ylim(bottom + 0.1, top - 0.1)
@@ -174,19 +198,17 @@ def _bars(axes: "Axes", bars: list[Bar], zorder: float) -> None:
     axes.add_collection(PolyCollection(corners, facecolors=colours, linewidths=0, zorder=zorder), autolim=False)
 
 
-def _devices(axes: "Axes", film: "Film", t: float, look: Look) -> None:
-    topology, held = film.trace.topology, film.held(t) if film.full else None
-    rank_of = {topology.ranks[r]: r for r in range(film.trace.schedule.n)}
+def _devices(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:
+    held = film.held(t) if film.full else None
     frames: list[FancyBboxPatch] = []
     bars: list[Bar] = []
-    for d, device in enumerate(topology.devices):
-        width, height = SIZES[device.kind]
-        x, y, rank = film.stage.x[d], film.stage.y[d], rank_of.get(d, -1)
+    for x, y, kind, device, rank in zip(here.x, here.y, here.kinds, here.names, here.ranks, strict=True):
+        width, height = SIZES[kind]
         paint = {"fc": look.paper, "linewidth": 1.1} if rank >= 0 else {"fc": look.panel, "linewidth": 0.4}
         frames.append(_rounded(x - width / 2, y - height / 2, width, height, 0.1, ec=look.ink, **paint))
-        if len(topology.devices) > MOST_NAMED:
+        if len(here.kinds) > MOST_NAMED:
             continue
-        name = say("caption.rank", film.language, ranks=rank) if rank >= 0 else device.name
+        name = say("caption.rank", film.language, ranks=rank).strip() if rank >= 0 else device
         weight = "bold" if rank >= 0 else "normal"
         style: dict[str, Any] = {"color": look.ink, "ha": "center", "va": "center", "zorder": 4, "weight": weight}
         lower = height * 0.26 if rank >= 0 else 0
@@ -210,8 +232,7 @@ def _strip(block: Any, count: Any, full: int, x: float, y: float) -> list[Bar]:
     return bars
 
 
-def _blocks(axes: "Axes", film: "Film", t: float, look: Look) -> None:
-    blocks = film.blocks(t)
+def _blocks(axes: "Axes", blocks: Sequence["Block"], look: Look) -> None:
     if len(blocks) > MOST_MARKS:
         axes.scatter([b.x for b in blocks], [b.y for b in blocks], s=4, c=[_colour(b.number) for b in blocks], zorder=6)
         return

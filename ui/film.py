@@ -1,6 +1,6 @@
 """A run at any instant, as numbers to draw: where blocks are, how full links are, what every rank holds."""
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,14 +13,11 @@ from sim.schedule import NOTHING
 from sim.trace import Trace
 from ui.captions import block_name, step_captions
 from ui.contents import followed, given, unfollowed
-from ui.layout import arrange
+from ui.ground import Ground, machine, shape
 from ui.payload import FULL, place_devices, place_names
 from ui.text import say
 
 Floats = NDArray[np.float64]
-BESIDE = 0.1
-"""How far a link is drawn from the line between its ends, to its right, in device widths."""
-ARC = 12
 
 
 class Block(NamedTuple):
@@ -47,7 +44,6 @@ class Film:
     def __init__(self, trace: Trace, language: str = "en") -> None:
         self.trace, self.language = trace, language
         self.full = trace.schedule.transfers <= FULL
-        self.stage = arrange(trace.topology)
         self.contents = followed(trace, trace.end) if self.full else unfollowed(trace)
         self._order = np.argsort(trace.end, kind="stable")
         self._ended = trace.end[self._order]
@@ -61,12 +57,14 @@ class Film:
         return step_captions(self.trace.schedule, self.contents, names, self.language)
 
     @cached_property
-    def lines(self) -> list[Floats]:
-        """The points each link is drawn through, `[point, x or y]`."""
-        src, dst = self.trace.topology.ends
-        ends = np.stack([self.stage.x, self.stage.y], axis=1)
-        arcs = bool(self.stage.boxes)
-        return [_line(ends[a], ends[b], arcs=arcs) for a, b in zip(src, dst, strict=True)]
+    def machine(self) -> Ground:
+        """The machine it ran on."""
+        return machine(self.trace)
+
+    @cached_property
+    def shape(self) -> Ground:
+        """The algorithm's own shape; the machine where that would be a smudge."""
+        return (shape(self.trace) if self.full else None) or self.machine
 
     @cached_property
     def _step_ends(self) -> Floats:
@@ -105,57 +103,48 @@ class Film:
             return max(0.0, float((t - trace.ready[i]) / whole))
         return leading + (1 - leading) * trace.delivered(i, t)
 
-    def blocks(self, t: float) -> list[Block]:
+    def blocks(self, t: float, ground: Ground) -> list[Block]:
         """Every block that is on its way."""
-        found = []
-        for i in self.moving(t).tolist() if self.full else []:
-            x, y = self._at(i, self.progress(i, t))
-            first, stop = self.trace.schedule.moves[i : i + 2].tolist()
-            number = int(self.contents.block[first]) if first < stop and len(self.contents.block) else NOTHING
-            label = f"{stop - first}×" if stop - first > 1 else self.name(number)
-            found.append(Block(i, number, label, x, y))
+        return [self._block(i, _along(ground.path(i), self.progress(i, t))) for i in self._shown(t)]
+
+    def flights(self, t: float, places: Callable[[int, int], tuple[float, float]]) -> list[Block]:
+        """Every block on its way from the place that holds it to the one that will; `places(rank, slot)` is where."""
+        schedule, found = self.trace.schedule, []
+        for i in self._shown(t):
+            first = int(schedule.moves[i])
+            ends = [
+                places(int(r[i]), int(slot[first]))
+                for r, slot in ((schedule.src, schedule.from_slot), (schedule.dst, schedule.to_slot))
+            ]
+            if max(schedule.src[i], schedule.dst[i]) < schedule.n:
+                found.append(self._block(i, _along(np.array(ends), self.progress(i, t))))
         return found
+
+    def _shown(self, t: float) -> list[int]:
+        return [int(i) for i in self.moving(t)] if self.full else []
+
+    def _block(self, i: int, at: tuple[float, float]) -> Block:
+        first, stop = (int(m) for m in self.trace.schedule.moves[i : i + 2])
+        number = int(self.contents.block[first]) if first < stop and len(self.contents.block) else NOTHING
+        return Block(i, number, f"{stop - first}×" if stop - first > 1 else self.name(number), *at)
 
     def name(self, block: int) -> str:
         """What a person calls a block."""
         return block_name(self.trace.schedule, block)
 
-    def _at(self, i: int, progress: float) -> tuple[float, float]:
-        points = self._path(int(self.trace.route[i]), i)
-        lengths = np.hypot(*np.diff(points, axis=0).T)
-        along = np.concatenate([[0.0], np.cumsum(lengths)])
-        want = progress * along[-1]
-        return float(np.interp(want, along, points[:, 0])), float(np.interp(want, along, points[:, 1]))
-
-    def _path(self, route: int, i: int) -> Floats:
-        if route not in self._paths:
-            self._paths[route] = self._walked(i)
-        return self._paths[route]
-
-    @cached_property
-    def _paths(self) -> dict[int, Floats]:
-        return {}
-
-    def _walked(self, i: int) -> Floats:
-        """The points of transfer i's route; a half-duplex link is crossed either way."""
-        src, dst = self.trace.topology.ends
-        at = place_devices(self.trace)[int(self.trace.schedule.src[i])]
-        parts = []
-        for link in self.trace.route_of(i).tolist():
-            forward = int(src[link]) == at
-            parts.append(self.lines[link] if forward else self.lines[link][::-1])
-            at = int(dst[link] if forward else src[link])
-        return np.concatenate(parts)
-
-    def loads(self, t: float) -> Floats:
-        """The share of its bandwidth that flows through every link now."""
-        rates = np.zeros(len(self.trace.topology.links))
-        for i in self.moving(t).tolist() if self.full else []:
+    def loads(self, t: float, ground: Ground) -> Floats:
+        """The share of its bandwidth that flows along every line now; without one, of what its flow could get."""
+        rates = np.zeros(len(ground.lines))
+        room = np.array([ground.capacity(line) for line in range(len(ground.lines))])
+        for i in self._shown(t):
             if self.trace.start[i] <= t < self.trace.arrived[i]:
                 times, values = self.trace.rates(i)
                 now = int(np.searchsorted(times, t, side="right")) - 1
-                np.add.at(rates, self.trace.route_of(i), values[now] if now >= 0 else 0.0)
-        shares: Floats = rates / self.trace.topology.bandwidth
+                lines = list(ground.crossed(i))
+                np.add.at(rates, lines, values[now] if now >= 0 else 0.0)
+                narrow = float(self.trace.topology.bandwidth[self.trace.route_of(i)].min())
+                room[lines] = np.where(np.isnan(room[lines]), narrow, room[lines])
+        shares: Floats = rates / np.where(np.isnan(room), 1.0, room)
         return shares
 
     def held(self, t: float) -> Held:
@@ -182,13 +171,8 @@ class Film:
             self._held.count[dst, slot] = self.contents.count(leaves[m]) if self.contents.known else 1
 
 
-def _line(a: Floats, b: Floats, *, arcs: bool) -> Floats:
-    """Straight, kept to its right; in an arc where it would run through a row of devices."""
-    way = b - a
-    length = math.hypot(*way) or 1.0
-    if arcs and abs(way[1]) < 0.3 and length > 1.6:
-        sag = 0.42 + 0.16 * length + (0 if way[0] > 0 else BESIDE * 1.6)
-        u = np.linspace(0, 1, ARC + 1)
-        return np.stack([a[0] + way[0] * u, a[1] + way[1] * u + sag * 3 * u * (1 - u)], axis=1)
-    aside = np.array([-way[1], way[0]]) / length * BESIDE
-    return np.stack([a + aside, b + aside])
+def _along(points: Floats, share: float) -> tuple[float, float]:
+    """The point at a share of the way."""
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+    want = share * along[-1]
+    return float(np.interp(want, along, points[:, 0])), float(np.interp(want, along, points[:, 1]))

@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from ui.exports import DRAWINGS
 from ui.payload import VERSION
 from ui.text import catalogue
 
@@ -17,8 +18,8 @@ PARTS = (
     *("timeline.js", "paint.js", "explain.js", "controls.js", "slots.js", "chart.js"),
     *("stage.js", "views.js", "pane.js", "player.js"),
 )
-VIEWS = ("machine", "shape", "matrix", "time")
-"""The pictures of one instant that the player can show."""
+VIEWS = DRAWINGS
+"""The pictures of one instant that the player can show: those that files can too."""
 
 
 def script() -> str:

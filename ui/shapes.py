@@ -15,7 +15,7 @@ from ui.layout import STEP, Box
 MOST = 256
 """A shape of more places is a smudge."""
 MARGIN = 1.1
-AXES = ((2.6, 0.0), (0.0, 2.4), (1.15, -1.0), (6.2, 0.0), (0.0, 5.6), (2.9, -2.4))
+AXES = ((2.9, 0.0), (0.0, 2.6), (1.5, -1.25), (7.0, 0.0), (0.0, 6.4), (3.4, -3.0))
 """Where each dimension of a hypercube points on paper."""
 Edges = set[tuple[int, int]]
 Neighbours = list[set[int]]

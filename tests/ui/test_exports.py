@@ -121,7 +121,7 @@ def test_words_are_in_the_language_asked_for(language):
 @pytest.mark.parametrize(
     ("shot", "says"),
     [
-        (Shot(view="front"), "no view is called 'front': choose from stage, spacetime"),
+        (Shot(view="front"), "no view is called 'front': choose from machine, shape, matrix, time"),
         (Shot(width=10), "10 pixels is not between 320"),
         (Shot(fps=0), "frames"),
         (Shot(seconds=1e9), "frames"),
@@ -157,9 +157,9 @@ def test_a_film_shows_the_same_instant_from_wherever_it_comes(shares):
     film = Film(TRACE)
     for share in shares:
         t, fresh = share * TRACE.time, Film(TRACE)
-        assert film.blocks(t) == fresh.blocks(t)
+        assert film.blocks(t, film.machine) == fresh.blocks(t, fresh.machine)
         assert (film.held(t).count == fresh.held(t).count).all()
-        assert (film.loads(t) <= 1 + 1e-9).all()
+        assert (film.loads(t, film.machine) <= 1 + 1e-9).all()
     whole = film.held(TRACE.ended)
     assert (whole.count[:, :8] == 8).all()
 

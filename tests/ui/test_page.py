@@ -13,7 +13,7 @@ from sim.machines import build
 from sim.trouble import TROUBLES
 from sim.units import MiB, fmt_time
 from ui import player
-from ui.exports import DRAWINGS, EXPORTS, Shot
+from ui.exports import EXPORTS, Shot
 from ui.pages import PAGES
 from ui.rivals import COMPARED
 from ui.scenarios import SCENARIOS
@@ -229,7 +229,7 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"page.source.{name}" for name in ("model", "capture", "catalogue", "file")}
     spoken |= {"page.time", "page.algbw", "page.busbw"} | {f"page.{name}.title" for name in PAGES}
     spoken |= {f"page.{what}{part}" for what in ("schedule", "capture") for part in ("", ".file", ".help")}
-    spoken |= {f"page.view.{name}" for name in DRAWINGS} | {f"export.{ending}" for ending in EXPORTS}
+    spoken |= {f"export.{ending}" for ending in EXPORTS}
     spoken |= {f"scenario.{name}" for name in SCENARIOS} | {f"trouble.{name}" for name in TROUBLES}
     spoken |= {f"player.{name}" for name in ("nothing", "holding", "counting", "waitsfor", "sendsnext")}
     spoken |= {f"player.{name}" for name in re.findall(r"button\(\"(\w+)\"", code)} | {"player.critical.help"}

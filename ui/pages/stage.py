@@ -12,7 +12,7 @@ from sim.parameters import parse_spec
 from sim.paths import pair_classes
 from sim.topology import Topology
 from ui import player, rivals, scenes, sidebar, whatif
-from ui.exports import DRAWINGS, EXPORTS, Shot
+from ui.exports import EXPORTS, Shot
 from ui.pages import page
 from ui.scenes import Picture, Scene
 from ui.text import spoken
@@ -187,12 +187,12 @@ def _take_away(scene: Scene) -> None:
     with st.expander(_say("page.export"), expanded=False, icon=":material/download:"):
         kinds = list(EXPORTS)
         kind = st.selectbox(_say("page.export.kind"), kinds, format_func=_kind, key="kind")
-        view = "stage"
+        view = player.VIEWS[0]
         if kind in DRAWN:
             view = st.segmented_control(
-                *(_say("page.export.view"), list(DRAWINGS)),
-                default="stage",
-                format_func=lambda name: _say(f"page.view.{name}"),
+                *(_say("page.export.view"), list(player.VIEWS)),
+                default=getattr(st.session_state.get(PLAYER), "view", player.VIEWS[0]),
+                format_func=lambda name: _say(f"player.view.{name}"),
                 required=True,
                 key="export_view",
             )
