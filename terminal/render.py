@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from sim.errors import InputError
 from terminal import DONE, NO, Answer, argument, command
 from terminal.arguments import whole, write
 from terminal.run import RUN, outcome_of, told
+from terminal.scenario import scene_of
 
 if TYPE_CHECKING:
     from ui.exports import Shot
@@ -28,11 +30,14 @@ if TYPE_CHECKING:
 def render(given: argparse.Namespace) -> Answer:
     """Write a run as a film, a picture, a page that plays offline, a trace or a schedule."""
     from ui import exports
+    from ui.scenario import to_yaml
 
     ending = _ending(given.output, list(exports.EXPORTS))
     shot = _shot(given)
     shot.check()
     outcome, _ = outcome_of(given, history=True)
+    if ending == "yaml":
+        shot = replace(shot, scenario=to_yaml(scene_of(given)))
     data = exports.render(outcome.trace, ending, shot)
     write(given.output, data)
     found = told(outcome) | {"file": given.output, "bytes": len(data), "kind": exports.EXPORTS[ending].title}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sim.errors import InputError
 from terminal import DONE, NO, Answer, argument, command
 from terminal.arguments import ALGORITHM, MACHINE, RANKS, machine, work, write
+from terminal.scenario import of_scenario
 
 if TYPE_CHECKING:
     from ops.work import Outcome, Work
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 RUN = (
     *ALGORITHM,
+    argument("--scenario", metavar="FILE", help="instead of all else: a scene in words, as `render` writes it"),
     *MACHINE,
     argument("--topology", metavar="FILE", help="instead of --machine: a capture in any known format"),
     argument("--size", help="bytes as nccl-tests counts them, like 64MiB; a barrier has none"),
@@ -61,14 +63,19 @@ def outcome_of(given: argparse.Namespace, *, history: bool) -> tuple["Outcome", 
     from ops.work import carry_out
     from sim.verify import prove
 
-    there = machine(given, given.topology)
     build_begun = time.perf_counter()
-    asked = work(given, there)
-    size, counts = _size(given, asked), _block_sizes(given, asked)
+    counts, trouble = None, given.trouble
+    if given.scenario is not None:
+        there, asked, size, trouble = of_scenario(given)
+    else:
+        there = machine(given, given.topology)
+        build_begun = time.perf_counter()
+        asked = work(given, there)
+        size, counts = _size(given, asked), _block_sizes(given, asked)
     proof_begun = time.perf_counter()
     proof = prove(asked.schedule, blocks=counts is not None or asked.schedule.fixed_bytes is not None)
     real = {"build_s": proof_begun - build_begun, "verify_s": time.perf_counter() - proof_begun}
-    kept = {"lockstep": given.lockstep, "history": history, "proof": proof, "trouble": given.trouble}
+    kept = {"lockstep": given.lockstep, "history": history, "proof": proof, "trouble": trouble}
     return carry_out(there, asked, size, blocks=counts, **kept), real
 
 

@@ -25,6 +25,7 @@ class Shot:
     """How a run is shown: the view, pixels across, the language, on dark paper or light.
 
     `at` is the instant of a still in s from the run's beginning; a film takes `seconds` at `fps` frames per second.
+    `scenario` is the scene in words that the run came from.
     """
 
     view: str = "machine"
@@ -34,6 +35,7 @@ class Shot:
     width: int = 1280
     language: str = "en"
     dark: bool = False
+    scenario: str = ""
     progress: Callable[[int, int], None] = lambda done, of: None
 
     def check(self) -> None:
@@ -166,6 +168,12 @@ def perfetto(trace: Trace, shot: Shot) -> bytes:
 def msccl(trace: Trace, shot: Shot) -> bytes:
     """What MSCCL and RCCL run."""
     return write_schedule(trace.schedule, "msccl_xml").encode()
+
+
+@export("yaml", "the scene in words, to be opened here again", "application/yaml")
+def yaml(trace: Trace, shot: Shot) -> bytes:
+    """What was chosen, for `--scenario` and the dashboard."""
+    return shot.scenario.encode()
 
 
 def _escaped(text: str) -> str:

@@ -23,11 +23,12 @@ from sim.parameters import parse_assignments
 from sim.topology import Topology
 from sim.trace import FORMAT, from_json
 from sim.units import MiB, fmt_bandwidth, fmt_size, fmt_time, parse_size
-from ui.exports import Shot, render
 from ui.payload import FULL, pack
 
 CAPTURES = Path(__file__).parents[1] / "assets" / "captures"
 LONGEST_WORD = 1000
+LARGEST_SCENE = 4_000_000
+"""Characters of a scene written down."""
 MOST_CROSSED = 20_000
 """Runs of more transfers take too long to be tried at many sizes."""
 LONGEST_LINK = 6000
@@ -185,11 +186,6 @@ def file_name(scene: Scene) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", "-".join(words)).strip("-")[:60]
 
 
-def export(scene: Scene, ending: str, shot: Shot) -> bytes:
-    """The scene's run as a file. Raises InputError."""
-    return render(carried_out(scene).trace, ending, shot)
-
-
 def carried_out(scene: Scene) -> Outcome:
     """The scene's run, whatever stands beside it. Raises InputError."""
     if is_trace(scene.schedule):
@@ -219,12 +215,12 @@ def from_link(words: dict[str, str]) -> Scene:
     scene = Scene()
     for name in ("algorithm", "machine", "size", "settings", "rates", "trouble", "against"):
         if name in words:
-            scene = replace(scene, **{name: words[name][:LONGEST_WORD]})
+            scene = replace(scene, **{name: words[name][:LONGEST_WORD]})  # type: ignore[arg-type]
     for name in ("ranks", "root"):
         if name in words:
             if not words[name].isdecimal() or len(words[name]) > 7:
                 raise InputError(f"the link's {name}={words[name][:20]!r} is not a whole number: correct the address")
-            scene = replace(scene, **{name: int(words[name])})
+            scene = replace(scene, **{name: int(words[name])})  # type: ignore[arg-type]
     if "capture" in words:
         scene = replace(scene, capture=_unpacked(words["capture"], examples(), "capture"))
     if "schedule" in words:

@@ -19,6 +19,7 @@ from sim.units import GiB, KiB, fmt_size, parse_size
 from ui import rivals, scenes, whatif
 from ui.fields import field, usual
 from ui.player import VIEWS
+from ui.scenario import from_yaml, is_scenario
 from ui.scenarios import SCENARIOS
 from ui.scenes import Scene
 from ui.text import tell
@@ -132,7 +133,10 @@ def _choose_algorithm(scene: Scene) -> Scene:
 
 def _choose_schedule(scene: Scene) -> Scene:
     """A schedule as text: an example, a paste or a file, and what its format can be told."""
-    text = _text(scene.schedule, scenes.example_schedules(), "schedule", ("xml", "json", "goal", "txt"))
+    text = _text(scene.schedule, scenes.example_schedules(), "schedule", ("xml", "json", "goal", "txt", "yaml", "yml"))
+    if is_scenario(text):
+        restore(from_yaml(text, tell("page.schedule.name")))
+        st.rerun()
     scene = replace(scene, schedule=text)
     if scenes.is_trace(text):
         return scene

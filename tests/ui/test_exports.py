@@ -165,4 +165,4 @@ def test_a_film_shows_the_same_instant_from_wherever_it_comes(shares):
 
 
 def test_every_kind_is_looked_at():
-    assert set(EXPORTS) == {"png", "svg", "pdf", "gif", "mp4", "html", "json", "perfetto.json", "xml"}
+    assert set(EXPORTS) == {"png", "svg", "pdf", "gif", "mp4", "html", "json", "perfetto.json", "xml", "yaml"}

@@ -16,8 +16,9 @@ from ui import player
 from ui.exports import EXPORTS, Shot
 from ui.pages import PAGES
 from ui.rivals import COMPARED
+from ui.scenario import export
 from ui.scenarios import SCENARIOS
-from ui.scenes import Scene, example_schedules, examples, export, file_name, from_link, run, to_link
+from ui.scenes import Scene, example_schedules, examples, file_name, from_link, run, to_link
 from ui.text import catalogue, languages
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -205,7 +206,7 @@ def test_every_kind_of_file_can_be_asked_for(kind):
     at.selectbox(key="kind").select(kind).run()
     assert not at.exception
     data = export(Scene(machine="switch:ranks=4", size="1MiB"), kind, Shot(seconds=0.5, fps=4, width=320))
-    assert len(data) > 500
+    assert len(data) > (500 if kind != "yaml" else 50)
     assert file_name(Scene()) == "allreduce-ring-dgx-a100"
 
 

@@ -14,6 +14,7 @@ from sim.topology import Topology
 from ui import player, rivals, scenes, sidebar, whatif
 from ui.exports import EXPORTS, Shot
 from ui.pages import page
+from ui.scenario import export
 from ui.scenes import Picture, Scene
 from ui.text import spoken
 from ui.text import tell as _say
@@ -200,7 +201,7 @@ def _take_away(scene: Scene) -> None:
         shot = Shot(view=view, at=getattr(still, "t", None) if kind in STILLS else None, language=spoken())
         st.download_button(
             _say("page.export.make"),
-            data=lambda: scenes.export(scene, kind, shot),
+            data=lambda: export(scene, kind, shot),
             file_name=f"{scenes.file_name(scene)}.{kind}",
             mime=EXPORTS[kind].media,
             key="take_away",
