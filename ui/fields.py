@@ -6,6 +6,12 @@ from sim.parameters import Parameter
 from sim.units import MiB, fmt_size
 
 
+def fresh(key: str) -> str:
+    """A widget's key for this scene: another one once a scene has been restored, so that widgets forget theirs."""
+    turn = st.session_state.get("turn", 0)
+    return f"{key}~{turn}" if turn else key
+
+
 def usual(parameter: Parameter) -> str:
     """A parameter's default as a person would type it."""
     value = parameter.default
@@ -26,7 +32,7 @@ def usual(parameter: Parameter) -> str:
 def field(parameter: Parameter, word: str | None, owner: str) -> str:
     """One widget for one parameter; returns what a person would type."""
     default = usual(parameter)
-    key = f"{owner}_{parameter.name}"
+    key = fresh(f"{owner}_{parameter.name}")
     if parameter.kind == "int" and parameter.high:
         value = int(word) if word and word.isdecimal() else int(parameter.default)
         return str(st.number_input(parameter.name, parameter.low, parameter.high, value, key=key))

@@ -15,6 +15,7 @@ from sim.errors import InputError
 from sim.machines import MACHINES
 from sim.units import fmt_time
 from ui import whatif
+from ui.fields import fresh
 from ui.scenes import Picture, Scene, crossings
 from ui.text import tell
 
@@ -95,14 +96,14 @@ def choose(scene: Scene) -> Scene:
             if there:
                 label = tell(f"page.compare.{name}")
                 chosen = st.multiselect(
-                    label, there, default=now, max_selections=room, key=f"against_{name}_{there[0]}"
+                    label, there, default=now, max_selections=room, key=fresh(f"against_{name}_{there[0]}")
                 )
                 wanted += [{name: word} for word in chosen]
-        if scene.trouble and st.checkbox(tell("page.compare.without"), {"trouble": ""} in runs):
+        if scene.trouble and st.checkbox(tell("page.compare.without"), {"trouble": ""} in runs, key=fresh("without")):
             wanted.append({"trouble": ""})
         for number, run in enumerate(kept):
             words = " · ".join(_words(name, value) for name, value in run.items())
-            if not st.checkbox(words, value=True, key=f"against_{number}_{words}"):
+            if not st.checkbox(words, value=True, key=fresh(f"against_{number}_{words}")):
                 kept = [other for other in kept if other is not run]
     return replace(scene, against=against([*kept, *wanted][:MOST]))
 

@@ -17,7 +17,7 @@ from sim.parameters import Parameter, parse_spec
 from sim.topology import Topology
 from sim.units import GiB, KiB, fmt_size, parse_size
 from ui import rivals, scenes, whatif
-from ui.fields import field, usual
+from ui.fields import field, fresh, usual
 from ui.player import VIEWS
 from ui.scenario import from_yaml, is_scenario
 from ui.scenarios import SCENARIOS
@@ -25,7 +25,7 @@ from ui.scenes import Scene
 from ui.text import tell
 
 SIZES = [fmt_size(KiB << k).replace(" ", "") for k in range(round(math.log2(4 * GiB / KiB)) + 1)]
-KEPT = ("past", "page", "language", "lessons_done")
+KEPT = ("past", "turn", "page", "language", "lessons_done")
 """What a session remembers from one scene to the next."""
 LONGEST_PAST = 50
 OWN = ""
@@ -35,9 +35,15 @@ OWN = ""
 def choose() -> tuple[Scene, Topology | None]:
     """Draw it: returns the chosen scene and its machine, or None where a message already says why not."""
     _scenarios()
-    _undo()
-    st.session_state.broken = False
-    scene: Scene = st.session_state.scene
+    place = st.empty()
+    scene, topology = _chosen(st.session_state.scene)
+    st.session_state.broken = topology is None or scene != st.session_state.scene  # until it has been carried out
+    with place:
+        _undo()
+    return scene, topology
+
+
+def _chosen(scene: Scene) -> tuple[Scene, Topology | None]:
     source = _source("page.work.from", ("catalogue", "file"), "file" if scene.schedule else "catalogue")
     try:
         if source == "catalogue":
@@ -53,7 +59,6 @@ def choose() -> tuple[Scene, Topology | None]:
             scene = rivals.choose(replace(scene, trouble=whatif.choose(scene.trouble, topology)))
     except InputError as error:
         st.error(str(error), icon=":material/error:")
-        st.session_state.broken = True
         return scene, None
     except _Incomplete as what:
         st.info(str(what))
@@ -72,6 +77,7 @@ def restore(scene: Scene) -> None:
     for key in [key for key in state if key not in KEPT]:
         del state[key]
     state.scene, state.start, state.view, state.past = scene, 0.0, VIEWS[0], past[-LONGEST_PAST:]
+    state.turn = state.get("turn", 0) + 1
 
 
 def remember(scene: Scene) -> None:
@@ -79,7 +85,7 @@ def remember(scene: Scene) -> None:
     state = st.session_state
     if scene != state.scene:
         state.past = [*state.get("past", []), state.scene][-LONGEST_PAST:]
-    state.scene = scene
+    state.scene, state.broken = scene, False
 
 
 def _undo() -> None:
@@ -112,7 +118,12 @@ def _scenarios() -> None:
 def _source(label: str, sources: tuple[str, ...], now: str) -> str:
     """One of several ways to give something, side by side."""
     chosen: str = st.segmented_control(
-        tell(label), sources, default=now, format_func=lambda s: tell(f"page.source.{s}"), required=True, key=label
+        tell(label),
+        sources,
+        default=now,
+        format_func=lambda s: tell(f"page.source.{s}"),
+        required=True,
+        key=fresh(label),
     )
     return chosen
 
@@ -121,11 +132,17 @@ def _choose_algorithm(scene: Scene) -> Scene:
     collective, _, name = scene.algorithm.partition(".")
     there = [c for c in COLLECTIVES if any(a.startswith(c + ".") for a in ALGORITHMS)]
     collective = st.selectbox(
-        tell("page.collective"), there, index=there.index(collective), help=COLLECTIVES[collective].summary
+        tell("page.collective"),
+        there,
+        index=there.index(collective),
+        help=COLLECTIVES[collective].summary,
+        key=fresh("collective"),
     )
     algorithms = [a.split(".", 1)[1] for a in ALGORITHMS if a.startswith(collective + ".")]
     likely = next((a for a in (name, "ring", "linear", "binomial") if a in algorithms), algorithms[0])
-    chosen = st.selectbox(tell("page.algorithm"), algorithms, index=algorithms.index(likely), key=f"of_{collective}")
+    chosen = st.selectbox(
+        tell("page.algorithm"), algorithms, index=algorithms.index(likely), key=fresh(f"of_{collective}")
+    )
     algorithm = ALGORITHMS[f"{collective}.{chosen}"]
     st.caption(algorithm.summary)
     return _choose_settings(replace(scene, algorithm=algorithm.name), algorithm.params, algorithm.name)
@@ -159,14 +176,18 @@ def _text(now: str, examples: Mapping[str, str], what: str, endings: tuple[str, 
     names = [*examples, OWN]
     known = next((i for i, text in enumerate(examples.values()) if text == now), len(examples) if now else 0)
     choice = st.selectbox(
-        tell("page.example"), names, index=known, format_func=lambda x: x or tell("page.example.own"), key=f"ex_{what}"
+        tell("page.example"),
+        names,
+        index=known,
+        format_func=lambda x: x or tell("page.example.own"),
+        key=fresh(f"ex_{what}"),
     )
     if choice != OWN:
         return examples[choice]
-    file = st.file_uploader(tell(f"page.{what}.file"), type=[*endings], key=f"file_{what}")
+    file = st.file_uploader(tell(f"page.{what}.file"), type=[*endings], key=fresh(f"file_{what}"))
     own = "" if now in examples.values() else now
     help_ = tell(f"page.{what}.help")
-    pasted = st.text_area(tell(f"page.{what}"), value=own, height=180, help=help_, key=f"paste_{what}")
+    pasted = st.text_area(tell(f"page.{what}"), value=own, height=180, help=help_, key=fresh(f"paste_{what}"))
     text = pasted if file is None else scenes.decoded(file.getvalue(), file.name)
     if not text.strip():
         raise _Incomplete(help_)
@@ -186,7 +207,11 @@ def _choose_model(scene: Scene) -> Scene:
     name, words = parse_spec(scene.machine)
     names = list(MACHINES)
     name = st.selectbox(
-        tell("page.machine"), names, index=names.index(name) if name in names else 0, help=machine_summary(name)
+        tell("page.machine"),
+        names,
+        index=names.index(name) if name in names else 0,
+        help=machine_summary(name),
+        key=fresh("machine"),
     )
     if name != parse_spec(scene.machine)[0]:
         words = {}
@@ -211,13 +236,15 @@ def _choose_rates(scene: Scene) -> Scene:
 def _choose_ranks(scene: Scene, topology: Topology) -> Scene:
     most = topology.n
     if most > 2:
-        ranks = st.slider(tell("page.ranks"), 2, most, max(2, min(scene.ranks or most, most)), key=f"ranks_{most}")
+        ranks = st.slider(
+            tell("page.ranks"), 2, most, max(2, min(scene.ranks or most, most)), key=fresh(f"ranks_{most}")
+        )
         scene = replace(scene, ranks=0 if ranks == most else ranks)
     else:
         scene = replace(scene, ranks=0)
     n = scene.ranks or most
     if ALGORITHMS[scene.algorithm].collective.rooted and n > 1:
-        root = st.number_input(tell("page.root"), 0, n - 1, min(scene.root, n - 1))
+        root = st.number_input(tell("page.root"), 0, n - 1, min(scene.root, n - 1), key=fresh(f"root_{n}"))
         scene = replace(scene, root=int(root))
     return scene
 
@@ -225,7 +252,8 @@ def _choose_ranks(scene: Scene, topology: Topology) -> Scene:
 def _choose_load(scene: Scene, work: Work) -> Scene:
     if not work.sized:
         return scene
-    size = st.select_slider(tell("page.size"), _sizes(scene.size), value=scene.size, help=tell("page.size.help"))
+    help_, key = tell("page.size.help"), fresh(f"size_{scene.size if scene.size not in SIZES else ''}")
+    size = st.select_slider(tell("page.size"), _sizes(scene.size), value=scene.size, help=help_, key=key)
     return replace(scene, size=size)
 
 

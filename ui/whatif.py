@@ -4,7 +4,7 @@ import streamlit as st
 
 from sim.topology import Topology
 from sim.trouble import TROUBLES, trouble_parameters, trouble_summary
-from ui.fields import field, usual
+from ui.fields import field, fresh, usual
 from ui.text import tell
 
 BETWEEN = ";"
@@ -26,7 +26,7 @@ def choose(words: str, topology: Topology) -> str:
                 st.markdown(f"**{tell(f'trouble.{name}')}**", help=trouble_summary(name))
                 given = dict(pair.split("=", 1) for pair in rest.split(",") if "=" in pair)
                 now = f"{name}:{_fields(name, given, topology, number)}"
-                if not st.button(tell("page.trouble.remove"), key=f"drop_{number}", icon=":material/close:"):
+                if not st.button(tell("page.trouble.remove"), key=fresh(f"drop_{number}"), icon=":material/close:"):
                     kept.append(now)
         added = st.selectbox(
             tell("page.trouble.add"),
@@ -34,7 +34,7 @@ def choose(words: str, topology: Topology) -> str:
             index=None,
             format_func=lambda name: tell(f"trouble.{name}"),
             placeholder=tell("page.trouble.none"),
-            key=f"add_trouble_{len(specs)}",
+            key=fresh(f"add_trouble_{len(specs)}"),
         )
     if added:
         kept.append(f"{added}:{_first(added, topology)}".rstrip(":"))
@@ -63,7 +63,9 @@ def _fields(name: str, given: dict[str, str], topology: Topology, number: int) -
         if key in (*ENDS, "nic"):
             choices = _choices(name, key, given.get("src", ""), topology)
             at = choices.index(given[key]) if given.get(key) in choices else 0
-            words[key] = st.selectbox(key, choices, index=at, key=f"t{number}_{name}_{key}_{given.get('src', '')}")
+            words[key] = st.selectbox(
+                key, choices, index=at, key=fresh(f"t{number}_{name}_{key}_{given.get('src', '')}")
+            )
             given = {**given, key: words[key] or ""}
         else:
             words[key] = field(parameter, given.get(key), f"t{number}_{name}")

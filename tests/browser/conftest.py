@@ -89,7 +89,7 @@ class Visit:
 
     def open(self, query=""):
         self.page.goto(f"{self.address}/{query}")
-        self.page.wait_for_selector('[data-ringside="player"][data-steps]', timeout=30_000)
+        self.page.locator('[data-ringside="player"][data-steps]').first.wait_for(timeout=30_000)
         return self
 
     def data(self, name):

@@ -1,0 +1,201 @@
+"""Views, cards, what-ifs, comparisons, languages and lessons, as a person meets them in a real browser."""
+
+import re
+
+import pytest
+
+from ui.exports import DRAWINGS
+from ui.text import catalogue, languages
+
+pytestmark = pytest.mark.browser
+RING = "?machine=switch:ranks=8"
+BOTH = pytest.mark.parametrize("language", languages())
+
+
+def words(language):
+    texts = catalogue(language)
+    return lambda key, **values: texts[key].format(**values)
+
+
+@BOTH
+def test_every_view_shows_the_same_instant(visit, language):
+    say = words(language)
+    page = visit(f"{RING}&lang={language}&t=0.002")
+    before = page.ask("blocks()"), page.data("caption"), page.ask("slots(3)")
+    for view in DRAWINGS:
+        page.press(say(f"player.view.{view}"))
+        assert page.data("view") == view
+        assert (page.ask("blocks()"), page.data("caption"), page.ask("slots(3)")) == before
+        ink = page.player.locator(".rs-stage").evaluate(
+            "c => new Set(c.getContext('2d').getImageData(0, 0, c.width, c.height).data).size"
+        )
+        assert ink > 20, view
+    page.page.wait_for_url(re.compile(f"view={DRAWINGS[-1]}"))
+    page.page.reload()
+    page.page.wait_for_selector('[data-ringside="player"][data-steps]')
+    assert page.data("view") == DRAWINGS[-1]
+
+
+@BOTH
+def test_views_and_the_critical_path_have_keys(visit, language):
+    say = words(language)
+    page = visit(f"{RING}&lang={language}&t=0.002")
+    page.player.focus()
+    for key, view in (
+        ("v", "shape"),
+        ("v", "matrix"),
+        ("v", "time"),
+        ("v", "machine"),
+        ("m", "matrix"),
+        ("m", "machine"),
+    ):
+        page.page.keyboard.press(key)
+        assert page.data("view") == view
+    lit = page.player.get_by_role("button", name=say("player.critical"), exact=True)
+    assert lit.get_attribute("aria-pressed") == "false"
+    page.page.keyboard.press("c")
+    assert lit.get_attribute("aria-pressed") == "true"
+
+
+def test_commas_and_full_stops_go_from_arrival_to_arrival(visit):
+    page = visit("?machine=dgx1v&algorithm=alltoall.linear")
+    page.player.focus()
+    seen = []
+    for _ in range(3):
+        page.page.keyboard.press(".")
+        seen.append(page.t)
+    assert seen == sorted(set(seen))
+    page.page.keyboard.press(",")
+    assert page.t == pytest.approx(seen[-2], rel=1e-6)
+
+
+@BOTH
+def test_half_a_link_is_two_choices_away_and_both_futures_stay(visit, language):
+    say = words(language)
+    page = visit(f"{RING}&lang={language}&t=0.002")
+    page.player.get_by_label(say("player.look")).select_option(label="GPU0 → SW")
+    card = page.player.locator(".rs-card")
+    assert "GPU0 → SW" in card.inner_text()
+    assert "25 GB/s" in card.inner_text()
+    card.get_by_role("button", name=say("player.half"), exact=True).click()
+    page.player.nth(1).wait_for()
+    page.page.wait_for_function("a => a.every(e => e.dataset.steps)", arg=page.player.element_handles())
+    assert {page.player.nth(k).get_attribute("data-time-s") for k in (0, 1)} == {"0.002"}
+    page.page.wait_for_url(re.compile("trouble=slow_link"))
+    page.page.get_by_text(say("page.compare.won", name=say("page.compare.untroubled"), time="4.726 ms")).wait_for()
+    page.player.first.focus()
+    page.page.keyboard.press("End")
+    late, usual = (float(page.player.nth(k).get_attribute("data-time-s")) for k in (0, 1))
+    assert usual == pytest.approx(14 * 2e-6 + 2 * 7 / 8 * 2**26 / 25e9, rel=1e-9)
+    assert late > usual * 1.1
+
+
+def test_a_bandwidth_can_be_dragged_and_a_rank_made_slow(visit):
+    page = visit(f"{RING}&t=0.001")
+    page.player.get_by_label("Look at").select_option(label="SW → GPU3")
+    slider = page.player.locator(".rs-drag input")
+    slider.fill("25")
+    slider.dispatch_event("change")
+    page.page.wait_for_url(re.compile("share%3D0.25"))
+    page.player.nth(1).wait_for()
+    page.player.first.get_by_label("Look at").select_option(label="rank 2 · GPU2")
+    page.player.first.get_by_role("button", name="What if it came late?").click()
+    page.page.wait_for_url(re.compile("straggler%3Arank%3D2"))
+    page.player.nth(2).wait_for()
+
+
+def test_a_link_is_explained_with_who_shares_it(visit):
+    page = visit("?machine=nodes:nodes=2,gpus=4&algorithm=alltoall.linear&t=0.004")
+    page.player.get_by_label("Look at").select_option(label="H0.NIC0 → SPINE")
+    lines = page.player.locator(".rs-lines").inner_text().split("\n")
+    assert lines[1] == "25 GB/s of 25 GB/s"
+    assert sum("1.56 GB/s" in line for line in lines) == 4
+    assert "and 12 more" in lines
+    page.player.locator(".rs-away").click()
+    assert not page.player.locator(".rs-card").is_visible()
+
+
+@BOTH
+def test_runs_side_by_side_share_a_clock_and_the_first_is_told(visit, language):
+    say = words(language)
+    page = visit(f"{RING}&lang={language}&against=algorithm=allreduce.recursive_doubling|machine=dgx_a100")
+    assert page.player.count() == 3
+    bar = page.page.locator(".rs-controls")
+    bar.get_by_role("button", name=say("player.forward"), exact=True).click()
+    times = [page.player.nth(k).get_attribute("data-time-s") for k in range(3)]
+    assert len(set(times)) == 1
+    bar.get_by_role("button", name=say("player.last"), exact=True).click()
+    stands = page.page.locator(".rs-stands").inner_text()
+    assert stands.startswith("1. allreduce.ring · dgx_a100: 499.1 µs")
+    assert "×" in stands
+    assert page.page.get_by_text("dgx_a100", exact=False).count() > 0
+
+
+def test_crossovers_of_algorithms_are_told(visit):
+    page = visit(f"{RING}&against=algorithm=allreduce.recursive_doubling")
+    page.page.get_by_text(
+        re.compile("From .* on, allreduce.ring is faster than allreduce.recursive_doubling")
+    ).wait_for()
+
+
+def test_a_slide_shows_the_stage_alone(visit):
+    page = visit(f"{RING}&embed=true&view=shape&t=0.001")
+    assert page.page.get_by_test_id("stSidebar").count() == 0
+    assert page.data("view") == "shape"
+    assert page.page.get_by_text("Bus bandwidth").count() == 0
+
+
+def test_what_was_chosen_can_be_undone(visit):
+    page = visit(RING)
+    undo = page.page.get_by_role("button", name="Undo")
+    assert undo.is_disabled()
+    slider = page.page.get_by_test_id("stSidebar").get_by_role("slider").last
+    slider.focus()
+    slider.press("ArrowLeft")
+    page.page.wait_for_url(re.compile("size=32MiB"))
+    undo.click()
+    page.page.wait_for_function("!location.search.includes('size=')")
+    assert page.data("steps") == "14"
+
+
+def test_the_language_is_a_click_away_and_stays_on_the_next_page(visit):
+    page = visit(RING)
+    page.page.get_by_text("中文").click()
+    page.page.wait_for_url(re.compile("lang=zh"))
+    page.page.get_by_text("每个 rank 持有的数据").wait_for()
+    page.page.get_by_text("学习", exact=True).click()
+    page.page.get_by_text("六种集合通信，三面镜子").first.wait_for()
+    assert "lang=zh" in page.page.url
+
+
+@BOTH
+def test_an_answer_plays_and_a_finished_lesson_is_remembered(visit, language):
+    say = words(language)
+    page = visit(f"?page=learn&lesson=server&step=3&lang={language}")
+    assert page.player.first.get_attribute("data-playing") == "false"
+    page.page.get_by_text(say("lesson.option.twice"), exact=True).click()
+    page.page.get_by_role("button", name=say("page.learn.check")).click()
+    page.page.get_by_text(say("page.learn.right", answer=say("lesson.option.twice"))).wait_for()
+    page.page.wait_for_function("e => e.dataset.playing === 'true'", arg=page.player.first.element_handle())
+    page.page.get_by_role("button", name=say("page.learn.finish")).click()
+    page.page.get_by_text(say("page.learn.done")).wait_for()
+    page.page.goto(f"{page.address}/?page=learn&lang={language}")
+    page.page.get_by_text(f"{say('lesson.server.title')} ✓").wait_for()
+
+
+@BOTH
+def test_a_phone_shows_two_runs_one_under_the_other(visit, language):
+    page = visit(f"{RING}&lang={language}&against=algorithm=allreduce.linear", viewport={"width": 390, "height": 844})
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= 390
+    tops = [page.player.nth(k).bounding_box() for k in (0, 1)]
+    assert tops[0]["x"] == tops[1]["x"]
+    assert tops[1]["y"] > tops[0]["y"] + tops[0]["height"] - 1
+
+
+def test_a_thousand_ranks_show_what_is_true_of_all(visit):
+    page = visit("?machine=switch:ranks=1024&algorithm=allreduce.ring")
+    assert page.data("steps") == "2046"
+    assert page.player.get_by_text("the picture shows links and steps, not single blocks").is_visible()
+    assert page.player.get_by_role("button", name="Who holds what").is_disabled()
+    page.press("Step forward")
+    assert page.data("step") == "1"
