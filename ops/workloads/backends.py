@@ -1,9 +1,8 @@
 """What a communication library adds to a machine: costs per message, per byte and per collective."""
 
 from dataclasses import replace
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from ops.programs.selection import Choice as Chosen
 from ops.workloads.world import World
 from sim.parameters import Choice
 from sim.topology import Topology
@@ -40,5 +39,5 @@ def world(topology: Topology, ranks: int, backend: str) -> World:
     """So many ranks of a machine that talk through this library."""
     known = BACKENDS[backend]
     burdened = replace(topology, overhead=topology.overhead + known.overhead, gamma=topology.gamma + known.gamma)
-    forced: dict[str, Chosen] = {name.partition(".")[0]: (name, {}) for name in known.forced}
+    forced = {name.partition(".")[0]: (name, dict[str, Any]()) for name in known.forced}
     return World(burdened, ranks, library=known.library, forced=forced, launch=known.launch)

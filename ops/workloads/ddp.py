@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
-
-import simpy
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ops.workloads import workload
 from ops.workloads.backends import BackendName, world
@@ -21,6 +19,9 @@ from sim.units import MiB, Size, Time, fmt_size, us
 
 SIZES = (1, 2, 5, 10, 25, 50, 100, 250)
 """Bucket sizes in MiB among which the best is looked for."""
+
+if TYPE_CHECKING:
+    from sim.engine import Event
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ class _Loop:
         self.world, self.plan, self.steps = there, plan, steps
         self.ends = [0.0] * steps
         self.encoded = [plan.codec.encode(bucket.tensors) for bucket in plan.buckets]
-        self.works: dict[tuple[int, int], list[simpy.Event]] = {}
+        self.works: dict[tuple[int, int], list[Event]] = {}
 
     def rank(self, rank: int) -> Process:
         """One rank's life."""
@@ -227,7 +228,7 @@ class _Loop:
             return [event]
         return [self.world.env.process(self.finish(rank, bucket, encoded, event))]
 
-    def finish(self, rank: int, bucket: Bucket, encoded: Encoded, event: simpy.Event) -> Process:
+    def finish(self, rank: int, bucket: Bucket, encoded: Encoded, event: "Event") -> Process:
         """What follows a bucket's first collective."""
         there = self.world
         for phase in encoded.phases[1:]:

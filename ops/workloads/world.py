@@ -3,22 +3,23 @@
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import simpy
 
-from ops.programs.selection import Choice, Load, Selection
 from ops.registry import ALGORITHMS
 from ops.workloads.step import COMM, COMPUTE, WAIT, Call, Held, Span, Step
-from sim.engine import Cluster
 from sim.errors import InputError
 from sim.schedule import Schedule
 from sim.topology import Floats, Topology
 from sim.trace import Trace
 from sim.verify import Proof, prove
 
-Process = Generator[simpy.Event, Any, Any]
+if TYPE_CHECKING:
+    from ops.programs.selection import Choice
+    from sim.engine import Event
+
+Process = Generator["Event", Any, Any]
 MOST_TRANSFERS = 20_000_000
 """Of all collectives of a step together; each takes about a hundred bytes of memory."""
 VECTORS = ("allgatherv", "reduce_scatterv", "gatherv", "scatterv", "alltoallv")
@@ -37,7 +38,7 @@ class World:
         ranks: int = 0,
         *,
         library: str = "nccl",
-        forced: dict[str, Choice] | None = None,
+        forced: "dict[str, Choice] | None" = None,
         launch: float = 0.0,
     ) -> None:
         self.ranks = ranks or topology.n
@@ -46,6 +47,9 @@ class World:
         if self.ranks < 1:
             raise InputError(f"{topology.name} has no GPU: choose a machine with one or more")
         self.topology, self.launch = topology, launch
+        from ops.programs.selection import Selection  # whoever only lists workloads need not load the engine
+        from sim.engine import Cluster
+
         self.cluster = Cluster(topology)
         self.env = self.cluster.env
         self.selection = Selection(library, forced)
@@ -54,7 +58,7 @@ class World:
         self.held: list[Held] = []
         self.link_bytes: Floats = np.zeros(len(topology.links))
         self.transfers = 0
-        self._gpus = [simpy.Resource(self.env) for _ in range(self.ranks)]
+        self._idle: list[Event] = [self.env.event().succeed() for _ in range(self.ranks)]
         self._plans: dict[Any, tuple[Schedule, Proof]] = {}
 
     @cached_property
@@ -68,12 +72,16 @@ class World:
 
     def compute(self, rank: int, seconds: float, name: str) -> Process:
         """Keep a rank's GPU busy; what is asked of it while it is busy waits its turn."""
-        with self._gpus[rank].request() as turn:
-            yield turn
-            start = self.env.now
-            yield self.env.timeout(seconds)
-            if seconds > 0:
-                self.spans.append(Span(rank, COMPUTE, start, self.env.now, name))
+        if seconds <= 0:
+            return
+        before, done = self._idle[rank], self.env.event()
+        self._idle[rank] = done
+        if not before.processed:
+            yield before
+        start = self.env.now
+        yield self.env.timeout(seconds)
+        self.spans.append(Span(rank, COMPUTE, start, self.env.now, name))
+        done.succeed()
 
     def hold(self, rank: int, kind: str, amount: float, at: float | None = None) -> None:
         """From now (or from `at`) on a rank holds so many bytes more of a kind, or less where `amount` is below 0."""
@@ -127,11 +135,11 @@ class Group:
         self.world, self.ranks = world, tuple(ranks)
         self._met: dict[tuple[str, str, int], _Posted] = {}
         self._often: dict[tuple[int, str, str], int] = {}
-        self._last: simpy.Event | None = None
+        self._last: Event | None = None
 
     def post(
         self, rank: int, collective: str, size: float | Sequence[float] = 0.0, name: str = "", *, root: int = 0
-    ) -> simpy.Event:
+    ) -> "Event":
         """A rank calls a collective and goes on at once; the event happens when the collective has ended.
 
         `size` is in bytes as nccl-tests counts it, or one size per block for a v collective. `root` counts in the
@@ -159,7 +167,7 @@ class _Posted:
         size: float | Sequence[float],
         name: str,
         root: int,
-        before: simpy.Event | None,
+        before: "Event | None",
     ) -> None:
         self.group, self.collective, self.size, self.name, self.root = group, collective, size, name, root
         self.world = group.world
@@ -195,7 +203,9 @@ class _Posted:
         world.calls.append(Call(self.name, algorithm, ranks, total, start, end, trace.verdict.ok))
         self.event.succeed(end)
 
-    def _start(self) -> tuple[str, simpy.Event, float]:
+    def _start(self) -> tuple[str, "Event", float]:
+        from ops.programs.selection import Load
+
         world, ranks, n = self.world, self.group.ranks, len(self.group.ranks)
         devices = [world.topology.ranks[rank] for rank in ranks]
         hosts = [world.topology.devices[device].host for device in devices]
