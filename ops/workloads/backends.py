@@ -35,9 +35,9 @@ at 10 GB/s."""
 BackendName = Annotated[str, Choice(tuple(BACKENDS))]
 
 
-def world(topology: Topology, ranks: int, backend: str) -> World:
+def world(topology: Topology, ranks: int, backend: str, interference: float = 0.0) -> World:
     """So many ranks of a machine that talk through this library."""
     known = BACKENDS[backend]
     burdened = replace(topology, overhead=topology.overhead + known.overhead, gamma=topology.gamma + known.gamma)
     forced = {name.partition(".")[0]: (name, dict[str, Any]()) for name in known.forced}
-    return World(burdened, ranks, library=known.library, forced=forced, launch=known.launch)
+    return World(burdened, ranks, library=known.library, forced=forced, launch=known.launch, interference=interference)

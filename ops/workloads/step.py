@@ -10,8 +10,9 @@ import numpy as np
 from sim.errors import InputError
 from sim.topology import Floats, Topology
 
-COMPUTE, COMM, WAIT = "compute", "comm", "wait"
-"""Lanes of a rank: its GPU at work; a collective it takes part in; a collective that other ranks are late for."""
+COMPUTE, COMM, WAIT, HOST = LANES = "compute", "comm", "wait", "host"
+"""Lanes of a rank: its GPU at work; a collective it takes part in; a collective that other ranks are late for; its
+thread at work on the processor."""
 MOST_SLICES = 500_000
 """More make a file that a browser does not open."""
 
@@ -170,7 +171,7 @@ class Step:
             raise InputError(
                 f"the step has {len(self.spans):,} spans, and Perfetto opens {MOST_SLICES:,} at most: take fewer ranks"
             )
-        lanes = {lane: number for number, lane in enumerate((COMPUTE, COMM, WAIT))}
+        lanes = {lane: number for number, lane in enumerate(LANES)}
         events: list[dict[str, Any]] = []
         for rank in range(self.ranks):
             events.append({"ph": "M", "name": "process_name", "pid": rank, "args": {"name": f"rank {rank}"}})

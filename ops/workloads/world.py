@@ -25,11 +25,28 @@ MOST_TRANSFERS = 20_000_000
 VECTORS = ("allgatherv", "reduce_scatterv", "gatherv", "scatterv", "alltoallv")
 
 
+class Turns:
+    """What one process at a time may have; the others stand in line."""
+
+    def __init__(self, env: Any) -> None:
+        self._env, self._last = env, env.event().succeed()
+
+    def take(self, work: Process) -> Process:
+        """Do the work when it is its turn."""
+        before, mine = self._last, self._env.event()
+        self._last = mine
+        if not before.processed:
+            yield before
+        yield from work
+        mine.succeed()
+
+
 class World:
     """So many ranks of a machine, each with one GPU that does one thing at a time.
 
     `library` is whose rules choose algorithms; `forced` overrules them by collective. `launch` is paid by every
-    collective once, when the last of its ranks is there.
+    collective once, when the last of its ranks is there. `interference` is the share of its speed that a GPU lacks
+    for compute while it takes part in a collective, whose kernels need processors and memory too.
     """
 
     def __init__(
@@ -40,13 +57,14 @@ class World:
         library: str = "nccl",
         forced: "dict[str, Choice] | None" = None,
         launch: float = 0.0,
+        interference: float = 0.0,
     ) -> None:
         self.ranks = ranks or topology.n
         if self.ranks > topology.n:
             raise InputError(f"{topology.name} holds {topology.n} ranks, not {ranks}: ask for {topology.n} or fewer")
         if self.ranks < 1:
             raise InputError(f"{topology.name} has no GPU: choose a machine with one or more")
-        self.topology, self.launch = topology, launch
+        self.topology, self.launch, self.interference = topology, launch, interference
         from ops.programs.selection import Selection  # whoever only lists workloads need not load the engine
         from sim.engine import Cluster
 
@@ -58,7 +76,9 @@ class World:
         self.held: list[Held] = []
         self.link_bytes: Floats = np.zeros(len(topology.links))
         self.transfers = 0
-        self._idle: list[Event] = [self.env.event().succeed() for _ in range(self.ranks)]
+        self._gpus = [Turns(self.env) for _ in range(self.ranks)]
+        self._moving = [0] * self.ranks
+        self._changed: list[Event] = [self.env.event() for _ in range(self.ranks)]
         self._plans: dict[Any, tuple[Schedule, Proof]] = {}
 
     @cached_property
@@ -74,14 +94,34 @@ class World:
         """Keep a rank's GPU busy; what is asked of it while it is busy waits its turn."""
         if seconds <= 0:
             return
-        before, done = self._idle[rank], self.env.event()
-        self._idle[rank] = done
-        if not before.processed:
-            yield before
+        yield from self._gpus[rank].take(self._work(rank, seconds, name))
+
+    def _work(self, rank: int, seconds: float, name: str) -> Process:
         start = self.env.now
-        yield self.env.timeout(seconds)
+        if self.interference:
+            yield from self._disturbed(rank, seconds)
+        else:
+            yield self.env.timeout(seconds)
         self.spans.append(Span(rank, COMPUTE, start, self.env.now, name))
-        done.succeed()
+
+    def _disturbed(self, rank: int, seconds: float) -> Process:
+        """Work of so many seconds at full speed, slower while a collective is under way."""
+        while True:
+            speed, start = 1 - self.interference if self._moving[rank] else 1.0, self.env.now
+            end, changed = self.env.timeout(seconds / speed), self._changed[rank]
+            yield end | changed
+            if end.processed:
+                return
+            seconds -= (self.env.now - start) * speed
+
+    def move(self, ranks: Sequence[int], change: int) -> None:
+        """A collective of these ranks begins (+1) or has ended (-1)."""
+        for rank in ranks if self.interference else ():
+            before = self._moving[rank] > 0
+            self._moving[rank] += change
+            if before != (self._moving[rank] > 0):
+                self._changed[rank].succeed()
+                self._changed[rank] = self.env.event()
 
     def hold(self, rank: int, kind: str, amount: float, at: float | None = None) -> None:
         """From now (or from `at`) on a rank holds so many bytes more of a kind, or less where `amount` is below 0."""
@@ -196,7 +236,9 @@ class _Posted:
         if world.launch:
             yield world.env.timeout(world.launch)
         algorithm, event, total = self._start()
+        world.move(ranks, +1)
         trace: Trace = yield event
+        world.move(ranks, -1)
         end = world.env.now
         world.link_bytes += trace.link_bytes
         world.spans += [Span(rank, COMM, start, end, self.name) for rank in ranks]
