@@ -38,7 +38,7 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One collective of the step: `size` as nccl-tests counts it, times in seconds."""
+    """One collective of the step: `size` as nccl-tests counts it, times in seconds; `latest` is who came last."""
 
     name: str
     algorithm: str
@@ -47,6 +47,7 @@ class Call:
     start: float
     end: float
     verified: bool
+    latest: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +159,7 @@ class Step:
                 {
                     "name": c.name, "algorithm": c.algorithm, "ranks": list(c.ranks), "size_bytes": c.size,
                     "start_s": c.start, "end_s": c.end, "verified": c.verified,
+                    "latest_rank": c.latest,
                 }
                 for c in self.calls
             ],

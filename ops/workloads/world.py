@@ -242,7 +242,8 @@ class _Posted:
         end = world.env.now
         world.link_bytes += trace.link_bytes
         world.spans += [Span(rank, COMM, start, end, self.name) for rank in ranks]
-        world.calls.append(Call(self.name, algorithm, ranks, total, start, end, trace.verdict.ok))
+        latest = max(ranks, key=lambda rank: self.arrived[rank])
+        world.calls.append(Call(self.name, algorithm, ranks, total, start, end, trace.verdict.ok, latest))
         self.event.succeed(end)
 
     def _start(self) -> tuple[str, "Event", float]:

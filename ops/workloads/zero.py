@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sim.engine import Event
 
 OPTIMIZER = 12
-"""Bytes per parameter of mixed-precision Adam: float32 master copy, momentum, variance (Rajbhandari et al. 2020, 3.1)."""
+"""Bytes per parameter of Adam in mixed precision: float32 copy, momentum, variance (Rajbhandari et al. 2020, 3.1)."""
 State = Annotated[int, Bounds(0, 64)]
 VOLUME = {"allreduce": 2, "reduce_scatter": 1, "allgather": 1, "broadcast": 1}
 """How often a rank sends the size of a collective, (n - 1)/n times, in a ring."""
@@ -64,7 +64,7 @@ class Shards:
         return there.step(
             time,
             parameters=round(total / self.width),
-            parameter_bytes=total,
+            model_bytes=total,
             volume_in_models=moved / total if n > 1 and total else 0.0,
             state_bytes=self.resident(n),
         )
@@ -97,8 +97,7 @@ class _Life:
     def finish(self, rank: int) -> Process:
         """Wait for all gradients, update one's own part, drop the gradients."""
         plan, n = self.plan, self.world.ranks
-        for work in self.works[rank]:
-            yield work
+        yield from self.works[rank]
         yield from self.world.compute(rank, plan.update / (n if plan.stage else 1), "update")
         self.world.hold(rank, "gradients", -plan.bytes / (n if plan.stage > 1 else 1))
 
@@ -166,8 +165,7 @@ class _Whole(_Life):
             for root in range(n):
                 name = f"broadcast part {root}"
                 events.append(there.everyone.post(rank, "broadcast", plan.bytes / n, name, root=root))
-        for event in events:
-            yield event
+        yield from events
 
 
 class _Sharded(_Life):
