@@ -77,6 +77,7 @@ class World:
         self.link_bytes: Floats = np.zeros(len(topology.links))
         self.transfers = 0
         self._gpus = [Turns(self.env) for _ in range(self.ranks)]
+        self._pairs: dict[tuple[int, int], Group] = {}
         self._moving = [0] * self.ranks
         self._changed: list[Event] = [self.env.event() for _ in range(self.ranks)]
         self._plans: dict[Any, tuple[Schedule, Proof]] = {}
@@ -85,6 +86,16 @@ class World:
     def everyone(self) -> "Group":
         """All ranks."""
         return Group(self, range(self.ranks))
+
+    def pair(self, src: int, dst: int) -> "Group":
+        """The two ends of messages from one rank to another, which follow each other."""
+        if (src, dst) not in self._pairs:
+            self._pairs[src, dst] = Group(self, (src, dst))
+        return self._pairs[src, dst]
+
+    def message(self, rank: int, src: int, dst: int, size: float, name: str) -> "Event":
+        """One end's part in a message from `src` to `dst`; the event happens when it has arrived."""
+        return self.pair(src, dst).post(rank, "broadcast", size, name, algorithm="broadcast.linear")
 
     def group(self, ranks: Sequence[int]) -> "Group":
         """A communicator of its own: its collectives follow each other, other groups' may run beside them."""
@@ -178,19 +189,26 @@ class Group:
         self._last: Event | None = None
 
     def post(
-        self, rank: int, collective: str, size: float | Sequence[float] = 0.0, name: str = "", *, root: int = 0
+        self,
+        rank: int,
+        collective: str,
+        size: float | Sequence[float] = 0.0,
+        name: str = "",
+        *,
+        root: int = 0,
+        algorithm: str = "",
     ) -> "Event":
         """A rank calls a collective and goes on at once; the event happens when the collective has ended.
 
         `size` is in bytes as nccl-tests counts it, or one size per block for a v collective. `root` counts in the
-        group.
+        group. `algorithm` is taken whatever the library's rule says.
         """
         name = name or collective
         number = self._often.get((rank, collective, name), 0)
         self._often[rank, collective, name] = number + 1
         key = collective, name, number
         if key not in self._met:
-            self._met[key] = _Posted(self, collective, size, name, root, self._last)
+            self._met[key] = _Posted(self, collective, size, name, root, algorithm, self._last)
             self._last = self._met[key].event
         call = self._met[key]
         call.arrive(rank)
@@ -207,9 +225,11 @@ class _Posted:
         size: float | Sequence[float],
         name: str,
         root: int,
+        algorithm: str,
         before: "Event | None",
     ) -> None:
-        self.group, self.collective, self.size, self.name, self.root = group, collective, size, name, root
+        self.group, self.collective, self.size, self.name = group, collective, size, name
+        self.root, self.algorithm = root, algorithm
         self.world = group.world
         self.event = self.world.env.event()
         self.arrived: dict[int, float] = {}
@@ -257,7 +277,7 @@ class _Posted:
         total = float(units.sum())
         whole = self.collective in ("allreduce", "broadcast", "reduce", "scan", "exscan", "reduce_scatterv")
         load = Load(self.collective, n, total if whole else total / n, total / 4, hosts, self.root)
-        algorithm, given = world.selection.choose(load)
+        algorithm, given = (self.algorithm, {}) if self.algorithm else world.selection.choose(load)
         entry = ALGORITHMS[algorithm]
         root = self.root if entry.collective.rooted else 0
         schedule, proof = world.plan(algorithm, n, root, given)
