@@ -9,13 +9,14 @@ from terminal import DONE, NO, Answer, argument, command
 from terminal.arguments import MACHINE, RANKS, machine, write
 
 if TYPE_CHECKING:
-    from ops.workloads.step import Step
+    from ops.workloads.step import Span, Step
 
 WIDTH = 72
 """Columns of the drawn timeline."""
+TABLE = 16
+"""Rows of a table at most."""
 ROWS = 8
 """Ranks drawn at most."""
-MARKS = {"compute": "#", "comm": "=", "wait": "."}
 
 
 @command(
@@ -72,9 +73,29 @@ def _text(step: "Step") -> str:
         link, amount = links[busiest], float(step.link_bytes[busiest])
         rate = f", {fmt_bandwidth(amount / step.time)} on average" if step.time else ""
         told.append(f"  busiest link           {link.src} -> {link.dst}, {fmt_size(amount)}{rate}")
-    wide = max((len(_words(key)) for key in step.facts), default=0)
-    told += [f"  {_words(key):{max(wide, 22)}} {_value(key, value)}" for key, value in step.facts.items()]
+    rows = {key: value for key, value in step.facts.items() if _is_table(value)}
+    plain = {key: value for key, value in step.facts.items() if not _is_table(value)}
+    wide = max([22, *(len(_words(key)) for key in plain)])
+    told += [f"  {_words(key):{wide}} {_value(key, value)}" for key, value in plain.items()]
+    for key, value in [*rows.items(), ("collectives", step.collectives)]:
+        told += _table(_words(key), value)
     return "\n".join([*told, *_drawn(step)])
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _table(title: str, rows: list[dict[str, Any]]) -> list[str]:
+    """Rows under their heads."""
+    if not rows:
+        return []
+    keys = list(rows[0])
+    cells = [[_words(key) for key in keys], *([_value(key, row[key]) for key in keys] for row in rows[:TABLE])]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(keys))]
+    lines = ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in cells]
+    more = [f"    and {len(rows) - TABLE} more: --json has them all"] if len(rows) > TABLE else []
+    return [f"  {title}", *(f"    {line}" for line in lines), *more]
 
 
 def _fullest(step: "Step") -> int:
@@ -94,8 +115,8 @@ def _value(key: str, value: Any) -> str:
     if isinstance(value, list):
         texts = [_value(key, one) for one in value]
         return ", ".join(texts) if len(texts) <= 12 else f"{', '.join(texts[:12])} and {len(texts) - 12} more"
-    if isinstance(value, dict):
-        return " ".join(f"{_words(inner)} {_value(inner, one)}" for inner, one in value.items())
+    if value is None:
+        return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, (int, float)):
@@ -113,20 +134,30 @@ def _drawn(step: "Step") -> list[str]:
     """The timeline in letters: two lines a rank."""
     if not step.time or not step.spans:
         return []
-    lines = ["", f"  # compute, = communication, . waiting for others; a column is {_column(step)}"]
+    lines = ["", f"  # compute, = communication (- in part), . waiting for others; a column is {_column(step)}"]
     for rank in range(min(step.ranks, ROWS)):
-        for lanes in (("compute",), ("wait", "comm")):
-            row = [" "] * WIDTH
-            for span in step.spans:
-                if span.rank == rank and span.lane in lanes:
-                    first = min(WIDTH - 1, int(span.start / step.time * WIDTH))
-                    last = max(first + 1, min(WIDTH, round(span.end / step.time * WIDTH)))
-                    row[first:last] = MARKS[span.lane] * (last - first)
-            label = f"rank {rank}" if lanes == ("compute",) else ""
-            lines.append(f"  {label:>9} |{''.join(row)}|")
+        mine = [span for span in step.spans if span.rank == rank]
+        moving, computing, waiting = (_filled(step.time, mine, lane) for lane in ("comm", "compute", "wait"))
+        upper = ["#" if share > 0.5 else " " for share in computing]
+        lower = [
+            "=" if moves > 0.5 else "." if waits > 0.5 else "-" if moves else " "
+            for moves, waits in zip(moving, waiting, strict=True)
+        ]
+        lines += [f"  {f'rank {rank}':>9} |{''.join(upper)}|", f"  {'':>9} |{''.join(lower)}|"]
     if step.ranks > ROWS:
         lines.append(f"  and {step.ranks - ROWS} more ranks: --json and --trace have them all")
     return lines
+
+
+def _filled(whole: float, spans: "list[Span]", lane: str) -> list[float]:
+    """How much of every column a lane fills, 0 to 1 (more where its spans overlap)."""
+    filled = [0.0] * WIDTH
+    for span in spans:
+        if span.lane == lane:
+            first, last = span.start / whole * WIDTH, span.end / whole * WIDTH
+            for column in range(int(first), min(WIDTH, int(last) + 1)):
+                filled[column] += max(0.0, min(last, column + 1) - max(first, column))
+    return filled
 
 
 def _column(step: "Step") -> str:

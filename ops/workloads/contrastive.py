@@ -60,7 +60,7 @@ class _Loss:
         product = 2 * logits * self.features / self.speed
         yield from there.compute(rank, self.forward, "forward")
         there.hold(rank, "gathered features", size * len(self.towers))
-        yield from [post(rank, "allgather", size, f"gather {tower}") for tower in self.towers]
+        yield there.env.all_of([post(rank, "allgather", size, f"gather {tower}") for tower in self.towers])
         there.hold(rank, "logits", logits * self.width)
         yield from there.compute(rank, product, "logits and loss")
         if self.loss == "faces":

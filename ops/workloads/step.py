@@ -1,6 +1,7 @@
 """What a step of a workload was: its time, who did what when, what crossed every link, what memory it took."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from sim.topology import Floats, Topology
 COMPUTE, COMM, WAIT, HOST = LANES = "compute", "comm", "wait", "host"
 """Lanes of a rank: its GPU at work; a collective it takes part in; a collective that other ranks are late for; its
 thread at work on the processor."""
+_NUMBERS = re.compile(r"\d+")
 MOST_SLICES = 500_000
 """More make a file that a browser does not open."""
 
@@ -38,7 +40,10 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One collective of the step: `size` as nccl-tests counts it, times in seconds; `latest` is who came last."""
+    """One collective of the step: `size` as nccl-tests counts it, times in seconds; `latest` is who came last.
+
+    `links` are the kinds of links it crossed, like `NVL+NET`.
+    """
 
     name: str
     algorithm: str
@@ -48,6 +53,7 @@ class Call:
     end: float
     verified: bool
     latest: int
+    links: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +131,25 @@ class Step:
         return {kind: amount for kind, amount in kinds.items() if amount > 0}
 
     @property
+    def collectives(self) -> list[dict[str, Any]]:
+        """What was called: how often, by how many groups, over which links.
+
+        Calls of one size whose names differ in their numbers alone are told together.
+        """
+        rows: dict[tuple[str, str, float, str], list[Call]] = {}
+        for call in self.calls:
+            name = _NUMBERS.sub("#", call.name)
+            rows.setdefault((name, call.algorithm, call.size, call.links), []).append(call)
+        return [
+            {
+                "name": name, "algorithm": algorithm, "size_bytes": size, "links": links, "times": len(calls),
+                "groups": len({call.ranks for call in calls}), "ranks": len(calls[0].ranks),
+                "longest_s": max(call.end - call.start for call in calls),
+            }
+            for (name, algorithm, size, links), calls in rows.items()
+        ]  # fmt: skip
+
+    @property
     def verified(self) -> bool:
         """Whether every collective's contributions were there exactly once."""
         return all(call.verified for call in self.calls)
@@ -155,11 +180,12 @@ class Step:
                 {"src": links[i].src, "dst": links[i].dst, "bytes": float(self.link_bytes[i])}
                 for i in np.flatnonzero(self.link_bytes)
             ],
+            "collectives": self.collectives,
             "calls": [
                 {
                     "name": c.name, "algorithm": c.algorithm, "ranks": list(c.ranks), "size_bytes": c.size,
                     "start_s": c.start, "end_s": c.end, "verified": c.verified,
-                    "latest_rank": c.latest,
+                    "latest_rank": c.latest, "links": c.links,
                 }
                 for c in self.calls
             ],

@@ -90,12 +90,16 @@ class World:
     def pair(self, src: int, dst: int) -> "Group":
         """The two ends of messages from one rank to another, which follow each other."""
         if (src, dst) not in self._pairs:
-            self._pairs[src, dst] = Group(self, (src, dst))
+            self._pairs[src, dst] = Group(self, (src, dst), patient=True)
         return self._pairs[src, dst]
 
     def message(self, rank: int, src: int, dst: int, size: float, name: str) -> "Event":
-        """One end's part in a message from `src` to `dst`; the event happens when it has arrived."""
-        return self.pair(src, dst).post(rank, "broadcast", size, name, algorithm="broadcast.linear")
+        """One end's part in a message from `src` to `dst`; the event happens when it has arrived.
+
+        Neither end is held up until it waits for the event, so no waiting is noted.
+        """
+        group = self.pair(src, dst)
+        return group.post(rank, "broadcast", size, name, algorithm="broadcast.linear")
 
     def group(self, ranks: Sequence[int]) -> "Group":
         """A communicator of its own: its collectives follow each other, other groups' may run beside them."""
@@ -179,11 +183,11 @@ class Group:
     """Ranks with a communicator of their own, whose collectives follow each other on one stream.
 
     They run in the order in which their first ranks called them. Calls of one name meet each other, the first
-    of one rank with the first of all others.
+    of one rank with the first of all others. A `patient` one notes no waiting of early ranks.
     """
 
-    def __init__(self, world: World, ranks: Sequence[int]) -> None:
-        self.world, self.ranks = world, tuple(ranks)
+    def __init__(self, world: World, ranks: Sequence[int], *, patient: bool = False) -> None:
+        self.world, self.ranks, self.patient = world, tuple(ranks), patient
         self._met: dict[tuple[str, str, int], _Posted] = {}
         self._often: dict[tuple[int, str, str], int] = {}
         self._last: Event | None = None
@@ -245,7 +249,7 @@ class _Posted:
         if self._before is not None and not self._before.processed:
             yield self._before
         free = float(self._before.value) if self._before is not None else 0.0  # type: ignore[arg-type]
-        for rank in ranks:
+        for rank in () if self.group.patient else ranks:
             since = max(self.arrived[rank], free)
             if since < world.env.now:
                 world.spans.append(Span(rank, WAIT, since, world.env.now, self.name))
@@ -262,8 +266,9 @@ class _Posted:
         end = world.env.now
         world.link_bytes += trace.link_bytes
         world.spans += [Span(rank, COMM, start, end, self.name) for rank in ranks]
+        kinds = "+".join(sorted({world.topology.links[i].kind for i in np.flatnonzero(trace.link_bytes)}))
         latest = max(ranks, key=lambda rank: self.arrived[rank])
-        world.calls.append(Call(self.name, algorithm, ranks, total, start, end, trace.verdict.ok, latest))
+        world.calls.append(Call(self.name, algorithm, ranks, total, start, end, trace.verdict.ok, latest, kinds))
         self.event.succeed(end)
 
     def _start(self) -> tuple[str, "Event", float]:

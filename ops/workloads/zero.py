@@ -97,7 +97,7 @@ class _Life:
     def finish(self, rank: int) -> Process:
         """Wait for all gradients, update one's own part, drop the gradients."""
         plan, n = self.plan, self.world.ranks
-        yield from self.works[rank]
+        yield self.world.env.all_of(self.works[rank])
         yield from self.world.compute(rank, plan.update / (n if plan.stage else 1), "update")
         self.world.hold(rank, "gradients", -plan.bytes / (n if plan.stage > 1 else 1))
 
@@ -165,7 +165,7 @@ class _Whole(_Life):
             for root in range(n):
                 name = f"broadcast part {root}"
                 events.append(there.everyone.post(rank, "broadcast", plan.bytes / n, name, root=root))
-        yield from events
+        yield there.env.all_of(events)
 
 
 class _Sharded(_Life):
