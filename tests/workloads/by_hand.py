@@ -33,3 +33,8 @@ def half(size):
 def whole(size):
     """One message."""
     return ALPHA + size * BETA
+
+
+def chain(size):
+    """One message in the eight segments of a chain, each with its own latency."""
+    return 8 * ALPHA + size * BETA

@@ -8,7 +8,7 @@ from ops.workloads.buckets import buckets_of
 from ops.workloads.layers import Layer, parse_layers
 from sim.errors import InputError
 from sim.machines import build
-from tests.workloads.by_hand import ALPHA, BETA, MODEL, PAIR, TWO, exactly, half, run, summed
+from tests.workloads.by_hand import ALPHA, MODEL, PAIR, TWO, exactly, half, run, summed
 
 RING = summed(4e6)
 """One of the two layers' gradients."""
