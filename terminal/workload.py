@@ -57,6 +57,7 @@ def _read(path: str) -> str:
 
 
 def _text(step: "Step") -> str:
+    from ops.workloads.facts import is_table, shown, words
     from sim.units import fmt_bandwidth, fmt_size, fmt_time
 
     links = step.topology.links
@@ -73,25 +74,23 @@ def _text(step: "Step") -> str:
         link, amount = links[busiest], float(step.link_bytes[busiest])
         rate = f", {fmt_bandwidth(amount / step.time)} on average" if step.time else ""
         told.append(f"  busiest link           {link.src} -> {link.dst}, {fmt_size(amount)}{rate}")
-    rows = {key: value for key, value in step.facts.items() if _is_table(value)}
-    plain = {key: value for key, value in step.facts.items() if not _is_table(value)}
-    wide = max([22, *(len(_words(key)) for key in plain)])
-    told += [f"  {_words(key):{wide}} {_value(key, value)}" for key, value in plain.items()]
+    rows = {key: value for key, value in step.facts.items() if is_table(value)}
+    plain = {key: value for key, value in step.facts.items() if not is_table(value)}
+    wide = max([22, *(len(words(key)) for key in plain)])
+    told += [f"  {words(key):{wide}} {shown(key, value)}" for key, value in plain.items()]
     for key, value in [*rows.items(), ("collectives", step.collectives)]:
-        told += _table(_words(key), value)
+        told += _table(words(key), value)
     return "\n".join([*told, *_drawn(step)])
-
-
-def _is_table(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
 def _table(title: str, rows: list[dict[str, Any]]) -> list[str]:
     """Rows under their heads."""
+    from ops.workloads.facts import shown, words
+
     if not rows:
         return []
     keys = list(rows[0])
-    cells = [[_words(key) for key in keys], *([_value(key, row[key]) for key in keys] for row in rows[:TABLE])]
+    cells = [[words(key) for key in keys], *([shown(key, row[key]) for key in keys] for row in rows[:TABLE])]
     widths = [max(len(row[k]) for row in cells) for k in range(len(keys))]
     lines = ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in cells]
     more = [f"    and {len(rows) - TABLE} more: --json has them all"] if len(rows) > TABLE else []
@@ -100,34 +99,6 @@ def _table(title: str, rows: list[dict[str, Any]]) -> list[str]:
 
 def _fullest(step: "Step") -> int:
     return max(range(step.ranks), key=lambda rank: step.peaks[rank])
-
-
-def _words(key: str) -> str:
-    for unit in ("_s", "_bytes", "_share"):
-        key = key.removesuffix(unit)
-    return key.replace("_", " ")
-
-
-def _value(key: str, value: Any) -> str:
-    """A fact as a person reads it."""
-    from sim.units import fmt_size, fmt_time
-
-    if isinstance(value, list):
-        texts = [_value(key, one) for one in value]
-        return ", ".join(texts) if len(texts) <= 12 else f"{', '.join(texts[:12])} and {len(texts) - 12} more"
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if not isinstance(value, (int, float)):
-        return str(value)
-    if key.endswith("_s"):
-        return fmt_time(value)
-    if key.endswith("_bytes"):
-        return fmt_size(value)
-    if key.endswith("_share"):
-        return f"{value:.1%}"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
 def _drawn(step: "Step") -> list[str]:

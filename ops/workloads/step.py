@@ -19,6 +19,9 @@ MOST_SLICES = 500_000
 """More make a file that a browser does not open."""
 
 
+Interval = tuple[float, float]
+
+
 class Span(NamedTuple):
     """What one rank did on one lane, in seconds."""
 
@@ -75,9 +78,9 @@ class Step:
     settings: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
-    def _busy(self) -> dict[tuple[int, str], list[tuple[float, float]]]:
+    def _busy(self) -> dict[tuple[int, str], list[Interval]]:
         """Every lane's time as intervals that neither touch nor overlap."""
-        lanes: dict[tuple[int, str], list[tuple[float, float]]] = {}
+        lanes: dict[tuple[int, str], list[Interval]] = {}
         for span in sorted(self.spans, key=lambda span: span.start):
             intervals = lanes.setdefault((span.rank, span.lane), [])
             if intervals and span.start <= intervals[-1][1]:
@@ -86,15 +89,19 @@ class Step:
                 intervals.append((span.start, span.end))
         return lanes
 
+    def intervals(self, rank: int, lane: str) -> list[Interval]:
+        """When a lane has something to show: intervals in order that neither touch nor overlap."""
+        return self._busy.get((rank, lane), [])
+
     def busy(self, rank: int, lane: str) -> float:
         """Seconds in which a lane has something to show."""
-        return sum(end - start for start, end in self._busy.get((rank, lane), []))
+        return _length(self.intervals(rank, lane))
 
     def exposed(self, rank: int) -> float:
         """Seconds of a rank's communication, waiting for others included, that no compute of its own hides."""
-        compute = self._busy.get((rank, COMPUTE), [])
-        moving = _joined(self._busy.get((rank, COMM), []) + self._busy.get((rank, WAIT), []))
-        return sum(end - start for start, end in moving) - _shared(moving, compute)
+        compute = self.intervals(rank, COMPUTE)
+        moving = _joined(self.intervals(rank, COMM) + self.intervals(rank, WAIT))
+        return _length(moving) - _length(overlaps(moving, compute))
 
     @cached_property
     def exposed_s(self) -> float:
@@ -219,9 +226,9 @@ class Step:
         return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, allow_nan=False)
 
 
-def _joined(intervals: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def _joined(intervals: list[Interval]) -> list[Interval]:
     """Intervals that may overlap, as ones that do not."""
-    found: list[tuple[float, float]] = []
+    found: list[Interval] = []
     for start, end in sorted(intervals):
         if found and start <= found[-1][1]:
             found[-1] = (found[-1][0], max(found[-1][1], end))
@@ -230,13 +237,23 @@ def _joined(intervals: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return found
 
 
-def _shared(ours: list[tuple[float, float]], theirs: list[tuple[float, float]]) -> float:
-    """Seconds that lie in both of two sorted lists of intervals."""
-    total, i, j = 0.0, 0, 0
+def overlaps(ours: list[Interval], theirs: list[Interval]) -> list[Interval]:
+    """What lies in both of two sorted lists of intervals.
+
+    >>> overlaps([(0, 4), (6, 9)], [(1, 2), (3, 7)])
+    [(1, 2), (3, 4), (6, 7)]
+    """
+    found, i, j = [], 0, 0
     while i < len(ours) and j < len(theirs):
-        total += max(0.0, min(ours[i][1], theirs[j][1]) - max(ours[i][0], theirs[j][0]))
+        start, end = max(ours[i][0], theirs[j][0]), min(ours[i][1], theirs[j][1])
+        if start < end:
+            found.append((start, end))
         if ours[i][1] < theirs[j][1]:
             i += 1
         else:
             j += 1
-    return total
+    return found
+
+
+def _length(intervals: list[Interval]) -> float:
+    return sum(end - start for start, end in intervals)
