@@ -103,9 +103,7 @@ def _bars(kind: str, spans: list[tuple[float, float, str]], window: Interval, y:
             found[-1] = (found[-1][0], max(right, found[-1][1]), [*found[-1][2][:3], name])
         else:
             found.append((left, right, [f"{name}, {fmt_time(a)} – {fmt_time(b)}"]))
-    return [
-        _bar(kind, COLORS[kind], left, right - left, y, height, "; ".join(names)) for left, right, names in found
-    ]
+    return [_bar(kind, COLORS[kind], left, right - left, y, height, "; ".join(names)) for left, right, names in found]
 
 
 def _bar(lane: str, color: str, left: float, width: float, y: int, height: int, told: str) -> str:

@@ -8,7 +8,7 @@ from ops.workloads import WORKLOADS
 
 pytestmark = pytest.mark.browser
 TIMELINE = '[data-ringside="timeline"]'
-DDP = "train?workload=ddp&machine=switch:ranks=4"
+DDP = "?page=train&workload=ddp&machine=switch:ranks=4"
 
 
 def bars(page, rank, lane):
@@ -53,9 +53,7 @@ def test_without_overlap_nothing_hides_and_the_step_is_longer(train):
     page = train()
     before = shown(page)["Step time"]
     page.get_by_text("overlap", exact=True).click()
-    page.wait_for_function(
-        f"document.querySelectorAll('{TIMELINE} [data-lane=hidden]').length === 0", timeout=20_000
-    )
+    page.wait_for_function(f"document.querySelectorAll('{TIMELINE} [data-lane=hidden]').length === 0", timeout=20_000)
     after = shown(page)["Step time"]
     assert float(after.split()[0]) > float(before.split()[0])
     assert "overlap=no" in page.url
@@ -64,7 +62,7 @@ def test_without_overlap_nothing_hides_and_the_step_is_longer(train):
 @pytest.mark.parametrize("name", list(WORKLOADS))
 def test_every_workload_is_drawn(train, name):
     extra = "&model=gpt2" if name in ("zero", "fsdp") else ""
-    page = train(f"train?workload={name}&machine=switch:ranks=4{extra}")
+    page = train(f"?page=train&workload={name}&machine=switch:ranks=4{extra}")
     assert page.locator(f"{TIMELINE} [data-lane]").count() >= 4
     assert page.locator('[data-testid="stAlert"]').count() == 0
     if name == "allgatherv":

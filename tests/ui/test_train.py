@@ -18,17 +18,9 @@ WORDS = {key: key for key in ("compute", "hidden", "exposed", "wait", "host", "t
 WORDS |= {"rank": "rank {rank}", "memory": "memory of {rank}: {peak}"}
 
 
-def script():
-    from ui.front import keep_language
-    from ui.pages.train import train
-
-    keep_language()
-    train()
-
-
 def page(**words):
-    at = AppTest.from_function(script, default_timeout=60)
-    for name, word in {"machine": "switch:ranks=4", **words}.items():
+    at = AppTest.from_file(APP, default_timeout=60)
+    for name, word in {"page": "train", "machine": "switch:ranks=4", **words}.items():
         at.query_params[name] = word
     at.run()
     assert not at.exception
@@ -36,7 +28,9 @@ def page(**words):
 
 
 def pictures(at):
-    return [element.proto.body for element in at.main if element.type == "html"]
+    return [
+        element.proto.body for element in at.main if element.type == "html" and "data-ringside" in element.proto.body
+    ]
 
 
 SMALL = {"zero": {"model": "gpt2"}, "fsdp": {"model": "gpt2"}}

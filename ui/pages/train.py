@@ -22,7 +22,7 @@ FIRST = "ddp"
 """What the page opens with."""
 MACHINE = ("machine", "capture", "rates")
 """Words of the address that say which machine."""
-KEPT = ("lang",)
+KEPT = ("page", "lang")
 ROWS = 8
 """Ranks drawn at once."""
 LARGE = {"layers": 160}
@@ -33,6 +33,8 @@ CHARTS = {
     "memory_by_ranks": ("ranks", ("memory_bytes",)),
 }
 """Tables that are drawn too: what goes along, and what goes up."""
+DRAWN = ("receive_buffer",)
+"""Facts that a picture shows better."""
 PICTURE = {
     "compute": "train.lane.compute",
     "hidden": "train.lane.hidden",
@@ -56,8 +58,9 @@ def train() -> None:
     with st.sidebar:
         st.markdown(f"## {tell('page.train.title')}")
         st.caption(tell("train.tagline"))
-        name, given = _choose_workload()
+        name = _choose_workload()
         scene, topology = sidebar.choose_machine(st.session_state.train_scene)
+        given = _choose_parameters(name)
     if problem:
         st.error(problem, icon=":material/link_off:")
     if topology is None:
@@ -97,22 +100,27 @@ def _arrive() -> str:
     return problem
 
 
-def _choose_workload() -> tuple[str, dict[str, str]]:
-    """A workload and the parameters that differ from its own."""
-    state, names = st.session_state, list(WORKLOADS)
-    name = st.selectbox(
+def _choose_workload() -> str:
+    names = list(WORKLOADS)
+    name: str = st.selectbox(
         tell("train.workload"),
         names,
-        index=names.index(state.train_first),
+        index=names.index(st.session_state.train_first),
         format_func=lambda x: tell(f"train.name.{x}"),
         key="train_workload",
     )
+    return name
+
+
+def _choose_parameters(name: str) -> dict[str, str]:
+    """The parameters that differ from the workload's own."""
+    state = st.session_state
     entry, asked = WORKLOADS[name], state.train_words if name == state.train_first else {}
     with st.expander(tell("page.parameters"), expanded=True):
         given = {key: _field(p, asked.get(key), name) for key, p in entry.params.items()}
     with st.expander(tell("train.meaning")):
         st.markdown(f"{entry.summary}\n\n{entry.about}")
-    return name, {key: word for key, word in given.items() if word != usual(entry.params[key])}
+    return {key: word for key, word in given.items() if word != usual(entry.params[key])}
 
 
 def _field(parameter: Parameter, word: str | None, owner: str) -> str:
@@ -125,7 +133,8 @@ def _field(parameter: Parameter, word: str | None, owner: str) -> str:
 
 def _depart(name: str, given: Mapping[str, str], scene: Scene) -> None:
     """Write what is shown into the address."""
-    st.session_state.train_scene = scene
+    state = st.session_state
+    state.train_scene, state.train_first, state.train_words = scene, name, dict(given)
     link = scenes.to_link(scene)
     asked = {"workload": name} | {key: link[key] for key in MACHINE if key in link} | dict(given)
     asked |= {key: st.query_params[key] for key in KEPT if key in st.query_params}
@@ -145,7 +154,9 @@ def _headline(step: Step) -> None:
     share = step.exposed_s / step.time if step.time else 0.0
     with st.container(horizontal=True, gap="medium"):
         st.metric(tell("train.time"), fmt_time(step.time), width="content")
-        st.metric(tell("train.exposed"), fmt_time(step.exposed_s), f"{share:.1%}", "off", width="content", delta_arrow="off")
+        st.metric(
+            tell("train.exposed"), fmt_time(step.exposed_s), f"{share:.1%}", "off", width="content", delta_arrow="off"
+        )
         st.metric(tell("train.peak"), fmt_size(max(step.peaks, default=0.0)), width="content")
         if step.link_bytes.any():
             busiest = step.topology.links[int(step.link_bytes.argmax())]
@@ -180,7 +191,7 @@ def _timeline(step: Step) -> None:
 
 
 def _facts(step: Step, topology: Topology) -> None:
-    plain = {key: value for key, value in step.facts.items() if not is_table(value)}
+    plain = {key: value for key, value in step.facts.items() if not is_table(value) and key not in DRAWN}
     tables = {key: value for key, value in step.facts.items() if is_table(value)}
     left, right = st.columns(2, gap="large")
     with left:
