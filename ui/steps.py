@@ -13,7 +13,14 @@ import numpy as np
 from ops.workloads.step import COMM, COMPUTE, HOST, WAIT, Interval, Step, overlaps
 from sim.units import fmt_size, fmt_time
 
-COLORS = {"compute": "#0072B2", "hidden": "#009E73", "exposed": "#D55E00", "wait": "#999999", "host": "#CC79A7"}
+COLORS = {
+    "compute": "#0072B2",
+    "backward": "#56B4E9",
+    "hidden": "#009E73",
+    "exposed": "#D55E00",
+    "wait": "#999999",
+    "host": "#CC79A7",
+}
 """Okabe and Ito's colours, which people with every kind of colour vision tell apart."""
 KINDS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 WIDE = 1000
@@ -22,6 +29,8 @@ FINEST = 0.4
 MOMENTS = 400
 """Moments at which memory is drawn."""
 TICKS = 5
+EDGED = 5
+"""Thousandths a bar must be wide to show where it ends when the next one follows at once."""
 LABELLED = 40
 """Thousandths a block must be wide to have its rank's number under it."""
 
@@ -31,6 +40,7 @@ STYLE = """<style>
 .tl-row > span { text-align: right; opacity: 0.8; font-variant-numeric: tabular-nums; }
 .tl-lanes { position: relative; background: rgba(128, 128, 128, 0.10); border-radius: 3px; overflow: hidden; }
 .tl-lanes > b { position: absolute; min-width: 1px; }
+.tl-lanes > .tl-edge { box-shadow: inset -1px 0 0 rgba(255, 255, 255, 0.55); }
 .tl-axis { display: flex; justify-content: space-between; opacity: 0.75; font-variant-numeric: tabular-nums; }
 .tl-key { display: flex; flex-wrap: wrap; gap: 4px 16px; margin: 2px 0 8px; }
 .tl-key i { display: inline-block; width: 12px; height: 12px; border-radius: 2px; margin-right: 6px; }
@@ -45,7 +55,7 @@ def timeline(step: Step, ranks: Sequence[int], window: Interval, words: Mapping[
     for `rank` and `memory`.
     """
     rows = [_row(words["rank"].format(rank=rank), _lanes(step, rank, window)) for rank in ranks]
-    shown = [lane for lane in COLORS if lane != "host" or any(span.lane == HOST for span in step.spans)]
+    shown = [kind for kind in COLORS if any(f'data-lane="{kind}"' in row for row in rows)]
     parts = [
         STYLE,
         f'<div class="tl" data-ringside="timeline" role="img" aria-label="{escape(words["timeline"])}">',
@@ -79,7 +89,8 @@ def _lanes(step: Step, rank: int, window: Interval) -> str:
     compute = step.intervals(rank, COMPUTE)
     hidden = [(start, end, name) for a, b, name in told[COMM] for start, end in overlaps([(a, b)], compute)]
     bars = [
-        *_bars("compute", told[COMPUTE], window, 0, 13),
+        *_bars("compute", [span for span in told[COMPUTE] if "backward" not in span[2]], window, 0, 13),
+        *_bars("backward", [span for span in told[COMPUTE] if "backward" in span[2]], window, 0, 13),
         *_bars("wait", told[WAIT], window, 15, 13),
         *_bars("exposed", told[COMM], window, 15, 13),
         *_bars("hidden", hidden, window, 15, 13),
@@ -109,7 +120,8 @@ def _bars(kind: str, spans: list[tuple[float, float, str]], window: Interval, y:
 def _bar(lane: str, color: str, left: float, width: float, y: int, height: int, told: str) -> str:
     """A rectangle at thousandths of the width and pixels of the height."""
     place = f"left:{left / 10:.2f}%;width:{width / 10:.2f}%;top:{y}px;height:{height}px;background:{color}"
-    return f'<b style="{place}" data-lane="{lane}" title="{escape(told)}"></b>'
+    edge = ' class="tl-edge"' if width > EDGED else ""
+    return f'<b style="{place}" data-lane="{lane}" title="{escape(told)}"{edge}></b>'
 
 
 def _memory(step: Step, rank: int, window: Interval, words: Mapping[str, str]) -> list[str]:

@@ -94,14 +94,14 @@ class _Loop:
             if what == FORWARD:
                 if inputs:
                     yield inputs[k]
-                yield from there.compute(rank, me.forward, f"F{k}")
+                yield from there.compute(rank, me.forward, f"forward {k}")
                 there.hold(rank, "activations", me.activation)
                 if stage < count - 1:
                     there.message(rank, rank, after, self.message, f"activations {k}")
             else:
                 if errors:
                     yield errors[k]
-                yield from there.compute(rank, me.backward, f"B{k}")
+                yield from there.compute(rank, me.backward, f"backward {k}")
                 there.hold(rank, "activations", -me.activation)
                 if stage > 0:
                     there.message(rank, rank, before, self.message, f"gradients {k}")

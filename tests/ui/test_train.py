@@ -14,7 +14,7 @@ from ui.steps import buffer, timeline
 from ui.text import catalogue, languages
 
 APP = str(Path(__file__).parents[2] / "app.py")
-WORDS = {key: key for key in ("compute", "hidden", "exposed", "wait", "host", "timeline", "buffer")}
+WORDS = {key: key for key in ("compute", "backward", "hidden", "exposed", "wait", "host", "timeline", "buffer")}
 WORDS |= {"rank": "rank {rank}", "memory": "memory of {rank}: {peak}"}
 
 

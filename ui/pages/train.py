@@ -37,6 +37,7 @@ DRAWN = ("receive_buffer",)
 """Facts that a picture shows better."""
 PICTURE = {
     "compute": "train.lane.compute",
+    "backward": "train.lane.backward",
     "hidden": "train.lane.hidden",
     "exposed": "train.lane.exposed",
     "wait": "train.lane.wait",
@@ -116,7 +117,7 @@ def _choose_parameters(name: str) -> dict[str, str]:
     """The parameters that differ from the workload's own."""
     state = st.session_state
     entry, asked = WORKLOADS[name], state.train_words if name == state.train_first else {}
-    with st.expander(tell("page.parameters"), expanded=True):
+    with st.expander(tell("train.parameters"), expanded=True):
         given = {key: _field(p, asked.get(key), name) for key, p in entry.params.items()}
     with st.expander(tell("train.meaning")):
         st.markdown(f"{entry.summary}\n\n{entry.about}")
