@@ -29,7 +29,14 @@ def commands() -> list[tuple[str, str]]:
 
 
 def test_the_tour_has_commands():
-    assert {command.split()[0] for command, _ in commands()} == {"compare", "list", "run", "topology", "verify", "workload"}
+    assert {command.split()[0] for command, _ in commands()} == {
+        "compare",
+        "list",
+        "run",
+        "topology",
+        "verify",
+        "workload",
+    }
 
 
 @pytest.mark.parametrize("command, output", commands(), ids=[command for command, _ in commands()])
