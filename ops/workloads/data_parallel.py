@@ -10,7 +10,7 @@ from ops.workloads.buckets import FIRST_BUCKET, buckets_of
 from ops.workloads.compression import Codec
 from ops.workloads.layers import Layer
 from ops.workloads.models import layers_of
-from ops.workloads.options import WIDTHS, Batch, ModelName, Ranks, Type
+from ops.workloads.options import WIDTHS, Batch, ModelName, Ranks, State, Type
 from ops.workloads.step import HOST, Span, Step
 from ops.workloads.training import Plan, carry_out
 from ops.workloads.world import Process, Turns, World
@@ -105,7 +105,7 @@ def data_parallel(
     outputs: Size = 32 * 1000 * 4,
     gil: Time = 30 * us,
     update: Time = 0.0,
-    state: int = 8,
+    state: State = 8,
     network: Annotated[str, Choice(("machine", *NETWORKS))] = "machine",
     backend: BackendName = "nccl",
     show: Annotated[str, Choice(("dp", "ddp"))] = "dp",

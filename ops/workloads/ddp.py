@@ -9,7 +9,7 @@ from ops.workloads.backends import BackendName
 from ops.workloads.buckets import FIRST_BUCKET, Bucket, buckets_of
 from ops.workloads.compression import COMPRESSIONS, Codec
 from ops.workloads.models import MODELS, TFLOPS, layers_of
-from ops.workloads.options import V100_MEMORY, WIDTHS, Batch, ModelName, Ranks, Type, check
+from ops.workloads.options import V100_MEMORY, WIDTHS, Batch, ModelName, Ranks, State, Type, check
 from ops.workloads.step import Step
 from ops.workloads.training import Plan, carry_out
 from sim.parameters import Bounds, Choice
@@ -45,7 +45,7 @@ def ddp(
     slow: float = 1.0,
     interference: float = 0.0,
     update: Time = 0.0,
-    state: Annotated[int, Bounds(0, 64)] = 8,
+    state: State = 8,
     backend: BackendName = "nccl",
     best: bool = False,
 ) -> Step:

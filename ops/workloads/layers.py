@@ -26,7 +26,9 @@ class Layer(NamedTuple):
 
 
 def parse_layers(text: str) -> list[Layer]:
-    """A table: a layer per line (or `;`), `name shape[+shape…] forward backward [activation]`; `#` begins a comment.
+    """A table: a layer per line (or `;`), `name shape[+shape…] forward backward [activation]`.
+
+    Commas separate as spaces do; `#` begins a comment.
 
     Raises InputError naming the line.
 
@@ -35,7 +37,7 @@ def parse_layers(text: str) -> list[Layer]:
     """
     layers = []
     for number, line in enumerate(text.replace(";", "\n").splitlines(), 1):
-        words = line.partition("#")[0].split()
+        words = line.partition("#")[0].replace(",", " ").split()
         if not words:
             continue
         where = f"layers, line {number}"

@@ -17,6 +17,8 @@ Ranks = Annotated[int, Bounds(0, 1 << 16)]
 ModelName = Annotated[str, Choice(tuple(MODELS))]
 Batch = Annotated[int, Bounds(0, 1 << 20)]
 """Samples per rank; 0 stands for the preset's own."""
+State = Annotated[int, Bounds(0, 64)]
+"""Bytes of the optimizer per parameter."""
 Type = Annotated[str, Choice(tuple(WIDTHS))]
 
 

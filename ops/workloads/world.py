@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 Process = Generator["Event", Any, Any]
 MOST_TRANSFERS = 20_000_000
 """Of all collectives of a step together; each takes about a hundred bytes of memory."""
-VECTORS = ("allgatherv", "reduce_scatterv", "gatherv", "scatterv", "alltoallv")
+MOST_CALLS = 2_000_000
+"""Of all ranks together."""
+LARGEST_GROUP = 2048
+"""Ranks of one collective: a ring of so many has eight million transfers."""
 
 
 class Turns:
@@ -75,7 +78,7 @@ class World:
         self.calls: list[Call] = []
         self.held: list[Held] = []
         self.link_bytes: Floats = np.zeros(len(topology.links))
-        self.transfers = 0
+        self.transfers = self.posted = 0
         self._gpus = [Turns(self.env) for _ in range(self.ranks)]
         self._pairs: dict[tuple[int, int], Group] = {}
         self._moving = [0] * self.ranks
@@ -166,6 +169,10 @@ class World:
 
     def plan(self, name: str, n: int, root: int, given: dict[str, Any]) -> tuple[Schedule, Proof]:
         """A schedule and its proof, made once."""
+        if n > LARGEST_GROUP:
+            raise InputError(
+                f"a collective of {n:,} ranks is more than a step is simulated with, {LARGEST_GROUP:,}: take fewer ranks"
+            )
         key = name, n, root, tuple(sorted(given.items()))
         if key not in self._plans:
             schedule = ALGORITHMS[name].schedule(n, root=root, **given)
@@ -207,6 +214,11 @@ class Group:
         `size` is in bytes as nccl-tests counts it, or one size per block for a v collective. `root` counts in the
         group. `algorithm` is taken whatever the library's rule says.
         """
+        self.world.posted += 1
+        if self.world.posted > MOST_CALLS:
+            raise InputError(
+                f"this step has more than {MOST_CALLS:,} calls: take fewer ranks, or fewer and larger pieces"
+            )
         name = name or collective
         number = self._often.get((rank, collective, name), 0)
         self._often[rank, collective, name] = number + 1

@@ -9,7 +9,7 @@ from ops.workloads.backends import BackendName, world
 from ops.workloads.buckets import Bucket, buckets_of
 from ops.workloads.layers import Layer
 from ops.workloads.models import layers_of
-from ops.workloads.options import WIDTHS, Batch, ModelName, Ranks, Type
+from ops.workloads.options import WIDTHS, Batch, ModelName, Ranks, State, Type
 from ops.workloads.step import Step
 from ops.workloads.world import Process, World
 from sim.parameters import Bounds
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 OPTIMIZER = 12
 """Bytes per parameter of Adam in mixed precision: float32 copy, momentum, variance (Rajbhandari et al. 2020, 3.1)."""
-State = Annotated[int, Bounds(0, 64)]
 VOLUME = {"allreduce": 2, "reduce_scatter": 1, "allgather": 1, "broadcast": 1}
 """How often a rank sends the size of a collective, (n - 1)/n times, in a ring."""
 

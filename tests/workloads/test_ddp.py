@@ -2,9 +2,13 @@
 
 import itertools
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
+from ops.workloads import WORKLOADS
 from ops.workloads.buckets import buckets_of
+from ops.workloads.compression import COMPRESSIONS
 from ops.workloads.layers import Layer, parse_layers
 from sim.errors import InputError
 from sim.machines import build
@@ -160,7 +164,7 @@ def test_every_gradient_is_in_one_bucket(cap, first, forward):
 
 
 def test_a_table_of_layers_is_read_with_its_comments():
-    table = "# name shapes forward backward\nfc1 4x3+4 1ms 2ms\n\nfc2 2x4 1us 2us 1KiB # last"
+    table = "# name shapes forward backward\nfc1 4x3+4 1ms 2ms\n\nfc2, 2x4, 1us, 2us, 1KiB # last"
     assert parse_layers(table) == [
         Layer("fc1", ((4, 3), (4,)), 1e-3, 2e-3, 0),
         Layer("fc2", ((2, 4),), exactly(1e-6), exactly(2e-6), 1024),
@@ -204,6 +208,80 @@ def test_what_cannot_be_is_told(given, told):
     with pytest.raises(InputError) as error:
         run("ddp", **given)
     assert told in str(error.value)
+
+
+MACHINES = [build(spec) for spec in ("switch:ranks=3", "nodes:nodes=2,gpus=2", "ring:ranks=4,bandwidth=2GBps")]
+SIDES = st.lists(st.tuples(st.integers(1, 900), st.integers(1, 900)), min_size=1, max_size=2)
+TIMES = st.integers(0, 500)
+TABLES = st.lists(st.tuples(SIDES, TIMES, TIMES), min_size=1, max_size=6)
+
+
+@hypothesis.given(
+    table=TABLES,
+    machine=st.sampled_from(MACHINES),
+    bucket=st.integers(1, 4_000_000),
+    first_bucket=st.integers(1, 4_000_000),
+    compression=st.sampled_from(COMPRESSIONS),
+    graph=st.sampled_from(("dynamic", "unused", "static")),
+    overlap=st.booleans(),
+    bucket_view=st.booleans(),
+    accumulate=st.integers(1, 3),
+    stale=st.integers(0, 2),
+    slow=st.sampled_from((0.5, 1.0, 3.0)),
+    interference=st.sampled_from((0.0, 0.4)),
+)
+@hypothesis.settings(max_examples=60, deadline=None)
+def test_whatever_is_asked_a_step_ends_and_its_figures_agree(table, machine, **given):
+    """No rank waits for ever; compute is never faster than alone, nor anything exposed that did not take place."""
+    layers = "\n".join(
+        f"l{k} {'+'.join(f'{a}x{b}' for a, b in sides)} {forward}us {backward}us 1KiB"
+        for k, (sides, forward, backward) in enumerate(table)
+    )
+    found = run("ddp", machine, layers=layers, **given)
+    compute = given["accumulate"] * sum(forward + backward for _, forward, backward in table) * 1e-6
+    slowest = compute * max(1.0, given["slow"])
+    assert found.verified
+    assert found.time >= slowest * (1 - 1e-9)
+    for rank in range(found.ranks):
+        assert -1e-12 <= found.exposed(rank) <= found.time - found.busy(rank, "compute") + 1e-9
+        assert found.memory[rank][1].min() >= 0
+    if given["compression"] == "none" and not given["stale"]:
+        gradients = 4 * sum(a * b for sides, _, _ in table for a, b in sides)
+        assert sum(call.size for call in found.calls if call.name != "used parameters") == gradients
+
+
+@hypothesis.given(table=TABLES, machine=st.sampled_from(MACHINES), bucket=st.integers(1000, 4_000_000))
+@hypothesis.settings(max_examples=40, deadline=None)
+def test_overlap_never_costs(table, machine, bucket):
+    layers = "\n".join(
+        f"l{k} {'+'.join(f'{a}x{b}' for a, b in sides)} {forward}us {backward}us"
+        for k, (sides, forward, backward) in enumerate(table)
+    )
+    found = run("ddp", machine, layers=layers, bucket=bucket)
+    assert found.time <= found.facts["without_overlap_s"] * (1 + 1e-9)
+
+
+def test_a_machine_without_a_gpu_is_told():
+    from sim.topology import Device, Topology
+
+    empty = Topology("desk", (Device("CPU0", "CPU"),), ())
+    for name in WORKLOADS:
+        with pytest.raises(InputError, match="desk has no GPU"):
+            WORKLOADS[name].run(empty)
+
+
+@pytest.mark.parametrize(
+    "name, given", (("ddp", {}), ("contrastive", {}), ("tensor_parallel", {"degree": 4}), ("zero_first", {}))
+)
+def test_too_many_ranks_for_a_collective_are_told_at_once(name, given):
+    with pytest.raises(InputError, match="take fewer ranks"):
+        WORKLOADS[name].run(build("switch:ranks=16384"), given)
+
+
+def test_too_many_calls_are_told_before_they_fill_the_memory(monkeypatch):
+    monkeypatch.setattr("ops.workloads.world.MOST_CALLS", 100)
+    with pytest.raises(InputError, match="more than 100 calls"):
+        run("pipeline_parallel", micro_batches=4096, layers=TWO)
 
 
 def test_a_step_of_too_many_transfers_is_refused(monkeypatch):
