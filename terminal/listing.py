@@ -61,12 +61,19 @@ def _formats() -> list[_Entry]:
     ]
 
 
+def _workloads() -> list[_Entry]:
+    from ops.workloads import WORKLOADS
+
+    return [_Entry(name, known.summary, known.params) for name, known in WORKLOADS.items()]
+
+
 SECTIONS = {
     "collectives": _collectives,
     "algorithms": _algorithms,
     "machines": _machines,
     "troubles": _troubles,
     "formats": _formats,
+    "workloads": _workloads,
 }
 """Every registry a person may ask for."""
 

@@ -9,6 +9,7 @@ import pytest
 
 import cli
 from ops import ALGORITHMS, catalogue
+from ops.workloads import WORKLOADS
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from terminal import DONE
@@ -28,7 +29,14 @@ def commands() -> list[tuple[str, str]]:
 
 
 def test_the_tour_has_commands():
-    assert {command.split()[0] for command, _ in commands()} == {"compare", "list", "run", "topology", "verify"}
+    assert {command.split()[0] for command, _ in commands()} == {
+        "compare",
+        "list",
+        "run",
+        "topology",
+        "verify",
+        "workload",
+    }
 
 
 @pytest.mark.parametrize("command, output", commands(), ids=[command for command, _ in commands()])
@@ -39,7 +47,7 @@ def test_a_command_of_the_tour_prints_what_the_readme_says(command, output, caps
 
 
 def test_the_python_examples_of_the_readme_hold(monkeypatch):
-    for registry in (ALGORITHMS, MACHINES, FORMATS):
+    for registry in (ALGORITHMS, MACHINES, FORMATS, WORKLOADS):
         assert len(registry)
         monkeypatch.setattr(registry, "_found", dict(registry._found))  # the examples add to the lists
     outcome = doctest.testfile(str(ROOT / "README.md"), module_relative=False, verbose=False)

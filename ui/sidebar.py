@@ -66,6 +66,17 @@ def _chosen(scene: Scene) -> tuple[Scene, Topology | None]:
     return scene, topology
 
 
+def choose_machine(scene: Scene) -> tuple[Scene, Topology | None]:
+    """The machine alone, for pages that run something else on it; None as in `choose`."""
+    try:
+        return _choose_machine(scene)
+    except InputError as error:
+        st.error(str(error), icon=":material/error:")
+    except _Incomplete as what:
+        st.info(str(what))
+    return scene, None
+
+
 class _Incomplete(Exception):  # noqa: N818  nothing went wrong, something is still to be given
     """Nothing can be shown before a person has pasted something; the message asks for it."""
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PLAYER = '[data-ringside="player"][data-steps]'
+"""What a page with a player shows when it is ready."""
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -87,9 +89,9 @@ class Visit:
     def player(self):
         return self.page.locator('[data-ringside="player"]')
 
-    def open(self, query=""):
+    def open(self, query="", awaited=PLAYER):
         self.page.goto(f"{self.address}/{query}")
-        self.page.locator('[data-ringside="player"][data-steps]').first.wait_for(timeout=30_000)
+        self.page.locator(awaited).first.wait_for(timeout=30_000)
         return self
 
     def data(self, name):
@@ -111,9 +113,9 @@ def visit(chromium, address):
     """Opens a page; afterwards nothing may have been complained about or asked of a stranger."""
     visits = []
 
-    def open_page(query="", **options):
+    def open_page(query="", awaited=PLAYER, **options):
         visits.append(Visit(chromium, address, **options))
-        return visits[-1].open(query)
+        return visits[-1].open(query, awaited)
 
     yield open_page
     for one in visits:

@@ -1,0 +1,57 @@
+"""Why data moves: training steps and other programs whose collectives meet compute, one file each.
+
+A workload is a function of a machine and keyword parameters; `@workload` puts it on the only list. It runs in the
+SimPy world of `sim.engine.Cluster` and answers a `Step`.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ops.workloads.step import Step
+from sim.parameters import Parameter, bind, parameters
+from sim.registry import Registry
+from sim.topology import Topology
+
+__all__ = ["WORKLOADS", "Step", "Workload", "workload"]
+
+Function = Callable[..., Step]
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """An entry of the list: a function from a machine and parameters to a step."""
+
+    name: str
+    function: Function
+
+    @property
+    def summary(self) -> str:
+        """The first line of its docstring."""
+        return (inspect.getdoc(self.function) or "").split("\n")[0]
+
+    @property
+    def about(self) -> str:
+        """The rest of its docstring: what the parameters mean and where the figures come from."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[2].strip()
+
+    @property
+    def params(self) -> dict[str, Parameter]:
+        """The keyword parameters a person may set."""
+        return parameters(self.function, skip=("topology",))
+
+    def run(self, topology: Topology, given: Mapping[str, Any] | None = None) -> Step:
+        """One step on this machine; texts among `given` are parsed. Raises InputError for what cannot be."""
+        values = bind(self.function, given or {}, self.name, skip=("topology",))
+        settings = {name: p.default for name, p in self.params.items()} | values
+        return replace(self.function(topology, **values), workload=self.name, settings=settings)
+
+
+WORKLOADS: Registry[Workload] = Registry("ops.workloads", "workload")
+
+
+def workload(function: Function) -> Function:
+    """Register a function under its own name; returned unchanged."""
+    WORKLOADS.add(function.__name__, Workload(function.__name__, function))
+    return function

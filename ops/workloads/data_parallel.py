@@ -1,0 +1,188 @@
+"""Single-process data parallelism, with one GPU as parameter server, against multi-process DDP."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+from ops.workloads import workload
+from ops.workloads.backends import BackendName, world
+from ops.workloads.buckets import FIRST_BUCKET, buckets_of
+from ops.workloads.compression import Codec
+from ops.workloads.layers import Layer
+from ops.workloads.models import layers_of
+from ops.workloads.options import WIDTHS, Batch, ModelName, Ranks, State, Type
+from ops.workloads.step import HOST, Span, Step
+from ops.workloads.training import Plan, carry_out
+from ops.workloads.world import Process, Turns, World
+from sim.parameters import Choice
+from sim.topology import Topology
+from sim.units import Gbps, MiB, Size, Time, us
+
+NETWORKS = {"ethernet": (25 * Gbps, 10 * us), "infiniband": (100 * Gbps, 1 * us)}
+"""Bandwidth and latency of a NIC: 25 Gb/s Ethernet (IEEE 802.3by) with TCP's tens of µs end to end, and EDR
+InfiniBand with its 1 µs or so (OSU micro-benchmarks)."""
+MAIN = 0
+"""The GPU that keeps the parameters."""
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """One step of `torch.nn.DataParallel`: one process, a thread per GPU."""
+
+    layers: Sequence[Layer]
+    width: int
+    inputs: float
+    outputs: float
+    gil: float
+    update: float
+    state: float
+
+    def run(self, there: World) -> Step:
+        """All of it, rank 0 being the main GPU."""
+        lock = Turns(there.env)
+        return there.step(there.run(lambda rank: self.rank(there, rank, lock)))
+
+    def rank(self, there: World, rank: int, lock: Turns) -> Process:
+        """Scatter, replicate, forward, gather, scatter, backward, reduce, update."""
+        n, post = there.ranks, there.everyone.post
+        parameters = sum(layer.parameters for layer in self.layers)
+        size = float(parameters * self.width)
+        there.hold(rank, "parameters", size)
+        if rank == MAIN:
+            there.hold(rank, "optimizer", parameters * self.state)
+            there.hold(rank, "inputs", self.inputs * (n - 1))
+        there.hold(rank, "inputs", self.inputs)
+        yield post(rank, "scatter", n * self.inputs, "scatter inputs")
+        yield post(rank, "broadcast", size, "replicate parameters")
+        yield from self.forward(there, rank, lock)
+        there.hold(rank, "outputs", self.outputs)
+        if rank == MAIN:
+            there.hold(rank, "outputs", self.outputs * (n - 1))
+        yield post(rank, "gather", n * self.outputs, "gather outputs")
+        yield post(rank, "scatter", n * self.outputs, "scatter output gradients")
+        there.hold(rank, "gradients", size)
+        for layer in reversed(self.layers):
+            yield from there.compute(rank, layer.backward, f"backward {layer.name}")
+            there.hold(rank, "activations", -layer.activation)
+        yield post(rank, "reduce", size, "reduce gradients")
+        if rank != MAIN:
+            there.hold(rank, "parameters", -size)
+            there.hold(rank, "gradients", -size)
+        else:
+            yield from there.compute(rank, self.update, "update")
+
+    def forward(self, there: World, rank: int, lock: Turns) -> Process:
+        """Every layer is launched by the one thread that has the interpreter's lock, then runs on its GPU."""
+        last = None
+        for layer in self.layers:
+            yield from lock.take(self.launch(there, rank, layer))
+            last = there.env.process(self.layer(there, rank, layer))
+        if last is not None:
+            yield last
+
+    def launch(self, there: World, rank: int, layer: Layer) -> Process:
+        start = there.env.now
+        if self.gil:
+            yield there.env.timeout(self.gil)
+            there.spans.append(Span(rank, HOST, start, there.env.now, f"launch {layer.name}"))
+
+    def layer(self, there: World, rank: int, layer: Layer) -> Process:
+        yield from there.compute(rank, layer.forward, f"forward {layer.name}")
+        there.hold(rank, "activations", layer.activation)
+
+
+@workload
+def data_parallel(
+    topology: Topology,
+    *,
+    ranks: Ranks = 0,
+    model: ModelName = "resnet50",
+    layers: str = "",
+    batch: Batch = 0,
+    tflops: float = 0.0,
+    dtype: Type = "float32",
+    inputs: Size = 32 * 3 * 224 * 224 * 4,
+    outputs: Size = 32 * 1000 * 4,
+    gil: Time = 30 * us,
+    update: Time = 0.0,
+    state: State = 8,
+    network: Annotated[str, Choice(("machine", *NETWORKS))] = "machine",
+    backend: BackendName = "nccl",
+    show: Annotated[str, Choice(("dp", "ddp"))] = "dp",
+) -> Step:
+    """One process and a main GPU (DP) against a process per GPU (DDP), from one GPU to all.
+
+    DP scatters `inputs` (bytes per GPU), broadcasts the parameters, gathers `outputs`, and reduces gradients on GPU 0,
+    which alone keeps the optimizer; launching a layer holds the interpreter's lock for `gil`. It cannot leave its
+    host, so it runs on the ranks that share rank 0's. `network` replaces the machine's NICs. The timeline is that of
+    `show`; efficiency is the time on one GPU over that on many, each with a batch of its own.
+    """
+    there = networked(topology, network)
+    table = layers_of(model, layers, batch, tflops)
+    width, n = WIDTHS[dtype], ranks or there.n
+    loop = _Loop(table, width, float(inputs), float(outputs), gil, update, float(state))
+    codec = Codec("none", n, width, 1.0, 1.0)
+    cut = buckets_of(table, width, 25 * MiB, first=FIRST_BUCKET)
+    plan = Plan(table, cut, codec, backend, update=update, state=float(state))
+    near = host_mates(there, n)
+    shown = loop.run(world(there, near, backend)) if show == "dp" else carry_out(there, n, plan)
+    facts: dict[str, Any] = {"dp_ranks": near, "scaling": list(_scaling(there, n, near, loop, plan, backend))}
+    if show == "dp":
+        facts |= _main_load(shown)
+    return replace(shown, facts=facts)
+
+
+def host_mates(topology: Topology, n: int) -> int:
+    """How many of the first n ranks follow each other on rank 0's host.
+
+    >>> from sim.machines import build
+    >>> host_mates(build("nodes:nodes=2,gpus=4"), 8), host_mates(build("switch:ranks=8"), 6)
+    (4, 6)
+    """
+    hosts = [topology.devices[device].host for device in topology.ranks[:n]]
+    return next((r for r, host in enumerate(hosts) if host != hosts[0]), len(hosts))
+
+
+def networked(topology: Topology, network: str) -> Topology:
+    """The machine with other NICs; one without a network stays as it is."""
+    if network == "machine":
+        return topology
+    bandwidth, latency = NETWORKS[network]
+    links = tuple(
+        replace(link, bandwidth=bandwidth, latency=latency) if link.kind == "NET" else link for link in topology.links
+    )
+    return replace(topology, name=f"{topology.name}, {network}", links=links)
+
+
+def _scaling(there: Topology, n: int, near: int, loop: _Loop, plan: Plan, backend: str) -> Iterator[dict[str, Any]]:
+    """Step times and efficiencies on 1, 2, 4 … and n GPUs."""
+    counts = sorted({min(n, 1 << k) for k in range(n.bit_length() + 1)})
+    alone: list[float] = []
+    for count in counts:
+        ours = loop.run(world(there, count, backend)).time if count <= near else None
+        theirs = carry_out(there, count, replace(plan, codec=plan.codec._replace(n=count))).time
+        alone = alone or [ours or 0.0, theirs]
+        yield {
+            "ranks": count, "dp_s": ours, "ddp_s": theirs,
+            "dp_efficiency_share": alone[0] / ours if ours else None,
+            "ddp_efficiency_share": alone[1] / theirs if theirs else None,
+        }  # fmt: skip
+
+
+def _main_load(step: Step) -> dict[str, Any]:
+    """What the main GPU sends, receives and holds, beside the others."""
+    ends = [step.topology.devices[device].name for device in step.topology.ranks[: step.ranks]]
+    out, into = dict.fromkeys(ends, 0.0), dict.fromkeys(ends, 0.0)
+    for link, amount in zip(step.topology.links, step.link_bytes, strict=True):
+        if link.src in out:
+            out[link.src] += float(amount)
+        if link.dst in into:
+            into[link.dst] += float(amount)
+    load = [out[name] + into[name] for name in ends]
+    others = load[1:] or [0.0]
+    return {
+        "main_bytes": load[MAIN],
+        "other_bytes": sum(others) / len(others),
+        "main_peak_bytes": step.peaks[MAIN],
+        "other_peak_bytes": max(step.peaks[1:], default=0.0),
+    }

@@ -1,0 +1,105 @@
+"""Distributed data parallel: gradients leave in buckets while the backward pass goes on."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Annotated, Any
+
+from ops.workloads import workload
+from ops.workloads.backends import BackendName
+from ops.workloads.buckets import FIRST_BUCKET, Bucket, buckets_of
+from ops.workloads.compression import COMPRESSIONS, Codec
+from ops.workloads.models import MODELS, TFLOPS, layers_of
+from ops.workloads.options import V100_MEMORY, WIDTHS, Batch, ModelName, Ranks, State, Type, check
+from ops.workloads.step import Step
+from ops.workloads.training import Plan, carry_out
+from sim.parameters import Bounds, Choice
+from sim.topology import Topology
+from sim.units import MiB, Size, Time, fmt_size, us
+
+SIZES = (1, 2, 5, 10, 25, 50, 100, 250)
+"""Bucket sizes in MiB among which the best is looked for."""
+
+
+@workload
+def ddp(
+    topology: Topology,
+    *,
+    ranks: Ranks = 0,
+    model: ModelName = "resnet50",
+    layers: str = "",
+    batch: Batch = 0,
+    tflops: float = 0.0,
+    dtype: Type = "float32",
+    bucket: Size = 25 * MiB,
+    first_bucket: Size = FIRST_BUCKET,
+    overlap: bool = True,
+    accumulate: Annotated[int, Bounds(1, 64)] = 1,
+    graph: Annotated[str, Choice(("dynamic", "unused", "static"))] = "dynamic",
+    search: Time = 1 * us,
+    bucket_view: bool = True,
+    copy: Time = 10 * us,
+    compression: Annotated[str, Choice(COMPRESSIONS)] = "none",
+    powersgd_rank: Annotated[int, Bounds(1, 1024)] = 4,
+    topk_share: float = 0.01,
+    stale: Annotated[int, Bounds(0, 16)] = 0,
+    slow: float = 1.0,
+    interference: float = 0.0,
+    update: Time = 0.0,
+    state: State = 8,
+    backend: BackendName = "nccl",
+    best: bool = False,
+) -> Step:
+    """Data parallel training, gradients summed in buckets behind the backward pass.
+
+    `layers` is a table of layers instead of a `model`: a line (or `;`) per layer, `name 1024x256+1024 1ms 2ms 4MiB`
+    for its tensors, forward and backward time and activations. `batch` is per rank and `tflops` what a GPU achieves;
+    0 stands for the preset's own. `accumulate` passes go without exchange (`no_sync`) but for the last. `graph`:
+    `unused` looks for unused parameters (`search` seconds per tensor) and sums a map of them, in buckets of the
+    first order; `static` knows them. Without `bucket_view` every gradient is copied into its bucket and back (`copy`
+    seconds each to launch). `topk_share` of the values are kept by top-k. With `stale` a step does not wait for its
+    own gradients but for those so many steps back. `slow` multiplies the last rank's compute; `interference`
+    is the share of its speed a GPU lacks while it communicates; `update` is the
+    optimizer's time and `state` its bytes per parameter. `best` tries bucket sizes from 1 to 250 MiB.
+    """
+    check(topk_share, 0.0, 1.0, "ddp: topk_share")
+    check(slow, 0.001, 1000.0, "ddp: slow")
+    check(interference, 0.0, 0.99, "ddp: interference")
+    table = layers_of(model, layers, batch, tflops)
+    speed = (tflops or MODELS[model].tflops) * TFLOPS
+    width = WIDTHS[dtype]
+    n = ranks or topology.n
+    tensors = sum(len(layer.tensors) for layer in table)
+    codec = Codec(compression, n, width, V100_MEMORY, speed, powersgd_rank, topk_share)
+
+    def cut(cap: float) -> list[Bucket]:
+        return buckets_of(table, width, cap, first=min(first_bucket, cap), forward=graph == "unused")
+
+    plan = Plan(
+        layers=table, buckets=cut(bucket), codec=codec, backend=backend, overlap=overlap, accumulate=accumulate,
+        stale=stale, slow=slow, interference=interference, search=search * tensors if graph == "unused" else 0.0,
+        bitmap=4 * tensors if graph == "unused" else 0, copy=copy, view=bucket_view, update=update, state=float(state),
+    )  # fmt: skip
+    step = carry_out(topology, ranks, plan)
+    facts = dict(_facts(topology, ranks, plan, step, width))
+    if best:
+        times = {cap: carry_out(topology, ranks, replace(plan, buckets=cut(cap * MiB))).time for cap in SIZES}
+        facts |= {
+            "best_bucket_bytes": min(times, key=lambda cap: times[cap]) * MiB,
+            "bucket_sizes": [{"bucket_bytes": cap * MiB, "step_time_s": time} for cap, time in times.items()],
+        }
+    return replace(step, facts=facts)
+
+
+def _facts(topology: Topology, ranks: int, plan: Plan, step: Step, width: int) -> Iterator[tuple[str, Any]]:
+    parameters = sum(layer.parameters for layer in plan.layers)
+    compute = plan.accumulate * sum(layer.forward + layer.backward for layer in plan.layers) + plan.update
+    yield "parameters", parameters
+    yield "gradient_bytes", parameters * width
+    yield "sent_bytes", sum(p.size for b in plan.buckets for p in plan.codec.encode(b.tensors).phases)
+    yield "buckets", [fmt_size(b.parameters * width) for b in plan.buckets]
+    yield "compute_s", compute
+    yield "scaling_efficiency_share", compute / step.time if step.time else 1.0
+    if plan.overlap and step.ranks > 1:
+        serial = carry_out(topology, ranks, replace(plan, overlap=False)).time
+        yield "without_overlap_s", serial
+        yield "overlap_saves_share", 1 - step.time / serial if serial else 0.0

@@ -1,0 +1,64 @@
+"""Models as lists of layers: their tensors, the time of their forward and backward pass, their activations."""
+
+import math
+from typing import NamedTuple
+
+from sim.errors import InputError
+from sim.units import parse_size, parse_time
+
+MOST_LAYERS = 10_000
+MOST_PARAMETERS = 1 << 44
+
+
+class Layer(NamedTuple):
+    """`tensors` are shapes; times in seconds for a rank's whole batch; `activation` in bytes, kept for backward."""
+
+    name: str
+    tensors: tuple[tuple[int, ...], ...]
+    forward: float
+    backward: float
+    activation: float = 0.0
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers its tensors hold."""
+        return sum(math.prod(shape) for shape in self.tensors)
+
+
+def parse_layers(text: str) -> list[Layer]:
+    """A table: a layer per line (or `;`), `name shape[+shape…] forward backward [activation]`.
+
+    Commas separate as spaces do; `#` begins a comment.
+
+    Raises InputError naming the line.
+
+    >>> parse_layers("fc1 4x3+4 1ms 2ms 1KiB; fc2 2x4 1ms 2ms")[0]
+    Layer(name='fc1', tensors=((4, 3), (4,)), forward=0.001, backward=0.002, activation=1024)
+    """
+    layers = []
+    for number, line in enumerate(text.replace(";", "\n").splitlines(), 1):
+        words = line.partition("#")[0].replace(",", " ").split()
+        if not words:
+            continue
+        where = f"layers, line {number}"
+        if len(words) not in (4, 5):
+            raise InputError(f"{where}: {line.strip()[:40]!r} is no layer: write `name 1024x256+1024 1ms 2ms [4MiB]`")
+        tensors = tuple(_shape(part, where) for part in words[1].split("+"))
+        activation = parse_size(words[4], f"{where}, activation") if len(words) == 5 and words[4] != "0" else 0
+        forward, backward = (parse_time(words[2], f"{where}, forward"), parse_time(words[3], f"{where}, backward"))
+        layers.append(Layer(words[0], tensors, forward, backward, activation))
+        if len(layers) > MOST_LAYERS:
+            raise InputError(f"layers: more than {MOST_LAYERS:,} lines: join layers")
+    if not layers:
+        raise InputError("layers: the table is empty: write a line like `fc1 1024x256+1024 1ms 2ms` per layer")
+    return layers
+
+
+def _shape(text: str, where: str) -> tuple[int, ...]:
+    parts = text.split("x")
+    if not all(part.isdecimal() and len(part) < 14 and int(part) > 0 for part in parts):
+        raise InputError(f"{where}: {text[:40]!r} is no shape: write it like 1024x256 or 1024")
+    shape = tuple(map(int, parts))
+    if math.prod(shape) > MOST_PARAMETERS:
+        raise InputError(f"{where}: {text[:40]} holds more than {MOST_PARAMETERS:,} numbers: use a smaller shape")
+    return shape

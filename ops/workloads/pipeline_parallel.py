@@ -1,0 +1,160 @@
+"""Pipeline parallelism: layers cut into stages, micro-batches passed from stage to stage."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from ops.workloads import workload
+from ops.workloads.backends import BackendName, world
+from ops.workloads.layers import Layer
+from ops.workloads.models import layers_of
+from ops.workloads.options import WIDTHS, Batch, ModelName, Ranks, Type
+from ops.workloads.step import COMPUTE, Step
+from ops.workloads.world import Group, Process, World
+from sim.errors import InputError
+from sim.parameters import Bounds, Choice
+from sim.topology import Topology
+from sim.units import MiB, Size
+
+FORWARD, BACKWARD = "F", "B"
+
+
+def order(schedule: str, stage: int, stages: int, micros: int) -> Iterator[tuple[str, int]]:
+    """What a stage does: forward and backward passes of micro-batches.
+
+    GPipe (Huang et al. 2019) runs all forward passes, then all backward passes in reverse. 1F1B (Narayanan et al. 2019,
+    PipeDream-Flush) starts as many as there are stages behind it, then takes turns.
+
+    >>> " ".join(f"{what}{k}" for what, k in order("1f1b", 0, 2, 3))
+    'F0 F1 B0 F2 B1 B2'
+    """
+    if schedule == "gpipe":
+        yield from ((FORWARD, k) for k in range(micros))
+        yield from ((BACKWARD, k) for k in reversed(range(micros)))
+        return
+    ahead = min(micros, stages - 1 - stage)
+    yield from ((FORWARD, k) for k in range(ahead))
+    for k in range(micros - ahead):
+        yield FORWARD, ahead + k
+        yield BACKWARD, k
+    yield from ((BACKWARD, k) for k in range(micros - ahead, micros))
+
+
+def balanced(layers: Sequence[Layer], stages: int) -> list[Sequence[Layer]]:
+    """Runs of layers whose times are as equal as cutting at equal shares of the whole makes them.
+
+    Raises InputError for more stages than layers.
+    """
+    if stages > len(layers):
+        raise InputError(f"pipeline_parallel: {len(layers)} layers do not fill {stages} stages: choose fewer stages")
+    times = np.cumsum([layer.forward + layer.backward for layer in layers])
+    cuts = [0]
+    for k in range(1, stages):
+        at = int(np.argmin(np.abs(times - times[-1] * k / stages))) + 1
+        cuts.append(min(max(at, cuts[-1] + 1), len(layers) - stages + k))
+    return [layers[a:b] for a, b in zip(cuts, [*cuts[1:], len(layers)], strict=True)]
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """One stage's layers, for a micro-batch."""
+
+    forward: float
+    backward: float
+    activation: float
+    bytes: float
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """`stages` in a row, each on `replicas` ranks that share its micro-batches out among themselves."""
+
+    stages: Sequence[_Stage]
+    replicas: int
+    micros: int
+    schedule: str
+    message: float
+
+    def rank(self, there: World, rank: int, peers: Group) -> Process:
+        stage, count = rank // self.replicas, len(self.stages)
+        me = self.stages[stage]
+        there.hold(rank, "parameters", me.bytes)
+        there.hold(rank, "gradients", me.bytes)
+        before, after = rank - self.replicas, rank + self.replicas
+        inputs = [there.message(rank, before, rank, self.message, f"activations {k}") for k in range(self.micros)
+                  if stage > 0]  # fmt: skip
+        errors = {}
+        if stage < count - 1:
+            for what, k in order(self.schedule, stage, count, self.micros):
+                if what == BACKWARD:
+                    errors[k] = there.message(rank, after, rank, self.message, f"gradients {k}")
+        for what, k in order(self.schedule, stage, count, self.micros):
+            if what == FORWARD:
+                if inputs:
+                    yield inputs[k]
+                yield from there.compute(rank, me.forward, f"forward {k}")
+                there.hold(rank, "activations", me.activation)
+                if stage < count - 1:
+                    there.message(rank, rank, after, self.message, f"activations {k}")
+            else:
+                if errors:
+                    yield errors[k]
+                yield from there.compute(rank, me.backward, f"backward {k}")
+                there.hold(rank, "activations", -me.activation)
+                if stage > 0:
+                    there.message(rank, rank, before, self.message, f"gradients {k}")
+        if self.replicas > 1:
+            yield peers.post(rank, "allreduce", me.bytes, "gradients of the stage")
+
+    def run(self, there: World) -> Step:
+        r = self.replicas
+        groups = [there.group(range(stage * r, (stage + 1) * r)) for stage in range(len(self.stages))]
+        return there.step(there.run(lambda rank: self.rank(there, rank, groups[rank // r])))
+
+
+@workload
+def pipeline_parallel(
+    topology: Topology,
+    *,
+    ranks: Ranks = 0,
+    stages: Annotated[int, Bounds(0, 1 << 12)] = 0,
+    micro_batches: Annotated[int, Bounds(1, 4096)] = 8,
+    schedule: Annotated[str, Choice(("1f1b", "gpipe"))] = "1f1b",
+    model: ModelName = "gpt2_xl",
+    layers: str = "",
+    batch: Batch = 0,
+    tflops: float = 0.0,
+    dtype: Type = "float16",
+    message: Size = 4 * MiB,
+    backend: BackendName = "nccl",
+) -> Step:
+    """Pipeline parallel stages, 1F1B or GPipe: micro-batches from stage to stage, and the bubbles between.
+
+    Layers are cut into `stages` of about equal time, one per rank if left out; with fewer, ranks beside each other
+    are replicas of a stage and sum its gradients at the end. `batch` is one micro-batch, `message` the bytes of
+    activations (or their gradients) between stages. Equal stages that talk for nothing idle for the share
+    (p - 1) / (m + p - 1) of a step, p stages and m micro-batches.
+    """
+    there = world(topology, ranks, backend)
+    count = stages or there.ranks
+    if there.ranks % count:
+        raise InputError(f"pipeline_parallel: {there.ranks} ranks do not make {count} equal stages: choose a divisor")
+    width = WIDTHS[dtype]
+    cut = [
+        _Stage(
+            sum(layer.forward for layer in part), sum(layer.backward for layer in part),
+            float(sum(layer.activation for layer in part)), float(sum(layer.parameters for layer in part) * width),
+        )
+        for part in balanced(layers_of(model, layers, batch, tflops), count)
+    ]  # fmt: skip
+    step = _Loop(cut, there.ranks // count, micro_batches, schedule, float(message)).run(there)
+    busy = [step.busy(rank, COMPUTE) for rank in range(there.ranks)]
+    step.facts.update(
+        stages=count, replicas=there.ranks // count,
+        stage_compute_s=[micro_batches * (stage.forward + stage.backward) for stage in cut],
+        bubble_share=1 - sum(busy) / (len(busy) * step.time) if step.time else 0.0,
+        ideal_bubble_share=(count - 1) / (micro_batches + count - 1)
+    )  # fmt: skip
+    return step

@@ -1,0 +1,107 @@
+"""Sequence parallelism: every rank has some tokens of each sample, and attention needs all of them."""
+
+from typing import Annotated
+
+from ops.workloads import workload
+from ops.workloads.backends import BackendName, world
+from ops.workloads.blocks import Block, block, degree_of, neighbours
+from ops.workloads.options import WIDTHS, Ranks, Type
+from ops.workloads.step import Step
+from ops.workloads.tensor_parallel import Degree, Depth, Hidden, Length, Samples
+from ops.workloads.world import Group, Process, World
+from sim.parameters import Choice
+from sim.topology import Topology
+
+
+class _Ulysses:
+    """Before attention every rank swaps its tokens of all heads for all tokens of its heads, afterwards back."""
+
+    def __init__(self, one: Block, size: int) -> None:
+        self.block, self.size = one, size
+
+    def attention(self, there: World, rank: int, mine: Group, times: int, name: str) -> Process:
+        swapped = self.block.activation / self.size
+        for what in ("queries", "keys", "values"):
+            yield mine.post(rank, "alltoall", swapped, f"{what} {name}")
+        yield from there.compute(rank, times * self.block.attention / self.size, name)
+        yield mine.post(rank, "alltoall", swapped, f"outputs {name}")
+
+
+class _Ring(_Ulysses):
+    """Keys and values go round the ring; each rank attends to those it has while the next ones come."""
+
+    def attention(self, there: World, rank: int, mine: Group, times: int, name: str) -> Process:
+        passed = 2 * self.block.activation / self.size
+        for turn in range(self.size):
+            coming = []
+            if turn < self.size - 1:
+                coming = [mine.post(rank, "sendrecv", passed, f"pass keys {name}", algorithm="sendrecv.direct")]
+            yield from there.compute(rank, times * self.block.attention / self.size**2, name)
+            yield there.env.all_of(coming)
+
+
+class _Gathered(_Ulysses):
+    """Keys and values of all tokens are gathered; backward, their gradients are summed and scattered."""
+
+    def attention(self, there: World, rank: int, mine: Group, times: int, name: str) -> Process:
+        both = 2 * self.block.activation
+        yield mine.post(rank, "allgather", both, f"gather keys {name}")
+        yield from there.compute(rank, times * self.block.attention / self.size, name)
+        if times > 1:
+            yield mine.post(rank, "reduce_scatter", both, f"scatter gradients of keys {name}")
+
+
+KINDS = {"ulysses": _Ulysses, "ring": _Ring, "gather": _Gathered}
+
+
+@workload
+def sequence_parallel(
+    topology: Topology,
+    *,
+    ranks: Ranks = 0,
+    degree: Degree = 0,
+    how: Annotated[str, Choice(tuple(KINDS))] = "ulysses",
+    depth: Depth = 8,
+    hidden: Hidden = 4096,
+    length: Length = 16384,
+    batch: Samples = 1,
+    dtype: Type = "float16",
+    tflops: float = 100.0,
+    gradients: bool = True,
+    backend: BackendName = "nccl",
+) -> Step:
+    """Sequence parallel attention over `degree` neighbours: all-to-all, ring, or gathered keys and values.
+
+    `ulysses` swaps tokens for heads by four alltoalls per attention (Jacobs et al. 2023), `ring` passes keys and
+    values on while it computes (Liu et al. 2023), `gather` gathers them. Backward computes twice as much and moves
+    the same again. With `gradients` all ranks sum theirs, which are whole on each, behind the backward pass.
+    """
+    one = block(hidden, length, batch, WIDTHS[dtype], tflops, "sequence_parallel")
+    there = world(topology, ranks, backend)
+    size = degree_of(topology, there.ranks, degree, "sequence_parallel")
+    groups = [there.group(group) for group in neighbours(there.ranks, size)]
+    kind = KINDS[how](one, size)
+    whole = float(one.parameters * one.width)
+
+    def rank(rank: int) -> Process:
+        mine, works = groups[rank // size], []
+        there.hold(rank, "parameters", depth * whole)
+        for _ in range(depth):
+            yield from kind.attention(there, rank, mine, 1, "attention")
+            yield from there.compute(rank, one.feedforward / size, "mlp")
+            there.hold(rank, "activations", 2 * one.activation / size)
+        for _ in range(depth):
+            yield from there.compute(rank, 2 * one.feedforward / size, "mlp backward")
+            yield from kind.attention(there, rank, mine, 2, "attention backward")
+            there.hold(rank, "activations", -2 * one.activation / size)
+            there.hold(rank, "gradients", whole)
+            if gradients:
+                works.append(there.everyone.post(rank, "allreduce", whole, "gradients"))
+        yield there.env.all_of(works)
+
+    step = there.step(there.run(rank))
+    step.facts.update(
+        sequence_groups=len(groups), ranks_per_sequence_group=size, tokens_per_rank=-(-length // size),
+        compute_s=3 * depth * (one.attention + one.feedforward) / size
+    )  # fmt: skip
+    return step

@@ -1,0 +1,259 @@
+"""What a step of a workload was: its time, who did what when, what crossed every link, what memory it took."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sim.errors import InputError
+from sim.topology import Floats, Topology
+
+COMPUTE, COMM, WAIT, HOST = LANES = "compute", "comm", "wait", "host"
+"""Lanes of a rank: its GPU at work; a collective it takes part in; a collective that other ranks are late for; its
+thread at work on the processor."""
+_NUMBERS = re.compile(r"\d+")
+MOST_SLICES = 500_000
+"""More make a file that a browser does not open."""
+
+
+Interval = tuple[float, float]
+
+
+class Span(NamedTuple):
+    """What one rank did on one lane, in seconds."""
+
+    rank: int
+    lane: str
+    start: float
+    end: float
+    name: str
+
+
+class Held(NamedTuple):
+    """From `time` on, `rank` holds `bytes` more (or less) of a kind: parameters, or activations."""
+
+    rank: int
+    time: float
+    kind: str
+    bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One collective of the step: `size` as nccl-tests counts it, times in seconds; `latest` is who came last.
+
+    `links` are the kinds of links it crossed, like `NVL+NET`.
+    """
+
+    name: str
+    algorithm: str
+    ranks: tuple[int, ...]
+    size: float
+    start: float
+    end: float
+    verified: bool
+    latest: int
+    links: str
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step of a workload on a machine. `time` is in seconds; `facts` are the workload's own figures.
+
+    Names of facts end in their unit: `_s`, `_bytes`, `_share` (0 to 1).
+    """
+
+    topology: Topology
+    ranks: int
+    time: float
+    spans: list[Span] = field(repr=False)
+    calls: list[Call] = field(repr=False)
+    link_bytes: Floats = field(repr=False)
+    held: list[Held] = field(repr=False)
+    facts: dict[str, Any] = field(default_factory=dict)
+    workload: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def _busy(self) -> dict[tuple[int, str], list[Interval]]:
+        """Every lane's time as intervals that neither touch nor overlap."""
+        lanes: dict[tuple[int, str], list[Interval]] = {}
+        for span in sorted(self.spans, key=lambda span: span.start):
+            intervals = lanes.setdefault((span.rank, span.lane), [])
+            if intervals and span.start <= intervals[-1][1]:
+                intervals[-1] = (intervals[-1][0], max(intervals[-1][1], span.end))
+            else:
+                intervals.append((span.start, span.end))
+        return lanes
+
+    def intervals(self, rank: int, lane: str) -> list[Interval]:
+        """When a lane has something to show: intervals in order that neither touch nor overlap."""
+        return self._busy.get((rank, lane), [])
+
+    def busy(self, rank: int, lane: str) -> float:
+        """Seconds in which a lane has something to show."""
+        return _length(self.intervals(rank, lane))
+
+    def exposed(self, rank: int) -> float:
+        """Seconds of a rank's communication, waiting for others included, that no compute of its own hides."""
+        compute = self.intervals(rank, COMPUTE)
+        moving = _joined(self.intervals(rank, COMM) + self.intervals(rank, WAIT))
+        return _length(moving) - _length(overlaps(moving, compute))
+
+    @cached_property
+    def exposed_s(self) -> float:
+        """The exposed communication of the rank that has most of it."""
+        return max((self.exposed(rank) for rank in range(self.ranks)), default=0.0)
+
+    @cached_property
+    def memory(self) -> list[tuple[Floats, Floats]]:
+        """Per rank: moments in seconds, and the bytes held from each of them on."""
+        found = []
+        for rank in range(self.ranks):
+            mine = sorted((h for h in self.held if h.rank == rank), key=lambda h: h.time)
+            times = np.array([h.time for h in mine])
+            total = np.cumsum([h.bytes for h in mine]) if mine else np.zeros(0)
+            last = np.append(np.diff(times) > 0, True)[: len(times)]
+            found.append((times[last], total[last]))
+        return found
+
+    @cached_property
+    def peaks(self) -> list[float]:
+        """The most bytes every rank held at once."""
+        return [float(total.max(initial=0.0)) for _, total in self.memory]
+
+    def memory_at_peak(self, rank: int) -> dict[str, float]:
+        """What a rank's memory held by kind when it held most."""
+        times, total = self.memory[rank]
+        if not len(total):
+            return {}
+        moment = times[int(np.argmax(total))]
+        kinds: dict[str, float] = {}
+        for h in self.held:
+            if h.rank == rank and h.time <= moment:
+                kinds[h.kind] = kinds.get(h.kind, 0.0) + h.bytes
+        return {kind: amount for kind, amount in kinds.items() if amount > 0}
+
+    @property
+    def collectives(self) -> list[dict[str, Any]]:
+        """What was called: how often, by how many groups, over which links.
+
+        Calls of one size whose names differ in their numbers alone are told together.
+        """
+        rows: dict[tuple[str, str, float, str], list[Call]] = {}
+        for call in self.calls:
+            name = _NUMBERS.sub("#", call.name)
+            rows.setdefault((name, call.algorithm, call.size, call.links), []).append(call)
+        return [
+            {
+                "name": name, "algorithm": algorithm, "size_bytes": size, "links": links, "times": len(calls),
+                "groups": len({call.ranks for call in calls}), "ranks": len(calls[0].ranks),
+                "longest_s": max(call.end - call.start for call in calls),
+            }
+            for (name, algorithm, size, links), calls in rows.items()
+        ]  # fmt: skip
+
+    @property
+    def verified(self) -> bool:
+        """Whether every collective's contributions were there exactly once."""
+        return all(call.verified for call in self.calls)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The step as plain data."""
+        links = self.topology.links
+        return {
+            "workload": self.workload,
+            "machine": self.topology.name,
+            "ranks": self.ranks,
+            "settings": self.settings,
+            "step_time_s": self.time,
+            "exposed_communication_s": self.exposed_s,
+            "verified": self.verified,
+            "peak_memory_bytes": self.peaks,
+            "memory_at_peak_bytes": self.memory_at_peak(0) if self.ranks else {},
+            "facts": self.facts,
+            "per_rank": [
+                {
+                    "rank": rank, "compute_s": self.busy(rank, COMPUTE), "communication_s": self.busy(rank, COMM),
+                    "waiting_s": self.busy(rank, WAIT), "exposed_s": self.exposed(rank),
+                    "peak_memory_bytes": self.peaks[rank],
+                }
+                for rank in range(self.ranks)
+            ],
+            "link_bytes": [
+                {"src": links[i].src, "dst": links[i].dst, "bytes": float(self.link_bytes[i])}
+                for i in np.flatnonzero(self.link_bytes)
+            ],
+            "collectives": self.collectives,
+            "calls": [
+                {
+                    "name": c.name, "algorithm": c.algorithm, "ranks": list(c.ranks), "size_bytes": c.size,
+                    "start_s": c.start, "end_s": c.end, "verified": c.verified,
+                    "latest_rank": c.latest, "links": c.links,
+                }
+                for c in self.calls
+            ],
+            "timeline": [span._asdict() for span in self.spans],
+            "memory": [{"time_s": times.tolist(), "bytes": total.tolist()} for times, total in self.memory],
+        }  # fmt: skip
+
+    def to_perfetto(self) -> str:
+        """Chrome trace-event JSON: a process per rank, a track per lane, memory as a counter."""
+        if len(self.spans) > MOST_SLICES:
+            raise InputError(
+                f"the step has {len(self.spans):,} spans, and Perfetto opens {MOST_SLICES:,} at most: take fewer ranks"
+            )
+        lanes = {lane: number for number, lane in enumerate(LANES)}
+        events: list[dict[str, Any]] = []
+        for rank in range(self.ranks):
+            events.append({"ph": "M", "name": "process_name", "pid": rank, "args": {"name": f"rank {rank}"}})
+            events += [
+                {"ph": "M", "name": "thread_name", "pid": rank, "tid": number, "args": {"name": lane}}
+                for lane, number in lanes.items()
+            ]
+            for time, total in zip(*self.memory[rank], strict=True):
+                events.append({"ph": "C", "name": "memory", "pid": rank, "ts": time * 1e6, "args": {"bytes": total}})
+        events += [
+            {
+                "ph": "X", "name": s.name, "cat": s.lane, "pid": s.rank, "tid": lanes[s.lane], "ts": s.start * 1e6,
+                "dur": (s.end - s.start) * 1e6,
+            }
+            for s in self.spans
+        ]  # fmt: skip
+        return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, allow_nan=False)
+
+
+def _joined(intervals: list[Interval]) -> list[Interval]:
+    """Intervals that may overlap, as ones that do not."""
+    found: list[Interval] = []
+    for start, end in sorted(intervals):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((start, end))
+    return found
+
+
+def overlaps(ours: list[Interval], theirs: list[Interval]) -> list[Interval]:
+    """What lies in both of two sorted lists of intervals.
+
+    >>> overlaps([(0, 4), (6, 9)], [(1, 2), (3, 7)])
+    [(1, 2), (3, 4), (6, 7)]
+    """
+    found, i, j = [], 0, 0
+    while i < len(ours) and j < len(theirs):
+        start, end = max(ours[i][0], theirs[j][0]), min(ours[i][1], theirs[j][1])
+        if start < end:
+            found.append((start, end))
+        if ours[i][1] < theirs[j][1]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def _length(intervals: list[Interval]) -> float:
+    return sum(end - start for start, end in intervals)

@@ -1,0 +1,137 @@
+"""`workload`: a training step, or another program whose collectives meet compute."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sim.errors import InputError
+from terminal import DONE, NO, Answer, argument, command
+from terminal.arguments import MACHINE, RANKS, machine, write
+
+if TYPE_CHECKING:
+    from ops.workloads.step import Span, Step
+
+WIDTH = 72
+"""Columns of the drawn timeline."""
+TABLE = 16
+"""Rows of a table at most."""
+ROWS = 8
+"""Ranks drawn at most."""
+
+
+@command(
+    argument("name", metavar="NAME", help="NAME[:key=value,…], see `list workloads`"),
+    *MACHINE,
+    argument("--topology", metavar="FILE", help="instead of --machine: a capture in any known format"),
+    RANKS,
+    argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the workload"),
+    argument("--layers", metavar="FILE", help="a model as a table: name, shapes, forward and backward time per line"),
+    argument("--trace", metavar="FILE.json", help="also write the timeline for ui.perfetto.dev"),
+)
+def workload(given: argparse.Namespace) -> Answer:
+    """A training step: compute, communication, overlap, memory."""
+    from ops.workloads import WORKLOADS
+    from sim.parameters import parse_assignments, parse_spec
+
+    name, settings = parse_spec(given.name)
+    entry = WORKLOADS[name]
+    more = parse_assignments(given.set, f"{name}, --set")
+    if given.ranks is not None:
+        more["ranks"] = given.ranks
+    if given.layers is not None:
+        more["layers"] = _read(given.layers)
+    for key in settings.keys() & more.keys():
+        raise InputError(f"{name}: {key} is given twice: keep one")
+    step = entry.run(machine(given, given.topology), settings | more)
+    if given.trace is not None:
+        write(given.trace, step.to_perfetto())
+    return Answer(DONE if step.verified else NO, step.to_dict(), _text(step))
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise InputError(f"{path} cannot be read ({why}): give a table of layers") from None
+
+
+def _text(step: "Step") -> str:
+    from ops.workloads.facts import is_table, shown, words
+    from sim.units import fmt_bandwidth, fmt_size, fmt_time
+
+    links = step.topology.links
+    busiest = int(step.link_bytes.argmax()) if len(links) and step.link_bytes.any() else None
+    told = [
+        f"{step.workload} on {step.topology.name}: {step.ranks} ranks, {fmt_time(step.time)} a step",
+        f"  exposed communication  {fmt_time(step.exposed_s)} ({step.exposed_s / step.time:.1%})"
+        if step.time
+        else "  no time passes",
+        f"  peak memory per rank   {fmt_size(max(step.peaks, default=0))}"
+        + "".join(f", {kind} {fmt_size(amount)}" for kind, amount in step.memory_at_peak(_fullest(step)).items()),
+    ]
+    if busiest is not None:
+        link, amount = links[busiest], float(step.link_bytes[busiest])
+        rate = f", {fmt_bandwidth(amount / step.time)} on average" if step.time else ""
+        told.append(f"  busiest link           {link.src} -> {link.dst}, {fmt_size(amount)}{rate}")
+    rows = {key: value for key, value in step.facts.items() if is_table(value)}
+    plain = {key: value for key, value in step.facts.items() if not is_table(value)}
+    wide = max([22, *(len(words(key)) for key in plain)])
+    told += [f"  {words(key):{wide}} {shown(key, value)}" for key, value in plain.items()]
+    for key, value in [*rows.items(), ("collectives", step.collectives)]:
+        told += _table(words(key), value)
+    return "\n".join([*told, *_drawn(step)])
+
+
+def _table(title: str, rows: list[dict[str, Any]]) -> list[str]:
+    """Rows under their heads."""
+    from ops.workloads.facts import shown, words
+
+    if not rows:
+        return []
+    keys = list(rows[0])
+    cells = [[words(key) for key in keys], *([shown(key, row[key]) for key in keys] for row in rows[:TABLE])]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(keys))]
+    lines = ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in cells]
+    more = [f"    and {len(rows) - TABLE} more: --json has them all"] if len(rows) > TABLE else []
+    return [f"  {title}", *(f"    {line}" for line in lines), *more]
+
+
+def _fullest(step: "Step") -> int:
+    return max(range(step.ranks), key=lambda rank: step.peaks[rank])
+
+
+def _drawn(step: "Step") -> list[str]:
+    """The timeline in letters: two lines a rank."""
+    if not step.time or not step.spans:
+        return []
+    lines = ["", f"  # compute, = communication (- in part), . waiting for others; a column is {_column(step)}"]
+    for rank in range(min(step.ranks, ROWS)):
+        mine = [span for span in step.spans if span.rank == rank]
+        moving, computing, waiting = (_filled(step.time, mine, lane) for lane in ("comm", "compute", "wait"))
+        upper = ["#" if share > 0.5 else " " for share in computing]
+        lower = [
+            "=" if moves > 0.5 else "." if waits > 0.5 else "-" if moves else " "
+            for moves, waits in zip(moving, waiting, strict=True)
+        ]
+        lines += [f"  {f'rank {rank}':>9} |{''.join(upper)}|", f"  {'':>9} |{''.join(lower)}|"]
+    if step.ranks > ROWS:
+        lines.append(f"  and {step.ranks - ROWS} more ranks: --json and --trace have them all")
+    return lines
+
+
+def _filled(whole: float, spans: "list[Span]", lane: str) -> list[float]:
+    """How much of every column a lane fills, 0 to 1 (more where its spans overlap)."""
+    filled = [0.0] * WIDTH
+    for span in spans:
+        if span.lane == lane:
+            first, last = span.start / whole * WIDTH, span.end / whole * WIDTH
+            for column in range(int(first), min(WIDTH, int(last) + 1)):
+                filled[column] += max(0.0, min(last, column + 1) - max(first, column))
+    return filled
+
+
+def _column(step: "Step") -> str:
+    from sim.units import fmt_time
+
+    return fmt_time(step.time / WIDTH)

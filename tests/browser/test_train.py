@@ -1,0 +1,124 @@
+"""The Train page as a person meets it, in a real browser."""
+
+import json
+
+import pytest
+
+from ops.workloads import WORKLOADS
+
+pytestmark = pytest.mark.browser
+TIMELINE = '[data-ringside="timeline"]'
+DDP = "?page=train&workload=ddp&machine=switch:ranks=4"
+
+
+def bars(page, rank, lane):
+    return page.locator(f'{TIMELINE} [data-rank="{rank}"] [data-lane="{lane}"]')
+
+
+def boxes(found):
+    return [found.nth(k).bounding_box() for k in range(found.count())]
+
+
+def step_time(page):
+    """Milliseconds, as the page tells them."""
+    lines = page.get_by_test_id("stMetric").first.inner_text().split("\n")
+    assert lines[0] == "Step time"
+    assert lines[-1].endswith(" ms")
+    return float(lines[-1].split()[0])
+
+
+def last_tick(page):
+    return page.locator(f"{TIMELINE} .tl-axis span").last.inner_text()
+
+
+@pytest.fixture
+def train(visit, request):
+    """Opens the page at a link and waits for the picture."""
+
+    def open_page(link=DDP, **options):
+        return visit(link, awaited=TIMELINE, **options).page
+
+    return open_page
+
+
+def test_compute_and_communication_of_every_rank_and_what_hides(train):
+    page = train()
+    assert page.locator(f"{TIMELINE} [data-rank]").count() == 4
+    for rank in range(4):
+        compute, back, hidden, exposed = (
+            boxes(bars(page, rank, lane)) for lane in ("compute", "backward", "hidden", "exposed")
+        )
+        assert all((compute, back, hidden, exposed))
+        end = max(box["x"] + box["width"] for box in back)
+        assert all(box["x"] + box["width"] <= end + 2 for box in hidden)
+        assert max(box["x"] + box["width"] for box in exposed) > end + 1
+        assert all(box["y"] > compute[0]["y"] for box in hidden + exposed)
+    assert page.locator(f"{TIMELINE} [data-memory] b").count() >= 4
+    assert page.get_by_text("stands in the open").is_visible()
+
+
+def test_without_overlap_nothing_hides_and_the_step_is_longer(train):
+    page = train()
+    before = step_time(page)
+    page.get_by_text("overlap", exact=True).click()
+    page.wait_for_function(f"document.querySelectorAll('{TIMELINE} [data-lane=hidden]').length === 0", timeout=20_000)
+    assert step_time(page) > before
+    assert "overlap=no" in page.url
+
+
+@pytest.mark.parametrize("name", list(WORKLOADS))
+def test_every_workload_is_drawn(train, name):
+    extra = "&model=gpt2" if name in ("zero", "fsdp") else ""
+    page = train(f"?page=train&workload={name}&machine=switch:ranks=4{extra}")
+    assert page.locator(f"{TIMELINE} [data-lane]").count() >= 4
+    assert page.locator('[data-testid="stAlert"]').count() == 0
+    if name == "allgatherv":
+        widths = [box["width"] for box in boxes(page.locator('[data-ringside="buffer"] [data-lane]'))]
+        assert [round(width / widths[0]) for width in widths] == [1, 2, 3, 4]
+
+
+def test_another_workload_is_chosen_and_its_link_brings_it_back(train):
+    page = train()
+    page.get_by_label("Workload").click()
+    page.get_by_role("option", name="A non-blocking allgather").click()
+    page.wait_for_url("**workload=iallgather**")
+    page.get_by_text("returns a request at once").wait_for()
+    page.reload()
+    page.get_by_text("returns a request at once").wait_for()
+
+
+def test_a_closer_look_draws_a_part(train):
+    page = train()
+    whole = last_tick(page)
+    page.get_by_text("Look closer").click()
+    handle = page.get_by_role("slider", name="Part of the step").last
+    for _ in range(50):
+        handle.press("ArrowLeft")
+    page.wait_for_function(
+        f"document.querySelector('{TIMELINE} .tl-axis').lastChild.textContent !== '{whole}'", timeout=20_000
+    )
+    page.wait_for_timeout(1500)
+    assert float(last_tick(page).split()[0]) == pytest.approx(float(whole.split()[0]) / 2, rel=1e-3)
+
+
+def test_the_timeline_comes_as_a_file(train):
+    page = train()
+    with page.expect_download() as coming:
+        page.get_by_role("button", name="Timeline for Perfetto").click()
+    whole = json.loads(coming.value.path().read_text(encoding="utf-8"))
+    assert {event["pid"] for event in whole["traceEvents"]} == {0, 1, 2, 3}
+
+
+def test_bad_input_is_one_sentence(train):
+    page = train()
+    box = page.get_by_label("bucket", exact=True)
+    box.fill("plenty")
+    box.press("Enter")
+    page.get_by_text("'plenty' is not a number with a unit").wait_for()
+
+
+def test_it_fits_a_telephone_and_speaks_chinese(train):
+    page = train(f"{DDP}&lang=zh", viewport={"width": 390, "height": 900})
+    assert page.get_by_text("单步时间").first.is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= 391 for box in boxes(bars(page, 0, "compute")))

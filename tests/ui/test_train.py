@@ -1,0 +1,148 @@
+"""The Train page without a browser: every workload is drawn, in both languages; bad input is a message."""
+
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ops.workloads import WORKLOADS
+from ops.workloads.facts import is_table
+from ops.workloads.step import COMM, COMPUTE, Span, Step
+from sim.machines import build
+from ui.steps import buffer, timeline
+from ui.text import catalogue, languages
+
+APP = str(Path(__file__).parents[2] / "app.py")
+WORDS = {key: key for key in ("compute", "backward", "hidden", "exposed", "wait", "host", "timeline", "buffer")}
+WORDS |= {"rank": "rank {rank}", "memory": "memory of {rank}: {peak}"}
+
+
+def page(**words):
+    at = AppTest.from_file(APP, default_timeout=60)
+    for name, word in {"page": "train", "machine": "switch:ranks=4", **words}.items():
+        at.query_params[name] = word
+    at.run()
+    assert not at.exception
+    return at
+
+
+def pictures(at):
+    return [
+        element.proto.body for element in at.main if element.type == "html" and "data-ringside" in element.proto.body
+    ]
+
+
+SMALL = {"zero": {"model": "gpt2"}, "fsdp": {"model": "gpt2"}}
+
+
+@pytest.mark.parametrize("name", list(WORKLOADS))
+def test_every_workload_is_drawn(name):
+    at = page(workload=name, **SMALL.get(name, {}))
+    assert not at.error, [e.value for e in at.error]
+    assert 'data-ringside="timeline"' in pictures(at)[0]
+    assert at.query_params["workload"] == name
+    assert len(at.metric) == 4 if name != "zero_first" else 3
+
+
+def test_every_workload_and_every_fact_has_words_in_every_language():
+    machine = build("nodes:nodes=2,gpus=2")
+    facts = set()
+
+    def note(rows):
+        for row in rows:
+            for key, value in row.items():
+                facts.add(key)
+                note(value if is_table(value) else [])
+
+    for name, entry in WORKLOADS.items():
+        step = entry.run(machine, {"best": True} if name == "ddp" else {})
+        note([step.facts, *step.collectives])
+    for language in languages():
+        texts = catalogue(language)
+        assert {f"train.fact.{key}" for key in facts} == {key for key in texts if key.startswith("train.fact.")}
+        for kind in ("name", "about"):
+            told = {key for key in texts if key.startswith(f"train.{kind}.")}
+            assert told == {f"train.{kind}.{name}" for name in WORKLOADS}
+
+
+def test_it_speaks_chinese():
+    at = page(lang="zh")
+    assert at.metric[0].label == "单步时间"
+    assert at.query_params["lang"] == "zh"
+
+
+def test_a_link_brings_parameters_back():
+    at = page(workload="ddp", overlap="no", bucket="1MiB")
+    assert at.toggle(key="ddp_overlap").value is False
+    assert at.text_input(key="ddp_bucket").value == "1MiB"
+    assert at.query_params["bucket"] == "1MiB"
+
+
+def test_changing_a_parameter_changes_the_step():
+    at = page(workload="iallgather")
+    before = at.metric[0].value
+    at.text_input(key="iallgather_compute").set_value("50ms").run()
+    assert (before, at.metric[0].value) == ("5 ms", "50 ms")
+    assert at.query_params["compute"] == "50ms"
+
+
+def test_a_table_of_layers_is_typed_in():
+    at = page()
+    at.text_area(key="ddp_layers").set_value("a 1000x1000 1ms 2ms\nb 1000x1000 1ms 2ms").run()
+    assert not at.error
+    assert at.metric[0].value.startswith("6.")
+    at.text_area(key="ddp_layers").set_value("a 1000 1ms").run()
+    assert "layers, line 1" in at.error[0].value
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    (
+        ({"workload": "none"}, "no workload is called 'none'"),
+        ({"machine": "none"}, "none"),
+        ({"capture": "!!"}, "the link's capture"),
+        ({"bucket": "much"}, "bucket"),
+    ),
+)
+def test_a_damaged_link_is_told_and_the_page_still_shows_something(words, told):
+    at = page(**words)
+    assert told in at.error[0].value
+    assert pictures(at)
+
+
+def spans(*rows):
+    machine = build("switch:ranks=2")
+    return Step(machine, 1, 10.0, [Span(0, *row) for row in rows], [], machine.bandwidth * 0, [])
+
+
+def bars(html):
+    """Lane, first and last percent of every bar."""
+    found = re.findall(r'<b style="left:([\d.]+)%;width:([\d.]+)%;[^>]* data-lane="(\w+)"', html)
+    return [(lane, round(float(x)), round(float(x) + float(width))) for x, width, lane in found]
+
+
+def test_communication_under_compute_is_drawn_as_hidden():
+    step = spans((COMPUTE, 0.0, 6.0, "forward"), (COMM, 4.0, 8.0, "sum <1>"))
+    html = timeline(step, [0], (0.0, 10.0), WORDS)
+    assert bars(html) == [("compute", 0, 60), ("exposed", 40, 80), ("hidden", 40, 60)]
+    assert "sum &lt;1&gt;, 4 s – 8 s" in html
+
+
+def test_a_window_shows_its_part():
+    step = spans((COMPUTE, 0.0, 6.0, "a"), (COMPUTE, 8.0, 9.0, "b"))
+    assert bars(timeline(step, [0], (5.0, 7.0), WORDS)) == [("compute", 0, 50)]
+
+
+def test_ten_thousand_spans_make_no_more_bars_than_can_be_seen():
+    step = spans(*((COMPUTE, k / 1000, k / 1000 + 0.0005, "x") for k in range(10_000)))
+    assert len(bars(timeline(step, [0], (0.0, 10.0), WORDS))) <= 1100
+
+
+def test_blocks_have_their_true_widths():
+    rows = [
+        {"rank": 0, "count_bytes": 1, "displacement_bytes": 3},
+        {"rank": 1, "count_bytes": 3, "displacement_bytes": 0},
+    ]
+    assert bars(buffer(rows, WORDS)) == [("block", 75, 100), ("block", 0, 75)]
+    assert buffer([{"rank": 0, "count_bytes": 0, "displacement_bytes": 0}], WORDS) == ""

@@ -1,0 +1,239 @@
+"""The Train page: a workload on a machine, its timeline, its memory and its figures."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from ops.workloads import WORKLOADS, Step
+from ops.workloads.facts import is_table, shown, words
+from sim.errors import InputError, StalledError
+from sim.parameters import Parameter
+from sim.topology import Topology
+from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from ui import scenes, sidebar, steps
+from ui.fields import field, usual
+from ui.pages import page
+from ui.scenes import Scene
+from ui.text import catalogue, spoken, tell
+
+FIRST = "ddp"
+"""What the page opens with."""
+MACHINE = ("machine", "capture", "rates")
+"""Words of the address that say which machine."""
+KEPT = ("page", "lang")
+ROWS = 8
+"""Ranks drawn at once."""
+LARGE = {"layers": 160}
+"""Parameters with room for several lines, and how high they are."""
+CHARTS = {
+    "scaling": ("ranks", ("dp_efficiency_share", "ddp_efficiency_share")),
+    "bucket_sizes": ("bucket_bytes", ("step_time_s",)),
+    "memory_by_ranks": ("ranks", ("memory_bytes",)),
+}
+"""Tables that are drawn too: what goes along, and what goes up."""
+DRAWN = ("receive_buffer",)
+"""Facts that a picture shows better."""
+PICTURE = {
+    "compute": "train.lane.compute",
+    "backward": "train.lane.backward",
+    "hidden": "train.lane.hidden",
+    "exposed": "train.lane.exposed",
+    "wait": "train.lane.wait",
+    "host": "train.lane.host",
+    "rank": "train.rank",
+    "memory": "train.memory",
+    "timeline": "train.timeline",
+    "buffer": "train.buffer",
+}
+"""The words in the pictures, by the names they have there."""
+LONGEST = 4000
+"""Characters of a parameter that a link may carry."""
+
+
+@page(order=20)
+def train() -> None:
+    """Draw the page once."""
+    problem = _arrive()
+    with st.sidebar:
+        st.markdown(f"## {tell('page.train.title')}")
+        st.caption(tell("train.tagline"))
+        name = _choose_workload()
+        scene, topology = sidebar.choose_machine(st.session_state.train_scene)
+        given = _choose_parameters(name)
+    if problem:
+        st.error(problem, icon=":material/link_off:")
+    if topology is None:
+        return
+    _depart(name, given, scene)
+    st.markdown(f"### {tell(f'train.name.{name}')}")
+    st.markdown(tell(f"train.about.{name}"))
+    try:
+        with st.spinner(tell("train.running")):
+            step = _step(name, tuple(given.items()), scene)
+    except (InputError, StalledError) as error:
+        st.error(str(error), icon=":material/error:")
+        return
+    _headline(step)
+    _timeline(step)
+    _facts(step, topology)
+    _downloads(step)
+
+
+def _arrive() -> str:
+    """Take workload, parameters and machine from the address, once per session; returns what was wrong with it."""
+    state = st.session_state
+    if "train_scene" in state:
+        return ""
+    asked = {key: st.query_params[key][:LONGEST] for key in st.query_params}
+    state.train_scene, state.train_words, state.train_first, problem = Scene(), {}, FIRST, ""
+    try:
+        state.train_scene = scenes.from_link({key: asked[key] for key in MACHINE if key in asked})
+        scenes.topology_of(state.train_scene)
+        entry = WORKLOADS[asked.get("workload", FIRST)]
+        given = {key: word for key, word in asked.items() if key in entry.params}
+        for key, word in given.items():
+            entry.params[key].parse(word, entry.name)
+        state.train_first, state.train_words = entry.name, given
+    except InputError as error:
+        state.train_scene, problem = Scene(), str(error)
+    return problem
+
+
+def _choose_workload() -> str:
+    names = list(WORKLOADS)
+    name: str = st.selectbox(
+        tell("train.workload"),
+        names,
+        index=names.index(st.session_state.train_first),
+        format_func=lambda x: tell(f"train.name.{x}"),
+        key="train_workload",
+    )
+    return name
+
+
+def _choose_parameters(name: str) -> dict[str, str]:
+    """The parameters that differ from the workload's own."""
+    state = st.session_state
+    entry, asked = WORKLOADS[name], state.train_words if name == state.train_first else {}
+    with st.expander(tell("train.parameters"), expanded=True):
+        given = {key: _field(p, asked.get(key), name) for key, p in entry.params.items()}
+    with st.expander(tell("train.meaning")):
+        st.markdown(f"{entry.summary}\n\n{entry.about}")
+    return {key: word for key, word in given.items() if word != usual(entry.params[key])}
+
+
+def _field(parameter: Parameter, word: str | None, owner: str) -> str:
+    if parameter.name not in LARGE:
+        return field(parameter, word, owner)
+    height, key = LARGE[parameter.name], f"{owner}_{parameter.name}"
+    hint = tell("train.layers.help")
+    return st.text_area(parameter.name, word or "", height=height, key=key, placeholder=hint).strip()
+
+
+def _depart(name: str, given: Mapping[str, str], scene: Scene) -> None:
+    """Write what is shown into the address."""
+    state = st.session_state
+    state.train_scene, state.train_first, state.train_words = scene, name, dict(given)
+    link = scenes.to_link(scene)
+    asked = {"workload": name} | {key: link[key] for key in MACHINE if key in link} | dict(given)
+    asked |= {key: st.query_params[key] for key in KEPT if key in st.query_params}
+    if asked != {key: st.query_params[key] for key in st.query_params}:
+        st.query_params.from_dict(asked)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _step(name: str, given: tuple[tuple[str, str], ...], scene: Scene) -> Step:
+    """One step; nobody changes it, so all who ask for the same share it. Raises InputError."""
+    return WORKLOADS[name].run(scenes.topology_of(scene), dict(given))
+
+
+def _headline(step: Step) -> None:
+    communicating = max(range(step.ranks), key=step.exposed)
+    moving = step.busy(communicating, "comm") + step.busy(communicating, "wait")
+    share = step.exposed_s / step.time if step.time else 0.0
+    with st.container(horizontal=True, gap="medium"):
+        st.metric(tell("train.time"), fmt_time(step.time), width="content")
+        st.metric(
+            tell("train.exposed"), fmt_time(step.exposed_s), f"{share:.1%}", "off", width="content", delta_arrow="off"
+        )
+        st.metric(tell("train.peak"), fmt_size(max(step.peaks, default=0.0)), width="content")
+        if step.link_bytes.any():
+            busiest = step.topology.links[int(step.link_bytes.argmax())]
+            most = float(step.link_bytes.max())
+            rate = fmt_bandwidth(most / step.time) if step.time else ""
+            st.metric(tell("train.busiest"), f"{busiest.src} → {busiest.dst}", f"{fmt_size(most)}, {rate}", "off",
+                      width="content", delta_arrow="off")  # fmt: skip
+    hidden = max(0.0, moving - step.exposed_s)
+    told = {"moving": fmt_time(moving), "hidden": fmt_time(hidden), "exposed": fmt_time(step.exposed_s)}
+    st.caption(tell("train.told", rank=communicating, share=f"{share:.1%}", **told))
+    if not step.verified:
+        st.error(tell("train.wrong"), icon=":material/gpp_bad:")
+
+
+@st.fragment
+def _timeline(step: Step) -> None:
+    """The picture, and what part of it to look at."""
+    if not step.time or not step.spans:
+        st.info(tell("train.nothing"))
+        return
+    first, window = 0, (0, 100)
+    with st.expander(tell("train.look")):
+        if step.ranks > ROWS:
+            first = st.slider(tell("train.first"), 0, step.ranks - ROWS, 0, key="train_rank")
+        window = st.slider(tell("train.window"), 0, 100, (0, 100), format="%d %%", key="train_window")
+    low, high = window if window[0] < window[1] else (0, 100)
+    ranks = range(first, min(step.ranks, first + ROWS))
+    texts = {key: catalogue(spoken())[name] for key, name in PICTURE.items()}
+    st.html(steps.timeline(step, ranks, (step.time * low / 100, step.time * high / 100), texts))
+    if "blocks" in step.facts:
+        st.html(steps.buffer(step.facts["blocks"], texts))
+
+
+def _facts(step: Step, topology: Topology) -> None:
+    plain = {key: value for key, value in step.facts.items() if not is_table(value) and key not in DRAWN}
+    tables = {key: value for key, value in step.facts.items() if is_table(value)}
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(f"#### {tell('train.figures')}")
+        st.table([{tell("train.figure"): _label(key), tell("train.value"): shown(key, v)} for key, v in plain.items()])
+    with right:
+        for key, rows in tables.items():
+            st.markdown(f"#### {_label(key)}")
+            if key in CHARTS:
+                _chart(rows, *CHARTS[key])
+            _table(rows)
+    if step.collectives:
+        st.markdown(f"#### {tell('train.collectives', machine=topology.name)}")
+        _table(step.collectives)
+
+
+def _label(key: str) -> str:
+    """A fact's name in the visit's language."""
+    known = f"train.fact.{key}"
+    return tell(known) if known in catalogue(spoken()) else words(key)
+
+
+def _table(rows: list[dict[str, Any]]) -> None:
+    st.dataframe(
+        [{_label(key): shown(key, value) for key, value in row.items()} for row in rows],
+        hide_index=True,
+        width="stretch",
+    )
+
+
+def _chart(rows: list[dict[str, Any]], along: str, up: tuple[str, ...]) -> None:
+    data = {_label(along): [shown(along, row[along]) for row in rows]}
+    data |= {_label(key): [row[key] for row in rows] for key in up}
+    st.line_chart(data, x=_label(along), y=[_label(key) for key in up], height=220)
+
+
+def _downloads(step: Step) -> None:
+    def everything() -> str:
+        return json.dumps(step.to_dict(), allow_nan=False)
+
+    with st.container(horizontal=True):
+        for label, make in (("train.download.json", everything), ("train.download.perfetto", step.to_perfetto)):
+            name = f"{step.workload}-{label.rpartition('.')[2]}.json"
+            st.download_button(tell(label), make, name, "application/json", on_click="ignore")

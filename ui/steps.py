@@ -1,0 +1,175 @@
+"""A step of a workload as pictures: who computed and communicated when, what memory held, blocks in a buffer.
+
+Pictures are HTML with places in percent, which stretches to any width while words keep their size: what
+`st.html` lets through holds no SVG.
+"""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from ops.workloads.step import COMM, COMPUTE, HOST, WAIT, Interval, Step, overlaps
+from sim.units import fmt_size, fmt_time
+
+COLORS = {
+    "compute": "#0072B2",
+    "backward": "#56B4E9",
+    "hidden": "#009E73",
+    "exposed": "#D55E00",
+    "wait": "#999999",
+    "host": "#CC79A7",
+}
+"""Okabe and Ito's colours, which people with every kind of colour vision tell apart."""
+KINDS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+WIDE = 1000
+FINEST = 0.4
+"""Pieces nearer than so many thousandths of the picture are drawn as one."""
+MOMENTS = 400
+"""Moments at which memory is drawn."""
+TICKS = 5
+EDGED = 5
+"""Thousandths a bar must be wide to show where it ends when the next one follows at once."""
+LABELLED = 40
+"""Thousandths a block must be wide to have its rank's number under it."""
+
+STYLE = """<style>
+.tl { font-size: 13px; line-height: 1.3; }
+.tl-row { display: grid; grid-template-columns: 62px minmax(0, 1fr); gap: 8px; align-items: center; margin: 3px 0; }
+.tl-row > span { text-align: right; opacity: 0.8; font-variant-numeric: tabular-nums; }
+.tl-lanes { position: relative; background: rgba(128, 128, 128, 0.10); border-radius: 3px; overflow: hidden; }
+.tl-lanes > b { position: absolute; min-width: 1px; }
+.tl-lanes > .tl-edge { box-shadow: inset -1px 0 0 rgba(255, 255, 255, 0.55); }
+.tl-axis { display: flex; justify-content: space-between; opacity: 0.75; font-variant-numeric: tabular-nums; }
+.tl-key { display: flex; flex-wrap: wrap; gap: 4px 16px; margin: 2px 0 8px; }
+.tl-key i { display: inline-block; width: 12px; height: 12px; border-radius: 2px; margin-right: 6px; }
+.tl-head { margin: 12px 0 2px; font-weight: 600; }
+</style>"""
+
+
+def timeline(step: Step, ranks: Sequence[int], window: Interval, words: Mapping[str, str]) -> str:
+    """Compute above communication for every rank, and the memory of the one among them that needs most, below.
+
+    `window` is in seconds. `words` are the texts for the keys of `COLORS`, for `timeline`, and with places to fill in
+    for `rank` and `memory`.
+    """
+    rows = [_row(words["rank"].format(rank=rank), _lanes(step, rank, window)) for rank in ranks]
+    shown = [kind for kind in COLORS if any(f'data-lane="{kind}"' in row for row in rows)]
+    parts = [
+        STYLE,
+        f'<div class="tl" data-ringside="timeline" role="img" aria-label="{escape(words["timeline"])}">',
+        _legend({words[lane]: COLORS[lane] for lane in shown}),
+        *rows,
+        _row("", f'<div class="tl-axis">{_ticks(window)}</div>'),
+        *_memory(step, max(ranks, key=lambda rank: step.peaks[rank]), window, words),
+        "</div>",
+    ]
+    return "".join(parts)
+
+
+def _row(label: str, content: str) -> str:
+    return f'<div class="tl-row"><span>{escape(label)}</span><div>{content}</div></div>'
+
+
+def _legend(colors: Mapping[str, str]) -> str:
+    keys = "".join(f'<span><i style="background:{color}"></i>{escape(word)}</span>' for word, color in colors.items())
+    return f'<div class="tl-key">{keys}</div>'
+
+
+def _ticks(window: Interval) -> str:
+    start, end = window
+    return "".join(f"<span>{fmt_time(start + (end - start) * k / (TICKS - 1))}</span>" for k in range(TICKS))
+
+
+def _lanes(step: Step, rank: int, window: Interval) -> str:
+    """One rank's bars: compute; communication under it, green where compute covers it; its thread where it has one."""
+    names = {lane: [s for s in step.spans if s.rank == rank and s.lane == lane] for lane in (COMPUTE, COMM, WAIT, HOST)}
+    told = {lane: [(s.start, s.end, s.name) for s in spans] for lane, spans in names.items()}
+    compute = step.intervals(rank, COMPUTE)
+    hidden = [(start, end, name) for a, b, name in told[COMM] for start, end in overlaps([(a, b)], compute)]
+    bars = [
+        *_bars("compute", [span for span in told[COMPUTE] if "backward" not in span[2]], window, 0, 13),
+        *_bars("backward", [span for span in told[COMPUTE] if "backward" in span[2]], window, 0, 13),
+        *_bars("wait", told[WAIT], window, 15, 13),
+        *_bars("exposed", told[COMM], window, 15, 13),
+        *_bars("hidden", hidden, window, 15, 13),
+        *_bars("host", told[HOST], window, 30, 6),
+    ]
+    height = 36 if told[HOST] else 28
+    return f'<div class="tl-lanes" style="height:{height}px" data-rank="{rank}">{"".join(bars)}</div>'
+
+
+def _bars(kind: str, spans: list[tuple[float, float, str]], window: Interval, y: int, height: int) -> list[str]:
+    """Spans as rectangles, those too near to tell apart joined."""
+    start, end = window
+    scale = WIDE / (end - start) if end > start else 0.0
+    found: list[tuple[float, float, list[str]]] = []
+    for a, b, name in sorted(spans):
+        if b <= start or a >= end:
+            continue
+        left, right = max(0.0, (a - start) * scale), min(float(WIDE), (b - start) * scale)
+        near = found and left - found[-1][1] < FINEST and (right - left < 1 or found[-1][1] - found[-1][0] < 1)
+        if near:
+            found[-1] = (found[-1][0], max(right, found[-1][1]), [*found[-1][2][:3], name])
+        else:
+            found.append((left, right, [f"{name}, {fmt_time(a)} – {fmt_time(b)}"]))
+    return [_bar(kind, COLORS[kind], left, right - left, y, height, "; ".join(names)) for left, right, names in found]
+
+
+def _bar(lane: str, color: str, left: float, width: float, y: int, height: int, told: str) -> str:
+    """A rectangle at thousandths of the width and pixels of the height."""
+    place = f"left:{left / 10:.2f}%;width:{width / 10:.2f}%;top:{y}px;height:{height}px;background:{color}"
+    edge = ' class="tl-edge"' if width > EDGED else ""
+    return f'<b style="{place}" data-lane="{lane}" title="{escape(told)}"{edge}></b>'
+
+
+def _memory(step: Step, rank: int, window: Interval, words: Mapping[str, str]) -> list[str]:
+    """What a rank's memory held, by kind, one area above the other."""
+    mine = sorted((h for h in step.held if h.rank == rank), key=lambda h: h.time)
+    peak = step.peaks[rank]
+    if not mine or peak <= 0:
+        return []
+    kinds = list(dict.fromkeys(h.kind for h in mine))
+    moments = np.linspace(*window, MOMENTS)
+    times = np.array([h.time for h in mine])
+    base, areas = np.zeros(MOMENTS), []
+    for k, kind in enumerate(kinds):
+        steps = np.cumsum([h.bytes if h.kind == kind else 0.0 for h in mine])
+        at = np.searchsorted(times, moments, side="right") - 1
+        top = base + np.where(at >= 0, steps[at], 0.0)
+        areas.append(_area(base / peak, top / peak, KINDS[k % len(KINDS)], kind))
+        base = top
+    picture = f'<div class="tl-lanes" style="height:90px" data-memory="{rank}">{"".join(areas)}</div>'
+    return [
+        f'<div class="tl-head">{escape(words["memory"].format(rank=rank, peak=fmt_size(peak)))}</div>',
+        _legend({kind: KINDS[k % len(KINDS)] for k, kind in enumerate(kinds)}),
+        _row(fmt_size(peak), picture),
+    ]
+
+
+def _area(low: np.ndarray, high: np.ndarray, color: str, kind: str) -> str:
+    across = np.linspace(0, 100, len(low))
+    up = [f"{x:.2f}% {100 - 96 * y:.2f}%" for x, y in zip(across, high, strict=True)]
+    down = [f"{x:.2f}% {100 - 96 * y:.2f}%" for x, y in zip(across[::-1], low[::-1], strict=True)]
+    shape = f"clip-path:polygon({','.join([*up, *down])})"
+    return f'<b style="left:0;top:0;width:100%;height:100%;background:{color};{shape}" title="{escape(kind)}"></b>'
+
+
+def buffer(blocks: Sequence[Mapping[str, Any]], words: Mapping[str, str]) -> str:
+    """Blocks of unequal size where they stand in a receive buffer, in their true widths."""
+    whole = max((row["displacement_bytes"] + row["count_bytes"] for row in blocks), default=0)
+    if not whole:
+        return ""
+    bars, labels = [], []
+    for row in blocks:
+        left, width = (WIDE * row[key] / whole for key in ("displacement_bytes", "count_bytes"))
+        told = f"{words['rank'].format(rank=row['rank'])}: {fmt_size(row['count_bytes'])}"
+        bars.append(_bar("block", KINDS[row["rank"] % len(KINDS)], left, width, 0, 30, told))
+        if width > LABELLED:
+            labels.append(f'<span style="position:absolute;left:{left / 10 + width / 20:.2f}%">{row["rank"]}</span>')
+    return (
+        f'{STYLE}<div class="tl" data-ringside="buffer"><div class="tl-head">{escape(words["buffer"])}</div>'
+        f'<div class="tl-lanes" style="height:30px">{"".join(bars)}</div>'
+        f'<div style="position:relative;height:20px">{"".join(labels)}</div></div>'
+    )
