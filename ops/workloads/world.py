@@ -152,6 +152,19 @@ class World:
         self.cluster.run(self.env.all_of(lives))
         return float(self.env.now)
 
+    def count(self, trace: Trace) -> str:
+        """Add a collective's bytes to those of the links it crossed; returns their kinds, like `NVL+NET`."""
+        used, which = np.unique(trace.route, return_inverse=True)
+        amount = np.bincount(which, weights=trace.bytes, minlength=len(used))
+        starts, stops = trace.routes.offsets[used], trace.routes.offsets[used + 1]
+        hops = stops - starts
+        ends = np.cumsum(hops)
+        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + hops, hops)
+        crossed = trace.routes.links[places]
+        np.add.at(self.link_bytes, crossed, np.repeat(amount, hops))
+        links = self.topology.links
+        return "+".join(sorted({links[i].kind for i in np.unique(crossed[np.repeat(amount, hops) > 0])}))
+
     def step(self, time: float, *, since: float = 0.0, steps: int = 1, **facts: Any) -> Step:
         """What has happened, as a step that took so many seconds: the one from `since` on, of as many as there were."""
         spans = [
@@ -171,7 +184,7 @@ class World:
         """A schedule and its proof, made once."""
         if n > LARGEST_GROUP:
             raise InputError(
-                f"a collective of {n:,} ranks is more than a step is simulated with, {LARGEST_GROUP:,}: take fewer ranks"
+                f"a collective of {n:,} ranks is more than the {LARGEST_GROUP:,} of a simulated step: take fewer ranks"
             )
         key = name, n, root, tuple(sorted(given.items()))
         if key not in self._plans:
@@ -276,9 +289,8 @@ class _Posted:
         trace: Trace = yield event
         world.move(ranks, -1)
         end = world.env.now
-        world.link_bytes += trace.link_bytes
         world.spans += [Span(rank, COMM, start, end, self.name) for rank in ranks]
-        kinds = "+".join(sorted({world.topology.links[i].kind for i in np.flatnonzero(trace.link_bytes)}))
+        kinds = world.count(trace)
         latest = max(ranks, key=lambda rank: self.arrived[rank])
         world.calls.append(Call(self.name, algorithm, ranks, total, start, end, trace.verdict.ok, latest, kinds))
         self.event.succeed(end)
