@@ -51,8 +51,8 @@ STYLE = """<style>
 def timeline(step: Step, ranks: Sequence[int], window: Interval, words: Mapping[str, str]) -> str:
     """Compute above communication for every rank, and the memory of the one among them that needs most, below.
 
-    `window` is in seconds. `words` are the texts for the keys of `COLORS`, for `timeline`, and with places to fill in
-    for `rank` and `memory`.
+    `window` is in seconds. `words` are the texts for the keys of `COLORS`, for `timeline`, with places to fill in
+    for `rank` and `memory`, and for kinds of memory where they differ from their names.
     """
     rows = [_row(words["rank"].format(rank=rank), _lanes(step, rank, window)) for rank in ranks]
     shown = [kind for kind in COLORS if any(f'data-lane="{kind}"' in row for row in rows)]
@@ -138,12 +138,12 @@ def _memory(step: Step, rank: int, window: Interval, words: Mapping[str, str]) -
         steps = np.cumsum([h.bytes if h.kind == kind else 0.0 for h in mine])
         at = np.searchsorted(times, moments, side="right") - 1
         top = base + np.where(at >= 0, steps[at], 0.0)
-        areas.append(_area(base / peak, top / peak, KINDS[k % len(KINDS)], kind))
+        areas.append(_area(base / peak, top / peak, KINDS[k % len(KINDS)], words.get(kind, kind)))
         base = top
     picture = f'<div class="tl-lanes" style="height:90px" data-memory="{rank}">{"".join(areas)}</div>'
     return [
         f'<div class="tl-head">{escape(words["memory"].format(rank=rank, peak=fmt_size(peak)))}</div>',
-        _legend({kind: KINDS[k % len(KINDS)] for k, kind in enumerate(kinds)}),
+        _legend({words.get(kind, kind): KINDS[k % len(KINDS)] for k, kind in enumerate(kinds)}),
         _row(fmt_size(peak), picture),
     ]
 

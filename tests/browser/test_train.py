@@ -101,6 +101,13 @@ def test_a_closer_look_draws_a_part(train):
     assert float(last_tick(page).split()[0]) == pytest.approx(float(whole.split()[0]) / 2, rel=1e-3)
 
 
+def test_the_longest_collective_can_be_watched_on_the_stage(train, visit):
+    link = train().get_by_role("link", name="Watch allreduce.ring on the stage").get_attribute("href")
+    stage = visit(link[link.index("?") :])
+    assert stage.data("steps") == "6"
+    assert stage.page.get_by_text("allreduce.ring").first.is_visible()
+
+
 def test_the_timeline_comes_as_a_file(train):
     page = train()
     with page.expect_download() as coming:

@@ -22,7 +22,7 @@ from ui.scenes import Scene, example_schedules, examples, file_name, from_link, 
 from ui.text import catalogue, languages
 
 APP = str(Path(__file__).parents[2] / "app.py")
-TRAIN = ("train.about.", "train.name.", "train.fact.")
+TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.")
 """Texts of the Train page that its own tests look after."""
 
 

@@ -47,7 +47,7 @@ def test_every_workload_is_drawn(name):
 
 def test_every_workload_and_every_fact_has_words_in_every_language():
     machine = build("nodes:nodes=2,gpus=2")
-    facts = set()
+    facts, kinds = set(), set()
 
     def note(rows):
         for row in rows:
@@ -58,9 +58,11 @@ def test_every_workload_and_every_fact_has_words_in_every_language():
     for name, entry in WORKLOADS.items():
         step = entry.run(machine, {"best": True} if name == "ddp" else {})
         note([step.facts, *step.collectives])
+        kinds |= {held.kind.replace(" ", "_") for held in step.held}
     for language in languages():
         texts = catalogue(language)
         assert {f"train.fact.{key}" for key in facts} == {key for key in texts if key.startswith("train.fact.")}
+        assert {f"train.kind.{kind}" for kind in kinds} == {key for key in texts if key.startswith("train.kind.")}
         for kind in ("name", "about"):
             told = {key for key in texts if key.startswith(f"train.{kind}.")}
             assert told == {f"train.{kind}.{name}" for name in WORKLOADS}

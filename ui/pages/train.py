@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 
+from ops import ALGORITHMS
 from ops.workloads import WORKLOADS, Step
 from ops.workloads.facts import is_table, shown, words
 from sim.errors import InputError, StalledError
@@ -185,7 +188,9 @@ def _timeline(step: Step) -> None:
         window = st.slider(tell("train.window"), 0, 100, (0, 100), format="%d %%", key="train_window")
     low, high = window if window[0] < window[1] else (0, 100)
     ranks = range(first, min(step.ranks, first + ROWS))
-    texts = {key: catalogue(spoken())[name] for key, name in PICTURE.items()}
+    known = catalogue(spoken())
+    texts = {key: known[name] for key, name in PICTURE.items()}
+    texts |= {kind: known.get(f"train.kind.{kind.replace(' ', '_')}", kind) for kind in {h.kind for h in step.held}}
     st.html(steps.timeline(step, ranks, (step.time * low / 100, step.time * high / 100), texts))
     if "blocks" in step.facts:
         st.html(steps.buffer(step.facts["blocks"], texts))
@@ -207,6 +212,22 @@ def _facts(step: Step, topology: Topology) -> None:
     if step.collectives:
         st.markdown(f"#### {tell('train.collectives', machine=topology.name)}")
         _table(step.collectives)
+        _watch(step)
+
+
+def _watch(step: Step) -> None:
+    """A link to the collective that takes longest, where the stage can show it: one of all ranks, of equal blocks."""
+    everyone = tuple(range(step.ranks))
+    calls = [c for c in step.calls if c.ranks == everyone and not ALGORITHMS[c.algorithm].collective.vector]
+    longest = max(calls, key=lambda call: call.end - call.start, default=None)
+    if longest is None:
+        return
+    scene = replace(st.session_state.train_scene, algorithm=longest.algorithm, ranks=step.ranks)
+    if longest.size >= 1:
+        scene = replace(scene, size=str(round(longest.size)))
+    words = scenes.to_link(scene) | ({"lang": spoken()} if spoken() != "en" else {})
+    label = tell("train.watch", name=longest.algorithm)
+    st.link_button(label, f"?{urlencode(words)}", help=tell("train.watch.help"), icon=":material/movie:")
 
 
 def _label(key: str) -> str:
