@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ops.workloads.facts import shown
 from ops.workloads.step import COMM, COMPUTE, HOST, WAIT, Interval, Step, overlaps
 from sim.units import fmt_size, fmt_time
 
@@ -55,11 +56,11 @@ def timeline(step: Step, ranks: Sequence[int], window: Interval, words: Mapping[
     for `rank` and `memory`, and for kinds of memory where they differ from their names.
     """
     rows = [_row(words["rank"].format(rank=rank), _lanes(step, rank, window)) for rank in ranks]
-    shown = [kind for kind in COLORS if any(f'data-lane="{kind}"' in row for row in rows)]
+    drawn = [kind for kind in COLORS if any(f'data-lane="{kind}"' in row for row in rows)]
     parts = [
         STYLE,
         f'<div class="tl" data-ringside="timeline" role="img" aria-label="{escape(words["timeline"])}">',
-        _legend({words[lane]: COLORS[lane] for lane in shown}),
+        _legend({words[kind]: COLORS[kind] for kind in drawn}),
         *rows,
         _row("", f'<div class="tl-axis">{_ticks(window)}</div>'),
         *_memory(step, max(ranks, key=lambda rank: step.peaks[rank]), window, words),
@@ -154,6 +155,25 @@ def _area(low: np.ndarray, high: np.ndarray, color: str, kind: str) -> str:
     down = [f"{x:.2f}% {100 - 96 * y:.2f}%" for x, y in zip(across[::-1], low[::-1], strict=True)]
     shape = f"clip-path:polygon({','.join([*up, *down])})"
     return f'<b style="left:0;top:0;width:100%;height:100%;background:{color};{shape}" title="{escape(kind)}"></b>'
+
+
+def columns(rows: Sequence[Mapping[str, Any]], along: str, up: Sequence[str], words: Mapping[str, str]) -> str:
+    """A table's figures as lengths, the largest as long as there is room; what is None is left out."""
+    most = max((row[key] for row in rows for key in up if row[key] is not None), default=0) or 1
+    parts = [STYLE, '<div class="tl" data-ringside="columns">']
+    if len(up) > 1:
+        parts.append(_legend({words[key]: KINDS[k] for k, key in enumerate(up)}))
+    for row in rows:
+        there = [(k, key) for k, key in enumerate(up) if row[key] is not None]
+        bars = [
+            _bar(key, KINDS[k], 0, WIDE * row[key] / most, 13 * place, 11, shown(key, row[key]))
+            for place, (k, key) in enumerate(there)
+        ]
+        height = 13 * len(there) - 2
+        parts.append(
+            _row(shown(along, row[along]), f'<div class="tl-lanes" style="height:{height}px">{"".join(bars)}</div>')
+        )
+    return "".join([*parts, "</div>"])
 
 
 def buffer(blocks: Sequence[Mapping[str, Any]], words: Mapping[str, str]) -> str:

@@ -70,6 +70,10 @@ class _Loss:
         for tower in self.towers if self.gradient in ("allreduce", "reduce_scatter") else ():
             there.hold(rank, "gradients of gathered", size)
             yield post(rank, self.gradient, size, f"gradients of {tower}")
+        back = size if self.gradient in ("allreduce", "reduce_scatter") else 0.0
+        there.hold(rank, "gathered features", -size * len(self.towers))
+        there.hold(rank, "gradients of gathered", -back * len(self.towers))
+        there.hold(rank, "logits", -logits * self.width)
         yield from there.compute(rank, self.backward, "backward")
 
     def run(self, topology: Topology, ranks: int, backend: str) -> Step:

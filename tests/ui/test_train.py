@@ -10,7 +10,7 @@ from ops.workloads import WORKLOADS
 from ops.workloads.facts import is_table
 from ops.workloads.step import COMM, COMPUTE, Span, Step
 from sim.machines import build
-from ui.steps import buffer, timeline
+from ui.steps import buffer, columns, timeline
 from ui.text import catalogue, languages
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -139,6 +139,12 @@ def test_a_window_shows_its_part():
 def test_ten_thousand_spans_make_no_more_bars_than_can_be_seen():
     step = spans(*((COMPUTE, k / 1000, k / 1000 + 0.0005, "x") for k in range(10_000)))
     assert len(bars(timeline(step, [0], (0.0, 10.0), WORDS))) <= 1100
+
+
+def test_figures_are_as_long_as_they_are_large():
+    rows = [{"ranks": 1, "dp_s": 1.0, "ddp_s": 2.0}, {"ranks": 2, "dp_s": None, "ddp_s": 4.0}]
+    html = columns(rows, "ranks", ("dp_s", "ddp_s"), {"dp_s": "DP", "ddp_s": "DDP"})
+    assert bars(html) == [("dp_s", 0, 25), ("ddp_s", 0, 50), ("ddp_s", 0, 100)]
 
 
 def test_blocks_have_their_true_widths():

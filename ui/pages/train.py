@@ -205,9 +205,11 @@ def _facts(step: Step, topology: Topology) -> None:
         st.table([{tell("train.figure"): _label(key), tell("train.value"): shown(key, v)} for key, v in plain.items()])
     with right:
         for key, rows in tables.items():
-            st.markdown(f"#### {_label(key)}")
+            title = _label(key)
+            st.markdown(f"#### {title[0].upper()}{title[1:]}")
             if key in CHARTS:
-                _chart(rows, *CHARTS[key])
+                along, up = CHARTS[key]
+                st.html(steps.columns(rows, along, up, {name: _label(name) for name in up}))
             _table(rows)
     if step.collectives:
         st.markdown(f"#### {tell('train.collectives', machine=topology.name)}")
@@ -242,12 +244,6 @@ def _table(rows: list[dict[str, Any]]) -> None:
         hide_index=True,
         width="stretch",
     )
-
-
-def _chart(rows: list[dict[str, Any]], along: str, up: tuple[str, ...]) -> None:
-    data = {_label(along): [shown(along, row[along]) for row in rows]}
-    data |= {_label(key): [row[key] for row in rows] for key in up}
-    st.line_chart(data, x=_label(along), y=[_label(key) for key in up], height=220)
 
 
 def _downloads(step: Step) -> None:
