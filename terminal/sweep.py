@@ -5,31 +5,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim.errors import InputError
-from terminal import DONE, Answer, Argument, argument, command
-from terminal.arguments import whole
+from terminal import DONE, Answer, argument, command
+from terminal.lab import AXES, JOBS, grid, jobs, many
 from terminal.progress import Bar
 
 if TYPE_CHECKING:
     from ops.lab.grid import Grid
 
 
-def _many(flag: str, metavar: str, help: str) -> Argument:
-    return argument(flag, action="append", default=[], metavar=metavar, help=help)
-
-
 @command(
-    argument("algorithms", nargs="*", metavar="ALGORITHM", help="allreduce.ring:key=value, allreduce for all, *.ring"),
+    *AXES,
     argument("--grid", metavar="FILE.yaml", help="instead: the axes as YAML, a key for each"),
-    _many("--machine", "SPEC", "NAME[:key=value,…], see `list machines`; may be repeated"),
-    _many("--topology", "FILE", "a capture in any known format is a machine too; may be repeated"),
-    _many("--vary", "KEY=A,B,…", "values of a parameter of the machines"),
-    _many("--set", "KEY=A,B,…", "values of a parameter of the algorithms"),
-    argument("--sizes", default="", help="1MiB,64MiB or 1KiB..1GiB by powers of 2, 1KiB..1GiB*4 by those of 4"),
-    argument("--ranks", default="", help="4,8,16; the whole machine if left out"),
-    _many("--trouble", "SPEC", "KIND:key=value,…, several with ` + ` between, or none; each is a point"),
+    many("--trouble", "SPEC", "KIND:key=value,…, several with ` + ` between, or none; each is a point"),
     argument("--seeds", default="", help="1,2,3: for troubles that draw something"),
     argument("-o", "--output", required=True, metavar="TABLE.parquet", help="where rows go; it may have some already"),
-    argument("--jobs", default="0", help="processes here; one per core if left out"),
+    JOBS,
     argument("--dask", default="", metavar="ADDRESS", help="the scheduler of a Dask cluster, like tcp://host:8786"),
     argument("--again", action="store_true", help="also repeat cells that failed"),
 )
@@ -37,15 +27,13 @@ def sweep(given: argparse.Namespace) -> Answer:
     """Run a whole grid of what-ifs into a Parquet table; started again, it goes on where it stopped."""
     from ops.lab.sweep import sweep
 
-    path, jobs = Path(given.output), whole(given.jobs, "--jobs")
-    if jobs < 0:
-        raise InputError(f"--jobs {jobs} is below zero: give the number of processes")
+    path = Path(given.output)
     if path.suffix != ".parquet":
         raise InputError(f"{given.output[:80]} does not end in .parquet: a sweep is a Parquet table")
     made = sweep(
         _grid(given),
         path,
-        jobs=jobs,
+        jobs=jobs(given),
         dask=given.dask,
         again=given.again,
         progress=Bar("cells"),
@@ -65,21 +53,11 @@ def sweep(given: argparse.Namespace) -> Answer:
 
 
 def _grid(given: argparse.Namespace) -> "Grid":
-    from ops.lab.grid import Grid, lists, read_grid, split, topology_text
+    from ops.lab.grid import read_grid, topology_text
 
     axes = ("algorithms", "machine", "topology", "vary", "set", "sizes", "ranks", "trouble", "seeds")
     if given.grid is None:
-        return Grid(
-            algorithms=given.algorithms,
-            machines=[*given.machine, *given.topology],
-            sizes=split(given.sizes),
-            ranks=split(given.ranks),
-            vary=lists(given.vary, "--vary"),
-            set=lists(given.set, "--set"),
-            troubles=given.trouble,
-            seeds=split(given.seeds),
-            texts={file: topology_text(file) for file in given.topology},
-        )
+        return grid(given)
     twice = [axis for axis in axes if getattr(given, axis)]
     if twice:
         raise InputError(f"{given.grid} holds the whole grid: write {', '.join(twice)} there")

@@ -108,11 +108,19 @@ def _scenario(cell: Cell, texts: Texts) -> Row:
         "algorithm": cell.algorithm,
         "settings": cell.settings,
         "machine": cell.machine,
-        "ranks": cell.ranks or None,
+        "ranks": cell.ranks or _whole(cell, texts),
         "size_bytes": cell.size,
         "trouble": cell.trouble,
         "seed": cell.seed if cell.seed >= 0 else None,
     }
+
+
+def _whole(cell: Cell, texts: Texts) -> int | None:
+    """How many ranks the whole machine holds, if there can be such a machine."""
+    try:
+        return _topology(cell.machine, texts.get(cell.machine, "")).n
+    except (InputError, MemoryError):
+        return None
 
 
 def _found(outcome: Outcome) -> Row:
