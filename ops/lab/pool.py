@@ -17,9 +17,9 @@ KILLED = "the process that ran it was killed, most likely for want of memory: us
 
 
 class Pool(NamedTuple):
-    """`executor()` is one that works, a new one where the last broke; `broken` is what it raises then."""
+    """Takes batches of cells; `submit` works even after a process died, of which `broken` errors of its work tell."""
 
-    executor: Callable[[], Executor]
+    submit: Callable[[Sequence[Cell], Texts], "Future[list[Row]]"]
     processes: int
     broken: tuple[type[BaseException], ...]
 
@@ -28,21 +28,24 @@ class Pool(NamedTuple):
 def cores(jobs: int = 0) -> Iterator[Pool]:
     """Processes on this computer, one per core that is free to use where `jobs` is 0."""
     from joblib import cpu_count
-    from joblib.externals.loky import get_reusable_executor
+    from joblib.externals.loky import ProcessPoolExecutor
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     processes = jobs or cpu_count()
-    last: list[Executor] = []
+    executors: list[Executor] = [ProcessPoolExecutor(processes)]
 
-    def executor() -> Executor:
-        last[:] = [get_reusable_executor(max_workers=processes, timeout=60)]
-        return last[0]
+    def submit(batch: Sequence[Cell], texts: Texts) -> Future[list[Row]]:
+        try:
+            return executors[-1].submit(rows, batch, texts)
+        except BrokenProcessPool:
+            executors.append(ProcessPoolExecutor(processes))
+            return executors[-1].submit(rows, batch, texts)
 
     try:
-        yield Pool(executor, processes, (BrokenProcessPool,))
+        yield Pool(submit, processes, (BrokenProcessPool,))
     finally:
-        for one in last:
-            one.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
+        for executor in executors:
+            executor.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
 
 
 @contextmanager
@@ -62,7 +65,7 @@ def cluster(address: str) -> Iterator[Pool]:
         if not processes:
             raise InputError(f"the Dask scheduler at {address} has no workers: start `python -m dask worker {address}`")
         with client.get_executor(pure=False) as executor:
-            yield Pool(lambda: executor, processes, (KilledWorker,))
+            yield Pool(lambda batch, texts: executor.submit(rows, batch, texts), processes, (KilledWorker,))
 
 
 def carried_out(cells: Sequence[Cell], texts: Texts, pool: Pool) -> Iterator[list[Row]]:
@@ -98,11 +101,7 @@ def _batches(cells: Sequence[Cell], processes: int) -> Iterator[Sequence[Cell]]:
 
 
 def _submit(pool: Pool, batch: Sequence[Cell], texts: Texts) -> Future[list[Row]]:
-    needed = {cell.machine: texts[cell.machine] for cell in batch if cell.machine in texts}
-    try:
-        return pool.executor().submit(rows, batch, needed)
-    except pool.broken:
-        return pool.executor().submit(rows, batch, needed)
+    return pool.submit(batch, {cell.machine: texts[cell.machine] for cell in batch if cell.machine in texts})
 
 
 def _result(future: Future[list[Row]]) -> list[Row]:

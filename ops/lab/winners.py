@@ -40,7 +40,7 @@ class WinnerMap:
     def margin(self, ranks: int, size: int) -> float:
         """How many times as long the runner-up takes; infinite where there is none."""
         times = np.sort(self.time[self.ranks.index(ranks), self.sizes.index(size)])
-        return float(times[1] / times[0]) if len(times) > 1 and times[0] > 0 else math.inf
+        return float(times[1] / times[0]) if len(times) > 1 and 0 < times[0] < math.inf else math.inf
 
     @property
     def winners(self) -> list[str]:

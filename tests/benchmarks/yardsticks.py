@@ -35,14 +35,20 @@ def lean(n: int) -> int:
     """The least SimPy can do: a generator per rank, one Timeout and one Event per message, no links at all."""
     env = simpy.Environment()
     steps = 2 * (n - 1)
-    arrived = [[env.event() for _ in range(steps)] for _ in range(n)]
+    arrived = [{} for _ in range(n)]
+
+    def arrival(r, k):
+        """The event of rank r's k-th message, made by whoever needs it first and forgotten by the second."""
+        event = arrived[r].pop(k, None)
+        if event is None:
+            event = arrived[r][k] = env.event()
+        return event
 
     def rank(r):
-        mine, theirs = arrived[r], arrived[(r + 1) % n]
         for k in range(steps):
             yield env.timeout(ALPHA + BETA * SIZE / n)
-            theirs[k].succeed()
-            yield mine[k]
+            arrival((r + 1) % n, k).succeed()
+            yield arrival(r, k)
 
     for r in range(n):
         env.process(rank(r))
