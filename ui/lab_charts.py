@@ -16,6 +16,15 @@ CELL = "cell"
 """What a click on the map selects."""
 
 
+GAPS: Spec = {"scale": {"paddingInner": 0.05, "paddingOuter": 0}}
+LEGEND: Spec = {"orient": "top", "columns": 2, "labelLimit": 260, "symbolSize": 160, "symbolType": "square"}
+
+
+def colour(name: str, names: Sequence[str]) -> str:
+    """An algorithm has one colour in all charts of a question."""
+    return PALETTE[list(names).index(name) % len(PALETTE)]
+
+
 def short(name: str) -> str:
     """An algorithm without its collective."""
     return name.partition(".")[2]
@@ -39,20 +48,20 @@ def winner_map(found: WinnerMap) -> Spec:
                 }
             )
     names = [short(name) for name in found.winners]
-    colours = [PALETTE[k % len(PALETTE)] for k in range(len(names))]
+    colours = [colour(name, found.names) for name in found.winners]
     if any(not found.winner(n, size) for n in found.ranks for size in found.sizes):
         names, colours = [*names, tell("page.lab.nobody")], [*colours, "#dddddd"]
     tips = {"winner": "page.lab.winner", "time": "page.time", "margin": "page.lab.margin", "ranks": "page.lab.ranks"}
     return _chart(
         values,
-        {"type": "rect", "cursor": "pointer", "stroke": "white", "strokeWidth": 2, "cornerRadius": 3},
-        x=_ordinal("size", tell("page.lab.size"), [fmt_size(size) for size in found.sizes]),
-        y=_ordinal("ranks", tell("page.lab.ranks"), list(reversed(found.ranks))),
+        {"type": "rect", "cursor": "pointer", "cornerRadius": 3},
+        x=_ordinal("size", tell("page.lab.size"), [fmt_size(size) for size in found.sizes]) | GAPS,
+        y=_ordinal("ranks", tell("page.lab.ranks"), list(reversed(found.ranks))) | GAPS,
         color={
             "field": "winner",
             "type": "nominal",
             "scale": {"domain": names, "range": colours},
-            "legend": {"title": tell("page.lab.winner"), "orient": "top", "columns": 4, "labelLimit": 260},
+            "legend": {"title": tell("page.lab.winner"), **LEGEND},
         },
         tooltip=[{"field": field, "title": tell(key)} for field, key in tips.items()],
     ) | {
@@ -61,15 +70,15 @@ def winner_map(found: WinnerMap) -> Spec:
     }
 
 
-def curves(rows: Sequence[Row]) -> Spec:
-    """Bus bandwidth against size, a line per algorithm."""
+def curves(rows: Sequence[Row], names: Sequence[str]) -> Spec:
+    """Bus bandwidth against size, a line per algorithm, coloured by its place among `names`."""
     values = [
         {"name": short(named(row)), "size": fmt_size(row["size_bytes"]), "busbw": row["busbw_Bps"] / 1e9}
         for row in rows
         if row.get("reason") is None
     ]
     sizes = [fmt_size(size) for size in sorted({row["size_bytes"] for row in rows})]
-    names = list(dict.fromkeys(value["name"] for value in values))
+    drawn = [name for name in names if any(value["name"] == short(name) for value in values)]
     return _chart(
         values,
         {"type": "line", "point": True, "strokeWidth": 2},
@@ -78,8 +87,11 @@ def curves(rows: Sequence[Row]) -> Spec:
         color={
             "field": "name",
             "type": "nominal",
-            "scale": {"domain": names, "range": [PALETTE[k % len(PALETTE)] for k in range(len(names))]},
-            "legend": {"title": None, "orient": "top", "columns": 4, "labelLimit": 260},
+            "scale": {
+                "domain": [short(name) for name in drawn],
+                "range": [colour(name, names) for name in drawn],
+            },
+            "legend": {"title": None, **LEGEND},
         },
         tooltip=[{"field": "name"}, {"field": "size"}, {"field": "busbw", "format": ".4g"}],
     ) | {"height": 380}

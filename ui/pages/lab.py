@@ -151,16 +151,17 @@ def _kept() -> dict[tuple[Cell, ...], list[Row]]:
 
 def _answer(grid: Grid) -> list[Row]:
     """The rows of a grid, from those who asked before or now, with a bar. Raises InputError for one too large."""
+    place = st.empty()  # there whether or not a bar is drawn, so that what follows keeps its place
     cells, known = grid.cells(), _kept()
     key = tuple(cells)
     if len(cells) > MOST:
         raise InputError(f"{len(cells):,} runs are more than {MOST:,}: ask for less here, or `sweep` from the terminal")
     if key not in known:
-        bar, found = st.progress(0.0), []
+        bar, found = place.progress(0.0), []
         for several in results(cells, {}):
             found += several
             bar.progress(len(found) / len(cells), tell("page.lab.runs", done=len(found), of=len(cells)))
-        bar.empty()
+        place.empty()
         while len(known) >= KEPT:
             known.pop(next(iter(known)), None)
         known[key] = found
@@ -189,7 +190,7 @@ def _show(k: int, machine: str, rows: Sequence[Row], found: WinnerMap) -> None:
         else found.ranks[0]
     )
     st.vega_lite_chart(
-        lab_charts.curves([r for r in rows if r["ranks"] == ranks]), width="stretch", key=f"lab_lines_{k}"
+        lab_charts.curves([r for r in rows if r["ranks"] == ranks], found.names), width="stretch", key=f"lab_lines_{k}"
     )
     _table(k, machine, rows)
     _links(k, machine, found)
