@@ -12,6 +12,7 @@ from ui.figure import PALETTE
 from ui.text import tell
 
 Spec = dict[str, Any]
+CHANGED = {"bandwidth": "page.lab.bandwidth", "latency": "page.lab.latency"}
 CELL = "cell"
 """What a click on the map selects."""
 
@@ -102,7 +103,7 @@ def tornado(plain: float, swings: Sequence[Swing], most: int = 16) -> Spec:
     shown = swings[:most]
     values = [
         {
-            "name": f"{swing.name} · {tell(f'page.lab.{swing.what}')}",
+            "name": f"{swing.name} · {tell(CHANGED[swing.what])}",
             "what": tell(f"page.lab.{what}"),
             "plain": plain * 1e6,
             "time": time * 1e6,

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from ops.registry import ALGORITHMS
 from ops.work import Outcome, Work, carry_out, registered
-from sim import metrics
+from sim import fabric, metrics, replay
 from sim.errors import InputError, StalledError
 from sim.formats import read_topology
 from sim.machines import build
 from sim.parameters import parse_assignments
+from sim.speed import compiled
 from sim.topology import Topology
 from sim.verify import Proof, prove
 
@@ -24,6 +25,8 @@ Row = dict[str, Any]
 
 BUDGET = 1.0
 """Seconds after which a process tells what it has finished; what is killed loses no more than that, or one cell."""
+MANY = 8
+"""Runs from which on compiled kernels are worth the second they take to load."""
 _ONE = Lock()
 """Threads of one process take turns: they would not be faster together, and share the caches."""
 
@@ -52,6 +55,13 @@ class Cell(NamedTuple):
         return self.trouble.split(" + ") if self.trouble else []
 
 
+def prepare(runs: int) -> None:
+    """Load the compiled kernels before many runs, of which each alone would be too short to ask for them."""
+    if runs >= MANY:
+        compiled(fabric)
+        compiled(replay)
+
+
 def row(cell: Cell, texts: Texts) -> Row:
     """What a cell found, or in `reason` why it could not be. Never raises for a cell that cannot be."""
     try:
@@ -70,6 +80,7 @@ def failed(cell: Cell, texts: Texts, reason: str) -> Row:
 def rows(cells: Sequence[Cell], texts: Texts, budget: float = BUDGET) -> list[Row]:
     """The rows of the first cells, as many as fit into `budget` seconds and one at least."""
     with _ONE:
+        prepare(len(cells))
         begun, found = monotonic(), [row(cells[0], texts)]
         while len(found) < len(cells) and monotonic() - begun < budget:
             found.append(row(cells[len(found)], texts))

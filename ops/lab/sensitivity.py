@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from ops.lab.cells import prepare
 from ops.work import Outcome, Work, carry_out
 from sim.errors import InputError, StalledError
 from sim.metrics import link_use
@@ -76,6 +77,7 @@ def sensitivity(
     groups = list(_groups(plain, by))
     asked = [(group, what) for group in groups for what in ("bandwidth", "latency") if _has(topology, group, what)]
     swings = []
+    prepare(2 * len(asked))
     for k, (group, what) in enumerate(asked):
         times = [
             carry_out(_changed(topology, group.links, what, scale), work, size, proof=proof).trace.time
@@ -96,6 +98,7 @@ def failures(
     proof = prove(work.schedule)
     plain = carry_out(topology, work, size, proof=proof)
     groups, losses = list(_groups(plain, "link")), []
+    prepare(len(groups))
     for k, group in enumerate(groups):
         link = topology.links[group.links[0]]
         dead = f"dead_link:src={link.src},dst={link.dst},both=yes,reroute=yes"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.collectives import COLLECTIVES
+from ops.lab.cells import MANY, prepare
 from ops.lab.plans import Edges, Plan, choices_of_edges, direct, matched, planned
 from ops.registry import ALGORITHMS
 from ops.work import Outcome, Work, carry_out, registered
@@ -67,6 +68,7 @@ def synthesize(
         raise InputError(f"{topology.name} holds {topology.n} ranks: a search needs at least 2")
     if not 2 <= n <= most:
         raise InputError(f"a search on {topology.name} takes 2 to {most} ranks, not {n}: choose fewer or more")
+    prepare(MANY)
     best, tried = None, 0
     for edges in choices_of_edges(topology, n):
         since = 0

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ops.lab.cells import Cell, Row, Texts, rows
+from ops.lab.cells import Cell, Row, Texts, prepare, rows
 from ops.lab.pool import carried_out, cores
 from ops.work import Work, carry_out
 from sim.errors import InputError, StalledError
@@ -115,6 +115,7 @@ def changes(
     Neighbours in `sizes` are looked at as far as their winners differ; whoever wins only in between is found too,
     unless the same work wins at both ends.
     """
+    prepare(len(works) * len(sizes))
     proofs = {name: prove(work.schedule) for name, work in works.items()}
 
     @cache
