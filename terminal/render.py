@@ -32,7 +32,7 @@ def render(given: argparse.Namespace) -> Answer:
     from ui import exports
     from ui.scenario import to_yaml
 
-    ending = _ending(given.output, list(exports.EXPORTS))
+    ending = ending_of(given.output, list(exports.EXPORTS))
     shot = _shot(given)
     shot.check()
     outcome, _ = outcome_of(given, history=True)
@@ -45,7 +45,7 @@ def render(given: argparse.Namespace) -> Answer:
     return Answer(DONE if outcome.trace.verdict.ok else NO, found, text)
 
 
-def _ending(path: str, known: list[str]) -> str:
+def ending_of(path: str, known: list[str]) -> str:
     """The longest known ending of a file's name. Raises InputError where there is none."""
     name = Path(path).name.lower()
     fitting = [ending for ending in known if name.endswith("." + ending)]

@@ -1,123 +1,138 @@
-"""Transfers simulated per second, beside two SimPy programs of the same ring in the same minute.
+"""Transfers simulated per second and memory, beside two SimPy programs measured in the same minute.
 
-Run `python -m tests.benchmarks.speed`. Figures are ratios of medians in one run on one core; absolute ones
-belong to the machine that printed them.
+Run `python -m tests.benchmarks.speed [ranks …]`; 64, 256, 1024 and 4096 if left out. Every row is a process of its own
+on one core: the median of three runs, or one where that takes long. Ratios travel between computers, figures do not.
 """
 
 import gc
+import json
 import os
-import resource
 import statistics
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
-import simpy
 
 from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.machines import build
 from sim.verify import prove
+from tests.benchmarks.yardsticks import SIZE, lean, naive, rate
 
-SIZE = 1 << 30
+RANKS = (64, 256, 1024, 4096)
+LONG, PATIENCE = 10.0, 120.0
+"""Seconds after which a run is not repeated, and after which a row is given up."""
+ROOM = 700
+"""Bytes per transfer that a row may need, with what it needs only for a while."""
+MANY = 100_000
+"""Transfers from which on memory per transfer says something."""
+BLOCK = 1 << 20
 
-
-def naive(n: int) -> int:
-    """One SimPy process per rank; links are resources that a message holds while it crosses them."""
-    env = simpy.Environment()
-    up = [simpy.Resource(env) for _ in range(n)]
-    down = [simpy.Resource(env) for _ in range(n)]
-    inbox = [simpy.Store(env) for _ in range(n)]
-
-    def message(src, dst):
-        with up[src].request() as first, down[dst].request() as second:
-            yield first & second
-            yield env.timeout(2e-6 + SIZE / n / 25e9)
-        yield inbox[dst].put(1)
-
-    def rank(r):
-        for _ in range(2 * (n - 1)):
-            env.process(message(r, (r + 1) % n))
-            yield inbox[r].get()
-
-    for r in range(n):
-        env.process(rank(r))
-    env.run()
-    return 2 * n * (n - 1)
+WORKLOADS = {
+    "ring allreduce": ("allreduce.ring", lambda n: 2 * n * (n - 1)),
+    "linear alltoall": ("alltoall.linear", lambda n: n * (n - 1)),
+    "linear alltoallv, 16 sizes": ("alltoallv.linear", lambda n: n * (n - 1)),
+    "linear alltoallv, all sizes differ": ("alltoallv.linear", lambda n: n * (n - 1)),
+    "linear allgatherv": ("allgatherv.linear", lambda n: n * (n - 1)),
+}
+COLUMNS = ("ranks", "transfers", "M/s", "x lean", "x naive", "M/s, all", "B/transfer")
+WIDTHS = (6, 12, 10, 9, 9, 10, 12)
 
 
-def lean(n: int) -> int:
-    """The least SimPy can do: a generator per rank, one Timeout and one Event per message, no links at all."""
-    env = simpy.Environment()
-    steps = 2 * (n - 1)
-    arrived = [[env.event() for _ in range(steps)] for _ in range(n)]
-
-    def rank(r):
-        mine, theirs = arrived[r], arrived[(r + 1) % n]
-        for k in range(steps):
-            yield env.timeout(2e-6 + SIZE / n / 25e9)
-            theirs[k].succeed()
-            yield mine[k]
-
-    for r in range(n):
-        env.process(rank(r))
-    env.run()
-    return n * steps
+def load(title: str, n: int) -> dict:
+    """What a workload carries."""
+    i = np.arange(n)
+    if title == "ring allreduce":
+        return {"size": SIZE}
+    if title == "linear alltoall":
+        return {"size": BLOCK * n}
+    if title == "linear allgatherv":
+        return {"blocks": BLOCK * (1 + i % 16)}
+    if title == "linear alltoallv, 16 sizes":
+        return {"blocks": (BLOCK * (1 + (31 * i[:, None] + 17 * i[None, :]) % 16)).reshape(-1)}
+    return {"blocks": np.random.default_rng(1).permutation(n * n) * 1024 + BLOCK}
 
 
-def rate(program, n: int) -> float:
-    """Transfers per second of one SimPy program."""
-    begun = time.perf_counter()
-    return program(n) / (time.perf_counter() - begun)
-
-
-def loads(n: int):
-    """The workloads: name, algorithm, and what to carry."""
-    i, block = np.arange(n), 1 << 20
-    yield "ring allreduce", "allreduce.ring", {"size": SIZE}
-    yield "linear alltoall", "alltoall.linear", {"size": block * n}
-    uneven = block * (1 + (31 * i[:, None] + 17 * i[None, :]) % 16)
-    yield "linear alltoallv, 16 sizes", "alltoallv.linear", {"blocks": uneven.reshape(-1)}
-    yield "linear allgatherv", "allgatherv.linear", {"blocks": block * (1 + i % 16)}
-    if n <= 64:
-        every = np.random.default_rng(1).permutation(n * n) * 1024 + block
-        yield "linear alltoallv, all sizes differ", "alltoallv.linear", {"blocks": every}
-
-
-def measure(name: str, n: int, load: dict, repeats: int = 3) -> tuple[float, float, int]:
-    """Median transfers per second of the simulation, of everything together, and the number of transfers."""
+def once(title: str, n: int) -> dict:
+    """Transfers per second of the simulation alone, of schedule, proof and simulation, and the transfers."""
+    name, carried = WORKLOADS[title][0], load(title, n)
     topology = build(f"switch:ranks={n}")
-    alone, whole = [], []
-    for _ in range(repeats + 1):  # the first one loads the compiled kernels
-        gc.collect()
-        begun = time.perf_counter()
-        schedule = ALGORITHMS[name].schedule(n)
-        trace = simulate(topology, schedule, proof=prove(schedule, blocks="blocks" in load), **load)
-        whole.append(schedule.messages / (time.perf_counter() - begun))
-        alone.append(schedule.messages / trace.real["sim_s"])
-        assert trace.verdict.verdict == "ok"
-    return statistics.median(alone[1:]), statistics.median(whole[1:]), trace.schedule.messages
+    gc.collect()
+    begun = time.perf_counter()
+    schedule = ALGORITHMS[name].schedule(n)
+    trace = simulate(topology, schedule, proof=prove(schedule, blocks="blocks" in carried), **carried)
+    whole = time.perf_counter() - begun
+    assert trace.verdict.verdict == "ok"
+    return {"transfers": schedule.messages, "alone": trace.real["sim_s"], "whole": whole}
 
 
-def main() -> None:
+def peak() -> int:
+    """The most memory this process has had, in bytes. `getrusage` would count what its parent had, too."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return 1024 * next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+
+
+def measure(title: str, n: int) -> dict:
+    """The medians, and the bytes per transfer by which the process grew at most."""
+    once(title, 16)
+    compiled = once(title, 64)  # large enough for the compiled kernels
+    assert compiled["transfers"]
+    before = peak()
+    runs = [once(title, n)]
+    grown = peak() - before
+    while len(runs) < 3 and runs[0]["whole"] < LONG:
+        runs.append(once(title, n))
+    count = runs[0]["transfers"]
+    alone, whole = (statistics.median(count / run[key] for run in runs) for key in ("alone", "whole"))
+    return {"transfers": count, "alone": alone, "whole": whole, "bytes": grown / count}
+
+
+def in_its_own_process(title: str, n: int) -> dict | str:
+    """A row of figures, or why there are none."""
+    needed = WORKLOADS[title][1](n) * ROOM
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > free:
+        return f"needs {needed / 1e9:.0f} GB of memory, {free / 1e9:.0f} are free"
+    command = [sys.executable, "-m", "tests.benchmarks.speed", "--row", title, str(n)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    except subprocess.TimeoutExpired:
+        return f"takes more than {PATIENCE:.0f} s"
+    return json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip().splitlines()[-1][:80]
+
+
+def line(cells) -> str:
+    return "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=True))
+
+
+def main(ranks=RANKS) -> None:
     """Print the table."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    lean_rate, naive_rate = rate(lean, 1024), rate(naive, 256)
-    print(f"SimPy, generator per rank, 1,024-rank ring   {lean_rate / 1e6:8.3f} M transfers/s")
-    print(f"SimPy, naive (resources), 256-rank ring      {naive_rate / 1e6:8.3f} M transfers/s\n")
-    columns = f"{'ranks':>6}{'transfers':>11}{'M/s':>9}{'x lean':>8}{'x naive':>9}{'M/s, all':>10}{'B peak':>8}"
-    print(f"{'workload':36}{columns}")
-    for n in (64, 256, 1024):
-        for title, name, load in loads(n):
-            if n == 1024 and "v" in name.split(".")[0]:
+    print(f"{'workload':36}{line(COLUMNS)}")
+    for n in ranks:
+        yardsticks = rate(lean, 1024), rate(naive, 128)
+        for title in WORKLOADS:
+            found = in_its_own_process(title, n)
+            if isinstance(found, str):
+                print(f"{title:36}{n:>6}  {found}", flush=True)
                 continue
-            alone, whole, count = measure(name, n, load)
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / count
-            print(
-                f"{title:36}{n:6}{count:11,}{alone / 1e6:9.3f}{alone / lean_rate:8.1f}{alone / naive_rate:9.1f}"
-                f"{whole / 1e6:10.3f}{peak:8.0f}"
-            )
+            slow, slower = yardsticks
+            alone, whole = found["alone"], found["whole"]
+            figures = (alone / 1e6, alone / slow, alone / slower, whole / 1e6)
+            told = [f"{figures[0]:.3f}", f"{figures[1]:.2f}", f"{figures[2]:.1f}", f"{figures[3]:.3f}"]
+            memory = format(found["bytes"], ".0f") if found["transfers"] >= MANY else "-"
+            cells = (n, format(found["transfers"], ","), *told, memory)
+            print(f"{title:36}{line(cells)}", flush=True)
+    print(f"\nlean: SimPy, a generator per rank, a Timeout and an Event per message: {yardsticks[0] / 1e6:.3f} M/s")
+    print(f"naive: SimPy, links as resources, inboxes as stores: {yardsticks[1] / 1e6:.3f} M/s")
+    print("M/s, all: with the schedule made and proved; B/transfer: by how much the process grew at most")
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--row"]:
+        print(json.dumps(measure(sys.argv[2], int(sys.argv[3]))))
+    else:
+        main(tuple(map(int, sys.argv[1:])) or RANKS)

@@ -1,0 +1,1 @@
+"""The lab: many runs at once, and the questions they answer. Cells, grids, sweeps, maps, searches."""

@@ -1,0 +1,70 @@
+"""The kernel of the search: blocks are matched to links, the earliest arrival first.
+
+Plain loops over arrays, compiled where `sim.speed` says so. Seconds throughout; a place is `rank * blocks + block`.
+"""
+
+from sim.speed import helper, jit
+
+NEVER = 1e300
+NO_EDGE = -1
+
+
+@jit
+def match(src, dst, first, links, load, takes, blocks, free, have, holders, luck, start, pick, told, when):
+    """Bring every block to every rank; returns how many transfers that took.
+
+    Edge e goes from rank `src[e]` to `dst[e]` in `takes[e]` seconds over `links[first[e]:first[e + 1]]`, each of
+    which is then busy for `load[link]` seconds, `free[link]` being when it is free again. `have[place]` is when a
+    place holds its block, `holders[block]` how many ranks do; `luck[block]` breaks ties. Of all transfers that
+    could be next, the one that arrives first is entered into `told` (edge, block) and `when` (start, end); an edge
+    brings the block that fewest have. `start` and `pick` are room for every edge's next transfer.
+    """
+    edges, made = len(src), 0
+    for e in range(edges):
+        renew(e, src, dst, first, links, blocks, free, have, holders, luck, start, pick)
+    while True:
+        best, soonest = NO_EDGE, NEVER
+        for e in range(edges):
+            if pick[e] >= 0 and start[e] + takes[e] < soonest:
+                best, soonest = e, start[e] + takes[e]
+        if best == NO_EDGE:
+            return made
+        block, begun = pick[best], start[best]
+        told[made, 0], told[made, 1] = best, block
+        when[made, 0], when[made, 1] = begun, soonest
+        made += 1
+        have[dst[best] * blocks + block] = soonest
+        holders[block] += 1
+        for k in range(first[best], first[best + 1]):
+            free[links[k]] = max(free[links[k]], begun) + load[links[k]]
+        for e in range(edges):
+            touched = src[e] == dst[best] or dst[e] == dst[best]
+            for k in range(first[e], first[e + 1]):
+                for j in range(first[best], first[best + 1]):
+                    touched = touched or links[k] == links[j]
+            if touched:
+                renew(e, src, dst, first, links, blocks, free, have, holders, luck, start, pick)
+
+
+@helper
+def renew(e, src, dst, first, links, blocks, free, have, holders, luck, start, pick):
+    """What an edge would bring next, now that something about it has changed."""
+    able, begin, found = 0.0, NEVER, -1
+    for k in range(first[e], first[e + 1]):
+        able = max(able, free[links[k]])
+    for b in range(blocks):
+        there = have[src[e] * blocks + b]
+        if there >= NEVER or have[dst[e] * blocks + b] < NEVER:
+            continue
+        at = max(able, there)
+        if at < begin:
+            better = True
+        elif at > begin:
+            better = False
+        elif holders[b] != holders[found]:
+            better = holders[b] < holders[found]
+        else:
+            better = luck[b] < luck[found]
+        if better:
+            begin, found = at, b
+    start[e], pick[e] = begin, found

@@ -1,0 +1,191 @@
+"""Where and when every block could go: ways between ranks, and plans made of them."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ops.lab import matching
+from sim.errors import InputError, UnreachableError
+from sim.schedule import COPY, REDUCE
+from sim.speed import twin
+from sim.topology import Floats, Ints, Topology
+
+
+class Edges(NamedTuple):
+    """Ways from rank to rank: edge e crosses `links[first[e]:first[e + 1]]` and delays a block by `latency[e]`."""
+
+    src: Ints
+    dst: Ints
+    first: Ints
+    links: Ints
+    latency: Floats
+    width: Floats
+
+    def turned(self) -> "Edges":
+        """The same with both ends changed for each other: what arrives was sent when time runs backwards."""
+        return self._replace(src=self.dst, dst=self.src)
+
+
+class Plan(NamedTuple):
+    """Transfers in order of time: the edge and the block of each, when it starts and ends, and what it does."""
+
+    edge: Ints
+    block: Ints
+    start: Floats
+    end: Floats
+    op: NDArray[np.uint8]
+
+    def sorted(self) -> "Plan":
+        """In order of time, sums before copies: what is copied has been summed."""
+        return self.taken(np.lexsort((self.start, self.op != REDUCE)))
+
+    def taken(self, order: NDArray[np.int64]) -> "Plan":
+        """The transfers that `order` names."""
+        return Plan(self.edge[order], self.block[order], self.start[order], self.end[order], self.op[order])
+
+    @property
+    def length(self) -> float:
+        """When the last transfer ends."""
+        return float(self.end.max())
+
+
+Bring = Callable[[Edges, Floats, Floats], Plan]
+"""From ways, `have[rank, block]` as when a rank has a block and `free[link]` as when a link is free, a plan that brings
+every block to every rank."""
+
+
+def choices_of_edges(topology: Topology, n: int) -> Iterator[Edges]:
+    """Ways that pass through no other rank; and all ways, where some pass through one."""
+    devices = np.array(topology.ranks[:n], np.int32)
+    src, dst = (ends.reshape(-1).astype(np.int32) for ends in np.nonzero(~np.eye(n, dtype=bool)))
+    src, dst = _joined(topology, devices, src, dst)
+    routes = topology.routes(devices[src], devices[dst])
+    heads = topology.ends[1][routes.links], topology.ends[0][routes.links]
+    is_rank = np.zeros(len(topology.devices), bool)
+    is_rank[devices] = True
+    of = np.repeat(np.arange(len(src)), np.diff(routes.offsets))
+    passed = np.zeros(len(src), bool)
+    for ends in heads:
+        inner = is_rank[ends] & (ends != devices[dst[of]]) & (ends != devices[src[of]])
+        passed[of[inner]] = True
+    for kept in (~passed, np.ones(len(src), bool)) if passed.any() else (~passed,):
+        yield _edges(topology, src[kept], dst[kept], devices)
+
+
+def _edges(topology: Topology, src: Ints, dst: Ints, devices: Ints) -> Edges:
+    routes = topology.routes(devices[src], devices[dst])
+    starts = routes.offsets[:-1]
+    latency = np.add.reduceat(topology.latency[routes.links], starts) + topology.overhead
+    width = np.minimum.reduceat(topology.bandwidth[routes.links], starts)
+    return Edges(src, dst, routes.offsets, routes.links, latency, width)
+
+
+def _joined(topology: Topology, devices: Ints, src: Ints, dst: Ints) -> tuple[Ints, Ints]:
+    """The pairs that routes lead between; the others can be reached by ranks that pass blocks on."""
+
+    def leads(a: int, b: int) -> bool:
+        try:
+            topology.routes([devices[a]], [devices[b]])
+        except UnreachableError:
+            return False
+        return True
+
+    try:
+        topology.routes(devices[src], devices[dst])
+    except UnreachableError:
+        able = np.array([leads(a, b) for a, b in zip(src, dst, strict=True)], bool)
+        return src[able], dst[able]
+    return src, dst
+
+
+def planned(collective: str, topology: Topology, edges: Edges, n: int, pieces: int, bring: Bring) -> Plan:
+    """A plan for a collective; a rank's own blocks are `rank * pieces …`.
+
+    A reduce_scatter is an allgather on the edges turned round, played backwards; an allreduce is both, every block
+    going on as soon as it is summed.
+    """
+    owner = np.repeat(np.arange(n), pieces)
+    blocks = np.arange(len(owner))
+    free = np.zeros(len(topology.links))
+    have = np.full((n, len(owner)), matching.NEVER)
+    have[owner, blocks] = 0.0
+    if collective == "allgather":
+        return bring(edges, have, free)
+    reduced = _backwards(bring(edges.turned(), have, free))
+    if collective == "reduce_scatter":
+        return reduced
+    summed = np.zeros(len(owner))
+    np.maximum.at(summed, reduced.block, reduced.end)
+    have[owner, blocks] = summed
+    of, used = _crossed(edges, reduced.edge)
+    np.maximum.at(free, used, (reduced.end - edges.latency[reduced.edge])[of])
+    gathered = bring(edges, have, free)
+    both = [np.concatenate([before, after]) for before, after in zip(reduced, gathered, strict=True)]
+    return Plan(*both)
+
+
+def matched(topology: Topology, amount: float, seed: int) -> Bring:
+    """Matches blocks of `amount` bytes to edges; `seed` breaks ties. It raises InputError where ranks are cut off."""
+
+    def bring(edges: Edges, have: Floats, free: Floats) -> Plan:
+        most, draw = have.size, np.random.default_rng(seed)
+        order = draw.permutation(len(edges.src)).astype(np.int32)
+        drawn = _taken(edges, order)
+        told, when = np.empty((most, 2), np.int32), np.empty((most, 2))
+        wanting = int((have >= matching.NEVER).sum())
+        made = twin(matching, most * len(order)).match(
+            drawn.src,
+            drawn.dst,
+            drawn.first,
+            drawn.links,
+            amount / topology.bandwidth,
+            drawn.latency + amount / drawn.width,
+            have.shape[1],
+            free.copy(),
+            have.reshape(-1).copy(),
+            (have < matching.NEVER).sum(axis=0).astype(np.int32),
+            draw.permutation(have.shape[1]).astype(np.int32),
+            np.empty(len(order)),
+            np.empty(len(order), np.int32),
+            told,
+            when,
+        )
+        if made < wanting:
+            raise InputError(f"{topology.name}: some ranks are cut off from others: add a link between them")
+        return Plan(
+            order[told[:made, 0]], told[:made, 1], when[:made, 0], when[:made, 1], np.full(made, COPY, np.uint8)
+        )
+
+    return bring
+
+
+def direct(edges: Edges, have: Floats, free: Floats) -> Plan:
+    """Everyone sends to everyone, one piece each, to the next rank first; needs an edge for every pair."""
+    n = len(have)
+    away = (edges.dst - edges.src) % n
+    order = np.lexsort((edges.src, away)).astype(np.int32)
+    begun = have.diagonal()[edges.src[order]] + away[order]
+    return Plan(order, edges.src[order], begun, begun + 1, np.full(len(order), COPY, np.uint8))
+
+
+def _backwards(plan: Plan) -> Plan:
+    length, order = plan.length, np.argsort(-plan.start, kind="stable")
+    start, end = length - plan.end[order], length - plan.start[order]
+    return Plan(plan.edge[order], plan.block[order], start, end, np.full(len(order), REDUCE, np.uint8))
+
+
+def _taken(edges: Edges, order: Ints) -> Edges:
+    """The same edges in another order."""
+    _, links = _crossed(edges, order)
+    first = np.concatenate([[0], np.cumsum(np.diff(edges.first)[order])]).astype(np.int32)
+    return Edges(edges.src[order], edges.dst[order], first, links, edges.latency[order], edges.width[order])
+
+
+def _crossed(edges: Edges, chosen: Ints) -> tuple[NDArray[np.int64], Ints]:
+    """Every link that the chosen edges cross, and the place in `chosen` of the edge that does."""
+    count = np.diff(edges.first)[chosen]
+    of = np.repeat(np.arange(len(chosen)), count)
+    within = np.arange(len(of)) - np.repeat(np.cumsum(count) - count, count)
+    return of, edges.links[edges.first[chosen][of] + within]

@@ -1,0 +1,113 @@
+"""Processes that carry out cells: this computer's cores, or the workers of a Dask cluster."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from ops.lab.cells import Cell, Row, Texts, failed, rows
+from sim.errors import InputError
+
+BATCH = 64
+"""Cells handed out at once; a process gives back those it has no time for."""
+AHEAD = 3
+"""Batches handed out per process, so that none waits for the next."""
+KILLED = "the process that ran it was killed, most likely for want of memory: use fewer ranks or processes"
+
+
+class Pool(NamedTuple):
+    """Takes batches of cells; `submit` works even after a process died, of which `broken` errors of its work tell."""
+
+    submit: Callable[[Sequence[Cell], Texts], "Future[list[Row]]"]
+    processes: int
+    broken: tuple[type[BaseException], ...]
+
+
+@contextmanager
+def cores(jobs: int = 0) -> Iterator[Pool]:
+    """Processes on this computer, one per core that is free to use where `jobs` is 0."""
+    from joblib import cpu_count
+    from joblib.externals.loky import ProcessPoolExecutor
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    processes = jobs or cpu_count()
+    executors: list[Executor] = [ProcessPoolExecutor(processes)]
+
+    def submit(batch: Sequence[Cell], texts: Texts) -> Future[list[Row]]:
+        try:
+            return executors[-1].submit(rows, batch, texts)
+        except BrokenProcessPool:
+            executors.append(ProcessPoolExecutor(processes))
+            return executors[-1].submit(rows, batch, texts)
+
+    try:
+        yield Pool(submit, processes, (BrokenProcessPool,))
+    finally:
+        for executor in executors:
+            executor.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[Pool]:
+    """The workers of a Dask scheduler. Raises InputError where none answers, has workers, or has this package."""
+    try:
+        from distributed import Client, KilledWorker
+    except ImportError:
+        raise InputError('--dask needs Dask: run `pip install "dask[distributed]"`') from None
+    try:
+        client = Client(address, timeout=10, set_as_default=False)
+    except (OSError, ValueError) as error:
+        why = " ".join(str(error).split())[:120] or "no answer"
+        raise InputError(f"no Dask scheduler at {address[:80]} ({why}): give one like tcp://host:8786") from None
+    with client:
+        processes = len(client.scheduler_info(n_workers=-1)["workers"])
+        if not processes:
+            raise InputError(f"the Dask scheduler at {address} has no workers: start `python -m dask worker {address}`")
+        with client.get_executor(pure=False) as executor:
+            yield Pool(lambda batch, texts: executor.submit(rows, batch, texts), processes, (KilledWorker,))
+
+
+def carried_out(cells: Sequence[Cell], texts: Texts, pool: Pool) -> Iterator[list[Row]]:
+    """Rows as they come, every cell's once; cells whose process died get a second try, alone, after the others."""
+    waiting = deque(_batches(cells, pool.processes))
+    running: dict[Future[list[Row]], Sequence[Cell]] = {}
+    suspects: list[Cell] = []
+    while waiting or running:
+        while waiting and len(running) < pool.processes * AHEAD:
+            batch = waiting.popleft()
+            running[_submit(pool, batch, texts)] = batch
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            batch = running.pop(future)
+            try:
+                found = _result(future)
+            except pool.broken:
+                suspects += batch
+                continue
+            yield found
+            if len(found) < len(batch):
+                waiting.appendleft(batch[len(found) :])
+    for cell in suspects:
+        try:
+            yield _result(_submit(pool, [cell], texts))
+        except pool.broken:
+            yield [failed(cell, texts, KILLED)]
+
+
+def _batches(cells: Sequence[Cell], processes: int) -> Iterator[Sequence[Cell]]:
+    """In order, so that neighbours share their schedule; small enough that every process gets some."""
+    size = max(1, min(BATCH, len(cells) // (processes * AHEAD)))
+    return (cells[i : i + size] for i in range(0, len(cells), size))
+
+
+def _submit(pool: Pool, batch: Sequence[Cell], texts: Texts) -> Future[list[Row]]:
+    return pool.submit(batch, {cell.machine: texts[cell.machine] for cell in batch if cell.machine in texts})
+
+
+def _result(future: Future[list[Row]]) -> list[Row]:
+    try:
+        return future.result()
+    except CancelledError:
+        raise InputError("the Dask scheduler is gone: start it and its workers, and sweep again to go on") from None
+    except ModuleNotFoundError as error:
+        raise InputError(f"a worker lacks {error.name}: start it in this project's folder, with its packages") from None

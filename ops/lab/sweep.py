@@ -1,0 +1,68 @@
+"""Carry out a grid on all cores or on a Dask cluster, and keep every row the moment it is known."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from ops.lab.grid import Grid
+from ops.lab.journal import Journal, machine_texts, read_table
+from ops.lab.pool import carried_out, cluster, cores
+from sim.errors import InputError
+
+Progress = Callable[[int, int], None]
+
+
+class Swept(NamedTuple):
+    """The table, how many cells the grid has, how many of them had rows before, and how many have no result."""
+
+    table: pa.Table
+    cells: int
+    before: int
+    failed: int
+
+
+def sweep(
+    grid: Grid,
+    table: Path,
+    *,
+    jobs: int = 0,
+    dask: str = "",
+    again: bool = False,
+    progress: Progress = lambda done, of: None,
+) -> Swept:
+    """Every cell of a grid as a row of a Parquet table; what the table or its journal has is not run again.
+
+    `jobs` processes on this computer, one per core if 0, or the workers of the Dask scheduler at `dask`.
+    `again` repeats cells that failed. Raises InputError for a grid, a table or a cluster that cannot be used; rows
+    found until then are kept.
+    """
+    cells = grid.cells()
+    texts = _all_texts(table, grid)
+    named = {cell.name(texts): cell for cell in cells}
+    journal = Journal(table)
+    try:
+        kept = {name for name, well in journal.done.items() if well or not again}
+        left = [cell for name, cell in named.items() if name not in kept]
+        before = found = len(cells) - len(left)
+        progress(found, len(cells))
+        if left:
+            with cluster(dask) if dask else cores(jobs) as pool:
+                for rows in carried_out(left, texts, pool):
+                    journal.add(rows)
+                    found += len(rows)
+                    progress(found, len(cells))
+        whole = journal.close(list(named), texts)
+    finally:
+        journal.leave()
+    return Swept(whole, len(cells), before, sum(not journal.done[name] for name in named))
+
+
+def _all_texts(table: Path, grid: Grid) -> dict[str, str]:
+    """The machines' files of the grid and of the table there is."""
+    known = machine_texts(read_table(table)) if table.exists() else {}
+    for name, text in grid.texts.items():
+        if known.get(name, text) != text:
+            raise InputError(f"{table} has rows for another file called {name}: rename the file, or give another table")
+    return known | dict(grid.texts)

@@ -1,0 +1,140 @@
+"""Who wins where: the fastest algorithm for every size and number of ranks, and the exact sizes where that changes."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+
+from ops.lab.cells import Cell, Row, Texts, prepare, rows
+from ops.lab.pool import carried_out, cores
+from ops.work import Work, carry_out
+from sim.errors import InputError, StalledError
+from sim.topology import Floats, Topology
+from sim.verify import prove
+
+INLINE = 64
+"""So few cells are run in this process; starting others would take longer."""
+
+
+@dataclass(frozen=True, eq=False)
+class WinnerMap:
+    """`time[r, s, a]` is how long algorithm `names[a]` takes for `sizes[s]` on `ranks[r]` ranks, in seconds.
+
+    It is infinite where the algorithm cannot do it; `reasons` tells why, by (rank count, name).
+    """
+
+    ranks: tuple[int, ...]
+    sizes: tuple[int, ...]
+    names: tuple[str, ...]
+    time: Floats
+    reasons: Mapping[tuple[int, str], str]
+
+    def winner(self, ranks: int, size: int) -> str:
+        """The fastest one; of equally fast ones the first by name; nothing where none can do it."""
+        times = self.time[self.ranks.index(ranks), self.sizes.index(size)]
+        return self.names[int(np.argmin(times))] if np.isfinite(times.min()) else ""
+
+    def margin(self, ranks: int, size: int) -> float:
+        """How many times as long the runner-up takes; infinite where there is none."""
+        times = np.sort(self.time[self.ranks.index(ranks), self.sizes.index(size)])
+        return float(times[1] / times[0]) if len(times) > 1 and 0 < times[0] < math.inf else math.inf
+
+    @property
+    def winners(self) -> list[str]:
+        """Everyone who wins somewhere, in the order of their sizes."""
+        found = (self.winner(n, size) for size in self.sizes for n in self.ranks)
+        return [name for name in dict.fromkeys(found) if name]
+
+
+@dataclass(frozen=True)
+class Change:
+    """From `size` bytes on, `after` is the fastest, and no longer `before`."""
+
+    size: int
+    before: str
+    after: str
+
+
+def results(cells: Sequence[Cell], texts: Texts, *, jobs: int = 0) -> Iterable[list[Row]]:
+    """The rows of cells as they come, a few in this process, many on all cores."""
+    if jobs == 1 or len(cells) <= INLINE:
+        left = list(cells)
+        while left:
+            found = rows(left, texts)
+            yield found
+            left = left[len(found) :]
+        return
+    with cores(jobs) as pool:
+        yield from carried_out(cells, texts, pool)
+
+
+def winner_map(found: Iterable[Row]) -> WinnerMap:
+    """The map that rows of a grid or a sweep make. Raises InputError for rows that fill a place of it twice."""
+    places: dict[tuple[int, int, str], Row] = {}
+    reasons: dict[tuple[int, str], str] = {}
+    for row in found:
+        name = named(row)
+        if row["ranks"] is None:
+            raise InputError(f"{name} on {row['machine']}: {row['reason']}")
+        place = row["ranks"], row["size_bytes"], name
+        other = places.get(place)
+        if other is not None:
+            what = next(
+                (key for key in ("machine", "trouble", "seed") if row[key] != other[key]),
+                "machine",
+            )
+            ways = f"{other[what] or 'none'} and {row[what] or 'none'}"
+            raise InputError(
+                f"{place[0]} ranks and {place[1]} bytes are there twice, with {what} {ways}: a map of winners has one"
+                " machine for every number of ranks, and no other axes"
+            )
+        places[place] = row
+        if row.get("reason"):
+            reasons[place[0], name] = row["reason"]
+    ranks, sizes, names = (tuple(sorted(set(axis))) for axis in zip(*places, strict=True))
+    time = np.full((len(ranks), len(sizes), len(names)), np.inf)
+    for (n, size, name), row in places.items():
+        if row.get("reason") is None and row.get("time_s") is not None:
+            time[ranks.index(n), sizes.index(size), names.index(name)] = row["time_s"]
+    return WinnerMap(ranks, sizes, names, time, reasons)
+
+
+def named(row: Row) -> str:
+    """An algorithm with the parameters it was given."""
+    return f"{row['algorithm']}:{row['settings']}" if row["settings"] else str(row["algorithm"])
+
+
+def changes(
+    topology: Topology, works: Mapping[str, Work], sizes: Sequence[int], *, exact: float = 0.01
+) -> list[Change]:
+    """Every size at which the fastest of several works changes, closed in on by halving to within `exact`.
+
+    Neighbours in `sizes` are looked at as far as their winners differ; whoever wins only in between is found too,
+    unless the same work wins at both ends.
+    """
+    prepare(len(works) * len(sizes))
+    proofs = {name: prove(work.schedule) for name, work in works.items()}
+
+    @cache
+    def winner(size: int) -> str:
+        times = {}
+        for name in sorted(works):
+            try:
+                times[name] = carry_out(topology, works[name], size, proof=proofs[name]).trace.time
+            except (InputError, StalledError):
+                continue
+        return min(times, key=times.__getitem__, default="")
+
+    def between(low: int, high: int) -> list[Change]:
+        if winner(low) == winner(high):
+            return []
+        if high <= low * (1 + exact) or high - low <= 1:
+            return [Change(high, winner(low), winner(high))]
+        middle = round(math.sqrt(low * high))
+        return between(low, middle) + between(middle, high)
+
+    ordered = sorted(set(sizes))
+    return [change for low, high in pairwise(ordered) for change in between(low, high)]

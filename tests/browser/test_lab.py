@@ -1,0 +1,62 @@
+"""The lab as a person meets it, in a real browser."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+ASKED = "?page=lab&machines=switch:ranks=8&algorithms=ring,recursive_doubling&sizes=1KiB,1MiB,1GiB"
+CELLS = '[aria-roledescription="rect mark"]'
+
+
+@pytest.fixture
+def lab(visit):
+    """Opens the lab with a question, and waits for its map."""
+
+    def open_lab(query=ASKED, **options):
+        one = visit(**options)
+        one.page.goto(f"{one.address}/{query}")
+        one.page.wait_for_selector(CELLS, timeout=60_000)
+        return one
+
+    return open_lab
+
+
+def cell(one, size, ranks):
+    """The cell of the map at a size and a number of ranks."""
+    return one.page.locator(f'{CELLS}[aria-label*="{size}"][aria-label*="anks: {ranks}"]').first
+
+
+def test_the_map_has_a_cell_for_every_size_and_number_of_ranks(lab):
+    one = lab()
+    assert one.page.locator(CELLS).count() == 3 * 3
+    assert "recursive_doubling" in cell(one, "1 KiB", 8).get_attribute("aria-label")
+    assert "ring" in cell(one, "1 GiB", 8).get_attribute("aria-label")
+
+
+@pytest.mark.parametrize(("size", "ranks", "winner"), [("1 KiB", 8, "recursive_doubling"), ("1 GiB", 4, "ring")])
+def test_a_click_on_a_cell_opens_its_run_on_the_stage(lab, size, ranks, winner):
+    one = lab()
+    cell(one, size, ranks).click()
+    one.page.wait_for_selector('[data-ringside="player"][data-steps]', timeout=30_000)
+    title = one.page.locator("h3").first.inner_text()
+    assert title.startswith(f"allreduce.{winner}")
+    one.page.wait_for_function("() => location.search.includes('machine=switch')")
+    assert "page=lab" not in one.page.url
+    assert f"size={size.replace(' ', '')}" in one.page.url
+    steps = {"recursive_doubling": 3, "ring": 2 * (ranks - 1)}[winner]
+    assert one.data("steps") == str(steps)
+
+
+def test_a_new_question_is_in_the_address_and_in_the_map(lab):
+    one = lab()
+    sizes = one.page.get_by_role("textbox", name="Sizes")
+    sizes.fill("1MiB,2MiB")
+    one.page.get_by_role("button", name="Ask", exact=True).click()
+    one.page.wait_for_function(f"() => document.querySelectorAll('{CELLS}').length === 6", timeout=60_000)
+    assert "sizes=1MiB" in one.page.url
+
+
+def test_it_speaks_chinese_and_fits_a_telephone(lab):
+    one = lab(ASKED + "&lang=zh", viewport={"width": 390, "height": 900})
+    assert one.page.get_by_text("一千个").first.is_visible()
+    wide = one.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wide <= 0

@@ -1,0 +1,60 @@
+"""A sweep and a Dask cluster as real processes, to be killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+PATIENCE = 120
+
+
+def started(*words: str) -> subprocess.Popen:
+    """A Python process in the project's folder, in a group of its own."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen([sys.executable, *words], cwd=ROOT, start_new_session=True, **quiet)
+
+
+def killed(process: subprocess.Popen) -> None:
+    """SIGKILL to the process and all it started."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def wait_for(happened, process: subprocess.Popen | None = None) -> None:
+    """Until it happens; fails when the process ends before, or after two minutes."""
+    until = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < until, "it never happened"
+        assert process is None or process.poll() is None, "it ended too early"
+        time.sleep(0.01)
+
+
+@contextmanager
+def dask_cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen]]]:
+    """A scheduler and its workers, each a process; gives the address and the workers."""
+    from distributed import Client
+
+    told = folder / "scheduler.json"
+    here = ["--no-dashboard", "--scheduler-file", str(told)]
+    processes = [started("-m", "dask", "scheduler", "--port", "0", "--host", "127.0.0.1", *here)]
+    try:
+        wait_for(lambda: told.exists() and told.stat().st_size, processes[0])
+        one = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder), *here]
+        processes += [started("-m", "dask", "worker", "--name", f"w{i}", *one) for i in range(workers)]
+        with Client(scheduler_file=str(told), set_as_default=False) as client:
+            client.wait_for_workers(workers, timeout=PATIENCE)
+            address = client.scheduler.address
+        yield address, processes[1:]
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                killed(process)

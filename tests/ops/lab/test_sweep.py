@@ -1,0 +1,236 @@
+"""Sweeps that are killed, resumed and spread over a cluster end with the same table, every cell once."""
+
+import json
+import os
+import signal
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import cli
+from ops.lab import pool
+from ops.lab.cells import rows
+from ops.lab.grid import Grid, read_grid
+from ops.lab.journal import Journal
+from ops.lab.sweep import sweep
+from ops.registry import ALGORITHMS
+from ops.work import carry_out, registered
+from sim.errors import InputError
+from sim.machines import build
+from terminal import BAD_INPUT, DONE
+from tests.ops.lab.clusters import dask_cluster, killed, lines, started, wait_for
+
+AXES = {
+    "algorithms": ["allreduce.ring", "allreduce.recursive_doubling"],
+    "machines": ["switch:ranks=8", "nodes:nodes=2,gpus=4"],
+    "sizes": ["1KiB..1MiB*4"],
+    "troubles": ["none", "jitter:mean=1us"],
+    "seeds": ["1", "2", "3"],
+}
+SMALL = Grid(algorithms=AXES["algorithms"], machines=["switch:ranks=4"], sizes=["1KiB", "1MiB"])
+
+
+def words(axes, table: Path) -> list[str]:
+    named = {"machines": "--machine", "troubles": "--trouble"}
+    found = [word for axis, flag in named.items() for text in axes[axis] for word in (flag, text)]
+    return [*axes["algorithms"], *found, "--sizes", ",".join(axes["sizes"]), "--seeds", "1,2,3", "-o", str(table)]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The table of a sweep that nothing disturbed."""
+    return sweep(Grid(**AXES), tmp_path_factory.mktemp("whole") / "t.parquet", jobs=2).table
+
+
+def test_every_cell_is_what_a_run_of_its_own_gives(whole):
+    assert whole.num_rows == 2 * 2 * 6 * 4 == len(Grid(**AXES).cells())
+    for found in whole.to_pylist()[::7]:
+        topology = build(found["machine"])
+        work = registered(ALGORITHMS[found["algorithm"]], topology.n, topology=topology)
+        alone = carry_out(topology, work, found["size_bytes"], trouble=[found["trouble"]] if found["trouble"] else [])
+        assert (found["time_s"], found["busbw_Bps"]) == (alone.trace.time, alone.busbw)
+        assert found["bound_s"] == alone.bound
+        assert found["verified"] is True
+        assert found["reason"] is None
+
+
+def test_pandas_duckdb_and_arrow_read_the_table(tmp_path):
+    path = tmp_path / "t.parquet"
+    table = sweep(SMALL, path, jobs=1).table
+    assert pq.read_table(path).equals(table)
+    assert list(pd.read_parquet(path)["cell"]) == table["cell"].to_pylist()
+    (row,) = duckdb.sql(f"select count(*), max(time_s) from '{path}' where \"machine.ranks\" = '4'").fetchall()
+    assert row == (4, max(table["time_s"].to_pylist()))
+
+
+def test_a_sweep_killed_half_way_goes_on_where_it_stopped(tmp_path, whole):
+    path, journal = tmp_path / "t.parquet", tmp_path / "t.parquet.journal"
+    running = started("cli.py", "sweep", *words(AXES, path), "--jobs", "2")
+    wait_for(lambda: lines(journal) >= 12, running)
+    killed(running)
+    kept = [json.loads(line)["cell"] for line in journal.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    assert 12 <= len(kept) < whole.num_rows
+    with journal.open("ab") as file:
+        file.write(b'{"cell": "cut sho')
+    told = sweep(Grid(**AXES), path, jobs=2)
+    assert told.before == len(set(kept))
+    assert told.table.equals(whole)
+    assert not journal.exists()
+
+
+def test_a_cluster_gives_the_same_table_though_a_worker_is_killed(tmp_path, whole):
+    path = tmp_path / "t.parquet"
+    with dask_cluster(tmp_path, workers=2) as (address, workers):
+        running = started("cli.py", "sweep", *words(AXES, path), "--dask", address)
+        wait_for(lambda: lines(tmp_path / "t.parquet.journal") >= 8, running)
+        killed(workers[0])
+        assert running.wait(120) == DONE
+    assert pq.read_table(path).equals(whole)
+
+
+def test_a_finished_sweep_runs_nothing_again(tmp_path, monkeypatch):
+    path = tmp_path / "t.parquet"
+    first = sweep(SMALL, path, jobs=1)
+    monkeypatch.setattr("ops.lab.sweep.cores", None)
+    second = sweep(SMALL, path, jobs=1)
+    assert (second.before, second.table) == (4, first.table)
+
+
+def test_a_table_grows_with_other_grids(tmp_path):
+    path = tmp_path / "t.parquet"
+    sweep(SMALL, path, jobs=1)
+    told = sweep(Grid(algorithms=["allreduce.ring"], machines=["ring:ranks=4"], sizes=["2MiB"]), path, jobs=1)
+    assert (told.before, told.cells, told.table.num_rows) == (0, 1, 5)
+
+
+def test_what_cannot_be_run_is_a_row_with_its_reason(tmp_path):
+    grid = Grid(
+        algorithms=["allgather.recursive_doubling", "barrier.linear"],
+        machines=["switch:ranks=6", "ring:ranks=4"],
+        ranks=["4", "5"],
+        troubles=["none", "straggler:rank=5,late=1ms"],
+        sizes=["1KiB"],
+    )
+    told = sweep(grid, tmp_path / "t.parquet", jobs=1)
+    reasons = Counter(told.table["reason"].to_pylist())
+    assert told.cells == told.table.num_rows == 16
+    assert told.failed == 16 - reasons[None] > 0
+    assert any("needs a power of two of ranks, not 5" in (reason or "") for reason in reasons)
+    assert any("holds 4 ranks, not 5" in (reason or "") for reason in reasons)
+    assert any("has ranks 0..3, not 5" in (reason or "") for reason in reasons)
+
+
+DEADLY = ("allreduce.ring", "switch:ranks=8", 4096)
+
+
+def deadly(cells, texts):
+    """`rows`, were one of them to take all the memory there is."""
+    if any((cell.algorithm, cell.machine, cell.size) == DEADLY for cell in cells):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rows(cells, texts)
+
+
+def test_a_cell_that_kills_its_process_fails_alone(tmp_path, monkeypatch):
+    """Its neighbours in the same batch, and those that ran beside it, are tried again."""
+    monkeypatch.setattr(pool, "rows", deadly)
+    told = sweep(Grid(**AXES), tmp_path / "t.parquet", jobs=2)
+    failures = [row for row in told.table.to_pylist() if row["reason"]]
+    assert told.table.num_rows == 96
+    assert len(failures) == 4
+    assert {(row["algorithm"], row["machine"], row["size_bytes"]) for row in failures} == {DEADLY}
+    assert {row["reason"] for row in failures} == {pool.KILLED}
+
+
+def test_a_file_is_a_machine_too_and_stays_with_the_table(tmp_path, capsys):
+    capture = Path("tests/data/nvidia-smi-topo")
+    file = next(iter(sorted(capture.glob("*.txt"))))
+    path = tmp_path / "t.parquet"
+    asked = ["sweep", "allreduce.ring", "--topology", str(file), "--sizes", "1MiB", "-o", str(path), "--jobs", "1"]
+    assert cli.main([*asked, "--json"]) == DONE
+    assert json.loads(capsys.readouterr().out)["failed"] == 0
+    kept = json.loads(pq.read_schema(path).metadata[b"ringside.machines"])
+    assert kept == {str(file): file.read_text(encoding="utf-8-sig")}
+
+
+YAML = """\
+algorithms: [allreduce.ring, "broadcast.chain"]
+machines: [switch]
+vary:
+  ranks: [4, 8]
+  bandwidth: 25GBps
+set:
+  segments: [1, 4]
+sizes: 1KiB..4KiB
+"""
+
+
+def test_a_grid_in_yaml():
+    cells = read_grid(YAML, "g.yaml", str).cells()
+    assert len(cells) == (1 + 2) * 2 * 3
+    assert {cell.machine for cell in cells} == {"switch:ranks=4,bandwidth=25GBps", "switch:ranks=8,bandwidth=25GBps"}
+    assert {cell.settings for cell in cells if cell.algorithm == "broadcast.chain"} == {"segments=1", "segments=4"}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("machines:", "machine:"), "g.yaml, line 2"),
+        (("[switch]", "{switch: 1}"), "g.yaml, line 2"),
+        (("1KiB..4KiB", "4KiB..1KiB"), "goes down"),
+        (("1KiB..4KiB", "1KiB..4KiB*1"), "the factor=1 is outside 2.."),
+        (("sizes: 1KiB..4KiB", ""), "no size is given"),
+        (("  bandwidth:", "  bandwith:"), "no machine of this grid has a parameter 'bandwith' to vary"),
+        (("[1, 4]", "[0]"), "segments=0 is outside"),
+        (("allreduce.ring,", "allreduce.rink,"), "no algorithm is called 'allreduce.rink'"),
+        (("25GBps", "25Gapples"), "unknown unit"),
+        (("sizes:", "seeds: [1]\nsizes:"), "no trouble of this grid draws anything"),
+        (("sizes:", "troubles: [sunspots]\nsizes:"), "no trouble is called 'sunspots'"),
+        (("sizes:", f"ranks: [{','.join(map(str, range(2, 3000)))}]\nsizes:"), "is larger than"),
+        (("[4, 8]", "[" + "4, " * 5000 + "4]\n  latency: [" + "1us, " * 5000 + "1us]"), "are more than"),
+    ],
+)
+def test_a_grid_that_cannot_be_is_told_in_one_sentence(change, says):
+    text = YAML.replace(*change)
+    if "larger" in says:
+        text = text.replace("sizes: 1KiB..4KiB", f"sizes: [{','.join(map(str, range(1, 2000)))}]")
+    with pytest.raises(InputError, match=says.replace("[", r"\[").replace(".", r"\.")):
+        read_grid(text, "g.yaml", str).cells()
+
+
+HERE = "barrier.linear --machine switch"
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("allreduce.ring -o {}/t.csv", "does not end in .parquet"),
+        ("allreduce.ring -o {}/t.parquet", "needs machines"),
+        ("-o {}/t.parquet --machine switch", "needs algorithms"),
+        ("allreduce.ring -o {}/t.parquet --grid x.yaml", "x.yaml holds the whole grid"),
+        ("-o {}/t.parquet --grid {}/none.yaml", "cannot be read"),
+        (f"{HERE} --jobs -1 -o {{}}/t.parquet", "--jobs -1 is below zero"),
+        (f"{HERE} -o {{}}/junk.parquet", "is not a Parquet table"),
+        (f"{HERE} -o {{}}/other.parquet", "another kind of table"),
+        (f"{HERE} --dask tcp://127.0.0.1:9 -o {{}}/t.parquet", "no Dask scheduler"),
+    ],
+)
+def test_what_cannot_be_swept_is_told_in_one_line(asked, says, tmp_path, capsys):
+    (tmp_path / "junk.parquet").write_bytes(b"not a table")
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
+    assert cli.main(["sweep", *asked.replace("{}", str(tmp_path)).split()]) == BAD_INPUT
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert says in err
+
+
+def test_two_sweeps_never_write_one_table(tmp_path):
+    journal = Journal(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="is being written by another sweep"):
+        sweep(SMALL, tmp_path / "t.parquet", jobs=1)
+    journal.leave()
+    assert not list(tmp_path.iterdir())

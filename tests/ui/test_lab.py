@@ -1,0 +1,95 @@
+"""The lab without a browser: its form, its address, its bad input."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from sim.units import parse_size
+from ui.pages.lab import Question, _typed
+from ui.text import languages
+
+APP = str(Path(__file__).parents[2] / "app.py")
+SMALL = {"machines": "switch:ranks=4", "algorithms": "ring,recursive_doubling", "sizes": "1KiB,1GiB"}
+
+
+def lab(**words):
+    at = AppTest.from_file(APP, default_timeout=120)
+    for name, word in {"page": "lab", **words}.items():
+        at.query_params[name] = word
+    at.run()
+    assert not at.exception
+    return at
+
+
+@pytest.mark.parametrize("language", languages())
+def test_the_first_question_is_answered_at_once(language):
+    at = lab(lang=language)
+    assert not at.error, [e.value for e in at.error]
+    assert at.tabs[0].label == Question().machines
+
+
+def test_the_address_holds_the_question():
+    at = lab(**SMALL)
+    assert not at.error
+    assert at.multiselect(key="lab_algorithms_allreduce").value == ["ring", "recursive_doubling"]
+    assert at.text_input(key="lab_sizes").value == "1KiB,1GiB"
+    at.text_input(key="lab_sizes").input("1MiB")
+    at.button(key="lab_ask").click().run()
+    assert not at.error
+    assert at.query_params["sizes"] in ("1MiB", ["1MiB"])
+    assert at.query_params["page"] in ("lab", ["lab"])
+
+
+def test_another_collective_asks_for_all_its_algorithms():
+    at = lab(**SMALL)
+    at.selectbox(key="lab_collective").select("broadcast").run()
+    assert not at.exception
+    assert not at.error, [e.value for e in at.error]
+    assert at.multiselect(key="lab_algorithms_broadcast").value == []
+
+
+def test_several_machines_have_a_tab_each():
+    at = lab(**{**SMALL, "machines": "switch:ranks=4;torus:dims=2x2"})
+    assert [tab.label for tab in at.tabs] == ["switch:ranks=4", "torus:dims=2x2"]
+
+
+def test_links_are_tried_when_asked():
+    at = lab(**SMALL)
+    at.toggle(key="lab_links_0").set_value(True).run()
+    assert not at.exception
+    assert not at.error
+    assert any("GB/s" in element.value for element in at.markdown)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"machines": "toaster"}, "no machine is called 'toaster'"),
+        ({"machines": "switch:ranks=0"}, "ranks=0 is outside"),
+        ({"machines": ""}, "no machine is named"),
+        ({"sizes": "much"}, "'much' is not a number"),
+        ({"sizes": ""}, "no size is given"),
+        ({"sizes": "1GiB..1KiB"}, "goes down"),
+        ({"ranks": "x"}, "is not a whole number"),
+        ({"ranks": ",".join(map(str, range(2, 300))), "sizes": "1KiB..1GiB"}, "are more than"),
+        ({"collective": "alltonone"}, "no collective is called"),
+    ],
+)
+def test_what_cannot_be_asked_is_a_message(words, says):
+    at = lab(**{**SMALL, **words})
+    assert any(says in error.value for error in at.error), [e.value for e in at.error]
+
+
+def test_what_nobody_can_do_is_shown_as_such():
+    at = lab(
+        collective="allreduce", algorithms="recursive_doubling", machines="switch:ranks=3", ranks="3", sizes="1KiB"
+    )
+    assert not at.exception
+    assert not at.error
+
+
+@pytest.mark.parametrize("size", [1, 1000, 1001, 123457, 1 << 20, 64 << 20, (1 << 30) + 1])
+def test_sizes_are_typed_without_loss(size):
+
+    assert parse_size(_typed(size)) == size

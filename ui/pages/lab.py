@@ -1,0 +1,274 @@
+"""The lab: a form of what-ifs, who wins where, and a way from every cell to its run on the stage."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import streamlit as st
+
+from ops import ALGORITHMS
+from ops.lab.cells import Cell, Row
+from ops.lab.grid import Grid, split
+from ops.lab.sensitivity import failures, sensitivity
+from ops.lab.winners import WinnerMap, named, results, winner_map
+from ops.work import registered
+from sim.errors import InputError, StalledError
+from sim.machines import MACHINES, build
+from sim.parameters import parse_spec
+from sim.units import fmt_bandwidth, fmt_size, fmt_time, parse_size
+from ui import lab_charts, sidebar
+from ui.pages import go, page
+from ui.scenes import Scene
+from ui.text import tell
+
+MOST = 4000
+"""Cells of one question; more belong to `sweep`."""
+KEPT = 24
+"""Questions whose answers are kept for all who ask."""
+BETWEEN = ";"
+"""Stands between machines in the address; commas are part of them."""
+USUAL = {
+    "allreduce": ["ring", "recursive_doubling", "rabenseifner", "double_binary_tree", "hierarchical_2d", "all_pairs"],
+}
+"""Algorithms to begin with, where those of a collective are many."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """The form as words, which also are the address: names with commas between, machines with semicolons."""
+
+    collective: str = "allreduce"
+    algorithms: str = ",".join(USUAL["allreduce"])
+    machines: str = "nodes:nodes=4,gpus=8"
+    sizes: str = "1KiB..1GiB*4"
+    ranks: str = ""
+
+    @property
+    def specs(self) -> list[str]:
+        """The machines one by one."""
+        return [spec.strip() for spec in self.machines.split(BETWEEN) if spec.strip()]
+
+    def grid(self, machine: str) -> Grid:
+        """What is asked of one machine. Raises InputError."""
+        names = [f"{self.collective}.{name}" for name in split(self.algorithms)] or [self.collective]
+        ranks = split(self.ranks) or _powers(build(machine).n)
+        return Grid(algorithms=names, machines=[machine], sizes=split(self.sizes), ranks=ranks)
+
+
+def _powers(n: int) -> list[str]:
+    """Powers of two up to a number, and the number."""
+    return [str(k) for k in sorted({n, *(1 << e for e in range(1, n.bit_length()) if 1 << e <= n)})]
+
+
+@page(order=30)
+def lab() -> None:
+    """Draw the page once."""
+    st.markdown(f"### {tell('page.lab.head')}")
+    st.caption(tell("page.lab.intro"))
+    try:
+        question = _form(_arrive())
+        answers = {machine: _answer(question.grid(machine)) for machine in _machines(question)}
+        maps = {machine: winner_map(rows) for machine, rows in answers.items()}
+    except InputError as error:
+        st.error(str(error), icon=":material/error:")
+        return
+    tabs = st.tabs(list(answers))
+    for k, (tab, machine) in enumerate(zip(tabs, answers, strict=True)):
+        with tab:
+            _show(k, machine, answers[machine], maps[machine])
+
+
+def _arrive() -> Question:
+    """The question of the address; a collective alone asks for all of its algorithms."""
+    words = {
+        field.name: st.query_params[field.name][:2000] for field in fields(Question) if field.name in st.query_params
+    }
+    if words.get("collective", "allreduce") != "allreduce":
+        words.setdefault("algorithms", "")
+    return Question(**words)
+
+
+def _form(asked: Question) -> Question:
+    """Draw the form and put what it says into the address. Raises InputError for a collective there is none of."""
+    served = sorted({entry.collective.name for entry in ALGORITHMS.values()})
+    if asked.collective not in served:
+        raise InputError(f"no collective is called {asked.collective[:40]!r}: choose from {', '.join(served)}")
+    collective = st.selectbox(
+        tell("page.collective"), served, index=served.index(asked.collective), key="lab_collective"
+    )
+    if collective != asked.collective:
+        asked = replace(asked, collective=collective, algorithms=",".join(USUAL.get(collective, ())))
+    there = [entry.name.partition(".")[2] for entry in ALGORITHMS.values() if entry.collective.name == collective]
+    known = [name for name in split(asked.algorithms) if parse_spec(name)[0] in there]
+    specs = asked.specs
+    with st.form("lab", border=True):
+        left, right = st.columns(2)
+        algorithms = left.multiselect(
+            tell("page.lab.algorithms"),
+            list(dict.fromkeys([*there, *known])),
+            default=known,
+            placeholder=tell("page.lab.all"),
+            key=f"lab_algorithms_{collective}",
+        )
+        machines = right.multiselect(
+            tell("page.lab.machines"),
+            list(dict.fromkeys([*specs, *MACHINES])),
+            default=specs,
+            accept_new_options=True,
+            help=tell("page.lab.machines.help"),
+            key="lab_machines",
+        )
+        sizes = left.text_input(tell("page.lab.sizes"), asked.sizes, help=tell("page.lab.sizes.help"), key="lab_sizes")
+        ranks = right.text_input(
+            tell("page.lab.ranks"), asked.ranks, placeholder=tell("page.lab.ranks.all"), key="lab_ranks"
+        )
+        st.form_submit_button(tell("page.lab.ask"), type="primary", key="lab_ask")
+    now = Question(collective, ",".join(algorithms), BETWEEN.join(machines), sizes.strip(), ranks.strip())
+    _depart(now)
+    return now
+
+
+def _depart(question: Question) -> None:
+    """Write the question into the address."""
+    usual = Question()
+    words = {f.name: str(getattr(question, f.name)) for f in fields(question)}
+    words = {name: word for name, word in words.items() if word != getattr(usual, name)}
+    kept = {name: st.query_params[name] for name in ("page", "lang") if name in st.query_params}
+    now = {name: st.query_params[name] for name in st.query_params}
+    if now != {**kept, **words}:
+        st.query_params.from_dict({**kept, **words})
+
+
+def _machines(question: Question) -> list[str]:
+    if not question.specs:
+        raise InputError("no machine is named: choose one or more, or type one like torus:dims=4x4")
+    return question.specs
+
+
+@st.cache_resource
+def _kept() -> dict[tuple[Cell, ...], list[Row]]:
+    return {}
+
+
+def _answer(grid: Grid) -> list[Row]:
+    """The rows of a grid, from those who asked before or now, with a bar. Raises InputError for one too large."""
+    place = st.empty()  # there whether or not a bar is drawn, so that what follows keeps its place
+    cells, known = grid.cells(), _kept()
+    key = tuple(cells)
+    if len(cells) > MOST:
+        raise InputError(f"{len(cells):,} runs are more than {MOST:,}: ask for less here, or `sweep` from the terminal")
+    if key not in known:
+        bar, found = place.progress(0.0), []
+        for several in results(cells, {}):
+            found += several
+            bar.progress(len(found) / len(cells), tell("page.lab.runs", done=len(found), of=len(cells)))
+        place.empty()
+        while len(known) >= KEPT:
+            known.pop(next(iter(known)), None)
+        known[key] = found
+    return known[key]
+
+
+def _show(k: int, machine: str, rows: Sequence[Row], found: WinnerMap) -> None:
+    """One machine's map, curves, table and links."""
+    if not found.winners:
+        st.info(tell("page.lab.nobody"))
+    st.caption(tell("page.lab.click"))
+    picked = st.vega_lite_chart(
+        lab_charts.winner_map(found),
+        width="stretch",
+        on_select="rerun",
+        selection_mode=lab_charts.CELL,
+        key=f"lab_map_{k}",
+    )
+    for place in picked.selection.get(lab_charts.CELL, []):
+        winner = found.winner(int(place["ranks"]), int(place["bytes"]))
+        if winner:
+            _open(machine, winner, int(place["ranks"]), int(place["bytes"]))
+    ranks = (
+        st.select_slider(tell("page.lab.curves"), list(found.ranks), value=found.ranks[-1], key=f"lab_curve_{k}")
+        if len(found.ranks) > 1
+        else found.ranks[0]
+    )
+    st.vega_lite_chart(
+        lab_charts.curves([r for r in rows if r["ranks"] == ranks], found.names), width="stretch", key=f"lab_lines_{k}"
+    )
+    _table(k, machine, rows)
+    _links(k, machine, found)
+
+
+def _open(machine: str, algorithm: str, ranks: int, size: int) -> None:
+    """Go to the stage with a run."""
+    name, settings = parse_spec(algorithm)
+    words = ",".join(f"{key}={value}" for key, value in settings.items())
+    whole = build(machine).n == ranks
+    sidebar.restore(
+        Scene(algorithm=name, machine=machine, size=_typed(size), settings=words, ranks=0 if whole else ranks)
+    )
+    go("stage")
+
+
+def _typed(size: int) -> str:
+    """A size as a person would type it, without loss."""
+    short = fmt_size(size).replace(" ", "")
+    return short if parse_size(short) == size else str(size)
+
+
+def _table(k: int, machine: str, rows: Sequence[Row]) -> None:
+    with st.expander(tell("page.lab.table", count=len(rows))):
+        st.caption(tell("page.lab.table.click"))
+        data = [
+            {
+                tell("page.algorithm"): named(row),
+                tell("page.lab.ranks"): row["ranks"],
+                tell("page.lab.size"): row["size_bytes"],
+                f"{tell('page.time')} (us)": row["time_s"] * 1e6 if row.get("time_s") is not None else None,
+                f"{tell('page.busbw')} (GB/s)": row["busbw_Bps"] / 1e9 if row.get("busbw_Bps") is not None else None,
+                tell("page.bottleneck"): row.get("bottleneck"),
+                tell("page.lab.reason"): row.get("reason"),
+            }
+            for row in rows
+        ]
+        picked = st.dataframe(
+            data, hide_index=True, on_select="rerun", selection_mode="single-row", key=f"lab_table_{k}"
+        )
+        for at in picked.selection.get("rows", []):
+            if rows[at].get("reason") is None:
+                _open(machine, named(rows[at]), rows[at]["ranks"], rows[at]["size_bytes"])
+
+
+def _links(k: int, machine: str, found: WinnerMap) -> None:
+    """Which links matter to one run, and what losing one costs."""
+    with st.expander(tell("page.lab.links")):
+        left, middle, right = st.columns(3)
+        name = left.selectbox(tell("page.algorithm"), found.names, key=f"lab_link_name_{k}")
+        size = (
+            middle.select_slider(
+                tell("page.lab.size"),
+                list(found.sizes),
+                value=found.sizes[-1],
+                format_func=fmt_size,
+                key=f"lab_link_size_{k}",
+            )
+            if len(found.sizes) > 1
+            else found.sizes[0]
+        )
+        wanted = right.toggle(tell("page.lab.links.show"), key=f"lab_links_{k}", help=tell("page.lab.links.help"))
+        if not wanted or name is None:
+            return
+        entry, settings = parse_spec(name)
+        topology = build(machine)
+        try:
+            work = registered(ALGORITHMS[entry], found.ranks[-1], topology=topology, given=settings)
+            with st.spinner(tell("page.lab.links")):
+                plain, swings = sensitivity(topology, work, size)
+                _, lost = failures(topology, work, size)
+        except (InputError, StalledError) as error:
+            st.error(str(error), icon=":material/error:")
+            return
+        st.markdown(f"{plain.work.name}: **{fmt_time(plain.trace.time)}**, {fmt_bandwidth(plain.busbw)}")
+        st.vega_lite_chart(lab_charts.tornado(plain.trace.time, swings), width="stretch", key=f"lab_tornado_{k}")
+        stuck = [loss.name for loss in lost if loss.time is None]
+        if len(stuck) < len(lost):
+            st.vega_lite_chart(lab_charts.losses(plain.trace.time, lost), width="stretch", key=f"lab_losses_{k}")
+        if stuck:
+            st.caption(tell("page.lab.never", cables=", ".join(stuck[:12]) + (" …" if len(stuck) > 12 else "")))
