@@ -163,7 +163,7 @@ def _number(report: _Report, table: str, pair: Pair, usual: int, name: str) -> i
 
 
 def _xgmi_hops(report: _Report, pair: Pair, name: str) -> int:
-    """How many xGMI links in a row between a pair: by their weight too, as older releases count every route as one hop."""
+    """How many xGMI links in a row between a pair: by weight too, as older releases count every route as one hop."""
     weight = _number(report, "weight", pair, XGMI_WEIGHT, name)
     return max(_number(report, "hops", pair, 1, name), weight // XGMI_WEIGHT if weight % XGMI_WEIGHT == 0 else 1)
 
