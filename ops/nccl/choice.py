@@ -2,10 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from ops.collectives import COLLECTIVES
-from ops.nccl.constants import ABLE, Protocol
+from ops.nccl.constants import ABLE, ALGORITHMS, PROTOCOLS, Protocol
 from ops.nccl.machine import Seen, look, rooted_orders
 from ops.nccl.pace import Pace, costs, family_of, hop
 from ops.nccl.stripes import striped
@@ -13,6 +13,7 @@ from ops.nccl.tuner import Candidate, candidates
 from ops.registry import ALGORITHMS as REGISTERED
 from ops.work import Work
 from sim.errors import InputError
+from sim.parameters import Choice as Words
 from sim.topology import Topology
 from sim.units import KiB
 
@@ -40,6 +41,17 @@ RUNS = {
 """The registered algorithm that carries each of NCCL's out."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NcclOptions:
+    """What NCCL_ALGO and NCCL_PROTO force; empty leaves the tuner its choice."""
+
+    algorithm: Annotated[str, Words(("", *ALGORITHMS))] = ""
+    protocol: Annotated[str, Words(("", *PROTOCOLS))] = ""
+
+
+FREE = NcclOptions()
+
+
 @dataclass(frozen=True)
 class Choice:
     """Everything NCCL could run, fastest first by its own reckoning, and what it saw of the machine."""
@@ -55,33 +67,26 @@ class Choice:
         return self.candidates[0]
 
 
-def choose(
-    topology: Topology,
-    collective: str,
-    size: int,
-    n: int = 0,
-    *,
-    algorithms: tuple[str, ...] = (),
-    protocols: tuple[str, ...] = (),
-) -> Choice:
+def choose(topology: Topology, collective: str, size: int, n: int = 0, *, options: NcclOptions = FREE) -> Choice:
     """NCCL's choice for so many bytes on the first n ranks, all where n is 0.
 
-    `algorithms` and `protocols` are those that NCCL_ALGO and NCCL_PROTO would leave. Raises InputError for a
-    collective NCCL has not, or where nothing is left.
+    Raises InputError for a collective NCCL has not, or where the options leave nothing.
     """
     seen = look(topology, n or topology.n)
     if collective in POINT_TO_POINT:
-        protocol: Protocol = "LL" if size / seen.situation.n <= 16 * KiB and not protocols else "Simple"
-        only = Candidate("SendRecv", protocol, 0.0, math.inf, 0.0)
-        return Choice(collective, size, (only,), seen)
+        usual: Protocol = "LL" if size / seen.situation.n <= 16 * KiB else "Simple"
+        protocol = next((p for p in PROTOCOLS if p == options.protocol), usual)
+        return Choice(collective, size, (Candidate("SendRecv", protocol, 0.0, math.inf, 0.0),), seen)
     if collective not in ABLE:
-        able = ", ".join((*ABLE, *POINT_TO_POINT))
-        raise InputError(f"nccl has no {collective[:40]}: choose from {able}")
-    everything = candidates(collective, size, seen.situation, allowed=algorithms)
-    left = [c for c in everything if (not protocols or c.protocol in protocols) and _runs(collective, c, seen)]
-    if not left:
-        raise InputError(f"NCCL has no {'/'.join(protocols)} for {collective} here: leave it to choose")
-    return Choice(collective, size, tuple(left), seen)
+        raise InputError(f"nccl has no {collective[:40]!r}: choose from {', '.join((*ABLE, *POINT_TO_POINT))}")
+    everything = candidates(collective, size, seen.situation)
+    left = [c for c in everything if _runs(collective, c, seen)]
+    wanted = [c for c in left if options.algorithm in ("", c.algorithm) and options.protocol in ("", c.protocol)]
+    if not wanted:
+        able = ", ".join(sorted({f"{c.algorithm}/{c.protocol}" for c in left}))
+        asked = "/".join(filter(None, (options.algorithm, options.protocol)))
+        raise InputError(f"NCCL has no {asked} for {collective} here: choose from {able}")
+    return Choice(collective, size, tuple(wanted), seen)
 
 
 def _runs(collective: str, one: Candidate, seen: Seen) -> bool:

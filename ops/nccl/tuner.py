@@ -69,11 +69,10 @@ class Candidate(NamedTuple):
     time: float
 
 
-def candidates(collective: str, size: float, at: Situation, *, allowed: tuple[str, ...] = ()) -> list[Candidate]:
+def candidates(collective: str, size: float, at: Situation) -> list[Candidate]:
     """Everything NCCL could run for so many bytes, fastest first by its own reckoning.
 
-    `allowed` are the algorithms to consider, as NCCL_ALGO names them; all where it is empty. Raises InputError for
-    a collective the tuner knows nothing of, or where nothing is left.
+    Raises InputError for a collective the tuner knows nothing of.
     """
     if collective not in ABLE:
         raise InputError(f"NCCL's tuner has no choice for {collective[:40]}: it has one for {', '.join(ABLE)}")
@@ -81,16 +80,12 @@ def candidates(collective: str, size: float, at: Situation, *, allowed: tuple[st
     for algorithm in ABLE[collective]:
         for p, protocol in enumerate(PROTOCOLS):
             rate = algorithm_bandwidth(collective, algorithm, p, at)
-            if rate <= 0 or (allowed and algorithm not in allowed):
+            if rate <= 0:
                 continue
             wait = latency(collective, algorithm, p, at)
             rate, wait = _corrected(collective, algorithm, protocol, size, at, rate, wait)
             time = wait + size / (1000 * rate)
             found.append(Candidate(algorithm, protocol, wait * 1e-6, rate * 1e9, time * 1e-6))
-    if not found:
-        raise InputError(
-            f"NCCL can run none of {', '.join(allowed)[:60]} here: choose from {', '.join(ABLE[collective])}"
-        )
     return sorted(found, key=lambda one: one.time)
 
 
