@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any
 
 from ops.collectives import COLLECTIVES
@@ -14,6 +15,7 @@ from ops.registry import ALGORITHMS as REGISTERED
 from ops.work import Work
 from sim.errors import InputError
 from sim.parameters import Choice as Words
+from sim.schedule import Schedule
 from sim.topology import Topology
 from sim.units import KiB
 
@@ -110,15 +112,23 @@ def work_of(
         settings["group"] = len(seen.nodes[0])
     if "segments" in entry.params:
         settings["segments"] = _segments(choice, one, pace)
-    n = seen.situation.n
-    if choice.collective in POINT_TO_POINT or one.algorithm in ("NVLS", "NVLSTree", "PAT"):
-        schedule = entry.schedule(n, root=root, **settings)
-    else:
-        orders = rooted_orders(seen, root) if COLLECTIVES[choice.collective].rooted else seen.orders
-        schedule = striped(entry, orders, root=root, **settings)
+    plain = choice.collective in POINT_TO_POINT or one.algorithm in ("NVLS", "NVLSTree", "PAT")
+    orders = rooted_orders(seen, root) if COLLECTIVES[choice.collective].rooted else seen.orders
+    schedule = _schedule(entry.name, seen.situation.n, () if plain else orders, root, tuple(settings.items()))
     way = "Ring" if one.algorithm == "SendRecv" else one.algorithm
     told = {"nccl": one.algorithm, "protocol": one.protocol, "channels": seen.situation.channels} | settings
     return Work(schedule, entry.collective, entry, told, costs(topology, seen, way, one.protocol, pace))
+
+
+@lru_cache(maxsize=64)
+def _schedule(
+    name: str, n: int, orders: tuple[tuple[int, ...], ...], root: int, settings: tuple[tuple[str, int], ...]
+) -> Schedule:
+    """Kept, as neighbouring sizes run the same."""
+    entry = REGISTERED[name]
+    if not orders:
+        return entry.schedule(n, root=root, **dict(settings))
+    return striped(entry, orders, root=root, **dict(settings))
 
 
 def _segments(choice: Choice, one: Candidate, pace: Pace) -> int:

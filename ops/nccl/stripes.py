@@ -1,6 +1,5 @@
 """One algorithm on several shares of the data at once, each share with the ranks in an order of its own."""
 
-from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -12,7 +11,7 @@ from sim.schedule import NOTHING, Schedule, Step, Steps, in_rank_order, unroll
 from sim.topology import Ints
 
 
-def striped(entry: Algorithm, orders: Sequence[Sequence[int]], *, root: int = 0, **settings: Any) -> Schedule:
+def striped(entry: Algorithm, orders: tuple[tuple[int, ...], ...], *, root: int = 0, **settings: Any) -> Schedule:
     """The schedule of `entry` with share c of the data on channel c, where place p is played by rank `orders[c][p]`.
 
     A rooted collective has its root at place 0 of every order. Channels block on their own. Raises InputError for
