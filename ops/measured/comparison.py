@@ -95,7 +95,8 @@ def _simulated(
     choice = choose(topology, row.collective, row.size, row.ranks, options=options)
     work = work_of(topology, choice, pace=pace)
     one = choice.chosen
-    return carry_out(topology, work, row.size).trace.time, f"{one.algorithm} {one.protocol}"
+    least = work.schedule.promise.blocks if work.schedule.promise else 1  # fewer bytes are padded to one a block
+    return carry_out(topology, work, max(row.size, least)).trace.time, f"{one.algorithm} {one.protocol}"
 
 
 class Verdict(NamedTuple):

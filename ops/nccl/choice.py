@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Annotated, Any
 
 from ops.collectives import COLLECTIVES
-from ops.nccl.constants import ABLE, ALGORITHMS, PROTOCOLS, Protocol
+from ops.nccl.constants import ABLE, ALGORITHMS, PROTOCOLS, Kind, Protocol
 from ops.nccl.machine import Seen, look, rooted_orders
 from ops.nccl.pace import Pace, costs, family_of, hop
 from ops.nccl.stripes import striped
@@ -115,9 +115,8 @@ def work_of(
     plain = choice.collective in POINT_TO_POINT or one.algorithm in ("NVLS", "NVLSTree", "PAT")
     orders = rooted_orders(seen, root) if COLLECTIVES[choice.collective].rooted else seen.orders
     schedule = _schedule(entry.name, seen.situation.n, () if plain else orders, root, tuple(settings.items()))
-    way = "Ring" if one.algorithm == "SendRecv" else one.algorithm
     told = {"nccl": one.algorithm, "protocol": one.protocol, "channels": seen.situation.channels} | settings
-    return Work(schedule, entry.collective, entry, told, costs(topology, seen, way, one.protocol, pace))
+    return Work(schedule, entry.collective, entry, told, costs(topology, seen, one.algorithm, one.protocol, choice.size, pace))
 
 
 @lru_cache(maxsize=64)
@@ -138,7 +137,7 @@ def _segments(choice: Choice, one: Candidate, pace: Pace) -> int:
     """
     at = choice.seen.situation
     chunks = choice.size // (at.channels * CHUNK[one.protocol])
-    kind = "NET" if at.nodes > 1 else at.kind
+    kind: Kind = "NET" if at.nodes > 1 else at.kind
     cost = hop(one.algorithm, one.protocol, kind, pace) / (4 if one.algorithm == "NVLS" else 1)
     hops = {"Ring": at.n, "NVLS": 4, "NVLSTree": 4 + 2 * math.log2(at.nodes)}.get(
         one.algorithm, 2 * (at.per_node - 1 + math.log2(at.nodes))

@@ -97,5 +97,11 @@ NET_SPEEDS: dict[Generation, tuple[float, ...]] = {
 MOST_CHANNELS = 16
 """Channels of a graph; each is used twice (`src/graph/connect.cc`), and NCCL has 32."""
 
-PAYLOAD: dict[Protocol, float] = {"LL": 0.5, "LL128": 120 / 128, "Simple": 1.0}
-"""The share of what is sent that is data, `src/device/prims_ll.h`, `prims_ll128.h`."""
+THREADS: dict[Protocol, int] = {"LL": 512, "LL128": 640, "Simple": 512}
+THRESHOLD: dict[Protocol, int] = {"LL": 8, "LL128": 8, "Simple": 64}
+"""Threads of a channel and the bytes each must find for the channel to be kept; LL on a ring needs n times that."""
+
+PAYLOAD: dict[Protocol, float] = {"LL": 0.5, "LL128": 0.92, "Simple": 1.0}
+"""The share of what links carry that is data: LL 8 of 16 B, LL128 120 of 128 B, of which the tuner grants 92 %."""
+SLICE: dict[Protocol, int] = {"LL": 32 << 10, "LL128": 576_000, "Simple": 1 << 20}
+"""Bytes of a channel that go on together: two of eight steps of the buffer with Simple, one with the others."""

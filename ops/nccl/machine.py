@@ -10,6 +10,7 @@ from ops.nccl.constants import MOST_CHANNELS, NET_SPEEDS, SPEEDS, Generation, Ki
 from ops.nccl.rings import closed_rings, open_paths
 from ops.nccl.tuner import Situation
 from sim.errors import InputError
+from sim.host import AMPERE
 from sim.topology import Topology
 from sim.units import GBps
 
@@ -49,6 +50,7 @@ def look(topology: Topology, n: int) -> Seen:
     inside = closed_rings(topology, first)
     kind: Kind = "NVLINK" if _all_nvlink(topology, [first[i] for i in inside.orders[0]]) else "PCI"
     sharp = switch and kind == "NVLINK" and generation in ("Hopper", "Blackwell")
+    tree = 0.0
     if len(nodes) == 1:
         channels, speed = _channels([inside.bandwidth] * len(inside.orders), SPEEDS[generation], generation)
         orders = tuple(tuple(nodes[0][i] for i in order) for order in inside.orders)
@@ -59,6 +61,8 @@ def look(topology: Topology, n: int) -> Seen:
         rates = [paths.bandwidth] * len(paths.orders)
         channels, speed = _channels(rates, NET_SPEEDS[generation], generation, total)
         orders = _through(nodes, paths.orders)
+        more = [rate for rate in NET_SPEEDS[generation] if rate <= 2 * speed and rate * channels * GBps <= total]
+        tree = max(more, default=speed) if len(nodes) == 2 and len(first) > 1 else 0.0
     situation = Situation(
         n=n,
         nodes=len(nodes),
@@ -67,9 +71,10 @@ def look(topology: Topology, n: int) -> Seen:
         bw_intra=speed,
         bw_inter=speed,
         kind=kind,
-        amd_cpu=amd,
+        amd_cpu=any(x.kind == "SYS" and x.bandwidth == AMPERE.sys for x in topology.links),
         ll128=kind == "NVLINK" and not amd,
         nvls_channels=MOST_CHANNELS if sharp else 0,
+        bw_tree=tree,
     )
     return Seen(situation, orders, nodes, amd)
 

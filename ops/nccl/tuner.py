@@ -47,6 +47,8 @@ class Situation:
     collnet: bool = False
     same_channels: bool = True
     latency_inter: float = 0.0
+    bw_tree: float = 0.0
+    """What a channel of a tree carries inside nodes where that is more, as on two nodes; 0 for `bw_intra`."""
 
     @property
     def per_node(self) -> float:
@@ -98,7 +100,8 @@ def algorithm_bandwidth(collective: str, algorithm: str, p: int, at: Situation) 
     """GB/s of a collective's size; 0 where NCCL has no such thing here. `p` counts `PROTOCOLS`."""
     if not _available(collective, algorithm, p, at):
         return 0.0
-    bw = at.bw_intra if at.nodes <= 2 or algorithm.startswith("CollNet") else at.bw_inter
+    inside = (at.bw_tree or at.bw_intra) if algorithm == "Tree" else at.bw_intra
+    bw = inside if at.nodes <= 2 or algorithm.startswith("CollNet") else at.bw_inter
     bus = at.channels * bw
     gen, column = at.generation, at.column
     ll_row: Generation = gen if at.nodes == 1 else "Ampere" if at.amd_cpu else "Volta"
@@ -148,9 +151,10 @@ def _available(collective: str, algorithm: str, p: int, at: Situation) -> bool:
 def _nvls(collective: str, algorithm: str, at: Situation) -> float:
     """GB/s on the bus with in-switch adding inside the nodes."""
     channels = at.nvls_channels
-    intra = at.bw_intra * NVLS_EFFICIENCY[at.generation] * (channels - 1) / channels
+    share = at.channels / channels  # both graphs use the same links
+    intra = share * at.bw_intra * NVLS_EFFICIENCY[at.generation] * (channels - 1) / channels
     intra *= 2 if collective == "allreduce" else (at.per_node - 1) / at.per_node
-    inter = at.bw_inter * (2 if algorithm == "NVLSTree" and at.nodes <= 2 else 1)
+    inter = share * at.bw_inter * (2 if algorithm == "NVLSTree" and at.nodes <= 2 else 1)
     per_channel = min(intra, inter) if at.nodes > 1 else intra
     if algorithm == "NVLSTree":
         per_channel = min(per_channel, NVLS_TREE_MOST[at.generation][at.column])
