@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     argument("--ranks", help="how many ranks took part, where the file does not tell"),
     argument("--collective", help="what was measured, where the file does not tell"),
     argument("--in-place", action="store_true", help="compare with the in-place times of nccl-tests"),
-    argument("--set", action="append", default=[], metavar="KEY=VALUE", help="algorithm= or protocol= that NCCL was told"),
+    argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="algorithm= or protocol= that NCCL was told"
+    ),
 )
 def validate(given: argparse.Namespace) -> Answer:
     """Simulate what others have measured, and show how far off each time is."""
@@ -121,7 +123,11 @@ def _text(data: dict[str, Any]) -> str:
             )
     for name, one in data["families"].items():
         small, large = (one[key] for key in ("median_error_below_1MiB", "median_error_from_1MiB"))
-        told = [f"{value:.1%} {where}" for value, where in ((small, "below 1 MiB"), (large, "from 1 MiB on")) if value is not None]
+        told = [
+            f"{value:.1%} {where}"
+            for value, where in ((small, "below 1 MiB"), (large, "from 1 MiB on"))
+            if value is not None
+        ]
         lines.append(f"{name}: {one['rows']} rows, median error {', '.join(told)}")
     if data["winners"]:
         right = sum(w["measured"] == w["simulated"] for w in data["winners"])

@@ -10,13 +10,13 @@ from sim.schedule import NOTHING, Step, Steps, copy, reduce
 from sim.topology import Ints
 
 
-def _forest(n: int, group: int) -> Tree:
-    """Ranks at the same place of every node are a tree of their own; odd places take the second of the two trees."""
+def _forests(n: int, group: int) -> tuple[Tree, Tree]:
+    """Ranks at the same place of every node are a tree of their own; both of the two trees for each place."""
     g = node_size(n, group)
     node, local = np.divmod(np.arange(n), g)
     both = two_parents(n // g) if n > g else (np.array([NOTHING]),) * 2
-    above = np.where(local % 2 == 0, both[0][node], both[1][node])
-    return tree(np.where(above == NOTHING, NOTHING, above * g + local))
+    first, second = (np.where(up[node] == NOTHING, NOTHING, up[node] * g + local) for up in both)
+    return tree(first), tree(second)
 
 
 @algorithm(
@@ -24,54 +24,62 @@ def _forest(n: int, group: int) -> Tree:
     switches=lambda n, *, group, **_: ("NVS",) * (n // node_size(n, group)),
     ordered=True,
     only=whole_nodes,
-    pieces=lambda n, *, group, segments: node_size(n, group) * segments,
+    pieces=lambda n, *, group, segments: 2 * node_size(n, group) * segments,
     ids={"nccl": "NVLSTree"},
     reference="NCCL src/device/all_reduce.h, NVLS_TREE",
 )
 def nvls_tree(n: int, *, group: Group = 0, segments: Segments = 8) -> Steps:
     """Each node's switch adds up and hands each rank one share, trees join the nodes' shares, the switch spreads them.
 
-    Between nodes a rank sends its share up a tree and the total down. What it costs depends on both kinds of links, so
-    nothing is claimed for one ideal switch.
+    Between nodes each half of a share goes up its own binary tree and comes back as the total. What it costs depends
+    on both kinds of links, so nothing is claimed for one ideal switch.
     """
-    g, forest = node_size(n, group), _forest(n, group)
+    g, forests = node_size(n, group), _forests(n, group)
+    height = max(forest.height for forest in forests)
     r = np.arange(n, dtype=np.int32)
-    switch, share = n + r // g, (r % g) * segments
-    every = np.arange(g) * segments
-    home = np.arange(n // g)
+    switch, of_node = n + r // g, n + np.repeat(np.arange(n // g), g)
+    halves, stored = np.arange(2), 2 * g * segments
 
-    def stage(k: int, s: int) -> list[Step]:
-        last = 2 * forest.height + 2
+    def stage(k: int, s: int) -> tuple[list[Step], list[Step]]:
+        """Messages of segment s in its k-th moment, and what is added up after them."""
+        mine = 2 * ((r % g) * segments + s)
+        share = mine.reshape(-1, 1) + halves
+        every = np.tile((2 * (np.arange(g) * segments + s).reshape(-1, 1) + halves).reshape(1, -1), (n, 1))
         if k == 0:
-            return [reduce(r, switch, slot=np.tile(every + s, (n, 1)))]
+            return [reduce(r, switch, slot=every)], []
         if k == 1:
-            return [copy(switch, r, slot=share + s)]
-        if k <= forest.height + 1:
-            return _upward(forest, share + s, forest.height + 2 - k)
-        if k < last:
-            return _downward(forest, share + s, k - forest.height - 1)
-        if k == last:
-            return [copy(r, switch, slot=share + s, to=share + g * segments + s)]
-        spread, to = every + g * segments + s, every + s
-        return [copy(n + home.repeat(g), r, slot=np.tile(spread, (n, 1)), to=np.tile(to, (n, 1)))]
+            return [copy(switch, r, slot=share)], []
+        if k <= height + 1:
+            ups = [_upward(forests[h], mine + h, height + 2 - k, h, stored + 2 * s + h) for h in halves]
+            return [step for sent, _ in ups for step in sent], [step for _, added in ups for step in added]
+        if k < 2 * height + 2:
+            return [_downward(forests[h], mine + h, k - height - 1, h) for h in halves], []
+        if k == 2 * height + 2:
+            return [copy(r, switch, slot=share, to=share + stored)], []
+        return [copy(of_node, r, slot=every + stored, to=every)], []
 
-    stages = 2 * forest.height + 4
+    stages = 2 * height + 4
     for t in range(segments + stages - 1):
         moment = [stage(k, t - k) for k in range(stages) if 0 <= t - k < segments]
-        yield tuple(steps[0] for steps in moment)
-        second = tuple(step for steps in moment for step in steps[1:] if len(step.src))
-        if second:
-            yield second
+        yield tuple(step for sent, _ in moment for step in sent)
+        later = tuple(step for _, added in moment for step in added)
+        if later:
+            yield later
 
 
-def _upward(forest: Tree, slot: Ints, depth: int) -> list[Step]:
-    """Sums of those so deep go to their parents: first children, then second ones."""
+def _upward(forest: Tree, slot: Ints, depth: int, channel: int, scratch: int) -> tuple[list[Step], list[Step]]:
+    """Sums of those so deep go to their parents, who put second children's aside and add them afterwards."""
     deep = (forest.parent != NOTHING) & (forest.depth == depth)
-    children = [np.flatnonzero(deep & (forest.turn == turn)) for turn in range(int(forest.kids.max()))]
-    return [reduce(child, forest.parent[child], slot=slot[child]) for child in children]
+    first, second = (np.flatnonzero(deep & (forest.turn == turn)) for turn in range(2))
+    above = forest.parent[second]
+    sent = [reduce(first, forest.parent[first], slot=slot[first], channel=channel)]
+    if not len(second):
+        return sent, []
+    sent.append(copy(second, above, slot=slot[second], to=np.full_like(above, scratch), channel=channel))
+    return sent, [reduce(above, above, slot=np.full_like(above, scratch), to=slot[above], channel=channel)]
 
 
-def _downward(forest: Tree, slot: Ints, depth: int) -> list[Step]:
+def _downward(forest: Tree, slot: Ints, depth: int, channel: int) -> Step:
     """Totals go to those so deep."""
     child = np.flatnonzero((forest.parent != NOTHING) & (forest.depth == depth))
-    return [copy(forest.parent[child], child, slot=slot[child])]
+    return copy(forest.parent[child], child, slot=slot[child], channel=channel)

@@ -50,7 +50,12 @@ class Outside:
 
 
 def compare_table(
-    topology: Topology, table: Table, *, in_place: bool = False, pace: Pace | None = None, options: NcclOptions | None = None
+    topology: Topology,
+    table: Table,
+    *,
+    in_place: bool = False,
+    pace: Pace | None = None,
+    options: NcclOptions | None = None,
 ) -> tuple[list[Compared], list[Outside]]:
     """Every row that can be simulated, and what is left out. Raises InputError where nothing can."""
     found: list[Compared] = []
@@ -64,7 +69,16 @@ def compare_table(
         measured = row.in_place if in_place and row.in_place else row.seconds
         found.append(
             Compared(
-                topology.name, row.collective, row.algorithm, row.ranks, row.size, measured, simulated, way, table.source, row.line
+                topology.name,
+                row.collective,
+                row.algorithm,
+                row.ranks,
+                row.size,
+                measured,
+                simulated,
+                way,
+                table.source,
+                row.line,
             )
         )
     outside = [Outside(table.source, count, why) for why, count in left.items()]
@@ -73,7 +87,9 @@ def compare_table(
 
 def forced(table: Table) -> NcclOptions:
     """What the job forced, by its environment or by the name of the file."""
-    algorithm = next((a for a in ("Ring", "Tree", "NVLS") if table.forced.get("algorithm", "").lower() == a.lower()), "")
+    algorithm = next(
+        (a for a in ("Ring", "Tree", "NVLS") if table.forced.get("algorithm", "").lower() == a.lower()), ""
+    )
     protocol = next((p for p in ("LL", "LL128", "Simple") if table.forced.get("protocol", "").lower() == p.lower()), "")
     file = table.source.replace("\\", "/").rpartition("/")[2].lower()
     named = re.search(r"\b(ring|tree)-(?:allreduce|all_reduce)", file)

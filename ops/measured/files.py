@@ -26,7 +26,9 @@ def read_tables(text: str, name: str) -> list[Table]:
     for matches, read in READERS:
         if matches(text):
             return read(text, name)
-    raise InputError(f"{name} is no output of nccl-tests, no OSU table and no list of named algorithms: give one of them")
+    raise InputError(
+        f"{name} is no output of nccl-tests, no OSU table and no list of named algorithms: give one of them"
+    )
 
 
 def read_file(path: str | Path) -> list[Table]:
@@ -36,7 +38,9 @@ def read_file(path: str | Path) -> list[Table]:
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): give the path of a file with measurements") from None
+        raise InputError(
+            f"{path} cannot be read ({error.strerror}): give the path of a file with measurements"
+        ) from None
     if len(data) > LARGEST_FILE:
         raise InputError(f"{path} is larger than {fmt_size(LARGEST_FILE)}: give the tables alone")
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
@@ -63,5 +67,3 @@ def place(table: Table, spec: str = "", ranks: int = 0, collective: str = "") ->
     if not table.ranks:
         table = replace(table, ranks=topology.n, rows=tuple(replace(r, ranks=r.ranks or topology.n) for r in rows))
     return topology, table, "given"
-
-

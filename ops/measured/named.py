@@ -32,7 +32,9 @@ def read(text: str, name: str) -> list[Table]:
         try:
             size, median = int(row["bytes"]), float(row["median_us"])
         except (TypeError, ValueError):
-            raise InputError(f"{name}, line {number}: bytes or median_us is no number: correct or drop the line") from None
+            raise InputError(
+                f"{name}, line {number}: bytes or median_us is no number: correct or drop the line"
+            ) from None
         if size > 0 and median > 0:
             collective = NAMES.get(row["collective"], row["collective"])
             rows.append(Measured(collective, ranks, size, median * us, 0.0, row["algorithm"], number))

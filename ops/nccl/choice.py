@@ -116,7 +116,9 @@ def work_of(
     orders = rooted_orders(seen, root) if COLLECTIVES[choice.collective].rooted else seen.orders
     schedule = _schedule(entry.name, seen.situation.n, () if plain else orders, root, tuple(settings.items()))
     told = {"nccl": one.algorithm, "protocol": one.protocol, "channels": seen.situation.channels} | settings
-    return Work(schedule, entry.collective, entry, told, costs(topology, seen, one.algorithm, one.protocol, choice.size, pace))
+    return Work(
+        schedule, entry.collective, entry, told, costs(topology, seen, one.algorithm, one.protocol, choice.size, pace)
+    )
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from ops.nccl.constants import BASE_LATENCY, HOP_LATENCY, LL_MOST, PAYLOAD, PROTOCOLS, RING_LL128_MOST, SLICE, THREADS, THRESHOLD, Kind, Protocol
+from ops.nccl.constants import (
+    BASE_LATENCY,
+    HOP_LATENCY,
+    LL_MOST,
+    PAYLOAD,
+    PROTOCOLS,
+    RING_LL128_MOST,
+    SLICE,
+    THREADS,
+    THRESHOLD,
+    Kind,
+    Protocol,
+)
 from ops.nccl.machine import Seen
 from ops.nccl.tuner import Situation
 from sim.schedule import Schedule
@@ -115,9 +127,7 @@ def active_channels(algorithm: str, protocol: Protocol, size: float, at: Situati
     return max(1, min(at.channels, int(size // least)))
 
 
-def costs(
-    topology: Topology, seen: Seen, algorithm: str, protocol: Protocol, size: float, pace: Pace
-) -> Trouble:
+def costs(topology: Topology, seen: Seen, algorithm: str, protocol: Protocol, size: float, pace: Pace) -> Trouble:
     """What this algorithm and protocol do to a machine and to every transfer; a Trouble without a name.
 
     Links carry the protocol's share. The first transfers wait for the launch, and each waits what its hop costs
@@ -138,11 +148,10 @@ def costs(
     for k, node in enumerate(seen.nodes):
         node_of[list(node)] = k
 
+    near = "NVL" if seen.situation.kind == "NVLINK" else "PCI"
+
     def slowed(machine: Topology) -> Topology:
-        network = {d.name for d in machine.devices if d.kind in ("NIC", "NET")}
-        links = tuple(
-            replace(x, bandwidth=x.bandwidth * (outer if network & {x.src, x.dst} else inner)) for x in machine.links
-        )
+        links = tuple(replace(x, bandwidth=x.bandwidth * (inner if x.kind == near else outer)) for x in machine.links)
         return replace(machine, links=links, router=machine.routes)
 
     def delay(schedule: Schedule, sizes: Floats) -> Floats:
