@@ -118,8 +118,9 @@ def _text(data: dict[str, Any]) -> str:
         for row in (row for row in data["rows"] if row["source"] == table["source"]):
             name = f"{row['algorithm']:12} " if row["algorithm"] else ""
             lines.append(
-                f"  {row['collective']:14} {name}{fmt_size(row['size_bytes']):>9}  measured {fmt_time(row['measured_s']):>9}"
-                f"  simulated {fmt_time(row['simulated_s']):>9}  {row['error']:+7.1%}  {row['simulated_as']}"
+                f"  {row['collective']:14} {name}{fmt_size(row['size_bytes']):>9}"
+                f"  measured {fmt_time(row['measured_s']):>9}  simulated {fmt_time(row['simulated_s']):>9}"
+                f"  {row['error']:+7.1%}  {row['simulated_as']}"
             )
     for name, one in data["families"].items():
         small, large = (one[key] for key in ("median_error_below_1MiB", "median_error_from_1MiB"))

@@ -38,13 +38,13 @@ def nvls_tree(n: int, *, group: Group = 0, segments: Segments = 8) -> Steps:
     height = max(forest.height for forest in forests)
     r = np.arange(n, dtype=np.int32)
     switch, of_node = n + r // g, n + np.repeat(np.arange(n // g), g)
-    halves, stored = np.arange(2), 2 * g * segments
+    halves, stored = (0, 1), 2 * g * segments
 
     def stage(k: int, s: int) -> tuple[list[Step], list[Step]]:
         """Messages of segment s in its k-th moment, and what is added up after them."""
         mine = 2 * ((r % g) * segments + s)
-        share = mine.reshape(-1, 1) + halves
-        every = np.tile((2 * (np.arange(g) * segments + s).reshape(-1, 1) + halves).reshape(1, -1), (n, 1))
+        share = mine.reshape(-1, 1) + np.array(halves)
+        every = np.tile((2 * (np.arange(g) * segments + s).reshape(-1, 1) + np.array(halves)).reshape(1, -1), (n, 1))
         if k == 0:
             return [reduce(r, switch, slot=every)], []
         if k == 1:

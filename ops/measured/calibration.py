@@ -15,13 +15,14 @@ from ops.nccl.pace import Pace
 from sim.topology import Topology
 from sim.units import us
 
-FACTORS = ("ll_rate", "ll128_rate", "ll", "ll128", "simple", "inter", "nvls_hop")
+FACTORS = ("ll_rate", "ll128_rate", "ll", "ll128", "simple", "nvls_hop")
 SHARES = ("nvlink", "net", "nvls")
+TIMES = ("net_hop", "launch")
 TETHER = 0.02
 """What a factor of e costs in the objective: NCCL's constant is kept where the tables say little against it."""
 STRIDES = (0.4, 0.2, 0.1, 0.05)
 """Relative steps, coarse to fine."""
-LAUNCH_STEP = 16 * us
+TIME_STEP = 16 * us
 LEAST_SHARE = 0.4
 """A link of which less is reached is another link."""
 MOST_RANKS = 128
@@ -78,7 +79,7 @@ def cost(samples: Sequence[Sample], pace: Pace) -> float:
     """What the fit makes least."""
     tables = [objective(rows) for rows in simulate_all(samples, pace) if rows]
     tether = sum(math.log(getattr(pace, key)) ** 2 for key in FACTORS) * TETHER
-    tether += ((pace.launch / LAUNCH_STEP) ** 2 + pace.copy**2) * TETHER / 10
+    tether += (((pace.launch + pace.net_hop) / TIME_STEP) ** 2 + pace.copy**2) * TETHER / 10
     return sum(tables) / len(tables) + tether
 
 
@@ -89,7 +90,7 @@ def fit(samples: Sequence[Sample], told: Callable[[str], None] = lambda text: No
     for stride in STRIDES:
         for _ in range(2):
             at_first = best
-            for key in (*SHARES, *FACTORS, "copy", "launch"):
+            for key in (*SHARES, *FACTORS, "copy", *TIMES):
                 pace, best = _along(samples, pace, best, key, stride)
             told(f"step {stride:g}: {before:.3f} -> {best:.3f}")
             if at_first - best < 0.002:
@@ -117,9 +118,9 @@ def _moved(pace: Pace, key: str, step: float) -> Pace | None:
     value = getattr(pace, key)
     if key == "copy":
         return replace(pace, copy=value + step / 2) if 0 <= value + step / 2 <= 4 else None
-    if key == "launch":
-        new = max(0.0, value + LAUNCH_STEP * step) if value or step > 0 else -1.0
-        return replace(pace, launch=new) if -1e-12 <= new <= 500 * us else None
+    if key in TIMES:
+        new = max(0.0, value + TIME_STEP * step) if value or step > 0 else -1.0
+        return replace(pace, **{key: new}) if 0 <= new <= 500 * us else None
     new = value * math.exp(step)
     if key in SHARES:
         new = value * math.exp(step / 4)

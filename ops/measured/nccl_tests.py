@@ -15,14 +15,14 @@ from sim.units import us
 
 PREFIX = re.compile(r"^(?:\x1b\[[0-9;]*m|\[\d+,\d+\]<std(?:out|err)>:|\s{0,3}\d{1,6}: |\|)\s?")
 TYPES = {
-    "int8": 1, "uint8": 1, "char": 1, "f8e4m3": 1, "f8e5m2": 1, "fp8_e4m3": 1, "fp8_e5m2": 1, "half": 2, "bfloat16": 2, "int32": 4,
-    "uint32": 4, "int": 4, "float": 4, "int64": 8, "uint64": 8, "double": 8,
+    "int8": 1, "uint8": 1, "char": 1, "f8e4m3": 1, "f8e5m2": 1, "fp8_e4m3": 1, "fp8_e5m2": 1, "half": 2,
+    "bfloat16": 2, "int32": 4, "uint32": 4, "int": 4, "float": 4, "int64": 8, "uint64": 8, "double": 8,
 }  # fmt: skip
 NAMES = {
     "all_reduce": "allreduce", "allreduce": "allreduce", "all_gather": "allgather", "allgather": "allgather",
-    "reduce_scatter": "reduce_scatter", "reducescatter": "reduce_scatter", "alltoallv": "alltoallv", "alltoall": "alltoall",
-    "all_to_all": "alltoall", "broadcast": "broadcast", "bcast": "broadcast", "reduce": "reduce", "sendrecv": "sendrecv",
-    "gather": "gather", "scatter": "scatter", "hypercube": "hypercube",
+    "reduce_scatter": "reduce_scatter", "reducescatter": "reduce_scatter", "alltoallv": "alltoallv",
+    "alltoall": "alltoall", "all_to_all": "alltoall", "broadcast": "broadcast", "bcast": "broadcast",
+    "reduce": "reduce", "sendrecv": "sendrecv", "gather": "gather", "scatter": "scatter", "hypercube": "hypercube",
 }  # fmt: skip
 """Programs of nccl-tests, and what files are named after them; longer names before those inside them."""
 PROGRAM = re.compile(rf"\b({'|'.join(NAMES)})_perf\b", re.IGNORECASE)

@@ -40,7 +40,7 @@ NVLS_STAGES = 4
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How a family of machines keeps NCCL's constants: factors on its latencies and rates, and a start-up of its own."""
+    """How a family of machines keeps NCCL's constants: factors on latencies and rates, and a start-up of its own."""
 
     launch: float = 0.0
     """Seconds before anything moves, beside the protocol's base latency."""
@@ -52,8 +52,8 @@ class Pace:
     """Factor on every hop with Simple."""
     nvls_hop: float = 1.0
     """Factor on the way to an NVSwitch that adds, and back."""
-    inter: float = 1.0
-    """One more factor on hops between nodes."""
+    net_hop: float = 0.0
+    """Seconds that a hop between nodes takes beyond NCCL's constant, whatever the protocol."""
     nvlink: float = 1.0
     """Share of what links inside a node carry that rings and trees reach."""
     net: float = 1.0
@@ -105,7 +105,8 @@ def hop(algorithm: str, protocol: Protocol, kind: Kind, pace: Pace) -> float:
     factor = {"LL": pace.ll, "LL128": pace.ll128, "Simple": pace.simple}[protocol]
     if algorithm.startswith("NVLS") and kind != "NET":
         factor = pace.nvls_hop
-    return HOP_LATENCY[algorithm][kind][PROTOCOLS.index(protocol)] * factor * (pace.inter if kind == "NET" else 1) * us
+    more = pace.net_hop if kind == "NET" else 0.0
+    return HOP_LATENCY[algorithm][kind][PROTOCOLS.index(protocol)] * factor * us + more
 
 
 def channel_rate(protocol: Protocol, at: Situation) -> float:

@@ -7,7 +7,7 @@ from sim.host import AMPERE, BRIDGED, HOPPER, Leaf
 from sim.machines import machine
 from sim.servers import Hosts, all_to_all, rated, server
 from sim.topology import Topology
-from sim.units import Bandwidth, GBps, Time, us
+from sim.units import Bandwidth, GBps, Time
 
 
 def _eight(nics: int) -> list[Leaf]:
@@ -24,14 +24,13 @@ def aws_p4d(
     hosts: Hosts = 1,
     nvlink: Bandwidth = AMPERE.nvlink,
     nic: Bandwidth = 12.5 * GBps,
-    nic_latency: Time = 10 * us,
+    nic_latency: Time = AMPERE.nic_latency,
     overhead: Time = 0.0,
     gamma: Time = 0.0,
 ) -> Topology:
     """AWS p4d and p4de: 8 A100 with 12 NVLinks each on NVSwitch, 4 EFA NICs of 100 Gbit/s, one per pair of GPUs.
 
-    Network by AWS's page of the instance. EFA takes about 15 µs between hosts for small messages where InfiniBand
-    takes 2 (AWS HPC blog on EFA, OSU latency); most of that is in its NICs.
+    Network by AWS's page of the instance. `nic_latency` is that of InfiniBand; what EFA takes beyond it is calibrated.
     """
     pci = AMPERE.pix
     rates = rated(AMPERE, nvlink, AMPERE.nvlink_latency, pci, AMPERE.sys, nic, nic_latency)
@@ -44,7 +43,7 @@ def aws_p5(
     hosts: Hosts = 1,
     nvlink: Bandwidth = HOPPER.nvlink,
     nic: Bandwidth = 50 * GBps,
-    nic_latency: Time = 5 * us,
+    nic_latency: Time = HOPPER.nic_latency,
     overhead: Time = 0.0,
     gamma: Time = 0.0,
 ) -> Topology:
@@ -62,7 +61,7 @@ def gcp_a3_high(
     hosts: Hosts = 1,
     nvlink: Bandwidth = HOPPER.nvlink,
     nic: Bandwidth = 25 * GBps,
-    nic_latency: Time = 10 * us,
+    nic_latency: Time = HOPPER.nic_latency,
     overhead: Time = 0.0,
     gamma: Time = 0.0,
 ) -> Topology:
@@ -80,7 +79,7 @@ def gcp_a3_mega(
     hosts: Hosts = 1,
     nvlink: Bandwidth = HOPPER.nvlink,
     nic: Bandwidth = 25 * GBps,
-    nic_latency: Time = 10 * us,
+    nic_latency: Time = HOPPER.nic_latency,
     overhead: Time = 0.0,
     gamma: Time = 0.0,
 ) -> Topology:
@@ -98,7 +97,7 @@ def gcp_a3_ultra(
     hosts: Hosts = 1,
     nvlink: Bandwidth = HOPPER.nvlink,
     nic: Bandwidth = HOPPER.nic,
-    nic_latency: Time = 2 * us,
+    nic_latency: Time = HOPPER.nic_latency,
     overhead: Time = 0.0,
     gamma: Time = 0.0,
 ) -> Topology:
