@@ -25,6 +25,7 @@ STRIDES = (0.4, 0.2, 0.1, 0.05)
 TIME_STEP = 16 * us
 LEAST_SHARE = 0.4
 """A link of which less is reached is another link."""
+MOST_COUNTED = 2.5
 MOST_RANKS = 128
 """Tables of more ranks are for judging, not for fitting: they take long to simulate."""
 
@@ -61,10 +62,12 @@ def thinned(table: Table, most: int = 14) -> Table:
 
 
 def objective(rows: Sequence[Compared]) -> float:
-    """Mean |ln error| of one table, small and large sizes alike; one row counts e at most."""
+    """Mean |ln error| of one table, small and large sizes alike; one row counts `MOST_COUNTED` at most."""
     halves = [[r for r in rows if r.size < LARGE], [r for r in rows if r.size >= LARGE]]
     means = [
-        sum(min(1.0, abs(math.log(r.simulated / r.measured))) for r in half) / len(half) for half in halves if half
+        sum(min(MOST_COUNTED, abs(math.log(r.simulated / r.measured))) for r in half) / len(half)
+        for half in halves
+        if half
     ]
     return sum(means) / len(means) if means else 0.0
 
@@ -90,7 +93,7 @@ def fit(samples: Sequence[Sample], told: Callable[[str], None] = lambda text: No
     for stride in STRIDES:
         for _ in range(2):
             at_first = best
-            for key in (*SHARES, *FACTORS, "copy", *TIMES):
+            for key in ("net_hop", *SHARES, *FACTORS, "copy", "launch"):
                 pace, best = _along(samples, pace, best, key, stride)
             told(f"step {stride:g}: {before:.3f} -> {best:.3f}")
             if at_first - best < 0.002:

@@ -4,6 +4,7 @@ Format: NVIDIA/nccl-tests `src/util.cu`, `doc/PERFORMANCE.md`.
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -98,9 +99,10 @@ def _is_row(words: list[str]) -> bool:
 
 def _number(word: str) -> float | None:
     try:
-        return float(word.replace("_", "").replace(",", ""))
+        value = float(word.replace("_", "").replace(",", ""))
     except ValueError:
         return None
+    return value if math.isfinite(value) else None
 
 
 def _table(reading: _Reading, text: str, name: str) -> Table:
