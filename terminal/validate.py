@@ -37,7 +37,7 @@ def validate(given: argparse.Namespace) -> Answer:
     options = NcclOptions(**wanted) if wanted else None
     rows: list[Compared] = []
     outside: list[Outside] = []
-    tables = []
+    tables: list[dict[str, Any]] = []
     for table in (table for file in given.files for table in read_file(file)):
         try:
             there, placed, why = place(table, given.machine or "", ranks, given.collective or "")
@@ -47,9 +47,9 @@ def validate(given: argparse.Namespace) -> Answer:
             outside.append(Outside(table.source, len(table.rows), str(error)))
             continue
         found, left = compare_table(there, placed, in_place=given.in_place, options=options)
-        rows += found
         outside += left
-        tables.append(_table(there, placed, why, found))
+        tables.append(_table(there, placed, why, found) | {"first_row": len(rows)})
+        rows += found
     data = _data(rows, outside, tables)
     data["winners"] = [w._asdict() for w in winners(rows)]
     return Answer(DONE, data, _text(data))
@@ -59,14 +59,15 @@ def _table(there: "Topology", table: "Table", why: str, rows: "list[Compared]") 
     from ops.measured.comparison import verdict
     from ops.nccl.pace import Pace, family_of
 
-    family, found = family_of(there), verdict(rows)
+    pairs = table.kind == "osu"
+    family, found = None if pairs else family_of(there), verdict(rows)
     return {
         "source": table.source,
         "machine": there.name,
         "machine_from": why,
         "ranks": table.ranks,
         "family": family.name if family else None,
-        "parameters": (family.pace if family else Pace()).as_dict(),
+        "parameters": {} if pairs else (family.pace if family else Pace()).as_dict(),
         "rows": found.rows,
         "median_error_below_1MiB": found.small,
         "median_error_from_1MiB": found.large,
@@ -111,11 +112,10 @@ def _text(data: dict[str, Any]) -> str:
 
     lines = []
     for table in data["tables"]:
-        lines.append(
-            f"{table['source']}: {table['machine']} (by {table['machine_from']}), {table['ranks']} ranks,"
-            f" pace of {table['family'] or 'NCCL itself'}"
-        )
-        for row in (row for row in data["rows"] if row["source"] == table["source"]):
+        pace = f"pace of {table['family'] or 'NCCL itself'}" if table["parameters"] else "links alone"
+        why = "as given" if table["machine_from"] == "given" else f"by {table['machine_from']}"
+        lines.append(f"{table['source']}: {table['machine']} ({why}), {table['ranks']} ranks, {pace}")
+        for row in data["rows"][table["first_row"] : table["first_row"] + table["rows"]]:
             name = f"{row['algorithm']:12} " if row["algorithm"] else ""
             lines.append(
                 f"  {row['collective']:14} {name}{fmt_size(row['size_bytes']):>9}"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import NamedTuple
 
@@ -10,7 +10,9 @@ from ops.measured.rows import Measured, Table
 from ops.nccl.choice import NcclOptions, choose, work_of
 from ops.nccl.pace import Pace
 from ops.work import carry_out
+from sim.engine import simulate
 from sim.errors import InputError
+from sim.schedule import copy, unroll
 from sim.topology import Topology
 from sim.units import MiB
 
@@ -102,6 +104,8 @@ def _simulated(
     """Seconds, and what ran."""
     if not row.collective:
         raise InputError("the file does not tell the collective: add --collective")
+    if table.kind == "osu":
+        return _pair(topology, table, row)
     if row.ranks > topology.n:
         raise InputError(f"{topology.name} holds {topology.n} ranks, not {row.ranks}: give a machine with more hosts")
     if table.kind == "named":
@@ -113,6 +117,20 @@ def _simulated(
     one = choice.chosen
     least = work.schedule.promise.blocks if work.schedule.promise else 1  # fewer bytes are padded to one a block
     return carry_out(topology, work, max(row.size, least)).trace.time, f"{one.algorithm} {one.protocol}"
+
+
+def _pair(topology: Topology, table: Table, row: Measured) -> tuple[float, str]:
+    """One message of several under way from a rank to another, as the links alone carry it."""
+    if row.collective not in ("bandwidth", "latency"):
+        raise InputError(
+            f"OSU's {row.collective} measures an MPI library, and no pace of one is calibrated: give pairs"
+        )
+    pair = [int(word) for word in table.forced.get("pair", "0,1").split(",")]
+    if max(pair) >= topology.n or pair[0] == pair[1]:
+        raise InputError(f"{topology.name} has no ranks {pair[0]} and {pair[1]}: give another machine")
+    message = unroll(iter([copy(0, 1, slot=0)]), name="message", n=2, promise=None)
+    there = replace(topology, ranks=tuple(topology.ranks[rank] for rank in pair), router=topology.routes)
+    return simulate(there, message, row.size * table.messages).time / table.messages, f"{pair[0]} to {pair[1]}"
 
 
 class Verdict(NamedTuple):

@@ -39,9 +39,15 @@ def find_machine(table: Table) -> tuple[str, str]:
     Devices that the table lists are believed first, then the name of the file. Raises InputError where neither tells.
     """
     ranks = table.ranks
+    pair = [int(word) for word in table.forced.get("pair", "").split(",") if word]
+    ranks = max(ranks, *(gpu + 1 for gpu in pair), 0)
     if not ranks:
         raise InputError(f"{table.source} does not tell how many ranks took part: add --ranks")
     file = table.source.replace("\\", "/").rpartition("/")[2]
+    if re.search(r"[-_ ]shm\b|p2p.?disable", " ".join((*table.words, file)).lower()):
+        raise InputError(
+            f"{table.source} went through host memory, for which no machine here is calibrated: add --machine"
+        )
     told = [("the devices it lists", " ".join(table.words)), ("the name of the file", file)]
     for where, text in told if table.kind == "nccl-tests" else told[::-1]:
         for pattern, name, gpus in RULES:
@@ -67,7 +73,8 @@ def _spec(name: str, ranks: int, each: int, gpus: int) -> str:
     hosts = math.ceil(ranks / each)
     if name == "gb200_nvl72":
         return name if hosts >= 18 else f"{name}:trays={hosts}"
+    if name == "dual_socket_pcie" and hosts > 1 and each == 1:
+        return f"geforce_rdma:hosts={hosts}"
     if name == "dual_socket_pcie":
-        parts = [f"gpus={each if hosts > 1 else min(ranks, 8)}", "nics=1"]
-        return f"{name}:{','.join([*parts, *([f'hosts={hosts}', 'nic=12.5GBps'] if hosts > 1 else [])])}"
+        return f"{name}:gpus={each},nics=1" + (f",hosts={hosts}" if hosts > 1 else "")
     return name if hosts == 1 else f"{name}:hosts={hosts}"

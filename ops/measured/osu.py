@@ -17,6 +17,7 @@ COLLECTIVES = (
     (r"scatter", "scatter"), (r"gather", "gather"), (r"bandwidth", "bandwidth"), (r"", "latency"),
 )  # fmt: skip
 """What the title calls a test; latency of a pair has no more words."""
+PAIR = re.compile(r"(?:HIP|CUDA|ROCR)_VISIBLE_DEVICES\s*=\s*(\d+)\s*,\s*(\d+)")
 WINDOW = 64
 """Messages under way at once in `osu_bw`, unless -W says otherwise."""
 
@@ -30,17 +31,21 @@ def read(text: str, name: str) -> list[Table]:
     """Every table of a file. Sizes of collectives become those of nccl-tests once the ranks are known."""
     found: list[Table] = []
     rows: list[Measured] = []
-    what, title = "", ""
+    what, title, pair = "", "", ""
 
     def close() -> None:
         if rows:
             window = WINDOW if what == "bandwidth" else 1
             ranks = 2 if what in ("bandwidth", "latency") else 0
-            found.append(Table(name, "osu", tuple(rows), ranks, words=(title,), messages=window))
+            told = {"pair": pair} if pair and ranks else {}
+            found.append(Table(name, "osu", tuple(rows), ranks, words=(title,), messages=window, forced=told))
             rows.clear()
 
     for number, line in enumerate(text.splitlines(), 1):
         heading = TITLE.search(line)
+        if (devices := PAIR.search(line)) is not None:
+            close()
+            pair = f"{devices[1]},{devices[2]}"
         if heading is not None:
             close()
             title = line.strip("# ").strip()

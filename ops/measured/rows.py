@@ -39,4 +39,4 @@ class Table:
     unread: tuple[str, ...] = ()
     messages: int = 1
     forced: Mapping[str, str] = field(default_factory=dict)
-    """What the job forced: NCCL_ALGO as `algorithm`, NCCL_PROTO as `protocol`."""
+    """What the job forced: NCCL_ALGO as `algorithm`, NCCL_PROTO as `protocol`, the two GPUs of a test as `pair`."""

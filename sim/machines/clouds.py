@@ -148,3 +148,19 @@ def a40_pairs(
     leaves.append(Leaf("NIC0", "NIC", (0, 4, 0, 0), 0))
     pairs = {(f"GPU{i}", f"GPU{i + 1}"): 4 for i in range(0, 8, 2)}
     return server("a40_pairs", leaves, rates, pairs, hosts=hosts, overhead=overhead, gamma=gamma)
+
+
+@machine
+def geforce_rdma(
+    *,
+    hosts: Hosts = 2,
+    pcie: Bandwidth = AMPERE.pix,
+    nic: Bandwidth = 12.5 * GBps,
+    nic_latency: Time = AMPERE.nic_latency,
+    overhead: Time = 0.0,
+    gamma: Time = 0.0,
+) -> Topology:
+    """Hosts with one GeForce RTX 3090 or the like on PCIe gen4 and one NIC of 100 Gbit/s, joined by RDMA."""
+    rates = rated(AMPERE, AMPERE.nvlink, AMPERE.nvlink_latency, pcie, AMPERE.sys, nic, nic_latency)
+    leaves = [Leaf("GPU0", "GPU", (0, 0, 0, 0), 0), Leaf("NIC0", "NIC", (0, 0, 1, 0), 0)]
+    return server("geforce_rdma", leaves, rates, {}, hosts=hosts, overhead=overhead, gamma=gamma)

@@ -88,6 +88,15 @@ def test_sizes_below_a_byte_a_block_are_padded(capsys):
     assert found["rows"][0]["simulated_s"] > 0
 
 
+def test_pairs_of_an_mi250_are_told_apart(capsys):
+    """Four xGMI links inside a card, one or two between: 36 GB/s each, as copies from die 0 measure it."""
+    _, found = asked(capsys, "validate", next((DATA / "osu").glob("015*")))
+    rates = [row["size_bytes"] / row["simulated_s"] for row in found["rows"]]
+    assert rates == pytest.approx([144e9, 36e9, 36e9, 36e9, 36e9, 72e9, 72e9], rel=0.01)
+    assert all(abs(row["error"]) < 0.1 for row in found["rows"])
+    assert [row["simulated_as"] for row in found["rows"]] == [f"0 to {k}" for k in range(1, 8)]
+
+
 def test_a_machine_that_is_too_small_is_outside():
     (table,) = read_file(RING)
     found, outside = compare_table(build("dgx_a100"), place(table, "dgx_h100:hosts=2")[1])
