@@ -25,6 +25,8 @@ STRIDES = (0.4, 0.2, 0.1, 0.05)
 TIME_STEP = 16 * us
 LEAST_SHARE = 0.4
 """A link of which less is reached is another link."""
+MOST_BENT = 3.0
+"""A constant of NCCL that is farther off than that is not what is wrong."""
 MOST_COUNTED = 2.5
 MOST_RANKS = 128
 """Tables of more ranks are for judging, not for fitting: they take long to simulate."""
@@ -128,4 +130,4 @@ def _moved(pace: Pace, key: str, step: float) -> Pace | None:
     if key in SHARES:
         new = value * math.exp(step / 4)
         return replace(pace, **{key: new}) if LEAST_SHARE <= new <= 1.1 else None
-    return replace(pace, **{key: new}) if 0.1 <= new <= 12 else None
+    return replace(pace, **{key: new}) if 1 / MOST_BENT <= new <= MOST_BENT else None

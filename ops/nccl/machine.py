@@ -50,12 +50,12 @@ def look(topology: Topology, n: int) -> Seen:
     inside = closed_rings(topology, first)
     kind: Kind = "NVLINK" if _all_nvlink(topology, [first[i] for i in inside.orders[0]]) else "PCI"
     sharp = switch and kind == "NVLINK" and generation in ("Hopper", "Blackwell")
-    tree = 0.0
+    tree, through_cpu = 0.0, False
     if len(nodes) == 1:
         channels, speed = _channels([inside.bandwidth] * len(inside.orders), SPEEDS[generation], generation)
         orders = tuple(tuple(nodes[0][i] for i in order) for order in inside.orders)
     else:
-        nic_of, nic = _nics(topology, nodes)
+        nic_of, nic, through_cpu = _nics(topology, nodes)
         paths = open_paths(topology, first, nic_of, nic)
         total = inside.bandwidth * len(inside.orders) if len(first) > 1 else math.inf
         rates = [paths.bandwidth] * len(paths.orders)
@@ -72,7 +72,7 @@ def look(topology: Topology, n: int) -> Seen:
         bw_inter=speed,
         kind=kind,
         amd_cpu=any(x.kind == "SYS" and x.bandwidth == AMPERE.sys for x in topology.links),
-        ll128=kind == "NVLINK" and not amd,
+        ll128=kind == "NVLINK" and not amd and not through_cpu,
         nvls_channels=MOST_CHANNELS if sharp else 0,
         bw_tree=tree,
     )
@@ -135,18 +135,24 @@ def _channels(
     return split, rate / -(-split // count)
 
 
-def _nics(topology: Topology, nodes: tuple[tuple[int, ...], ...]) -> tuple[list[int], float]:
-    """The NIC by which each rank of the first node leaves it, and what one carries (B/s)."""
+def _nics(topology: Topology, nodes: tuple[tuple[int, ...], ...]) -> tuple[list[int], float, bool]:
+    """The NIC by which each rank of the first node leaves it, what one carries (B/s), and whether CPUs are on the way.
+
+    A path over a CPU is PHB or farther, where NCCL does without LL128.
+    """
     here = [topology.ranks[r] for r in nodes[0]]
     there = [topology.ranks[nodes[1][i % len(nodes[1])]] for i in range(len(here))]
     offsets, links = topology.routes(here, there)
     nic_of, rates = [], []
+    cpus = {device.name for device in topology.devices if device.kind == "CPU"}
+    through_cpu = False
     for k in range(len(here)):
         route = [topology.links[i] for i in links[offsets[k] : offsets[k + 1]]]
         out = next((x.src for x in route if x.kind == "NET"), route[0].src)
         nic_of.append(topology.index[out])
+        through_cpu |= any(x.dst in cpus for x in route)
         rates.append(min(x.bandwidth for x in route if x.kind in ("NET", "PCI") or len(route) < 3))
-    return nic_of, min(rates)
+    return nic_of, min(rates), through_cpu
 
 
 def _through(nodes: tuple[tuple[int, ...], ...], paths: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:

@@ -93,10 +93,17 @@ def test_every_candidate_can_be_carried_out():
 
 
 def test_bigger_messages_never_arrive_sooner_with_one_algorithm():
-    machine = build("gh200_quad:hosts=2")
+    machine = build("h100_quad:hosts=2")
     for options in ({"algorithm": "Ring", "protocol": "Simple"}, {"algorithm": "Tree", "protocol": "LL128"}):
         times = [seconds(machine, "allreduce", 1 << k, **options) for k in range(10, 31, 2)]
         assert times == sorted(times)
+
+
+def test_a_nic_behind_the_cpu_has_no_ll128():
+    """GH200 reach their NICs through Grace, which is PHB: farther than NCCL lets LL128 go."""
+    protocols = {one.protocol for one in choose(build("gh200_quad:hosts=2"), "allreduce", MiB).candidates}
+    assert protocols == {"LL", "Simple"}
+    assert "LL128" in {one.protocol for one in choose(build("gh200_quad"), "allreduce", MiB).candidates}
 
 
 def test_uneven_nodes_leave_the_rings():
