@@ -99,6 +99,16 @@ def test_bigger_messages_never_arrive_sooner_with_one_algorithm():
         assert times == sorted(times)
 
 
+def test_a_rack_adds_in_its_one_switch():
+    """Two trays of GB200: one NVSwitch of the rack adds for the ranks of both hosts."""
+    machine = build("gb200_nvl72:trays=2")
+    choice = choose(machine, "allreduce", 64 * MiB)
+    assert choice.chosen.algorithm == "NVLS"
+    outcome = carry_out(machine, work_of(machine, choice), choice.size)
+    assert outcome.trace.verdict.verdict == "ok"
+    assert len(outcome.trace.schedule.switches) == 1
+
+
 def test_a_nic_behind_the_cpu_has_no_ll128():
     """GH200 reach their NICs through Grace, which is PHB: farther than NCCL lets LL128 go."""
     protocols = {one.protocol for one in choose(build("gh200_quad:hosts=2"), "allreduce", MiB).candidates}
