@@ -9,7 +9,8 @@ from typing import NamedTuple
 from ops.measured.rows import Measured, Table
 from ops.nccl.choice import NcclOptions, choose, work_of
 from ops.nccl.pace import Pace
-from ops.work import carry_out
+from ops.registry import ALGORITHMS, Algorithm
+from ops.work import carry_out, registered
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.schedule import copy, unroll
@@ -18,6 +19,16 @@ from sim.units import MiB
 
 LARGE = 1 * MiB
 """From this size on, errors are held against the stricter bound."""
+MOST_RANKS = 256
+"""More make schedules of millions of messages for one row of a table."""
+LIBRARIES = ("ompi", "mpich", "over")
+"""What labels of the PICO suite end with: the library's own algorithm, or the suite's over sends and receives."""
+LABELS = {
+    "binary": "binary_tree", "modified_bruck": "bruck", "brucks": "bruck", "neighbor": "neighbor_exchange",
+    "scatter_allgather": "scatter_doubling_allgather", "scatter_allgather_ring": "scatter_ring_allgather",
+    "split_binary": "split_binary_tree", "in_order": "in_order_binary_tree",
+}  # fmt: skip
+"""What such labels call algorithms that go by another name here."""
 HONOURED = {"nccl_ring": "Ring", "nccl_tree": "Tree"}
 """What files with named algorithms call those that NCCL ran as told."""
 
@@ -84,7 +95,25 @@ def compare_table(
             )
         )
     outside = [Outside(table.source, count, why) for why, count in left.items()]
-    return found, outside + [Outside(table.source, 1, why) for why in table.unread]
+    return found, outside + [
+        Outside(table.source, len(lines), f"{why}, {_lines(lines)}") for why, lines in table.unread
+    ]
+
+
+def _lines(lines: tuple[int, ...]) -> str:
+    """Numbers of lines, the first few of many."""
+    return f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines[:8]))}{' …' if len(lines) > 8 else ''}"
+
+
+def algorithm_of(collective: str, label: str) -> Algorithm | None:
+    """The registered algorithm that a label like `rabenseifner_ompi` means, if there is one.
+
+    >>> algorithm_of("broadcast", "binary_ompi").name, algorithm_of("allreduce", "nccl_nvls")
+    ('broadcast.binary_tree', None)
+    """
+    plain, _, library = label.rpartition("_")
+    name = f"{collective}.{LABELS.get(plain, plain)}"
+    return ALGORITHMS[name] if library in LIBRARIES and name in ALGORITHMS else None
 
 
 def forced(table: Table) -> NcclOptions:
@@ -110,13 +139,27 @@ def _simulated(
         raise InputError(f"{topology.name} holds {topology.n} ranks, not {row.ranks}: give a machine with more hosts")
     if table.kind == "named":
         if row.algorithm not in HONOURED:
-            raise InputError(f"{row.algorithm}: no algorithm of that name is modelled, or NCCL did not honour it")
+            return _plain(topology, row)
         options = NcclOptions(algorithm=HONOURED[row.algorithm])
     choice = choose(topology, row.collective, row.size, row.ranks, options=options)
     work = work_of(topology, choice, pace=pace)
     one = choice.chosen
     least = work.schedule.promise.blocks if work.schedule.promise else 1  # fewer bytes are padded to one a block
     return carry_out(topology, work, max(row.size, least)).trace.time, f"{one.algorithm} {one.protocol}"
+
+
+def _plain(topology: Topology, row: Measured) -> tuple[float, str]:
+    """An algorithm of an MPI library, as the machine alone carries it: nothing is calibrated for those."""
+    entry = algorithm_of(row.collective, row.algorithm)
+    if entry is None:
+        raise InputError(f"{row.algorithm}: no algorithm of that name is known here, or NCCL did not honour it")
+    if row.ranks > MOST_RANKS:
+        raise InputError(
+            f"{row.ranks} ranks are more than the {MOST_RANKS} that algorithms of MPI libraries are compared with"
+        )
+    work = registered(entry, row.ranks, topology=topology)
+    least = work.schedule.promise.blocks if work.schedule.promise else 1
+    return carry_out(topology, work, max(row.size, least)).trace.time, entry.name
 
 
 def _pair(topology: Topology, table: Table, row: Measured) -> tuple[float, str]:

@@ -38,6 +38,8 @@ def find_machine(table: Table) -> tuple[str, str]:
 
     Devices that the table lists are believed first, then the name of the file. Raises InputError where neither tells.
     """
+    if table.kind == "named" and not any(row.algorithm.startswith("nccl_") for row in table.rows):
+        raise InputError(f"{table.source} measures MPI libraries, for which no machine is calibrated: add --machine")
     ranks = table.ranks
     pair = [int(word) for word in table.forced.get("pair", "").split(",") if word]
     ranks = max(ranks, *(gpu + 1 for gpu in pair), 0)

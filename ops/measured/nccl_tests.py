@@ -106,17 +106,18 @@ def _number(word: str) -> float | None:
 
 
 def _table(reading: _Reading, text: str, name: str) -> Table:
-    rows, unread, factors = [], [], []
+    rows, factors = [], []
+    unread: dict[str, list[int]] = {}
     width_told = ranks_told = 0
     for words, line, number in reading.rows:
         size = int(words[0].replace("_", "").replace(",", ""))
         first, second = _halves(words, line, reading.header)
         if first is None and second is None:
-            unread.append(f"line {number}: no time in it")
+            unread.setdefault("no time in it", []).append(number)
             continue
         time, algbw, busbw = first or second  # type: ignore[misc]
         if size <= 0 or time <= 0:
-            unread.append(f"line {number}: nothing was sent")
+            unread.setdefault("nothing was sent", []).append(number)
             continue
         if len(words) > 4 and size % (int(words[1]) * TYPES[words[2].lower()] or size + 1) == 0:
             ranks_told = max(ranks_told, size // (int(words[1]) * TYPES[words[2].lower()]))
@@ -131,7 +132,8 @@ def _table(reading: _Reading, text: str, name: str) -> Table:
     ranks = reading.ranks or shared or ranks_of(collective, factors)
     forced = {{"ALGO": "algorithm", "PROTO": "protocol"}[key]: value for key, value in FORCED.findall(text)}
     told = tuple(Measured(collective, ranks, r.size, r.seconds, r.in_place, "", r.line) for r in rows)
-    return Table(name, "nccl-tests", told, ranks, reading.devices, tuple(reading.words), tuple(unread), forced=forced)
+    left = tuple((why, tuple(lines)) for why, lines in unread.items())
+    return Table(name, "nccl-tests", told, ranks, reading.devices, tuple(reading.words), left, forced=forced)
 
 
 Half = tuple[float, float, float]
@@ -214,7 +216,7 @@ def _from_json(text: str, name: str) -> Table:
         size = int(_number(str(row.get("size", 0))) or 0)
         found = halves[0] or halves[1]
         if size <= 0 or found is None or found[0] <= 0:
-            unread.append(f"result {number}: nothing was sent")
+            unread.append(number)
             continue
         factors.append(found[1:])
         both = halves[1][0] * us if halves[0] and halves[1] else 0.0
@@ -228,7 +230,8 @@ def _from_json(text: str, name: str) -> Table:
     env = " ".join(map(str, report.get("env", []))) if isinstance(report.get("env"), list) else ""
     forced = {{"ALGO": "algorithm", "PROTO": "protocol"}[key]: value for key, value in FORCED.findall(env)}
     words = tuple(dict.fromkeys(str(d.get("device_info", "")) for d in devices))
-    return Table(name, "nccl-tests", told, ranks, each, words, tuple(unread), forced=forced)
+    left = (("nothing was sent", tuple(unread)),) if unread else ()
+    return Table(name, "nccl-tests", told, ranks, each, words, left, forced=forced)
 
 
 def _dict(value: Any) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class Table:
     """Rows that were measured together on one machine.
 
     `hosts` are the hosts the file lists, 0 where it lists none; `words` everything in it that may name the machine,
-    best first; `unread` says which lines were left out and why; `messages` is how many messages of the size are under
+    best first; `unread` tells why lines were left out, and which; `messages` is how many messages of the size are under
     way at once in one of these times.
     """
 
@@ -36,7 +36,7 @@ class Table:
     ranks: int = 0
     gpus_per_host: int = 0
     words: tuple[str, ...] = ()
-    unread: tuple[str, ...] = ()
+    unread: tuple[tuple[str, tuple[int, ...]], ...] = ()
     messages: int = 1
     forced: Mapping[str, str] = field(default_factory=dict)
     """What the job forced: NCCL_ALGO as `algorithm`, NCCL_PROTO as `protocol`, the two GPUs of a test as `pair`."""

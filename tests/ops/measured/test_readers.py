@@ -90,7 +90,7 @@ def test_rows_without_a_time_are_told():
     )
     (table,) = read_tables(text, "it")
     assert [row.seconds for row in table.rows] == [pytest.approx(12.5e-6), pytest.approx(9.5e-6)]
-    assert table.unread == ("line 10: nothing was sent",)
+    assert table.unread == (("nothing was sent", (10,)),)
 
 
 def test_columns_per_iteration_stand_between_the_halves():
