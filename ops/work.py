@@ -14,7 +14,7 @@ from sim.parameters import bind
 from sim.schedule import Promise, Schedule
 from sim.topology import Floats, Link, Topology
 from sim.trace import Trace
-from sim.trouble import troubles
+from sim.trouble import Trouble, troubles
 from sim.verify import Proof, prove
 
 
@@ -22,13 +22,15 @@ from sim.verify import Proof, prove
 class Work:
     """A schedule and what is known about it: `collective` is None for what keeps no known promise.
 
-    `settings` are the parameters it was made with, `algorithm` its entry in the registry where it has one.
+    `settings` are the parameters it was made with, `algorithm` its entry in the registry where it has one, `pace`
+    what a library's way of sending costs on the machine it was made for.
     """
 
     schedule: Schedule
     collective: Collective | None = None
     algorithm: Algorithm | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    pace: Trouble | None = None
 
     @property
     def name(self) -> str:
@@ -150,7 +152,7 @@ def carry_out(
         lockstep=lockstep,
         history=history,
         proof=proof,
-        trouble=troubles(trouble, topology),
+        trouble=(*((work.pace,) if work.pace else ()), *troubles(trouble, topology)),
     )
     if promise is None:
         return Outcome(work, trace, 0.0)

@@ -10,12 +10,14 @@ from sim.topology import Topology
 def switch_devices(topology: Topology, schedule: Schedule, ranks: list[int]) -> list[int]:
     """A device for every switch of the schedule; `ranks` are the devices of its ranks.
 
-    The k-th NVS is the k-th host's own, a NET joins all hosts; a machine that is one switch is both. Of
-    several the one nearest to its ranks is taken. Raises InputError where the machine has none.
+    The k-th NVS is the k-th host's own, or that of a rack whose hosts share it; a NET joins all hosts; a machine
+    that is one switch is both. Of several the one nearest to its ranks is taken. Raises InputError where the machine
+    has none.
     """
     devices = topology.devices
-    hosts = list(dict.fromkeys(devices[r].host for r in ranks))
     of_kind = {kind: [i for i, d in enumerate(devices) if d.kind == kind] for kind in ("NVS", "NET")}
+    everywhere = bool(of_kind["NVS"]) and all(devices[i].host == -1 for i in of_kind["NVS"])
+    hosts = list(dict.fromkeys(-1 if everywhere else devices[r].host for r in ranks))
     nodes = schedule.switches.count("NVS")
     if nodes not in (0, len(hosts)):
         raise InputError(
@@ -27,7 +29,7 @@ def switch_devices(topology: Topology, schedule: Schedule, ranks: list[int]) -> 
     for kind in schedule.switches:
         if kind == "NVS":
             host = next(inside)
-            near = [r for r in ranks if devices[r].host == host]
+            near = [r for r in ranks if everywhere or devices[r].host == host]
             there = [i for i in of_kind["NVS"] if devices[i].host == host]
         else:
             near, there = ranks, of_kind["NET"] or (of_kind["NVS"] if len(hosts) == 1 else [])

@@ -236,16 +236,19 @@ def unroll(
     return schedule
 
 
-def in_rank_order(schedule: Schedule) -> Schedule:
+def in_rank_order(schedule: Schedule, *, by_channel: bool = False) -> Schedule:
     """The same schedule with blocking ranks: each finishes its part of one step before its part of the next.
 
     A rank's part is all it sends and receives in that step, so a message also waits for its receiver to be
-    free, as a rendezvous does. Ranks do not wait for each other otherwise.
+    free, as a rendezvous does. Ranks do not wait for each other otherwise. `by_channel` lets every channel of a
+    rank block on its own.
     """
     away = np.nonzero(schedule.src != schedule.dst)[0]
     part = np.concatenate([np.arange(schedule.transfers), away])
-    turn = np.concatenate([schedule.src, schedule.dst[away]]).astype(np.int64) * schedule.steps
-    turn += schedule.step_of[part]
+    turn = np.concatenate([schedule.src, schedule.dst[away]]).astype(np.int64)
+    if by_channel:
+        turn = turn * (int(schedule.channel.max(initial=0)) + 1) + schedule.channel[part]
+    turn = turn * schedule.steps + schedule.step_of[part]
     order = np.argsort(turn, kind="stable")
     part, turn = part[order], turn[order]
     turns, start, size = np.unique(turn, return_index=True, return_counts=True)

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from sim.topology import Topology
 
 ALGORITHM = (
-    argument("algorithm", nargs="?", metavar="COLLECTIVE.ALGORITHM", help="see `list algorithms`"),
+    argument(
+        "algorithm",
+        nargs="?",
+        metavar="COLLECTIVE.ALGORITHM",
+        help="see `list algorithms`; nccl.COLLECTIVE is what NCCL would run",
+    ),
     argument("--schedule", metavar="FILE", help="instead: a schedule in a known format, or file.py:function"),
     argument("--library", help="with a collective and --id: the algorithm this library calls so"),
     argument("--id", help="a library's own number or name, see `list algorithms --library`"),
@@ -46,6 +51,8 @@ def work(given: argparse.Namespace, topology: "Topology | None" = None) -> "Work
     """The schedule that is asked for, on this machine where there is one. Raises InputError for what cannot be."""
     from sim.parameters import parse_assignments
 
+    if given.schedule is None and given.algorithm is not None and given.algorithm.startswith("nccl."):
+        return _as_nccl_chooses(given, topology)
     if given.schedule is None:
         entry = algorithm(given)
         settings = parse_assignments(given.set, f"{entry.name}, --set")
@@ -80,6 +87,24 @@ def algorithm(given: argparse.Namespace) -> "Algorithm":
     if given.library is None:
         return ALGORITHMS[given.algorithm]
     return ALGORITHMS.known_as(given.algorithm, given.library, given.id)
+
+
+def _as_nccl_chooses(given: argparse.Namespace, topology: "Topology | None") -> "Work":
+    """`nccl.allreduce`: the algorithm, protocol and orders of ranks that NCCL takes here for this size."""
+    from ops.nccl.choice import NcclOptions, choose, work_of
+    from sim.parameters import bind, parse_assignments
+    from sim.units import parse_size
+
+    if topology is None:
+        raise InputError(f"{given.algorithm} depends on the machine: add --machine NAME or --topology FILE")
+    if getattr(given, "size", None) is None:
+        raise InputError(f"{given.algorithm} depends on the size: add --size 64MiB")
+    options = bind(NcclOptions, parse_assignments(given.set, f"{given.algorithm}, --set"), given.algorithm)
+    ranks = topology.n if given.ranks is None else whole(given.ranks, "--ranks")
+    root = 0 if given.root is None else whole(given.root, "--root")
+    collective = given.algorithm.removeprefix("nccl.")
+    size = parse_size(given.size, "--size")
+    return work_of(topology, choose(topology, collective, size, ranks, options=NcclOptions(**options)), root=root)
 
 
 def _registered(

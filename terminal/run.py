@@ -112,6 +112,8 @@ def _borne(trace: "Trace") -> list[dict[str, Any]]:
 
     found = []
     for number, spec in enumerate(trace.troubles):
+        if not spec:  # what a library's way of sending costs
+            continue
         mine = trace.hits.trouble == number
         longest = float(trace.hits.seconds[mine].max(initial=0.0))
         found.append({"trouble": spec, "transfers": int(np.count_nonzero(mine)), "longest_s": longest})

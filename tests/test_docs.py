@@ -32,6 +32,7 @@ def test_the_tour_has_commands():
     assert {command.split()[0] for command, _ in commands()} == {
         "compare",
         "list",
+        "nccl-choice",
         "run",
         "topology",
         "verify",

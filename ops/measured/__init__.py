@@ -1,0 +1,1 @@
+"""Measurements others have published, read from what their tools print, beside what the simulator says of the same."""

@@ -1,0 +1,215 @@
+"""Measured against simulated: the same collective on the machine it ran on, row by row."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import NamedTuple
+
+from ops.measured.rows import Measured, Table
+from ops.nccl.choice import NcclOptions, choose, work_of
+from ops.nccl.pace import Pace
+from ops.registry import ALGORITHMS, Algorithm
+from ops.work import carry_out, registered
+from sim.engine import simulate
+from sim.errors import InputError
+from sim.schedule import copy, unroll
+from sim.topology import Topology
+from sim.units import MiB
+
+LARGE = 1 * MiB
+"""From this size on, errors are held against the stricter bound."""
+MOST_RANKS = 256
+"""More make schedules of millions of messages for one row of a table."""
+LIBRARIES = ("ompi", "mpich", "over")
+"""What labels of the PICO suite end with: the library's own algorithm, or the suite's over sends and receives."""
+LABELS = {
+    "binary": "binary_tree", "modified_bruck": "bruck", "brucks": "bruck", "neighbor": "neighbor_exchange",
+    "scatter_allgather": "scatter_doubling_allgather", "scatter_allgather_ring": "scatter_ring_allgather",
+    "split_binary": "split_binary_tree", "in_order": "in_order_binary_tree",
+}  # fmt: skip
+"""What such labels call algorithms that go by another name here."""
+HONOURED = {"nccl_ring": "Ring", "nccl_tree": "Tree"}
+"""What files with named algorithms call those that NCCL ran as told."""
+
+
+class Compared(NamedTuple):
+    """One row; `error` is simulated over measured, less one. `way` is what was simulated."""
+
+    machine: str
+    collective: str
+    algorithm: str
+    ranks: int
+    size: int
+    measured: float
+    simulated: float
+    way: str
+    source: str
+    line: int
+
+    @property
+    def error(self) -> float:
+        """How much longer the simulation takes, as a share of what was measured."""
+        return self.simulated / self.measured - 1
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What was not compared, and why."""
+
+    source: str
+    rows: int
+    why: str
+
+
+def compare_table(
+    topology: Topology,
+    table: Table,
+    *,
+    in_place: bool = False,
+    pace: Pace | None = None,
+    options: NcclOptions | None = None,
+) -> tuple[list[Compared], list[Outside]]:
+    """Every row that can be simulated, and what is left out. Raises InputError where nothing can."""
+    found: list[Compared] = []
+    left: dict[str, int] = {}
+    for row in table.rows:
+        try:
+            simulated, way = _simulated(topology, table, row, pace, options or forced(table))
+        except InputError as error:
+            left[str(error)] = left.get(str(error), 0) + 1
+            continue
+        measured = row.in_place if in_place and row.in_place else row.seconds
+        found.append(
+            Compared(
+                topology.name,
+                row.collective,
+                row.algorithm,
+                row.ranks,
+                row.size,
+                measured,
+                simulated,
+                way,
+                table.source,
+                row.line,
+            )
+        )
+    outside = [Outside(table.source, count, why) for why, count in left.items()]
+    return found, outside + [
+        Outside(table.source, len(lines), f"{why}, {_lines(lines)}") for why, lines in table.unread
+    ]
+
+
+def _lines(lines: tuple[int, ...]) -> str:
+    """Numbers of lines, the first few of many."""
+    return f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines[:8]))}{' …' if len(lines) > 8 else ''}"
+
+
+def algorithm_of(collective: str, label: str) -> Algorithm | None:
+    """The registered algorithm that a label like `rabenseifner_ompi` means, if there is one.
+
+    >>> algorithm_of("broadcast", "binary_ompi").name, algorithm_of("allreduce", "nccl_nvls")
+    ('broadcast.binary_tree', None)
+    """
+    plain, _, library = label.rpartition("_")
+    name = f"{collective}.{LABELS.get(plain, plain)}"
+    return ALGORITHMS[name] if library in LIBRARIES and name in ALGORITHMS else None
+
+
+def forced(table: Table) -> NcclOptions:
+    """What the job forced, by its environment or by the name of the file."""
+    algorithm = next(
+        (a for a in ("Ring", "Tree", "NVLS") if table.forced.get("algorithm", "").lower() == a.lower()), ""
+    )
+    protocol = next((p for p in ("LL", "LL128", "Simple") if table.forced.get("protocol", "").lower() == p.lower()), "")
+    file = table.source.replace("\\", "/").rpartition("/")[2].lower()
+    named = re.search(r"\b(ring|tree)-(?:allreduce|all_reduce)", file)
+    return NcclOptions(algorithm=algorithm or (named[1].title() if named else ""), protocol=protocol)
+
+
+def _simulated(
+    topology: Topology, table: Table, row: Measured, pace: Pace | None, options: NcclOptions
+) -> tuple[float, str]:
+    """Seconds, and what ran."""
+    if not row.collective:
+        raise InputError("the file does not tell the collective: add --collective")
+    if table.kind == "osu":
+        return _pair(topology, table, row)
+    if row.ranks > topology.n:
+        raise InputError(f"{topology.name} holds {topology.n} ranks, not {row.ranks}: give a machine with more hosts")
+    if table.kind == "named":
+        if row.algorithm not in HONOURED:
+            return _plain(topology, row)
+        options = NcclOptions(algorithm=HONOURED[row.algorithm])
+    choice = choose(topology, row.collective, row.size, row.ranks, options=options)
+    work = work_of(topology, choice, pace=pace)
+    one = choice.chosen
+    least = work.schedule.promise.blocks if work.schedule.promise else 1  # fewer bytes are padded to one a block
+    return carry_out(topology, work, max(row.size, least)).trace.time, f"{one.algorithm} {one.protocol}"
+
+
+def _plain(topology: Topology, row: Measured) -> tuple[float, str]:
+    """An algorithm of an MPI library, as the machine alone carries it: nothing is calibrated for those."""
+    entry = algorithm_of(row.collective, row.algorithm)
+    if entry is None:
+        raise InputError(f"{row.algorithm}: no algorithm of that name is known here, or NCCL did not honour it")
+    if row.ranks > MOST_RANKS:
+        raise InputError(
+            f"{row.ranks} ranks are more than the {MOST_RANKS} that algorithms of MPI libraries are compared with"
+        )
+    work = registered(entry, row.ranks, topology=topology)
+    least = work.schedule.promise.blocks if work.schedule.promise else 1
+    return carry_out(topology, work, max(row.size, least)).trace.time, entry.name
+
+
+def _pair(topology: Topology, table: Table, row: Measured) -> tuple[float, str]:
+    """One message of several under way from a rank to another, as the links alone carry it."""
+    if row.collective not in ("bandwidth", "latency"):
+        raise InputError(
+            f"OSU's {row.collective} measures an MPI library, and no pace of one is calibrated: give pairs"
+        )
+    pair = [int(word) for word in table.forced.get("pair", "0,1").split(",")]
+    if max(pair) >= topology.n or pair[0] == pair[1]:
+        raise InputError(f"{topology.name} has no ranks {pair[0]} and {pair[1]}: give another machine")
+    message = unroll(iter([copy(0, 1, slot=0)]), name="message", n=2, promise=None)
+    there = replace(topology, ranks=tuple(topology.ranks[rank] for rank in pair), router=topology.routes)
+    return simulate(there, message, row.size * table.messages).time / table.messages, f"{pair[0]} to {pair[1]}"
+
+
+class Verdict(NamedTuple):
+    """The medians of absolute errors, below 1 MiB and from there on; None without rows."""
+
+    small: float | None
+    large: float | None
+    rows: int
+
+
+def verdict(rows: list[Compared]) -> Verdict:
+    """How far off a list of rows is."""
+    small = [abs(row.error) for row in rows if row.size < LARGE]
+    large = [abs(row.error) for row in rows if row.size >= LARGE]
+    return Verdict(median(small) if small else None, median(large) if large else None, len(rows))
+
+
+class Winner(NamedTuple):
+    """Two algorithms at one size, more than 25 % apart when measured: who won, and who wins here."""
+
+    ranks: int
+    size: int
+    measured: str
+    simulated: str
+
+
+def winners(rows: list[Compared], gap: float = 0.25) -> Iterator[Winner]:
+    """Every pair of named algorithms whose measured times differ by more than `gap`."""
+    by_run: dict[tuple[str, str, int, int], dict[str, Compared]] = {}
+    for row in rows:
+        if row.algorithm:
+            by_run.setdefault((row.source, row.collective, row.ranks, row.size), {})[row.algorithm] = row
+    for (_, _, ranks, size), runs in by_run.items():
+        ordered = sorted(runs.values(), key=lambda row: row.measured)
+        for i, first in enumerate(ordered):
+            for second in ordered[i + 1 :]:
+                if second.measured > (1 + gap) * first.measured:
+                    better = min((first, second), key=lambda row: row.simulated)
+                    yield Winner(ranks, size, first.algorithm, better.algorithm)

@@ -1,0 +1,61 @@
+"""Tables of the OSU micro-benchmarks: bandwidth and latency of pairs, latency of collectives.
+
+Format: `# OSU MPI… Test v…` lines, then a size and a number a line (mvapich.cse.ohio-state.edu/benchmarks).
+"""
+
+import re
+
+from ops.measured.rows import Measured, Table
+from sim.errors import InputError
+from sim.units import us
+
+TITLE = re.compile(r"#\s*OSU\s+\S*MPI\S*\s+(.*?)\s+(?:Latency\s+)?Test\b", re.IGNORECASE)
+ROW = re.compile(r"^\s*(\d+)\s+(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\b", re.IGNORECASE)
+COLLECTIVES = (
+    (r"all-?to-?all", "alltoall"), (r"all-?reduce", "allreduce"), (r"all-?gather", "allgather"),
+    (r"reduce[-_ ]?scatter", "reduce_scatter"), (r"broadcast", "broadcast"), (r"reduce", "reduce"),
+    (r"scatter", "scatter"), (r"gather", "gather"), (r"bandwidth", "bandwidth"), (r"", "latency"),
+)  # fmt: skip
+"""What the title calls a test; latency of a pair has no more words."""
+PAIR = re.compile(r"(?:HIP|CUDA|ROCR)_VISIBLE_DEVICES\s*=\s*(\d+)\s*,\s*(\d+)")
+WINDOW = 64
+"""Messages under way at once in `osu_bw`, unless -W says otherwise."""
+
+
+def matches(text: str) -> bool:
+    """Whether an OSU table is in it."""
+    return TITLE.search(text[: 1 << 16]) is not None
+
+
+def read(text: str, name: str) -> list[Table]:
+    """Every table of a file. Sizes of collectives become those of nccl-tests once the ranks are known."""
+    found: list[Table] = []
+    rows: list[Measured] = []
+    what, title, pair = "", "", ""
+
+    def close() -> None:
+        if rows:
+            window = WINDOW if what == "bandwidth" else 1
+            ranks = 2 if what in ("bandwidth", "latency") else 0
+            told = {"pair": pair} if pair and ranks else {}
+            found.append(Table(name, "osu", tuple(rows), ranks, words=(title,), messages=window, forced=told))
+            rows.clear()
+
+    for number, line in enumerate(text.splitlines(), 1):
+        heading = TITLE.search(line)
+        if (devices := PAIR.search(line)) is not None:
+            close()
+            pair = f"{devices[1]},{devices[2]}"
+        if heading is not None:
+            close()
+            title = line.strip("# ").strip()
+            what = next(name for pattern, name in COLLECTIVES if re.search(pattern, heading[1], re.IGNORECASE))
+        elif what and (row := ROW.match(line)) is not None:
+            size, value = int(row[1]), float(row[2])
+            if size > 0 and value > 0:
+                seconds = size / (value * 1e6) if what == "bandwidth" else value * us
+                rows.append(Measured(what, 0, size, seconds, line=number))
+    close()
+    if not found:
+        raise InputError(f"{name} holds no row of an OSU test with a size and a number: give its whole output")
+    return found

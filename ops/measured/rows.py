@@ -1,0 +1,42 @@
+"""One measured time, wherever it comes from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """So many bytes, as nccl-tests counts them, took so many seconds; `line` is where that stands in the file.
+
+    `ranks` is 0 and `collective` empty where the file does not tell. `in_place` is the second time nccl-tests prints,
+    0 where there is none. `algorithm` is what the file calls the algorithm, if it does.
+    """
+
+    collective: str
+    ranks: int
+    size: int
+    seconds: float
+    in_place: float = 0.0
+    algorithm: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows that were measured together on one machine.
+
+    `hosts` are the hosts the file lists, 0 where it lists none; `words` everything in it that may name the machine,
+    best first; `unread` tells why lines were left out, and which; `messages` is how many messages of the size are under
+    way at once in one of these times.
+    """
+
+    source: str
+    kind: str
+    rows: tuple[Measured, ...]
+    ranks: int = 0
+    gpus_per_host: int = 0
+    words: tuple[str, ...] = ()
+    unread: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    messages: int = 1
+    forced: Mapping[str, str] = field(default_factory=dict)
+    """What the job forced: NCCL_ALGO as `algorithm`, NCCL_PROTO as `protocol`, the two GPUs of a test as `pair`."""

@@ -1,0 +1,107 @@
+"""What NCCL's tuner knows of hardware: NCCL 2.30 `src/graph/tuning.cc`; times in µs, rates in GB/s, as there."""
+
+from typing import Literal
+
+Protocol = Literal["LL", "LL128", "Simple"]
+Generation = Literal["Volta", "Ampere", "Hopper", "Blackwell"]
+Kind = Literal["NVLINK", "PCI", "NET"]
+PROTOCOLS: tuple[Protocol, ...] = ("LL", "LL128", "Simple")
+GENERATIONS: tuple[Generation, ...] = ("Volta", "Ampere", "Hopper", "Blackwell")
+ALGORITHMS = ("Tree", "Ring", "NVLS", "NVLSTree", "CollNetDirect", "CollNetChain", "PAT")
+
+ABLE = {
+    "allreduce": ("Tree", "Ring", "NVLS", "NVLSTree", "CollNetDirect", "CollNetChain"),
+    "allgather": ("Ring", "NVLS", "PAT"),
+    "reduce_scatter": ("Ring", "NVLS", "PAT"),
+    "broadcast": ("Ring",),
+    "reduce": ("Ring",),
+}
+"""Which algorithms a collective has; CollNetDirect's own allgather needs a plugin that few have."""
+
+BASE_LATENCY: dict[str, tuple[float, float, float]] = {
+    "Tree": (6.8, 14.0, 8.4),
+    "Ring": (6.6, 14.0, 8.4),
+    "PAT": (8.0, 8.0, 8.0),
+}
+"""By protocol, `PROTOCOLS` order; zero for the others."""
+
+HOP_LATENCY: dict[str, dict[Kind, tuple[float, float, float]]] = {
+    "Tree": {"NVLINK": (0.6, 1.25, 4.0), "PCI": (1.0, 1.9, 4.0), "NET": (5.0, 8.5, 14.0)},
+    "Ring": {"NVLINK": (0.6, 1.9, 3.4), "PCI": (1.0, 2.5, 5.7), "NET": (2.7, 4.0, 14.0)},
+    "CollNetDirect": {"NVLINK": (0.0, 0.0, 3.7), "PCI": (0.0, 0.0, 3.7), "NET": (0.0, 0.0, 31.0)},
+    "CollNetChain": {"NVLINK": (0.0, 0.0, 2.8), "PCI": (0.0, 0.0, 2.8), "NET": (0.0, 0.0, 30.0)},
+    "NVLS": {"NVLINK": (0.0, 0.0, 25.0), "PCI": (0.0, 0.0, 0.0), "NET": (0.0, 0.0, 18.0)},
+    "NVLSTree": {"NVLINK": (0.0, 0.0, 25.0), "PCI": (0.0, 0.0, 0.0), "NET": (0.0, 0.0, 20.9)},
+    "PAT": {"NVLINK": (0.0, 0.0, 4.0), "PCI": (0.0, 0.0, 4.0), "NET": (0.0, 0.0, 14.0)},
+}
+"""hwLatencies: what one step costs over each kind of link."""
+
+LL_MOST: dict[Generation, tuple[float, float, float]] = {
+    "Volta": (39.0, 39.0, 20.4),
+    "Ampere": (87.7, 22.5, 19.0),
+    "Hopper": (141.0, 45.0, 35.0),
+    "Blackwell": (282.0, 90.0, 70.0),
+}
+"""llMaxBws, over 1, 2 and more nodes."""
+RING_LL128_MOST: dict[Generation, tuple[float, float, float]] = {
+    "Volta": (20.0, 20.0, 20.0),
+    "Ampere": (20.0, 20.0, 20.0),
+    "Hopper": (36.7, 36.7, 36.7),
+    "Blackwell": (40.0, 40.0, 40.0),
+}
+TREE_LL128_MOST: dict[Generation, tuple[float, float, float]] = {
+    "Volta": (20.0, 20.0, 20.0),
+    "Ampere": (20.0, 20.0, 20.0),
+    "Hopper": (36.7, 36.7, 29.0),
+    "Blackwell": (55.6, 31.67, 20.0),
+}
+TREE_MOST: dict[Generation, tuple[float, float, float]] = {
+    "Volta": (26.5, 18.5, 10.0),
+    "Ampere": (24.0, 23.6, 17.8),
+    "Hopper": (38.7, 41.4, 36.0),
+    "Blackwell": (70.0, 42.8, 24.0),
+}
+NVLS_TREE_MOST: dict[Generation, tuple[float, float, float]] = {
+    "Volta": (26.5, 18.5, 10.0),
+    "Ampere": (24.0, 23.6, 17.8),
+    "Hopper": (0.0, 57.7, 45.5),
+    "Blackwell": (0.0, 96.0, 80.0),
+}
+"""perChMax tables: GB/s of one channel."""
+NVLS_EFFICIENCY: dict[Generation, float] = {"Volta": 0.0, "Ampere": 0.0, "Hopper": 0.85, "Blackwell": 0.74}
+
+TREE_CORRECTION: dict[Protocol, tuple[float, ...]] = {
+    "LL": (1, 1, 1, 1, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1, 1, 1),
+    "LL128": (1, 1, 1, 1, 1, 0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9, 0.9, 1, 1),
+    "Simple": (*(0.9,) * 7, 0.8, 0.7, 0.6, 0.6, 0.5, 0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9),
+}
+"""treeCorrectionFactor: the share of a tree's rate at 64 B, 128 B … 256 MiB."""
+
+_OLD_SPEEDS = (40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3)
+SPEEDS: dict[Generation, tuple[float, ...]] = {
+    "Volta": _OLD_SPEEDS,
+    "Ampere": _OLD_SPEEDS,
+    "Hopper": (60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3),
+    "Blackwell": (90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18),
+}
+"""GB/s one channel may carry inside a node, tried from the top: speedArrayIntra in `src/graph/search.cc`."""
+_OLD_NET_SPEEDS = (48, 30, 28, 24, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12)
+NET_SPEEDS: dict[Generation, tuple[float, ...]] = {
+    "Volta": _OLD_NET_SPEEDS,
+    "Ampere": _OLD_NET_SPEEDS,
+    "Hopper": (48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12),
+    "Blackwell": (96, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12),
+}
+"""The same between nodes: speedArrayInter."""
+
+MOST_CHANNELS = 16
+"""Channels of a graph; each is used twice (`src/graph/connect.cc`), and NCCL has 32."""
+
+THREADS: dict[Protocol, int] = {"LL": 512, "LL128": 640, "Simple": 512}
+THRESHOLD: dict[Protocol, int] = {"LL": 8, "LL128": 8, "Simple": 64}
+"""Threads of a channel and the bytes each must find for the channel to be kept; LL on a ring needs n times that."""
+
+PAYLOAD: dict[Protocol, float] = {"LL": 0.5, "LL128": 0.92, "Simple": 1.0}
+"""The share of what links carry that is data: LL 8 of 16 B, LL128 120 of 128 B, of which the tuner grants 92 %."""
+SLICE: dict[Protocol, int] = {"LL": 32 << 10, "LL128": 576_000, "Simple": 1 << 20}
+"""Bytes of a channel that go on together: two of eight steps of the buffer with Simple, one with the others."""

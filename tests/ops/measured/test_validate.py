@@ -1,0 +1,140 @@
+"""`validate` and `calibrate`: rows as the terminal gives them, winners, what is outside, a fit that finds the truth."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cli import main
+from ops.measured.calibration import Sample, cost, fit
+from ops.measured.comparison import Compared, compare_table, verdict, winners
+from ops.measured.files import place, read_file
+from ops.measured.rows import Measured, Table
+from ops.nccl.pace import Pace
+from sim.machines import build
+from sim.units import KiB, MiB
+
+DATA = Path(__file__).parents[2] / "data"
+RING = next((DATA / "nccl-tests").glob("019*"))
+NAMED = next((DATA / "named-algorithms").glob("001*"))
+NODE = next((DATA / "nccl-tests").glob("025*"))
+
+
+def asked(capsys, *argv):
+    status = main([*map(str, argv), "--json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_rows_have_what_they_are_compared_by(capsys):
+    status, found = asked(capsys, "validate", RING)
+    assert status == 0
+    assert len(found["rows"]) == 30
+    for row in found["rows"]:
+        assert {"machine", "collective", "ranks", "size_bytes", "measured_s", "simulated_s", "error"} <= set(row)
+        assert row["error"] == pytest.approx(row["simulated_s"] / row["measured_s"] - 1)
+        assert row["simulated_as"].startswith("Ring")
+    assert found["rows"][-1]["measured_s"] == pytest.approx(42715e-6)
+
+
+def test_two_dgx_a100_are_within_what_is_claimed(capsys):
+    """Median of absolute errors: at most 15 % from 1 MiB on, 30 % below."""
+    _, found = asked(capsys, "validate", RING, NODE)
+    for family in found["families"].values():
+        assert family["median_error_from_1MiB"] <= 0.15
+        assert family["median_error_below_1MiB"] <= 0.30
+
+
+def test_ring_and_tree_win_where_they_did(capsys):
+    _, found = asked(capsys, "validate", NAMED)
+    assert len(found["winners"]) >= 3
+    assert all(one["measured"] == one["simulated"] for one in found["winners"])
+    assert [one["rows"] for one in found["outside"]] == [9]
+    assert "nccl_nvls" in found["outside"][0]["why"]
+
+
+def row(algorithm, measured, simulated, size=MiB):
+    return Compared("it", "allreduce", algorithm, 16, size, measured, simulated, "", "file", 1)
+
+
+def test_winners_are_pairs_more_than_a_quarter_apart():
+    rows = [row("ring", 1.0, 1.0), row("tree", 1.2, 0.9), row("ring", 1.0, 2.0, 64), row("tree", 2.0, 1.0, 64)]
+    assert [tuple(one) for one in winners(rows)] == [(16, 64, "ring", "tree")]
+
+
+def test_medians_are_told_apart_by_size():
+    rows = [row("", 1, 1.1), row("", 1, 0.5), row("", 1, 1.2), row("", 1, 3.0, 64)]
+    assert verdict(rows) == (pytest.approx(2.0), pytest.approx(0.2), 4)
+    assert verdict([]) == (None, None, 0)
+
+
+def test_a_fit_finds_the_pace_that_made_the_times():
+    """Times simulated with a known pace, given as if measured."""
+    machine, truth = build("dgx_a100"), Pace(launch=10e-6, nvlink=0.9, simple=1.5)
+    rows = tuple(Measured("allreduce", 8, size, 1.0, line=1) for size in (KiB, 64 * KiB, 4 * MiB, 256 * MiB, 1 << 33))
+    blank = Table("it", "nccl-tests", rows, 8)
+    made = compare_table(machine, blank, pace=truth)[0]
+    times = tuple(replace(r, seconds=m.simulated) for r, m in zip(rows, made, strict=True))
+    samples = [Sample(machine, replace(blank, rows=times))]
+    fitted = fit(samples)
+    assert fitted.after < 0.25 * fitted.before
+    assert fitted.pace.nvlink == pytest.approx(0.9, rel=0.05)
+    assert cost(samples, Pace()) == pytest.approx(fitted.before)
+
+
+def test_sizes_below_a_byte_a_block_are_padded(capsys):
+    _, found = asked(capsys, "validate", RING)
+    assert found["rows"][0]["size_bytes"] == 8
+    assert found["rows"][0]["simulated_s"] > 0
+
+
+def test_algorithms_of_mpi_libraries_are_compared_on_a_machine_of_ones_own(capsys, tmp_path):
+    """A ring of 4 on a switch: 3 blocks of a quarter at 25 GB/s after 1 µs each, whose two links are one hop."""
+    path = tmp_path / "it.csv"
+    path.write_text("collective,algorithm,bytes,median_us\nallgather,ring_ompi,1000000,36\nallgather,bine_over,8,1\n")
+    assert main(["validate", str(path)]) == 2
+    assert "measures MPI libraries" in capsys.readouterr().err
+    machine = "switch:ranks=4,bandwidth=25GBps,latency=1us"
+    _, found = asked(capsys, "validate", path, "--machine", machine)
+    once = build(machine).path("GPU0", "GPU1")
+    by_hand = 3 * (sum(x.latency for x in once) + 250_000 / 25e9)
+    assert [row["simulated_s"] for row in found["rows"]] == [pytest.approx(by_hand)]
+    assert found["rows"][0]["simulated_as"] == "allgather.ring"
+    assert "bine_over" in found["outside"][0]["why"]
+
+
+def test_pairs_of_an_mi250_are_told_apart(capsys):
+    """Four xGMI links inside a card, one or two between: 36 GB/s each, as copies from die 0 measure it."""
+    _, found = asked(capsys, "validate", next((DATA / "osu").glob("015*")))
+    rates = [row["size_bytes"] / row["simulated_s"] for row in found["rows"]]
+    assert rates == pytest.approx([144e9, 36e9, 36e9, 36e9, 36e9, 72e9, 72e9], rel=0.01)
+    assert all(abs(row["error"]) < 0.1 for row in found["rows"])
+    assert [row["simulated_as"] for row in found["rows"]] == [f"0 to {k}" for k in range(1, 8)]
+
+
+def test_a_machine_that_is_too_small_is_outside():
+    (table,) = read_file(RING)
+    found, outside = compare_table(build("dgx_a100"), place(table, "dgx_h100:hosts=2")[1])
+    assert not found
+    assert outside[0].rows == 30
+    assert "holds 8 ranks, not 16" in outside[0].why
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["validate"], "nothing to compare"),
+        (["validate", "no-such-file"], "cannot be read"),
+        (["validate", str(DATA / "osu" / "README.md")], "no output of nccl-tests"),
+        (["validate", str(RING), "--machine", "nothing"], "nothing"),
+        (["validate", str(RING), "--set", "algorithm=Quick"], "choose from"),
+        (["validate", str(next((DATA / "osu").glob("007*")))], "add --ranks"),
+        (["calibrate"], "nothing to fit"),
+        (["calibrate", str(RING), str(NAMED)], "give tables of one family"),
+    ],
+)
+def test_bad_input_is_one_sentence(capsys, argv, told):
+    assert main(argv) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert "Traceback" not in error

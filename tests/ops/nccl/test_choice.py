@@ -1,0 +1,178 @@
+"""What `run nccl.COLLECTIVE` simulates, held against times worked out by hand from NCCL's constants."""
+
+import json
+
+import numpy as np
+import pytest
+
+from cli import main
+from ops.nccl.choice import NcclOptions, choose, work_of
+from ops.nccl.pace import Pace, active_channels, families
+from ops.work import carry_out
+from sim.errors import InputError
+from sim.machines import build
+from sim.units import GiB, KiB, MiB
+
+PLAIN = Pace()
+
+
+def seconds(machine, collective, size, *, pace=PLAIN, root=0, **options):
+    choice = choose(machine, collective, size, options=NcclOptions(**options))
+    outcome = carry_out(machine, work_of(machine, choice, pace=pace, root=root), size)
+    assert outcome.trace.verdict.verdict == "ok"
+    return outcome.trace.time
+
+
+def test_a_large_ring_is_its_latency_and_its_bytes():
+    """8 A100: 8.4 + 14 · 3.4 µs, and 2 · 7/8 of the size over twelve NVLinks of 20 GB/s."""
+    by_hand = (8.4 + 14 * 3.4) * 1e-6 + 2 * 7 / 8 * GiB / 240e9
+    assert seconds(build("dgx_a100"), "allreduce", GiB, algorithm="Ring", protocol="Simple") == pytest.approx(by_hand)
+
+
+def test_a_small_ring_is_its_hops():
+    """LL: 6.6 µs and 14 hops of 0.6, of which the machine's own NVLink latency is 0.7; bytes hardly count."""
+    found = seconds(build("dgx_a100:nvlink_latency=0.1us"), "allreduce", 64, algorithm="Ring", protocol="LL")
+    assert found == pytest.approx((6.6 + 14 * 0.6) * 1e-6, rel=0.01)
+
+
+def test_hops_between_nodes_cost_more():
+    """One GPU a node, 2 nodes: 6.6 + 2 hops of 2.7 µs with LL; the route's own latency counts within."""
+    machine = build("nodes:nodes=2,gpus=1,nic_latency=0.1us,nvlink_latency=0.1us")
+    found = seconds(machine, "allreduce", 64, algorithm="Ring", protocol="LL")
+    assert found == pytest.approx((6.6 + 2 * 2.7) * 1e-6, rel=0.01)
+
+
+def test_a_channel_copies_what_it_sends_on():
+    """64 KiB on a ring of 8 with LL keeps 2 channels busy, which copy 64 KiB / 8 / 2 at 7.3 GB/s each hop."""
+    machine = build("dgx_a100:nvlink_latency=0.1us")
+    at = choose(machine, "allreduce", 64 * KiB).seen.situation
+    assert active_channels("Ring", "LL", 64 * KiB, at) == 2
+    copying = 14 * 64 * KiB / 8 / 2 / (87.7e9 / 12)
+    flowing = 2 * 7 / 8 * 64 * KiB / (240e9 / 2)
+    found = seconds(machine, "allreduce", 64 * KiB, algorithm="Ring", protocol="LL")
+    assert found == pytest.approx(15.0e-6 + copying + flowing, rel=1e-3)
+
+
+@pytest.mark.parametrize("key", ["ll", "simple", "launch", "copy", "nvlink"])
+def test_each_factor_bends_what_it_says(key):
+    machine, protocol = build("dgx_a100"), "LL" if key == "ll" else "Simple"
+    changed = {"ll": 2.0, "simple": 2.0, "launch": 1e-5, "copy": 0.5, "nvlink": 0.5}[key]
+    added = {
+        "ll": 14 * (1.2 - 0.7) * 1e-6,  # the route's 0.7 µs already is more than one hop of 0.6
+        "simple": 14 * 3.4e-6,
+        "launch": 1e-5,
+        "copy": 14 * min(64 * MiB / 8 / 12, MiB) / 20e9 * 0.5,
+        "nvlink": 2 * 7 / 8 * 64 * MiB / 240e9,
+    }[key]
+    size = 64 if key == "ll" else 64 * MiB
+    plain = seconds(machine, "allreduce", size, algorithm="Ring", protocol=protocol)
+    bent = seconds(machine, "allreduce", size, pace=Pace(**{key: changed}), algorithm="Ring", protocol=protocol)
+    assert bent - plain == pytest.approx(added, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "collective", ["allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv"]
+)
+@pytest.mark.parametrize(
+    "spec", ["dgx_a100", "dgx_h100:hosts=2", "mi300x", "dual_socket_pcie", "switch:ranks=6", "nodes:nodes=3,gpus=2"]
+)
+def test_every_collective_is_right_everywhere(collective, spec):
+    machine = build(spec)
+    for size in (4 * KiB, MiB, 256 * MiB):
+        root = 1 if collective in ("broadcast", "reduce") else 0
+        assert seconds(machine, collective, size, root=root) > 0
+
+
+def test_every_candidate_can_be_carried_out():
+    machine = build("dgx_h100:hosts=2")
+    choice = choose(machine, "allreduce", 16 * MiB)
+    assert {one.algorithm for one in choice.candidates} == {"Ring", "Tree", "NVLSTree"}
+    for one in choice.candidates:
+        outcome = carry_out(machine, work_of(machine, choice, taken=one), choice.size)
+        assert outcome.trace.verdict.verdict == "ok"
+
+
+def test_bigger_messages_never_arrive_sooner_with_one_algorithm():
+    machine = build("h100_quad:hosts=2")
+    for options in ({"algorithm": "Ring", "protocol": "Simple"}, {"algorithm": "Tree", "protocol": "LL128"}):
+        times = [seconds(machine, "allreduce", 1 << k, **options) for k in range(10, 31, 2)]
+        assert times == sorted(times)
+
+
+def test_a_rack_adds_in_its_one_switch():
+    """Two trays of GB200: one NVSwitch of the rack adds for the ranks of both hosts."""
+    machine = build("gb200_nvl72:trays=2")
+    choice = choose(machine, "allreduce", 64 * MiB)
+    assert choice.chosen.algorithm == "NVLS"
+    outcome = carry_out(machine, work_of(machine, choice), choice.size)
+    assert outcome.trace.verdict.verdict == "ok"
+    assert len(outcome.trace.schedule.switches) == 1
+
+
+def test_a_nic_behind_the_cpu_has_no_ll128():
+    """GH200 reach their NICs through Grace, which is PHB: farther than NCCL lets LL128 go."""
+    protocols = {one.protocol for one in choose(build("gh200_quad:hosts=2"), "allreduce", MiB).candidates}
+    assert protocols == {"LL", "Simple"}
+    assert "LL128" in {one.protocol for one in choose(build("gh200_quad"), "allreduce", MiB).candidates}
+
+
+def test_uneven_nodes_leave_the_rings():
+    machine = build("dgx_a100:hosts=2")
+    choice = choose(machine, "allreduce", MiB, 11)
+    assert {one.algorithm for one in choice.candidates} == {"Ring"}
+    assert carry_out(machine, work_of(machine, choice), MiB).trace.verdict.verdict == "ok"
+
+
+def test_families_are_of_machines_that_exist_and_say_where_they_come_from():
+    for family in families().values():
+        for name in family.machines:
+            assert build(name).n
+        assert family.provenance["fitted_to"]
+        assert all(np.isfinite(value) and value >= 0 for value in family.pace.as_dict().values())
+
+
+def test_what_cannot_be_chosen_is_told():
+    machine = build("dgx_a100")
+    with pytest.raises(InputError, match="no NVLS for allreduce here: choose from Ring/LL"):
+        choose(machine, "allreduce", MiB, options=NcclOptions(algorithm="NVLS"))
+    with pytest.raises(InputError, match="nccl has no 'scan'"):
+        choose(machine, "scan", MiB)
+
+
+def asked(capsys, *argv):
+    status = main([*argv, "--json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_the_terminal_runs_what_nccl_chooses(capsys):
+    status, chosen = asked(capsys, "nccl-choice", "--machine", "dgx_h100", "--size", "64KiB")
+    assert status == 0
+    assert [one["chosen"] for one in chosen["candidates"]].count(True) == 1
+    assert chosen["candidates"] == sorted(chosen["candidates"], key=lambda one: one["predicted_s"])
+    assert chosen["rings"] == [list(range(8))]
+    status, ran = asked(capsys, "run", "nccl.allreduce", "--machine", "dgx_h100", "--size", "64KiB")
+    assert (status, ran["verified"], ran["troubles"]) == (0, True, [])
+    assert ran["time_s"] == chosen["simulated_s"]
+    assert (ran["parameters"]["nccl"], ran["parameters"]["protocol"]) == (chosen["algorithm"], chosen["protocol"])
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["run", "nccl.allreduce", "--machine", "dgx_a100"], "depends on the size"),
+        (["run", "nccl.nothing", "--machine", "dgx_a100", "--size", "1MiB"], "nccl has no 'nothing'"),
+        (
+            ["run", "nccl.allreduce", "--machine", "dgx_a100", "--size", "1MiB", "--set", "algorithm=Fast"],
+            "choose from",
+        ),
+        (["verify", "nccl.allreduce"], "nccl"),
+        (["nccl-choice", "--machine", "dgx_a100", "--size", "0"], "size"),
+        (["nccl-choice", "--machine", "dgx_a100", "--ranks", "99"], "holds 2 to 8"),
+        (["nccl-choice", "--machine", "switch:ranks=1"], "holds 2 to 1"),
+    ],
+)
+def test_bad_input_is_one_sentence(capsys, argv, told):
+    assert main(argv) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert "Traceback" not in error

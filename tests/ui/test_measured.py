@@ -1,0 +1,53 @@
+"""The page of measurements without a browser: a table becomes curves and medians, anything else one sentence."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ui.pages.measured import EXAMPLE
+
+APP = str(Path(__file__).parents[2] / "app.py")
+TABLE = next((Path(__file__).parents[1] / "data" / "nccl-tests").glob("019*")).read_text()
+
+
+def pasted(text, machine="", lang="en"):
+    at = AppTest.from_file(APP, default_timeout=120)
+    at.query_params["page"], at.query_params["lang"] = "measured", lang
+    at.run()
+    assert not at.exception
+    at.text_area(key="measured_text").set_value(text)
+    at.text_input(key="measured_machine").set_value(machine)
+    at.run()
+    assert not at.exception
+    return at
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_table_becomes_two_medians(lang):
+    at = pasted(TABLE, "dgx_a100", lang)
+    assert [metric.value[-1] for metric in at.metric] == ["%", "%"]
+    assert "dgx_a100:hosts=2" in " ".join(one.value for one in at.markdown)
+    assert len(at.dataframe[0].value) == 30
+
+
+def test_the_example_is_a_table_itself():
+    assert len(pasted(EXAMPLE, "dgx_a100").dataframe[0].value) == 3
+
+
+def test_nothing_asks_for_a_table():
+    assert len(pasted("").info) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "machine", "told"),
+    [
+        ("hello", "", "is no output of nccl-tests"),
+        (EXAMPLE, "", "add --machine"),
+        (EXAMPLE, "nothing", "nothing"),
+        (EXAMPLE, "switch:ranks=2", "holds 2 ranks, not 8"),
+    ],
+)
+def test_what_cannot_be_compared_is_told(text, machine, told):
+    at = pasted(text, machine)
+    assert told in at.error[0].value

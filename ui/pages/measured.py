@@ -1,0 +1,140 @@
+"""Measured against simulated: paste a table of nccl-tests and see two curves."""
+
+from typing import Any
+
+import streamlit as st
+
+from ops.measured.comparison import LARGE, Compared, Outside, compare_table, verdict
+from ops.measured.files import place, read_tables
+from ops.nccl.pace import family_of
+from sim.errors import InputError
+from sim.topology import Topology
+from sim.units import fmt_size, fmt_time
+from ui import scenes
+from ui.pages import page
+from ui.text import tell
+
+EXAMPLE = """# nThread 1 nGpus 8 minBytes 1048576 maxBytes 1073741824
+# Collective test starting: all_reduce_perf
+#       size         count      type   redop    root     time   algbw   busbw
+     1048576        262144     float     sum      -1    71.85   14.59   25.54
+    16777216       4194304     float     sum      -1    258.7   64.86  113.50
+    33554432       8388608     float     sum      -1    379.5   88.41  154.71
+"""
+"""Rows of microsoft/msccl-leaderboard (MIT), one NDv4."""
+COLOURS = ("#d55e00", "#0072b2")
+"""Measured and simulated, apart for colour-blind eyes too (Okabe and Ito)."""
+
+
+@page(order=50)
+def measured() -> None:
+    """Draw the page once."""
+    st.markdown(tell("page.measured.what"))
+    left, right = st.columns([3, 2])
+    with left:
+        pasted = st.text_area(
+            tell("page.measured.paste"), height=220, key="measured_text", placeholder=EXAMPLE, max_chars=1 << 20
+        )
+    with right:
+        file = st.file_uploader(
+            tell("page.measured.file"), type=["txt", "log", "json", "csv", "out"], key="measured_file"
+        )
+        spec = st.text_input(
+            tell("page.measured.machine"), key="measured_machine", placeholder="dgx_a100:hosts=2", max_chars=200
+        )
+        ranks = st.number_input(tell("page.measured.ranks"), 0, 4096, 0, key="measured_ranks")
+    text, name = (
+        (pasted, tell("page.measured.pasted"))
+        if file is None
+        else (
+            scenes.decoded(file.getvalue(), file.name),
+            file.name,
+        )
+    )
+    if not text.strip():
+        st.info(tell("page.measured.nothing"))
+        return
+    try:
+        _show(text, name, spec.strip(), int(ranks))
+    except InputError as error:
+        st.error(str(error), icon=":material/error:")
+
+
+def _show(text: str, name: str, spec: str, ranks: int) -> None:
+    """Every table: its machine, the curves, the numbers, what was left out."""
+    for number, table in enumerate(read_tables(text, name)):
+        topology, placed, why = place(table, spec, ranks)
+        with st.spinner(tell("page.measured.busy")):
+            rows, outside = compare_table(topology, placed)
+        if not rows:
+            raise InputError(outside[0].why if outside else tell("page.measured.nothing"))
+        _headline(topology, rows, why)
+        _chart(rows, number)
+        with st.expander(tell("page.measured.numbers")):
+            st.dataframe([_line(row) for row in rows], hide_index=True)
+        _left_out(outside)
+
+
+def _headline(topology: Topology, rows: list[Compared], why: str) -> None:
+    family, found = family_of(topology), verdict(rows)
+    told = tell("page.measured.family", name=family.name) if family else tell("page.measured.constants")
+    reason = tell("page.measured.given") if why == "given" else tell("page.measured.found")
+    st.markdown(f"**{topology.name}** ({reason}): {rows[0].ranks} × {rows[0].collective}. {told}")
+    small, large = st.columns(2)
+    limit = fmt_size(LARGE)
+    for column, key, value in ((small, "below", found.small), (large, "above", found.large)):
+        column.metric(tell(f"page.measured.{key}", size=limit), "–" if value is None else f"{value:.1%}")
+
+
+def _chart(rows: list[Compared], number: int) -> None:
+    """Time over size, both on logarithmic scales."""
+    names = tell("page.measured.measured"), tell("page.measured.simulated")
+    points = [
+        {
+            "size": row.size,
+            "time": time,
+            "which": which,
+            "label": f"{fmt_size(row.size)}: {fmt_time(time)}",
+            "way": row.way,
+        }
+        for row in rows
+        for which, time in zip(names, (row.measured, row.simulated), strict=True)
+    ]
+    axis: dict[str, Any] = {"type": "quantitative", "scale": {"type": "log"}}
+    st.vega_lite_chart(
+        {
+            "data": {"values": points},
+            "mark": {"type": "line", "point": True},
+            "height": 360,
+            "encoding": {
+                "x": axis | {"field": "size", "title": tell("page.measured.size"), "axis": {"format": "~s"}},
+                "y": axis | {"field": "time", "title": tell("page.measured.time"), "axis": {"format": "~s"}},
+                "color": {
+                    "field": "which",
+                    "title": None,
+                    "scale": {"domain": list(names), "range": list(COLOURS)},
+                    "legend": {"orient": "top"},
+                },
+                "tooltip": [{"field": "label", "title": " "}, {"field": "way", "title": tell("page.measured.way")}],
+            },
+        },
+        key=f"measured_chart_{number}",
+        width="stretch",
+    )
+
+
+def _line(row: Compared) -> dict[str, str]:
+    return {
+        tell("page.measured.size"): fmt_size(row.size),
+        tell("page.measured.measured"): fmt_time(row.measured),
+        tell("page.measured.simulated"): fmt_time(row.simulated),
+        tell("page.measured.error"): f"{row.error:+.1%}",
+        tell("page.measured.way"): row.way,
+    }
+
+
+def _left_out(outside: list[Outside]) -> None:
+    if outside:
+        with st.expander(tell("page.measured.outside", count=sum(one.rows for one in outside))):
+            for one in outside:
+                st.text(f"{one.rows}: {one.why}")
