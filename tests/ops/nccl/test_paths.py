@@ -39,5 +39,5 @@ def test_cards_on_switches_sockets_and_through_host_memory():
     card = "dual_socket_pcie:gpus=4"
     switch, socket = pair(card, 0, 1), pair(card, 0, 2)
     assert switch > socket
-    assert busbw(build(card)) == pytest.approx(socket)
+    assert busbw(build(card)) == pytest.approx(socket, rel=0.01)
     assert busbw(build(f"{card},p2p=no")) < socket
