@@ -44,7 +44,7 @@ def look(topology: Topology, n: int) -> Seen:
     if not 2 <= n <= topology.n:
         raise InputError(f"NCCL on {topology.name}: {n} ranks, but it holds 2 to {topology.n}: choose from these")
     nodes = _nodes(topology, n)
-    generation, amd = generation_of(topology), _is_amd(topology)
+    generation, amd = generation_of(topology), is_amd(topology)
     first = [topology.ranks[r] for r in nodes[0]]
     switch = any(device.kind == "NVS" for device in topology.devices)
     inside = closed_rings(topology, first)
@@ -110,7 +110,8 @@ def generation_of(topology: Topology) -> Generation:
     return "Volta" if usual < 20 else "Ampere" if usual < 40 or lanes else "Hopper"
 
 
-def _is_amd(topology: Topology) -> bool:
+def is_amd(topology: Topology) -> bool:
+    """Whether its NVLinks are xGMI links by what they carry."""
     lanes = {round(x.bandwidth / x.lanes / GBps, 3) for x in topology.links if x.kind == "NVL"}
     return bool(lanes & set(XGMI))
 

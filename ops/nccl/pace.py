@@ -5,8 +5,9 @@ The constants are NCCL's own; `families.json` bends them by a few factors per fa
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from ops.nccl.constants import (
     Kind,
     Protocol,
 )
-from ops.nccl.machine import Seen
+from ops.nccl.machine import Seen, generation_of, is_amd
 from ops.nccl.tuner import Situation
 from sim.schedule import Schedule
 from sim.topology import Floats, Topology
@@ -80,24 +81,37 @@ class Family:
     machines: tuple[str, ...]
     pace: Pace
     provenance: Mapping[str, Any]
+    like: Mapping[str, Any] = field(default_factory=dict)
+    """What a captured machine of the family looks like; empty where that tells too little."""
 
 
 @cache
 def families() -> dict[str, Family]:
     """Every calibrated family by name."""
-    known = {field.name for field in fields(Pace)}
+    known = {one.name for one in fields(Pace)}
     found = {}
     for name, entry in json.loads(FAMILIES.read_text()).items():
         pace = Pace(**{key: float(value) for key, value in entry["pace"].items() if key in known})
-        rest = {key: value for key, value in entry.items() if key not in ("pace", "machines")}
-        found[name] = Family(name, tuple(entry["machines"]), pace, rest)
+        rest = {key: value for key, value in entry.items() if key not in ("pace", "machines", "like")}
+        found[name] = Family(name, tuple(entry["machines"]), pace, rest, entry.get("like", {}))
     return found
 
 
 def family_of(topology: Topology) -> Family | None:
-    """The family a machine belongs to by its name; None for machines nobody has calibrated."""
+    """The family a machine belongs to: by its name, a captured one by what it looks like; None for unknown ones."""
     name = topology.name.partition(":")[0].strip()
-    return next((family for family in families().values() if name in family.machines), None)
+    named = next((family for family in families().values() if name in family.machines), None)
+    if named is not None or not topology.format:
+        return named
+    kinds = Counter(device.kind for device in topology.devices)
+    hosts = len({device.host for device in topology.devices if device.kind == "GPU"})
+    looks = {
+        "generation": generation_of(topology),
+        "gpus": kinds["GPU"] / max(1, hosts),
+        "switch": kinds["NVS"] > 0,
+        "amd": is_amd(topology),
+    }
+    return next((family for family in families().values() if family.like == looks), None)
 
 
 def hop(algorithm: str, protocol: Protocol, kind: Kind, pace: Pace) -> float:

@@ -48,8 +48,9 @@ def closed_rings(topology: Topology, devices: Sequence[int]) -> Rings:
 def open_paths(topology: Topology, devices: Sequence[int], nic_of: Sequence[int], nic: float) -> Rings:
     """One path per NIC inside a node of several: each comes in at its NIC's first GPU, no two leave by the same NIC.
 
-    `nic_of[i]` is the NIC of place i, `nic` what a NIC carries (B/s). The paths carry that, or as much as the links
-    inside allow.
+    `nic_of[i]` is the NIC of place i, `nic` what a NIC carries (B/s). The paths are one ring entered at different
+    GPUs where its links can carry all of them, as NCCL prefers (sameChannels); else different orders. They carry what
+    a NIC does, or as much as the links inside allow.
     """
     nic_of = list(nic_of)
     doors = [nic_of.index(k) for k in dict.fromkeys(nic_of)]
@@ -63,6 +64,11 @@ def open_paths(topology: Topology, devices: Sequence[int], nic_of: Sequence[int]
             best = int(np.argmax(_bottleneck(load, topology.bandwidth)))
             return Rings((plain[best],), min(nic, float(_bottleneck(load, topology.bandwidth)[best])))
         return Rings(plain, min(nic, float(_bottleneck(load.sum(axis=0, keepdims=True), topology.bandwidth)[0])))
+    one = closed_rings(topology, devices).orders[0]
+    turned = tuple(one[one.index(door) :] + one[: one.index(door)] for door in doors)
+    _, load = _counted(topology, devices, turned, closed=False)
+    if len({nic_of[order[-1]] for order in turned}) == len(doors) and _fits(load, topology.bandwidth, nic):
+        return Rings(turned, nic)
     start = np.array([order[0] for order in orders])
     zigzag = {_zigzag(g, door) for door in doors}
     first = [i for i, order in enumerate(orders) if order in zigzag]
@@ -75,6 +81,11 @@ def open_paths(topology: Topology, devices: Sequence[int], nic_of: Sequence[int]
             return Rings(tuple(orders[i] for i in chosen), nic * share)
     _, load = _counted(topology, devices, rotated, closed=False)
     return Rings(rotated, min(nic, float(_bottleneck(load.sum(axis=0, keepdims=True), topology.bandwidth)[0])))
+
+
+def _fits(load: Counts, capacity: NDArray[np.float64], rate: float) -> bool:
+    """Whether links can carry all orders at once, each at a rate."""
+    return bool((load.sum(axis=0) * rate <= capacity * (1 + 1e-9)).all())
 
 
 def _zigzag(g: int, start: int) -> tuple[int, ...]:

@@ -1,15 +1,17 @@
 """What `run nccl.COLLECTIVE` simulates, held against times worked out by hand from NCCL's constants."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cli import main
 from ops.nccl.choice import NcclOptions, choose, work_of
-from ops.nccl.pace import Pace, active_channels, families
+from ops.nccl.pace import Pace, active_channels, families, family_of
 from ops.work import carry_out
 from sim.errors import InputError
+from sim.formats import read_topology_file
 from sim.machines import build
 from sim.units import GiB, KiB, MiB
 
@@ -129,6 +131,22 @@ def test_families_are_of_machines_that_exist_and_say_where_they_come_from():
             assert build(name).n
         assert family.provenance["fitted_to"]
         assert all(np.isfinite(value) and value >= 0 for value in family.pace.as_dict().values())
+
+
+@pytest.mark.parametrize(
+    ("capture", "family"),
+    [
+        ("nvidia-smi-topo/003*", "dgx_a100"),
+        ("nvidia-smi-topo/005*", "dgx_h100"),
+        ("rocm-smi-topo/001*", "mi300x"),
+        ("nvidia-smi-topo/015*", None),
+        ("nvidia-smi-topo/021*", None),
+    ],
+)
+def test_a_capture_keeps_the_pace_of_the_machine_it_is(capture, family):
+    machine = read_topology_file(next((Path(__file__).parents[2] / "data").glob(capture)))
+    found = family_of(machine)
+    assert (found.name if found else None) == family
 
 
 def test_what_cannot_be_chosen_is_told():
