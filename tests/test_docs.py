@@ -34,8 +34,10 @@ def test_the_tour_has_commands():
         "list",
         "nccl-choice",
         "run",
+        "synthesize",
         "topology",
         "verify",
+        "winners",
         "workload",
     }
 

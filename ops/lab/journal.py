@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import IO, Any
 
 import pyarrow as pa
@@ -51,7 +52,7 @@ class Journal:
 
     def __init__(self, table: Path) -> None:
         self.table, self.path = table, table.with_name(table.name + ".journal")
-        self._file = _locked(self.path)
+        self._file, self._synced = _locked(self.path), monotonic()
         try:
             self.done = dict(_known(table))
             self.done |= {row["cell"]: row["reason"] is None for row in self._recover()}
@@ -60,11 +61,14 @@ class Journal:
             raise
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Keep rows: when this returns, no killing of this process can lose them."""
+        """Keep rows: no killing of this process can lose them then, and no power cut a second later."""
         rows = list(rows)
         lines = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
         self._file.write(lines.encode())
         self._file.flush()
+        if monotonic() - self._synced > 1.0:
+            os.fsync(self._file.fileno())
+            self._synced = monotonic()
         self.done |= {row["cell"]: row.get("reason") is None for row in rows}
 
     def close(self, order: Sequence[str], texts: Mapping[str, str]) -> pa.Table:

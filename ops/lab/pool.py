@@ -61,7 +61,7 @@ def cluster(address: str) -> Iterator[Pool]:
         why = " ".join(str(error).split())[:120] or "no answer"
         raise InputError(f"no Dask scheduler at {address[:80]} ({why}): give one like tcp://host:8786") from None
     with client:
-        processes = len(client.scheduler_info(n_workers=-1)["workers"])
+        processes = len(client.nthreads())
         if not processes:
             raise InputError(f"the Dask scheduler at {address} has no workers: start `python -m dask worker {address}`")
         with client.get_executor(pure=False) as executor:

@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from sim.units import parse_size
+from ops import ALGORITHMS
+from ops.lab.winners import changes
+from ops.work import registered
+from sim.machines import build
+from sim.units import fmt_size, parse_size
 from ui.pages.lab import Question, _typed
 from ui.text import languages
 
@@ -52,6 +56,20 @@ def test_another_collective_asks_for_all_its_algorithms():
 def test_several_machines_have_a_tab_each():
     at = lab(**{**SMALL, "machines": "switch:ranks=4;torus:dims=2x2"})
     assert [tab.label for tab in at.tabs] == ["switch:ranks=4", "torus:dims=2x2"]
+
+
+def test_exact_sizes_are_closed_in_on_when_asked():
+    """On four ranks 2 α + 2 β m meets 6 α + 3/2 β m."""
+    at = lab(**SMALL)
+    at.toggle(key="lab_exact_0").set_value(True).run()
+    assert not at.exception
+    (lines,) = [e.value for e in at.markdown if "4 ranks:" in e.value]
+    works = {
+        f"allreduce.{name}": registered(ALGORITHMS[f"allreduce.{name}"], 4) for name in SMALL["algorithms"].split(",")
+    }
+    (change,) = changes(build(SMALL["machines"]), works, [1 << 10, 1 << 30])
+    assert f"4 ranks: recursive_doubling, from {fmt_size(change.size)} on ring" in lines
+    assert change.size == pytest.approx((6 - 2) * 2e-6 / (2 - 1.5) * 25e9, rel=0.01)
 
 
 def test_links_are_tried_when_asked():

@@ -1,6 +1,7 @@
 """The lab: a form of what-ifs, who wins where, and a way from every cell to its run on the stage."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
 import streamlit as st
@@ -9,7 +10,7 @@ from ops import ALGORITHMS
 from ops.lab.cells import Cell, Row
 from ops.lab.grid import Grid, split
 from ops.lab.sensitivity import failures, sensitivity
-from ops.lab.winners import WinnerMap, named, results, winner_map
+from ops.lab.winners import Change, WinnerMap, changes, named, results, winner_map
 from ops.work import registered
 from sim.errors import InputError, StalledError
 from sim.machines import MACHINES, build
@@ -184,6 +185,7 @@ def _show(k: int, machine: str, rows: Sequence[Row], found: WinnerMap) -> None:
         winner = found.winner(int(place["ranks"]), int(place["bytes"]))
         if winner:
             _open(machine, winner, int(place["ranks"]), int(place["bytes"]))
+    _exact(k, machine, found)
     ranks = (
         st.select_slider(tell("page.lab.curves"), list(found.ranks), value=found.ranks[-1], key=f"lab_curve_{k}")
         if len(found.ranks) > 1
@@ -194,6 +196,35 @@ def _show(k: int, machine: str, rows: Sequence[Row], found: WinnerMap) -> None:
     )
     _table(k, machine, rows)
     _links(k, machine, found)
+
+
+def _exact(k: int, machine: str, found: WinnerMap) -> None:
+    """The sizes at which the winner changes, for every number of ranks, when they are asked for."""
+    if len(found.sizes) < 2 or not st.toggle(
+        tell("page.lab.exact"), key=f"lab_exact_{k}", help=tell("page.lab.exact.help")
+    ):
+        return
+    lines = []
+    for n in found.ranks:
+        first = found.winner(n, found.sizes[0])
+        if first:
+            several = _changes(machine, found.names, n, found.sizes)
+            later = [
+                tell("page.lab.exact.from", size=fmt_size(c.size), name=lab_charts.short(c.after)) for c in several
+            ]
+            told = ", ".join([lab_charts.short(first), *later])
+            lines.append(f"- {tell('page.lab.exact.line', ranks=n, told=told)}")
+    st.markdown("\n".join(lines))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _changes(machine: str, names: Sequence[str], n: int, sizes: Sequence[int]) -> list[Change]:
+    topology, works = build(machine), {}
+    for name in names:
+        entry, settings = parse_spec(name)
+        with suppress(InputError):
+            works[name] = registered(ALGORITHMS[entry], n, topology=topology, given=settings)
+    return changes(topology, works, sizes)
 
 
 def _open(machine: str, algorithm: str, ranks: int, size: int) -> None:

@@ -176,6 +176,15 @@ def test_a_grid_in_yaml():
     assert {cell.settings for cell in cells if cell.algorithm == "broadcast.chain"} == {"segments=1", "segments=4"}
 
 
+def test_the_grid_of_the_documents_is_one():
+    page = Path("docs/lab.md").read_text(encoding="utf-8")
+    grid = read_grid(page.partition("```yaml\n")[2].partition("```")[0], "lab.md", str)
+    assert grid.texts == {"my-box.txt": "my-box.txt"}
+    cells = grid.cells()
+    assert len({cell.name(grid.texts) for cell in cells}) == len(cells) > 1000
+    assert "straggler:rank=0,late=1ms + jitter:mean=1us,seed=2" in {cell.trouble for cell in cells}
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
