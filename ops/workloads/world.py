@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ops.registry import ALGORITHMS
+from ops.workloads.rings import ring_order
 from ops.workloads.step import COMM, COMPUTE, WAIT, Call, Held, Span, Step
 from sim.errors import InputError
 from sim.schedule import Schedule
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from sim.engine import Event
 
 Process = Generator["Event", Any, Any]
+RINGS = ("allreduce.ring", "allgather.ring", "reduce_scatter.ring")
+"""Those that may visit their ranks in any order: blocks are equal, and every rank plays the same part."""
 MOST_TRANSFERS = 20_000_000
 """Of all collectives of a step together; each takes about a hundred bytes of memory."""
 MOST_CALLS = 2_000_000
@@ -49,7 +52,8 @@ class World:
 
     `library` is whose rules choose algorithms; `forced` overrules them by collective. `launch` is paid by every
     collective once, when the last of its ranks is there. `interference` is the share of its speed that a GPU lacks
-    for compute while it takes part in a collective, whose kernels need processors and memory too.
+    for compute while it takes part in a collective, whose kernels need processors and memory too. With `rings`
+    they are laid along the fastest links, whatever the ranks' numbers.
     """
 
     def __init__(
@@ -61,6 +65,7 @@ class World:
         forced: "dict[str, Choice] | None" = None,
         launch: float = 0.0,
         interference: float = 0.0,
+        rings: bool = False,
     ) -> None:
         self.ranks = ranks or topology.n
         if self.ranks > topology.n:
@@ -68,6 +73,7 @@ class World:
         if self.ranks < 1:
             raise InputError(f"{topology.name} has no GPU: choose a machine with one or more")
         self.topology, self.launch, self.interference = topology, launch, interference
+        self.rings = rings
         from ops.programs.selection import Selection  # whoever only lists workloads need not load the engine
         from sim.engine import Cluster
 
@@ -208,9 +214,15 @@ class Group:
 
     def __init__(self, world: World, ranks: Sequence[int], *, patient: bool = False) -> None:
         self.world, self.ranks, self.patient = world, tuple(ranks), patient
+        self.devices = [world.topology.ranks[rank] for rank in ranks]
         self._met: dict[tuple[str, str, int], _Posted] = {}
         self._often: dict[tuple[int, str, str], int] = {}
         self._last: Event | None = None
+
+    @cached_property
+    def along_rings(self) -> list[int]:
+        """The devices in the order of a good ring."""
+        return [self.devices[place] for place in ring_order(self.world.topology, self.devices)]
 
     def post(
         self,
@@ -298,8 +310,7 @@ class _Posted:
     def _start(self) -> tuple[str, "Event", float]:
         from ops.programs.selection import Load
 
-        world, ranks, n = self.world, self.group.ranks, len(self.group.ranks)
-        devices = [world.topology.ranks[rank] for rank in ranks]
+        world, devices, n = self.world, self.group.devices, len(self.group.ranks)
         hosts = [world.topology.devices[device].host for device in devices]
         uneven = not isinstance(self.size, (int, float))
         units = np.asarray(self.size, dtype=np.float64).reshape(-1)
@@ -317,4 +328,6 @@ class _Posted:
             blocks = np.repeat(units, count // len(units)) / (count // len(units)) if uneven else (
                 np.full(count, total * schedule.unit_share)
             )  # fmt: skip
+        if world.rings and algorithm in RINGS and not uneven:
+            devices = self.group.along_rings
         return algorithm, world.cluster.start(schedule, blocks=blocks, group=devices, proof=proof), total

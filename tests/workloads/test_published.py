@@ -56,22 +56,23 @@ def measured():
 
 @pytest.mark.parametrize("model", NAMES.values())
 def test_steps_of_ddp_on_v100_are_within_7_percent(model):
-    """Given the step on one GPU without DDP alone. What is left is the slow-down that collectives' kernels cause."""
+    """Given the step on one GPU without DDP alone; nearer with what collectives' kernels take from compute."""
     rows = [(gpus, seconds) for name, gpus, seconds in measured() if name == model]
     assert [gpus for gpus, _ in rows] == [1, 2, 4, 8, 16]
     for gpus, seconds in rows:
         machine = build("dgx1v:hosts=2" if gpus > 8 else "dgx1v")
-        found = run("ddp", machine, model=model, ranks=gpus, bucket_view=False, backend="nccl")
-        assert found.time == pytest.approx(seconds, rel=0.07)
+        given = {"model": model, "ranks": gpus, "bucket_view": False, "backend": "nccl"}
+        assert run("ddp", machine, **given).time == pytest.approx(seconds, rel=0.07)
+        assert run("ddp", machine, **given, interference=0.3).time == pytest.approx(seconds, rel=0.055)
 
 
 def test_buckets_of_1_mb_instead_of_25_change_a_step_by_a_few_percent():
-    """Measured: 0.3 to 3.8 % slower. Simulated steps gain as little, as launching costs the processor nothing here."""
+    """Measured: 0.3 to 3.8 % slower. Simulated: 1.5 % faster at most, as launching takes no compute."""
     times = {
         bucket: run("ddp", build("dgx1v"), model="resnet50", bucket=bucket, bucket_view=False, backend="nccl").time
         for bucket in (2**20, 25 * 2**20)
     }
-    assert times[2**20] == pytest.approx(times[25 * 2**20], rel=0.04)
+    assert times[2**20] == pytest.approx(times[25 * 2**20], rel=0.015)
 
 
 @pytest.mark.parametrize(
