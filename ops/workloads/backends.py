@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
-from ops.workloads.world import RINGS, World
+from ops.workloads.world import World
 from sim.parameters import Choice
 from sim.topology import Topology
 from sim.units import GBps, us
@@ -18,20 +18,21 @@ class Backend(NamedTuple):
     launch: float = 0.0
     forced: tuple[str, ...] = ()
     """Algorithms it takes whatever the library's rule says."""
-    rings: bool = False
-    """Does it lay rings along the fastest links?"""
+    tuned: bool = False
+    """Does NCCL's tuner choose, and its search lay the rings?"""
 
 
+RINGS = ("allreduce.ring", "allgather.ring", "reduce_scatter.ring")
 BACKENDS = {
-    "ideal": Backend("nccl", forced=RINGS, rings=True),
-    "nccl": Backend("nccl", launch=8 * us, rings=True),
+    "ideal": Backend("nccl", forced=RINGS),
+    "nccl": Backend("nccl", launch=8 * us, tuned=True),
     "gloo": Backend("nccl", 15 * us, 1 / (5 * GBps), 30 * us, RINGS),
     "mpi": Backend("openmpi", 1 * us, 1 / (10 * GBps), 2 * us),
 }
-"""`ideal` is rings at no cost of their own. `nccl` lays rings along the fastest links and pays a launch: base latencies
-in NVIDIA/nccl src/graph/tuning.cc are 6.6 to 8.4 µs. `gloo` runs rings on processors over TCP sockets: tens of µs per
-message, and sums in host memory at a few GB/s per core. `mpi` is a tuned MPI on processors: a µs per message (OSU
-micro-benchmarks over InfiniBand), sums at 10 GB/s."""
+"""`ideal` is rings in the order of the ranks, at no cost of their own. `nccl` takes what NCCL's tuner takes, on the
+rings it would lay, and pays a launch: base latencies in NVIDIA/nccl src/graph/tuning.cc are 6.6 to 8.4 µs. `gloo` runs
+rings on processors over TCP sockets: tens of µs per message, and sums in host memory at a few GB/s per core. `mpi` is a
+tuned MPI on processors: a µs per message (OSU micro-benchmarks over InfiniBand), sums at 10 GB/s."""
 
 BackendName = Annotated[str, Choice(tuple(BACKENDS))]
 
@@ -48,5 +49,5 @@ def world(topology: Topology, ranks: int, backend: str, interference: float = 0.
         forced=forced,
         launch=known.launch,
         interference=interference,
-        rings=known.rings,
+        tuned=known.tuned,
     )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ops.registry import ALGORITHMS
-from ops.workloads.rings import ring_order
 from ops.workloads.step import COMM, COMPUTE, WAIT, Call, Held, Span, Step
 from sim.errors import InputError
 from sim.schedule import Schedule
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
     from sim.engine import Event
 
 Process = Generator["Event", Any, Any]
-RINGS = ("allreduce.ring", "allgather.ring", "reduce_scatter.ring")
-"""Those that may visit their ranks in any order: blocks are equal, and every rank plays the same part."""
+TUNED = ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce")
+"""Collectives that NCCL's tuner chooses for."""
 MOST_TRANSFERS = 20_000_000
 """Of all collectives of a step together; each takes about a hundred bytes of memory."""
 MOST_CALLS = 2_000_000
@@ -52,8 +51,8 @@ class World:
 
     `library` is whose rules choose algorithms; `forced` overrules them by collective. `launch` is paid by every
     collective once, when the last of its ranks is there. `interference` is the share of its speed that a GPU lacks
-    for compute while it takes part in a collective, whose kernels need processors and memory too. With `rings`
-    they are laid along the fastest links, whatever the ranks' numbers.
+    for compute while it takes part in a collective, whose kernels need processors and memory too. With
+    `tuned` NCCL's own tuner chooses, and its search lays the rings.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class World:
         forced: "dict[str, Choice] | None" = None,
         launch: float = 0.0,
         interference: float = 0.0,
-        rings: bool = False,
+        tuned: bool = False,
     ) -> None:
         self.ranks = ranks or topology.n
         if self.ranks > topology.n:
@@ -73,7 +72,7 @@ class World:
         if self.ranks < 1:
             raise InputError(f"{topology.name} has no GPU: choose a machine with one or more")
         self.topology, self.launch, self.interference = topology, launch, interference
-        self.rings = rings
+        self.tuned = tuned
         from ops.programs.selection import Selection  # whoever only lists workloads need not load the engine
         from sim.engine import Cluster
 
@@ -86,6 +85,7 @@ class World:
         self.link_bytes: Floats = np.zeros(len(topology.links))
         self.transfers = self.posted = 0
         self._gpus = [Turns(self.env) for _ in range(self.ranks)]
+        self._tuned: dict[Any, tuple[str, Schedule]] = {}
         self._pairs: dict[tuple[int, int], Group] = {}
         self._moving = [0] * self.ranks
         self._changed: list[Event] = [self.env.event() for _ in range(self.ranks)]
@@ -188,21 +188,41 @@ class World:
 
     def plan(self, name: str, n: int, root: int, given: dict[str, Any]) -> tuple[Schedule, Proof]:
         """A schedule and its proof, made once."""
-        if n > LARGEST_GROUP:
-            raise InputError(
-                f"a collective of {n:,} ranks is more than the {LARGEST_GROUP:,} of a simulated step: take fewer ranks"
-            )
+        _check_group(n)
         key = name, n, root, tuple(sorted(given.items()))
         if key not in self._plans:
             schedule = ALGORITHMS[name].schedule(n, root=root, **given)
             self._plans[key] = schedule, prove(schedule, blocks=True)
-        schedule, proof = self._plans[key]
+        return self._counted(*self._plans[key])
+
+    def tuned_plan(self, group: "Group", collective: str, size: int, root: int) -> tuple[str, Schedule, Proof]:
+        """What NCCL's tuner takes for a group and so many bytes, on the rings it finds there."""
+        from ops.nccl.choice import choose, work_of
+
+        _check_group(len(group.ranks))
+        key = group.ranks, collective, size, root
+        if key not in self._tuned:
+            work = work_of(group.machine, choose(group.machine, collective, max(1, size)), root=root)
+            self._tuned[key] = work.name, work.schedule
+        name, schedule = self._tuned[key]
+        if id(schedule) not in self._plans:
+            self._plans[id(schedule)] = schedule, prove(schedule, blocks=True)
+        return name, *self._counted(*self._plans[id(schedule)])
+
+    def _counted(self, schedule: Schedule, proof: Proof) -> tuple[Schedule, Proof]:
         self.transfers += schedule.transfers
         if self.transfers > MOST_TRANSFERS:
             raise InputError(
                 f"this step has more than {MOST_TRANSFERS:,} transfers: take fewer ranks, or fewer and larger messages"
             )
         return schedule, proof
+
+
+def _check_group(n: int) -> None:
+    if n > LARGEST_GROUP:
+        raise InputError(
+            f"a collective of {n:,} ranks is more than the {LARGEST_GROUP:,} of a simulated step: take fewer ranks"
+        )
 
 
 class Group:
@@ -220,9 +240,9 @@ class Group:
         self._last: Event | None = None
 
     @cached_property
-    def along_rings(self) -> list[int]:
-        """The devices in the order of a good ring."""
-        return [self.devices[place] for place in ring_order(self.world.topology, self.devices)]
+    def machine(self) -> Topology:
+        """The machine as these ranks see it."""
+        return replace(self.world.topology, ranks=tuple(self.devices))
 
     def post(
         self,
@@ -317,10 +337,13 @@ class _Posted:
         total = float(units.sum())
         whole = self.collective in ("allreduce", "broadcast", "reduce", "scan", "exscan", "reduce_scatterv")
         load = Load(self.collective, n, total if whole else total / n, total / 4, hosts, self.root)
-        algorithm, given = (self.algorithm, {}) if self.algorithm else world.selection.choose(load)
+        if world.tuned and not (uneven or self.algorithm) and self.collective in TUNED:
+            algorithm, schedule, proof = world.tuned_plan(self.group, self.collective, round(total), self.root)
+        else:
+            algorithm, given = (self.algorithm, {}) if self.algorithm else world.selection.choose(load)
+            root = self.root if ALGORITHMS[algorithm].collective.rooted else 0
+            schedule, proof = world.plan(algorithm, n, root, given)
         entry = ALGORITHMS[algorithm]
-        root = self.root if entry.collective.rooted else 0
-        schedule, proof = world.plan(algorithm, n, root, given)
         assert schedule.promise is not None
         count = schedule.promise.blocks
         blocks = None
@@ -328,6 +351,4 @@ class _Posted:
             blocks = np.repeat(units, count // len(units)) / (count // len(units)) if uneven else (
                 np.full(count, total * schedule.unit_share)
             )  # fmt: skip
-        if world.rings and algorithm in RINGS and not uneven:
-            devices = self.group.along_rings
         return algorithm, world.cluster.start(schedule, blocks=blocks, group=devices, proof=proof), total
