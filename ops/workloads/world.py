@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sim.engine import Event
 
 Process = Generator["Event", Any, Any]
+TUNED = ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce")
+"""Collectives that NCCL's tuner chooses for."""
 MOST_TRANSFERS = 20_000_000
 """Of all collectives of a step together; each takes about a hundred bytes of memory."""
 MOST_CALLS = 2_000_000
@@ -49,7 +51,8 @@ class World:
 
     `library` is whose rules choose algorithms; `forced` overrules them by collective. `launch` is paid by every
     collective once, when the last of its ranks is there. `interference` is the share of its speed that a GPU lacks
-    for compute while it takes part in a collective, whose kernels need processors and memory too.
+    for compute while it takes part in a collective, whose kernels need processors and memory too. With
+    `tuned` NCCL's own tuner chooses, and its search lays the rings.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class World:
         forced: "dict[str, Choice] | None" = None,
         launch: float = 0.0,
         interference: float = 0.0,
+        tuned: bool = False,
     ) -> None:
         self.ranks = ranks or topology.n
         if self.ranks > topology.n:
@@ -68,6 +72,7 @@ class World:
         if self.ranks < 1:
             raise InputError(f"{topology.name} has no GPU: choose a machine with one or more")
         self.topology, self.launch, self.interference = topology, launch, interference
+        self.tuned = tuned
         from ops.programs.selection import Selection  # whoever only lists workloads need not load the engine
         from sim.engine import Cluster
 
@@ -80,6 +85,7 @@ class World:
         self.link_bytes: Floats = np.zeros(len(topology.links))
         self.transfers = self.posted = 0
         self._gpus = [Turns(self.env) for _ in range(self.ranks)]
+        self._tuned: dict[Any, tuple[str, Schedule]] = {}
         self._pairs: dict[tuple[int, int], Group] = {}
         self._moving = [0] * self.ranks
         self._changed: list[Event] = [self.env.event() for _ in range(self.ranks)]
@@ -182,21 +188,41 @@ class World:
 
     def plan(self, name: str, n: int, root: int, given: dict[str, Any]) -> tuple[Schedule, Proof]:
         """A schedule and its proof, made once."""
-        if n > LARGEST_GROUP:
-            raise InputError(
-                f"a collective of {n:,} ranks is more than the {LARGEST_GROUP:,} of a simulated step: take fewer ranks"
-            )
+        _check_group(n)
         key = name, n, root, tuple(sorted(given.items()))
         if key not in self._plans:
             schedule = ALGORITHMS[name].schedule(n, root=root, **given)
             self._plans[key] = schedule, prove(schedule, blocks=True)
-        schedule, proof = self._plans[key]
+        return self._counted(*self._plans[key])
+
+    def tuned_plan(self, group: "Group", collective: str, size: int, root: int) -> tuple[str, Schedule, Proof]:
+        """What NCCL's tuner takes for a group and so many bytes, on the rings it finds there."""
+        from ops.nccl.choice import choose, work_of
+
+        _check_group(len(group.ranks))
+        key = group.ranks, collective, size, root
+        if key not in self._tuned:
+            work = work_of(group.machine, choose(group.machine, collective, max(1, size)), root=root)
+            self._tuned[key] = work.name, work.schedule
+        name, schedule = self._tuned[key]
+        if id(schedule) not in self._plans:
+            self._plans[id(schedule)] = schedule, prove(schedule, blocks=True)
+        return name, *self._counted(*self._plans[id(schedule)])
+
+    def _counted(self, schedule: Schedule, proof: Proof) -> tuple[Schedule, Proof]:
         self.transfers += schedule.transfers
         if self.transfers > MOST_TRANSFERS:
             raise InputError(
                 f"this step has more than {MOST_TRANSFERS:,} transfers: take fewer ranks, or fewer and larger messages"
             )
         return schedule, proof
+
+
+def _check_group(n: int) -> None:
+    if n > LARGEST_GROUP:
+        raise InputError(
+            f"a collective of {n:,} ranks is more than the {LARGEST_GROUP:,} of a simulated step: take fewer ranks"
+        )
 
 
 class Group:
@@ -208,9 +234,15 @@ class Group:
 
     def __init__(self, world: World, ranks: Sequence[int], *, patient: bool = False) -> None:
         self.world, self.ranks, self.patient = world, tuple(ranks), patient
+        self.devices = [world.topology.ranks[rank] for rank in ranks]
         self._met: dict[tuple[str, str, int], _Posted] = {}
         self._often: dict[tuple[int, str, str], int] = {}
         self._last: Event | None = None
+
+    @cached_property
+    def machine(self) -> Topology:
+        """The machine as these ranks see it."""
+        return replace(self.world.topology, ranks=tuple(self.devices))
 
     def post(
         self,
@@ -298,18 +330,20 @@ class _Posted:
     def _start(self) -> tuple[str, "Event", float]:
         from ops.programs.selection import Load
 
-        world, ranks, n = self.world, self.group.ranks, len(self.group.ranks)
-        devices = [world.topology.ranks[rank] for rank in ranks]
+        world, devices, n = self.world, self.group.devices, len(self.group.ranks)
         hosts = [world.topology.devices[device].host for device in devices]
         uneven = not isinstance(self.size, (int, float))
         units = np.asarray(self.size, dtype=np.float64).reshape(-1)
         total = float(units.sum())
         whole = self.collective in ("allreduce", "broadcast", "reduce", "scan", "exscan", "reduce_scatterv")
         load = Load(self.collective, n, total if whole else total / n, total / 4, hosts, self.root)
-        algorithm, given = (self.algorithm, {}) if self.algorithm else world.selection.choose(load)
+        if world.tuned and not (uneven or self.algorithm) and self.collective in TUNED:
+            algorithm, schedule, proof = world.tuned_plan(self.group, self.collective, round(total), self.root)
+        else:
+            algorithm, given = (self.algorithm, {}) if self.algorithm else world.selection.choose(load)
+            root = self.root if ALGORITHMS[algorithm].collective.rooted else 0
+            schedule, proof = world.plan(algorithm, n, root, given)
         entry = ALGORITHMS[algorithm]
-        root = self.root if entry.collective.rooted else 0
-        schedule, proof = world.plan(algorithm, n, root, given)
         assert schedule.promise is not None
         count = schedule.promise.blocks
         blocks = None

@@ -206,5 +206,23 @@ def test_what_cannot_be_is_told(name, given, told):
     assert told in str(failure.value)
 
 
+def test_nccl_lays_its_rings_along_nvlinks():
+    """In the order of their numbers GPUs 3 and 4 of a DGX-1V would meet over the bus between its sockets."""
+    cube = build("dgx1v")
+    found = {backend: run("ddp", cube, backend=backend) for backend in ("nccl", "gloo")}
+    assert {call.links for call in found["nccl"].calls} == {"NVL"}
+    assert {call.links for call in found["gloo"].calls} == {"NVL+PCI+SYS"}
+    assert all(step.verified for step in found.values())
+    largest = max(found["nccl"].calls, key=lambda call: call.size)
+    busbw = 2 * 7 / 8 * largest.size / (largest.end - largest.start)
+    assert 100e9 < busbw < 150e9  # six NVLinks of 25 GB/s a GPU; nccl-tests measures about 130 GB/s
+
+
+def test_nccl_lets_the_switch_of_an_h100_add():
+    found = run("ddp", build("dgx_h100"), backend="nccl")
+    assert {call.algorithm for call in found.calls} == {"allreduce.nvls"}
+    assert found.verified
+
+
 def test_alpha_and_beta_are_those_of_the_pair():
     assert exactly(ALPHA + 1e6 * BETA) == MESSAGE

@@ -56,22 +56,23 @@ def measured():
 
 @pytest.mark.parametrize("model", NAMES.values())
 def test_steps_of_ddp_on_v100_are_within_7_percent(model):
-    """Given the step on one GPU without DDP alone. What is left is the slow-down that collectives' kernels cause."""
+    """Given the step on one GPU without DDP alone; nearer with what collectives' kernels take from compute."""
     rows = [(gpus, seconds) for name, gpus, seconds in measured() if name == model]
     assert [gpus for gpus, _ in rows] == [1, 2, 4, 8, 16]
     for gpus, seconds in rows:
         machine = build("dgx1v:hosts=2" if gpus > 8 else "dgx1v")
-        found = run("ddp", machine, model=model, ranks=gpus, bucket_view=False, backend="nccl")
-        assert found.time == pytest.approx(seconds, rel=0.07)
+        given = {"model": model, "ranks": gpus, "bucket_view": False, "backend": "nccl"}
+        assert run("ddp", machine, **given).time == pytest.approx(seconds, rel=0.07)
+        assert run("ddp", machine, **given, interference=0.5).time == pytest.approx(seconds, rel=0.06)
 
 
 def test_buckets_of_1_mb_instead_of_25_change_a_step_by_a_few_percent():
-    """Measured: 0.3 to 3.8 % slower. Simulated steps gain as little, as launching costs the processor nothing here."""
+    """Measured: 0.3 to 3.8 % slower. Simulated: 0.3 % faster at most, as launching takes no compute."""
     times = {
         bucket: run("ddp", build("dgx1v"), model="resnet50", bucket=bucket, bucket_view=False, backend="nccl").time
         for bucket in (2**20, 25 * 2**20)
     }
-    assert times[2**20] == pytest.approx(times[25 * 2**20], rel=0.04)
+    assert times[2**20] == pytest.approx(times[25 * 2**20], rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -100,14 +101,15 @@ def test_many_small_sums_are_slower_than_one_large_one():
     assert 1.1 < parts / whole < 6
 
 
-@pytest.mark.parametrize("model, tflops, share, within", (("resnet101", 5.6, 0.90, 0.04), ("vgg16", 14.3, 0.68, 0.1)))
-def test_horovods_scaling_on_512_gpus(model, tflops, share, within):
+@pytest.mark.parametrize("model, tflops, share", (("resnet101", 5.6, 0.90), ("vgg16", 14.3, 0.68)))
+def test_horovods_scaling_on_512_gpus(model, tflops, share):
     """128 hosts of 4 Pascal GPUs, 25 Gb/s RoCE, buckets of 64 MB (Sergeev and Del Balso 2018).
 
-    Speeds follow from the images a second of one P100 in TensorFlow's benchmarks: 154 for VGG-16, about 120 for
-    ResNet-101 between its neighbours' 219 and 92; 64 images a GPU.
+    NCCL had rings alone then, and 18 of the 25 Gb/s explain both figures. Speeds follow from the images a second of
+    one P100 in TensorFlow's benchmarks: 154 for VGG-16, about 120 for ResNet-101 between its neighbours' 219 and 92;
+    64 images a GPU.
     """
-    machine = build("nodes:nodes=128,gpus=4,nvlink=20GBps,nic=25Gbps")
+    machine = build("nodes:nodes=128,gpus=4,nvlink=20GBps,nic=18Gbps")
     given = {"model": model, "tflops": tflops, "batch": 64, "bucket": 64 * 2**20, "first_bucket": 64 * 2**20}
-    found = run("ddp", machine, **given, backend="nccl")
-    assert found.facts["scaling_efficiency_share"] == pytest.approx(share, abs=within)
+    found = run("ddp", machine, **given, backend="ideal")
+    assert found.facts["scaling_efficiency_share"] == pytest.approx(share, abs=0.04)
