@@ -3,15 +3,13 @@
 from dataclasses import replace
 from typing import Annotated
 
-import numpy as np
-
 from sim.host import AMPERE, Leaf, build_host
 from sim.machines import machine
+from sim.machines.geforce import through_host
 from sim.parameters import Bounds
 from sim.paths import pair_classes
 from sim.rails import join_by_rails
-from sim.routing import chain, merge
-from sim.topology import Ints, Router, Routes, Topology
+from sim.topology import Topology
 from sim.units import Bandwidth, Time
 
 
@@ -59,20 +57,5 @@ def dual_socket_pcie(
     host = build_host("dual_socket_pcie", leaves, rates, {}, empty_numa={0, 1} - present)
     host = replace(host, overhead=overhead, gamma=gamma, pairs=pair_classes(host))
     if not p2p:
-        host = replace(host, router=_through_host(host))
+        host = replace(host, router=through_host(host, near=False))
     return join_by_rails(host, hosts, nic, nic_latency)
-
-
-def _through_host(host: Topology) -> Router:
-    """GPU to GPU by way of the sender's CPU; all else as it is."""
-    direct = host.routes
-    is_gpu = np.array([device.kind == "GPU" for device in host.devices])
-    cpu = np.array([host.index[f"CPU{max(0, device.numa)}"] for device in host.devices], np.int32)
-
-    def route(src: Ints, dst: Ints) -> Routes:
-        staged = is_gpu[src] & is_gpu[dst] & (src != dst)
-        a, b = src[staged], dst[staged]
-        plain = ~staged
-        return merge(staged, chain(direct(a, cpu[a]), direct(cpu[a], b)), direct(src[plain], dst[plain]))
-
-    return route

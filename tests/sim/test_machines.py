@@ -20,6 +20,7 @@ MINE = (
     *("dgx1v", "dgx2", "dgx_a100", "dgx_h100", "dgx_h200", "dgx_b200", "gb200_nvl72", "mi250x", "mi300x"),
     *("a100_quad", "gh200_quad", "a100_pcie_pairs", "tpu_v4", "tpu_v5p", "tpu_v5e", "tpu_v6e"),
     *("aws_p4d", "aws_p5", "gcp_a3_high", "gcp_a3_mega", "gcp_a3_ultra", "h100_quad", "a40_pairs", "geforce_rdma"),
+    "geforce_4090",
 )
 
 
