@@ -22,7 +22,7 @@ from ui.player import VIEWS
 from ui.scenario import from_yaml, is_scenario
 from ui.scenarios import SCENARIOS
 from ui.scenes import Scene
-from ui.text import tell
+from ui.text import summary, tell
 
 SIZES = [fmt_size(KiB << k).replace(" ", "") for k in range(round(math.log2(4 * GiB / KiB)) + 1)]
 KEPT = ("past", "turn", "page", "language", "lessons_done")
@@ -146,7 +146,7 @@ def _choose_algorithm(scene: Scene) -> Scene:
         tell("page.collective"),
         there,
         index=there.index(collective),
-        help=COLLECTIVES[collective].summary,
+        help=summary(collective, COLLECTIVES[collective].summary),
         key=fresh("collective"),
     )
     algorithms = [a.split(".", 1)[1] for a in ALGORITHMS if a.startswith(collective + ".")]
@@ -155,7 +155,7 @@ def _choose_algorithm(scene: Scene) -> Scene:
         tell("page.algorithm"), algorithms, index=algorithms.index(likely), key=fresh(f"of_{collective}")
     )
     algorithm = ALGORITHMS[f"{collective}.{chosen}"]
-    st.caption(algorithm.summary)
+    st.caption(summary(algorithm.name, algorithm.summary))
     return _choose_settings(replace(scene, algorithm=algorithm.name), algorithm.params, algorithm.name)
 
 
@@ -221,7 +221,7 @@ def _choose_model(scene: Scene) -> Scene:
         tell("page.machine"),
         names,
         index=names.index(name) if name in names else 0,
-        help=machine_summary(name),
+        help=summary(name, machine_summary(name)),
         key=fresh("machine"),
     )
     if name != parse_spec(scene.machine)[0]:

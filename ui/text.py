@@ -44,3 +44,12 @@ def language_names() -> dict[str, str]:
 def tell(key: str, **values: Any) -> str:
     """The text of an id in the language of this visit."""
     return say(key, spoken(), **values)
+
+
+def summary(name: str, english: str) -> str:
+    """What an algorithm, collective, machine or trouble does, in the language of this visit.
+
+    English stands in the thing itself; other catalogues may have `summary.NAME`, one for a collective and its v form.
+    """
+    words = catalogue(spoken())
+    return words.get(f"summary.{name}") or words.get(f"summary.{name.replace('v.', '.', 1).removesuffix('v')}", english)

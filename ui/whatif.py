@@ -5,7 +5,7 @@ import streamlit as st
 from sim.topology import Topology
 from sim.trouble import TROUBLES, trouble_parameters, trouble_summary
 from ui.fields import field, fresh, usual
-from ui.text import tell
+from ui.text import summary, tell
 
 BETWEEN = ";"
 """Stands between troubles in a scene's words; no device's name holds one."""
@@ -23,7 +23,7 @@ def choose(words: str, topology: Topology) -> str:
                 kept.append(spec)
                 continue
             with st.container(border=True):
-                st.markdown(f"**{tell(f'trouble.{name}')}**", help=trouble_summary(name))
+                st.markdown(f"**{tell(f'trouble.{name}')}**", help=summary(name, trouble_summary(name)))
                 given = dict(pair.split("=", 1) for pair in rest.split(",") if "=" in pair)
                 now = f"{name}:{_fields(name, given, topology, number)}"
                 if not st.button(tell("page.trouble.remove"), key=fresh(f"drop_{number}"), icon=":material/close:"):

@@ -86,7 +86,8 @@ def nvls_reduce_scatter(n: int, *, segments: Segments = 8) -> Steps:
         yield up + down
 
 
-def _nvls_cost(n: int, *, segments: int) -> tuple[float, float]:
+def nvls_cost(n: int, *, segments: int) -> tuple[float, float]:
+    """Messages in a row and shares of the size on each link, where one switch adds for n ranks."""
     alphas, moments = (segments + 2, segments + 3) if segments > 1 else (2, 2)
     return alphas, moments * (1 + 1 / n) / segments
 
@@ -97,7 +98,7 @@ def _nvls_cost(n: int, *, segments: int) -> tuple[float, float]:
     ordered=True,
     exact=False,
     pieces=lambda n, *, segments: n * segments,
-    cost=_nvls_cost,
+    cost=nvls_cost,
     ids={"nccl": "NVLS", "ucc": "nvls"},
     reference="NCCL src/device/all_reduce.h, NVLS",
 )

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ops.algorithms.double_tree import two_parents
+from ops.algorithms.inswitch import nvls_cost
 from ops.collectives import allreduce
 from ops.registry import algorithm
 from ops.shapes import Group, Segments, Tree, node_size, tree, whole_nodes
@@ -25,14 +26,16 @@ def _forests(n: int, group: int) -> tuple[Tree, Tree]:
     ordered=True,
     only=whole_nodes,
     pieces=lambda n, *, group, segments: 2 * node_size(n, group) * segments,
+    exact=False,
+    cost=lambda n, *, group, segments: nvls_cost(node_size(n, group), segments=segments),
     ids={"nccl": "NVLSTree"},
     reference="NCCL src/device/all_reduce.h, NVLS_TREE",
 )
 def nvls_tree(n: int, *, group: Group = 0, segments: Segments = 8) -> Steps:
     """Each node's switch adds up and hands each rank one share, trees join the nodes' shares, the switch spreads them.
 
-    Between nodes each half of a share goes up its own binary tree and comes back as the total. What it costs depends
-    on both kinds of links, so nothing is claimed for one ideal switch.
+    Between nodes each half of a share goes up its own binary tree and comes back as the total. The claim is a bound for
+    what happens in one node; between nodes other links come on top of it.
     """
     g, forests = node_size(n, group), _forests(n, group)
     height = max(forest.height for forest in forests)

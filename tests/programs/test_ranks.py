@@ -42,9 +42,10 @@ def test_modules_beside_the_script_are_each_ranks_own(tmp_path):
         import common as again
         print(again.rank, again.seen, package.rank)
     """
+    before = {name: sys.modules.get(name) for name in ("common", "package", "package.inner", "mpi4py.MPI")}
     outcome = simulated(script, tmp_path, 3)
     assert outcome.output == "0 [0] 100\n1 [1] 101\n2 [2] 102\n"
-    assert not {"common", "package", "package.inner", "mpi4py.MPI"} & set(sys.modules)
+    assert {name: sys.modules.get(name) for name in before} == before
 
 
 def test_objects_of_the_scripts_own_classes_travel(tmp_path):

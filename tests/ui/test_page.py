@@ -7,9 +7,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ops import ALGORITHMS
+from ops.collectives import COLLECTIVES
 from sim.engine import simulate
 from sim.errors import InputError
-from sim.machines import build
+from sim.machines import MACHINES, build
 from sim.trouble import TROUBLES
 from sim.units import MiB, fmt_time
 from ui import player
@@ -215,12 +216,26 @@ def test_every_kind_of_file_can_be_asked_for(kind):
 def test_every_language_has_every_text_and_placeholder():
     english = catalogue("en")
     for language in languages():
-        texts = catalogue(language)
+        texts = {key: text for key, text in catalogue(language).items() if not key.startswith("summary.")}
         assert texts.keys() == english.keys()
         for key, text in texts.items():
             assert {p.split("}")[0].split(":")[0] for p in text.split("{")[1:]} == {
                 p.split("}")[0].split(":")[0] for p in english[key].split("{")[1:]
             }, key
+
+
+def test_summaries_in_other_languages_are_of_things_there_are():
+    there = {f"summary.{name}" for name in (*ALGORITHMS, *COLLECTIVES, *MACHINES, *TROUBLES)}
+    for language in set(languages()) - {"en"}:
+        told = {key for key in catalogue(language) if key.startswith("summary.")}
+        assert told <= there
+        plain = {key for key in there if "v." not in key and not key.endswith("v")}
+        assert plain - told == set()
+
+
+def test_a_summary_is_told_in_the_language_of_the_visit():
+    at = page(algorithm="allgatherv.ring", machine="switch:ranks=4", lang="zh")
+    assert "每个块绕环走一圈。" in [caption.value for caption in at.sidebar.caption]
 
 
 def test_every_text_is_used_somewhere():
