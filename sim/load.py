@@ -35,13 +35,10 @@ def intervals(trace: Trace) -> tuple[Ints, Floats, Floats, Floats]:
 def link_load(trace: Trace) -> Load:
     """The total rate on every link over time, as steps."""
     transfer, begin, until, rate = intervals(trace)
-    route = trace.route[transfer]
-    hops = np.diff(trace.routes.offsets)[route].astype(np.int64)
-    run = np.arange(hops.sum()) - np.repeat(np.cumsum(hops) - hops, hops)
-    link = trace.routes.links[np.repeat(trace.routes.offsets[:-1][route], hops) + run]
+    link, row = _crossed(trace, transfer)
     links = np.concatenate([link, link])
-    times = np.concatenate([np.repeat(begin, hops), np.repeat(until, hops)])
-    steps = np.repeat(rate, hops)
+    times = np.concatenate([begin[row], until[row]])
+    steps = rate[row]
     changes = np.concatenate([steps, -steps])
     order = np.lexsort((times, links))
     links, times, changes = links[order], times[order], changes[order]
@@ -60,12 +57,34 @@ def utilisation(trace: Trace, edges: Floats) -> Floats:
     One row per link, one column per stretch of time; exact, whatever the stretches; zero
     in one of no length.
     """
-    load = link_load(trace)
-    shares = np.zeros((len(trace.topology.links), len(edges) - 1))
-    for link in np.nonzero(np.diff(load.offsets))[0]:
-        steps = slice(load.offsets[link], load.offsets[link + 1])
-        time, rate = load.time[steps], load.rate[steps]
-        carried = np.concatenate([[0.0], np.cumsum(rate[:-1] * np.diff(time))])
-        shares[link] = np.diff(np.interp(edges, time, carried)) / trace.topology.bandwidth[link]
+    links, stretches = len(trace.topology.links), len(edges) - 1
+    transfer, begin, until, rate = intervals(trace)
+    begin, until = np.clip(begin, edges[0], edges[-1]), np.clip(until, edges[0], edges[-1])
+    first = np.clip(np.searchsorted(edges, begin, "right") - 1, 0, stretches - 1)
+    last = np.clip(np.searchsorted(edges, until, "left") - 1, first, stretches - 1)
+    within = first == last
+    head = rate * (np.where(within, until, edges[first + 1]) - begin)
+    tail = np.where(within, 0.0, rate * (until - edges[last]))
+    through = np.where(within, 0.0, rate)  # fills every stretch between the first and the last
+
+    link, row = _crossed(trace, transfer)
+
+    def summed(column: NDArray[np.int64], values: Floats) -> Floats:
+        cells = np.bincount(link * (stretches + 1) + column[row], values[row], links * (stretches + 1))
+        return cells.astype(np.float64).reshape(links, stretches + 1)
+
+    whole = np.cumsum(summed(first + 1, through) - summed(last, through), axis=1)[:, :-1]
+    whole[np.abs(whole) < 1e-9 * trace.topology.bandwidth.reshape(-1, 1)] = 0.0  # what cancels out leaves rounding
     width = np.diff(edges)
+    carried = summed(first, head)[:, :-1] + summed(last, tail)[:, :-1] + whole * width
+    shares = carried / trace.topology.bandwidth.reshape(-1, 1)
     return np.divide(shares, width, out=np.zeros_like(shares), where=width > 0)
+
+
+def _crossed(trace: Trace, transfer: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every link that each of some transfers crosses, and the number of the transfer among them."""
+    route = trace.route[transfer]
+    hops = np.diff(trace.routes.offsets)[route].astype(np.int64)
+    run = np.arange(hops.sum()) - np.repeat(np.cumsum(hops) - hops, hops)
+    link = trace.routes.links[np.repeat(trace.routes.offsets[:-1][route], hops) + run]
+    return link.astype(np.int64), np.repeat(np.arange(len(transfer)), hops)

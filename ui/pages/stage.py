@@ -173,8 +173,10 @@ def _forked() -> None:
 
 def _below(scene: Scene, topology: Topology) -> None:
     code, machine = st.columns([1.3, 1])
-    with code, st.expander(_say("page.code"), expanded=False):
-        if scene.schedule:
+    with code, st.expander(_say("page.code"), key="code_panel", on_change="rerun") as panel:
+        if not panel.open:
+            pass
+        elif scene.schedule:
             st.code(scene.schedule[:LONGEST_CODE], language="xml" if scene.schedule.lstrip()[:1] == "<" else None)
         else:
             _code(scene, topology)
@@ -229,7 +231,9 @@ def _code(scene: Scene, topology: Topology) -> None:
 
 
 def _machine_panel(topology: Topology) -> None:
-    with st.expander(_say("page.machine.panel"), expanded=False):
+    with st.expander(_say("page.machine.panel"), key=f"machine_panel_{topology.name}", on_change="rerun") as panel:
+        if not panel.open:  # what nobody looks at need not be sent
+            return
         if topology.n <= 32:
             pairs = topology.pairs or pair_classes(topology)
             st.dataframe({a: [pairs[b].get(a, "X") for b in pairs] for a in pairs} | {"": list(pairs)}, hide_index=True)
