@@ -98,6 +98,7 @@ export class Pane {
     look.textContent = `${say("look")} `;
     this.lookAt = make("select", "rs-pick", look);
     this.lookAt.addEventListener("change", () => this.pin(this.lookAt.value ? JSON.parse(this.lookAt.value) : null));
+    if (this.player.fork) make("span", "rs-hint", this.legend).textContent = say("hint");
     if (this.timeline) this._choices();
   }
 
