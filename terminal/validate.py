@@ -38,7 +38,7 @@ def validate(given: argparse.Namespace) -> Answer:
     rows: list[Compared] = []
     outside: list[Outside] = []
     tables: list[dict[str, Any]] = []
-    for table in (table for file in given.files for table in read_file(file)):
+    for table in [table for file in given.files for table in read_file(file)]:  # all are read before one is run
         try:
             there, placed, why = place(table, given.machine or "", ranks, given.collective or "")
         except InputError as error:

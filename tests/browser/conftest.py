@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from ui.text import catalogue, say
+
 ROOT = Path(__file__).parents[2]
 PLAYER = '[data-ringside="player"][data-steps]'
 """What a page with a player shows when it is ready."""
@@ -75,6 +77,7 @@ class Visit:
         self.address = address
         self.context = browser.new_context(**{"viewport": {"width": 1440, "height": 1000}, **options})
         self.page = self.context.new_page()
+        self.language = "en"
         self.complaints = []
         self.strangers = []
         self.page.on("console", lambda m: self.complaints.append(m.text) if m.type == "error" else None)
@@ -104,8 +107,21 @@ class Visit:
     def ask(self, call):
         return self.player.evaluate(f"e => e.ringside.{call}")
 
+    def said(self, text):
+        """One of the player's English words or sentences in this visit's language."""
+        key = next(
+            k for k, t in catalogue("en").items() if t == text and k.startswith(("player.", "page.", "caption."))
+        )
+        return catalogue(self.language)[key]
+
+    def told(self, key, **values):
+        """A text by its id, in this visit's language."""
+        return say(key, self.language, **values)
+
     def press(self, label):
-        self.player.get_by_role("button", name=label, exact=True).click()
+        """Click a button, by its English name whatever the language."""
+        names = [label] if label not in catalogue("en").values() else [label, self.said(label)]
+        self.player.get_by_role("button", name=names[-1], exact=True).click()
 
 
 @pytest.fixture

@@ -4,7 +4,23 @@ import re
 
 import pytest
 
+from ui.text import languages
+
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(params=languages())
+def visit(request, visit):
+    """Visits in every language."""
+
+    def open_page(query="", **options):
+        page = visit(f"{query or '?'}&lang={request.param}", **options)
+        page.language = request.param
+        return page
+
+    return open_page
+
+
 RING = "?machine=switch:ranks=8"
 SECONDS = 14 * 2e-6 + 2 * 7 / 8 * 2**26 / 25e9
 
@@ -15,7 +31,7 @@ def test_the_first_picture_is_paused_and_shows_every_ranks_data(visit):
     assert page.data("step") == "0"
     assert [slot["ranks"] for slot in page.ask("slots(3)")] == ["3"] * 8
     assert len(page.ask("blocks()")) == 8
-    assert page.page.get_by_text("Proved: every rank ends with exactly what allreduce promises").is_visible()
+    assert page.page.get_by_text(page.told("page.proved", collective="allreduce")).is_visible()
 
 
 def test_pressing_play_moves_blocks_along_and_ends_at_the_end(visit):
@@ -36,7 +52,9 @@ def test_pressing_play_moves_blocks_along_and_ends_at_the_end(visit):
     page.page.wait_for_function("e => e.dataset.playing === 'false'", arg=page.player.element_handle())
     assert page.t == pytest.approx(SECONDS, rel=1e-6)
     assert {slot["count"] for slot in page.ask("slots(0)")} == {8}
-    assert page.data("caption").startswith("Done: step 14 of 14")
+    assert page.data("caption").startswith(
+        page.told("player.end", caption=page.told("caption.head", step=14, steps=14))
+    )
 
 
 def test_stepping_back_changes_the_sentence_and_the_slots(visit):
@@ -45,11 +63,13 @@ def test_stepping_back_changes_the_sentence_and_the_slots(visit):
         page.press("Step forward")
     caption, slots = page.data("caption"), page.ask("slots(1)")
     assert page.data("step") == "3"
-    assert caption.startswith("step 3 of 14: rank 0 sends block 5, the sum of ranks 0, 6-7, to rank 1")
+    assert caption.startswith(page.told("caption.head", step=3, steps=14))
+    if page.language == "en":
+        assert caption.startswith("step 3 of 14: rank 0 sends block 5, the sum of ranks 0, 6-7, to rank 1")
     assert slots[5] == {"slot": 5, "block": "5", "number": 5, "count": 4, "ranks": "0-1, 6-7"}
     page.press("Step back")
     assert page.data("step") == "2"
-    assert page.data("caption").startswith("step 2 of 14: rank 0 sends block 6")
+    assert page.data("caption").startswith(page.told("caption.head", step=2, steps=14))
     assert page.ask("slots(1)")[5]["ranks"] == "1"
 
 
@@ -86,7 +106,7 @@ def test_everything_works_from_the_keyboard(visit):
     page.page.keyboard.press("+")
     assert page.player.locator(".rs-speed").input_value() == "2"
     page.page.keyboard.press("t")
-    assert page.player.locator(".rs-pace").inner_text() == "even steps"
+    assert page.player.locator(".rs-pace").inner_text() == page.told("player.paced")
     page.page.keyboard.press("?")
     assert page.player.locator(".rs-keys").is_visible()
     page.page.keyboard.press("Escape")
@@ -160,7 +180,8 @@ def test_pointing_at_things_explains_them(visit):
         page.press("Step forward")
     tip = page.player.locator(".rs-tip")
     page.player.locator(".rs-slots").hover(position={"x": 26 + 5.5 * 34, "y": 1.5 * 26})
-    assert tip.inner_text() == "rank 1, slot 5: block 5, from ranks 0-1, 6-7"
+    what = page.told("player.holding", block="5", ranks="0-1, 6-7")
+    assert tip.inner_text() == page.told("player.place", rank=1, slot=5, what=what)
     stage = page.player.locator(".rs-stage")
     box = stage.bounding_box()
     stage.hover(position={"x": box["width"] / 2, "y": box["height"] / 2})
