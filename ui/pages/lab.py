@@ -185,7 +185,8 @@ def _show(k: int, machine: str, rows: Sequence[Row], found: WinnerMap) -> None:
         winner = found.winner(int(place["ranks"]), int(place["bytes"]))
         if winner:
             _open(machine, winner, int(place["ranks"]), int(place["bytes"]))
-    _exact(k, machine, found)
+    with st.container():  # one place, however much it holds
+        _exact(k, machine, found)
     ranks = (
         st.select_slider(tell("page.lab.curves"), list(found.ranks), value=found.ranks[-1], key=f"lab_curve_{k}")
         if len(found.ranks) > 1
