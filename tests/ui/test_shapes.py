@@ -1,0 +1,80 @@
+"""Shapes found from messages alone: the one a person would draw, every place apart from every other."""
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ops import ALGORITHMS
+from sim.errors import InputError
+from ui import rivals
+from ui.scenes import Scene
+from ui.shapes import MOST, shape_of
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "shape"),
+    [
+        ("allreduce.ring", 8, "ring"),
+        ("broadcast.chain", 7, "chain"),
+        ("gather.linear", 9, "star"),
+        ("allreduce.nvls", 8, "star"),
+        ("broadcast.binomial", 16, "tree"),
+        ("reduce.knomial", 27, "tree"),
+        ("allreduce.recursive_doubling", 16, "hypercube"),
+        ("allgather.recursive_doubling", 64, "hypercube"),
+        ("allreduce.hierarchical_2d", 16, "groups"),
+        ("alltoall.linear", 8, "circle"),
+    ],
+)
+def test_algorithms_have_the_shape_of_their_name(name, n, shape):
+    assert shape_of(ALGORITHMS[name].schedule(n)).name == shape
+
+
+@given(st.sampled_from(sorted(ALGORITHMS)), st.integers(2, 20))
+def test_no_two_places_overlap_and_all_are_on_the_paper(name, n):
+    algorithm = ALGORITHMS[name]
+    if algorithm.refuse(n, **algorithm.defaults):
+        return
+    schedule = algorithm.schedule(n)
+    shape = shape_of(schedule)
+    places = list(zip(shape.x, shape.y, strict=True))
+    assert len(places) == schedule.places
+    assert all(0 <= x <= shape.width and 0 <= y <= shape.height for x, y in places)
+    assert all(abs(ax - bx) > 1.2 or abs(ay - by) > 0.95 for (ax, ay), (bx, by) in combinations(places, 2))
+    away = schedule.src != schedule.dst
+    assert set(zip(shape.src, shape.dst, strict=True)) == set(
+        zip(schedule.src[away].tolist(), schedule.dst[away].tolist(), strict=True)
+    )
+
+
+def test_a_shape_of_too_many_places_is_none():
+    assert shape_of(ALGORITHMS["allreduce.ring"].schedule(MOST)) is not None
+    assert shape_of(ALGORITHMS["allreduce.ring"].schedule(MOST + 1)) is None
+
+
+def test_runs_beside_a_scene_differ_in_what_is_said():
+    scene = Scene(against="algorithm=allreduce.linear|machine=dgx1v&size=1MiB|trouble=", settings="segments=2")
+    linear, small, calm = rivals.others(scene)
+    assert (linear.algorithm, linear.settings, linear.against) == ("allreduce.linear", "", "")
+    assert (small.machine, small.size, small.settings) == ("dgx1v", "1MiB", "segments=2")
+    assert calm == Scene(settings="segments=2")
+    assert rivals.against(rivals.changes(scene)) == scene.against
+
+
+def test_a_fork_keeps_what_was_and_stands_beside_it():
+    once = rivals.forked(Scene(), "slow_link:src=GPU0,dst=NVS0")
+    assert (once.trouble, rivals.others(once)[0].trouble) == ("slow_link:src=GPU0,dst=NVS0", "")
+    twice = rivals.forked(once, "straggler:rank=1,late=2us")
+    assert twice.trouble == "slow_link:src=GPU0,dst=NVS0;straggler:rank=1,late=2us"
+    assert [other.trouble for other in rivals.others(twice)] == ["", "slow_link:src=GPU0,dst=NVS0"]
+    for k in range(5):
+        twice = rivals.forked(twice, f"straggler:rank={k},late=1us")
+    assert len(rivals.changes(twice)) == rivals.MOST
+
+
+@pytest.mark.parametrize("words", ["algorithm", "colour=red", "ranks=many", "machine=dgx1v&x"])
+def test_a_damaged_comparison_is_told(words):
+    with pytest.raises(InputError, match="the link's against has"):
+        rivals.changes(Scene(against=words))
