@@ -107,6 +107,13 @@ class Visit:
     def ask(self, call):
         return self.player.evaluate(f"e => e.ringside.{call}")
 
+    def settle(self):
+        """Wait until the page has stopped running: what is clicked while it is drawn again may be lost."""
+        self.page.wait_for_function(
+            "!document.querySelector('[data-testid=\"stApp\"][data-test-script-state=running]')"
+        )
+        self.page.wait_for_timeout(500)
+
     def said(self, text):
         """One of the player's English words or sentences in this visit's language."""
         key = next(

@@ -142,6 +142,8 @@ def test_moving_a_slider_simulates_again_and_keeps_the_place(visit):
     for _ in range(5):
         page.press("Step forward")
     before = page.t
+    page.page.wait_for_url(re.compile(r"[?&]t="))  # the page has heard of the steps, and is still again
+    page.settle()
     slider = page.page.get_by_test_id("stSidebar").get_by_role("slider").last
     slider.focus()
     slider.press("ArrowLeft")

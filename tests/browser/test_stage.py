@@ -149,6 +149,7 @@ def test_what_was_chosen_can_be_undone(visit):
     page = visit(RING)
     undo = page.page.get_by_role("button", name="Undo")
     assert undo.is_disabled()
+    page.settle()
     slider = page.page.get_by_test_id("stSidebar").get_by_role("slider").last
     slider.focus()
     slider.press("ArrowLeft")
