@@ -6,15 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim import fabric
+from sim import fabric, sharing
+from sim.calendar import calendar
 from sim.dependencies import gated
 from sim.dependencies import lockstep as lockstep_waits
 from sim.fabric import World
 from sim.schedule import COPY, Schedule
+from sim.sharing import Net
 from sim.topology import Floats, Ints, Routes, Topology
 
 _PER_TRANSFER = ("op", "route", "size", "pending", "job", "ready", "start", "end", "cause")
-_DTYPES = {"op": np.uint8, "route": np.int32, "pending": np.int32, "job": np.int32, "cause": np.int32}
+_DTYPES = {"op": np.uint8, **dict.fromkeys(("route", "pending", "job", "cause", "arrived", "fresh"), np.int32)}
 
 Gates = Sequence[tuple[float, NDArray[np.int64]]]
 """Seconds, and the transfers they hold back."""
@@ -29,8 +31,9 @@ class Arena:
     def __init__(self, topology: Topology, *, history: bool) -> None:
         self.topology = topology
         self.keeps_history = history
-        self.rows = self.jobs = self.edges = self.hops = 0
+        self.rows = self.jobs = self.edges = 0
         self.routes = Routes(np.zeros(1, np.int32), np.zeros(0, np.int32))
+        self.claims = np.zeros(len(topology.links), np.int64)
         self.world = self._empty()
 
     def add(
@@ -71,6 +74,7 @@ class Arena:
         world.after_start[first : stop + 1] = waits.start + self.edges
         np.add(waits.after, first, out=world.after[self.edges : self.edges + len(waits.after)], casting="unsafe")
         world.start[first:stop] = np.nan
+        self._claim(route)
         world.job[first:stop] = job
         world.job_left[job] = stop - first
         self.rows, self.edges, self.jobs = stop, self.edges + len(waits.after), job + 1
@@ -78,21 +82,31 @@ class Arena:
 
     def make_room(self) -> None:
         """Double the room for rate changes when it may run out."""
-        world = self.world
-        if self.keeps_history and fabric.history_is_short(world):
-            self.world = world._replace(
-                history_transfer=_longer(world.history_transfer, 2 * len(world.history_transfer)),
-                history=_longer(world.history, 2 * len(world.history)),
-            )
+        net = self.world.net
+        if self.keeps_history and fabric.history_is_short(self.world):
+            net = _wider(net, dict.fromkeys(("history_transfer", "history"), 2 * len(net.history)))
+            self.world = self.world._replace(net=net)
+
+    def flowing(self) -> list[int]:
+        """The rows of all transfers under way."""
+        net = self.world.net
+        alone = net.use[:, sharing.LONE]
+        rows = set(alone[alone != sharing.NONE].tolist())
+        for link in np.nonzero(net.use[:, sharing.LOAD])[0]:
+            slots = net.members[net.first[link] : net.first[link] + net.use[link, sharing.LISTED]]
+            flows = net.flow[slots]
+            rows.update(flows[flows[:, sharing.BOTTLENECK] != sharing.STILL, sharing.TRANSFER].tolist())
+        return sorted(rows)
 
     def _add_routes(self, schedule: Schedule, devices: NDArray[np.int32]) -> NDArray[np.int32]:
         """Route numbers of every transfer, after entering the routes it needs."""
         n = schedule.places
         pair = schedule.src * np.int64(n) + schedule.dst
-        used = np.zeros(n * n, bool)
-        used[pair] = True
-        pairs = np.nonzero(used)[0]
-        number = np.empty(n * n, np.int32)
+        order = np.arange(len(pair), dtype=np.int32)
+        seen = np.empty(n * n, np.int32)
+        seen[pair[::-1]] = order[::-1]
+        pairs = pair[seen[pair] == order]  # as they are met: what happens together lies together
+        number = seen
         number[pairs] = np.arange(len(self.world.lead), len(self.world.lead) + len(pairs), dtype=np.int32)
         offsets, links = self.topology.routes(devices[pairs // n], devices[pairs % n])
         latency = _sums(self.topology.latency[links], offsets)
@@ -125,7 +139,9 @@ class Arena:
         offsets, links = self.topology.routes(src, dst)
         before = _sums(latency[self.routes.links], self.routes.offsets)[old]
         self._enter(offsets, links, self.world.lead[old] + _sums(latency[links], offsets) - before)
-        return np.arange(first, first + len(rows), dtype=np.int32)
+        route = np.arange(first, first + len(rows), dtype=np.int32)
+        self._claim(route)
+        return route
 
     def crosses(self, route: Ints, links: Sequence[int] | Ints) -> NDArray[np.bool_]:
         """Which of some route numbers cross any of these links."""
@@ -148,12 +164,8 @@ class Arena:
             np.concatenate([old.offsets, offsets[1:] + np.int32(len(old.links))]).astype(np.int32),
             np.concatenate([old.links, links]).astype(np.int32),
         )
-        self.hops = max(self.hops, int(np.diff(offsets).max(initial=0)))
-        self.world = self.world._replace(
-            route_start=self.routes.offsets,
-            route_links=self.routes.links,
-            lead=np.concatenate([self.world.lead, lead]),
-        )
+        net = self.world.net._replace(route_start=self.routes.offsets, route_links=self.routes.links)
+        self.world = self.world._replace(net=net, lead=np.concatenate([self.world.lead, lead]))
 
     def _empty(self) -> World:
         m = len(self.topology.links)
@@ -164,65 +176,84 @@ class Arena:
         def floats(k: int) -> Floats:
             return np.empty(k, np.float64)
 
-        world = World(
-            count=np.zeros(11, np.int64),
-            now=np.zeros(1),
-            gamma=np.array([self.topology.gamma]),
+        net = Net(
+            count=np.zeros(5, np.int64),
             capacity=self.topology.bandwidth.copy(),
-            use=np.zeros((m, 5), np.int32),
+            use=np.zeros((m, 8), np.int32),
+            pace=np.zeros((m, 5)),
             room=floats(m),
+            unfixed=ints(m),
+            parent=np.arange(m),
+            beside=np.arange(m),
+            first=np.zeros(m + 1, np.int64),
+            members=np.empty(0, np.int32),
+            ways=np.empty(0, np.int32),
+            flow=np.empty((0, 3), np.int32),
+            finish=floats(0),
             route_start=self.routes.offsets,
             route_links=self.routes.links,
-            lead=floats(0),
-            **{name: np.empty(0, _DTYPES.get(name, np.float64)) for name in _PER_TRANSFER},
-            after_start=np.zeros(1, np.int64),
-            after=np.empty(0, np.int32),
-            group=np.empty((0, 7), np.int32),
-            motion=np.empty((0, 4)),
-            heap_time=floats(0),
-            heap=np.empty((0, 2), np.int32),
-            nodes=np.empty((0, 2), np.int32),
-            last_time=np.zeros(3),
-            last_node=np.full(3, fabric.NONE, np.int32),
-            arrived=ints(0),
-            spoilt=ints(m),
-            flows=ints(0),
-            uses=ints(0),
-            links=ints(m),
-            level=floats(m),
-            level_link=ints(m),
-            job_left=np.zeros(0, np.int64),
-            job_end=floats(0),
-            finished=ints(0),
+            **{name: ints(m) for name in ("links", "spoilt", "bereft", "fired", "level_link")},
+            level=floats(m + 4),
             history_transfer=np.empty(0, np.int32),
             history=np.empty((0, 2)),
         )
-        world.count[fabric.SPARE_NODE] = world.count[fabric.SPARE_FLOW] = fabric.NONE
-        return world
+        net.use[:, sharing.LONE] = net.use[:, sharing.TICKET] = sharing.NONE
+        return World(
+            count=np.zeros(4, np.int64),
+            now=np.zeros(1),
+            gamma=np.array([self.topology.gamma]),
+            net=net,
+            calendar=calendar(3),
+            lead=floats(0),
+            **{name: np.empty(0, _DTYPES.get(name, np.float64)) for name in (*_PER_TRANSFER, "arrived", "fresh")},
+            after_start=np.zeros(1, np.int64),
+            after=np.empty(0, np.int32),
+            job_left=ints(0),
+            job_end=floats(0),
+            finished=ints(0),
+        )
+
+    def _claim(self, route: Ints) -> None:
+        """Make room in the lists of the links for more transfers, given by their route numbers."""
+        offsets, links = self.routes
+        crossing = np.repeat(np.bincount(route, minlength=len(offsets) - 1), np.diff(offsets))
+        self.claims += np.bincount(links, crossing, len(self.claims)).astype(np.int64)
+        net = self.world.net
+        if (self.claims <= np.diff(net.first)).all():
+            return
+        first = np.concatenate([[0], np.cumsum(self.claims if not self.rows else 2 * self.claims)])
+        lists = {name: getattr(net, name) for name in ("members", "ways", "flow", "finish")}
+        wider = {name: np.empty((first[-1], *old.shape[1:]), old.dtype) for name, old in lists.items()}
+        for link in np.nonzero(net.use[:, sharing.TAKEN] + net.use[:, sharing.LISTED])[0]:
+            used = int(net.use[link, [sharing.LISTED, sharing.TAKEN]].max())
+            for name, old in lists.items():
+                wider[name][first[link] : first[link] + used] = old[net.first[link] : net.first[link] + used]
+            slots = wider["members"][first[link] : first[link] + net.use[link, sharing.LISTED]]
+            door = np.searchsorted(net.first, slots, side="right") - 1
+            slots += (first[door] - net.first[door]).astype(np.int32)
+        self.world = self.world._replace(net=net._replace(first=first, **wider))
 
     def _grow(self, rows: int, edges: int, jobs: int) -> None:
+        """Make room for so many transfers, dependencies and jobs; twice that when it was not enough before."""
         world = self.world
-        bigger: dict[str, Any] = {}
+        rooms: dict[str, int] = {}
+        calendar, net = world.calendar, world.net
         if rows > len(world.op):
             room = rows if not self.rows else max(rows, 2 * len(world.op))
-            for name in (*_PER_TRANSFER, "group", "motion", "arrived", "flows"):
-                bigger[name] = _longer(getattr(world, name), room)
-            bigger["after_start"] = _longer(world.after_start, room + 1)
-            for name in ("heap_time", "heap", "nodes"):
-                bigger[name] = _longer(getattr(world, name), 4 * room + 64)
-            bigger["spoilt"] = _longer(world.spoilt, room + len(world.capacity))
+            rooms = {**dict.fromkeys((*_PER_TRANSFER, "arrived", "fresh"), room), "after_start": room + 1}
+            calendar = _wider(calendar, dict.fromkeys(("time", "heap", "nodes"), 4 * room + 64))
             if self.keeps_history:
-                bigger["history_transfer"] = _longer(world.history_transfer, 8 * room + 1024)
-                bigger["history"] = _longer(world.history, 8 * room + 1024)
-        uses = self.hops * max(rows, len(world.op))
-        if uses > len(world.uses):
-            bigger["uses"] = _longer(world.uses, 2 * uses if self.rows else uses)
+                net = _wider(net, dict.fromkeys(("history_transfer", "history"), 8 * room + 1024))
         if edges > len(world.after):
-            bigger["after"] = _longer(world.after, edges if not self.edges else max(edges, 2 * len(world.after)))
+            rooms["after"] = edges if not self.edges else max(edges, 2 * len(world.after))
         if jobs > len(world.job_left):
-            for name in ("job_left", "job_end", "finished"):
-                bigger[name] = _longer(getattr(world, name), max(jobs, 2 * len(world.job_left)))
-        self.world = world._replace(**bigger)
+            rooms.update(dict.fromkeys(("job_left", "job_end", "finished"), max(jobs, 2 * len(world.job_left))))
+        self.world = _wider(world._replace(calendar=calendar, net=net), rooms)
+
+
+def _wider(arrays: Any, rooms: dict[str, int]) -> Any:
+    """A named tuple of arrays in which some have room for so many rows at least."""
+    return arrays._replace(**{name: _longer(getattr(arrays, name), room) for name, room in rooms.items()})
 
 
 def _longer(array: NDArray[Any], length: int) -> NDArray[Any]:

@@ -19,6 +19,7 @@ from sim.errors import InputError, StalledError
 from sim.harm import Harm, Held
 from sim.inswitch import switch_devices
 from sim.schedule import Schedule
+from sim.sharing import HISTORY
 from sim.speed import compiled, is_compiled
 from sim.topology import Device, Floats, Ints, Link, Topology
 from sim.trace import History, Trace
@@ -145,7 +146,7 @@ class Cluster:
             raise InputError(f"{self.topology.name} has no link {link}: links count from 0")
         if not (math.isfinite(bandwidth) and bandwidth >= 0):
             raise InputError(f"{self.topology.name}: link {link} cannot have bandwidth {bandwidth}: give 0 or more")
-        self.arena.world.capacity[link] = bandwidth
+        self.arena.world.net.capacity[link] = bandwidth
         self.kernel.touch(self.arena.world, link, self.env.now)
         self._rouse()
 
@@ -235,18 +236,17 @@ class Cluster:
     def _history(self, job: Job) -> History | None:
         if not self.arena.keeps_history:
             return None
-        world = self.arena.world
-        known = int(world.count[fabric.HISTORY])
-        transfer = world.history_transfer[:known]
+        net = self.arena.world.net
+        known = int(net.count[HISTORY])
+        transfer = net.history_transfer[:known]
         mine = (transfer >= job.first) & (transfer < job.stop)
-        return History(transfer[mine] - job.first, world.history[:known, 0][mine], world.history[:known, 1][mine])
+        return History(transfer[mine] - job.first, net.history[:known, 0][mine], net.history[:known, 1][mine])
 
     def stalled(self) -> str:
         """One sentence: what can never end, and the link that holds it."""
-        world, links = self.arena.world, self.topology.links
+        links = self.topology.links
         dead = self.harm.dead()
-        flows = world.group[: world.count[fabric.FLOWS]]
-        held = sorted(int(i) for i in flows[:, fabric.TRANSFER] if i >= 0)
+        held = self.arena.flowing()
         job = next(job for job in self.jobs if not (job.event.triggered or job.background))
         names = [
             f"rank {job.schedule.src[i - job.first]} -> rank {job.schedule.dst[i - job.first]}"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sim import fabric
 from sim.errors import StalledError
 from sim.schedule import Schedule, copy, unroll
+from sim.sharing import LOAD
 from sim.topology import Floats, Ints
 from sim.trace import NO_HITS, Hits
 from sim.trouble import Running, Trouble
@@ -106,8 +106,7 @@ class Harm:
         cluster, arena = self.cluster, self.cluster.arena
         plain = cluster.topology
         arena.topology = replace(plain, router=without(plain, shut)) if shut else plain
-        flows = arena.world.group[: arena.world.count[fabric.FLOWS], fabric.TRANSFER]
-        flying = {int(i): p for p, i in enumerate(flows) if i >= 0}
+        flying = set(arena.flowing())
         for job in cluster.jobs:
             if job.event.triggered:
                 continue
@@ -116,14 +115,14 @@ class Harm:
             src, dst = (job.devices[side[rows - job.first]] for side in (job.schedule.src, job.schedule.dst))
             for row, route in zip(rows.tolist(), arena.other_routes(rows, src, dst).tolist(), strict=True):
                 if row in flying:
-                    cluster.kernel.divert(arena.world, flying[row], route, self.env.now)
+                    cluster.kernel.divert(arena.world, row, route, self.env.now)
                 else:
                     arena.world.route[row] = route
 
     def dead(self) -> list[int]:
         """Links without bandwidth that hold up flows."""
-        world = self.cluster.arena.world
-        found: list[int] = np.nonzero((world.capacity == 0) & (world.use[:, fabric.LOAD] > 0))[0].tolist()
+        net = self.cluster.arena.world.net
+        found: list[int] = np.nonzero((net.capacity == 0) & (net.use[:, LOAD] > 0))[0].tolist()
         return found
 
     def _despair(self) -> None:

@@ -1,59 +1,77 @@
-"""One source, two speeds: a kernel module is interpreted for a first small scene, compiled for the rest.
+"""One source, two speeds: kernel functions are interpreted for a first small scene, compiled for the rest.
 
-A kernel module marks its functions with `@jit` or `@helper`, which it imports from here. Imported, it is
-plain Python. `compiled(module)` runs the same file again with numba's decorator in that place; both give the
-same numbers, bit for bit. Importing numba costs half a second, so nothing else may import it.
+Kernel modules mark their functions with `@jit` or `@helper`, which leaves them plain Python. `compiled(module)` has
+a compiled twin of each; both give the same numbers, bit for bit. Importing numba costs half a second, so
+nothing else may import it.
 """
 
-import importlib.util
-import sys
+import hashlib
 from collections.abc import Callable
 from functools import cache
-from types import ModuleType
-from typing import Any, TypeVar
+from pathlib import Path
+from types import FunctionType, ModuleType, SimpleNamespace
+from typing import Any
 
-F = TypeVar("F", bound=Callable[..., Any])
+_OPTIONS: dict[str, Any] = {"cache": True, "_nrt": False, "no_cfunc_wrapper": True}
+"""Kernels get all their memory from outside. Without numba's reference counting (`_nrt`), whose atomic
+counters would be touched at every call, the fabric runs three times as fast."""
+_KERNELS: dict[Any, dict[str, Any]] = {}
+_COMPILED: set[str] = set()
 
 
-def _plain(function: F) -> F:
+def jit(function: Callable[..., Any]) -> Any:
+    """Mark a kernel function that Python calls."""
+    _KERNELS[function] = _OPTIONS
     return function
 
 
-jit: Callable[[Any], Any] = _plain
-"""For functions that Python calls."""
-helper: Callable[[Any], Any] = _plain
-"""For functions that only other kernel functions call."""
-_KERNEL: dict[str, Any] = {"cache": True, "_nrt": False, "no_cfunc_wrapper": True}
-"""Kernels get all their memory from outside. Without numba's reference counting (`_nrt`), whose atomic
-counters would be touched at every call, the fabric runs three times as fast."""
+def helper(function: Callable[..., Any]) -> Any:
+    """Mark a kernel function that only other kernel functions call."""
+    _KERNELS[function] = {**_OPTIONS, "no_cpython_wrapper": True, "forceinline": True}
+    return function
 
 
 @cache
-def compiled(module: ModuleType) -> ModuleType:
-    """The compiled twin of a kernel module; machine code is kept on disk between runs."""
-    global jit, helper  # noqa: PLW0603  the twin's source asks for them while it is executed
+def compiled(module: ModuleType) -> Any:
+    """The compiled twins of a module's kernel functions; machine code is kept on disk between runs."""
+    _COMPILED.add(module.__name__)
+    kernels = {name: it for name, it in vars(module).items() if isinstance(it, FunctionType) and it in _KERNELS}
+    return SimpleNamespace(**{name: _twin(kernel) for name, kernel in kernels.items()})
+
+
+@cache
+def _twin(kernel: FunctionType) -> Any:
+    """The function with twins in place of the kernel functions it calls.
+
+    Numba looks for machine code under a function's file and name and makes it anew when that file has changed. So the
+    name is given a fingerprint of all files involved: a change of any may matter.
+    """
     import numba
 
-    name = module.__name__ + "_compiled"
-    spec = importlib.util.spec_from_file_location(name, module.__file__)
-    assert spec is not None
-    assert spec.loader is not None
-    twin = importlib.util.module_from_spec(spec)
-    sys.modules[name] = twin
+    scope = {**kernel.__globals__, **{name: _twin(it) for name, it in _calls(kernel).items()}}
+    twin = FunctionType(kernel.__code__, scope, kernel.__name__, kernel.__defaults__, kernel.__closure__)
+    sources = b"".join(Path(file).read_bytes() for file in sorted(_files(kernel)))
+    twin.__qualname__ = f"{kernel.__qualname__}_{hashlib.sha256(sources).hexdigest()[:8]}"
     njit: Any = numba.njit
-    jit, helper = njit(**_KERNEL), njit(**_KERNEL, no_cpython_wrapper=True)
-    try:
-        spec.loader.exec_module(twin)
-    finally:
-        jit = helper = _plain
-    return twin
+    return njit(**_KERNELS[kernel])(twin)
+
+
+def _calls(kernel: FunctionType) -> dict[str, FunctionType]:
+    """The kernel functions that a kernel function names."""
+    named = {name: kernel.__globals__.get(name) for name in kernel.__code__.co_names}
+    return {name: it for name, it in named.items() if isinstance(it, FunctionType) and it in _KERNELS}
+
+
+def _files(kernel: FunctionType) -> set[str]:
+    """The source files of a kernel function and of all it calls."""
+    return {kernel.__code__.co_filename}.union(*(_files(it) for it in _calls(kernel).values()))
 
 
 def is_compiled(module: ModuleType) -> bool:
-    """Whether the twin has been made in this process."""
-    return module.__name__ + "_compiled" in sys.modules
+    """Whether the twins have been made in this process."""
+    return module.__name__ in _COMPILED
 
 
-def twin(module: ModuleType, work: float) -> ModuleType:
+def twin(module: ModuleType, work: float) -> Any:
     """The twin to use for about `work` array operations: plain while that beats loading the compiler."""
     return compiled(module) if is_compiled(module) or work > 30_000 else module
