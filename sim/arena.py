@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim import fabric, sharing
+from sim import fabric
 from sim.calendar import calendar
 from sim.dependencies import gated
 from sim.dependencies import lockstep as lockstep_waits
 from sim.fabric import World
+from sim.net import BOTTLENECK, LISTED, LOAD, LONE, NONE, STILL, TAKEN, TICKET, TRANSFER, Net
 from sim.schedule import COPY, Schedule
-from sim.sharing import Net
 from sim.topology import Floats, Ints, Routes, Topology
 
 _PER_TRANSFER = ("op", "route", "size", "pending", "job", "ready", "start", "end", "cause")
@@ -90,12 +90,12 @@ class Arena:
     def flowing(self) -> list[int]:
         """The rows of all transfers under way."""
         net = self.world.net
-        alone = net.use[:, sharing.LONE]
-        rows = set(alone[alone != sharing.NONE].tolist())
-        for link in np.nonzero(net.use[:, sharing.LOAD])[0]:
-            slots = net.members[net.first[link] : net.first[link] + net.use[link, sharing.LISTED]]
+        alone = net.use[:, LONE]
+        rows = set(alone[alone != NONE].tolist())
+        for link in np.nonzero(net.use[:, LOAD])[0]:
+            slots = net.members[net.first[link] : net.first[link] + net.use[link, LISTED]]
             flows = net.flow[slots]
-            rows.update(flows[flows[:, sharing.BOTTLENECK] != sharing.STILL, sharing.TRANSFER].tolist())
+            rows.update(flows[flows[:, BOTTLENECK] != STILL, TRANSFER].tolist())
         return sorted(rows)
 
     def _add_routes(self, schedule: Schedule, devices: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -197,7 +197,7 @@ class Arena:
             history_transfer=np.empty(0, np.int32),
             history=np.empty((0, 2)),
         )
-        net.use[:, sharing.LONE] = net.use[:, sharing.TICKET] = sharing.NONE
+        net.use[:, LONE] = net.use[:, TICKET] = NONE
         return World(
             count=np.zeros(4, np.int64),
             now=np.zeros(1),
@@ -224,11 +224,11 @@ class Arena:
         first = np.concatenate([[0], np.cumsum(self.claims if not self.rows else 2 * self.claims)])
         lists = {name: getattr(net, name) for name in ("members", "ways", "flow", "finish")}
         wider = {name: np.empty((first[-1], *old.shape[1:]), old.dtype) for name, old in lists.items()}
-        for link in np.nonzero(net.use[:, sharing.TAKEN] + net.use[:, sharing.LISTED])[0]:
-            used = int(net.use[link, [sharing.LISTED, sharing.TAKEN]].max())
+        for link in np.nonzero(net.use[:, TAKEN] + net.use[:, LISTED])[0]:
+            used = int(net.use[link, [LISTED, TAKEN]].max())
             for name, old in lists.items():
                 wider[name][first[link] : first[link] + used] = old[net.first[link] : net.first[link] + used]
-            slots = wider["members"][first[link] : first[link] + net.use[link, sharing.LISTED]]
+            slots = wider["members"][first[link] : first[link] + net.use[link, LISTED]]
             door = np.searchsorted(net.first, slots, side="right") - 1
             slots += (first[door] - net.first[door]).astype(np.int32)
         self.world = self.world._replace(net=net._replace(first=first, **wider))

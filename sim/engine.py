@@ -18,8 +18,8 @@ from sim.arena import Arena
 from sim.errors import InputError, StalledError
 from sim.harm import Harm, Held
 from sim.inswitch import switch_devices
+from sim.net import HISTORY
 from sim.schedule import Schedule
-from sim.sharing import HISTORY
 from sim.speed import compiled, is_compiled
 from sim.topology import Device, Floats, Ints, Link, Topology
 from sim.trace import History, Trace
@@ -132,7 +132,7 @@ class Cluster:
         if first == stop:
             return job.event.succeed(self._trace(job, self.env.now))
         self._running += 1
-        self.kernel.launch(self.arena.world, first, stop, self.env.now)
+        self.kernel.launch(self.arena.world, first, stop, float(self.env.now))
         self._rouse()
         return job.event
 
@@ -147,7 +147,7 @@ class Cluster:
         if not (math.isfinite(bandwidth) and bandwidth >= 0):
             raise InputError(f"{self.topology.name}: link {link} cannot have bandwidth {bandwidth}: give 0 or more")
         self.arena.world.net.capacity[link] = bandwidth
-        self.kernel.touch(self.arena.world, link, self.env.now)
+        self.kernel.touch(self.arena.world, link, float(self.env.now))
         self._rouse()
 
     def _devices(self, schedule: Schedule, group: Sequence[int] | None) -> list[int]:
@@ -267,7 +267,6 @@ def _ready() -> Any:
         pair = (Device("a", "GPU"), Device("b", "GPU"))
         world = Arena(Topology("warm-up", pair, (Link("a", "b", 1.0, 0.0),)), history=False).world
         kernel.launch(world, 0, 0, 0.0)
-        kernel.touch(world, 0, 0.0)
         kernel.advance(world, 0.0)
     return kernel
 

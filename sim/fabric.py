@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim.calendar import CHAIN, HEAP, ITEM, KIND, NODES, Calendar, free, pop, push
-from sim.sharing import (
+from sim.net import (
     BEREFT,
     BOTTLENECK,
+    DUE,
     FIRED,
-    FLOW,
     HISTORY,
+    IS_BEREFT,
     LEAST,
     LISTED,
     LOAD,
@@ -27,7 +28,7 @@ from sim.sharing import (
     NONE,
     PASSED,
     RATE,
-    SAME,
+    ROUTE,
     SINCE,
     SPOILT,
     STILL,
@@ -36,21 +37,20 @@ from sim.sharing import (
     VISITS,
     Net,
     bind,
-    complete,
     crossed,
     enter,
     find,
     record,
-    settle,
     spoil,
     swap,
 )
-from sim.speed import jit
+from sim.sharing import SAME, fill, gather
+from sim.speed import helper, jit
 
 REDUCE = 1
-BEGIN, END = np.int64(0), np.int64(2)
-"""What a calendar entry holds, beside `FLOW`: transfers about to flow, reductions about to end.
-Typed, like the index arrays, so that each helper is compiled once."""
+BEGIN, FLOW, END = np.int64(0), np.int64(1), np.int64(2)
+"""What a calendar entry holds: a transfer about to flow, a link whose group or lone flow has a completion, a transfer
+whose reduction ends. Typed, like the index arrays, so that each helper is compiled once."""
 IDLE, HORIZON, DONE, PAUSED = 0, 1, 2, 3
 """Why `advance` returned: nothing left to happen, the horizon, a finished job, the work allowance."""
 FLOWS, FINISHED, ALLOWANCE, WAVES = range(4)
@@ -147,11 +147,121 @@ def divert(w, i, other, time):
     enter(net, i, other, max(0.0, left))
 
 
-@jit
+@helper
 def history_is_short(w):
     """Might the next wave's changes of rate find no room? Each entry and each flow can change once or twice."""
     room = len(w.net.history)
     return room > 0 and w.net.count[HISTORY] + 2 * w.calendar.size[NODES] + w.count[FLOWS] >= room
+
+
+@helper
+def expect(net, calendar, root):
+    """Enter a group's earliest completion into the calendar; links that carry nothing any more part."""
+    soonest = np.inf
+    link, load = root, 0
+    while True:
+        load += net.use[link, LOAD]
+        soonest = min(soonest, net.pace[link, DUE])
+        link = net.beside[link]
+        if link == root:
+            break
+    if soonest < np.inf:
+        net.use[root, TICKET] = push(calendar, soonest, FLOW, root)
+    while load == 0 and net.beside[root] != root:
+        link = net.beside[root]
+        net.beside[root] = net.beside[link]
+        net.parent[link] = net.beside[link] = link
+
+
+@helper
+def settle(net, calendar, route, size, fresh, many, time):
+    """At the end of a wave: let flows share what has to be shared, and expect the next completions.
+
+    The first `many` of `fresh` are the transfers that have begun to flow where others do. Only groups in which
+    somebody's share may have changed are solved.
+    """
+    count, use = net.count, net.use
+    for k in range(count[BEREFT]):
+        link = net.bereft[k]
+        use[link, IS_BEREFT] = 0
+        if use[link, LOAD] == 0:
+            use[link, LISTED] = use[link, MINE] = 0
+        elif use[link, MINE] > 0:
+            spoil(count, net.spoilt, use, find(net.parent, link))
+    count[BEREFT] = 0
+    for k in range(many):
+        i = np.int64(fresh[k])
+        for m in range(net.route_start[route[i]], net.route_start[route[i] + 1]):
+            if use[net.route_links[m], LONE] != NONE:
+                bind(net, route, size, np.int64(net.route_links[m]), time)
+        enter(net, i, route[i], size[i])
+    if count[SPOILT] > 0:
+        found = gather(net)
+        fill(net, found, time)
+        for k in range(found):
+            if net.parent[net.links[k]] == net.links[k]:
+                expect(net, calendar, net.links[k])
+    for k in range(count[FIRED]):
+        root = net.fired[k]
+        if net.parent[root] == root and use[root, TICKET] == NONE:
+            expect(net, calendar, root)
+    count[FIRED] = 0
+
+
+@helper
+def complete(net, root, limit, arrived):
+    """List in `arrived` the transfers of a group that are through by `limit`; returns how many there are.
+
+    Its links take turns: what began together ends together, and lies together in the arrays of transfers.
+    """
+    count, use, pace, members, ways, flow = net.count, net.use, net.pace, net.members, net.ways, net.flow
+    links, cursor = net.links, net.level_link
+    due = arrivals = 0
+    link = root
+    while True:
+        if pace[link, DUE] <= limit:
+            links[due] = link
+            cursor[due] = net.first[link] + use[link, MINE] - 1
+            net.level[due] = max(pace[link, LEAST], pace[link, PASSED] + pace[link, RATE] * (limit - pace[link, SINCE]))
+            due += 1
+            pace[link, LEAST] = np.inf
+        link = net.beside[link]
+        if link == root:
+            break
+    while due > 0:
+        kept = 0
+        for d in range(due):
+            link, k, bytes_through = links[d], cursor[d], net.level[d]
+            if k < net.first[link]:
+                more = (pace[link, LEAST] - pace[link, PASSED]) / pace[link, RATE]
+                pace[link, DUE] = pace[link, SINCE] + more
+                continue
+            slot = members[k]
+            if net.finish[slot] > bytes_through:
+                pace[link, LEAST] = min(pace[link, LEAST], net.finish[slot])
+            else:
+                last = net.first[link] + use[link, MINE] - 1
+                arrived[arrivals] = flow[slot, TRANSFER]
+                arrivals += 1
+                flow[slot, BOTTLENECK] = STILL
+                if k < last:
+                    swap(members, ways, k, last)
+                use[link, MINE] -= 1
+                r = flow[slot, ROUTE]
+                for m in range(net.route_start[r], net.route_start[r + 1]):
+                    other = net.route_links[m]
+                    use[other, LOAD] -= 1
+                    if use[other, IS_BEREFT] == 0:
+                        use[other, IS_BEREFT] = 1
+                        net.bereft[count[BEREFT]] = other
+                        count[BEREFT] += 1
+            links[kept], cursor[kept], net.level[kept] = link, k - 1, bytes_through
+            kept += 1
+        due = kept
+    use[root, TICKET] = NONE
+    net.fired[count[FIRED]] = root
+    count[FIRED] += 1
+    return arrivals
 
 
 @jit
@@ -169,11 +279,11 @@ def advance(w, horizon):
     after_start, after, arrived, fresh = w.after_start, w.after, w.arrived, w.fresh
     job_of, job_left, job_end, finished = w.job, w.job_left, w.job_end, w.finished
     gamma = w.gamma[0]
-    begun = 0
+    begun = np.int64(0)  # an integer of numpy's: numba would compile `settle` for a literal nought as well
     while True:
         if begun + net.count[SPOILT] + net.count[BEREFT] + net.count[FIRED] > 0:
             settle(net, calendar, route, size, fresh, begun, now[0])
-            begun = 0
+            begun = np.int64(0)
             count[ALLOWANCE] -= 8 * net.count[VISITS]
             net.count[VISITS] = 0
         if count[FINISHED] > 0:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.errors import StalledError
+from sim.net import LOAD
 from sim.schedule import Schedule, copy, unroll
-from sim.sharing import LOAD
 from sim.topology import Floats, Ints
 from sim.trace import NO_HITS, Hits
 from sim.trouble import Running, Trouble
@@ -115,7 +115,7 @@ class Harm:
             src, dst = (job.devices[side[rows - job.first]] for side in (job.schedule.src, job.schedule.dst))
             for row, route in zip(rows.tolist(), arena.other_routes(rows, src, dst).tolist(), strict=True):
                 if row in flying:
-                    cluster.kernel.divert(arena.world, row, route, self.env.now)
+                    cluster.kernel.divert(arena.world, row, route, float(self.env.now))
                 else:
                     arena.world.route[row] = route
 

@@ -107,25 +107,21 @@ def _cut_bound(
         back = both & (group[ends] >= 0)
         capacity += np.bincount(group[ends][back], topology.bandwidth[back], groups)
     of_rank = group[devices]
-    rank, slot = np.nonzero(promise.given != NOTHING)
-    gives = _distinct(of_rank[rank] * promise.blocks + promise.given[rank, slot], groups * promise.blocks)
-    rank, slot = np.nonzero(promise.owed != NOTHING)
-    block, first, last = (a[rank, slot] for a in (promise.owed, promise.first, promise.last))
-    home = of_rank[rank]
+    given, owed = promise.given != NOTHING, promise.owed != NOTHING
+    gives = _distinct(of_rank[np.nonzero(given)[0]] * promise.blocks + promise.given[given], groups * promise.blocks)
+    block, first, last = (column[owed] for column in (promise.owed, promise.first, promise.last))
+    home = of_rank[np.nonzero(owed)[0]]
     # ranks of a group need not be neighbours: count how many of first..last-1 are inside the group
     inside = np.zeros((groups, len(devices) + 1), np.int64)
     inside[:, 1:] = np.cumsum(of_rank[None, :] == np.arange(groups)[:, None], axis=1)
     foreign = (last - first) > inside[home, last] - inside[home, first]
     taken = home * promise.blocks + block
     takes, enters = (_distinct(pairs, groups * promise.blocks) for pairs in (taken, taken[foreign]))
-    lowest, highest = np.full(promise.blocks, len(devices)), np.zeros(promise.blocks, np.int64)
-    narrowest = np.full(promise.blocks, len(devices) + 1)
-    order = np.argsort(block, kind="stable")
-    starts = np.flatnonzero(np.diff(block[order], prepend=-1))
-    owed = block[order][starts]
-    lowest[owed] = np.minimum.reduceat(first[order], starts) if len(starts) else 0
-    highest[owed] = np.maximum.reduceat(last[order], starts) if len(starts) else 0
-    narrowest[owed] = np.minimum.reduceat((last - first)[order], starts) if len(starts) else 0
+    lowest, narrowest = (np.full(promise.blocks, most, first.dtype) for most in (len(devices), len(devices) + 1))
+    highest = np.zeros(promise.blocks, last.dtype)
+    np.minimum.at(lowest, block, first)
+    np.maximum.at(highest, block, last)
+    np.minimum.at(narrowest, block, last - first)
     whole = (narrowest == highest - lowest) & (highest > lowest)
     givers, takers = (np.bincount(pairs % promise.blocks, minlength=promise.blocks) for pairs in (gives, takes))
     both_do = np.isin(gives, takes, assume_unique=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
-_OPTIONS: dict[str, Any] = {"cache": True, "_nrt": False, "no_cfunc_wrapper": True}
+_OPTIONS: dict[str, Any] = {"cache": True, "_nrt": False, "no_cfunc_wrapper": True, "error_model": "numpy"}
 """Kernels get all their memory from outside. Without numba's reference counting (`_nrt`), whose atomic
 counters would be touched at every call, the fabric runs three times as fast."""
 _KERNELS: dict[Any, dict[str, Any]] = {}
@@ -27,7 +27,7 @@ def jit(function: Callable[..., Any]) -> Any:
 
 def helper(function: Callable[..., Any]) -> Any:
     """Mark a kernel function that only other kernel functions call."""
-    _KERNELS[function] = {**_OPTIONS, "no_cpython_wrapper": True, "forceinline": True}
+    _KERNELS[function] = {**_OPTIONS, "cache": False, "no_cpython_wrapper": True, "forceinline": True}
     return function
 
 
