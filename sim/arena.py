@@ -15,8 +15,8 @@ from sim.net import BOTTLENECK, LISTED, LOAD, LONE, NONE, STILL, TAKEN, TICKET, 
 from sim.schedule import COPY, Schedule
 from sim.topology import Floats, Ints, Routes, Topology
 
-_PER_TRANSFER = ("op", "route", "size", "pending", "job", "ready", "start", "end", "cause")
-_DTYPES = {"op": np.uint8, **dict.fromkeys(("route", "pending", "job", "cause", "arrived", "fresh"), np.int32)}
+_PER_TRANSFER = ("op", "route", "size", "pending", "ready", "start", "end", "cause")
+_DTYPES = {"op": np.uint8, **dict.fromkeys(("route", "pending", "cause", "wave"), np.int32)}
 
 Gates = Sequence[tuple[float, NDArray[np.int64]]]
 """Seconds, and the transfers they hold back."""
@@ -71,12 +71,15 @@ class Arena:
                     len(gates)
                 )
         world.pending[first:stop] = waits.pending
-        world.after_start[first : stop + 1] = waits.start + self.edges
-        np.add(waits.after, first, out=world.after[self.edges : self.edges + len(waits.after)], casting="unsafe")
+        if not first:  # as they are: nothing is written to them before there is more
+            self.world = world = self.world._replace(after_start=waits.start, after=waits.after)
+        else:
+            world.after_start[first : stop + 1] = waits.start + self.edges
+            np.add(waits.after, first, out=world.after[self.edges : self.edges + len(waits.after)], casting="unsafe")
         world.start[first:stop] = np.nan
         self._claim(route)
-        world.job[first:stop] = job
-        world.job_left[job] = stop - first
+        world.job_stop[job], world.job_left[job] = stop, stop - first
+        world.count[fabric.JOBS] = job + 1
         self.rows, self.edges, self.jobs = stop, self.edges + len(waits.after), job + 1
         return first, stop
 
@@ -188,7 +191,7 @@ class Arena:
             first=np.zeros(m + 1, np.int64),
             members=np.empty(0, np.int32),
             ways=np.empty(0, np.int32),
-            flow=np.empty((0, 3), np.int32),
+            flow=np.empty((0, 2), np.int32),
             finish=floats(0),
             route_start=self.routes.offsets,
             route_links=self.routes.links,
@@ -199,15 +202,16 @@ class Arena:
         )
         net.use[:, LONE] = net.use[:, TICKET] = NONE
         return World(
-            count=np.zeros(4, np.int64),
+            count=np.zeros(5, np.int64),
             now=np.zeros(1),
             gamma=np.array([self.topology.gamma]),
             net=net,
             calendar=calendar(3),
             lead=floats(0),
-            **{name: np.empty(0, _DTYPES.get(name, np.float64)) for name in (*_PER_TRANSFER, "arrived", "fresh")},
+            **{name: np.empty(0, _DTYPES.get(name, np.float64)) for name in (*_PER_TRANSFER, "wave")},
             after_start=np.zeros(1, np.int64),
             after=np.empty(0, np.int32),
+            job_stop=ints(0),
             job_left=ints(0),
             job_end=floats(0),
             finished=ints(0),
@@ -240,14 +244,16 @@ class Arena:
         calendar, net = world.calendar, world.net
         if rows > len(world.op):
             room = rows if not self.rows else max(rows, 2 * len(world.op))
-            rooms = {**dict.fromkeys((*_PER_TRANSFER, "arrived", "fresh"), room), "after_start": room + 1}
+            rooms = {**dict.fromkeys((*_PER_TRANSFER, "wave"), room), "after_start": room + 1}
             calendar = _wider(calendar, dict.fromkeys(("time", "heap", "nodes"), 4 * room + 64))
             if self.keeps_history:
                 net = _wider(net, dict.fromkeys(("history_transfer", "history"), 8 * room + 1024))
         if edges > len(world.after):
             rooms["after"] = edges if not self.edges else max(edges, 2 * len(world.after))
         if jobs > len(world.job_left):
-            rooms.update(dict.fromkeys(("job_left", "job_end", "finished"), max(jobs, 2 * len(world.job_left))))
+            rooms.update(
+                dict.fromkeys(("job_stop", "job_left", "job_end", "finished"), max(jobs, 2 * len(world.job_left)))
+            )
         self.world = _wider(world._replace(calendar=calendar, net=net), rooms)
 
 

@@ -40,7 +40,6 @@ class Job:
 
     schedule: Schedule
     size: float
-    bytes: Floats
     proof: Proof
     first: int
     stop: int
@@ -127,7 +126,7 @@ class Cluster:
         )
         ends = np.array(devices, np.int32)
         proof = proof or prove(schedule)
-        job = Job(schedule, size, sizes, proof, first, stop, self.env.now, self.env.event(), ends, held, background)
+        job = Job(schedule, size, proof, first, stop, self.env.now, self.env.event(), ends, held, background)
         self.jobs.append(job)
         if first == stop:
             return job.event.succeed(self._trace(job, self.env.now))
@@ -220,7 +219,7 @@ class Cluster:
             size=job.size,
             began=job.started,
             ended=ended,
-            bytes=job.bytes,
+            bytes=world.size[rows],
             route=world.route[rows],
             routes=self.arena.routes,
             ready=world.ready[rows],

@@ -28,7 +28,6 @@ from sim.net import (
     NONE,
     PASSED,
     RATE,
-    ROUTE,
     SINCE,
     SPOILT,
     STILL,
@@ -53,7 +52,7 @@ BEGIN, FLOW, END = np.int64(0), np.int64(1), np.int64(2)
 whose reduction ends. Typed, like the index arrays, so that each helper is compiled once."""
 IDLE, HORIZON, DONE, PAUSED = 0, 1, 2, 3
 """Why `advance` returned: nothing left to happen, the horizon, a finished job, the work allowance."""
-FLOWS, FINISHED, ALLOWANCE, WAVES = range(4)
+JOBS, FLOWS, FINISHED, ALLOWANCE, WAVES = range(5)
 """Entries of `World.count`."""
 
 Array = Any
@@ -63,8 +62,9 @@ class World(NamedTuple):
     """All state of the fabric. Large arrays are allocated for the worst case and touched as needed.
 
     Per route: `lead`, the seconds from ready to the first byte. Per transfer: `op` to `cause`; times in seconds,
-    sizes in bytes; `after[after_start[i]:...]` wait for transfer i, `cause` is what it waited for last. `arrived`
-    and `fresh` are transfers of this wave that are through, and that have begun to flow where others do.
+    sizes in bytes; `after[after_start[i]:...]` wait for transfer i, `cause` is what it waited for last. Per job: the
+    row after its last, what is left of it, its end, and the jobs that have finished. `wave` lists transfers of this
+    wave: from the front what has arrived, from the back what has begun to flow where others do.
     """
 
     count: Array
@@ -79,16 +79,28 @@ class World(NamedTuple):
     pending: Array
     after_start: Array
     after: Array
-    job: Array
     ready: Array
     start: Array
     end: Array
     cause: Array
-    arrived: Array
-    fresh: Array
+    wave: Array
+    job_stop: Array
     job_left: Array
     job_end: Array
     finished: Array
+
+
+@helper
+def job_of(job_stop, jobs, i):
+    """The job that a transfer belongs to."""
+    low, high = 0, jobs - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if job_stop[middle] > i:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @jit
@@ -174,10 +186,10 @@ def expect(net, calendar, root):
 
 
 @helper
-def settle(net, calendar, route, size, fresh, many, time):
+def settle(net, calendar, route, size, wave, begun, time):
     """At the end of a wave: let flows share what has to be shared, and expect the next completions.
 
-    The first `many` of `fresh` are the transfers that have begun to flow where others do. Only groups in which
+    The last `begun` of `wave` are the transfers that have begun to flow where others do. Only groups in which
     somebody's share may have changed are solved.
     """
     count, use = net.count, net.use
@@ -189,8 +201,8 @@ def settle(net, calendar, route, size, fresh, many, time):
         elif use[link, MINE] > 0:
             spoil(count, net.spoilt, use, find(net.parent, link))
     count[BEREFT] = 0
-    for k in range(many):
-        i = np.int64(fresh[k])
+    for k in range(begun):
+        i = np.int64(wave[len(wave) - 1 - k])
         for m in range(net.route_start[route[i]], net.route_start[route[i] + 1]):
             if use[net.route_links[m], LONE] != NONE:
                 bind(net, route, size, np.int64(net.route_links[m]), time)
@@ -209,8 +221,8 @@ def settle(net, calendar, route, size, fresh, many, time):
 
 
 @helper
-def complete(net, root, limit, arrived):
-    """List in `arrived` the transfers of a group that are through by `limit`; returns how many there are.
+def complete(net, route, root, limit, wave):
+    """List in `wave` the transfers of a group that are through by `limit`; returns how many there are.
 
     Its links take turns: what began together ends together, and lies together in the arrays of transfers.
     """
@@ -241,13 +253,13 @@ def complete(net, root, limit, arrived):
                 pace[link, LEAST] = min(pace[link, LEAST], net.finish[slot])
             else:
                 last = net.first[link] + use[link, MINE] - 1
-                arrived[arrivals] = flow[slot, TRANSFER]
+                wave[arrivals] = flow[slot, TRANSFER]
                 arrivals += 1
                 flow[slot, BOTTLENECK] = STILL
                 if k < last:
                     swap(members, ways, k, last)
                 use[link, MINE] -= 1
-                r = flow[slot, ROUTE]
+                r = route[flow[slot, TRANSFER]]
                 for m in range(net.route_start[r], net.route_start[r + 1]):
                     other = net.route_links[m]
                     use[other, LOAD] -= 1
@@ -270,19 +282,19 @@ def advance(w, horizon):
 
     Returns IDLE, HORIZON, DONE or PAUSED. One pass of the outer loop is a wave, one of the inner loop a
     calendar entry: it begins transfers, completes flows or ends reductions. What arrives is listed in
-    `arrived`, then either goes on to its reduction or releases what waits for it.
+    `wave`, then either goes on to its reduction or releases what waits for it.
     """
     count, now, net, calendar = w.count, w.now, w.net, w.calendar
     capacity, use, pace, beside = net.capacity, net.use, net.pace, net.beside
     route, route_start, route_links, lead = w.route, net.route_start, net.route_links, w.lead
     op, size, pending, ready, start, end, cause = w.op, w.size, w.pending, w.ready, w.start, w.end, w.cause
-    after_start, after, arrived, fresh = w.after_start, w.after, w.arrived, w.fresh
-    job_of, job_left, job_end, finished = w.job, w.job_left, w.job_end, w.finished
+    after_start, after, wave = w.after_start, w.after, w.wave
+    job_stop, job_left, job_end, finished = w.job_stop, w.job_left, w.job_end, w.finished
     gamma = w.gamma[0]
     begun = np.int64(0)  # an integer of numpy's: numba would compile `settle` for a literal nought as well
     while True:
         if begun + net.count[SPOILT] + net.count[BEREFT] + net.count[FIRED] > 0:
-            settle(net, calendar, route, size, fresh, begun, now[0])
+            settle(net, calendar, route, size, wave, begun, now[0])
             begun = np.int64(0)
             count[ALLOWANCE] -= 8 * net.count[VISITS]
             net.count[VISITS] = 0
@@ -311,7 +323,7 @@ def advance(w, horizon):
                     start[item] = moment
                     r = route[item]
                     if route_start[r] == route_start[r + 1] or size[item] == 0:
-                        arrived[0] = item
+                        wave[0] = item
                         arrivals = 1
                     else:
                         count[FLOWS] += 1
@@ -322,8 +334,8 @@ def advance(w, horizon):
                                 alone = False
                                 break
                         if not alone:
-                            fresh[begun] = item
                             begun += 1
+                            wave[len(wave) - begun] = item
                         else:
                             door = np.int64(route_links[route_start[r]])
                             rate = np.inf
@@ -344,16 +356,16 @@ def advance(w, horizon):
                             use[route_links[k], LOAD] -= 1
                             use[route_links[k], LONE] = NONE
                         use[item, TICKET] = NONE
-                        arrived[0] = i
+                        wave[0] = i
                         arrivals = 1
                     elif live:
-                        arrivals = complete(net, item, limit, arrived)
+                        arrivals = complete(net, route, item, limit, wave)
                     count[FLOWS] -= arrivals
                 else:
-                    arrived[0] = item
+                    wave[0] = item
                     arrivals = 1
                 for a in range(arrivals):
-                    i = np.int64(arrived[a])
+                    i = np.int64(wave[a])
                     end[i] = moment
                     if gamma > 0 and kind != END and op[i] == REDUCE:
                         push(calendar, moment + gamma * size[i], END, i)
@@ -365,7 +377,7 @@ def advance(w, horizon):
                             ready[j] = moment
                             cause[j] = i
                             push(calendar, moment + lead[route[j]], BEGIN, j)
-                    job = job_of[i]
+                    job = job_of(job_stop, count[JOBS], i)
                     job_left[job] -= 1
                     if job_left[job] == 0:
                         job_end[job] = moment

@@ -22,7 +22,7 @@ RATE, SINCE, PASSED, LEAST, DUE = range(5)
 bytes; at `LEAST` bytes the first of them is through, at `DUE` s."""
 LOST = -1.0
 """`LEAST` when flows it held back have got another bottleneck."""
-TRANSFER, ROUTE, BOTTLENECK = range(3)
+TRANSFER, BOTTLENECK = range(2)
 """Columns of `Net.flow`, a row per slot."""
 NONE = -1
 STILL = -2
@@ -132,7 +132,6 @@ def enter(net, i, r, left):
     slot = net.first[door] + use[door, TAKEN]
     use[door, TAKEN] += 1
     net.flow[slot, TRANSFER] = i
-    net.flow[slot, ROUTE] = r
     net.flow[slot, BOTTLENECK] = NONE
     net.finish[slot] = left
     for k in range(start, stop):

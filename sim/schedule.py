@@ -128,7 +128,7 @@ class Schedule:
     src: Ints
     dst: Ints
     channel: Ints
-    moves: NDArray[np.int64]
+    moves: NDArray[np.int32] | NDArray[np.int64]
     from_slot: Ints
     to_slot: Ints
     phases: tuple[tuple[int, str], ...] = ()
@@ -204,6 +204,9 @@ def unroll(
         return np.concatenate(arrays) if arrays else np.zeros(0, np.int32)
 
     src, dst = join([p.src for p in parts]), join([p.dst for p in parts])
+    channel = np.broadcast_to(np.int32(0), src.shape)
+    if any(p.channel.any() for p in parts):
+        channel = join([p.channel for p in parts])
     start = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
     from_slot, to_slot = join([p.slot.reshape(-1) for p in parts]), join([p.to.reshape(-1) for p in parts])
     width = np.repeat([p.slot.shape[1] for p in parts], [len(p.src) for p in parts]).astype(np.int64)
@@ -212,6 +215,8 @@ def unroll(
     if not real.all():
         moves = np.concatenate([[0], np.cumsum(real, dtype=np.int64)])[moves]
         from_slot, to_slot = from_slot[real], to_slot[real]
+    if moves[-1] < 1 << 31:
+        moves = moves.astype(np.int32)
     laid_out = promise.given.shape[1] if promise else 0
     schedule = Schedule(
         name=name,
@@ -224,7 +229,7 @@ def unroll(
         op=np.repeat(np.array([p.op for p in parts], np.uint8), [len(p.src) for p in parts]),
         src=src,
         dst=dst,
-        channel=join([p.channel for p in parts]),
+        channel=channel,
         moves=moves,
         from_slot=from_slot,
         to_slot=to_slot,

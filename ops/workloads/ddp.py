@@ -80,7 +80,7 @@ def ddp(
         bitmap=4 * tensors if graph == "unused" else 0, copy=copy, view=bucket_view, update=update, state=float(state),
     )  # fmt: skip
     step = carry_out(topology, ranks, plan)
-    facts = dict(_facts(topology, ranks, plan, step, width))
+    facts = step.facts | dict(_facts(topology, ranks, plan, step, width))
     if best:
         times = {cap: carry_out(topology, ranks, replace(plan, buckets=cut(cap * MiB))).time for cap in SIZES}
         facts |= {
@@ -98,7 +98,8 @@ def _facts(topology: Topology, ranks: int, plan: Plan, step: Step, width: int) -
     yield "sent_bytes", sum(p.size for b in plan.buckets for p in plan.codec.encode(b.tensors).phases)
     yield "buckets", [fmt_size(b.parameters * width) for b in plan.buckets]
     yield "compute_s", compute
-    yield "scaling_efficiency_share", compute / step.time if step.time else 1.0
+    average = step.facts.get("average_step_s", step.time)
+    yield "scaling_efficiency_share", compute / average if average else 1.0
     if plan.overlap and step.ranks > 1:
         serial = carry_out(topology, ranks, replace(plan, overlap=False)).time
         yield "without_overlap_s", serial

@@ -43,13 +43,17 @@ class Plan:
 
 
 def carry_out(topology: Topology, ranks: int, plan: Plan) -> Step:
-    """Run the plan; with stale gradients the last of some steps, when they follow each other steadily."""
+    """Run the plan; with stale gradients the last of some steps, when they follow each other steadily.
+
+    Steps may then differ in length, in a round of one step more than gradients are stale: the fact `average_step_s`.
+    """
     there = world(topology, ranks, plan.backend, plan.interference)
     loop = _Loop(there, plan, steps=3 * plan.stale + 1 if plan.stale else 1)
     there.run(loop.rank)
-    ends = loop.ends
-    began = ends[-2] if len(ends) > 1 else 0.0
-    return there.step(ends[-1] - began, since=began, steps=len(ends))
+    began = loop.begins[-1]
+    round_s = loop.end - loop.begins[-1 - plan.stale]
+    facts = {"average_step_s": round_s / (plan.stale + 1)} if plan.stale else {}
+    return there.step(loop.end - began, since=began, steps=loop.steps, **facts)
 
 
 class _Loop:
@@ -57,7 +61,10 @@ class _Loop:
 
     def __init__(self, there: World, plan: Plan, steps: int) -> None:
         self.world, self.plan, self.steps = there, plan, steps
-        self.ends = [0.0] * steps
+        self.begins = [0.0] * steps
+        """When the rank that computes longest begins its steps: ranks that need not wait for each other drift apart."""
+        self.end = 0.0
+        self.longest = there.ranks - 1 if plan.slow > 1 else 0
         self.encoded = [plan.codec.encode(bucket.tensors) for bucket in plan.buckets]
         self.works: dict[tuple[int, int], list[Event]] = {}
 
@@ -70,13 +77,15 @@ class _Loop:
         there.hold(rank, "gradients", parameters * width * (plan.stale + (1 if plan.view or there.ranks < 2 else 2)))
         there.hold(rank, "optimizer", parameters * plan.state)
         for step in range(self.steps):
+            if rank == self.longest:
+                self.begins[step] = there.env.now
             for micro in range(plan.accumulate):
                 yield from self.forward(rank)
                 yield from self.backward(rank, step, exchange=micro == plan.accumulate - 1)
             for work in self.works.pop((rank, step - plan.stale), []):
                 yield work
             yield from there.compute(rank, plan.update, "update")
-            self.ends[step] = max(self.ends[step], there.env.now)
+        self.end = max(self.end, there.env.now)
         for step in range(self.steps - plan.stale, self.steps):
             for work in self.works.pop((rank, step), []):
                 yield work
