@@ -225,7 +225,7 @@ class Cluster:
             ready=world.ready[rows],
             start=world.start[rows],
             end=world.end[rows],
-            cause=np.where(cause < 0, cause, cause - job.first).astype(np.int32),
+            cause=np.where(cause < 0, cause, cause - np.int32(job.first)) if job.first else cause,
             history=self._history(job),
             troubles=tuple(one.name for one in self.harm.troubles),
             hits=self.harm.hits(job),

@@ -1,0 +1,21 @@
+"""Kernels of several files, interpreted and compiled."""
+
+import os
+import subprocess
+import sys
+
+INNER = "from sim.speed import helper\n\n\n@helper\ndef inner(x):\n    return x + {}\n"
+OUTER = "from inner import inner\nfrom sim.speed import jit\n\n\n@jit\ndef outer(x):\n    return 2 * inner(x)\n"
+ASK = "import outer, sim.speed as s; print(outer.outer(3), s.compiled(outer).outer(3), s.is_compiled(outer))"
+
+
+def test_machine_code_is_made_anew_when_a_file_it_calls_has_changed(tmp_path):
+    (tmp_path / "outer.py").write_text(OUTER, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.getcwd()}", "PYTHONDONTWRITEBYTECODE": "1"}
+    for added, found in ((1, 8), (20, 46)):
+        (tmp_path / "inner.py").write_text(INNER.format(added), encoding="utf-8")
+        asked = subprocess.run(
+            [sys.executable, "-c", ASK], capture_output=True, text=True, check=True, env=environment, timeout=120
+        )
+        assert asked.stdout.split() == [str(found), str(found), "True"]
+    assert list((tmp_path / "__pycache__").glob("outer*.nbi"))
