@@ -53,7 +53,7 @@ def load(title: str, n: int) -> dict:
         return {"blocks": BLOCK * (1 + i % 16)}
     if title == "linear alltoallv, 16 sizes":
         return {"blocks": (BLOCK * (1 + (31 * i[:, None] + 17 * i[None, :]) % 16)).reshape(-1)}
-    apart = 1024 if n <= 1024 else 16  # all together stay below the largest size there is
+    apart = 1024 if n <= 1024 else 1  # all together stay below the largest size there is
     return {"blocks": np.random.default_rng(1).permutation(n * n) * apart + BLOCK}
 
 
