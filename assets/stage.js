@@ -6,28 +6,33 @@ import { pointAlong, walk } from "./timeline.js";
 
 const DEVICE = { GPU: [1.2, 0.95], NVS: [1.5, 0.55], PCI: [1.0, 0.46], CPU: [1.1, 0.6], NIC: [0.9, 0.46], NET: [1.9, 0.6] };
 const SIDE = 0.1;
+const LEVEL = 0.3;
 const MANY = 500;
 const RATES = 32;
 
 // The way a link is drawn: straight, kept to its right; in an arc where it would run through a row of devices.
-function linkPoints(devices, a, b, arcs) {
+function linkPoints(devices, a, b) {
   const [ax, ay, bx, by] = [devices.x[a], devices.y[a], devices.x[b], devices.y[b]];
-  const length = Math.hypot(bx - ax, by - ay) || 1;
-  const [nx, ny] = [-(by - ay) / length, (bx - ax) / length];
-  if (arcs && Math.abs(ay - by) < 0.3 && length > 1.7) {
-    const sag = 0.42 + 0.16 * length + (ax < bx ? 0 : SIDE * 1.6);
+  const [wide, high] = [bx - ax, by - ay];
+  const length = Math.hypot(wide, high) || 1;
+  const [beyond, upwards, most] = devices.bow;
+  const level = Math.abs(high) < LEVEL && length > beyond;
+  if (level || (Math.abs(wide) < LEVEL && length > upwards)) {
+    const sag = Math.min(0.42 + 0.16 * length, most) + (wide + high > 0 ? 0 : SIDE * 1.6);
     return Array.from({ length: 13 }, (_, k) => {
       const u = k / 12;
-      return [ax + (bx - ax) * u, ay + (by - ay) * u + sag * 4 * u * (1 - u) * 0.75];
+      const off = sag * 3 * u * (1 - u);
+      return [ax + wide * u + (level ? 0 : off), ay + high * u + (level ? off : 0)];
     });
   }
+  const [nx, ny] = [-high / length, wide / length];
   return [[ax + nx * SIDE, ay + ny * SIDE], [bx + nx * SIDE, by + ny * SIDE]];
 }
 
 // What a stage shows: devices, the lines between them, the line a transfer follows, how full every line is.
 export function machine(timeline) {
   const { c, devices, links, paths } = timeline;
-  const lines = links.src.map((a, k) => linkPoints(devices, a, links.dst[k], devices.boxes.length > 0));
+  const lines = links.src.map((a, k) => linkPoints(devices, a, links.dst[k]));
   const [widest, least] = [Math.max(...links.bandwidth), Math.min(...links.bandwidth)];
   const widths = links.bandwidth.map((b) => (widest > least ? 1.2 + (4.2 * Math.log(b / least)) / Math.log(widest / least) : 2.4));
   (paths ?? []).forEach((path, route) => {
@@ -52,8 +57,7 @@ export function shape(timeline) {
   const rank = drawn.x.map((_, r) => (r < meta.ranks ? r : -1));
   const host = timeline.places.device.map((d) => timeline.devices.name[d]);
   const devices = { ...drawn, kind, rank, name: host };
-  const arcs = drawn.name === "groups" || drawn.name === "tree";
-  const lines = drawn.src.map((a, k) => linkPoints(devices, a, drawn.dst[k], arcs));
+  const lines = drawn.src.map((a, k) => linkPoints(devices, a, drawn.dst[k]));
   const walked = lines.map(walk);
   const pair = new Map(drawn.src.map((a, k) => [a * places + drawn.dst[k], k]));
   const between = (i) => pair.get(c.src[i] * places + c.dst[i]);

@@ -11,14 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.trace import Trace
-from ui.layout import Box, arrange
+from ui.layout import arrange
 from ui.payload import place_devices
+from ui.pieces import Bow, Box
 from ui.shapes import shape_of
 
 Floats = NDArray[np.float64]
 BESIDE = 0.1
 """How far a line is drawn from the middle between its ends, to its right, in device widths."""
 ARC = 12
+LEVEL = 0.3
+"""How far apart the ends of a line may be for it to count as level, or upright."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +49,7 @@ def machine(trace: Trace) -> Ground:
     topology, stage = trace.topology, arrange(trace.topology)
     src, dst = topology.ends
     ends = np.stack([stage.x, stage.y], axis=1)
-    lines = [_line(ends[a], ends[b], arcs=bool(stage.boxes)) for a, b in zip(src, dst, strict=True)]
+    lines = [_line(ends[a], ends[b], stage.bow) for a, b in zip(src, dst, strict=True)]
     places = place_devices(trace)
     rank_of = {topology.ranks[r]: r for r in range(trace.schedule.n)}
     paths: dict[int, Floats] = {}
@@ -82,8 +85,7 @@ def shape(trace: Trace) -> Ground | None:
     if drawn is None:
         return None
     n, ends = trace.schedule.n, np.stack([drawn.x, drawn.y], axis=1)
-    arcs = drawn.name in ("groups", "tree")
-    lines = [_line(ends[a], ends[b], arcs=arcs) for a, b in zip(drawn.src, drawn.dst, strict=True)]
+    lines = [_line(ends[a], ends[b], drawn.bow) for a, b in zip(drawn.src, drawn.dst, strict=True)]
     pair = {(a, b): k for k, (a, b) in enumerate(zip(drawn.src, drawn.dst, strict=True))}
     devices = [trace.topology.devices[d].name for d in place_devices(trace)]
 
@@ -104,13 +106,15 @@ def shape(trace: Trace) -> Ground | None:
     )
 
 
-def _line(a: Floats, b: Floats, *, arcs: bool) -> Floats:
+def _line(a: Floats, b: Floats, bow: Bow) -> Floats:
     """Straight, kept to its right; in an arc where it would run through a row of devices."""
     way = b - a
     length = math.hypot(*way) or 1.0
-    if arcs and abs(way[1]) < 0.3 and length > 1.7:
-        sag = 0.42 + 0.16 * length + (0 if way[0] > 0 else BESIDE * 1.6)
+    level, upright = abs(way[1]) < LEVEL and length > bow.level, abs(way[0]) < LEVEL and length > bow.upright
+    if level or upright:
+        sag = min(0.42 + 0.16 * length, bow.most) + (0 if way.sum() > 0 else BESIDE * 1.6)
         u = np.linspace(0, 1, ARC + 1)
-        return np.stack([a[0] + way[0] * u, a[1] + way[1] * u + sag * 3 * u * (1 - u)], axis=1)
+        off = np.array([0.0, sag] if level else [sag, 0.0])
+        return np.asarray(a + way * u[:, None] + off * (3 * u * (1 - u))[:, None])
     aside = np.array([-way[1], way[0]]) / length * BESIDE
     return np.stack([a + aside, b + aside])

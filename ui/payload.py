@@ -159,6 +159,7 @@ def _devices(trace: Trace) -> dict[str, Any]:
         "x": [round(x, 3) for x in stage.x],
         "y": [round(y, 3) for y in stage.y],
         "boxes": [list(box) for box in stage.boxes],
+        "bow": list(stage.bow),
         "width": stage.width,
         "height": stage.height,
     }
@@ -182,7 +183,7 @@ def _shape(schedule: Schedule) -> dict[str, Any] | None:
     if shape is None:
         return None
     rounded = {"x": [round(x, 3) for x in shape.x], "y": [round(y, 3) for y in shape.y]}
-    return {**shape._asdict(), **rounded, "boxes": [list(box) for box in shape.boxes]}
+    return {**shape._asdict(), **rounded, "boxes": [list(box) for box in shape.boxes], "bow": list(shape.bow)}
 
 
 def _steps(trace: Trace) -> dict[str, Any]:

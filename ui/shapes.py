@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sim.schedule import Schedule
-from ui.layout import STEP, Box
+from ui.pieces import STEP, Bow, Box
 
 MOST = 256
 """A shape of more places is a smudge."""
@@ -36,6 +36,11 @@ class Shape(NamedTuple):
     height: float
     src: list[int]
     dst: list[int]
+
+    @property
+    def bow(self) -> Bow:
+        """Which of its lines are arcs."""
+        return Bow(level=1.7) if self.name in ("groups", "tree") else Bow()
 
 
 def shape_of(schedule: Schedule) -> Shape | None:

@@ -73,7 +73,9 @@ def test_every_workload_is_drawn(train, name):
     assert page.locator(f"{TIMELINE} [data-lane]").count() >= 4
     assert page.locator('[data-testid="stAlert"]').count() == 0
     if name == "allgatherv":
-        widths = [box["width"] for box in boxes(page.locator('[data-ringside="buffer"] [data-lane]'))]
+        parts = page.locator('[data-ringside="buffer"] [data-lane]')
+        parts.nth(3).wait_for()  # it comes after the timeline
+        widths = [box["width"] for box in boxes(parts)]
         assert [round(width / widths[0]) for width in widths] == [1, 2, 3, 4]
 
 

@@ -9,6 +9,7 @@ from sim.machines import MACHINES, build
 from ui.layout import arrange
 from ui.scenes import examples
 
+WORDS = ("CORE", "POD", "LEAF", "GPU")
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"
 SPECS = [
     *MACHINES,
@@ -17,6 +18,14 @@ SPECS = [
     "switch:ranks=1024",
     "ring:ranks=40",
     "dgx_h100:hosts=4",
+    "torus:dims=8x16",
+    "torus:dims=3x4x5",
+    "torus:dims=2x2x2x2",
+    "torus:dims=4x4,wrap=no",
+    "fat_tree:pods=8,leaves=4,gpus=8",
+    "fat_tree:pods=2,leaves=1,gpus=1",
+    "dragonfly:groups=9,routers=4,gpus=1",
+    "dragonfly:groups=33,routers=8,gpus=4",
 ]
 
 
@@ -65,3 +74,45 @@ def test_no_two_devices_of_any_capture_overlap():
         check(read_topology(path.read_text(encoding="utf-8"), path.name))
         checked += 1
     assert checked >= 30
+
+
+@pytest.mark.parametrize("dims", ["5x4", "4x4", "3x4x5", "2x3"])
+@pytest.mark.parametrize("wrap", ["yes", "no"])
+def test_neighbours_of_a_grid_stand_next_to_each_other(dims, wrap):
+    topology = build(f"torus:dims={dims},wrap={wrap}")
+    stage = arrange(topology)
+    columns = int(dims.split("x")[-1])
+    for r in range(topology.n):
+        if (r + 1) % columns:
+            assert stage.y[r + 1] == stage.y[r]
+            assert 1.2 < stage.x[r + 1] - stage.x[r] == pytest.approx(stage.x[1] - stage.x[0])
+    level = [abs(stage.x[a] - stage.x[b]) for a, b in zip(*topology.ends, strict=True) if stage.y[a] == stage.y[b]]
+    assert min(level) < stage.bow.level
+    assert (max(level) > stage.bow.level) == (wrap == "yes" and columns > 2)
+
+
+def test_a_ring_is_no_grid():
+    assert len(set(arrange(build("ring:ranks=12")).y)) > 4
+
+
+def test_switches_of_a_fat_tree_stand_in_tiers_above_their_gpus():
+    topology = build("fat_tree")
+    stage = arrange(topology)
+    heights = {word: {stage.y[i] for i, d in enumerate(topology.devices) if d.name.startswith(word)} for word in WORDS}
+    assert [len(heights[word]) for word in WORDS[:3]] == [1, 1, 1]
+    assert max(heights["CORE"]) < max(heights["POD"]) < max(heights["LEAF"]) < min(heights["GPU"])
+    leaf = topology.index["LEAF3"]
+    below = [topology.index[link.dst] for link in topology.links if link.src == "LEAF3" and link.dst.startswith("GPU")]
+    assert sum(stage.x[i] for i in below) / len(below) == pytest.approx(stage.x[leaf])
+
+
+def test_groups_of_a_dragonfly_stand_together():
+    topology = build("dragonfly")
+    stage = arrange(topology)
+    centres = []
+    for group in range(4):
+        routers = [topology.index[f"R{r}"] for r in range(4 * group, 4 * group + 4)]
+        assert len({stage.y[i] for i in routers}) == 1
+        assert max(stage.x[i] for i in routers) - min(stage.x[i] for i in routers) < stage.width / 2
+        centres.append((sum(stage.x[i] for i in routers) / 4, stage.y[routers[0]]))
+    assert len(set(centres)) == 4

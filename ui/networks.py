@@ -1,0 +1,163 @@
+"""Where the devices of a network stand: grids of GPUs, and switches in tiers above the GPUs they join."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.topology import Topology
+from ui.pieces import GAP, STEP, Bow, Piece, Stage, above, in_lines, in_rows, join, row
+
+SPACE = 2.0
+"""From one GPU of a grid to the next."""
+ASIDE, DOWN = 0.9, 1.0
+"""From one plane of a grid to the next, which stands a little lower to the right."""
+TALL = 1.1
+"""Between tiers, so that lines can fan out."""
+WIDE = 5.0
+"""Up to how many times as wide as high a row of parts may be."""
+MOST_DIMENSIONS = 3
+
+Ints = NDArray[np.int64]
+
+
+def lattice(topology: Topology) -> Stage | None:
+    """A grid of GPUs in two or three dimensions, open or closed; None for anything else.
+
+    Rank r stands where r's digits point, the last dimension counting fastest, across; the first of three is depth.
+    """
+    n = len(topology.devices)
+    if any(device.kind != "GPU" for device in topology.devices) or not topology.links:
+        return None
+    src, dst = (np.array(ends, np.int64) for ends in topology.ends)
+    dims = next((dims for dims in _shapes(n) if _is_grid(dims, src, dst)), None)
+    if dims is None:
+        return None
+    planes, rows, columns = (1,) * (MOST_DIMENSIONS - len(dims)) + dims
+    across = max(SPACE, planes * ASIDE + 1.2)
+    down = max(SPACE, planes * DOWN + 1.0)
+    plane, line, column = np.unravel_index(np.arange(n), (planes, rows, columns))
+    x, y = 1.0 + column * across + plane * ASIDE, 1.0 + line * down + plane * DOWN
+    bow = Bow(across + 0.3, down + 0.3, min(across, down) * 0.6)
+    return Stage(x.tolist(), y.tolist(), [], float(x.max()) + 1.0, float(y.max()) + 1.0, bow)
+
+
+def _shapes(n: int) -> Iterator[tuple[int, ...]]:
+    """Ways to see n GPUs as a grid of two or three dimensions of two or more."""
+    for a in range(2, n // 2 + 1):
+        if n % a == 0:
+            yield a, n // a
+            for b in range(2, n // a // 2 + 1):
+                if n // a % b == 0:
+                    yield a, b, n // a // b
+
+
+def _is_grid(dims: tuple[int, ...], src: Ints, dst: Ints) -> bool:
+    """Whether links join exactly the neighbours in each dimension, and perhaps its ends."""
+    a, b = np.unravel_index(src, dims), np.unravel_index(dst, dims)
+    steps = [np.abs(i - j) for i, j in zip(a, b, strict=True)]
+    near = [(step == 1) | (step == size - 1) for step, size in zip(steps, dims, strict=True)]
+    along = [step > 0 for step in steps]
+    if not (sum(along) == 1).all() or not all((ok[on]).all() for ok, on in zip(near, along, strict=True)):
+        return False
+    low, high = np.minimum(src, dst), np.maximum(src, dst)
+    n = math.prod(dims)
+    next_to = np.unique((low * n + high)[sum((step == 1) & on for step, on in zip(steps, along, strict=True)) > 0])
+    return len(next_to) == sum((size - 1) * (n // size) for size in dims)
+
+
+def tiers(topology: Topology) -> Stage | None:
+    """Switches above the GPUs they join, tier above tier; None for machines with a CPU side, or without a network.
+
+    Switches of one tier that are joined in triangles form a group, and groups stand side by side.
+    """
+    kinds = Counter(device.kind for device in topology.devices)
+    if set(kinds) != {"GPU", "NET"} or kinds["NET"] < 2:
+        return None
+    beyond = _neighbours(topology)
+    tier = _tiers(topology, beyond)
+    if tier is None:
+        return None
+    whole = _pile([i for i, t in enumerate(tier) if t], max(tier), beyond, tier)
+    x, y = ([whole.at[i][k] for i in range(len(topology.devices))] for k in (0, 1))
+    return Stage(x, y, [], whole.width, whole.height, Bow(level=1.7, most=TALL))
+
+
+def _neighbours(topology: Topology) -> list[set[int]]:
+    beyond: list[set[int]] = [set() for _ in topology.devices]
+    for a, b in zip(*(ends.tolist() for ends in topology.ends), strict=True):
+        beyond[a].add(b)
+        beyond[b].add(a)
+    return beyond
+
+
+def _tiers(topology: Topology, beyond: Sequence[set[int]]) -> list[int] | None:
+    """Hops to the nearest GPU, or None where GPUs are joined directly or something is joined to nothing."""
+    tier = [0 if device.kind == "GPU" else -1 for device in topology.devices]
+    reached = [i for i, t in enumerate(tier) if t == 0]
+    if any(tier[j] == 0 for i in reached for j in beyond[i]) or not all(beyond[i] for i in reached):
+        return None
+    while reached:
+        further = sorted({j for i in reached for j in beyond[i] if tier[j] < 0})
+        for j in further:
+            tier[j] = tier[reached[0]] + 1
+        reached = further
+    return tier if min(tier) >= 0 else None
+
+
+def _pile(switches: Sequence[int], top: int, beyond: Sequence[set[int]], tier: Sequence[int]) -> Piece:
+    """Switches up to a tier: parts that nothing below it joins stand side by side, the tier itself above them."""
+    if top == 1:
+        taken: set[int] = set()
+        mine = set(switches)
+        groups = _parts(switches, lambda i, j: bool(beyond[i] & beyond[j] & mine), beyond)
+        shelves = [_shelf([_block(i, beyond, tier, taken) for i in group]) for group in groups]
+        return _shelf([join([p], [(GAP, GAP)], p.width + 2 * GAP, p.height + 2 * GAP) for p in shelves])
+    parts = _parts([i for i in switches if tier[i] < top], lambda i, j: True, beyond)
+    base = _shelf([_pile(part, top - 1, beyond, tier) for part in parts])
+    line = [i for i in switches if tier[i] == top]
+    middle = {i: np.mean([base.at[j][0] for j in beyond[i] if j in base.at]) for i in line}
+    line.sort(key=lambda i: (middle[i], i))
+    most = max(4, int(base.width / (STEP + GAP)))
+    return above([*(row(part, base.width * 0.9) for part in in_lines(line, most)), base], TALL)
+
+
+def _block(switch: int, beyond: Sequence[set[int]], tier: Sequence[int], taken: set[int]) -> Piece:
+    """A switch above those of its GPUs that stand nowhere yet."""
+    mine = sorted(j for j in beyond[switch] if tier[j] == 0 and j not in taken)
+    taken.update(mine)
+    most = max(2, math.ceil(math.sqrt(len(mine))))
+    gpus = [above([row(line) for line in in_lines(mine, most)])] if mine else []
+    return above([row([switch], STEP + GAP), *gpus], TALL)
+
+
+def _shelf(pieces: Sequence[Piece]) -> Piece:
+    """Pieces of one height in as few rows as leave the whole not too wide."""
+    tallest = max(piece.height for piece in pieces)
+    level = [join([piece], [(0.0, 0.0)], piece.width, tallest) for piece in pieces]
+    for rows in range(1, len(pieces) + 1):
+        whole = in_rows(level, math.ceil(len(pieces) / rows))
+        if whole.width <= WIDE * whole.height:
+            break
+    return whole
+
+
+def _parts(switches: Sequence[int], held: Callable[[int, int], bool], beyond: Sequence[set[int]]) -> list[list[int]]:
+    """Switches that links hold together, those links of which `held` is true."""
+    part = {i: i for i in switches}
+
+    def root(i: int) -> int:
+        while part[i] != i:
+            i = part[i]
+        return i
+
+    for i in switches:
+        for j in beyond[i]:
+            if j in part and held(i, j):
+                part[root(j)] = root(i)
+    found: dict[int, list[int]] = defaultdict(list)
+    for i in switches:
+        found[root(i)].append(i)
+    return list(found.values())
