@@ -42,12 +42,15 @@ class Arena:
         devices: Sequence[int],
         sizes: Floats,
         job: int,
+        time: float,
         *,
         lockstep: bool,
         delay: Floats | None = None,
         gates: Gates = (),
     ) -> tuple[int, int]:
-        """Append a schedule's transfers as job number `job`; returns its first row and the row after its last.
+        """Append a schedule's transfers as job number `job`, to start at `time`.
+
+        Returns its first row and the row after its last.
 
         `delay` are seconds that each waits longer before it flows. A gate holds transfers back for some seconds
         from the launch on; gates are the last rows.
@@ -79,6 +82,7 @@ class Arena:
         world.start[first:stop] = np.nan
         self._claim(route)
         world.job_stop[job], world.job_left[job] = stop, stop - first
+        world.job_end[job] = time
         world.count[fabric.JOBS] = job + 1
         self.rows, self.edges, self.jobs = stop, self.edges + len(waits.after), job + 1
         return first, stop
@@ -202,7 +206,7 @@ class Arena:
         )
         net.use[:, LONE] = net.use[:, TICKET] = NONE
         return World(
-            count=np.zeros(5, np.int64),
+            count=np.zeros(6, np.int64),
             now=np.zeros(1),
             gamma=np.array([self.topology.gamma]),
             net=net,

@@ -122,7 +122,14 @@ class Cluster:
         """
         held = NOTHING_HELD if background else self.harm.held(schedule, devices, sizes)
         first, stop = self.arena.add(
-            schedule, devices, sizes, len(self.jobs), lockstep=lockstep, delay=held.delay, gates=held.gates
+            schedule,
+            devices,
+            sizes,
+            len(self.jobs),
+            self.env.now,
+            lockstep=lockstep,
+            delay=held.delay,
+            gates=held.gates,
         )
         ends = np.array(devices, np.int32)
         proof = proof or prove(schedule)
@@ -131,7 +138,6 @@ class Cluster:
         if first == stop:
             return job.event.succeed(self._trace(job, self.env.now))
         self._running += 1
-        self.kernel.launch(self.arena.world, first, stop, float(self.env.now))
         self._rouse()
         return job.event
 
@@ -265,7 +271,6 @@ def _ready() -> Any:
     if fresh:
         pair = (Device("a", "GPU"), Device("b", "GPU"))
         world = Arena(Topology("warm-up", pair, (Link("a", "b", 1.0, 0.0),)), history=False).world
-        kernel.launch(world, 0, 0, 0.0)
         kernel.advance(world, 0.0)
     return kernel
 

@@ -52,7 +52,7 @@ BEGIN, FLOW, END = np.int64(0), np.int64(1), np.int64(2)
 whose reduction ends. Typed, like the index arrays, so that each helper is compiled once."""
 IDLE, HORIZON, DONE, PAUSED = 0, 1, 2, 3
 """Why `advance` returned: nothing left to happen, the horizon, a finished job, the work allowance."""
-JOBS, FLOWS, FINISHED, ALLOWANCE, WAVES = range(5)
+JOBS, LAUNCHED, FLOWS, FINISHED, ALLOWANCE, WAVES = range(6)
 """Entries of `World.count`."""
 
 Array = Any
@@ -63,8 +63,9 @@ class World(NamedTuple):
 
     Per route: `lead`, the seconds from ready to the first byte. Per transfer: `op` to `cause`; times in seconds,
     sizes in bytes; `after[after_start[i]:...]` wait for transfer i, `cause` is what it waited for last. Per job: the
-    row after its last, what is left of it, its end, and the jobs that have finished. `wave` lists transfers of this
-    wave: from the front what has arrived, from the back what has begun to flow where others do.
+    row after its last, how many transfers are left, and when it starts or has ended; then the jobs that have finished.
+    `wave` lists transfers of this wave: from the front what has arrived, from the back what has begun to flow where
+    others do.
     """
 
     count: Array
@@ -103,10 +104,11 @@ def job_of(job_stop, jobs, i):
     return low
 
 
-@jit
-def launch(w, first, stop, time):
+@helper
+def launch(w, job):
     """Start the transfers of a job that wait for nothing."""
-    for i in range(first, stop):
+    time = w.job_end[job]
+    for i in range(w.job_stop[job - 1] if job > 0 else 0, w.job_stop[job]):
         if w.pending[i] == 0:
             w.ready[i] = time
             w.cause[i] = NONE
@@ -291,6 +293,9 @@ def advance(w, horizon):
     after_start, after, wave = w.after_start, w.after, w.wave
     job_stop, job_left, job_end, finished = w.job_stop, w.job_left, w.job_end, w.finished
     gamma = w.gamma[0]
+    while count[LAUNCHED] < count[JOBS]:
+        launch(w, count[LAUNCHED])
+        count[LAUNCHED] += 1
     begun = np.int64(0)  # an integer of numpy's: numba would compile `settle` for a literal nought as well
     while True:
         if begun + net.count[SPOILT] + net.count[BEREFT] + net.count[FIRED] > 0:
