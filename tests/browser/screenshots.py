@@ -22,6 +22,8 @@ SCENES = {
     "capture-h100": "?capture=example-hgx-h100&algorithm=broadcast.binomial&t=0.0004",
     "switch-64-matrix": "?machine=switch:ranks=64&t=0.002&view=matrix",
     "pcie-gather": "?machine=dual_socket_pcie&algorithm=gather.binomial&t=0.001",
+    "torus": "?machine=torus&t=0.001",
+    "fat-tree": "?machine=fat_tree&algorithm=allreduce.recursive_doubling&t=0.004",
     "thousand": "?machine=switch:ranks=1024&t=0.002",
     "compare": "?t=0.00021&against=algorithm=allreduce.double_binary_tree|machine=dgx1v",
     "fork": "?t=0.0003&trouble=slow_link:src=GPU0,dst=NVS0,start=210us&against=trouble=",
