@@ -19,6 +19,8 @@ TALL = 1.1
 WIDE = 5.0
 """Up to how many times as wide as high a row of parts may be."""
 MOST_DIMENSIONS = 3
+MOST_TIERS = 12
+"""More are no tiers but a way through many switches."""
 
 Ints = NDArray[np.int64]
 
@@ -29,9 +31,9 @@ def lattice(topology: Topology) -> Stage | None:
     Rank r stands where r's digits point, the last dimension counting fastest, across; the first of three is depth.
     """
     n = len(topology.devices)
-    if any(device.kind != "GPU" for device in topology.devices) or not topology.links:
-        return None
     src, dst = (np.array(ends, np.int64) for ends in topology.ends)
+    if any(device.kind != "GPU" for device in topology.devices) or not 0 < len(src) <= 2 * MOST_DIMENSIONS * n:
+        return None
     dims = next((dims for dims in _shapes(n) if _is_grid(dims, src, dst)), None)
     if dims is None:
         return None
@@ -78,9 +80,9 @@ def tiers(topology: Topology) -> Stage | None:
         return None
     beyond = _neighbours(topology)
     tier = _tiers(topology, beyond)
-    if tier is None:
+    if tier is None or max(tier) > MOST_TIERS:
         return None
-    whole = _pile([i for i, t in enumerate(tier) if t], max(tier), beyond, tier)
+    whole = _pile([i for i, t in enumerate(tier) if t], max(tier), beyond, tier, set())
     x, y = ([whole.at[i][k] for i in range(len(topology.devices))] for k in (0, 1))
     return Stage(x, y, [], whole.width, whole.height, Bow(level=1.7, most=TALL))
 
@@ -107,17 +109,21 @@ def _tiers(topology: Topology, beyond: Sequence[set[int]]) -> list[int] | None:
     return tier if min(tier) >= 0 else None
 
 
-def _pile(switches: Sequence[int], top: int, beyond: Sequence[set[int]], tier: Sequence[int]) -> Piece:
-    """Switches up to a tier: parts that nothing below it joins stand side by side, the tier itself above them."""
+def _pile(switches: Sequence[int], top: int, beyond: Sequence[set[int]], tier: Sequence[int], taken: set[int]) -> Piece:
+    """Switches up to a tier: parts that nothing below it joins stand side by side, the tier itself above them.
+
+    `taken` are the GPUs that stand somewhere already: one may be joined to several switches.
+    """
     if top == 1:
-        taken: set[int] = set()
         mine = set(switches)
         groups = _parts(switches, lambda i, j: bool(beyond[i] & beyond[j] & mine), beyond)
         shelves = [_shelf([_block(i, beyond, tier, taken) for i in group]) for group in groups]
         return _shelf([join([p], [(GAP, GAP)], p.width + 2 * GAP, p.height + 2 * GAP) for p in shelves])
     parts = _parts([i for i in switches if tier[i] < top], lambda i, j: True, beyond)
-    base = _shelf([_pile(part, top - 1, beyond, tier) for part in parts])
+    base = _shelf([_pile(part, top - 1, beyond, tier, taken) for part in parts])
     line = [i for i in switches if tier[i] == top]
+    if not line:  # a part may have fewer tiers than its neighbours
+        return base
     middle = {i: np.mean([base.at[j][0] for j in beyond[i] if j in base.at]) for i in line}
     line.sort(key=lambda i: (middle[i], i))
     most = max(4, int(base.width / (STEP + GAP)))

@@ -6,6 +6,7 @@ import pytest
 
 from sim.formats import read_topology
 from sim.machines import MACHINES, build
+from sim.topology import Device, Topology, both_ways
 from ui.layout import arrange
 from ui.scenes import examples
 
@@ -116,3 +117,36 @@ def test_groups_of_a_dragonfly_stand_together():
         assert max(stage.x[i] for i in routers) - min(stage.x[i] for i in routers) < stage.width / 2
         centres.append((sum(stage.x[i] for i in routers) / 4, stage.y[routers[0]]))
     assert len(set(centres)) == 4
+
+
+def network(gpus, switches, cables):
+    devices = [Device(f"GPU{i}", "GPU") for i in range(gpus)] + [Device(f"S{i}", "NET") for i in range(switches)]
+    links = tuple(link for a, b in cables for link in both_ways(a, b, 1e9, 1e-6, "NET"))
+    return Topology("network", tuple(devices), links)
+
+
+UNEVEN = [("GPU0", "S0"), ("GPU1", "S1"), ("GPU2", "S2"), ("S1", "S3"), ("S2", "S3"), ("S3", "S4"), ("S0", "S5")]
+TWO_RAILS = [(f"GPU{i}", f"S{k}") for i in range(4) for k in (i // 2, 2 + i // 2)] + [
+    *((f"S{k}", "S4") for k in (0, 1)),
+    *((f"S{k}", "S5") for k in (2, 3)),
+]
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [
+        network(3, 6, UNEVEN),
+        network(3, 6, [*UNEVEN, ("S5", "S4")]),
+        network(4, 6, TWO_RAILS),
+        network(2, 2, [("GPU0", "S0"), ("GPU1", "S1")]),
+        network(4, 7, [*UNEVEN, ("GPU3", "S6"), ("S5", "S4")]),
+        network(2, 1500, [("GPU0", "S0"), ("GPU1", "S0"), *((f"S{i}", f"S{i + 1}") for i in range(1499))]),
+    ],
+    ids=["uneven tiers", "uneven tiers joined", "two rails", "two islands", "an island", "a long way"],
+)
+def test_networks_of_any_shape_find_a_place(topology):
+    stage = arrange(topology)
+    spots = set(zip(stage.x, stage.y, strict=True))
+    assert len(spots) == len(topology.devices)
+    if len(spots) < 100:
+        check(topology)
