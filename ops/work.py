@@ -11,11 +11,12 @@ from ops.registry import Algorithm
 from sim import metrics
 from sim.engine import simulate
 from sim.parameters import bind
+from sim.perturbation import Perturbation
 from sim.schedule import Promise, Schedule
+from sim.schedule.verify import Proof, prove
 from sim.topology import Floats, Link, Topology
 from sim.trace import Trace
-from sim.trouble import Trouble, troubles
-from sim.verify import Proof, prove
+from sim.trouble import troubles
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class Work:
     collective: Collective | None = None
     algorithm: Algorithm | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    pace: Trouble | None = None
+    pace: Perturbation | None = None
 
     @property
     def name(self) -> str:
@@ -152,7 +153,7 @@ def carry_out(
         lockstep=lockstep,
         history=history,
         proof=proof,
-        trouble=(*((work.pace,) if work.pace else ()), *troubles(trouble, topology)),
+        perturbations=(*((work.pace,) if work.pace else ()), *troubles(trouble, topology)),
     )
     if promise is None:
         return Outcome(work, trace, 0.0)

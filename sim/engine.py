@@ -7,54 +7,39 @@ advances all flows to the next moment SimPy's calendar cares about, so a plain c
 import math
 import time as clock
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import simpy
 
-from sim import fabric
-from sim.arena import Arena
+from sim.base.compiled import compiled, is_compiled
 from sim.errors import InputError, StalledError
-from sim.harm import Harm, Held
-from sim.inswitch import switch_devices
-from sim.net import HISTORY
+from sim.fabric import kernel
+from sim.fabric.links import HISTORY
+from sim.fabric.memory import Arena
+from sim.job import Job
+from sim.perturbation import Perturbation
+from sim.perturbation.model import HeldBack
+from sim.perturbation.runtime import Perturber
 from sim.schedule import Schedule
-from sim.speed import compiled, is_compiled
-from sim.topology import Device, Floats, Ints, Link, Topology
+from sim.schedule.switch_devices import switch_devices
+from sim.schedule.verify import Proof, prove
+from sim.topology import Device, Floats, Link, Topology
 from sim.trace import History, Trace
-from sim.trouble import Trouble
 from sim.units import LARGEST_SIZE
-from sim.verify import Proof, prove
 
 INTERPRETED = 30_000
 """Calendar entries handled interpreted before the kernel goes on compiled: about what loading the compiler costs."""
 UNLIMITED = 1 << 62
 Event = simpy.Event
-NOTHING_HELD = Held([], [], [])
-
-
-@dataclass(frozen=True, eq=False)
-class Job:
-    """A schedule under way: rows `first .. stop - 1` of the arena, `rows` of them real transfers."""
-
-    schedule: Schedule
-    size: float
-    proof: Proof
-    first: int
-    stop: int
-    started: float
-    event: simpy.Event
-    devices: Ints
-    held: Held
-    background: bool
+NOTHING_HELD = HeldBack([], [], [])
 
 
 class Cluster:
     """A machine coming to life. `env` is its SimPy world; other processes may share it.
 
     With `history`, every change of every flow's rate is kept, so that a view can place a block at any time.
-    `trouble` is what goes wrong; its processes run in the same world.
+    `perturbations` make it differ from the plain machine; their processes run in the same world.
     """
 
     def __init__(
@@ -63,10 +48,10 @@ class Cluster:
         env: simpy.Environment | None = None,
         *,
         history: bool = False,
-        trouble: Sequence[Trouble] = (),
+        perturbations: Sequence[Perturbation] = (),
     ) -> None:
-        for one in trouble:
-            topology = one.machine(topology)
+        for perturbation in perturbations:
+            topology = perturbation.machine(topology)
         self.topology = topology
         self.env = env or simpy.Environment()
         self.sim_s = 0.0
@@ -75,9 +60,9 @@ class Cluster:
         self.jobs: list[Job] = []
         self._running = 0
         self._wake: simpy.Event | None = None
-        self.kernel = compiled(fabric) if is_compiled(fabric) else fabric
+        self.kernel = compiled(kernel) if is_compiled(kernel) else kernel
         self.env.process(self._fabric())
-        self.harm = Harm(self, trouble)
+        self.perturber = Perturber(self, perturbations)
 
     def start(
         self,
@@ -99,7 +84,7 @@ class Cluster:
         devices = self._devices(schedule, group)
         proof = proof or prove(schedule, blocks=blocks is not None)
         sizes = transfer_bytes(schedule, size, blocks, proof)
-        if self.kernel is fabric and schedule.transfers * 8 > INTERPRETED:
+        if self.kernel is kernel and schedule.transfers * 8 > INTERPRETED:
             self.kernel = _ready()
         own = schedule.fixed_bytes is not None and blocks is None
         given = float(sizes.sum()) if own else float(size)
@@ -118,9 +103,9 @@ class Cluster:
     ) -> simpy.Event:
         """Start transfers of so many bytes each between device indices; `start` is for what people ask.
 
-        What is `background` is no trouble's to hold back.
+        What is `background` is held back by no perturbation.
         """
-        held = NOTHING_HELD if background else self.harm.held(schedule, devices, sizes)
+        held = NOTHING_HELD if background else self.perturber.held_back(schedule, devices, sizes)
         first, stop = self.arena.add(
             schedule,
             devices,
@@ -133,13 +118,15 @@ class Cluster:
         )
         ends = np.array(devices, np.int32)
         proof = proof or prove(schedule)
-        job = Job(schedule, size, proof, first, stop, self.env.now, self.env.event(), ends, held, background)
+        event = self.env.event()
+        job = Job(schedule, size, proof, first, stop, self.env.now, event, ends, held, background)
         self.jobs.append(job)
         if first == stop:
-            return job.event.succeed(self._trace(job, self.env.now))
+            job.event.succeed(self._trace(job, self.env.now))
+            return event
         self._running += 1
         self._rouse()
-        return job.event
+        return event
 
     def run(self, event: simpy.Event) -> Any:
         """Let the world turn until the event has happened; returns its value. Raises StalledError if it cannot."""
@@ -176,12 +163,12 @@ class Cluster:
                 yield self._wake
             upcoming = env.peek()
             why = self._advance(upcoming)
-            if why == fabric.DONE:
+            if why == kernel.DONE:
                 ended = float(self.arena.world.now[0])
                 if ended > env.now:
                     yield env.timeout(ended - env.now)
                 self._settle()
-            elif why == fabric.HORIZON or math.isfinite(upcoming):
+            elif why == kernel.HORIZON or math.isfinite(upcoming):
                 yield env.timeout(max(0.0, upcoming - env.now))
             elif self._running:
                 raise StalledError(self.stalled())
@@ -190,10 +177,10 @@ class Cluster:
         arena = self.arena
         begun = clock.perf_counter()
         while True:
-            arena.world.count[fabric.ALLOWANCE] = UNLIMITED if self.kernel is not fabric else INTERPRETED
+            arena.world.count[kernel.ALLOWANCE] = UNLIMITED if self.kernel is not kernel else INTERPRETED
             why = int(self.kernel.advance(arena.world, horizon))
-            if why == fabric.PAUSED:
-                if self.kernel is fabric:
+            if why == kernel.PAUSED:
+                if self.kernel is kernel:
                     self.sim_s += clock.perf_counter() - begun
                     self.kernel = _ready()
                     begun = clock.perf_counter()
@@ -205,11 +192,11 @@ class Cluster:
     def _settle(self) -> None:
         """Tell those who wait for the jobs that have ended."""
         world = self.arena.world
-        for k in range(world.count[fabric.FINISHED]):
+        for k in range(world.count[kernel.FINISHED]):
             job = self.jobs[world.finished[k]]
             self._running -= 1
             job.event.succeed(self._trace(job, float(world.job_end[world.finished[k]])))
-        world.count[fabric.FINISHED] = 0
+        world.count[kernel.FINISHED] = 0
 
     def _trace(self, job: Job, ended: float) -> Trace:
         world, rows = self.arena.world, slice(job.first, job.first + job.schedule.transfers)
@@ -233,9 +220,9 @@ class Cluster:
             end=world.end[rows],
             cause=np.where(cause < 0, cause, cause - np.int32(job.first)) if job.first else cause,
             history=self._history(job),
-            troubles=tuple(one.name for one in self.harm.troubles),
-            hits=self.harm.hits(job),
-            instants=int(world.count[fabric.WAVES]),
+            troubles=tuple(perturbation.name for perturbation in self.perturber.perturbations),
+            hits=self.perturber.hits(job),
+            instants=int(world.count[kernel.WAVES]),
         )
 
     def _history(self, job: Job) -> History | None:
@@ -250,7 +237,7 @@ class Cluster:
     def stalled(self) -> str:
         """One sentence: what can never end, and the link that holds it."""
         links = self.topology.links
-        dead = self.harm.dead()
+        dead = self.perturber.dead()
         held = self.arena.flowing()
         job = next(job for job in self.jobs if not (job.event.triggered or job.background))
         names = [
@@ -266,13 +253,13 @@ class Cluster:
 
 def _ready() -> Any:
     """The compiled kernel; calling it once on an empty world is what compiles it."""
-    fresh = not is_compiled(fabric)
-    kernel = compiled(fabric)
+    fresh = not is_compiled(kernel)
+    ready = compiled(kernel)
     if fresh:
         pair = (Device("a", "GPU"), Device("b", "GPU"))
         world = Arena(Topology("warm-up", pair, (Link("a", "b", 1.0, 0.0),)), history=False).world
-        kernel.advance(world, 0.0)
-    return kernel
+        ready.advance(world, 0.0)
+    return ready
 
 
 def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Floats | None, proof: Proof) -> Floats:
@@ -317,7 +304,7 @@ def simulate(
     history: bool = False,
     group: Sequence[int] | None = None,
     proof: Proof | None = None,
-    trouble: Sequence[Trouble] = (),
+    perturbations: Sequence[Perturbation] = (),
 ) -> Trace:
     """Run one collective alone on a machine and prove its result; arguments as for `Cluster.start`.
 
@@ -327,7 +314,7 @@ def simulate(
     >>> f"{trace.time:.9f} s, {trace.verdict.verdict}"
     '0.075189928 s, ok'
     """
-    cluster = Cluster(topology, history=history, trouble=trouble)
+    cluster = Cluster(topology, history=history, perturbations=perturbations)
     event = cluster.start(schedule, size, blocks=blocks, lockstep=lockstep, group=group, proof=proof)
     trace: Trace = cluster.run(event)
     trace.real["sim_s"] = cluster.sim_s

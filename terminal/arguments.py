@@ -91,7 +91,7 @@ def algorithm(given: argparse.Namespace) -> "Algorithm":
 
 def _as_nccl_chooses(given: argparse.Namespace, topology: "Topology | None") -> "Work":
     """`nccl.allreduce`: the algorithm, protocol and orders of ranks that NCCL takes here for this size."""
-    from ops.nccl.choice import NcclOptions, choose, work_of
+    from ops.libraries.nccl.choice import NcclOptions, choose, work_of
     from sim.parameters import bind, parse_assignments
     from sim.units import parse_size
 

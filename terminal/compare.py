@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 )
 def compare(given: argparse.Namespace) -> Answer:
     """Which of several algorithms is fastest here, from which size on, and why."""
-    from ops.comparison import crossovers
+    from ops.lab.crossovers import crossovers
     from ops.work import carry_out
     from sim.units import parse_size
 
@@ -52,7 +52,7 @@ def compare(given: argparse.Namespace) -> Answer:
 
 def _row(spec: str, outcome: "Outcome") -> dict[str, Any]:
     """How one of them went, and why it took so long."""
-    from ops.comparison import reason
+    from ops.lab.crossovers import reason
     from sim import metrics
 
     why = reason(outcome)

@@ -11,8 +11,8 @@ from terminal import DONE, NO, Answer, argument, command
 from terminal.arguments import machine, whole
 
 if TYPE_CHECKING:
+    from ops.libraries.call import Choice
     from ops.programs import ProgramRun
-    from ops.programs.selection import Choice
 
 
 @command(

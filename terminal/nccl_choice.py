@@ -7,8 +7,8 @@ from terminal import DONE, Answer, argument, command
 from terminal.arguments import MACHINE, RANKS, machine, whole
 
 if TYPE_CHECKING:
-    from ops.nccl.choice import Choice
-    from ops.nccl.tuner import Candidate
+    from ops.libraries.nccl.choice import Choice
+    from ops.libraries.nccl.tuner import Candidate
     from sim.topology import Topology
 
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 )
 def nccl_choice(given: argparse.Namespace) -> Answer:
     """The algorithm and protocol NCCL takes here, its prediction for all of them, and the rings it builds."""
-    from ops.nccl.choice import NcclOptions, choose
+    from ops.libraries.nccl.choice import NcclOptions, choose
     from sim.parameters import bind, parse_assignments
     from sim.units import parse_size
 
@@ -39,7 +39,7 @@ def nccl_choice(given: argparse.Namespace) -> Answer:
 
 
 def _machine(there: "Topology", choice: "Choice") -> dict[str, Any]:
-    from ops.nccl.pace import family_of
+    from ops.libraries.nccl.protocol_cost import family_of
 
     at, family = choice.seen.situation, family_of(there)
     return {
@@ -58,7 +58,7 @@ def _machine(there: "Topology", choice: "Choice") -> dict[str, Any]:
 
 
 def _choice(there: "Topology", choice: "Choice") -> dict[str, Any]:
-    from ops.nccl.choice import work_of
+    from ops.libraries.nccl.choice import work_of
     from ops.work import carry_out
 
     def row(one: "Candidate") -> dict[str, Any]:

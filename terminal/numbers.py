@@ -17,7 +17,7 @@ def wanted(dtype: str | None, op: str | None) -> tuple[str, str] | None:
     """The dtype and op to use; None when neither is asked for. Raises InputError for names there are none of."""
     if dtype is None and op is None:
         return None
-    from sim.buffers import DTYPES, OPS
+    from sim.schedule.numeric import DTYPES, OPS
 
     for flag, name, known in (("--dtype", dtype, DTYPES), ("--op", op, OPS)):
         if name is not None and name not in known:
@@ -35,7 +35,7 @@ def check(
     """
     import numpy as np
 
-    from sim.buffers import compare, cut, random_inputs
+    from sim.schedule.numeric import compare, cut, random_inputs
 
     width = np.dtype(dtype).itemsize
     for flag, number in [("--size", size)] if blocks is None else [("--counts:", round(count)) for count in typed]:

@@ -61,7 +61,7 @@ def run(given: argparse.Namespace) -> Answer:
 def outcome_of(given: argparse.Namespace, *, history: bool) -> tuple["Outcome", dict[str, float]]:
     """The run that is asked for, and the seconds that building and proving it took. Raises InputError."""
     from ops.work import carry_out
-    from sim.verify import prove
+    from sim.schedule.verify import prove
 
     build_begun = time.perf_counter()
     counts, trouble = None, given.trouble
@@ -146,7 +146,7 @@ def _block_sizes(given: argparse.Namespace, asked: "Work") -> list[int] | None:
 
 def _placed(given: argparse.Namespace) -> dict[str, Any]:
     """Where blocks of unequal size stand in their buffer, if that is told. Raises InputError unless they fit."""
-    from sim.layout import check_displs, extent
+    from sim.schedule.displacements import check_displs, extent
 
     if given.displs is None:
         return {}

@@ -11,7 +11,7 @@ from terminal.arguments import MACHINE, machine
 )
 def topology(given: argparse.Namespace) -> Answer:
     """The devices, links and classes of pairs of a machine."""
-    from sim.paths import describe
+    from sim.topology.path_classes import describe
     from sim.units import fmt_bandwidth, fmt_time
 
     it = machine(given, given.file)

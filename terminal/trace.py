@@ -10,7 +10,7 @@ from terminal.run import RUN, outcome_of, told
 @command(*RUN, argument("-o", "--output", metavar="FILE.json", required=True, help="where the trace goes"))
 def trace(given: argparse.Namespace) -> Answer:
     """Write a run for ui.perfetto.dev: who sends and receives when, and how full every link is."""
-    from sim.perfetto import to_perfetto
+    from sim.trace.chrome_trace import to_perfetto
 
     outcome, _ = outcome_of(given, history=True)
     text = to_perfetto(outcome.trace)

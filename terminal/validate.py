@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 )
 def validate(given: argparse.Namespace) -> Answer:
     """Simulate what others have measured, and show how far off each time is."""
+    from ops.libraries.nccl.choice import NcclOptions
     from ops.measured.comparison import Outside, compare_table, winners
     from ops.measured.files import place, read_file
-    from ops.nccl.choice import NcclOptions
     from sim.parameters import bind, parse_assignments
 
     if not given.files:
@@ -56,8 +56,8 @@ def validate(given: argparse.Namespace) -> Answer:
 
 
 def _table(there: "Topology", table: "Table", why: str, rows: "list[Compared]") -> dict[str, Any]:
+    from ops.libraries.nccl.protocol_cost import Pace, family_of
     from ops.measured.comparison import verdict
-    from ops.nccl.pace import Pace, family_of
 
     pairs = table.kind == "osu"
     family, found = None if pairs else family_of(there), verdict(rows)

@@ -9,7 +9,7 @@ from terminal import BAD_INPUT, DONE, NO, Answer, argument, command
 from terminal.arguments import ALGORITHM, python_file, work
 
 if TYPE_CHECKING:
-    from sim.verify import Verdict
+    from sim.schedule.verify import Verdict
 
 WHAT = argument("algorithm", nargs="?", metavar="COLLECTIVE.ALGORITHM|FILE", help="an algorithm, or a schedule's file")
 
@@ -17,7 +17,7 @@ WHAT = argument("algorithm", nargs="?", metavar="COLLECTIVE.ALGORITHM|FILE", hel
 @command(WHAT, *ALGORITHM[1:], argument("--ranks", help="how many ranks take part; files say it themselves"))
 def verify(given: argparse.Namespace) -> Answer:
     """Tell whether every contribution is there exactly once."""
-    from sim.verify import verify
+    from sim.schedule.verify import verify
 
     if given.schedule is None and given.library is None and given.algorithm and not _is_algorithm(given.algorithm):
         given.schedule, given.algorithm = given.algorithm, None
@@ -45,7 +45,7 @@ def _judged(given: argparse.Namespace) -> "Verdict":
     """The verdict on a file. Raises InputError when there is none or the options are wrong."""
     from ops.formats import check_schedule, recognise, schedule_text
     from sim.parameters import parse_assignments
-    from sim.verify import Verdict
+    from sim.schedule.verify import Verdict
 
     if given.library or given.id or given.root or given.ranks:
         raise InputError(f"{given.schedule} says itself what it does: leave out --library, --id, --root and --ranks")

@@ -9,7 +9,7 @@ from terminal import DONE, NO, Answer, argument, command
 from terminal.arguments import MACHINE, RANKS, machine, write
 
 if TYPE_CHECKING:
-    from ops.workloads.step import Span, Step
+    from ops.training.step import Span, Step
 
 WIDTH = 72
 """Columns of the drawn timeline."""
@@ -57,7 +57,7 @@ def _read(path: str) -> str:
 
 
 def _text(step: "Step") -> str:
-    from ops.workloads.facts import is_table, shown, words
+    from ops.training.facts import is_table, shown, words
     from sim.units import fmt_bandwidth, fmt_size, fmt_time
 
     links = step.topology.links
@@ -85,7 +85,7 @@ def _text(step: "Step") -> str:
 
 def _table(title: str, rows: list[dict[str, Any]]) -> list[str]:
     """Rows under their heads."""
-    from ops.workloads.facts import shown, words
+    from ops.training.facts import shown, words
 
     if not rows:
         return []

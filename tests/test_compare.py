@@ -6,7 +6,7 @@ import pytest
 
 import cli
 from ops import ALGORITHMS
-from ops.comparison import crossovers, reason
+from ops.lab.crossovers import crossovers, reason
 from ops.work import carry_out, registered
 from sim.machines import build
 from terminal import BAD_INPUT, DONE

@@ -10,8 +10,8 @@ ROOMS = {"sim": 0, "ops": 1, "ui": 2, "app": 3, "terminal": 3, "cli": 4}
 FILES = [p for room in ROOMS for p in (*sorted((ROOT / room).rglob("*.py")), ROOT / f"{room}.py") if p.is_file()]
 HEAVY = {
     "simpy": {"sim/engine.py"},
-    "numba": {"sim/speed.py"},
-    "yaml": {"sim/yaml.py"},
+    "numba": {"sim/base/compiled.py"},
+    "yaml": {"sim/base/yaml.py"},
 }
 """The only files that may import these."""
 PICTURES = {"streamlit", "matplotlib", "PIL", "plotly", "altair"}

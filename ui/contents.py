@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.schedule import NOTHING, Schedule
+from sim.schedule.verify import prove
 from sim.trace import Trace
-from sim.verify import prove
 
 Array = NDArray[Any]
 NAMED = 64

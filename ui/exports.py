@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ops.formats import write_schedule
 from sim.errors import InputError
-from sim.perfetto import to_perfetto
 from sim.trace import Trace
+from sim.trace.chrome_trace import to_perfetto
 
 MOST_FRAMES, MOST_PIXELS = 3000, 3840
 DRAWINGS = ("machine", "shape", "matrix", "time")

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.inswitch import switch_devices
-from sim.load import utilisation
 from sim.schedule import REDUCE, Schedule
+from sim.schedule.switch_devices import switch_devices
 from sim.trace import Trace
+from sim.trace.link_load import utilisation
 from ui.captions import block_name, ranges, step_captions
 from ui.contents import NAMED, Contents, followed, given, unfollowed
 from ui.layout import arrange

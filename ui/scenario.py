@@ -2,8 +2,8 @@
 
 from dataclasses import asdict, fields, replace
 
+from sim.base.yaml import parse_yaml, quote
 from sim.errors import InputError
-from sim.yaml import parse_yaml, quote
 from ui.exports import Shot, render
 from ui.scenes import LARGEST_SCENE, Scene, carried_out
 

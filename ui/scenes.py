@@ -12,8 +12,8 @@ from typing import Any
 import streamlit as st
 
 from ops import ALGORITHMS
-from ops.comparison import crossovers, reason
 from ops.formats import LARGEST_TEXT, read_schedule, write_schedule
+from ops.lab.crossovers import crossovers, reason
 from ops.work import Outcome, Work, carry_out, imported, kept, registered
 from sim import metrics
 from sim.errors import InputError

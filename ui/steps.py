@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ops.workloads.facts import shown
-from ops.workloads.step import COMM, COMPUTE, HOST, WAIT, Interval, Step, overlaps
+from ops.training.facts import shown
+from ops.training.step import COMM, COMPUTE, HOST, WAIT, Interval, Step, overlaps
 from sim.units import fmt_size, fmt_time
 
 COLORS = {

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ops.collectives import COLLECTIVES, allgather, alltoall
+from ops.patterns import Radix, rounds, runs
 from ops.registry import algorithm
-from ops.shapes import Radix, rounds, runs
 from sim.schedule import Steps, copy
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from ops.algorithms.doubling import cores
 from ops.collectives import COLLECTIVES, allreduce, broadcast, reduce_scatter
+from ops.patterns import power_below, rounds, runs, windows
 from ops.registry import algorithm, power_of_two
-from ops.shapes import power_below, rounds, runs, windows
-from sim import schedule
 from sim.schedule import NOTHING, Steps, copy
+from sim.schedule import model as schedule
 from sim.topology import Ints
 
 

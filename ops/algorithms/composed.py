@@ -4,8 +4,8 @@ from ops.algorithms.doubling import doubling_allgather
 from ops.algorithms.ring import ring_allgather
 from ops.algorithms.tree import binomial_gather, binomial_scatter, fan_in, fan_out
 from ops.collectives import COLLECTIVES, allgather, broadcast, reduce_scatter
+from ops.patterns import rounds, runs
 from ops.registry import algorithm, power_of_two
-from ops.shapes import rounds, runs
 from sim.schedule import Steps
 
 

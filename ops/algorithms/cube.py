@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from ops.collectives import allreduce
+from ops.patterns import Radix, power_below, rounds, runs
 from ops.registry import algorithm
-from ops.shapes import Radix, power_below, rounds, runs
 from sim.schedule import Steps, copy, reduce
 
 

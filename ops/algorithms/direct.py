@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ops.collectives import COLLECTIVES, allgather, allreduce, alltoall, sendrecv
+from ops.patterns import Group, Window, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
-from ops.shapes import Group, Window, node_size, rounds, runs, whole_nodes
 from sim.schedule import Steps, copy, reduce
 from sim.topology import Ints
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ops.algorithms.pipeline import down, up
 from ops.collectives import allreduce, broadcast, reduce
+from ops.patterns import Group, Segments, Tree, node_size, rooted, tree, whole_nodes
 from ops.registry import algorithm
-from ops.shapes import Group, Segments, Tree, node_size, rooted, tree, whole_nodes
 from sim.schedule import NOTHING, Step, Steps
 from sim.topology import Ints
 

@@ -7,8 +7,8 @@ power of two below n. `cores(n)` are the ranks that take part.
 import numpy as np
 
 from ops.collectives import COLLECTIVES, allgather, allreduce, barrier, reduce_scatter
+from ops.patterns import Radix, power_below, rounds, runs
 from ops.registry import algorithm, power_of_two
-from ops.shapes import Radix, power_below, rounds, runs
 from sim.schedule import NOTHING, Steps, copy, reduce
 from sim.topology import Ints
 

@@ -6,8 +6,8 @@ from ops.algorithms.butterfly import halving, scatter_sums, spread
 from ops.algorithms.doubling import cores
 from ops.collectives import COLLECTIVES, allreduce, reduce_scatter
 from ops.collectives import reduce as reduce_to_root
+from ops.patterns import power_below, rounds, runs
 from ops.registry import algorithm
-from ops.shapes import power_below, rounds, runs
 from sim.schedule import NOTHING, Steps, copy, reduce
 from sim.topology import Ints
 

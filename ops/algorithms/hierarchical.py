@@ -8,8 +8,8 @@ import numpy as np
 from ops.algorithms.doubling import doubling_allreduce, doubling_cost
 from ops.algorithms.tree import binomial_broadcast, binomial_reduce
 from ops.collectives import allreduce, broadcast
+from ops.patterns import Group, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
-from ops.shapes import Group, node_size, rounds, runs, whole_nodes
 from sim.schedule import Step, Steps, copy, reduce
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from ops.algorithms.double_tree import up_and_down
 from ops.collectives import COLLECTIVES, allgather, allreduce, broadcast, reduce_scatter
+from ops.patterns import Group, Segments, node_size, runs, tree, whole_nodes
 from ops.registry import algorithm
-from ops.shapes import Group, Segments, node_size, runs, tree, whole_nodes
 from sim.schedule import NOTHING, Step, Steps, copy, reduce
 
 

@@ -6,10 +6,10 @@ Places count from the root; place v's children stand at v + j·k^d for every k^d
 import numpy as np
 
 from ops.collectives import COLLECTIVES, broadcast, gather, reduce, scatter
+from ops.patterns import Radix, from_root, rounds, runs
 from ops.registry import algorithm
-from ops.shapes import Radix, from_root, rounds, runs
-from sim import schedule
 from sim.schedule import NOTHING, Steps, copy
+from sim.schedule import model as schedule
 from sim.topology import Ints
 
 

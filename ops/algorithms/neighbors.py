@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.collectives import COLLECTIVES, allgather
+from ops.patterns import Group, node_size, runs, whole_nodes
 from ops.registry import algorithm, even
-from ops.shapes import Group, node_size, runs, whole_nodes
 from sim.schedule import Steps, copy
 
 

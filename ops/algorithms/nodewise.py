@@ -6,8 +6,8 @@ Rank i of node a is written (a, i); there are N nodes of g ranks.
 import numpy as np
 
 from ops.collectives import COLLECTIVES, alltoall
+from ops.patterns import Group, node_size, runs, whole_nodes
 from ops.registry import algorithm
-from ops.shapes import Group, node_size, runs, whole_nodes
 from sim.schedule import NOTHING, Steps, copy
 
 

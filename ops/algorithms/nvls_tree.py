@@ -5,8 +5,8 @@ import numpy as np
 from ops.algorithms.double_tree import two_parents
 from ops.algorithms.inswitch import nvls_cost
 from ops.collectives import allreduce
+from ops.patterns import Group, Segments, Tree, node_size, tree, whole_nodes
 from ops.registry import algorithm
-from ops.shapes import Group, Segments, Tree, node_size, tree, whole_nodes
 from sim.schedule import NOTHING, Step, Steps, copy, reduce
 from sim.topology import Ints
 

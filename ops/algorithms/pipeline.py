@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ops.collectives import broadcast, reduce
+from ops.patterns import Channels, Segments, Tree, from_root, rooted, rounds, tree
 from ops.registry import algorithm
-from ops.shapes import Channels, Segments, Tree, from_root, rooted, rounds, tree
-from sim import schedule
 from sim.schedule import NOTHING, Step, Steps, copy
+from sim.schedule import model as schedule
 from sim.topology import Ints
 
 

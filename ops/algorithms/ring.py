@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from ops.collectives import COLLECTIVES, allgather, allreduce, reduce_scatter
+from ops.patterns import Channels, Segments, runs
 from ops.registry import algorithm
-from ops.shapes import Channels, Segments, runs
 from sim.schedule import Steps, copy, reduce
 
 

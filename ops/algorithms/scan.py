@@ -3,8 +3,8 @@
 import numpy as np
 
 from ops.collectives import exscan, scan
+from ops.patterns import rounds
 from ops.registry import algorithm
-from ops.shapes import rounds
 from sim.schedule import Steps, copy, reduce
 from sim.topology import Ints
 

@@ -6,11 +6,11 @@ The block of rank b travels from its owner at offset 0 to all offsets o; offset 
 import numpy as np
 
 from ops.collectives import COLLECTIVES, allgather, reduce_scatter
+from ops.patterns import power_below, rounds
 from ops.registry import algorithm
-from ops.shapes import power_below, rounds
-from sim import schedule
 from sim.parameters import Count
 from sim.schedule import Steps, copy
+from sim.schedule import model as schedule
 from sim.topology import Ints
 
 

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ops.collectives import COLLECTIVES, allreduce, barrier, broadcast, gather, reduce, scatter
+from ops.patterns import from_root, rounds, runs
 from ops.registry import algorithm
-from ops.shapes import from_root, rounds, runs
-from sim import schedule
 from sim.schedule import Steps, copy
+from sim.schedule import model as schedule
 from sim.topology import Ints
 
 

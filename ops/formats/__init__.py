@@ -16,9 +16,9 @@ from sim.errors import InputError
 from sim.parameters import Parameter, bind, parameters
 from sim.registry import Registry
 from sim.schedule import Schedule
+from sim.schedule.verify import Verdict, verify
 from sim.topology import Floats
 from sim.units import MiB, fmt_size
-from sim.verify import Verdict, verify
 
 LARGEST_TEXT = 16 * MiB
 """Thirty times the largest schedule published for MSCCL."""

@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 
 from ops.registry import ALGORITHMS
 from ops.work import Outcome, Work, carry_out, registered
-from sim import fabric, metrics, replay
+from sim import metrics
+from sim.base.compiled import compiled
 from sim.errors import InputError, StalledError
+from sim.fabric import kernel
 from sim.formats import read_topology
 from sim.machines import build
 from sim.parameters import parse_assignments
-from sim.speed import compiled
+from sim.schedule import replay
+from sim.schedule.verify import Proof, prove
 from sim.topology import Topology
-from sim.verify import Proof, prove
 
 Texts = Mapping[str, str]
 """The text of every machine that was read from a file, by the name its cells call it."""
@@ -58,7 +60,7 @@ class Cell(NamedTuple):
 def prepare(runs: int) -> None:
     """Load the compiled kernels before many runs, of which each alone would be too short to ask for them."""
     if runs >= MANY:
-        compiled(fabric)
+        compiled(kernel)
         compiled(replay)
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from ops.lab.cells import Cell
 from ops.registry import ALGORITHMS, Algorithm
+from sim.base.yaml import Node, parse_yaml
 from sim.errors import InputError
 from sim.machines import MACHINES, machine_parameters
 from sim.parameters import bind, parse_assignments, parse_spec
 from sim.trouble import TROUBLES, trouble_parameters
 from sim.units import parse_size
-from sim.yaml import Node, parse_yaml
 
 MOST = 20_000_000
 """Cells of one grid; about what two weeks of sixteen cores can run."""

@@ -1,9 +1,10 @@
 """The kernel of the search: blocks are matched to links, the earliest arrival first.
 
-Plain loops over arrays, compiled where `sim.speed` says so. Seconds throughout; a place is `rank * blocks + block`.
+Plain loops over arrays, compiled where `sim.base.compiled` says so. Seconds throughout; a place is
+`rank * blocks + block`.
 """
 
-from sim.speed import helper, jit
+from sim.base.compiled import helper, jit
 
 NEVER = 1e300
 NO_EDGE = -1

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.lab import matching
+from sim.base.compiled import twin
 from sim.errors import InputError, UnreachableError
 from sim.schedule import COPY, REDUCE
-from sim.speed import twin
 from sim.topology import Floats, Ints, Topology
 
 

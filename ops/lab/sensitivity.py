@@ -10,9 +10,9 @@ from ops.lab.cells import prepare
 from ops.work import Outcome, Work, carry_out
 from sim.errors import InputError, StalledError
 from sim.metrics import link_use
+from sim.schedule.verify import prove
 from sim.topology import Link, Topology
 from sim.units import fmt_bandwidth, fmt_time
-from sim.verify import prove
 
 By = Literal["class", "link"]
 Progress = Callable[[int, int], None]

@@ -12,8 +12,8 @@ from ops.lab.cells import Cell, Row, Texts, prepare, rows
 from ops.lab.pool import carried_out, cores
 from ops.work import Work, carry_out
 from sim.errors import InputError, StalledError
+from sim.schedule.verify import prove
 from sim.topology import Floats, Topology
-from sim.verify import prove
 
 INLINE = 64
 """So few cells are run in this process; starting others would take longer."""

@@ -8,10 +8,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ops.libraries.nccl.choice import NcclOptions
+from ops.libraries.nccl.protocol_cost import Pace
 from ops.measured.comparison import HONOURED, LARGE, Compared, compare_table, forced
 from ops.measured.rows import Table
-from ops.nccl.choice import NcclOptions
-from ops.nccl.pace import Pace
 from sim.topology import Topology
 from sim.units import us
 

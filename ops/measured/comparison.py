@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import NamedTuple
 
+from ops.libraries.nccl.choice import NcclOptions, choose, work_of
+from ops.libraries.nccl.protocol_cost import Pace
 from ops.measured.rows import Measured, Table
-from ops.nccl.choice import NcclOptions, choose, work_of
-from ops.nccl.pace import Pace
 from ops.registry import ALGORITHMS, Algorithm
 from ops.work import carry_out, registered
 from sim.engine import simulate

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import CodeType
 
-from ops.programs.selection import Choice, Selection
-from ops.programs.timeline import ProgramRun
+from ops.libraries.call import Choice
+from ops.libraries.selection import Selection
+from ops.programs.runtime.timeline import ProgramRun
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.units import KiB
@@ -71,9 +72,10 @@ def _run(
     history: bool,
     echo: Callable[[str], None] | None,
 ) -> ProgramRun:
-    from ops.programs import dist, mpi
-    from ops.programs.isolation import Isolation
-    from ops.programs.transport import Transport
+    from ops.programs import torch_distributed as dist
+    from ops.programs.mpi4py import module as mpi
+    from ops.programs.runtime.sandbox import Isolation
+    from ops.programs.runtime.transport import Transport
 
     if ranks < 1:
         raise InputError(f"a program runs on 1 rank or more, not {ranks}: ask for at least one")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ops.workloads.step import Step
+from ops.training.step import Step
 from sim.parameters import Parameter, bind, parameters
 from sim.registry import Registry
 from sim.topology import Topology

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import Annotated
 
+from ops.training.backends import BackendName, world
+from ops.training.options import Ranks
+from ops.training.step import Step
+from ops.training.world import Process, World
 from ops.workloads import workload
-from ops.workloads.backends import BackendName, world
-from ops.workloads.options import Ranks
-from ops.workloads.step import Step
-from ops.workloads.world import Process, World
 from sim.errors import InputError
-from sim.layout import check_displs, extent
 from sim.parameters import Choice
+from sim.schedule.displacements import check_displs, extent
 from sim.topology import Topology
 from sim.units import MiB, Size, parse_size
 

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
+from ops.training.backends import BackendName, world
+from ops.training.losses import GRADIENTS, error, example
+from ops.training.models import TFLOPS
+from ops.training.options import WIDTHS, Ranks, Type, positive
+from ops.training.step import Step
+from ops.training.world import Process, World
 from ops.workloads import workload
-from ops.workloads.backends import BackendName, world
-from ops.workloads.losses import GRADIENTS, error, example
-from ops.workloads.models import TFLOPS
-from ops.workloads.options import WIDTHS, Ranks, Type, positive
-from ops.workloads.step import Step
-from ops.workloads.world import Process, World
 from sim.parameters import Bounds, Choice
 from sim.topology import Topology
 from sim.units import Time, ms

@@ -4,16 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
+from ops.training.backends import BackendName, world
+from ops.training.buckets import FIRST_BUCKET, buckets_of
+from ops.training.compression import Codec
+from ops.training.layers import Layer
+from ops.training.loop import Plan, carry_out
+from ops.training.models import layers_of
+from ops.training.options import WIDTHS, Batch, ModelName, Ranks, State, Type
+from ops.training.step import HOST, Span, Step
+from ops.training.world import Process, Turns, World
 from ops.workloads import workload
-from ops.workloads.backends import BackendName, world
-from ops.workloads.buckets import FIRST_BUCKET, buckets_of
-from ops.workloads.compression import Codec
-from ops.workloads.layers import Layer
-from ops.workloads.models import layers_of
-from ops.workloads.options import WIDTHS, Batch, ModelName, Ranks, State, Type
-from ops.workloads.step import HOST, Span, Step
-from ops.workloads.training import Plan, carry_out
-from ops.workloads.world import Process, Turns, World
 from sim.parameters import Choice
 from sim.topology import Topology
 from sim.units import Gbps, MiB, Size, Time, us

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
+from ops.training.backends import BackendName
+from ops.training.buckets import FIRST_BUCKET, Bucket, buckets_of
+from ops.training.compression import COMPRESSIONS, Codec
+from ops.training.loop import Plan, carry_out
+from ops.training.models import MODELS, TFLOPS, layers_of
+from ops.training.options import V100_MEMORY, WIDTHS, Batch, ModelName, Ranks, State, Type, check
+from ops.training.step import Step
 from ops.workloads import workload
-from ops.workloads.backends import BackendName
-from ops.workloads.buckets import FIRST_BUCKET, Bucket, buckets_of
-from ops.workloads.compression import COMPRESSIONS, Codec
-from ops.workloads.models import MODELS, TFLOPS, layers_of
-from ops.workloads.options import V100_MEMORY, WIDTHS, Batch, ModelName, Ranks, State, Type, check
-from ops.workloads.step import Step
-from ops.workloads.training import Plan, carry_out
 from sim.parameters import Bounds, Choice
 from sim.topology import Topology
 from sim.units import MiB, Size, Time, fmt_size, us

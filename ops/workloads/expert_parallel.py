@@ -6,13 +6,13 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from ops.training.backends import BackendName, world
+from ops.training.blocks import Block, block, degree_of, neighbours
+from ops.training.options import WIDTHS, Ranks, Type, check
+from ops.training.step import Step
+from ops.training.world import Group, Process, World
 from ops.workloads import workload
-from ops.workloads.backends import BackendName, world
-from ops.workloads.blocks import Block, block, degree_of, neighbours
-from ops.workloads.options import WIDTHS, Ranks, Type, check
-from ops.workloads.step import Step
 from ops.workloads.tensor_parallel import Degree, Depth, Hidden, Length
-from ops.workloads.world import Group, Process, World
 from sim.errors import InputError
 from sim.parameters import Bounds
 from sim.topology import Topology

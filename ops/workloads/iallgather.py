@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
+from ops.training.backends import BackendName, world
+from ops.training.options import Ranks
+from ops.training.step import Step
+from ops.training.world import Process, World
 from ops.workloads import workload
-from ops.workloads.backends import BackendName, world
-from ops.workloads.options import Ranks
-from ops.workloads.step import Step
-from ops.workloads.world import Process, World
 from sim.parameters import Bounds, Choice
 from sim.topology import Topology
 from sim.units import MiB, Size, Time, ms

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import numpy as np
 
+from ops.training.backends import BackendName, world
+from ops.training.layers import Layer
+from ops.training.models import layers_of
+from ops.training.options import WIDTHS, Batch, ModelName, Ranks, Type
+from ops.training.step import COMPUTE, Step
+from ops.training.world import Group, Process, World
 from ops.workloads import workload
-from ops.workloads.backends import BackendName, world
-from ops.workloads.layers import Layer
-from ops.workloads.models import layers_of
-from ops.workloads.options import WIDTHS, Batch, ModelName, Ranks, Type
-from ops.workloads.step import COMPUTE, Step
-from ops.workloads.world import Group, Process, World
 from sim.errors import InputError
 from sim.parameters import Bounds, Choice
 from sim.topology import Topology

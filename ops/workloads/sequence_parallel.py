@@ -2,13 +2,13 @@
 
 from typing import Annotated
 
+from ops.training.backends import BackendName, world
+from ops.training.blocks import Block, block, degree_of, neighbours
+from ops.training.options import WIDTHS, Ranks, Type
+from ops.training.step import Step
+from ops.training.world import Group, Process, World
 from ops.workloads import workload
-from ops.workloads.backends import BackendName, world
-from ops.workloads.blocks import Block, block, degree_of, neighbours
-from ops.workloads.options import WIDTHS, Ranks, Type
-from ops.workloads.step import Step
 from ops.workloads.tensor_parallel import Degree, Depth, Hidden, Length, Samples
-from ops.workloads.world import Group, Process, World
 from sim.parameters import Choice
 from sim.topology import Topology
 

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
+from ops.training.backends import BackendName, world
+from ops.training.buckets import Bucket, buckets_of
+from ops.training.layers import Layer
+from ops.training.models import layers_of
+from ops.training.options import WIDTHS, Batch, ModelName, Ranks, State, Type
+from ops.training.step import Step
+from ops.training.world import Process, World
 from ops.workloads import workload
-from ops.workloads.backends import BackendName, world
-from ops.workloads.buckets import Bucket, buckets_of
-from ops.workloads.layers import Layer
-from ops.workloads.models import layers_of
-from ops.workloads.options import WIDTHS, Batch, ModelName, Ranks, State, Type
-from ops.workloads.step import Step
-from ops.workloads.world import Process, World
 from sim.parameters import Bounds
 from sim.topology import Topology
 from sim.units import MB, Size, Time

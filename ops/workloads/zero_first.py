@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
+from ops.training.backends import BackendName, world
+from ops.training.options import Ranks
+from ops.training.step import Step
+from ops.training.world import Process
 from ops.workloads import workload
-from ops.workloads.backends import BackendName, world
-from ops.workloads.options import Ranks
-from ops.workloads.step import Step
-from ops.workloads.world import Process
 from sim.errors import InputError
 from sim.parameters import Choice
 from sim.topology import Topology

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.yaml import Node, parse_yaml
 from sim.formats import reader
-from sim.routing import pack, with_fallback
 from sim.topology import Device, Ints, Link, LinkKind, Router, Routes, Topology
+from sim.topology.routing import pack, with_fallback
 from sim.units import LARGEST_BANDWIDTH, LARGEST_TIME, GiB, Time, ns
-from sim.yaml import Node, parse_yaml
 
 KEYS = ("topology", "npus_count", "bandwidth", "latency")
 SHAPES = ("Ring", "FullyConnected", "Switch")

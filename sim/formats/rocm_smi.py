@@ -11,8 +11,8 @@ from itertools import combinations
 
 from sim.errors import InputError
 from sim.formats import reader
-from sim.host import CDNA, CDNA3, Leaf, Rates, build_host
 from sim.topology import Topology
+from sim.topology.host import CDNA, CDNA3, Leaf, Rates, build_host
 from sim.units import Bandwidth, Time, fmt_bandwidth, fmt_time
 
 TITLES = {

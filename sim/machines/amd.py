@@ -1,9 +1,9 @@
-"""AMD's servers. xGMI links are kept as NVLinks, which is what they do; rates as RCCL reckons them, see `sim.host`."""
+"""AMD's servers. xGMI links are kept as NVLinks, which is what they do; rates are RCCL's (`sim.topology.host`)."""
 
-from sim.host import CDNA, CDNA3, Leaf
 from sim.machines import machine
-from sim.servers import Hosts, all_to_all, rated, server
 from sim.topology import Topology
+from sim.topology.host import CDNA, CDNA3, Leaf
+from sim.topology.servers import Hosts, all_to_all, rated, server
 from sim.units import Bandwidth, Time
 
 CARDS = {

@@ -3,10 +3,10 @@
 The rates of NICs are the nominal ones of the instance's page; what NCCL reaches of them is calibrated.
 """
 
-from sim.host import AMPERE, BRIDGED, HOPPER, Leaf
 from sim.machines import machine
-from sim.servers import Hosts, all_to_all, rated, server
 from sim.topology import Topology
+from sim.topology.host import AMPERE, BRIDGED, HOPPER, Leaf
+from sim.topology.servers import Hosts, all_to_all, rated, server
 from sim.units import Bandwidth, GBps, Time
 
 

@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from sim.host import AMPERE, Leaf, build_host
 from sim.machines import machine
 from sim.parameters import Bounds
-from sim.paths import pair_classes
-from sim.routing import chain, merge
 from sim.topology import Ints, Router, Routes, Topology
+from sim.topology.host import AMPERE, Leaf, build_host
+from sim.topology.path_classes import pair_classes
+from sim.topology.routing import chain, merge
 from sim.units import Bandwidth, GBps, Time
 
 PEER = {True: (AMPERE.pix, 3.63 * GBps), False: (2.38 * GBps, 0.83 * GBps)}

@@ -12,8 +12,8 @@ import numpy as np
 from sim.errors import InputError
 from sim.machines import machine
 from sim.parameters import Bounds, Count
-from sim.routing import pack, with_fallback
 from sim.topology import Device, Ints, Link, Routes, Topology, both_ways
+from sim.topology.routing import pack, with_fallback
 from sim.units import Bandwidth, GBps, Time, us
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from sim.errors import InputError
 from sim.machines import machine
 from sim.parameters import Bounds, Dims
-from sim.routing import pack
 from sim.topology import Device, Ints, Link, Routes, Topology, both_ways
+from sim.topology.routing import pack
 from sim.units import Bandwidth, GBps, Time, us
 
 MOST = 1 << 16

@@ -5,14 +5,14 @@ from typing import Annotated
 
 import numpy as np
 
-from sim.host import AMPERE, Leaf, build_host
 from sim.machines import machine
 from sim.parameters import Bounds
-from sim.paths import pair_classes
-from sim.rails import join_by_rails
-from sim.routing import chain, merge
-from sim.servers import Hosts
 from sim.topology import Device, Ints, Link, Router, Routes, Topology
+from sim.topology.host import AMPERE, Leaf, build_host
+from sim.topology.path_classes import pair_classes
+from sim.topology.rails import join_by_rails
+from sim.topology.routing import chain, merge
+from sim.topology.servers import Hosts
 from sim.units import Bandwidth, GBps, Time
 
 Small = Annotated[int, Bounds(1, 16)]

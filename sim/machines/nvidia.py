@@ -1,12 +1,12 @@
-"""NVIDIA's own servers. Rates are what NCCL reckons with, below the nominal ones; see `sim.host` for their sources.
+"""NVIDIA's own servers. Rates are what NCCL reckons with, below the nominal ones; `sim.topology.host` has sources.
 
 Several `hosts` are joined by their NICs, NIC k of each on rail k.
 """
 
-from sim.host import AMPERE, BLACKWELL, HOPPER, VOLTA, Leaf
 from sim.machines import machine
-from sim.servers import Hosts, all_to_all, rated, server
 from sim.topology import Topology
+from sim.topology.host import AMPERE, BLACKWELL, HOPPER, VOLTA, Leaf
+from sim.topology.servers import Hosts, all_to_all, rated, server
 from sim.units import Bandwidth, GBps, Time
 
 CUBE_MESH = {

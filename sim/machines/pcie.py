@@ -3,13 +3,13 @@
 from dataclasses import replace
 from typing import Annotated
 
-from sim.host import AMPERE, Leaf, build_host
 from sim.machines import machine
 from sim.machines.geforce import through_host
 from sim.parameters import Bounds
-from sim.paths import pair_classes
-from sim.rails import join_by_rails
 from sim.topology import Topology
+from sim.topology.host import AMPERE, Leaf, build_host
+from sim.topology.path_classes import pair_classes
+from sim.topology.rails import join_by_rails
 from sim.units import Bandwidth, Time
 
 

@@ -1,9 +1,9 @@
 """Hosts with four GPUs, as supercomputers and clouds have them."""
 
-from sim.host import AMPERE, GRACE, Leaf
 from sim.machines import machine
-from sim.servers import Hosts, all_to_all, rated, server
 from sim.topology import Topology
+from sim.topology.host import AMPERE, GRACE, Leaf
+from sim.topology.servers import Hosts, all_to_all, rated, server
 from sim.units import Bandwidth, GBps, Time
 
 

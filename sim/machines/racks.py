@@ -2,10 +2,10 @@
 
 from typing import Annotated
 
-from sim.host import BLACKWELL
 from sim.machines import machine
 from sim.parameters import Bounds
 from sim.topology import Device, Link, Topology, both_ways
+from sim.topology.host import BLACKWELL
 from sim.units import Bandwidth, GBps, Time
 
 

@@ -1,48 +1,24 @@
 """What goes wrong, one file per family; `@trouble` puts a kind on the only list.
 
-A kind is a function from a machine and keyword parameters to a Trouble: what it changes before anything runs, what
-it adds to transfers, and the process it is in the SimPy world. `straggler:rank=3,late=1ms` calls
+A kind is a function from a machine and keyword parameters to a Perturbation: what it changes before anything runs,
+what it adds to transfers, and the process it is in the SimPy world. `straggler:rank=3,late=1ms` calls
 `straggler(topology, rank=3, late=1e-3)`. Several can be combined.
 """
 
 import inspect
-from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from sim.errors import InputError
 from sim.parameters import Parameter, bind, parameters, parse_spec
+from sim.perturbation import Perturbation
 from sim.registry import Registry
-from sim.schedule import Schedule
-from sim.topology import Floats, Topology
-
-if TYPE_CHECKING:
-    from sim.harm import Harm
+from sim.topology import Topology
 
 MOST = 64
 """Troubles at once."""
-Running = Generator[Any, Any, None]
-"""A process of the SimPy world; it yields events."""
-Process = Callable[["Harm", int], Running]
 
-
-@dataclass(frozen=True, eq=False)
-class Trouble:
-    """Effects of one trouble; a kind sets those it has.
-
-    `machine` is the machine as it is from the beginning. `late` are seconds from the world's beginning before which a
-    device, by its index, takes part in nothing; `delay(schedule, bytes)` is how much longer every transfer waits
-    before its first byte flows. `process(world, number)` runs in the SimPy world, `number` being this trouble's own.
-    """
-
-    name: str = ""
-    machine: Callable[[Topology], Topology] = lambda topology: topology
-    late: Mapping[int, float] = field(default_factory=dict)
-    delay: Callable[[Schedule, Floats], Floats] | None = None
-    process: Process | None = None
-
-
-Kind = Callable[..., Trouble]
+Kind = Callable[..., Perturbation]
 TROUBLES = Registry[Kind](__name__, "trouble")
 
 
@@ -62,14 +38,14 @@ def trouble_summary(name: str) -> str:
     return (inspect.getdoc(TROUBLES[name]) or "").split("\n")[0]
 
 
-def troubles(specs: Iterable[str], topology: Topology) -> tuple[Trouble, ...]:
+def troubles(specs: Iterable[str], topology: Topology) -> tuple[Perturbation, ...]:
     """What `name:key=value,…` describe, on this machine. Raises InputError.
 
     >>> from sim.machines import build
     >>> [t.late for t in troubles(["straggler:rank=3,late=1ms"], build("switch:ranks=4"))]
     [{3: 0.001}]
     """
-    found = []
+    perturbations = []
     for spec in specs:
         name, texts = parse_spec(spec)
         kind = TROUBLES[name]
@@ -78,7 +54,7 @@ def troubles(specs: Iterable[str], topology: Topology) -> tuple[Trouble, ...]:
         needed = [key for key in missing if inspect.signature(kind).parameters[key].default is inspect.Parameter.empty]
         if needed:
             raise InputError(f"{name} needs {needed[0]}: write {name}:{needed[0]}=…")
-        found.append(replace(kind(topology, **values), name=spec.strip()))
-    if len(found) > MOST:
-        raise InputError(f"{len(found)} troubles at once are more than {MOST}: leave some out")
-    return tuple(found)
+        perturbations.append(replace(kind(topology, **values), name=spec.strip()))
+    if len(perturbations) > MOST:
+        raise InputError(f"{len(perturbations)} troubles at once are more than {MOST}: leave some out")
+    return tuple(perturbations)

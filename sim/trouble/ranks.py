@@ -7,9 +7,10 @@ import numpy as np
 
 from sim.errors import InputError
 from sim.parameters import Bounds, Choice
+from sim.perturbation import Perturbation
 from sim.schedule import Schedule
 from sim.topology import Floats, Topology
-from sim.trouble import Trouble, trouble
+from sim.trouble import trouble
 from sim.units import Time, us
 
 SLOWEST = 1e6
@@ -18,7 +19,7 @@ SLOWEST = 1e6
 @trouble
 def straggler(
     topology: Topology, *, rank: Annotated[int, Bounds(0, 1 << 16)], late: Time = 0.0, slower: float = 1.0
-) -> Trouble:
+) -> Perturbation:
     """A rank that takes part in nothing before `late`, or whose device is `slower`.
 
     Every link at the device of a rank that is slower by a factor carries that much less.
@@ -37,7 +38,7 @@ def straggler(
         )
         return replace(machine, links=links, router=machine.routes)
 
-    unchanged = Trouble(late={device: late} if late > 0 else {})
+    unchanged = Perturbation(late={device: late} if late > 0 else {})
     return replace(unchanged, machine=slowed) if slower > 1 else unchanged
 
 
@@ -48,7 +49,7 @@ def jitter(
     mean: Time = 1 * us,
     distribution: Annotated[str, Choice(("exponential", "uniform", "normal", "constant"))] = "exponential",
     seed: Annotated[int, Bounds(0, (1 << 31) - 1)] = 0,
-) -> Trouble:
+) -> Perturbation:
     """Every message waits a random time longer before it flows, `mean` on average.
 
     uniform is from nothing to twice the mean; normal has a quarter of the mean as its deviation, cut at nothing;
@@ -68,4 +69,4 @@ def jitter(
                 waits = np.full(count, mean)
         return np.where(schedule.src != schedule.dst, waits, 0.0)
 
-    return Trouble(delay=delay)
+    return Perturbation(delay=delay)

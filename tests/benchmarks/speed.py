@@ -19,7 +19,7 @@ import numpy as np
 from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.machines import build
-from sim.verify import prove
+from sim.schedule.verify import prove
 from tests.benchmarks.yardsticks import SIZE, lean, naive, rate
 
 RANKS = (64, 256, 1024, 4096)

@@ -10,9 +10,9 @@ import pytest
 
 from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
-from sim.buffers import execute
-from sim.layout import place
 from sim.schedule import NOTHING
+from sim.schedule.displacements import place
+from sim.schedule.numeric import execute
 from tests.mpi.inputs import COUNTS, DISPLS, DTYPES, ELEMENTS, EXTENT, OPS, RANKS, ROOT, SQUARE, UNTOUCHED, held
 
 ROOTDIR = Path(__file__).parents[2]

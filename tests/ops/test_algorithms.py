@@ -10,7 +10,7 @@ from ops import ALGORITHMS
 from ops.algorithms.double_tree import two_parents
 from ops.collectives import COLLECTIVES
 from sim.errors import InputError
-from sim.verify import verify
+from sim.schedule.verify import verify
 from tests.ops.reference import NS, shortcomings, variants
 
 BASIC = [name for name in ALGORITHMS if not ALGORITHMS[name].collective.vector]

@@ -8,10 +8,10 @@ import pytest
 from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.errors import InputError
-from sim.inswitch import switch_devices
 from sim.machines import build
+from sim.schedule.switch_devices import switch_devices
+from sim.schedule.verify import verify
 from sim.trace import from_json
-from sim.verify import verify
 
 IN_SWITCH = [name for name in ALGORITHMS if ALGORITHMS[name].switches(8, group=0, segments=1)]
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from ops.work import carry_out, registered
-from sim.buffers import compare, random_inputs
 from sim.machines import build
 from sim.schedule import NOTHING
+from sim.schedule.numeric import compare, random_inputs
 from tests.ops.reference import OTHER_VALUES
 
 UNEVEN = [name for name, algorithm in ALGORITHMS.items() if algorithm.collective.vector]

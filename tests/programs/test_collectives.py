@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from ops import ALGORITHMS
-from ops.programs.openmpi import TABLES
-from ops.programs.selection import LIBRARIES, Load, Selection
+from ops.libraries.call import Load
+from ops.libraries.openmpi import TABLES
+from ops.libraries.selection import LIBRARIES, Selection
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from ops.collectives import allgather, allreduce, barrier
-from sim.buffers import DTYPES, OPS, compare, cut, execute, expected, random_inputs, tolerance
 from sim.errors import InputError
 from sim.schedule import copy, reduce, unroll
-from sim.verify import verify
+from sim.schedule.numeric import DTYPES, OPS, compare, cut, execute, expected, random_inputs, tolerance
+from sim.schedule.verify import verify
 
 MOVING = [name for name in ALGORITHMS if ALGORITHMS[name].collective.sized]
 NUMPY = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "prod": np.prod}

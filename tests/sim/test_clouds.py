@@ -3,7 +3,7 @@
 import pytest
 
 from sim.machines import build
-from sim.paths import pair_classes
+from sim.topology.path_classes import pair_classes
 
 
 @pytest.mark.parametrize(

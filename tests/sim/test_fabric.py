@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
-from sim import arena, engine, fabric
+from sim import engine
+from sim.base.compiled import compiled
 from sim.engine import simulate
+from sim.fabric import kernel as fabric
+from sim.fabric import memory as arena
 from sim.machines import build
 from sim.schedule import copy, unroll
-from sim.speed import compiled
 from sim.topology import Device, Link, Routes, Topology
 
 

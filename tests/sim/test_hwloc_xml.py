@@ -12,7 +12,7 @@ from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.formats import read_topology
-from sim.paths import describe, pair_classes
+from sim.topology.path_classes import describe, pair_classes
 from tests.sim.machines import machine_or_message
 
 FILES = Path(__file__).parents[1] / "data" / "hwloc-xml"

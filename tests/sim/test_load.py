@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from sim.engine import simulate
-from sim.load import link_load, utilisation
 from sim.machines import build
+from sim.trace.link_load import link_load, utilisation
 
 
 def run(name, machine, **options):

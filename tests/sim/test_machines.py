@@ -12,7 +12,7 @@ from sim.engine import simulate
 from sim.errors import InputError
 from sim.formats import read_topology_file
 from sim.machines import MACHINES, build, machine_parameters, machine_summary
-from sim.paths import pair_classes
+from sim.topology.path_classes import pair_classes
 
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"
 MINE = (

@@ -14,7 +14,7 @@ from sim.engine import simulate
 from sim.errors import InputError
 from sim.formats import read_topology, read_topology_file
 from sim.machines import build
-from sim.paths import pair_classes
+from sim.topology.path_classes import pair_classes
 
 DATA = Path(__file__).parents[1] / "data" / "nccl-topo-xml"
 FILES = sorted(DATA.glob("*.xml"))

@@ -9,8 +9,8 @@ import pytest
 from sim.errors import InputError
 from sim.formats import read_topology, read_topology_file, write_topology
 from sim.machines import build
-from sim.paths import pair_classes
 from sim.topology import Device, Topology, both_ways
+from sim.topology.path_classes import pair_classes
 from terminal import commands
 
 DATA = Path(__file__).parents[1] / "data" / "nccl-topo-xml"

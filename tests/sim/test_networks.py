@@ -8,7 +8,7 @@ import pytest
 
 from sim.errors import InputError
 from sim.machines import build
-from sim.routing import shortest_routes
+from sim.topology.routing import shortest_routes
 from tests.sim.test_machines import kinds, latency, narrowest, stations
 
 

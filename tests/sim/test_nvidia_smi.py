@@ -7,7 +7,7 @@ import pytest
 
 from sim.errors import InputError
 from sim.formats import read_topology, read_topology_file
-from sim.paths import describe, pair_classes
+from sim.topology.path_classes import describe, pair_classes
 
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"
 

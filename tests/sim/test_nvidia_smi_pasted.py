@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sim.errors import InputError
 from sim.formats import read_topology
-from sim.paths import describe, pair_classes
+from sim.topology.path_classes import describe, pair_classes
 
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"
 

@@ -11,7 +11,7 @@ from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build
-from sim.perfetto import MOST_TRANSFERS, to_perfetto
+from sim.trace.chrome_trace import MOST_TRANSFERS, to_perfetto
 
 RUNS = [
     ("allreduce.ring", "ring:ranks=4", 1 << 20),

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.formats.placement import SYS, UNKNOWN, place
+from sim.formats.nvidia_smi.placement import SYS, UNKNOWN, place
 
 BOXES = st.tuples(*[st.integers(0, 2)] * 4)
 """A device's NUMA node, host bridge, switch of switches and switch."""

@@ -8,8 +8,8 @@ import pytest
 from sim.errors import InputError
 from sim.formats import read_topology, read_topology_file, recognise
 from sim.machines import build
-from sim.paths import describe, pair_classes
-from sim.routing import shortest_routes
+from sim.topology.path_classes import describe, pair_classes
+from sim.topology.routing import shortest_routes
 
 MI300X = Path(__file__).parents[1] / "data" / "rocm-smi-topo" / "001-mi300x-8x.txt"
 

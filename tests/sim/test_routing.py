@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sim.errors import InputError
 from sim.machines import build
-from sim.routing import LENGTH, chain, merge, pack, shortest_routes
 from sim.topology import Device, Link, Routes, Topology, both_ways
+from sim.topology.routing import LENGTH, chain, merge, pack, shortest_routes
 
 KINDS = ("GPU", "GPU", "GPU", "NVS", "PCI", "CPU", "NIC", "NET")
 
@@ -216,7 +216,7 @@ def test_blocks_of_destinations_do_not_change_routes(monkeypatch):
     n = len(clos.devices)
     src, dst = np.divmod(np.arange(n * n, dtype=np.int32), n)
     whole = shortest_routes(clos)(src, dst)
-    monkeypatch.setattr("sim.routing._BLOCK", 2 * len(clos.links))
+    monkeypatch.setattr("sim.topology.routing._BLOCK", 2 * len(clos.links))
     parts = shortest_routes(clos)(src, dst)
     assert whole.links.tolist() == parts.links.tolist()
     assert whole.offsets.tolist() == parts.offsets.tolist()

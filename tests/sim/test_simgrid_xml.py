@@ -14,7 +14,7 @@ from sim.engine import simulate
 from sim.errors import InputError, UnreachableError
 from sim.formats import read_topology, read_topology_file, write_topology
 from sim.machines import MACHINES, build
-from sim.paths import describe
+from sim.topology.path_classes import describe
 from sim.units import LARGEST_BANDWIDTH
 from tests.sim.machines import machine_or_message
 from tests.sim.simgrid import TIMES

@@ -4,9 +4,9 @@ import os
 import subprocess
 import sys
 
-INNER = "from sim.speed import helper\n\n\n@helper\ndef inner(x):\n    return x + {}\n"
-OUTER = "from inner import inner\nfrom sim.speed import jit\n\n\n@jit\ndef outer(x):\n    return 2 * inner(x)\n"
-ASK = "import outer, sim.speed as s; print(outer.outer(3), s.compiled(outer).outer(3), s.is_compiled(outer))"
+INNER = "from sim.base.compiled import helper\n\n\n@helper\ndef inner(x):\n    return x + {}\n"
+OUTER = "from inner import inner\nfrom sim.base.compiled import jit\n\n\n@jit\ndef outer(x):\n    return 2 * inner(x)\n"
+ASK = "import outer, sim.base.compiled as s; print(outer.outer(3), s.compiled(outer).outer(3), s.is_compiled(outer))"
 
 
 def test_machine_code_is_made_anew_when_a_file_it_calls_has_changed(tmp_path):

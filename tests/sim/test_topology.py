@@ -7,8 +7,8 @@ import pytest
 
 from sim.errors import InputError
 from sim.machines import build
-from sim.paths import describe, pair_classes
 from sim.topology import Device, Link, Topology, both_ways
+from sim.topology.path_classes import describe, pair_classes
 
 TWO = (Device("GPU0", "GPU"), Device("GPU1", "GPU"))
 

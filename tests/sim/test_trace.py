@@ -13,6 +13,7 @@ from sim import metrics
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import MACHINES, build
+from sim.schedule.dependencies import waits
 from sim.trace import from_json
 
 
@@ -27,7 +28,7 @@ def test_json_brings_back_the_same_run():
         assert getattr(again, column).tobytes() == getattr(trace, column).tobytes()
     assert again.time == trace.time
     assert again.topology.links == trace.topology.links
-    assert again.schedule.waits.after.tolist() == trace.schedule.waits.after.tolist()
+    assert waits(again.schedule).after.tolist() == waits(trace.schedule).after.tolist()
     assert [again.delivered(5, t) for t in trace.end] == [trace.delivered(5, t) for t in trace.end]
     assert np.array_equal(again.schedule.promise.owed, trace.schedule.promise.owed)
 

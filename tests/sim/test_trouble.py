@@ -25,7 +25,7 @@ BROADCAST = ALGORITHMS["broadcast.linear"].schedule(2)
 
 def run(*specs, machine=SWITCH, schedule=None, size=4e6, **options):
     schedule = schedule or RING.schedule(machine.n)
-    return simulate(machine, schedule, size, trouble=troubles(specs, machine), **options)
+    return simulate(machine, schedule, size, perturbations=troubles(specs, machine), **options)
 
 
 def plain(size=4e6, beta=1 / G):
@@ -274,7 +274,7 @@ def test_every_kind_is_tried_here():
 
 
 def test_a_world_with_several_groups_knows_the_late_device_in_each():
-    cluster = Cluster(SWITCH, trouble=troubles(["straggler:rank=3,late=1ms"], SWITCH))
+    cluster = Cluster(SWITCH, perturbations=troubles(["straggler:rank=3,late=1ms"], SWITCH))
     pair = ALGORITHMS["broadcast.linear"].schedule(2)
     without, with_it = cluster.start(pair, 1e3, group=[0, 1]), cluster.start(pair, 1e3, group=[2, 3])
     assert cluster.run(without).ended < 1e-4

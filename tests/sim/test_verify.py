@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from ops.collectives import allreduce, barrier, broadcast
-from sim import verify as module
 from sim.schedule import REDUCE, copy, reduce, unroll
-from sim.verify import prove, verify
+from sim.schedule import verify as module
+from sim.schedule.verify import prove, verify
 
 
 def schedule(steps, promise, n):

@@ -2,8 +2,8 @@
 
 import pytest
 
+from sim.base.xml import DEEPEST, parse_xml
 from sim.errors import InputError
-from sim.xml import DEEPEST, parse_xml
 
 
 def test_every_element_knows_its_line_its_attributes_and_its_text():
@@ -37,6 +37,6 @@ def test_a_document_type_that_defines_nothing_may_be_passed_over():
 
 
 def test_too_many_elements_are_refused(monkeypatch):
-    monkeypatch.setattr("sim.xml.MOST_ELEMENTS", 10)
+    monkeypatch.setattr("sim.base.xml.MOST_ELEMENTS", 10)
     with pytest.raises(InputError, match="more than 10 elements: give a smaller file"):
         parse_xml("<a>" + "<b/>" * 10 + "</a>", "t")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.base.yaml import DEEPEST, parse_yaml, quote
 from sim.errors import InputError
-from sim.yaml import DEEPEST, parse_yaml, quote
 
 
 def plain(node):

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from sim.engine import simulate
-from sim.load import utilisation
 from sim.machines import build
 from sim.schedule import NOTHING
+from sim.trace.link_load import utilisation
 from ui import payload as module
 from ui.payload import pack, tick, unpack
 

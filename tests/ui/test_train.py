@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from ops.training.facts import is_table
+from ops.training.step import COMM, COMPUTE, Span, Step
 from ops.workloads import WORKLOADS
-from ops.workloads.facts import is_table
-from ops.workloads.step import COMM, COMPUTE, Span, Step
 from sim.machines import build
 from ui.steps import buffer, columns, timeline
 from ui.text import catalogue, languages

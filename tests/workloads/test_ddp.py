@@ -6,10 +6,10 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
+from ops.training.buckets import buckets_of
+from ops.training.compression import COMPRESSIONS
+from ops.training.layers import Layer, parse_layers
 from ops.workloads import WORKLOADS
-from ops.workloads.buckets import buckets_of
-from ops.workloads.compression import COMPRESSIONS
-from ops.workloads.layers import Layer, parse_layers
 from sim.errors import InputError
 from sim.machines import build
 from tests.workloads.by_hand import ALPHA, MODEL, PAIR, TWO, exactly, half, run, summed
@@ -287,14 +287,14 @@ def test_too_many_ranks_for_a_collective_are_told_at_once(name, given):
 
 
 def test_too_many_calls_are_told_before_they_fill_the_memory(monkeypatch):
-    monkeypatch.setattr("ops.workloads.world.MOST_CALLS", 100)
+    monkeypatch.setattr("ops.training.world.MOST_CALLS", 100)
     with pytest.raises(InputError, match="more than 100 calls"):
         run("pipeline_parallel", micro_batches=4096, layers=TWO)
 
 
 def test_a_step_of_too_many_transfers_is_refused(monkeypatch):
     """Eight ranks sum a bucket in 112 transfers."""
-    monkeypatch.setattr("ops.workloads.world.MOST_TRANSFERS", 500)
+    monkeypatch.setattr("ops.training.world.MOST_TRANSFERS", 500)
     with pytest.raises(InputError, match="more than 500 transfers"):
         run("ddp", build("switch:ranks=8"))
     assert len(run("ddp", build("switch:ranks=8"), bucket="1GB", first_bucket="1GB").calls) == 1

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ops.training.layers import Layer
 from ops.workloads.expert_parallel import routed
-from ops.workloads.layers import Layer
 from ops.workloads.pipeline_parallel import balanced, order
 from sim.errors import InputError
 from sim.machines import build

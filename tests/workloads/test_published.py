@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ops.workloads.models import MODELS
+from ops.training.models import MODELS
 from sim.machines import build
 from tests.workloads.by_hand import run
 

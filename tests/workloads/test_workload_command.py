@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cli
+from ops.training.step import COMM, COMPUTE, Span, Step
 from ops.workloads import WORKLOADS
-from ops.workloads.step import COMM, COMPUTE, Span, Step
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
 

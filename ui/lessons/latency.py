@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.comparison import crossovers, reason
+from ops.lab.crossovers import crossovers, reason
 from sim.units import KiB
 from ui.scenes import Scene
 from ui.teaching import Ask, Runs, Step, fastest, lesson

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.comparison import reason
+from ops.lab.crossovers import reason
 from ui.scenes import Scene
 from ui.teaching import Ask, Step, fastest, holders, lesson, ratio
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import streamlit as st
 
+from ops.libraries.nccl.protocol_cost import family_of
 from ops.measured.comparison import LARGE, Compared, Outside, compare_table, verdict
 from ops.measured.files import place, read_tables
-from ops.nccl.pace import family_of
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.units import fmt_size, fmt_time

@@ -9,8 +9,8 @@ from ops import ALGORITHMS
 from sim.errors import InputError, StalledError
 from sim.machines import MACHINES
 from sim.parameters import parse_spec
-from sim.paths import pair_classes
 from sim.topology import Topology
+from sim.topology.path_classes import pair_classes
 from ui import player, rivals, scenes, sidebar, whatif
 from ui.exports import EXPORTS, Shot
 from ui.pages import page

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from ops import ALGORITHMS
+from ops.training.facts import is_table, shown, words
 from ops.workloads import WORKLOADS, Step
-from ops.workloads.facts import is_table, shown, words
 from sim.errors import InputError, StalledError
 from sim.parameters import Parameter
 from sim.topology import Topology

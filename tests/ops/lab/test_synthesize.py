@@ -12,9 +12,9 @@ from ops.lab import matching
 from ops.lab.plans import choices_of_edges, matched, planned
 from ops.lab.synthesize import SEARCHED, synthesize
 from ops.work import carry_out, imported
+from sim.base.compiled import compiled
 from sim.errors import InputError
 from sim.machines import build
-from sim.speed import compiled
 from sim.topology import Device, Link, Topology, both_ways
 from terminal import BAD_INPUT, DONE
 

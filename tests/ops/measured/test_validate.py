@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from cli import main
+from ops.libraries.nccl.protocol_cost import Pace
 from ops.measured.calibration import Sample, cost, fit
 from ops.measured.comparison import Compared, compare_table, verdict, winners
 from ops.measured.files import place, read_file
 from ops.measured.rows import Measured, Table
-from ops.nccl.pace import Pace
 from sim.machines import build
 from sim.units import KiB, MiB
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from cli import main
-from ops.nccl.choice import NcclOptions, choose, work_of
-from ops.nccl.pace import Pace, active_channels, families, family_of
+from ops.libraries.nccl.choice import NcclOptions, choose, work_of
+from ops.libraries.nccl.protocol_cost import Pace, active_channels, families, family_of
 from ops.work import carry_out
 from sim.errors import InputError
 from sim.formats import read_topology_file

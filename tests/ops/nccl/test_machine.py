@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
-from ops.nccl.machine import look, rooted_orders
-from ops.nccl.rings import closed_rings
-from ops.nccl.stripes import striped
+from ops.libraries.nccl.channels import striped
+from ops.libraries.nccl.rings import closed_rings
+from ops.libraries.nccl.topology_search import look, rooted_orders
 from sim.errors import InputError
 from sim.machines import build
-from sim.verify import verify
+from sim.schedule.verify import verify
 
 
 def load(machine, orders, closed=True):

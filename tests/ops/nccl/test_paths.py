@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from ops.nccl.choice import choose, work_of
-from ops.nccl.pace import Pace
+from ops.libraries.nccl.choice import choose, work_of
+from ops.libraries.nccl.protocol_cost import Pace
 from ops.work import carry_out
 from sim.machines import build
 from sim.units import GiB

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ops.nccl.constants import PROTOCOLS
-from ops.nccl.tuner import Situation, algorithm_bandwidth, candidates, latency
+from ops.libraries.nccl.constants import PROTOCOLS
+from ops.libraries.nccl.tuner import Situation, algorithm_bandwidth, candidates, latency
 from sim.errors import InputError
 from sim.units import KiB, MiB
 

@@ -1,0 +1,5 @@
+"""GOAL, the schedules of LogGOPSim, read and written."""
+
+from ops.formats.goal import reader, writer
+
+__all__ = ["reader", "writer"]

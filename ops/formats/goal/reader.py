@@ -1,0 +1,243 @@
+"""GOAL text, the schedules of LogGOPSim: sends, receives and computations, ordered by what requires what.
+
+Sizes are absolute. A send starts when what it requires has ended, and is done when its message has arrived; a
+receive is done then too, or when what it requires has ended. Computations of one rank and cpu follow each
+other. Which NIC a message takes is up to the machine here, and LogGOPSim's o, g and G are its overhead,
+latency and bandwidth.
+"""
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+
+import numpy as np
+
+from ops.formats import ScheduleProblem, malformed, reader
+from ops.formats.interpreter.moves import Done, Moves, join
+from sim.schedule import COPY, Schedule
+from sim.units import LARGEST_SIZE
+
+MOST_RANKS, MOST_ITEMS = 1 << 14, 500_000
+LONGEST = 86_400 * 10**9
+"""Nanoseconds of a day; no computation of a schedule takes longer."""
+_ITEM = re.compile(
+    r"(?:(?P<label>[A-Za-z]\w*)\s*:)?\s*"
+    r"(?:(?P<kind>send|recv)\s+(?P<size>\d+)b\s+(?P<way>to|from)\s+(?P<peer>-1|\d+)|calc\s+(?P<time>\d+))"
+    r"(?P<options>(?:\s+(?:tag|cpu|nic)\s+(?:-1|\d+))*)"
+)
+_ORDER = re.compile(r"(?P<later>[A-Za-z]\w*)\s+(?P<how>i?requires)\s+(?P<earlier>[A-Za-z]\w*)")
+_RANK = re.compile(r"rank\s+(\d+)")
+
+
+@dataclass(slots=True)
+class _Item:
+    """A send, recv or calc. `ended` and `started` are items that must have, before it starts; `match` its other end."""
+
+    kind: str
+    rank: int
+    line: int
+    size: int
+    peer: int
+    tag: int
+    cpu: int
+    ended: list[int] = field(default_factory=list)
+    started: list[int] = field(default_factory=list)
+    match: int = -1
+
+
+@reader("goal", "a GOAL schedule (text)", matches=lambda text: bool(re.search(r"^\s*num_ranks\s", text, re.MULTILINE)))
+def read(text: str, *, name: str) -> Schedule:
+    """A schedule with sizes of its own and no promise. Raises ScheduleProblem."""
+    n, items = _parse(text, name)
+    _match(items, name)
+    moves = Moves(n, 0)
+    sizes: list[float] = []
+    work: list[float] = []
+    for item, level, done in _in_order(items, name, moves):
+        slot = moves.spare(item.rank, 1)
+        peer = item.rank if item.kind == "calc" else item.peer
+        i = moves.start(COPY, item.rank, peer, 0, slot, 2 * level, done)
+        moves.land(i, COPY, slot if item.kind == "calc" else moves.spare(peer, 1))
+        sizes.append(0 if item.kind == "calc" else item.size)
+        work.append(item.size * 1e-9 if item.kind == "calc" else 0)
+    levels = [move.phase // 2 for move in moves.all]
+    order = np.argsort(levels, kind="stable")
+    schedule = moves.schedule(name[:80], n, None, 0.0, levels=levels)
+    return replace(
+        schedule,
+        fixed_bytes=np.array(sizes, np.float64)[order],
+        work=np.array(work, np.float64)[order] if any(work) else None,
+    )
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """What stands between newlines and braces, without comments, with line numbers."""
+    kept = re.sub(r"//[^\n]*|/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text, flags=re.DOTALL)
+    for number, line in enumerate(kept.split("\n"), 1):
+        for part in re.split(r"([{}])", line):
+            if part.strip():
+                yield number, part.strip()
+
+
+def _parse(text: str, name: str) -> tuple[int, list[_Item]]:
+    n, rank, opened = 0, -1, False
+    items: list[_Item] = []
+    labels: dict[str, int] = {}
+    orders: list[tuple[int, re.Match[str]]] = []
+    seen: set[int] = set()
+    number = 1
+    for number, line in _lines(text):
+        place = f"{name}, line {number}"
+        header = _RANK.fullmatch(line)
+        if not n:
+            first = re.fullmatch(r"num_ranks\s+(\d{1,9})", line)
+            n = int(first[1]) if first else 0
+            if not 1 <= n <= MOST_RANKS:
+                malformed(place, f"{line[:40]!r} is no num_ranks of 1 to {MOST_RANKS}: begin with it")
+        elif line == "{" and rank >= 0 and not opened:
+            opened = True
+        elif line == "}" and opened:
+            _order(items, labels, orders, name)
+            rank, opened, labels, orders = -1, False, {}, []
+        elif header and rank < 0:
+            rank = int(header[1]) if len(header[1]) < 9 else n
+            if rank >= n or rank in seen:
+                malformed(place, f"rank {header[1][:20]} is there twice or not among 0..{n - 1}: correct it")
+            seen.add(rank)
+        elif opened and (item := _ITEM.fullmatch(line)):
+            label = item["label"]
+            if label in labels:
+                malformed(place, f"label {label[:40]} is there twice: rename one")
+            if label:
+                labels[label] = len(items)
+            items.append(_item(item, rank, n, number, place))
+            if len(items) > MOST_ITEMS:
+                malformed(place, f"more than {MOST_ITEMS:,} items: give a smaller schedule")
+        elif opened and (order := _ORDER.fullmatch(line)):
+            orders.append((number, order))
+        else:
+            malformed(place, f"{line[:40]!r} is no GOAL here: write send, recv, calc or requires inside rank {{ }}")
+    if rank >= 0 or not n:
+        malformed(f"{name}, line {number}", "the file ends inside a rank: give the whole file")
+    return n, items
+
+
+def _item(found: re.Match[str], rank: int, n: int, line: int, place: str) -> _Item:
+    options = {key: int(value[:12]) for key, value in re.findall(r"(tag|cpu|nic)\s+(-1|\d+)", found["options"])}
+    kind = found["kind"] or "calc"
+    amount = found["time"] or found["size"]
+    most = LONGEST if kind == "calc" else LARGEST_SIZE
+    if len(amount) > 16 or int(amount) > most:
+        malformed(place, f"{kind} {amount[:20]} is beyond a day or 1 PiB: correct it")
+    peer = int(found["peer"][:9]) if found["peer"] else rank
+    if kind != "calc" and (found["way"] == "to") != (kind == "send"):
+        malformed(place, "a send goes to a rank and a recv comes from one: correct it")
+    if peer < 0 or options.get("tag", 0) < 0:
+        malformed(place, "who answers a recv from anyone or with any tag depends on timing: name the rank and the tag")
+    if peer >= n or (kind != "calc" and peer == rank):
+        malformed(place, f"rank {rank} cannot {kind} with rank {peer}: name another among 0..{n - 1}")
+    return _Item(kind, rank, line, int(amount), peer, options.get("tag", 0), options.get("cpu", 0))
+
+
+def _order(items: list[_Item], labels: dict[str, int], orders: list[tuple[int, re.Match[str]]], name: str) -> None:
+    """Resolve a rank's labels."""
+    for line, order in orders:
+        for end in ("later", "earlier"):
+            if order[end] not in labels:
+                malformed(f"{name}, line {line}", f"this rank has no label {order[end][:40]}: add it to an item")
+        later = items[labels[order["later"]]]
+        (later.started if order["how"] == "irequires" else later.ended).append(labels[order["earlier"]])
+
+
+def _match(items: list[_Item], name: str) -> None:
+    """Each recv meets the next send with its ranks and tag, in the order of the text."""
+    waiting: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
+    for i, item in enumerate(items):
+        if item.kind == "send":
+            waiting[item.rank, item.peer, item.tag].append(i)
+    for i, item in enumerate(items):
+        if item.kind != "recv":
+            continue
+        sends = waiting[item.peer, item.rank, item.tag]
+        if not sends:
+            raise ScheduleProblem(
+                "deadlock",
+                f"{name}, line {item.line}: deadlock: rank {item.rank} waits for a message from rank {item.peer} with"
+                f" tag {item.tag} that nobody sends: add the send",
+            )
+        item.match = sends.popleft()
+        sent = items[item.match]
+        sent.match = i
+        if sent.size != item.size:
+            malformed(
+                f"{name}, line {item.line}",
+                f"a recv of {item.size} bytes meets the send of {sent.size} at line {sent.line}: make them equal",
+            )
+    lost = next((item for item in items if item.kind == "send" and item.match < 0), None)
+    if lost is not None:
+        malformed(f"{name}, line {lost.line}", f"rank {lost.peer} never receives this message: add the recv")
+
+
+def _in_order(items: list[_Item], name: str, moves: Moves) -> Iterator[tuple[_Item, int, Done]]:
+    """Sends and computations, each with its step and what must have ended, after all that they wait for.
+
+    Every item starts (event 2i) and ends (event 2i + 1). The caller starts a transfer for each item it is given.
+    """
+    needs = [0] * (2 * len(items))
+    then: list[list[int]] = [[] for _ in needs]
+
+    def follow(before: int, after: int) -> None:
+        then[before].append(after)
+        needs[after] += 1
+
+    for i, item in enumerate(items):
+        follow(2 * i, 2 * i + 1)
+        for b in item.ended:
+            follow(2 * b + 1, 2 * i)
+        for b in item.started:
+            follow(2 * b, 2 * i)
+        if item.kind == "recv":
+            follow(2 * item.match + 1, 2 * i + 1)
+    level = [0] * len(needs)
+    done: list[Done] = [None] * len(needs)
+    cpus: dict[tuple[int, int], tuple[int, Done]] = defaultdict(lambda: (0, None))
+    ready = [(0, event) for event, count in enumerate(needs) if not count]
+    passed = 0
+    while ready:
+        _, event = heappop(ready)
+        passed += 1
+        item = items[event // 2]
+        if event % 2 and item.kind != "recv":
+            own, before = level[event], done[event]
+            if item.kind == "calc":
+                at, last = cpus[item.rank, item.cpu]
+                own, before = max(own, at), join(before, last)
+            done[event] = len(moves.all)
+            level[event] = own + 1
+            if item.kind == "calc":
+                cpus[item.rank, item.cpu] = level[event], done[event]
+            yield item, own, before
+        for after in then[event]:
+            level[after] = max(level[after], level[event])
+            done[after] = join(done[after], done[event])
+            needs[after] -= 1
+            if not needs[after]:
+                heappush(ready, (level[after], after))
+    if passed < len(needs):
+        raise ScheduleProblem("deadlock", _circle(items, needs, then, name))
+
+
+def _circle(items: list[_Item], needs: list[int], then: list[list[int]], name: str) -> str:
+    """One sentence about items that wait for each other."""
+    before = {after: event for event in range(len(needs)) if needs[event] for after in then[event]}
+    event = next(e for e in range(len(needs)) if needs[e])
+    path: list[int] = []
+    while event not in path:
+        path.append(event)
+        event = before[event]
+    circle = [*path[path.index(event) :], event]
+    places = [f"rank {items[e // 2].rank} {items[e // 2].kind} (line {items[e // 2].line})" for e in circle]
+    steps = [place for k, place in enumerate(places) if not k or place != places[k - 1]]
+    return f"{name}: deadlock: {' waits for '.join(steps)}: delete one of these requires"

@@ -1,0 +1,49 @@
+"""Any schedule as GOAL text."""
+
+from collections import defaultdict
+
+from ops.formats import message_bytes, writer
+from ops.formats.msccl_xml.writer import awaited
+from sim.errors import InputError
+from sim.schedule import Schedule
+from sim.units import Size
+
+
+@writer("goal")
+def write(schedule: Schedule, *, size: Size = 0) -> str:
+    """Sends and receives with what they require; local moves become computations that take their work's time.
+
+    GOAL knows no reductions, so that their time is not in it, and its sends do not wait for the receiver's
+    memory. Raises InputError for what GOAL cannot say, or when `size` is needed and absent.
+    """
+    if schedule.switches:
+        raise InputError(f"{schedule.name} cannot be written as GOAL: switches add and copy in it")
+    amounts = message_bytes(schedule, size)
+    lines: list[list[str]] = [[] for _ in range(schedule.n)]
+    orders: list[list[str]] = [[] for _ in range(schedule.n)]
+    tags: dict[tuple[int, int], int] = defaultdict(int)
+    ends = list(zip(schedule.src.tolist(), schedule.dst.tolist(), strict=True))
+    for i, (src, dst) in enumerate(ends):
+        if src == dst:
+            time = 0 if schedule.work is None else round(schedule.work[i] * 1e9)
+            lines[src].append(f"t{i}: calc {time} cpu {i}")
+            continue
+        tag = tags[src, dst]
+        tags[src, dst] += 1
+        lines[src].append(f"t{i}: send {round(amounts[i])}b to {dst} tag {tag}")
+        lines[dst].append(f"t{i}: recv {round(amounts[i])}b from {src} tag {tag}")
+    for i, before in enumerate(awaited(schedule)):
+        for b in before:
+            common = set(ends[b]) & set(ends[i])
+            if not common:
+                raise InputError(
+                    f"{schedule.name} cannot be written as GOAL: rank {ends[i][0]} waits for a message between ranks"
+                    f" {ends[b][0]} and {ends[b][1]}, and GOAL orders only what one rank does"
+                )
+            for rank in common:
+                orders[rank].append(f"t{i} requires t{b}")
+    ranks = (
+        f"rank {rank} {{\n" + "".join(f"{line}\n" for line in (*lines[rank], *orders[rank])) + "}\n"
+        for rank in range(schedule.n)
+    )
+    return f"num_ranks {schedule.n}\n\n" + "\n".join(ranks)

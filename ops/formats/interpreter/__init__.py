@@ -1,0 +1,1 @@
+"""What carrying out the programs of several formats has in common."""

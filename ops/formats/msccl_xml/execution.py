@@ -1,0 +1,260 @@
+"""MSCCL thread blocks carried out: every send meets its receive, or the reason why it never does."""
+
+from collections import deque
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ops.formats import ScheduleProblem, malformed
+from ops.formats.interpreter.moves import Done, Moves, join, unfold
+from ops.formats.interpreter.turns import Turns, Worker, reading, writing
+from ops.formats.msccl_xml.program import RECEIVES, SENDS, Instruction, Program, ThreadBlock
+from sim.schedule import COPY, REDUCE
+
+Key = tuple[str, int, int, int]
+"""What a thread block sleeps for: ("step", gpu, thread block, step), or message or slot with sender, receiver
+and channel."""
+Work = Generator[Any, None, tuple[int, Done]]
+"""Takes turns; returns the phase in which it was done and the transfers that must have ended."""
+
+
+@dataclass(slots=True)
+class _Connection:
+    """Messages on the way from one GPU to another on one channel, oldest first."""
+
+    sender: ThreadBlock | None = None
+    receiver: ThreadBlock | None = None
+    waiting: deque[tuple[int, Instruction]] = field(default_factory=deque)
+    sent: int = 0
+    received: list[tuple[int, Done]] = field(default_factory=list)
+
+
+class Run:
+    """A program's transfers. `stepped` when the file itself tells which step each belongs to.
+
+    A message may wait in its connection for its receiver, as many as `slots` of them. A receive does not
+    hold up its message, but everything after the receive waits for both it and what came before.
+    """
+
+    def __init__(self, program: Program, slots: int) -> None:
+        self.program = program
+        self.moves = Moves(program.n, program.buffers.laid)
+        self.residual = False
+        self.stepped = False
+        self.levels: list[int] = []
+        self._slots = slots
+        self._turns = Turns()
+        self._connections: dict[tuple[int, int, int], _Connection] = {}
+        self._published: dict[tuple[int, int, int], tuple[int, Done]] = {}
+        self._blocks = [block for blocks in program.blocks for block in blocks]
+        self._now: dict[int, Instruction] = {}
+        self._receives: dict[int, Done] = {}
+
+    def carry_out(self) -> None:
+        """Raises ScheduleProblem for a duplicate connection, a deadlock or unequal counts."""
+        for block in self._blocks:
+            self._connect(block)
+        moving = [i for block in self._blocks for i in block.program if i.type != "nop"]
+        self.stepped = bool(moving) and all(i.at >= 0 for i in moving)
+        self._turns.run([self._work(number, block) for number, block in enumerate(self._blocks)])
+        if self._turns.stuck:
+            raise ScheduleProblem("deadlock", self._deadlock())
+        if self.stepped:
+            self._order_by_steps()
+
+    def _connect(self, block: ThreadBlock) -> None:
+        for sending, peer in ((True, block.send), (False, block.recv)):
+            if peer < 0:
+                continue
+            ends = (block.gpu, peer) if sending else (peer, block.gpu)
+            connection = self._connections.setdefault((*ends, block.channel), _Connection())
+            other = connection.sender if sending else connection.receiver
+            if other is not None:
+                way = "send to" if sending else "receive from"
+                raise ScheduleProblem(
+                    "duplicate_connection",
+                    f"{self.program.source}, line {block.line}: tb {other.id} and tb {block.id} of gpu {block.gpu}"
+                    f" both {way} gpu {peer} on channel {block.channel}: give each its own channel",
+                )
+            if sending:
+                connection.sender = block
+            else:
+                connection.receiver = block
+
+    def _work(self, number: int, block: ThreadBlock) -> Worker:
+        now, done = -1, None
+        for instruction in block.program:
+            self._now[number] = instruction
+            for other, step in instruction.waits:
+                key = block.gpu, other, self.program.blocks[block.gpu][other].publication(step)
+                while key not in self._published:
+                    yield "step", *key
+                at, ended = self._published[key]
+                now, done = max(now, at), join(done, ended)
+            if instruction.type in RECEIVES:
+                now, done = yield from self._receive(block, instruction, now, done)
+            elif instruction.type in ("cpy", "re", "ra"):
+                now, done = yield from self._compute(block.gpu, instruction, now, done)
+            if instruction.type in SENDS:
+                now, done = yield from self._send(block, instruction, now, done)
+            if instruction.publishes:
+                key = block.gpu, block.id, instruction.position
+                self._published[key] = now, done
+                self._turns.wake(("step", *key))
+
+    def _send(self, block: ThreadBlock, instruction: Instruction, now: int, done: Done) -> Work:
+        ends = block.gpu, block.send, block.channel
+        connection = self._connections[ends]
+        if self._slots:
+            while connection.sent - len(connection.received) >= self._slots:
+                yield "slot", *ends
+            if connection.sent >= self._slots:
+                at, ended = connection.received[connection.sent - self._slots]
+                now, done = max(now, at), join(done, ended)
+        now = reading(now)
+        yield now
+        slots = instruction.to if instruction.type in ("rcs", "rrcs") else instruction.slots
+        i = self._start(COPY, *ends, slots, now, done, instruction)
+        connection.sent += 1
+        connection.waiting.append((i, instruction))
+        self._turns.wake(("message", *ends))
+        return now, i
+
+    def _receive(self, block: ThreadBlock, instruction: Instruction, now: int, done: Done) -> Work:
+        """Take the next message in; what was added to it is in `instruction.slots` of rrs afterwards."""
+        ends = block.recv, block.gpu, block.channel
+        connection = self._connections[ends]
+        while not connection.waiting:
+            yield "message", *ends
+        i, sent = connection.waiting.popleft()
+        self._same_count(i, sent, instruction)
+        if self.stepped:
+            self._receives[i] = done
+            done = None
+        now = writing(max(now, self.moves.all[i].phase))
+        yield now
+        slots, to = instruction.slots, instruction.to
+        match instruction.type:
+            case "r" | "rcs":
+                now, done = yield from self._land(i, COPY, to, now, done, instruction)
+            case "rrs":
+                held = instruction.slots = [*self.moves.spare(block.gpu, len(slots))]
+                now, done = yield from self._land(i, COPY, held, now, done, instruction)
+                now, done = yield from self._local(REDUCE, block.gpu, slots, held, now, done, instruction)
+            case _ if slots == to:
+                now, done = yield from self._land(i, REDUCE, to, now, done, instruction)
+            case _ if set(slots).isdisjoint(to):
+                now, done = yield from self._land(i, COPY, to, now, done, instruction)
+                now, done = yield from self._local(REDUCE, block.gpu, slots, to, now, done, instruction)
+            case _:
+                held = [*self.moves.spare(block.gpu, len(to))]
+                now, done = yield from self._land(i, COPY, held, now, done, instruction)
+                now, done = yield from self._local(COPY, block.gpu, slots, to, now, done, instruction)
+                now, done = yield from self._local(REDUCE, block.gpu, held, to, now, done, instruction)
+        connection.received.append((now, done))
+        self._turns.wake(("slot", *ends))
+        return now, done
+
+    def _land(self, i: int, op: int, to: Sequence[int], now: int, done: Done, instruction: Instruction) -> Work:
+        """Put a message where it belongs; by way of spare slots where it may not be there as early as it comes."""
+        if self.stepped or self.moves.fits(i, op, to):
+            self.moves.land(i, op, to)
+            return now, join(done, i)
+        rank = self.moves.all[i].dst
+        held = self.moves.spare(rank, len(to))
+        self.moves.land(i, COPY, held)
+        return (yield from self._local(op, rank, held, to, now, join(done, i), instruction))
+
+    def _compute(self, gpu: int, instruction: Instruction, now: int, done: Done) -> Work:
+        if instruction.type == "cpy":
+            return (yield from self._local(COPY, gpu, instruction.slots, instruction.to, now, done, instruction))
+        if instruction.type == "ra":
+            self.residual = True
+            instruction.slots = [*self.moves.spare(gpu, len(instruction.to))]
+        start = now = reading(now)
+        for slots in (instruction.slots, *instruction.sources):
+            now, done = yield from self._local(REDUCE, gpu, slots, instruction.to, start - 1, done, instruction)
+        return now, done
+
+    def _local(
+        self, op: int, gpu: int, slots: Sequence[int], to: Sequence[int], now: int, done: Done, instruction: Instruction
+    ) -> Work:
+        now = reading(now)
+        yield now
+        i = self._start(op, gpu, gpu, 0, slots, now, done, instruction)
+        self.moves.land(i, op, to)
+        return now + 1, i
+
+    def _start(
+        self, op: int, src: int, dst: int, channel: int, slots: Sequence[int], phase: int, done: Done,
+        instruction: Instruction,
+    ) -> int:  # fmt: skip
+        self.levels.append(instruction.at)
+        return self.moves.start(op, src, dst, max(channel, 0), slots, phase, done)
+
+    def _same_count(self, i: int, sent: Instruction, received: Instruction) -> None:
+        expected = len(received.to or received.slots)
+        move = self.moves.all[i]
+        if len(move.slots) != expected:
+            malformed(
+                f"{self.program.source}, line {received.line}",
+                f"{received.type} takes {expected} chunks, but gpu {move.src} sends {len(move.slots)} at line"
+                f" {sent.line}: make the two cnt equal",
+            )
+
+    def _order_by_steps(self) -> None:
+        """Keep the waits that steps do not already tell: those for transfers of earlier steps.
+
+        A receive that waits holds its message up too; what waits in its own step only orders reads and writes.
+        """
+        for i, move in enumerate(self.moves.all):
+            waits = dict.fromkeys([*move.after, *unfold(self._receives.get(i))])
+            late = next((b for b in waits if self.levels[b] > self.levels[i]), None)
+            if late is not None:
+                malformed(
+                    self.program.source,
+                    f"a transfer of step {self.levels[i]} on gpu {move.dst} waits for one of step"
+                    f" {self.levels[late]}: correct or delete the at attributes",
+                )
+            move.after = [b for b in waits if self.levels[b] < self.levels[i]]
+
+    def _deadlock(self) -> str:
+        """One sentence about a circle of thread blocks, or about a wait for what never comes."""
+        number = {(block.gpu, block.id): w for w, block in enumerate(self._blocks)}
+        stuck: dict[int, Key] = self._turns.stuck
+        w = next(iter(stuck))
+        path: list[int] = []
+        while w not in path:
+            path.append(w)
+            holder = self._holder(stuck[w])
+            after = None if holder is None else number[holder.gpu, holder.id]
+            if after is None or after not in stuck:
+                why = self._never(stuck[path[-1]], holder)
+                return f"{self.program.source}: deadlock: {self._place(path[-1])} {why}"
+            w = after
+        circle = [*path[path.index(w) :], w]
+        return (
+            f"{self.program.source}: deadlock: {' -> '.join(self._place(k) for k in circle)}, each waiting for the"
+            " next: reorder the steps of one of them"
+        )
+
+    def _holder(self, key: Key) -> ThreadBlock | None:
+        """The thread block that would have to move on first."""
+        kind, src, dst, channel = key
+        if kind == "step":
+            return self.program.blocks[src][dst]
+        connection = self._connections[src, dst, channel]
+        return connection.sender if kind == "message" else connection.receiver
+
+    def _place(self, w: int) -> str:
+        block, instruction = self._blocks[w], self._now[w]
+        return f"gpu {block.gpu}/tb {block.id}/step {instruction.position} (line {instruction.line})"
+
+    def _never(self, key: Key, holder: ThreadBlock | None) -> str:
+        kind, src, dst, channel = key
+        if kind == "step":
+            return f"waits for a step of tb {dst} that nothing publishes: set its hasdep=1 or correct depid and deps"
+        if kind == "slot":
+            return f"has all slots to gpu {dst} on channel {channel} full, and they are never emptied: add receives"
+        who = "no thread block sends there" if holder is None else f"tb {holder.id} has ended"
+        return f"waits for a message from gpu {src} on channel {channel} that never comes, for {who}: add the send"

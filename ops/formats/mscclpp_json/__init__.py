@@ -1,0 +1,5 @@
+"""MSCCL++'s execution plans, read and carried out."""
+
+from ops.formats.mscclpp_json import reader
+
+__all__ = ["reader"]

@@ -1,0 +1,264 @@
+"""MSCCL++ thread blocks carried out: writes, signals, packets and the switch."""
+
+from collections import defaultdict
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from ops.formats import ScheduleProblem
+from ops.formats.interpreter.moves import Done, Moves, join
+from ops.formats.interpreter.turns import Turns, Worker, reading
+from ops.formats.mscclpp_json.plan import Channel, Operation, Plan, Ref
+from sim.schedule import COPY, REDUCE
+
+PACKETS = ("ppkt", "rppkt", "respkt", "cpkt", "upkt", "repkt", "recpkt", "recspkt")
+Work = Generator[Any, None, tuple[int, Done]]
+Key = tuple[Any, ...]
+
+
+class Run:
+    """A plan's transfers. A thread block goes on when an operation's data is in place.
+
+    What goes through a port goes on by itself: the thread block waits for it at a flush, and the signal that
+    follows it says that it has arrived. Packets carry a flag that their reader waits for.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.moves = Moves(plan.n + plan.switches, plan.buffers.laid)
+        self.unanswered = ""
+        self._turns = Turns()
+        self._signals: dict[Channel, list[tuple[int, Done]]] = defaultdict(list)
+        self._waits: dict[Channel, int] = defaultdict(int)
+        self._packets: dict[tuple[int, int], tuple[int, Done]] = {}
+        self._barriers: dict[Key, list[tuple[int, Done]]] = defaultdict(list)
+        self._released: dict[tuple[int, int], list[tuple[int, Done]]] = defaultdict(list)
+        self._acquired: dict[tuple[int, int], int] = defaultdict(int)
+        self._flying: dict[Channel, Done] = {}
+        self._now: dict[int, Operation] = {}
+        self._where = [*plan.blocks]
+
+    def carry_out(self) -> None:
+        """Raises ScheduleProblem for a deadlock."""
+        for (gpu, semaphore), credit in self.plan.credits.items():
+            self._released[gpu, semaphore] = [(-1, None)] * min(credit, 1 << 16)
+        workers = [self._work(w, gpu, self.plan.blocks[gpu, tb]) for w, (gpu, tb) in enumerate(self._where)]
+        self._turns.run(workers)
+        if self._turns.stuck:
+            raise ScheduleProblem("deadlock", self._deadlock())
+        for channel, sent in self._signals.items():
+            if len(sent) != self._waits[_back(channel)]:
+                self.unanswered = (
+                    f"correct once, but gpu {channel[1]} waits for {self._waits[_back(channel)]} of the {len(sent)}"
+                    f" signals of gpu {channel[0]} on {channel[2]} channel {channel[3]}: the next run is out of step"
+                )
+
+    def _work(self, number: int, gpu: int, operations: Sequence[Operation]) -> Worker:
+        now: int = -1
+        done: Done = None
+        for operation in operations:
+            self._now[number] = operation
+            match operation.name:
+                case "signal" | "rlxsignal":
+                    self._signal(operation, now, done)
+                case "wait" | "rlxwait":
+                    for channel in operation.channels:
+                        turn = self._waits[channel]
+                        self._waits[channel] += 1
+                        now, done = yield from self._await(
+                            self._signals[_back(channel)], turn, ("signal", channel), now, done
+                        )
+                case "flush":
+                    for channel in operation.channels:
+                        done = join(done, self._flying.pop(channel, None))
+                case "barrier":
+                    now, done = yield from self._barrier(gpu, operation, now, done)
+                case "sem_acquire":
+                    for k in operation.number:
+                        turn = self._acquired[gpu, k]
+                        self._acquired[gpu, k] += 1
+                        now, done = yield from self._await(
+                            self._released[gpu, k], turn, ("semaphore", gpu, k), now, done
+                        )
+                case "sem_release":
+                    for k in operation.number:
+                        self._released[gpu, k].append((now, done))
+                        self._turns.wake(("semaphore", gpu, k))
+                case "nop":
+                    pass
+                case "glres" | "gstore" | "gstorepkt":
+                    now, done = yield from self._through_switch(gpu, operation, now, done)
+                case _:
+                    now, done = yield from self._move(gpu, operation, now, done)
+
+    def _await(self, told: list[tuple[int, Done]], turn: int, key: Key, now: int, done: Done) -> Work:
+        while len(told) <= turn:
+            yield key
+        at, ended = told[turn]
+        return max(now, at), join(done, ended)
+
+    def _signal(self, operation: Operation, now: int, done: Done) -> None:
+        for channel in operation.channels:
+            self._signals[channel].append((now, join(done, self._flying.get(channel))))
+            self._turns.wake(("signal", _back(channel)))
+
+    def _barrier(self, gpu: int, operation: Operation, now: int, done: Done) -> Work:
+        arrived = self._barriers["all", gpu, operation.number[0]]
+        arrived.append((now, done))
+        generation = (len(arrived) - 1) // operation.count
+        key = "barrier", gpu, operation.number[0], generation
+        if len(arrived) == (generation + 1) * operation.count:
+            for at, ended in arrived[-operation.count :]:
+                now, done = max(now, at), join(done, ended)
+            self._barriers[key] = [(now, done)]
+            self._turns.wake(key)
+        while key not in self._barriers:
+            yield key
+        return self._barriers[key][0]
+
+    def _move(self, gpu: int, operation: Operation, now: int, done: Done) -> Work:
+        """Whatever reads its sources, perhaps adds them up, and writes its targets."""
+        packets = operation.name in PACKETS
+        if packets and operation.name not in ("ppkt", "cpkt"):
+            for ref in operation.sources:
+                for slot in ref.slots if ref.buffer == "s" else ():
+                    while (ref.rank, slot) not in self._packets:
+                        yield "packet", ref.rank, slot
+                    at, ended = self._packets[ref.rank, slot]
+                    now, done = max(now, at), join(done, ended)
+        if operation.name.startswith(("re", "rr")):
+            return (yield from self._reduce(gpu, operation, now, done))
+        now = reading(now)
+        yield now
+        pairs = _pairs(operation)
+        started = [self._transfer(COPY, source, target, now, done) for source, target in pairs]
+        if operation.type == "port" and operation.name in ("put", "pws", "pwsf", "get"):
+            for channel in operation.channels:
+                for i in started:
+                    self._flying[channel] = join(self._flying.get(channel), i)
+            self._after_put(operation, now + 1, done)
+            if operation.name == "pwsf":
+                for channel in operation.channels:
+                    done = join(done, self._flying.pop(channel, None))
+            return now + 1, done
+        for i in started:
+            done = join(done, i)
+        self._after_put(operation, now + 1, done)
+        self._tell_packets(operation, [target for _, target in pairs], now + 1, done)
+        return now + 1, done
+
+    def _after_put(self, operation: Operation, now: int, done: Done) -> None:
+        if operation.name in ("pws", "pwsf"):
+            self._signal(operation, now, done)
+
+    def _tell_packets(self, operation: Operation, targets: Sequence[Ref], now: int, done: Done) -> None:
+        if operation.name not in PACKETS:
+            return
+        for target in targets:
+            for slot in target.slots if target.buffer == "s" else ():
+                self._packets[target.rank, slot] = now, done
+                self._turns.wake(("packet", target.rank, slot))
+
+    def _reduce(self, gpu: int, operation: Operation, now: int, done: Done) -> Work:
+        """The first source takes the others in, in its target or in spare slots; the rest get the result."""
+        base, *others = operation.sources
+        first, *rest = operation.targets
+        home = first
+        if first.rank != gpu or any(set(first.slots) & set(o.slots) and o.rank == gpu for o in others):
+            home, rest = Ref(gpu, "", tuple(self.moves.spare(gpu, len(base.slots)))), [*operation.targets]
+        if home.slots != base.slots or base.rank != gpu:
+            now = reading(now)
+            yield now
+            done = self._transfer(COPY, base, home, now, done)
+            now += 1
+        now = reading(now)
+        yield now
+        added = [self._transfer(REDUCE, other, home, now, done) for other in others]
+        now += 1
+        for i in added:
+            done = join(done, i)
+        self._tell_packets(operation, [home], now, done)
+        if rest:
+            now = reading(now)
+            yield now
+            sent = [self._transfer(COPY, home, target, now, done) for target in rest]
+            now += 1
+            for i in sent:
+                done = join(done, i)
+            self._tell_packets(operation, rest, now, done)
+        return now, done
+
+    def _through_switch(self, gpu: int, operation: Operation, now: int, done: Done) -> Work:
+        """The switch adds what all hold and gives it to this GPU, or copies what this GPU gives it to all."""
+        switch, source, target = self.plan.n, operation.sources[0], operation.targets[0]
+        held = source
+        if operation.name == "glres":
+            total = Ref(switch, "", tuple(self.moves.spare(switch, len(source.slots))))
+            held = Ref(gpu, "", tuple(self.moves.spare(gpu, len(source.slots))))
+            now = reading(now)
+            yield now
+            added: Done = None
+            for ref in self._everywhere(source):
+                added = join(added, self._transfer(REDUCE, ref, total, now, done))
+            now = reading(now)
+            yield now
+            done = self._transfer(COPY, total, held, now, join(done, added))
+            now += 1
+        passed = Ref(switch, "", tuple(self.moves.spare(switch, len(target.slots))))
+        now = reading(now)
+        yield now
+        done = self._transfer(COPY, held, passed, now, done)
+        now = reading(now)
+        yield now
+        stored: Done = None
+        for ref in self._everywhere(target):
+            stored = join(stored, self._transfer(COPY, passed, ref, now, done))
+        return now + 1, stored
+
+    def _everywhere(self, ref: Ref) -> list[Ref]:
+        """The same chunks in the buffer of every rank of the group."""
+        base = self.plan.buffers.base[ref.buffer]
+        shift = [int(base[rank] - base[ref.rank]) for rank in ref.group]
+        return [
+            Ref(rank, ref.buffer, tuple(s + by for s in ref.slots)) for rank, by in zip(ref.group, shift, strict=True)
+        ]
+
+    def _transfer(self, op: int, source: Ref, target: Ref, phase: int, done: Done) -> int:
+        i = self.moves.start(op, source.rank, target.rank, 0, source.slots, phase, done)
+        self.moves.land(i, op, target.slots)
+        return i
+
+    def _deadlock(self) -> str:
+        w, key = next(iter(self._turns.stuck.items()))
+        operation = self._now[w]
+        match key[0]:
+            case "signal":
+                channel = key[1]
+                told = len(self._signals[_back(channel)])
+                what = f"a signal of gpu {channel[1]} on {channel[2]} channel {channel[3]}, which sends only {told}"
+            case "packet":
+                what = f"packets in slot {key[2]} of gpu {key[1]} that nobody writes"
+            case "barrier":
+                what = f"{operation.count} threadblocks at barrier {key[2]}, and fewer come"
+            case _:
+                what = f"semaphore {key[2]}, which nobody releases"
+        more = len(self._turns.stuck) - 1
+        also = f" ({more} more wait too)" if more else ""
+        return f"{operation.place}: deadlock: {operation.name} waits for {what}{also}: add what it waits for"
+
+
+def _back(channel: Channel) -> Channel:
+    """The other end of a channel."""
+    return channel[1], channel[0], channel[2], channel[3]
+
+
+def _pairs(operation: Operation) -> list[tuple[Ref, Ref]]:
+    """Which source goes to which target: one to each, or one to all."""
+    sources, targets = operation.sources, operation.targets
+    if len(sources) == 1:
+        return [(sources[0], target) for target in targets]
+    if len(sources) != len(targets):
+        raise ScheduleProblem(
+            "malformed",
+            f"{operation.place}: {operation.name} has {len(sources)} sources for {len(targets)} targets: give one each",
+        )
+    return list(zip(sources, targets, strict=True))

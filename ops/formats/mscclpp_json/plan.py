@@ -1,0 +1,308 @@
+"""What an MSCCL++ execution plan says, checked and resolved: thread blocks of operations on slots."""
+
+import json
+from dataclasses import dataclass, field
+from math import lcm
+from typing import Any
+
+from ops.formats import malformed
+from ops.formats.interpreter.buffers import Buffers, lay_out, plain, whole_share
+from ops.formats.msccl_xml.program import MOST_CHUNKS, MOST_MOVED, MOST_PLACES, MOST_RANKS, NAMES, PROMISED
+
+OPERATIONS = (
+    *("nop", "barrier", "put", "pws", "pwsf", "get", "copy", "signal", "wait", "flush", "re", "res", "rre", "rres"),
+    *("ppkt", "rppkt", "respkt", "cpkt", "upkt", "repkt", "recpkt", "recspkt", "glres", "gstore", "gstorepkt"),
+    *("rlxsignal", "rlxwait", "pipeline", "sem_acquire", "sem_release"),
+)
+"""As `microsoft/mscclpp` `src/core/executor/execution_plan.cc` names them."""
+MOST_OPERATIONS = 200_000
+FINEST = 64
+"""Parts into which thread blocks of a group may cut a chunk here."""
+SILENT = ("nop", "barrier", "signal", "wait", "flush", "rlxsignal", "rlxwait", "sem_acquire", "sem_release")
+"""What moves no data."""
+
+Channel = tuple[int, int, str, int]
+"""From this GPU, to that one, of this type, the how-manieth of the pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """Slots of one rank's buffer; those of a switch group stand for the same slots of every rank in it."""
+
+    rank: int
+    buffer: str
+    slots: tuple[int, ...]
+    group: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`place` is how messages call it. `number` is what a barrier or semaphore goes by, `count` how many take part."""
+
+    name: str
+    place: str
+    sources: tuple[Ref, ...]
+    targets: tuple[Ref, ...]
+    channels: tuple[Channel, ...]
+    type: str
+    number: tuple[int, ...] = ()
+    count: int = 0
+
+
+@dataclass(slots=True)
+class Plan:
+    """A whole file; `cut` slots make up a chunk."""
+
+    name: str
+    source: str
+    collective: str
+    n: int
+    chunks: int
+    cut: int
+    buffers: Buffers
+    switches: bool = False
+    moved: int = 0
+    blocks: dict[tuple[int, int], list[Operation]] = field(default_factory=dict)
+    credits: dict[tuple[int, int], int] = field(default_factory=dict)
+    """What a GPU's semaphores start with, by (GPU, semaphore)."""
+
+
+class Node:
+    """A value of the file that knows where it is."""
+
+    def __init__(self, value: Any, place: str, owner: str = "") -> None:
+        self.value = value
+        self.place = place
+        self.owner = owner
+
+    def refuse(self, why: str) -> Any:
+        """Raise the problem of this place."""
+        malformed(self.place, why)
+
+    def get(self, key: str, default: Any = None) -> "Node":
+        """A member; without a default it is required."""
+        if not isinstance(self.value, dict):
+            self.refuse(f"is no object with a {key}: write the plan again")
+        if key not in self.value and default is None:
+            self.refuse(f"has no {key}: add it")
+        return Node(self.value.get(key, default), f"{self.place}, {key}", self.place)
+
+    def items(self, what: str = "") -> list["Node"]:
+        """The members of a list; `what` they are called in messages."""
+        if not isinstance(self.value, list):
+            self.refuse("is no list: write the plan again")
+        if len(self.value) > MOST_OPERATIONS:
+            self.refuse(f"has more than {MOST_OPERATIONS:,} entries: give a smaller plan")
+        return [
+            Node(v, f"{self.owner}, {what} {i}" if what else f"{self.place}[{i}]") for i, v in enumerate(self.value)
+        ]
+
+    def whole(self, low: int, high: int) -> int:
+        """A whole number within bounds."""
+        if type(self.value) is not int:
+            self.refuse(f"is {str(self.value)[:40]!r}, no whole number: write one like {max(low, 0)}")
+        if not low <= self.value <= high:
+            self.refuse(f"is {str(self.value)[:40]}, not within {low}..{high}: correct it")
+        return int(self.value)
+
+    def word(self) -> str:
+        """A text."""
+        if not isinstance(self.value, str):
+            self.refuse(f"is {str(self.value)[:40]!r}, no text: write it in quotes")
+        return str(self.value)
+
+
+def read_plan(text: str, name: str) -> Plan:
+    """Parse and resolve everything that can be without running it. Raises ScheduleProblem."""
+    try:
+        top = Node(json.loads(text), name)
+    except json.JSONDecodeError as error:
+        malformed(f"{name}, line {error.lineno}", f"no JSON ({error.msg}): give the whole file")
+    except (RecursionError, ValueError):
+        malformed(name, "nests too deeply or holds an impossible number: give the file as its tool wrote it")
+    gpus = top.get("gpus").items("gpu")
+    n = len(gpus)
+    if not 1 <= n <= MOST_RANKS:
+        malformed(name, f"{n} gpus: a plan has 1 to {MOST_RANKS}")
+    sizes = {
+        b: max(gpu.get(f"{title}_chunks").whole(0, MOST_CHUNKS) for gpu in gpus)
+        for b, title in (("i", "input"), ("o", "output"), ("s", "scratch"))
+    }
+    word = top.get("collective").word().lower()
+    cut = 1
+    for group in _groups(top.value):
+        cut = lcm(cut, group) if isinstance(group, int) and 1 <= group <= FINEST else FINEST + 1
+        if cut > FINEST:
+            malformed(name, f"thread blocks cut chunks into more than {FINEST} parts: correct tbg_size")
+    in_place = bool(top.get("inplace", False).value)
+    chunks = max(sizes["i"], sizes["o"], 1)
+    plan = Plan(
+        name=top.get("name", "plan").word()[:80],
+        source=name,
+        collective=NAMES.get(word, word),
+        n=n,
+        chunks=chunks,
+        cut=cut,
+        buffers=_buffers(name, NAMES.get(word, word), n, {b: s * cut for b, s in sizes.items()}, in_place=in_place),
+    )
+    pairs = [_channels(gpu, n, g) for g, gpu in enumerate(gpus)]
+    for g, gpu in enumerate(gpus):
+        if gpu.get("id").whole(0, n - 1) != g:
+            gpu.refuse(f"has id {gpu.value['id']}: number the gpus 0 to {n - 1} in order")
+        for k, semaphore in enumerate(gpu.get("semaphores", []).items()):
+            plan.credits[g, k] = semaphore.get("init_value", 0).whole(0, 1 << 30)
+        blocks = gpu.get("threadblocks").items("threadblock")
+        for t, block in enumerate(blocks):
+            if block.get("id").whole(0, len(blocks) - 1) != t:
+                block.refuse(f"has id {block.value['id']}: number the threadblocks 0 to {len(blocks) - 1} in order")
+            plan.blocks[g, t] = [*_Resolver(plan, gpu, block, g, pairs[g]).operations(block.get("ops"))]
+    return plan
+
+
+def _groups(value: Any) -> list[Any]:
+    """Every `tbg_size` in a file."""
+    found, stack = [], [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            found += [item["tbg_size"]] if "tbg_size" in item else []
+            stack += item.values()
+        elif isinstance(item, list):
+            stack += item
+    return found
+
+
+def _buffers(name: str, collective: str, n: int, sizes: dict[str, int], *, in_place: bool) -> Buffers:
+    if sum(sizes.values()) * n > MOST_PLACES:
+        malformed(name, f"{sum(sizes.values())} chunks on {n} GPUs are too many to follow: cut the data coarser")
+    whole = max(sizes["i"], sizes["o"])
+    if collective not in PROMISED or not whole:
+        return plain(n, sizes["i"], sizes["o"], sizes["s"], in_place=in_place)
+    if whole % whole_share(collective, n):
+        malformed(name, f"{whole} chunks cannot be shared evenly by {n} GPUs: correct input_chunks or output_chunks")
+    return lay_out(collective, n, whole, sizes["s"], in_place=in_place, root=0)
+
+
+def _channels(gpu: Node, n: int, rank: int) -> dict[str, list[Any]]:
+    """A GPU's channels of every type, one per peer, and for switches (buffer, ranks)."""
+    found: dict[str, list[Any]] = {"memory": [], "port": [], "switch": []}
+    seen: dict[tuple[int, str], int] = {}
+    for channel in gpu.get("channels", []).items():
+        kind = channel.get("channel_type").word()
+        if kind not in found:
+            channel.refuse(f"is of type {kind[:40]!r}: write memory, port or switch")
+        if kind == "switch":
+            buffer = channel.get("buffer_type" if "buffer_type" in channel.value else "buff").word()
+            for group in channel.get("rank_groups").items():
+                found[kind].append((buffer, tuple(r.whole(0, n - 1) for r in group.get("ranks").items())))
+            continue
+        for peer in channel.get("connected_to").items():
+            other = peer.whole(0, n - 1)
+            turn = seen.get((other, kind), 0)
+            seen[other, kind] = turn + 1
+            found[kind].append((rank, other, kind, turn))
+    return found
+
+
+class _Resolver:
+    """Turns the operations of one thread block into slots and channels."""
+
+    def __init__(self, plan: Plan, gpu: Node, block: Node, rank: int, channels: dict[str, list[Any]]) -> None:
+        self.plan, self.rank = plan, rank
+        self.channels: dict[str, list[Any]] = {kind: [] for kind in channels}
+        self.remote: dict[str, list[tuple[int, str]]] = {kind: [] for kind in channels}
+        for entry in block.get("channels", []).items():
+            kind = entry.get("channel_type").word()
+            for i in entry.get("channel_ids").items():
+                self.channels.setdefault(kind, []).append(_pick(i, channels.get(kind, []), f"{kind} channel"))
+        buffers = [
+            (entry.get("rank").whole(0, plan.n - 1), entry.get("type").word())
+            for entry in gpu.get("remote_buffers", []).items()
+        ]
+        for entry in block.get("remote_buffer_refs", []).items():
+            kind = entry.get("access_channel_type").word()
+            for i in entry.get("remote_buffer_ids").items():
+                self.remote.setdefault(kind, []).append(_pick(i, buffers, "remote buffer"))
+
+    def operations(self, ops: Node) -> list[Operation]:
+        """All operations in order. A pipeline's are carried out once, on all of their data."""
+        found: list[Operation] = []
+        for op in ops.items("op"):
+            name = op.get("name").word()
+            if name not in OPERATIONS:
+                op.refuse(f"{name[:40]!r} is no operation of MSCCL++: write one of {', '.join(OPERATIONS)}")
+            if name == "pipeline":
+                inner = op.get("ops")
+                if any(isinstance(o.value, dict) and o.value.get("name") == "pipeline" for o in inner.items()):
+                    inner.refuse("holds a pipeline in a pipeline: write one")
+                found += self.operations(inner)
+            else:
+                found.append(self._operation(op, name))
+        return found
+
+    def _operation(self, op: Node, name: str) -> Operation:
+        kind = op.get("channel_type", "memory").word()
+        part = op.get("tbg_info", {})
+        share = (part.get("tb_id").whole(0, FINEST), part.get("tbg_size").whole(1, FINEST)) if part.value else (0, 1)
+        if share[0] >= share[1]:
+            part.refuse(f"has tb_id {share[0]} of {share[1]}: count from 0")
+        ids = op.get("channel_ids", []).items()
+        channels = [_pick(i, self.channels.get(kind, []), f"{kind} channel") for i in ids] if kind != "switch" else []
+        number = [s.whole(0, 1 << 20) for s in op.get("semaphore_ids", []).items()]
+        count = 0
+        if name == "barrier":
+            number = [op.get("barrier_id").whole(0, 1 << 20)]
+            count = op.get("num_threadblocks").whole(1, 1 << 16)
+        if op.get("reduce_op", "sum").word() not in ("sum", "min", "max"):
+            op.refuse("has an unknown reduce_op: write sum, min or max")
+        sources, targets = (
+            tuple(self._ref(ref, kind, share) for ref in op.get(f"{end}_buff", []).items()) for end in ("src", "dst")
+        )
+        made = Operation(name, op.place, sources, targets, tuple(channels), kind, tuple(number), count)
+        self._check(op, made)
+        return made
+
+    def _ref(self, ref: Node, kind: str, share: tuple[int, int]) -> Ref:
+        group: tuple[int, ...] = ()
+        rank = self.rank
+        if "switch_channel_id" in (ref.value if isinstance(ref.value, dict) else ()):
+            buffer, group = _pick(ref.get("switch_channel_id"), self.channels.get("switch", []), "switch channel")
+            self.plan.switches = True
+        elif "buffer_id" in (ref.value if isinstance(ref.value, dict) else ()):
+            rank, buffer = _pick(ref.get("buffer_id"), self.remote.get(kind, []), f"{kind} buffer")
+        else:
+            buffer = ref.get("type").word()
+        buffers, cut = self.plan.buffers, self.plan.cut
+        if buffer not in buffers.base:
+            ref.refuse(f"is in buffer {buffer[:40]!r}: write i, o or s")
+        first, size = ref.get("index").whole(0, MOST_CHUNKS) * cut, ref.get("size").whole(1, MOST_CHUNKS) * cut
+        if first + size > buffers.size[buffer]:
+            ref.refuse(f"ends beyond buffer {buffer}, which has {buffers.size[buffer] // cut} chunks: correct it")
+        self.plan.moved += size
+        if self.plan.moved > MOST_MOVED:
+            ref.refuse(f"is beyond {MOST_MOVED:,} moved chunks: give a smaller plan")
+        start, stop = (first + size * part // share[1] for part in (share[0], share[0] + 1))
+        base = int(buffers.base[buffer][rank])
+        return Ref(rank, buffer, tuple(range(base + start, base + stop)), group)
+
+    def _check(self, op: Node, made: Operation) -> None:
+        """Are there as many operands, as long, as the operation takes."""
+        sizes = {len(ref.slots) for ref in (*made.sources, *made.targets)}
+        if len(sizes) > 1:
+            op.refuse(f"{made.name} has operands of different sizes: make them equal")
+        if made.name not in SILENT and not (made.sources and made.targets):
+            op.refuse(f"{made.name} moves nothing: give it src_buff and dst_buff")
+        signals = made.name in ("signal", "wait", "rlxsignal", "rlxwait", "pws", "pwsf")
+        if signals and not made.channels:
+            op.refuse(f"{made.name} names no channel: give it channel_ids")
+        if made.name.startswith("sem_"):
+            for k in made.number or (-1,):
+                if (self.rank, k) not in self.plan.credits:
+                    op.refuse(f"{made.name} names no semaphore of its gpu: correct semaphore_ids")
+
+
+def _pick(index: Node, among: list[Any], what: str) -> Any:
+    i = index.whole(0, 1 << 30)
+    if i >= len(among):
+        index.refuse(f"names {what} {i}, but there are {len(among)}: correct it")
+    return among[i]

@@ -1,0 +1,62 @@
+"""MSCCL++ execution plans, as the executor of `microsoft/mscclpp` runs them."""
+
+import re
+from dataclasses import replace
+
+from ops.formats import malformed, reader
+from ops.formats.mscclpp_json.execution import Run
+from ops.formats.mscclpp_json.plan import Plan, read_plan
+from sim.schedule import Schedule
+from sim.schedule.verify import Verdict, verify
+
+
+def check(text: str, *, name: str) -> Verdict:
+    """The verdict, and for a correct plan whether its signals and waits balance. Raises ScheduleProblem."""
+    schedule, run = _read(text, name)
+    verdict = verify(schedule)
+    return replace(verdict, reason=run.unanswered) if verdict.verdict == "ok" else verdict
+
+
+@reader(
+    "mscclpp_json",
+    "an MSCCL++ execution plan (JSON)",
+    matches=lambda text: text.lstrip()[:1] == "{" and bool(re.search(r'"(threadblocks|gpus)"\s*:', text)),
+    check=check,
+)
+def read(text: str, *, name: str) -> Schedule:
+    """The transfers of an MSCCL++ plan.
+
+    All chunks are taken to be equal (the executor rounds them to its alignment), and the operations of a
+    pipeline are carried out once, on all their data, so that their overlap is not in the time. Raises
+    ScheduleProblem.
+    """
+    return _read(text, name)[0]
+
+
+def _read(text: str, name: str) -> tuple[Schedule, Run]:
+    plan = read_plan(text, name)
+    _only_whole_groups(plan)
+    run = Run(plan)
+    run.carry_out()
+    promise = plan.buffers.promise
+    switches = ("NVS",) if plan.switches else ()
+    schedule = run.moves.schedule(
+        name=plan.name,
+        n=plan.n,
+        promise=promise.with_switches(len(switches)) if promise else None,
+        unit_share=1 / (plan.chunks * plan.cut),
+        switches=switches,
+    )
+    return schedule, run
+
+
+def _only_whole_groups(plan: Plan) -> None:
+    for operations in plan.blocks.values():
+        for operation in operations:
+            for ref in (*operation.sources, *operation.targets):
+                if ref.group and sorted(ref.group) != [*range(plan.n)]:
+                    malformed(
+                        operation.place,
+                        f"a switch joins ranks {', '.join(map(str, ref.group[:8]))}, and one that joins all"
+                        f" {plan.n} ranks can be followed here: write a plan for one node",
+                    )

@@ -1,0 +1,211 @@
+"""NCCL's tuner: the time it predicts for every algorithm and protocol, and so which one it takes.
+
+time(µs) = latency + bytes / (1000 · GB/s); the least one wins (NCCL 2.30 `src/graph/tuning.cc`, `src/enqueue.cc`).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ops.libraries.nccl.constants import (
+    ABLE,
+    BASE_LATENCY,
+    HOP_LATENCY,
+    LL_MOST,
+    NVLS_EFFICIENCY,
+    NVLS_TREE_MOST,
+    PROTOCOLS,
+    RING_LL128_MOST,
+    TREE_CORRECTION,
+    TREE_LL128_MOST,
+    TREE_MOST,
+    Generation,
+    Kind,
+    Protocol,
+)
+from sim.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the tuner looks at: n ranks on so many nodes, and what NCCL's search found between them.
+
+    `channels` carry `bw_intra` each inside a node and `bw_inter` between nodes (GB/s). `kind` is the link inside a
+    node; `nvls_channels` is 0 without NVLink SHARP, `collnet` tells whether the network's switches add.
+    """
+
+    n: int
+    nodes: int
+    generation: Generation
+    channels: int
+    bw_intra: float
+    bw_inter: float
+    kind: Kind = "NVLINK"
+    amd_cpu: bool = False
+    ll128: bool = True
+    nvls_channels: int = 0
+    collnet: bool = False
+    same_channels: bool = True
+    latency_inter: float = 0.0
+    bw_tree: float = 0.0
+    """What a channel of a tree carries inside nodes where that is more, as on two nodes; 0 for `bw_intra`."""
+
+    @property
+    def per_node(self) -> float:
+        """Ranks per node."""
+        return self.n / self.nodes
+
+    @property
+    def column(self) -> int:
+        """Where the tables' figures for so many nodes stand."""
+        return min(self.nodes, 3) - 1
+
+
+class Candidate(NamedTuple):
+    """One algorithm with one protocol: s before the first byte, B/s of the collective's size, s altogether."""
+
+    algorithm: str
+    protocol: Protocol
+    latency: float
+    bandwidth: float
+    time: float
+
+
+def candidates(collective: str, size: float, at: Situation) -> list[Candidate]:
+    """Everything NCCL could run for so many bytes, fastest first by its own reckoning.
+
+    Raises InputError for a collective the tuner knows nothing of.
+    """
+    if collective not in ABLE:
+        raise InputError(f"NCCL's tuner has no choice for {collective[:40]}: it has one for {', '.join(ABLE)}")
+    found = []
+    for algorithm in ABLE[collective]:
+        for p, protocol in enumerate(PROTOCOLS):
+            rate = algorithm_bandwidth(collective, algorithm, p, at)
+            if rate <= 0:
+                continue
+            wait = latency(collective, algorithm, p, at)
+            rate, wait = _corrected(collective, algorithm, protocol, size, at, rate, wait)
+            time = wait + size / (1000 * rate)
+            found.append(Candidate(algorithm, protocol, wait * 1e-6, rate * 1e9, time * 1e-6))
+    return sorted(found, key=lambda one: one.time)
+
+
+def steps(collective: str, n: int) -> int:
+    """How many steps a ring takes: nsteps."""
+    return {"allreduce": 2 * (n - 1), "allgather": n - 1, "reduce_scatter": n - 1}.get(collective, n)
+
+
+def algorithm_bandwidth(collective: str, algorithm: str, p: int, at: Situation) -> float:
+    """GB/s of a collective's size; 0 where NCCL has no such thing here. `p` counts `PROTOCOLS`."""
+    if not _available(collective, algorithm, p, at):
+        return 0.0
+    inside = (at.bw_tree or at.bw_intra) if algorithm == "Tree" else at.bw_intra
+    bw = inside if at.nodes <= 2 or algorithm.startswith("CollNet") else at.bw_inter
+    bus = at.channels * bw
+    gen, column = at.generation, at.column
+    ll_row: Generation = gen if at.nodes == 1 else "Ampere" if at.amd_cpu else "Volta"
+    ll_most = LL_MOST[ll_row][column]
+    if algorithm == "Ring":
+        bus = (
+            min(ll_most, 0.5 * bus),
+            min(0.92 * bus, at.channels * RING_LL128_MOST[gen][column]),
+            bus,
+        )[p]
+    elif algorithm == "Tree":
+        bus = min(0.92 * bus, at.channels * TREE_MOST[gen][column])
+        share = 7 / 9 if at.nodes == 1 else 120 / 128
+        bus = (min(bus / 3.8, ll_most), min(bus * share, at.channels * TREE_LL128_MOST[gen][column]), bus)[p]
+    elif algorithm == "PAT":
+        bus *= 0.75
+    elif algorithm.startswith("NVLS"):
+        bus = _nvls(collective, algorithm, at)
+    elif algorithm == "CollNetDirect":
+        factor = at.per_node / at.channels
+        bus /= factor - (factor - 1) / 2
+        bus *= 0.85 if gen in ("Hopper", "Blackwell") else 1.0
+    if algorithm in ("Ring", "NVLS", "NVLSTree", "PAT"):
+        return bus * at.n / steps(collective, at.n)
+    return bus * 0.5
+
+
+def _available(collective: str, algorithm: str, p: int, at: Situation) -> bool:
+    only_simple = algorithm not in ("Ring", "Tree")
+    if (only_simple and p != 2) or (p == 1 and not (at.ll128 and at.kind == "NVLINK")):
+        return False
+    match algorithm:
+        case "NVLS":
+            return at.nvls_channels >= 2 and (at.nodes == 1 or at.collnet)
+        case "NVLSTree":
+            return at.nvls_channels >= 2 and at.nodes > 1
+        case "CollNetDirect":
+            return at.collnet and at.nodes > 1 and at.nvls_channels > 0 and at.per_node <= 8
+        case "CollNetChain":
+            return at.collnet and at.nodes > 1
+        case "PAT":
+            return at.per_node == 1
+        case _:
+            return True
+
+
+def _nvls(collective: str, algorithm: str, at: Situation) -> float:
+    """GB/s on the bus with in-switch adding inside the nodes."""
+    channels = at.nvls_channels
+    share = at.channels / channels  # both graphs use the same links
+    intra = share * at.bw_intra * NVLS_EFFICIENCY[at.generation] * (channels - 1) / channels
+    intra *= 2 if collective == "allreduce" else (at.per_node - 1) / at.per_node
+    inter = share * at.bw_inter * (2 if algorithm == "NVLSTree" and at.nodes <= 2 else 1)
+    per_channel = min(intra, inter) if at.nodes > 1 else intra
+    if algorithm == "NVLSTree":
+        per_channel = min(per_channel, NVLS_TREE_MOST[at.generation][at.column])
+    return channels * per_channel
+
+
+def latency(collective: str, algorithm: str, p: int, at: Situation) -> float:
+    """µs before the first byte is through."""
+    base = BASE_LATENCY.get(algorithm, (0.0, 0.0, 0.0))[p]
+    hops = HOP_LATENCY[algorithm]
+    kind: Kind = at.kind if at.per_node > 1 else "NET"
+    intra = hops[kind][p]
+    inter = HOP_LATENCY["Tree" if at.per_node == 1 and algorithm == "Ring" else algorithm]["NET"][p]
+    inter += at.latency_inter * (2 if p == 2 else 1)
+    match algorithm:
+        case "Ring":
+            return base + _ring_latency(collective, p, at, intra, inter)
+        case "Tree":
+            return base + 2 * ((at.per_node - 1) * intra + math.log2(at.nodes) * inter)
+        case "CollNetDirect":
+            return base + 2 * (min(1, at.per_node - 1) * intra + 0.4 * (at.per_node - 1)) + inter
+        case "CollNetChain":
+            return base + 2 * (at.per_node - 1) * intra + inter
+        case "NVLS":
+            return intra + (inter if at.nodes > 1 else 0.0)
+        case "NVLSTree":
+            return base + intra + 2 * math.log2(at.nodes) * inter
+        case _:
+            return base + math.log2(at.nodes) * inter / 3.5 + 2.8 * at.n
+
+
+def _ring_latency(collective: str, p: int, at: Situation, intra: float, inter: float) -> float:
+    count = steps(collective, at.n)
+    if collective in ("broadcast", "reduce"):
+        if at.same_channels:
+            return intra
+        return count * (HOP_LATENCY["Tree"][at.kind][p] if p == 2 else intra)
+    overhead = 0.0 if at.nodes == 1 else (2.0 if at.amd_cpu else 1.0) * (3 if p == 2 else 1)
+    between = 0 if at.nodes == 1 else (2 if collective == "allreduce" else 1) * (at.nodes - 1)
+    return (count - between) * max(intra, overhead) + between * inter
+
+
+def _corrected(
+    collective: str, algorithm: str, protocol: Protocol, size: float, at: Situation, rate: float, wait: float
+) -> tuple[float, float]:
+    """Rate and latency as the tuner bends them by size."""
+    index = max(0, int(size) >> 6).bit_length() - 1
+    by_size = algorithm == "Tree" or (algorithm == "NVLSTree" and at.generation == "Blackwell")
+    if by_size and collective == "allreduce" and 0 <= index < len(TREE_CORRECTION[protocol]):
+        rate *= TREE_CORRECTION[protocol][index]
+    many = algorithm == "Ring" and protocol == "Simple" and at.nodes > 1 and collective == "allreduce"
+    if many and size / (at.channels * at.n) >= 64:
+        wait *= 1.9 if at.generation == "Volta" else 1.4
+    return rate, wait

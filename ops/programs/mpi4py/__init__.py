@@ -1,0 +1,1 @@
+"""MPI as mpi4py shows it to a Python program."""

@@ -1,0 +1,321 @@
+"""mpi4py's collectives: a function turns a rank's arguments into its part; blocking and I-variants follow."""
+
+import pickle
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ops.programs.mpi4py.buffers import Array, Blocks, in_place, many, one
+from ops.programs.mpi4py.communicator import Comm
+from ops.programs.mpi4py.errors import wrong
+from ops.programs.mpi4py.reductions import OPS, Op
+from ops.programs.mpi4py.requests import Request
+from ops.programs.runtime.rendezvous import Part
+
+Result = Callable[[], Any]
+Maker = Callable[..., tuple[Part, Result | None]]
+SUM = OPS["SUM"]
+
+
+def _collective(make: Maker) -> Maker:
+    """Give communicators the call, and with buffers its I-variant too."""
+    name = make.__name__.rstrip("_")
+
+    def blocking(comm: Comm, *args: Any, **kwargs: Any) -> Any:
+        part, result = make(comm, name, *args, **kwargs)
+        comm.meet(part)
+        comm.world.wait((part,), name)
+        return None if result is None else result()
+
+    def immediate(comm: Comm, *args: Any, **kwargs: Any) -> Request:
+        part, result = make(comm, f"I{name.lower()}", *args, **kwargs)
+        return Request(comm.world, comm.meet(part), result)
+
+    blocking.__doc__ = immediate.__doc__ = make.__doc__
+    setattr(Comm, name, blocking)
+    if name[0].isupper():
+        setattr(Comm, f"I{name.lower()}", immediate)
+    return make
+
+
+# What ranks send and where they want it: buffers
+
+
+def _sum_of(blocks: Blocks) -> dict[str, Any]:
+    return {"bytes": sum(blocks.room)}
+
+
+def _room(recv: Blocks | None) -> list[int] | None:
+    return None if recv is None else recv.room
+
+
+def _reduction(name: str, collective: str, send: Blocks, op: Op, recv: Blocks | None, **more: Any) -> Part:
+    same = {"op": op.name, **more.pop("same", _sum_of(send))}
+    return Part(
+        name, collective, more.pop("sends", None) or send.copies(), same=same, fold=op.arrays, commutes=op.commutes,
+        counted=send.elements, write=None if recv is None else recv.write, **more,
+    )  # fmt: skip
+
+
+@_collective
+def Barrier(comm: Comm, name: str) -> tuple[Part, None]:  # noqa: N802
+    """Stop until all ranks are there."""
+    return Part(name, "barrier", []), None
+
+
+@_collective
+def Bcast(comm: Comm, name: str, buf: Any, root: int = 0) -> tuple[Part, None]:  # noqa: N802
+    """The root's buffer goes to all."""
+    here = comm.rank == root
+    blocks = one(buf, writes=not here)
+    write = None if here else blocks.write
+    return Part(
+        name, "broadcast", blocks.read(), root=root, room=blocks.room, write=write, counted=blocks.elements
+    ), None
+
+
+@_collective
+def Reduce(  # noqa: N802
+    comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM, root: int = 0
+) -> tuple[Part, None]:
+    """All buffers combined, at the root."""
+    recv = one(recvbuf, writes=True) if comm.rank == root else None
+    send = recv if in_place(sendbuf) and recv is not None else one(sendbuf)
+    return _reduction(name, "reduce", send, op, recv, root=root, room=_room(recv)), None
+
+
+@_collective
+def Allreduce(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> tuple[Part, None]:  # noqa: N802
+    """All buffers combined, everywhere."""
+    recv = one(recvbuf, writes=True)
+    send = recv if in_place(sendbuf) else one(sendbuf)
+    return _reduction(name, "allreduce", send, op, recv, room=recv.room), None
+
+
+@_collective
+def Scan(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> tuple[Part, None]:  # noqa: N802
+    """The buffers of ranks 0 to r combined, at rank r."""
+    recv = one(recvbuf, writes=True)
+    send = recv if in_place(sendbuf) else one(sendbuf)
+    return _reduction(name, "scan", send, op, recv, room=recv.room), None
+
+
+@_collective
+def Exscan(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> tuple[Part, None]:  # noqa: N802
+    """The buffers of ranks 0 to r - 1 combined, at rank r; rank 0 gets nothing."""
+    send = one(recvbuf if in_place(sendbuf) else sendbuf)
+    recv = one(recvbuf, writes=True) if comm.rank else None
+    return _reduction(name, "exscan", send, op, recv, room=_room(recv)), None
+
+
+@_collective
+def Reduce_scatter_block(  # noqa: N802
+    comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM
+) -> tuple[Part, None]:
+    """Equal blocks combined, block r at rank r."""
+    recv = one(recvbuf, writes=True)
+    if in_place(sendbuf):
+        send = many(recvbuf, comm.size, writes=True)
+        recv = Blocks(send.array, send.datatype, send.counts[:1], send.displs[:1])
+    else:
+        send = many(sendbuf, comm.size)
+    return _reduction(name, "reduce_scatter", send, op, recv, room=recv.room), None
+
+
+@_collective
+def Reduce_scatter(  # noqa: N802
+    comm: Comm, name: str, sendbuf: Any, recvbuf: Any, recvcounts: Sequence[int] | None = None, op: Op = SUM
+) -> tuple[Part, None]:
+    """Blocks of given lengths combined, block r at rank r."""
+    recv = one(recvbuf, writes=True)
+    source = recvbuf if in_place(sendbuf) else sendbuf
+    whole = one(source)
+    if recvcounts is None:  # everyone tells how much it has room for, as in mpi4py
+        recvcounts = [int(item[0]) for item in comm._agree(name, (int(recv.counts[0]),)).gets]
+    counts = np.asarray(recvcounts, np.int64)
+    if len(counts) != comm.size:
+        raise ValueError(f"message: {len(counts)} counts for {comm.size} ranks: give one each")
+    send = Blocks(whole.array, whole.datatype, counts, np.cumsum(counts) - counts)
+    mine = send.counts[comm.rank : comm.rank + 1]
+    recv = Blocks(recv.array, recv.datatype, mine, np.zeros(1, np.int64))
+    same = {"counts": tuple(send.counts.tolist())}
+    return _reduction(name, "reduce_scatter", send, op, recv, room=recv.room, uneven=True, same=same), None
+
+
+def _gather(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int | None, *, uneven: bool) -> tuple[Part, None]:
+    here = root is None or comm.rank == root
+    recv = many(recvbuf, comm.size, writes=True) if here else None
+    if in_place(sendbuf) and recv is not None:
+        sends: list[Array] = [recv.read()[comm.rank]]
+    else:
+        sends = one(sendbuf).read()
+    collective = "allgather" if root is None else "gather"
+    write = None if recv is None else recv.write
+    room = None if recv is None else recv.room
+    return Part(name, collective, sends, root=root or 0, room=room, write=write, uneven=uneven), None
+
+
+@_collective
+def Gather(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> tuple[Part, None]:  # noqa: N802
+    """Equal blocks come together at the root."""
+    return _gather(comm, name, sendbuf, recvbuf, root, uneven=False)
+
+
+@_collective
+def Gatherv(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> tuple[Part, None]:  # noqa: N802
+    """Blocks of any length come together at the root."""
+    return _gather(comm, name, sendbuf, recvbuf, root, uneven=True)
+
+
+@_collective
+def Allgather(comm: Comm, name: str, sendbuf: Any, recvbuf: Any) -> tuple[Part, None]:  # noqa: N802
+    """Equal blocks come together everywhere."""
+    return _gather(comm, name, sendbuf, recvbuf, None, uneven=False)
+
+
+@_collective
+def Allgatherv(comm: Comm, name: str, sendbuf: Any, recvbuf: Any) -> tuple[Part, None]:  # noqa: N802
+    """Blocks of any length come together everywhere."""
+    return _gather(comm, name, sendbuf, recvbuf, None, uneven=True)
+
+
+def _scatter(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int, *, uneven: bool) -> tuple[Part, None]:
+    sends = many(sendbuf, comm.size).read() if comm.rank == root else []
+    recv = None if in_place(recvbuf) and comm.rank == root else one(recvbuf, writes=True)
+    write = None if recv is None else recv.write
+    return Part(name, "scatter", sends, root=root, room=_room(recv), write=write, uneven=uneven), None
+
+
+@_collective
+def Scatter(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> tuple[Part, None]:  # noqa: N802
+    """The root's equal blocks go to one rank each."""
+    return _scatter(comm, name, sendbuf, recvbuf, root, uneven=False)
+
+
+@_collective
+def Scatterv(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> tuple[Part, None]:  # noqa: N802
+    """The root's blocks of any length go to one rank each."""
+    return _scatter(comm, name, sendbuf, recvbuf, root, uneven=True)
+
+
+def _alltoall(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, *, uneven: bool) -> tuple[Part, None]:
+    recv = many(recvbuf, comm.size, writes=True)
+    sends = recv.copies() if in_place(sendbuf) else many(sendbuf, comm.size).read()
+    return Part(name, "alltoall", sends, room=recv.room, write=recv.write, uneven=uneven), None
+
+
+@_collective
+def Alltoall(comm: Comm, name: str, sendbuf: Any, recvbuf: Any) -> tuple[Part, None]:  # noqa: N802
+    """Everyone's equal blocks go to one rank each."""
+    return _alltoall(comm, name, sendbuf, recvbuf, uneven=False)
+
+
+@_collective
+def Alltoallv(comm: Comm, name: str, sendbuf: Any, recvbuf: Any) -> tuple[Part, None]:  # noqa: N802
+    """Everyone's blocks of any length go to one rank each."""
+    return _alltoall(comm, name, sendbuf, recvbuf, uneven=True)
+
+
+# The same with objects, pickled
+
+
+def _pickled(thing: Any) -> bytes:
+    return pickle.dumps(thing, pickle.HIGHEST_PROTOCOL)
+
+
+def _objects(part: Part) -> list[Any]:
+    return [pickle.loads(item) for item in part.gets]
+
+
+def _object(part: Part) -> Any:
+    return _objects(part)[0] if part.gets else None
+
+
+def _fold(op: Callable[[Any, Any], Any]) -> Callable[[bytes, bytes], bytes]:
+    combine = op.objects if isinstance(op, Op) else op
+    return lambda a, b: _pickled(combine(pickle.loads(a), pickle.loads(b)))
+
+
+def _one_per_rank(comm: Comm, things: Any) -> list[bytes]:
+    listed = list(things)
+    if len(listed) != comm.size:
+        raise ValueError(f"expecting {comm.size} items, got {len(listed)}")
+    return [_pickled(thing) for thing in listed]
+
+
+@_collective
+def barrier(comm: Comm, name: str) -> tuple[Part, None]:
+    """Stop until all ranks are there."""
+    return Part(name, "barrier", []), None
+
+
+@_collective
+def bcast(comm: Comm, name: str, obj: Any, root: int = 0) -> tuple[Part, Result]:
+    """The root's object goes to all."""
+    here = comm.rank == root
+    part = Part(name, "broadcast", [_pickled(obj)] if here else [], root=root)
+    return part, lambda: obj if here else _object(part)
+
+
+@_collective
+def scatter(comm: Comm, name: str, sendobj: Any, root: int = 0) -> tuple[Part, Result]:
+    """The root's objects go to one rank each."""
+    sends = _one_per_rank(comm, sendobj) if comm.rank == root else []
+    part = Part(name, "scatter", sends, root=root)
+    return part, lambda: _object(part)
+
+
+@_collective
+def gather(comm: Comm, name: str, sendobj: Any, root: int = 0) -> tuple[Part, Result]:
+    """Everyone's object comes to the root."""
+    part = Part(name, "gather", [_pickled(sendobj)], root=root)
+    here = comm.rank == root
+    return part, lambda: _objects(part) if here else None
+
+
+@_collective
+def allgather(comm: Comm, name: str, sendobj: Any) -> tuple[Part, Result]:
+    """Everyone's object comes to all."""
+    part = Part(name, "allgather", [_pickled(sendobj)])
+    return part, lambda: _objects(part)
+
+
+@_collective
+def alltoall(comm: Comm, name: str, sendobj: Any) -> tuple[Part, Result]:
+    """Everyone's objects go to one rank each."""
+    part = Part(name, "alltoall", _one_per_rank(comm, sendobj))
+    return part, lambda: _objects(part)
+
+
+def _combined(comm: Comm, name: str, collective: str, obj: Any, op: Any, root: int = 0) -> tuple[Part, Result]:
+    if not callable(op):
+        wrong("ERR_OP", f"{op!r} is no operation")
+    commutes = op.commutes if isinstance(op, Op) else False
+    part = Part(name, collective, [_pickled(obj)], same={"op": getattr(op, "__qualname__", op)}, root=root,
+                fold=_fold(op), commutes=commutes)  # fmt: skip
+    return part, lambda: _object(part)
+
+
+@_collective
+def reduce(comm: Comm, name: str, sendobj: Any, op: Any = SUM, root: int = 0) -> tuple[Part, Result]:
+    """All objects combined, at the root."""
+    return _combined(comm, name, "reduce", sendobj, op, root)
+
+
+@_collective
+def allreduce(comm: Comm, name: str, sendobj: Any, op: Any = SUM) -> tuple[Part, Result]:
+    """All objects combined, everywhere."""
+    return _combined(comm, name, "allreduce", sendobj, op)
+
+
+@_collective
+def scan(comm: Comm, name: str, sendobj: Any, op: Any = SUM) -> tuple[Part, Result]:
+    """The objects of ranks 0 to r combined, at rank r."""
+    return _combined(comm, name, "scan", sendobj, op)
+
+
+@_collective
+def exscan(comm: Comm, name: str, sendobj: Any, op: Any = SUM) -> tuple[Part, Result]:
+    """The objects of ranks 0 to r - 1 combined, at rank r; rank 0 gets None."""
+    return _combined(comm, name, "exscan", sendobj, op)

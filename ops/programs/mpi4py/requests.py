@@ -1,0 +1,306 @@
+"""Requests and statuses: what non-blocking calls return."""
+# ruff: noqa: N802, ARG002  methods and arguments are called as mpi4py calls them
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ops.programs.mpi4py.datatypes import Datatype
+from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
+from ops.programs.runtime.tasks import Pending
+from ops.programs.runtime.transport import Transport
+
+UNDEFINED = -32766
+PROC_NULL = -2
+
+
+class Status:
+    """Where a message came from, its tag and its bytes."""
+
+    def __init__(self) -> None:
+        self.source, self.tag, self.error, self._bytes, self.cancelled = ANY_SOURCE, ANY_TAG, 0, 0, False
+
+    def fill(self, message: Message | None) -> None:
+        """Take over from a message; without one, it is that of an empty request."""
+        if message is not None:
+            self.source, self.tag, self._bytes = message.source, message.tag, message.size
+
+    def nobody(self) -> None:
+        """The status of a receive from no process."""
+        self.source, self.tag, self._bytes = PROC_NULL, ANY_TAG, 0
+
+    @property
+    def count(self) -> int:
+        """Bytes of the message."""
+        return self._bytes
+
+    def Get_source(self) -> int:
+        """The sender's rank."""
+        return self.source
+
+    def Get_tag(self) -> int:
+        """The message's tag."""
+        return self.tag
+
+    def Get_error(self) -> int:
+        """Zero: errors are raised."""
+        return self.error
+
+    def Get_count(self, datatype: Datatype | None = None) -> int:
+        """How many of a datatype came; UNDEFINED when the bytes make no whole number of them."""
+        size = 1 if datatype is None else datatype.size
+        return self._bytes // size if size and self._bytes % size == 0 else UNDEFINED
+
+    Get_elements = Get_count
+
+    def Is_cancelled(self) -> bool:
+        """Whether the request was taken back."""
+        return self.cancelled
+
+
+class Request:
+    """A call under way. `result` gives what a lower-case wait returns, once, in the rank that asks."""
+
+    def __init__(
+        self,
+        world: Transport | None = None,
+        pending: Pending | None = None,
+        result: Callable[[], Any] | None = None,
+        also: tuple[Pending, ...] = (),
+    ) -> None:
+        self._world, self._pending, self._result, self._also = world, pending, result, also
+        self._cancelled = False
+
+    def __bool__(self) -> bool:
+        return self._pending is not None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Request):
+            return NotImplemented
+        return self is other or (self._null and other._null)
+
+    @property
+    def _null(self) -> bool:
+        return self._pending is None
+
+    __hash__ = object.__hash__
+
+    @property
+    def open(self) -> Pending | None:
+        """What it stands for; None once it has been asked for."""
+        return self._pending
+
+    @property
+    def parts(self) -> tuple[Pending, ...]:
+        """All that must be done for it."""
+        return () if self._pending is None else (self._pending, *self._also)
+
+    @property
+    def done(self) -> bool:
+        """Whether all of it is done."""
+        return all(part.done for part in self.parts)
+
+    def collect(self, status: Status | None = None) -> Any:
+        """The result of a finished call; the request is used up."""
+        pending, self._pending = self._pending, None
+        if pending is None:
+            return None
+        if pending.problem is not None:
+            raise pending.problem
+        if status is not None:
+            status.fill(pending.message if isinstance(pending, Receive) else None)
+            status.cancelled = self._cancelled
+        return None if self._result is None or self._cancelled else self._result()
+
+    def Wait(self, status: Status | None = None) -> bool:
+        """Stop until it is done."""
+        self.wait(status)
+        return True
+
+    def Test(self, status: Status | None = None) -> bool:
+        """Whether it is done."""
+        return self.test(status)[0]
+
+    def wait(self, status: Status | None = None) -> Any:
+        """Stop until it is done; the object received, if any."""
+        _await([self], "Wait", every=True)
+        return self.collect(status)
+
+    def test(self, status: Status | None = None) -> tuple[bool, Any]:
+        """Whether it is done, and the object received."""
+        if not _asked([self], all):
+            return False, None
+        return True, self.collect(status)
+
+    def Get_status(self, status: Status | None = None) -> bool:
+        """Whether it is done; the request stays as it is."""
+        return self.done
+
+    get_status = Get_status
+
+    def Cancel(self) -> None:
+        """Take an unmatched receive back."""
+        if isinstance(self._pending, Receive):
+            box: Mailbox = self._pending.box
+            self._cancelled = box.cancel(self._pending)
+
+    cancel = Cancel
+
+    def Free(self) -> None:
+        """Forget it; what is under way goes on."""
+        self._pending = None
+
+    @classmethod
+    def Waitall(cls, requests: Sequence["Request"], statuses: list[Status] | None = None) -> bool:
+        """Stop until all are done."""
+        cls.waitall(requests, statuses)
+        return True
+
+    @classmethod
+    def waitall(cls, requests: Sequence["Request"], statuses: list[Status] | None = None) -> list[Any]:
+        """Stop until all are done; the objects received."""
+        _await(requests, "Waitall", every=True)
+        return [request.collect(status) for request, status in zip(requests, _each(statuses, requests), strict=True)]
+
+    @classmethod
+    def Waitany(cls, requests: Sequence["Request"], status: Status | None = None) -> int:
+        """Stop until one is done; its place, or UNDEFINED when none is open."""
+        return cls.waitany(requests, status)[0]
+
+    @classmethod
+    def waitany(cls, requests: Sequence["Request"], status: Status | None = None) -> tuple[int, Any]:
+        """Stop until one is done; its place and the object received."""
+        if not any(requests):
+            return UNDEFINED, None
+        _await(requests, "Waitany", every=False)
+        i = _done(requests)[0]
+        return i, requests[i].collect(status)
+
+    @classmethod
+    def Waitsome(cls, requests: Sequence["Request"], statuses: list[Status] | None = None) -> list[int] | None:
+        """Stop until at least one is done; the places of all that are."""
+        return cls.waitsome(requests, statuses)[0]
+
+    @classmethod
+    def waitsome(
+        cls, requests: Sequence["Request"], statuses: list[Status] | None = None
+    ) -> tuple[list[int] | None, list[Any] | None]:
+        """Stop until at least one is done; places and objects of all that are."""
+        if not any(requests):
+            return None, None
+        _await(requests, "Waitsome", every=False)
+        places = _done(requests)
+        pairs = zip(places, _each(statuses, places), strict=True)
+        return places, [requests[i].collect(status) for i, status in pairs]
+
+    @classmethod
+    def Testall(cls, requests: Sequence["Request"], statuses: list[Status] | None = None) -> bool:
+        """Whether all are done."""
+        return cls.testall(requests, statuses)[0]
+
+    @classmethod
+    def testall(
+        cls, requests: Sequence["Request"], statuses: list[Status] | None = None
+    ) -> tuple[bool, list[Any] | None]:
+        """Whether all are done, and the objects received."""
+        if not _asked(requests, all):
+            return False, None
+        return True, [r.collect(status) for r, status in zip(requests, _each(statuses, requests), strict=True)]
+
+    @classmethod
+    def Testany(cls, requests: Sequence["Request"], status: Status | None = None) -> tuple[int, bool]:
+        """The place of one that is done, and whether there is one."""
+        i, flag, _ = cls.testany(requests, status)
+        return i, flag
+
+    @classmethod
+    def testany(cls, requests: Sequence["Request"], status: Status | None = None) -> tuple[int, bool, Any]:
+        """The place of one that is done, whether there is one, and the object received."""
+        if not any(requests):
+            return UNDEFINED, True, None
+        if not _asked(requests, any):
+            return UNDEFINED, False, None
+        i = _done(requests)[0]
+        return i, True, requests[i].collect(status)
+
+    @classmethod
+    def Testsome(cls, requests: Sequence["Request"], statuses: list[Status] | None = None) -> list[int] | None:
+        """The places of all that are done."""
+        return cls.testsome(requests, statuses)[0]
+
+    @classmethod
+    def testsome(
+        cls, requests: Sequence["Request"], statuses: list[Status] | None = None
+    ) -> tuple[list[int] | None, list[Any] | None]:
+        """Places and objects of all that are done."""
+        if not any(requests):
+            return None, None
+        places = _done(requests) if _asked(requests, any) else []
+        pairs = zip(places, _each(statuses, places), strict=True)
+        return places, [requests[i].collect(status) for i, status in pairs]
+
+
+class Prequest(Request):
+    """A call that can be started again and again."""
+
+    @property
+    def _null(self) -> bool:
+        return self._freed
+
+    def Free(self) -> None:
+        """It will not be started again."""
+        super().Free()
+        self._freed = True
+
+    def __init__(self, begin: Callable[[], Request]) -> None:
+        super().__init__()
+        self._begin = begin
+        self._freed = False
+
+    def Start(self) -> None:
+        """Begin once more."""
+        started = self._begin()
+        self._world, self._pending, self._result = started._world, started._pending, started._result
+
+    @classmethod
+    def Startall(cls, requests: Sequence["Prequest"]) -> None:
+        """Begin all of them."""
+        for request in requests:
+            request.Start()
+
+
+def _each(statuses: list[Status] | None, requests: Sequence[Any]) -> list[Status | None]:
+    """One status per request; a list that is too short is made longer, as mpi4py does."""
+    if statuses is None:
+        return [None] * len(requests)
+    missing = [Status() for _ in range(len(requests) - len(statuses))]
+    if isinstance(statuses, list):
+        statuses.extend(missing)
+        missing = []
+    return [*statuses[: len(requests)], *missing]
+
+
+def _open(requests: Sequence[Request]) -> tuple[list[Pending], Transport | None]:
+    pending = [part for r in requests for part in r.parts if not part.done]
+    return pending, next((r._world for r in requests if r.open is not None), None)
+
+
+def _done(requests: Sequence[Request]) -> list[int]:
+    return [i for i, r in enumerate(requests) if r.open is not None and r.done]
+
+
+def _await(requests: Sequence[Request], name: str, *, every: bool) -> None:
+    world = _open(requests)[1]
+    if world is None:
+        return
+    if every or not _done(requests):
+        world.wait([part for r in requests for part in r.parts], name, every=every)
+    while not every and not _done(requests):
+        world.wait(_open(requests)[0], name, every=False)
+
+
+def _asked(requests: Sequence[Request], enough: Callable[[list[bool]], bool]) -> bool:
+    """Whether enough of the open ones are done. If not, time may pass for whoever asks in a loop."""
+    pending, world = _open(requests)
+    if world is not None and not enough([r.done for r in requests if r.open is not None]):
+        world.ask_again(pending[0])
+    return world is None or enough([r.done for r in requests if r.open is not None])

@@ -1,0 +1,1 @@
+"""What programs run on: tasks that take turns, messages, collectives that ranks enter, and the time they take."""

@@ -1,0 +1,163 @@
+"""The training loop of data parallelism: forward, backward with buckets leaving on the way, update."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ops.training.backends import world
+from ops.training.buckets import Bucket
+from ops.training.compression import Codec, Encoded
+from ops.training.layers import Layer
+from ops.training.step import Step
+from ops.training.world import Process, World
+from sim.topology import Topology
+
+if TYPE_CHECKING:
+    from sim.engine import Event
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A training loop: what is computed, and how gradients are exchanged."""
+
+    layers: Sequence[Layer]
+    buckets: Sequence[Bucket]
+    codec: Codec
+    backend: str
+    overlap: bool = True
+    accumulate: int = 1
+    stale: int = 0
+    slow: float = 1.0
+    interference: float = 0.0
+    search: float = 0.0
+    """Seconds of looking for unused parameters after every forward pass."""
+    bitmap: int = 0
+    """Bytes of the map of used parameters that is summed after backward."""
+    copy: float = 0.0
+    """Seconds a gradient's copy into its bucket, or out of it, takes to launch."""
+    view: bool = True
+    """Do gradients live in their buckets?"""
+    update: float = 0.0
+    state: float = 8.0
+    """Bytes of the optimizer per parameter."""
+
+
+def carry_out(topology: Topology, ranks: int, plan: Plan) -> Step:
+    """Run the plan; with stale gradients the last of some steps, when they follow each other steadily.
+
+    Steps may then differ in length, in a round of one step more than gradients are stale: the fact `average_step_s`.
+    """
+    there = world(topology, ranks, plan.backend, plan.interference)
+    loop = _Loop(there, plan, steps=3 * plan.stale + 1 if plan.stale else 1)
+    there.run(loop.rank)
+    began = loop.begins[-1]
+    round_s = loop.end - loop.begins[-1 - plan.stale]
+    facts = {"average_step_s": round_s / (plan.stale + 1)} if plan.stale else {}
+    return there.step(loop.end - began, since=began, steps=loop.steps, **facts)
+
+
+class _Loop:
+    """The steps of all ranks."""
+
+    def __init__(self, there: World, plan: Plan, steps: int) -> None:
+        self.world, self.plan, self.steps = there, plan, steps
+        self.begins = [0.0] * steps
+        """When the rank that computes longest begins its steps: ranks that need not wait for each other drift apart."""
+        self.end = 0.0
+        self.longest = there.ranks - 1 if plan.slow > 1 else 0
+        self.encoded = [plan.codec.encode(bucket.tensors) for bucket in plan.buckets]
+        self.works: dict[tuple[int, int], list[Event]] = {}
+
+    def rank(self, rank: int) -> Process:
+        """One rank's life."""
+        plan, there = self.plan, self.world
+        width = plan.codec.width
+        parameters = sum(layer.parameters for layer in plan.layers)
+        there.hold(rank, "parameters", parameters * width)
+        there.hold(rank, "gradients", parameters * width * (plan.stale + (1 if plan.view or there.ranks < 2 else 2)))
+        there.hold(rank, "optimizer", parameters * plan.state)
+        for step in range(self.steps):
+            if rank == self.longest:
+                self.begins[step] = there.env.now
+            for micro in range(plan.accumulate):
+                yield from self.forward(rank)
+                yield from self.backward(rank, step, exchange=micro == plan.accumulate - 1)
+            for work in self.works.pop((rank, step - plan.stale), []):
+                yield work
+            yield from there.compute(rank, plan.update, "update")
+        self.end = max(self.end, there.env.now)
+        for step in range(self.steps - plan.stale, self.steps):
+            for work in self.works.pop((rank, step), []):
+                yield work
+
+    def pace(self, rank: int) -> float:
+        """How many times longer this rank computes."""
+        return self.plan.slow if rank == self.world.ranks - 1 else 1.0
+
+    def forward(self, rank: int) -> Process:
+        """All layers, their activations kept."""
+        there, layers = self.world, self.plan.layers
+        yield from there.compute(rank, sum(layer.forward for layer in layers) * self.pace(rank), "forward")
+        start = there.env.now - sum(layer.forward for layer in layers) * self.pace(rank)
+        for layer in layers:
+            start += layer.forward * self.pace(rank)
+            there.hold(rank, "activations", layer.activation, at=start)
+        yield from there.compute(rank, self.plan.search, "look for unused parameters")
+
+    def backward(self, rank: int, step: int, *, exchange: bool) -> Process:
+        """All layers in reverse; buckets leave as they fill, or afterwards without overlap."""
+        plan, there = self.plan, self.world
+        done = len(plan.layers)
+        waiting: list[tuple[Bucket, Encoded]] = []
+        works = self.works[rank, step] = []
+        exchange = exchange and there.ranks > 1
+        for bucket, encoded in zip(plan.buckets, self.encoded, strict=True):
+            layer = min(done, bucket.layer)
+            yield from self.layers_back(rank, layer, done)
+            done = layer
+            if exchange:
+                if not plan.view:
+                    yield from there.compute(rank, plan.copy * len(bucket.tensors), f"copy into {bucket.name}")
+                waiting.append((bucket, encoded))
+            if exchange and plan.overlap:
+                works += yield from self.send(rank, *waiting.pop())
+        yield from self.layers_back(rank, 0, done)
+        for bucket, encoded in waiting:
+            works += yield from self.send(rank, bucket, encoded)
+        if exchange and plan.bitmap:
+            works.append(there.everyone.post(rank, "allreduce", plan.bitmap, "used parameters"))
+
+    def layers_back(self, rank: int, first: int, stop: int) -> Process:
+        """Backward through layers `stop - 1` down to `first`."""
+        layers = self.plan.layers[first:stop]
+        if not layers:
+            return
+        name = layers[0].name if len(layers) == 1 else f"{layers[-1].name} … {layers[0].name}"
+        yield from self.world.compute(
+            rank, sum(layer.backward for layer in layers) * self.pace(rank), f"backward {name}"
+        )
+        at = self.world.env.now
+        for layer in layers:
+            self.world.hold(rank, "activations", -layer.activation, at=at)
+            at -= layer.backward * self.pace(rank)
+
+    def send(self, rank: int, bucket: Bucket, encoded: Encoded) -> Process:
+        """Encode a bucket, start its first collective, and leave the rest to a process; returns what to wait for."""
+        first, *rest = encoded.phases
+        yield from self.world.compute(rank, first.seconds, f"encode {bucket.name}")
+        event = self.world.everyone.post(rank, first.collective, first.size, bucket.name)
+        if not rest and not encoded.decode and self.plan.view:
+            return [event]
+        return [self.world.env.process(self.finish(rank, bucket, encoded, event))]
+
+    def finish(self, rank: int, bucket: Bucket, encoded: Encoded, event: "Event") -> Process:
+        """What follows a bucket's first collective."""
+        there = self.world
+        for phase in encoded.phases[1:]:
+            yield event
+            yield from there.compute(rank, phase.seconds, f"encode {bucket.name}")
+            event = there.everyone.post(rank, phase.collective, phase.size, bucket.name)
+        yield event
+        yield from there.compute(rank, encoded.decode, f"decode {bucket.name}")
+        if not self.plan.view:
+            yield from there.compute(rank, self.plan.copy * len(bucket.tensors), f"copy out of {bucket.name}")

@@ -1,0 +1,5 @@
+"""hwloc's XML, as `lstopo` writes it."""
+
+from sim.formats.hwloc_xml import reader
+
+__all__ = ["reader"]

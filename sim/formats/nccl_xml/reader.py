@@ -1,0 +1,312 @@
+"""NCCL's and RCCL's topology XML: templates that name PCI devices only, and full dumps with NVLinks, xGMI and nets.
+
+Rates are worked out as NCCL does it (`src/graph/topo.cc`, `src/graph/topo.h`). What a file does not say, latencies
+above all, is assumed and listed.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Annotated
+
+from sim.base.xml import Element, parse_xml
+from sim.errors import InputError
+from sim.formats import reader
+from sim.parameters import Bounds
+from sim.topology import Device, DeviceKind, Link, LinkKind, Topology, both_ways
+from sim.topology.host import HOPPER, between_sockets
+from sim.topology.rails import join_by_rails
+from sim.units import Bandwidth, GBps, Time, fmt_bandwidth, fmt_time
+
+PCI_LANE = {"2.5": 15, "5": 30, "8": 60, "16": 120, "32": 240, "64": 480}
+"""100 Mbit/s per lane by GT/s; times lanes over 80 is GB/s. Unknown speeds count as 8 GT/s."""
+NVLINK_BY_SM = ((60, 18.0), (70, 20.0), (80, 20.0), (86, 12.0), (89, 12.0), (90, 20.6), (100, 40.1))
+"""GB/s of one NVLink from this compute capability on."""
+LOC = 5000 * GBps
+"""Between PCI switches that are one chip: LOC_BW."""
+LATENCIES = ("nvlink_latency", "pix_latency", "pxb_latency", "phb_latency", "sys_latency", "nic_latency")
+_MARK = re.compile(r"<system\b[^>]*\bversion\s*=")
+
+
+@dataclass(slots=True)
+class _Parts:
+    """Devices and links gathered on the way; `of` names the device of a bus id."""
+
+    name: str
+    rate: dict[str, float]
+    host: int = 0
+    devices: list[Device] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    of: dict[tuple[int, str], str] = field(default_factory=dict)
+    gpus: list[tuple[str, Element]] = field(default_factory=list)
+    order: list[tuple[int, str]] = field(default_factory=list)
+    count: Counter[str] = field(default_factory=Counter)
+    ports: dict[str, float] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+    many: bool = False
+
+    def add(self, prefix: str, kind: DeviceKind, numa: int, number: str = "") -> str:
+        """A new device, numbered by its kind unless the file numbers it."""
+        front = f"H{self.host}." if self.many else ""
+        if not number:
+            number = str(self.count[front + prefix])
+            self.count[front + prefix] += 1
+        self.devices.append(Device(f"{front}{prefix}{number}", kind, numa, self.host))
+        return self.devices[-1].name
+
+    def cable(self, a: str, b: str, rate: float, latency: float, kind: LinkKind = "PCI", lanes: int = 1) -> None:
+        self.links += both_ways(a, b, rate, latency, kind, lanes)
+
+
+@reader("nccl_xml", "a topology file of NCCL or RCCL (XML)", matches=lambda text: bool(_MARK.search(text)))
+def read(
+    text: str,
+    *,
+    name: str,
+    nvlinks: Annotated[int, Bounds(0, 64)] = 0,
+    nvlink: Bandwidth | None = None,
+    xgmi: Bandwidth | None = None,
+    sys: Bandwidth | None = None,
+    nic: Bandwidth | None = None,
+    nvlink_latency: Time = HOPPER.nvlink_latency,
+    pix_latency: Time = HOPPER.pix_latency,
+    pxb_latency: Time = HOPPER.pxb_latency,
+    phb_latency: Time = HOPPER.phb_latency,
+    sys_latency: Time = HOPPER.sys_latency,
+    nic_latency: Time = HOPPER.nic_latency,
+    hosts: Annotated[int, Bounds(1, 1024)] = 1,
+    overhead: Time = 0.0,
+    gamma: Time = 0.0,
+) -> Topology:
+    """The machine, ranks in the order of the job. Raises InputError naming the line.
+
+    Templates say nothing of NVLinks: `nvlinks` per GPU are taken to end at an NVSwitch. `nvlink` and `xgmi` are of
+    one link; NCCL's value for the GPU where they are left out.
+    """
+    root = parse_xml(text, name)
+    if root.tag != "system":
+        root.refuse(name, f"<{root.tag[:40]}> is no <system>: give a topology file of NCCL or RCCL")
+    given = {"nvlink": nvlink, "xgmi": xgmi, "sys": sys, "nic": nic}
+    latency = dict(
+        zip(LATENCIES, (nvlink_latency, pix_latency, pxb_latency, phb_latency, sys_latency, nic_latency), strict=True)
+    )
+    parts = _Parts(name, {**{k: v for k, v in given.items() if v is not None}, **latency})
+    cpus = [element for element in root.children if element.tag == "cpu"]
+    if not cpus:
+        root.refuse(name, "no <cpu> in it: give the whole file")
+    _hosts(parts, cpus)
+    _wires(parts)
+    if parts.many:
+        _network(parts)
+    if nvlinks:
+        _switch(parts, nvlinks)
+    elif not any(link.kind == "NVL" for link in parts.links):
+        parts.notes["no NVLinks in the file, as in templates: give nvlinks=12 for so many per GPU on an NVSwitch"] = (
+            None
+        )
+    told = ", ".join(f"{key} {fmt_time(parts.rate[key])}" for key in LATENCIES)
+    parts.notes[f"assumed latencies: {told}"] = None
+    index = {device.name: i for i, device in enumerate(parts.devices)}
+    ranks = tuple(index[gpu] for _, gpu in sorted(parts.order, key=lambda pair: pair[0]))
+    if not ranks:
+        filled = "classes and GPUs are filled in when a job runs: give the file that NCCL_TOPO_DUMP_FILE names"
+        root.refuse(name, f"no GPU in it takes part in a job, as in templates whose {filled}")
+    machine = Topology(
+        name,
+        tuple(parts.devices),
+        tuple(parts.links),
+        ranks,
+        overhead=overhead,
+        gamma=gamma,
+        forwarding=any(wire.tag == "xgmi" for _, gpu in parts.gpus for wire in gpu.children),
+        assumed=tuple(parts.notes),
+    )
+    if parts.many and hosts > 1:
+        root.refuse(name, "it has several hosts of its own: leave out hosts")
+    port = parts.rate.get("nic", max(parts.ports.values(), default=1.25 * GBps))
+    return join_by_rails(machine, hosts, port, nic_latency)
+
+
+def _hosts(parts: _Parts, cpus: list[Element]) -> None:
+    """CPUs of every host, all joined to all, and what hangs below them."""
+    hashes = list(dict.fromkeys(cpu.attributes.get("host_hash", "") for cpu in cpus))
+    parts.many = len(hashes) > 1
+    for parts.host, host_hash in enumerate(hashes):
+        mine = [cpu for cpu in cpus if cpu.attributes.get("host_hash", "") == host_hash]
+        names = []
+        for cpu in mine:
+            numa = _whole(parts, cpu, "numaid", 0, -1, 1 << 16)
+            names.append(parts.add("CPU", "CPU", numa, str(max(0, numa))))
+            if names[-1] in names[:-1]:
+                cpu.refuse(parts.name, f"numaid={numa} is there twice: give each <cpu> its own")
+            for child in cpu.children:
+                _below(parts, child, names[-1], numa, depth=0)
+        rate = parts.rate.get("sys", _sockets(mine[0]))
+        for a, b in combinations(names, 2):
+            parts.cable(a, b, rate, parts.rate["sys_latency"], "SYS")
+        if len(names) > 1 and "sys" not in parts.rate:
+            parts.notes[f"assumed sys={fmt_bandwidth(rate)} between NUMA nodes: give sys= to change it"] = None
+
+
+def _network(parts: _Parts) -> None:
+    """The NICs of several hosts on one switch that never binds."""
+    nics = [device.name for device in parts.devices if device.kind == "NIC"]
+    parts.devices.append(Device("SPINE", "NET", host=-1))
+    for nic in nics:
+        rate = parts.rate.get("nic", parts.ports.get(nic, 1.25 * GBps))
+        parts.cable(nic, "SPINE", rate, parts.rate["nic_latency"], "NET")
+    parts.notes["all NICs are on one network that carries what they send"] = None
+
+
+def _sockets(cpu: Element) -> float:
+    """B/s between NUMA nodes by the CPU's make."""
+    told = cpu.attributes
+    model = told.get("modelid", "")
+    number = int(model) if model.isdigit() and len(model) < 6 else 0
+    return between_sockets(told.get("vendor", ""), number, told.get("arch", ""))
+
+
+def _below(parts: _Parts, element: Element, parent: str, numa: int, depth: int) -> None:
+    """A PCI device, or a NIC without one, and everything below it."""
+    if element.tag == "nic":
+        _nic(parts, element, parent, numa, LOC)
+    if element.tag != "pci":
+        return
+    rate, kind = _rate(parts, element), _kind(element)
+    bus = element.attributes.get("busid", "").lower()
+    if not bus:
+        element.refuse(parts.name, "a <pci> without busid: give the file as NCCL reads it")
+    if (parts.host, bus) in parts.of:
+        element.refuse(parts.name, f"bus id {bus[:20]} is there twice: give each device its own")
+    up = parts.rate["phb_latency" if depth == 0 else "pxb_latency"]
+    if kind == "GPU":
+        gpu = next((child for child in element.children if child.tag == "gpu"), None)
+        dev = "" if gpu is None else str(_whole(parts, gpu, "dev", len(parts.gpus), 0, 1 << 16))
+        made = parts.add("GPU", "GPU", numa, dev)
+        parts.cable(made, parent, rate, parts.rate["pix_latency"] + (up if depth == 0 else 0.0))
+        if gpu is None:
+            parts.order.append((len(parts.order), made))
+        else:
+            parts.gpus.append((made, gpu))
+            if "rank" in gpu.attributes:
+                parts.order.append((_whole(parts, gpu, "rank", 0, 0, 1 << 20), made))
+    elif kind == "NIC":
+        nic = next((child for child in element.children if child.tag == "nic"), element)
+        made = _nic(parts, nic, parent, numa, rate, up if depth == 0 else 0.0)
+    elif kind == "NVS":
+        made = parent
+    else:
+        made = parts.add("PCI", "PCI", numa)
+        parts.cable(made, parent, rate, up)
+        for child in element.children:
+            _below(parts, child, made, numa, depth + 1)
+    parts.of[parts.host, bus] = made
+
+
+def _kind(element: Element) -> DeviceKind:
+    """What a PCI class stands for, as NCCL reads it: by its first digits."""
+    code = element.attributes.get("class", "").lower()
+    inside = {child.tag for child in element.children}
+    if "gpu" in inside or code.startswith(("0x03", "0x1200")):
+        return "GPU"
+    if "nic" in inside or code.startswith("0x02"):
+        return "NIC"
+    return "NVS" if code.startswith("0x0680") else "PCI"
+
+
+def _nic(parts: _Parts, element: Element, parent: str, numa: int, rate: float, more: float = 0.0) -> str:
+    """A NIC; all its nets are its ports together."""
+    made = parts.add("NIC", "NIC", numa)
+    parts.cable(made, parent, rate, parts.rate["pix_latency"] + more)
+    nets = [child for child in element.children if child.tag == "net"]
+    speeds = [_whole(parts, net, "speed", 10_000, -1, 1 << 30) for net in nets]
+    if speeds:
+        parts.ports[made] = sum((speed if speed > 0 else 10_000) / 8000 * GBps for speed in speeds)
+    return made
+
+
+def _rate(parts: _Parts, element: Element) -> float:
+    """B/s of a PCI link: lanes times what its speed carries."""
+    width = _whole(parts, element, "link_width", 16, 0, 64) or 16
+    told = element.attributes.get("link_speed", "")
+    speed = re.match(r"\s*(\d+(?:\.\d+)?)\s*GT/s", told)
+    lane = PCI_LANE.get(f"{float(speed[1]):g}") if speed else None
+    if lane is None:
+        parts.notes[f"link_speed={told[:20]!r} counts as 8 GT/s, as with NCCL"] = None
+    return width * (lane or 60) / 80 * GBps
+
+
+def _wires(parts: _Parts) -> None:
+    """NVLinks, xGMI and chip-to-chip links of every GPU; both ends of a cable between GPUs list it."""
+    seen: set[tuple[str, str]] = set()
+    for gpu, element in parts.gpus:
+        host = next(device.host for device in parts.devices if device.name == gpu)
+        numa = next(device.numa for device in parts.devices if device.name == gpu)
+        for wire in element.children:
+            lanes = _whole(parts, wire, "count", 1, 1, 64)
+            if wire.tag == "c2c":
+                cpu = next(d.name for d in parts.devices if d.kind == "CPU" and (d.host, d.numa) == (host, numa))
+                rate = lanes * _whole(parts, wire, "bw", 0, 1, 1 << 30) / 1000 * GBps
+                parts.cable(gpu, cpu, rate, parts.rate["pix_latency"])
+            elif wire.tag in ("nvlink", "xgmi"):
+                _wire(parts, gpu, element, wire, host, lanes, seen)
+
+
+def _wire(
+    parts: _Parts, gpu: str, element: Element, wire: Element, host: int, lanes: int, seen: set[tuple[str, str]]
+) -> None:
+    per_link = parts.rate.get(wire.tag, _per_link(parts, element, wire.tag))
+    target, code = wire.attributes.get("target", "").lower(), wire.attributes.get("tclass", "").lower()
+    latency = parts.rate["nvlink_latency"]
+    if code.startswith("0x068000"):
+        parts.host = host
+        switch = parts.of.setdefault((host, "nvs"), "") or parts.add("NVS", "NVS", -1)
+        parts.of[host, "nvs"] = switch
+        parts.cable(gpu, switch, lanes * per_link, latency / 2, "NVL", lanes)
+        return
+    other = parts.of.get((host, target))
+    if other is None:
+        wire.refuse(parts.name, f"{wire.tag} to {target[:20]!r}, which is no device here: correct the target")
+    if other == gpu:  # Azure publishes such files, and NCCL gets no path out of it
+        parts.notes[f"{lanes} NVLinks from {gpu} to itself join nothing"] = None
+        return
+    if (gpu, other) in seen:
+        wire.refuse(parts.name, f"{wire.tag} from {gpu} to {other} is there twice: give it once, with their count")
+    seen.add((gpu, other))
+    parts.links.append(Link(gpu, other, lanes * per_link, latency, "NVL", lanes=lanes))
+    if not any(other == name for name, _ in parts.gpus):
+        parts.links.append(Link(other, gpu, lanes * per_link, latency, "NVL", lanes=lanes))
+
+
+def _per_link(parts: _Parts, gpu: Element, tag: str) -> float:
+    """B/s of one NVLink of this compute capability, or one xGMI link of this architecture."""
+    if tag == "nvlink":
+        sm = _whole(parts, gpu, "sm", 70, 0, 1 << 16)
+        return next((rate for least, rate in reversed(NVLINK_BY_SM) if sm >= least), 18.0) * GBps
+    code = gpu.attributes.get("gcn", "").lower().removeprefix("gfx")
+    return (48 if code.startswith("94") else 36 if code in ("90a", "910") else 24) * GBps
+
+
+def _switch(parts: _Parts, lanes: int) -> None:
+    """All GPUs of a host on one NVSwitch, as a caller says."""
+    if any(link.kind == "NVL" for link in parts.links):
+        raise InputError(f"{parts.name} lists its own NVLinks: leave out nvlinks")
+    rate = parts.rate.get("nvlink", 20 * GBps)
+    for host in sorted({device.host for device in parts.devices}):
+        parts.host = host
+        gpus = [device.name for device in parts.devices if device.kind == "GPU" and device.host == host]
+        switch = parts.add("NVS", "NVS", -1)
+        for gpu in gpus:
+            parts.cable(gpu, switch, lanes * rate, parts.rate["nvlink_latency"] / 2, "NVL", lanes)
+    parts.notes[f"{lanes} NVLinks of {fmt_bandwidth(rate)} per GPU on an NVSwitch, as given"] = None
+
+
+def _whole(parts: _Parts, element: Element, key: str, usual: int, low: int, high: int) -> int:
+    """A whole number from an attribute. Raises InputError naming the line."""
+    told = element.attributes.get(key, "")
+    if not told.strip():
+        return usual
+    if not re.fullmatch(r"\s*-?\d{1,10}\s*", told) or not low <= int(told) <= high:
+        element.refuse(parts.name, f"{key}={told[:20]!r} is no whole number from {low} to {high}: correct it")
+    return int(told)

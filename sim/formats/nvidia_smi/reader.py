@@ -1,0 +1,287 @@
+"""The matrix of `nvidia-smi topo -m` (and `-mp`): which path joins each pair of GPUs and NICs.
+
+The matrix tells classes, not rates: those follow from the GPU generation its NVLinks suggest, and every one of
+them is listed as assumed unless given.
+"""
+
+import re
+from dataclasses import replace
+from itertools import combinations
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.errors import InputError
+from sim.formats import reader
+from sim.formats.nvidia_smi.placement import UNKNOWN, Placement, place
+from sim.formats.nvidia_smi.table import P2P_WORDS, Matrix, Table, check, is_gpu, tables
+from sim.parameters import Bounds
+from sim.topology import Topology
+from sim.topology.host import AMPERE, BRIDGED, HOPPER, MOST_NVLINKS, VOLTA, Leaf, Rates, build_host
+from sim.topology.path_classes import CLASSES
+from sim.topology.rails import join_by_rails
+from sim.units import Bandwidth, Time, fmt_bandwidth, fmt_time
+
+GENERATIONS = (
+    (13, HOPPER, "Hopper or newer"),
+    (5, AMPERE, "A100 or A800"),
+    (3, BRIDGED, "Ampere cards with an NVLink bridge"),
+    (1, VOLTA, "Volta or Turing"),
+    (0, AMPERE, "cards on PCIe gen4"),
+)
+"""From how many NVLinks per GPU, its rates and their name: V100 has 6, GA102 4, A100 12, A800 8, H100 18
+(NVIDIA data sheets). Six links are V100's, told apart below."""
+
+MOST_NUMA = 1023
+"""The highest NUMA node Linux numbers (CONFIG_NODES_SHIFT is at most 10)."""
+
+OTHER_OUTPUTS = (
+    (
+        r"NVIDIA-SMI \d",
+        "the overview of `nvidia-smi`, which tells no paths: paste `nvidia-smi topo -m`",
+    ),
+    (
+        r"^GPU \d+: .*\(UUID",
+        "the list of `nvidia-smi -L` or the links of `nvidia-smi nvlink -s`: paste `nvidia-smi topo -m`",
+    ),
+)
+
+
+def _topo_tables(text: str) -> list[Table]:
+    """Tables that hold path classes rather than peer-to-peer states."""
+    found = tables(text)
+    peers = set(P2P_WORDS)
+    return [table for table in found if table.words - peers - {"X"} or (not table.words & peers and table.told)]
+
+
+def matches(text: str) -> bool:
+    """Whether a table of `topo -m` is in it."""
+    return bool(_topo_tables(text))
+
+
+def explain(text: str) -> str:
+    """What else of nvidia-smi this is, and what to paste instead."""
+    if any(table.words & set(P2P_WORDS) for table in tables(text)):
+        return (
+            "the output of `nvidia-smi topo -p2p`, which says who may talk to whom, not how: paste `nvidia-smi topo -m`"
+        )
+    return next((told for pattern, told in OTHER_OUTPUTS if re.search(pattern, text, re.MULTILINE)), "")
+
+
+@reader("nvidia_smi", "the output of `nvidia-smi topo -m`", matches=matches, explain=explain)
+def read(
+    text: str,
+    *,
+    name: str = "nvidia-smi topo -m",
+    nvlink: Bandwidth | None = None,
+    pix: Bandwidth | None = None,
+    pxb: Bandwidth | None = None,
+    phb: Bandwidth | None = None,
+    node: Bandwidth | None = None,
+    sys: Bandwidth | None = None,
+    nic: Bandwidth | None = None,
+    nvlink_latency: Time | None = None,
+    pix_latency: Time | None = None,
+    pxb_latency: Time | None = None,
+    phb_latency: Time | None = None,
+    node_latency: Time | None = None,
+    sys_latency: Time | None = None,
+    nic_latency: Time | None = None,
+    hosts: Annotated[int, Bounds(1, 1024)] = 1,
+    overhead: Time = 0.0,
+    gamma: Time = 0.0,
+) -> Topology:
+    """The machine behind a matrix; `hosts` of them joined by their NICs.
+
+    Bandwidths and latencies are those of `sim.topology.host.Rates`; what is not given follows from the generation of
+    the GPUs and is listed in `assumed`. Raises InputError for a matrix that is cut, lopsided or impossible.
+    """
+    given = {
+        "nvlink": nvlink, "pix": pix, "pxb": pxb, "phb": phb, "node": node, "sys": sys, "nic": nic,
+        "nvlink_latency": nvlink_latency, "pix_latency": pix_latency, "pxb_latency": pxb_latency,
+        "phb_latency": phb_latency, "node_latency": node_latency, "sys_latency": sys_latency,
+        "nic_latency": nic_latency,
+    }  # fmt: skip
+    found = _topo_tables(text)
+    if not found:
+        raise InputError(f"{name} holds no table of GPUs: paste the output of `nvidia-smi topo -m`")
+    matrix = check(found[0], name)
+    gpus = [device for device in matrix.names if is_gpu(device)]
+    nvlinks = {(a, b): int(cell[2:]) for a, b in combinations(gpus, 2) if (cell := matrix.cells[a, b]).startswith("NV")}
+    if 0 in nvlinks.values():
+        raise InputError(f"{name}: a pair of GPUs says NV0, no NVLink at all: paste the table again")
+    numa = _numa(matrix, gpus, name)
+    placement = _place(matrix, gpus, numa, name)
+    notes = _notes(text, matrix, gpus, placement, numa, tables_found=len(found))
+    numa = numa or _numa_of_groups(placement, gpus)
+    leaves = _leaves(matrix, placement, numa)
+    present = {leaf.numa for leaf in leaves}
+    listed = {node for nodes in numa.values() for node in nodes}
+    rates, suggestion = _generation(nvlinks)
+    rates = replace(rates, **{key: value for key, value in given.items() if value is not None})
+    host = build_host(name, leaves, rates, nvlinks, empty_numa=sorted(listed - present))
+    pairs = {a: {b: matrix.cells[a, b] for b in matrix.names if (a, b) in matrix.cells} for a in matrix.names}
+    notes += _rate_notes(_rates_used(nvlinks, placement, leaves, hosts), rates, given, suggestion)
+    host = replace(host, pairs=pairs, assumed=tuple(notes), overhead=overhead, gamma=gamma)
+    return join_by_rails(host, hosts, rates.nic, rates.nic_latency)
+
+
+def _numa(matrix: Matrix, gpus: list[str], name: str) -> dict[str, frozenset[int]]:
+    """NUMA nodes by GPU: as listed, else one per distinct CPU list; nothing when neither is told."""
+    if matrix.numa:
+        return {
+            gpu: frozenset(_numbers(value, f"{name}: NUMA Affinity of {gpu}")) for gpu, value in matrix.numa.items()
+        }
+    lists = dict.fromkeys(matrix.cpu[gpu] for gpu in gpus if gpu in matrix.cpu)
+    order = sorted(lists, key=lambda cores: (len(re.split("[-,]", cores)[0]), cores))
+    return {gpu: frozenset([order.index(cores)]) for gpu, cores in matrix.cpu.items()}
+
+
+def _numbers(text: str, what: str) -> set[int]:
+    """`0-1,3` as numbers."""
+    found: set[int] = set()
+    for part in text.split(","):
+        low, _, high = part.partition("-")
+        if len(part) > 9 or int(high or low) > MOST_NUMA or int(high or low) < int(low):
+            raise InputError(f"{what} is {text[:40]}, which lists no NUMA nodes: paste the table again")
+        found |= set(range(int(low), int(high or low) + 1))
+    return found
+
+
+def _place(matrix: Matrix, gpus: list[str], numa: dict[str, frozenset[int]], name: str) -> Placement:
+    """Places by class. Raises InputError when the GPUs' classes fit no tree."""
+    names = matrix.names
+    known = np.full((len(names), len(names)), UNKNOWN, np.int32)
+    for (i, a), (j, b) in combinations(enumerate(names), 2):
+        cell = matrix.cells.get((a, b), "")
+        if cell in CLASSES:
+            known[i, j] = known[j, i] = CLASSES.index(cell)
+    apart = np.array([[bool(numa.get(a) and numa.get(b) and not numa[a] & numa[b]) for b in names] for a in names])
+    placement = place(known, apart)
+    told = (known != UNKNOWN) & (placement.classes != known)
+    np.fill_diagonal(told, val=False)
+    among_gpus = [(i, j) for i, j in np.argwhere(told).tolist() if i < j and {names[i], names[j]} <= set(gpus)]
+    if among_gpus:
+        i, j = among_gpus[0]
+        raise InputError(
+            f"{name}: {names[i]} and {names[j]} say {CLASSES[known[i, j]]}, but {_witness(names, known, i, j)}"
+            f" {CLASSES[placement.classes[i, j]]}, and PCIe is a tree: paste the table again"
+        )
+    return placement
+
+
+def _witness(names: list[str], known: NDArray[np.int32], i: int, j: int) -> str:
+    """Who brings two devices nearer than they say."""
+    farther = np.maximum(known[i], known[j])
+    farther[[i, j]] = UNKNOWN
+    via = int(farther.argmin())
+    if farther[via] < known[i, j]:
+        return f"{names[via]} is near enough to both to make them"
+    return "others between them make them"
+
+
+def _numa_of_groups(placement: Placement, gpus: list[str]) -> dict[str, frozenset[int]]:
+    """One NUMA node per group of GPUs that are NODE or nearer."""
+    domains = [where[0] for where in placement.places]
+    order = list(dict.fromkeys(domains[: len(gpus)]))
+    return {gpu: frozenset([order.index(domains[i])]) for i, gpu in enumerate(gpus)}
+
+
+def _leaves(matrix: Matrix, placement: Placement, numa: dict[str, frozenset[int]]) -> list[Leaf]:
+    """Devices in their places; a NIC's NUMA node is that of the GPUs it shares a domain with."""
+    domain_numa: dict[int, int] = {}
+    for device, where in zip(matrix.names, placement.places, strict=True):
+        if numa.get(device):
+            domain_numa.setdefault(where[0], min(numa[device]))
+    return [
+        Leaf(
+            device,
+            "GPU" if is_gpu(device) else "NIC",
+            where,
+            min(numa[device]) if numa.get(device) else domain_numa.get(where[0], -1),
+        )
+        for device, where in zip(matrix.names, placement.places, strict=True)
+    ]
+
+
+def _generation(nvlinks: dict[tuple[str, str], int]) -> tuple[Rates, str]:
+    """Rates of the GPUs whose NVLinks these are, and why."""
+    total: dict[str, int] = {}
+    for pair, n in nvlinks.items():
+        for gpu in pair:
+            total[gpu] = total.get(gpu, 0) + n
+    most = max(total.values(), default=0)
+    per_gpu = most if most <= MOST_NVLINKS else max(nvlinks.values())
+    rates, words = next((rates, words) for least, rates, words in GENERATIONS if per_gpu >= least)
+    if per_gpu in (5, 6):
+        rates, words = VOLTA, "V100"
+    return rates, f"{per_gpu} NVLinks per GPU read as {words}" if per_gpu else f"no NVLinks: read as {words}"
+
+
+def _notes(
+    text: str,
+    matrix: Matrix,
+    gpus: list[str],
+    placement: Placement,
+    numa: dict[str, frozenset[int]],
+    tables_found: int,
+) -> list[str]:
+    """What the file leaves open about places."""
+    notes = []
+    if tables_found > 1:
+        notes.append(f"{tables_found} tables: only the first one is read")
+    if "NODE =" in re.sub(r"\s+", " ", text) and "NV#" not in text:
+        notes.append("no NV# in the legend, as `nvidia-smi topo -mp` prints it: NVLinks, if any, are left out")
+    hidden: dict[str, list[str]] = {}
+    for i, j in np.argwhere(np.triu(placement.assumed, 1)).tolist():
+        pair = f"{matrix.names[i]}-{matrix.names[j]}"
+        hidden.setdefault(CLASSES[placement.classes[i, j]], []).append(pair)
+    notes += [
+        f"PCIe paths the table does not tell, taken as {word}: {', '.join(pairs)}" for word, pairs in hidden.items()
+    ]
+    notes += [
+        f"{a} and {b} say {cell}, which fits no tree of PCIe switches: routed as {word}"
+        for (i, a), (j, b) in combinations(enumerate(matrix.names), 2)
+        if (cell := matrix.cells.get((a, b))) in CLASSES and cell != (word := CLASSES[placement.classes[i, j]])
+    ]
+    if matrix.filled:
+        notes.append(f"rows of {', '.join(matrix.filled)} filled in from the GPUs' rows")
+    if not matrix.numa:
+        notes.append(f"NUMA nodes from {'distinct CPU affinities' if numa else 'the groups that are NODE or nearer'}")
+    domains = {gpu: placement.places[i][0] for i, gpu in enumerate(matrix.names) if gpu in gpus}
+    split = [f"{a}-{b}" for a, b in combinations(numa, 2) if numa[a] == numa[b] and domains[a] != domains[b]]
+    if split:
+        notes.append(f"SYS inside one NUMA node, kept as domains of their own: {', '.join(split)}")
+    mixed = [f"{a}-{b}" for a, b in combinations(numa, 2) if not numa[a] & numa[b] and domains[a] == domains[b]]
+    if mixed:
+        notes.append(f"nearer than SYS across NUMA nodes, kept in one domain: {', '.join(mixed)}")
+    return notes
+
+
+def _rates_used(nvlinks: dict[tuple[str, str], int], placement: Placement, leaves: list[Leaf], hosts: int) -> list[str]:
+    """The rates that some link takes."""
+    classes = {CLASSES[word] for word in np.unique(placement.classes[np.triu_indices(len(leaves), 1)])}
+    used = {
+        "nvlink": bool(nvlinks),
+        "pix": True,
+        "pxb": "PXB" in classes,
+        "phb": True,
+        "node": "NODE" in classes,
+        "sys": "SYS" in classes,
+    }
+    used |= {f"{key}_latency": so for key, so in used.items()}
+    used["nic"] = any(leaf.kind == "NIC" for leaf in leaves)
+    used["nic_latency"] = hosts > 1
+    return [key for key, so in used.items() if so]
+
+
+def _rate_notes(used: list[str], rates: Rates, given: dict[str, float | None], suggestion: str) -> list[str]:
+    """The rates in use that nobody gave, with their numbers."""
+    notes = [
+        f"assumed {key}={(fmt_time if key.endswith('_latency') else fmt_bandwidth)(getattr(rates, key))}:"
+        f" give {key}= to change it"
+        for key in used
+        if given[key] is None
+    ]
+    return [f"{suggestion}, rates as in NCCL's src/graph/topo.h", *notes] if notes else []

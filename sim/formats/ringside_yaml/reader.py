@@ -1,0 +1,296 @@
+"""Ringside's own description of a machine, in YAML; every key is explained in docs/topology-yaml.md.
+
+Nothing is assumed: what a file leaves out has one documented meaning or is asked for.
+"""
+
+import difflib
+import re
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from typing import TypeVar, get_args
+
+from sim.base.yaml import Node, parse_yaml
+from sim.errors import InputError
+from sim.formats import reader
+from sim.machines import build
+from sim.parameters import parse_spec
+from sim.topology import Device, DeviceKind, Link, LinkKind, Topology
+from sim.topology.rails import join_by_rails
+from sim.topology.route_tables import links_between, tabled
+from sim.units import parse_bandwidth, parse_time
+
+Word = TypeVar("Word", bound=str)
+VERSION = "1"
+MACHINE_KEYS = ("ringside", "name", "machine", "parameters", "assumed")
+OWN_KEYS = (
+    "ringside", "name", "devices", "links", "ranks", "overhead", "gamma", "forwarding", "hosts", "routes", "routing",
+    "pairs", "assumed",
+)  # fmt: skip
+DEVICE_KEYS = ("name", "count", "kind", "numa", "host")
+LINK_KEYS = ("from", "to", "bandwidth", "latency", "kind", "duplex", "lanes")
+HOSTS_KEYS = ("count", "bandwidth", "latency")
+ROUTE_KEYS = ("route", "nth")
+DUPLEX = ("full", "half", "simplex")
+"""Two links, one each way; one link that both ways share; one link from `from` to `to` alone."""
+
+MOST_DEVICES = 1 << 17
+MOST_LINKS = 1 << 20
+_MARK = re.compile(r"^\s*\{?\s*[\"']?ringside[\"']?\s*:", re.MULTILINE)
+_ALIKE = re.compile(r"^(devices|machine)\s*:", re.MULTILINE)
+
+
+def matches(text: str) -> bool:
+    """Whether it says `ringside:`."""
+    return _MARK.search(text) is not None
+
+
+def explain(text: str) -> str:
+    """That the first line is missing, where the rest is there."""
+    return "YAML without its first line: write `ringside: 1` at the top" if _ALIKE.search(text) else ""
+
+
+@reader("ringside_yaml", "a machine in Ringside's own YAML", matches=matches, explain=explain)
+def read(text: str, *, name: str = "YAML") -> Topology:
+    """The machine a file describes, as docs/topology-yaml.md says.
+
+    Raises InputError naming the line, the key and the mend.
+    """
+    root = parse_yaml(text, name)
+    said = root.mapping("the file", tuple(dict.fromkeys((*MACHINE_KEYS, *OWN_KEYS))))
+    version = said["ringside"].text("ringside") if "ringside" in said else root.refuse("no key ringside: write 1")
+    if version != VERSION:
+        said["ringside"].refuse(f"version {version[:20]} is not known here: write ringside: {VERSION}")
+    title = said["name"].text("name") if "name" in said else name
+    if "machine" in said:
+        root.mapping("a file with `machine`", MACHINE_KEYS)
+        found = _named_machine(said)
+        return replace(found, name=title if "name" in said else found.name, assumed=_assumed(said) or found.assumed)
+    root.mapping("a file without `machine`", OWN_KEYS)
+    host = _whole(root, said, title)
+    return _joined(host, said)
+
+
+def _named_machine(said: dict[str, Node]) -> Topology:
+    """A machine of `list machines`, with parameters behind its name or below it."""
+    node = said["machine"]
+    spec = node.text("machine")
+    below = said["parameters"].mapping("parameters") if "parameters" in said else {}
+    behind = parse_spec(spec)[1]
+    twice = next((key for key in below if key in behind), None)
+    if twice is not None:
+        below[twice].refuse(f"{twice} is given behind the machine's name, too: keep one")
+    try:
+        return build(spec, **{key: value.text(key) for key, value in below.items()})
+    except InputError as error:
+        node.refuse(str(error))
+
+
+def _whole(root: Node, said: dict[str, Node], title: str) -> Topology:
+    """The machine, or the one host, that devices and links make."""
+    for key in ("devices", "links"):
+        if key not in said:
+            root.refuse(f"no key {key}: write {key}: and a list, or machine: and a name")
+    devices = _devices(said["devices"])
+    names = {device.name: i for i, device in enumerate(devices)}
+    links = _links(said["links"], devices, names)
+    ranks = _ranks(said["ranks"], names) if "ranks" in said else ()
+    if not ranks and all(device.kind != "GPU" for device in devices):
+        said["devices"].refuse("no device is a GPU and no ranks are given: add ranks: and a list of names")
+    overhead, gamma = (_time(said[key], key) if key in said else 0.0 for key in ("overhead", "gamma"))
+    made = Topology(
+        title,
+        tuple(devices),
+        tuple(links),
+        ranks,
+        forwarding=_yes(said["forwarding"], "forwarding") if "forwarding" in said else False,
+        assumed=_assumed(said),
+        pairs=_pairs(said["pairs"], names) if "pairs" in said else {},
+        overhead=overhead,
+        gamma=gamma,
+    )
+    alone = "routing" in said and _word(said["routing"], "routing", ("shortest", "listed")) == "listed"
+    if "routes" not in said and not alone:
+        return made
+    table = _routes(said["routes"], made) if "routes" in said else {}
+    return replace(made, router=tabled(made, table, alone=alone))
+
+
+def _joined(host: Topology, said: dict[str, Node]) -> Topology:
+    """As many hosts as asked for."""
+    if "hosts" not in said:
+        return host
+    node = said["hosts"]
+    if "ranks" in said:
+        said["ranks"].refuse("ranks cannot be chosen where there are hosts: every GPU is one; delete ranks")
+    found = node.mapping("hosts", HOSTS_KEYS)
+    for key in HOSTS_KEYS:
+        if key not in found:
+            node.refuse(f"hosts have no {key}: write {{count: 2, bandwidth: 25GBps, latency: 1us}}")
+    try:
+        return join_by_rails(
+            host,
+            _number(found["count"], "count", 1, 1024),
+            _bandwidth(found["bandwidth"]),
+            _time(found["latency"], "latency"),
+        )
+    except InputError as error:
+        node.refuse(str(error))
+
+
+def _devices(node: Node) -> list[Device]:
+    devices: list[Device] = []
+    seen: set[str] = set()
+    for entry in node.items("devices"):
+        found = entry.mapping("a device", DEVICE_KEYS)
+        name, kind = _required(entry, found, "device", ("name", "kind"))
+        word = _word(kind, "kind", get_args(DeviceKind))
+        numa = _number(found["numa"], "numa", -1, 4095) if "numa" in found else -1
+        host = _number(found["host"], "host", -1, 1 << 20) if "host" in found else 0
+        names = [name.text("name")]
+        if "count" in found:
+            names = [f"{names[0]}{i}" for i in range(_number(found["count"], "count", 1, MOST_DEVICES))]
+        for each in names:
+            if each in seen:
+                entry.refuse(f"two devices are called {each}: give each its own name")
+            seen.add(each)
+            devices.append(Device(each, word, numa, host))
+        if len(devices) > MOST_DEVICES:
+            entry.refuse(f"more than {MOST_DEVICES:,} devices: describe a smaller machine")
+    return devices
+
+
+def _links(node: Node, devices: list[Device], names: dict[str, int]) -> list[Link]:
+    links: list[Link] = []
+    for entry in node.items("links"):
+        found = entry.mapping("a link", LINK_KEYS)
+        ends = _required(entry, found, "link", ("from", "to", "bandwidth", "latency"))
+        a, b = (_matching(end, names) for end in ends[:2])
+        duplex = _word(found["duplex"], "duplex", DUPLEX) if "duplex" in found else "full"
+        rate, wait = _bandwidth(found["bandwidth"]), _time(found["latency"], "latency")
+        kind = _word(found["kind"], "kind", get_args(LinkKind)) if "kind" in found else None
+        lanes = _number(found["lanes"], "lanes", 1, 1 << 20) if "lanes" in found else 1
+        if len(links) + 2 * len(a) * len(b) > MOST_LINKS:
+            entry.refuse(f"more than {MOST_LINKS:,} links: describe a smaller machine")
+        pairs = dict.fromkeys((x, y) for x in a for y in b if x != y)
+        if duplex != "simplex":
+            pairs = dict.fromkeys((x, y) for x, y in pairs if x < y or (y, x) not in pairs)
+        if not pairs:
+            entry.refuse(f"a link from {devices[a[0]].name} to itself joins nothing: name two devices")
+        for x, y in pairs:
+            one, other = devices[x], devices[y]
+            there = Link(one.name, other.name, rate, wait, kind or _usual(one, other), duplex == "half", lanes)
+            links += [there, replace(there, src=there.dst, dst=there.src)] if duplex == "full" else [there]
+    return links
+
+
+def _usual(a: Device, b: Device) -> LinkKind:
+    """What kind of link joins two kinds of devices, where a file leaves it open."""
+    kinds = {a.kind, b.kind}
+    if "NET" in kinds:
+        return "NET"
+    if kinds <= {"GPU", "NVS"}:
+        return "NVL"
+    return "SYS" if kinds == {"CPU"} else "PCI"
+
+
+def _matching(node: Node, names: dict[str, int]) -> list[int]:
+    """The devices a name or a pattern with * stands for."""
+    text = node.text("a device")
+    if text in names:
+        return [names[text]]
+    pattern = text.replace("[", "[[]").replace("?", "[?]")
+    found = [i for name, i in names.items() if fnmatchcase(name, pattern)] if "*" in text else []
+    if not found:
+        near = difflib.get_close_matches(text, names, 1)
+        node.refuse(f"{text[:60]!r} is no device: {f'did you mean {near[0]}?' if near else 'list it under devices'}")
+    return found
+
+
+def _ranks(node: Node, names: dict[str, int]) -> tuple[int, ...]:
+    ranks = [i for entry in node.items("ranks") for i in _matching(entry, names)]
+    if len(set(ranks)) != len(ranks):
+        node.refuse("a device plays two ranks: name each once")
+    return tuple(ranks)
+
+
+def _routes(node: Node, topology: Topology) -> dict[tuple[int, int], tuple[int, ...]]:
+    """Listed routes; a hop takes the `nth` of the links between its two devices, the first unless said."""
+    between = links_between(topology)
+    table: dict[tuple[int, int], tuple[int, ...]] = {}
+    for entry in node.items("routes"):
+        found = entry.mapping("a route", ROUTE_KEYS)
+        (way,) = _required(entry, found, "route", ("route",))
+        devices = [stop.text("a device") for stop in way.items("route")]
+        unknown = next((device for device in devices if device not in topology.index), None)
+        if unknown is not None or len(devices) < 2:
+            way.refuse(f"{unknown[:60]!r} is no device" if unknown else "a route names two devices at least")
+        nth = [_number(each, "nth", 0, 1 << 20) for each in found["nth"].items("nth")] if "nth" in found else []
+        if nth and len(nth) != len(devices) - 1:
+            found["nth"].refuse(f"nth has {len(nth)} numbers for {len(devices) - 1} hops: give one per hop")
+        links = []
+        for k, hop in enumerate(pairwise(devices)):
+            choice, n = between.get(hop, []), nth[k] if nth else 0
+            if n >= len(choice):
+                way.refuse(f"{hop[0]} and {hop[1]} have {len(choice)} links that way, not {n + 1}: add one")
+            links.append(choice[n])
+        ends = topology.index[devices[0]], topology.index[devices[-1]]
+        if ends in table:
+            way.refuse(f"the route from {devices[0]} to {devices[-1]} is given twice: keep one")
+        table[ends] = tuple(links)
+    return table
+
+
+def _pairs(node: Node, names: dict[str, int]) -> dict[str, dict[str, str]]:
+    rows = node.mapping("pairs")
+    for key, row in rows.items():
+        for name in (key, *row.mapping("a row of pairs")):
+            if name not in names:
+                row.refuse(f"{name[:60]!r} is no device: list it under devices", node.lines[key])
+    return {
+        a: {b: cell.text("a class") for b, cell in row.mapping("a row of pairs").items()} for a, row in rows.items()
+    }
+
+
+def _assumed(said: dict[str, Node]) -> tuple[str, ...]:
+    return tuple(note.text("a note") for note in said["assumed"].items("assumed")) if "assumed" in said else ()
+
+
+def _required(entry: Node, found: dict[str, Node], what: str, keys: tuple[str, ...]) -> list[Node]:
+    missing = next((key for key in keys if key not in found), None)
+    if missing is not None:
+        entry.refuse(f"this {what} has no {missing}: add {missing}:")
+    return [found[key] for key in keys]
+
+
+def _what(node: Node, key: str) -> str:
+    return f"{node.name}, line {node.line}: {key}"
+
+
+def _bandwidth(node: Node) -> float:
+    return parse_bandwidth(node.text("bandwidth"), _what(node, "bandwidth"))
+
+
+def _time(node: Node, key: str) -> float:
+    return parse_time(node.text(key), _what(node, key))
+
+
+def _number(node: Node, key: str, low: int, high: int) -> int:
+    text = node.text(key)
+    value = int(text) if re.fullmatch(r"-?\d{1,9}", text) else low - 1
+    if not low <= value <= high:
+        node.refuse(f"{key} is {text[:40]!r}: write a whole number from {low} to {high}")
+    return value
+
+
+def _yes(node: Node, key: str) -> bool:
+    word = _word(node, key, ("yes", "no", "true", "false"))
+    return word in ("yes", "true")
+
+
+def _word(node: Node, key: str, words: tuple[Word, ...]) -> Word:
+    text = node.text(key)
+    for word in words:
+        if text == word:
+            return word
+    return node.refuse(f"{key} is {text[:40]!r}: choose from {', '.join(words)}")

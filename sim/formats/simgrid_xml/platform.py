@@ -1,0 +1,318 @@
+"""What a SimGrid platform file says: zones with their hosts, routers, links and routes, names already looked up."""
+
+import difflib
+import re
+from dataclasses import dataclass, field
+
+from sim.base.xml import Element
+from sim.formats.simgrid_xml.places import FATPIPE, SHARED, SPLITDUPLEX, Cable, Hop
+from sim.formats.simgrid_xml.units import bandwidth, label, latency
+
+MOST_HOSTS = 1 << 16
+MOST_CABLES = 1 << 19
+RENAMED = {"AS": "zone", "ASroute": "zoneRoute", "bypassASroute": "bypassZoneRoute", "link:ctn": "link_ctn"}
+"""Names of version 3 and what version 4 calls them."""
+
+ROUTES = ("route", "zoneRoute", "bypassRoute", "bypassZoneRoute")
+IGNORED = ("prop", "config", "disk", "storage", "storage_type", "mount", "mstorage", "model_prop")
+"""Elements that say nothing of the network."""
+
+ROUTINGS = {word.lower(): word for word in ("Full", "Floyd", "Dijkstra", "Cluster", "Vivaldi", "Wifi", "None")}
+ROUTINGS |= {"dijkstracache": "Dijkstra"}
+OVERHEAD, GAMMA = "ringside-overhead", "ringside-gamma"
+"""Properties of the outermost zone that hold what SimGrid has no word for, in s and s/B."""
+
+
+@dataclass(slots=True)
+class Route:
+    """A way that the file spells out, between two points of a zone; gateways where these are zones."""
+
+    element: Element
+    src: str
+    dst: str
+    gw_src: str
+    gw_dst: str
+    hops: tuple[Hop, ...]
+
+
+@dataclass(slots=True)
+class Fabric:
+    """A cluster built by rule: TORUS, FAT_TREE or DRAGONFLY, its parameters and what each of its links is like."""
+
+    element: Element
+    shape: str
+    parameters: str
+    link: Cable
+    limiter: float
+
+
+@dataclass(slots=True)
+class Zone:
+    """A part of the platform that routes between its own points in one way."""
+
+    name: str
+    element: Element
+    routing: str
+    parent: "Zone | None"
+    hosts: list[str] = field(default_factory=list)
+    routers: list[str] = field(default_factory=list)
+    zones: "list[Zone]" = field(default_factory=list)
+    routes: list[Route] = field(default_factory=list)
+    bypasses: list[Route] = field(default_factory=list)
+    up: dict[str, tuple[Hop, ...]] = field(default_factory=dict)
+    """Of a Cluster zone: from a host to the zone's hub; `down` is the way back, both without the backbone."""
+    down: dict[str, tuple[Hop, ...]] = field(default_factory=dict)
+    backbone: int = -1
+    fabric: Fabric | None = None
+
+    def line_up(self) -> "list[Zone]":
+        """This zone and all around it, from the inside out."""
+        return [self, *(self.parent.line_up() if self.parent else ())]
+
+
+@dataclass(slots=True)
+class Platform:
+    """A whole file; `name` is what messages call it."""
+
+    name: str
+    cables: list[Cable] = field(default_factory=list)
+    hop: dict[str, Hop] = field(default_factory=dict)
+    where: dict[str, Zone] = field(default_factory=dict)
+    """The zone directly around each host, router and zone."""
+    zone: dict[str, Zone] = field(default_factory=dict)
+    hosts: list[str] = field(default_factory=list)
+    notes: dict[str, None] = field(default_factory=dict)
+    properties: dict[str, str] = field(default_factory=dict)
+    later: list[tuple[Zone, Element]] = field(default_factory=list)
+
+    def add_cable(self, element: Element, cable: Cable) -> int:
+        """Enter a link; its name, with _UP and _DOWN where it is two, leads to it."""
+        if cable.name in self.hop or f"{cable.name}_UP" in self.hop:
+            element.refuse(self.name, f"two links are called {cable.name[:40]}: give each its own id")
+        if len(self.cables) >= MOST_CABLES:
+            element.refuse(self.name, f"more than {MOST_CABLES:,} links: describe a smaller platform")
+        number = len(self.cables)
+        self.cables.append(cable)
+        if cable.policy == SPLITDUPLEX:
+            self.hop[f"{cable.name}_UP"] = Hop(number, 1, fixed=True)
+            self.hop[f"{cable.name}_DOWN"] = Hop(number, -1, fixed=True)
+        else:
+            self.hop[cable.name] = Hop(number)
+        return number
+
+    def add_point(self, element: Element, zone: Zone, name: str, *, host: bool) -> None:
+        """Enter a host or router."""
+        if name in self.where:
+            element.refuse(self.name, f"two hosts, routers or zones are called {name[:40]}: give each its own id")
+        self.where[name] = zone
+        (zone.hosts if host else zone.routers).append(name)
+        if host:
+            self.hosts.append(name)
+        if len(self.hosts) > MOST_HOSTS:
+            element.refuse(self.name, f"more than {MOST_HOSTS:,} hosts: describe a smaller platform")
+
+
+def read_platform(root: Element, name: str) -> Platform:
+    """Everything the file says. Raises InputError with the line for what SimGrid would refuse, too."""
+    version = root.attributes.get("version", "")
+    if not re.fullmatch(r"[34](\.\d+)?", version):
+        root.refuse(
+            name, f"platform version {version[:20]!r} is not read here: bring it to 4.1 with simgrid_update_xml"
+        )
+    platform = Platform(name)
+    outermost = [child for child in root.children if _tag(child) in ("zone", "cluster")]
+    if len(outermost) != 1:
+        root.refuse(name, f"{len(outermost)} outermost zones instead of one: put all into one <zone>")
+    for child in root.children:
+        _element(platform, None, child)
+    for zone, element in platform.later:
+        _wire(platform, zone, element)
+    if not platform.hosts:
+        root.refuse(name, "no host in it: a platform needs hosts to run on")
+    return platform
+
+
+def _tag(element: Element) -> str:
+    return RENAMED.get(element.tag, element.tag)
+
+
+def _element(platform: Platform, zone: Zone | None, element: Element) -> None:
+    tag = _tag(element)
+    if tag == "config":
+        platform.notes["<config> is passed over: times follow the file's bandwidths and latencies alone"] = None
+    if tag == "prop" and zone is not None and zone.parent is None:
+        platform.properties[element.attributes.get("id", "")] = element.attributes.get("value", "")
+    if tag in ("trace", "trace_connect") or any(key.endswith("_file") for key in element.attributes):
+        platform.notes["profiles of changing speeds and failures are passed over: every link keeps its rate"] = None
+    if tag in (*IGNORED, "trace", "trace_connect"):
+        return
+    if tag == "zone":
+        _zone(platform, zone, element)
+    elif tag == "cluster":
+        _cluster(platform, zone, element)
+    elif zone is None:
+        element.refuse(platform.name, f"<{tag[:40]}> stands outside every zone: put it into one")
+    elif tag in ("host", "router"):
+        platform.add_point(element, zone, _required(platform, element, "id"), host=tag == "host")
+    elif tag in ("link", "backbone"):
+        cable = platform.add_cable(element, _cable(platform, element))
+        if tag == "backbone":
+            zone.backbone = cable
+    elif tag in (*ROUTES, "host_link"):
+        platform.later.append((zone, element))
+    elif tag == "cabinet":
+        _cabinet(platform, zone, element)
+    else:
+        element.refuse(platform.name, f"<{tag[:40]}> is not read here: delete it or describe it with hosts and links")
+
+
+def _zone(platform: Platform, parent: Zone | None, element: Element) -> Zone:
+    name = _required(platform, element, "id")
+    text = element.attributes.get("routing", "Cluster" if element.tag == "cluster" else "")
+    routing = ROUTINGS.get(text.lower())
+    if routing is None:
+        element.refuse(platform.name, f"routing {text[:40]!r} is unknown: choose from {', '.join(ROUTINGS.values())}")
+    if name in platform.where or name in platform.zone:
+        element.refuse(platform.name, f"two hosts, routers or zones are called {name[:40]}: give each its own id")
+    zone = Zone(name, element, routing, parent)
+    platform.zone[name] = zone
+    if parent is not None:
+        parent.zones.append(zone)
+        platform.where[name] = parent
+    if element.tag != "cluster":
+        for child in element.children:
+            _element(platform, zone, child)
+    return zone
+
+
+def _cable(platform: Platform, element: Element) -> Cable:
+    policy = element.attributes.get("sharing_policy", SHARED).upper()
+    policy = SPLITDUPLEX if policy == "FULLDUPLEX" else policy
+    if policy not in (SHARED, SPLITDUPLEX, FATPIPE):
+        element.refuse(
+            platform.name,
+            f"sharing_policy {policy[:20]} is not read here: choose from {SHARED}, {SPLITDUPLEX}, {FATPIPE}",
+        )
+    rate = bandwidth(element, "bandwidth", platform.name)
+    return Cable(_required(platform, element, "id"), rate, latency(element, "latency", platform.name, "0"), policy)
+
+
+def _cluster(platform: Platform, parent: Zone | None, element: Element) -> None:
+    """A <cluster>: hosts on one hub, perhaps over a backbone, or in a torus, fat tree or dragonfly."""
+    told, file = element.attributes, platform.name
+    zone = _zone(platform, parent, element)
+    names = _radical(platform, element)
+    rate, wait = bandwidth(element, "bw", file), latency(element, "lat", file)
+    policy = told.get("sharing_policy", SPLITDUPLEX).upper()
+    policy = SPLITDUPLEX if policy in (SPLITDUPLEX, "FULLDUPLEX") else SHARED
+    limit = bandwidth(element, "limiter_link", file) if told.get("limiter_link") else 0.0
+    shape = told.get("topology", "FLAT").upper()
+    for name, _ in names:
+        platform.add_point(element, zone, name, host=True)
+    if told.get("loopback_bw") or told.get("loopback_lat"):
+        platform.notes["loopback links are passed over: what a host keeps to itself takes no time"] = None
+    if shape != "FLAT":
+        link = Cable(zone.name, rate, wait, policy)
+        zone.fabric = Fabric(element, shape, told.get("topo_parameters", ""), link, limit)
+        zone.routing = shape
+        return
+    if told.get("bb_bw") or told.get("bb_lat"):
+        shared = FATPIPE if told.get("bb_sharing_policy", SHARED).upper() == FATPIPE else SHARED
+        core = Cable(
+            f"{zone.name}_backbone", bandwidth(element, "bb_bw", file), latency(element, "bb_lat", file, "0"), shared
+        )
+        zone.backbone = platform.add_cable(element, core)
+    for name, number in names:
+        called = f"{zone.name}_link_{number}"
+        hops = [Hop(platform.add_cable(element, Cable(called, rate, wait, policy)), 1 if policy == SPLITDUPLEX else 0)]
+        if limit:
+            hops.insert(0, Hop(platform.add_cable(element, Cable(f"{called}_limiter", limit, 0.0, SHARED))))
+        zone.up[name], zone.down[name] = tuple(hops), tuple(hop.back() for hop in reversed(hops))
+    router = told.get("router_id") or f"{told.get('prefix', '')}{zone.name}_router{told.get('suffix', '')}"
+    platform.add_point(element, zone, router, host=False)
+
+
+def _cabinet(platform: Platform, zone: Zone, element: Element) -> None:
+    rate, wait = bandwidth(element, "bw", platform.name), latency(element, "lat", platform.name)
+    for name, _ in _radical(platform, element):
+        platform.add_point(element, zone, name, host=True)
+        cable = platform.add_cable(element, Cable(f"link_{name}", rate, wait, SPLITDUPLEX))
+        zone.up[name], zone.down[name] = (Hop(cable, 1),), (Hop(cable, -1),)
+
+
+def _radical(platform: Platform, element: Element) -> list[tuple[str, int]]:
+    """Host names and their numbers: `0-3,7` between prefix and suffix."""
+    text = _required(platform, element, "radical")
+    numbers: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,9})(?:\s*-\s*(\d{1,9}))?\s*", part)
+        low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if high < low or high - low >= MOST_HOSTS:
+            element.refuse(platform.name, f"radical {text[:40]!r} lists no or too many hosts: write it like 0-7,9")
+        numbers += range(low, high + 1)
+    prefix, suffix = element.attributes.get("prefix", ""), element.attributes.get("suffix", "")
+    return [(f"{prefix}{number}{suffix}", number) for number in numbers]
+
+
+def _wire(platform: Platform, zone: Zone, element: Element) -> None:
+    """A route or host_link, once every name is known."""
+    tag, file = _tag(element), platform.name
+    if tag == "host_link":
+        host = _point(platform, element, "id")
+        zone.up[host] = (_hop(platform, element, _required(platform, element, "up"), ""),)
+        zone.down[host] = (_hop(platform, element, _required(platform, element, "down"), ""),)
+        return
+    src, dst = (_point(platform, element, key) for key in ("src", "dst"))
+    between_zones = "oneRoute" in tag
+    gw_src, gw_dst = (_point(platform, element, key) if between_zones else "" for key in ("gw_src", "gw_dst"))
+    for point, gate in ((src, gw_src), (dst, gw_dst)):
+        if platform.where.get(point) is not zone and not tag.startswith("bypass"):
+            element.refuse(file, f"{point[:40]} is not in zone {zone.name[:40]}: put the route where it is")
+        if between_zones and point in platform.zone and platform.zone[point] not in platform.where[gate].line_up():
+            element.refuse(file, f"gateway {gate[:40]} is not in {point[:40]}: name a router or host of that zone")
+    hops = tuple(
+        _hop(platform, child, _required(platform, child, "id"), child.attributes.get("direction", "").upper())
+        for child in element.children
+        if _tag(child) == "link_ctn"
+    )
+    there = Route(element, src, dst, gw_src, gw_dst, hops)
+    if tag.startswith("bypass"):
+        zone.bypasses.append(there)
+        return
+    zone.routes.append(there)
+    if src != dst and element.attributes.get("symmetrical", "YES").upper() == "YES":
+        back = tuple(hop.back() for hop in reversed(hops))
+        zone.routes.append(Route(element, dst, src, gw_dst, gw_src, back))
+
+
+def _hop(platform: Platform, element: Element, name: str, direction: str) -> Hop:
+    if direction in ("UP", "DOWN") and f"{name}_UP" in platform.hop:
+        return platform.hop[f"{name}_{direction}"]._replace(fixed=False)
+    if direction not in ("UP", "DOWN", "NONE", ""):
+        element.refuse(platform.name, f"direction {direction[:20]!r} is unknown: choose from UP, DOWN, NONE")
+    if name not in platform.hop:
+        if f"{name}_UP" in platform.hop:
+            element.refuse(platform.name, f"link {name[:40]} is SPLITDUPLEX: say direction='UP' or 'DOWN'")
+        element.refuse(platform.name, f"link {name[:40]!r} does not exist: {_near(name, platform.hop)}")
+    return platform.hop[name]
+
+
+def _point(platform: Platform, element: Element, key: str) -> str:
+    name = _required(platform, element, key)
+    if name not in platform.where:
+        element.refuse(
+            platform.name, f"{key} {name[:40]!r} names no host, router or zone: {_near(name, platform.where)}"
+        )
+    return name
+
+
+def _near(name: str, known: dict[str, Hop] | dict[str, Zone]) -> str:
+    near = difflib.get_close_matches(name, list(known)[:10_000], 1)
+    return f"did you mean {near[0]}?" if near else "define it"
+
+
+def _required(platform: Platform, element: Element, key: str) -> str:
+    value = element.attributes.get(key)
+    if not value:
+        element.refuse(platform.name, f"{label(element)} has no {key}: add one")
+    return value

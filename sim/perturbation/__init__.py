@@ -1,0 +1,5 @@
+"""What makes a run differ from the plain machine: of which trouble is one use, a library's protocol another."""
+
+from sim.perturbation.model import Controls, Perturbation, Process, Running
+
+__all__ = ["Controls", "Perturbation", "Process", "Running"]

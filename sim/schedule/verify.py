@@ -1,0 +1,239 @@
+"""Is a schedule correct? Every contribution, exactly once, in the right place; proved on every run.
+
+Small schedules are replayed with exact sets of contributors. At scale each rank contributes a random 64-bit
+number and sums are taken modulo 2^64: a missing, doubled or misplaced contribution changes the sum, and
+passes unnoticed with probability 2^-64 per place. Blocks are always followed by name.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.base.compiled import twin
+from sim.schedule import replay as kernels
+from sim.schedule.model import NOTHING, Promise, Schedule
+from sim.topology import Ints
+
+Words = NDArray[np.uint64]
+EXACT_BYTES = 1 << 26
+"""Exact sets are followed while they fit this much memory; fingerprints beyond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`verdict` is ok, wrong or unchecked (no promise to check); `reason` is one sentence.
+
+    Files can also be judged deadlock, malformed or duplicate_connection.
+    """
+
+    verdict: str
+    reason: str = ""
+    step: int = -1
+    rank: int = -1
+    slot: int = -1
+
+    @property
+    def ok(self) -> bool:
+        """Nothing is known to be wrong."""
+        return self.verdict in ("ok", "unchecked")
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """What a replay found: the verdict, and on request what every move carried.
+
+    `carried[m]` is the block that move m carries; `left[m]` are the contributors at its destination after
+    it, as bits of 64-rank words. Both are empty unless asked for.
+    """
+
+    schedule: Schedule
+    verdict: Verdict
+    carried: Ints
+    left: Words
+
+    @cached_property
+    def counts(self) -> Ints:
+        """How many ranks have contributed at each move's destination after it."""
+        counts: Ints = np.bitwise_count(self.left).sum(axis=1, dtype=np.int32)
+        return counts
+
+
+def verify(schedule: Schedule) -> Verdict:
+    """Replay the schedule and compare the outcome with its promise."""
+    return prove(schedule).verdict
+
+
+def prove(schedule: Schedule, *, blocks: bool = False, contributors: bool = False) -> Proof:
+    """Replay, keeping the block each move carries and, exactly, the contributors it leaves behind."""
+    promise = schedule.promise
+    if promise is None:
+        return Proof(schedule, Verdict("unchecked", "a custom schedule promises nothing"), _no_ints(), _no_words(0))
+    end = _replayed(schedule, promise, blocks=blocks, contributors=contributors)
+    laid = promise.given.shape[1]
+    owes = promise.owed != NOTHING
+    wrong = owes & ((end.block[:, :laid] != promise.owed) | (end.who[:, :laid] != end.owed(promise)).any(axis=2))
+    if not wrong.any():
+        return Proof(schedule, Verdict("ok"), end.carried, end.left)
+    rank, slot = (int(x) for x in np.argwhere(wrong)[0])
+    return Proof(schedule, _explain(schedule, promise, end, rank, slot), end.carried, end.left)
+
+
+@dataclass(frozen=True, eq=False)
+class _End:
+    """The state of every place after the last step; arrays as `sim.schedule.replay.replay` fills them."""
+
+    exact: bool
+    marks: Words
+    block: Ints
+    who: Words
+    blame: Ints
+    carried: Ints
+    left: Words
+
+    def owed(self, promise: Promise) -> Words:
+        """The marks that the promise asks for at every place."""
+        due = np.zeros((len(self.marks) + 1, self.marks.shape[1]), np.uint64)
+        if self.exact:
+            np.bitwise_or.accumulate(self.marks, axis=0, out=due[1:])
+        else:
+            np.cumsum(self.marks, axis=0, out=due[1:])
+        last, first = due[np.maximum(promise.last, 0)], due[np.maximum(promise.first, 0)]
+        return last & ~first if self.exact else last - first
+
+
+def _replayed(schedule: Schedule, promise: Promise, *, blocks: bool, contributors: bool) -> _End:
+    slots, moved = schedule.slots, len(schedule.from_slot)
+    rows, laid = promise.given.shape
+    words = (rows + 63) // 64
+    exact = contributors or promise.union or rows * slots * words * 8 <= EXACT_BYTES
+    marks = _bits(rows) if exact else _fingerprints(rows)
+    block = np.full((rows, slots), kernels.EMPTY, np.int32)
+    block[:, :laid] = promise.given
+    who = np.zeros((rows, slots, marks.shape[1]), np.uint64)
+    given = promise.given != NOTHING
+    who[:, :laid][given] = marks[np.nonzero(given)[0]]
+    blame = np.full((rows * slots, 3), -1, np.int32)
+    largest = int(np.diff(schedule.moves[schedule.step_start]).max(initial=0))
+    carried = np.empty(moved, np.int32) if blocks or contributors else _no_ints()
+    left = np.empty((moved, words), np.uint64) if contributors else _no_words(marks.shape[1])
+    kernel = twin(kernels, moved * 12 * marks.shape[1])
+    with np.errstate(over="ignore"):  # fingerprints add up modulo 2^64
+        kernel.replay(
+            schedule.n,
+            slots,
+            schedule.step_start,
+            schedule.op,
+            schedule.src,
+            schedule.dst,
+            schedule.moves,
+            schedule.from_slot,
+            schedule.to_slot,
+            exact,
+            promise.union,
+            block.reshape(-1),
+            who.reshape(-1, who.shape[2]),
+            blame,
+            carried,
+            left,
+            np.empty((largest, 2), np.int32),
+            np.empty((largest, marks.shape[1]), np.uint64),
+        )
+    return _End(exact, marks, block, who, blame[:, kernels.MOVE], carried, left)
+
+
+def _no_ints() -> Ints:
+    return np.zeros(0, np.int32)
+
+
+def _no_words(words: int) -> Words:
+    return np.zeros((0, words), np.uint64)
+
+
+def _bits(n: int) -> Words:
+    """One bit per rank, in 64-rank words."""
+    marks = np.zeros((n, (n + 63) // 64), np.uint64)
+    ranks = np.arange(n)
+    marks[ranks, ranks // 64] = np.uint64(1) << (ranks % 64).astype(np.uint64)
+    return marks
+
+
+def _fingerprints(n: int) -> Words:
+    """One random number per rank; the seed is fixed so that a run can be repeated."""
+    return np.random.default_rng(0x51D3).integers(0, 1 << 64, size=(n, 1), dtype=np.uint64)
+
+
+def _explain(schedule: Schedule, promise: Promise, end: _End, rank: int, slot: int) -> Verdict:
+    """One sentence about the first place that is wrong, with the step that spoiled it where that is known."""
+    place = f"{schedule.name}: rank {rank} slot {slot}"
+    held, move = int(end.block[rank, slot]), int(end.blame[rank * schedule.slots + slot])
+    owed = int(promise.owed[rank, slot])
+    if held >= 0 and held != owed:
+        return Verdict("wrong", f"{place} ends with block {held}, not with block {owed}", -1, rank, slot)
+    if held >= 0:
+        gap = _difference(end, rank, slot, int(promise.first[rank, slot]), int(promise.last[rank, slot]))
+        return Verdict("wrong", f"{place}, block {owed}: {gap}", -1, rank, slot)
+    if move < 0:
+        return Verdict("wrong", f"{place} should end with block {owed}, but no transfer fills it", -1, rank, slot)
+    i = int(schedule.transfer_of[move])
+    step = int(schedule.step_of[i])
+    at = f"step {step + 1}: rank {schedule.src[i]} slot {schedule.from_slot[move]}"
+    at += f" -> rank {schedule.dst[i]} slot {schedule.to_slot[move]}"
+    reason = {
+        kernels.EMPTY: f"{place} should end with block {owed}, but an empty slot was used on the way ({at})",
+        kernels.MIXED: f"{place} ends with a sum over different blocks ({at})",
+        kernels.CLASH: f"{place} depends on two writers of one step, of which one overwrites ({at})",
+        kernels.DOUBLED: f"{place}, block {owed}: {_twice(schedule, promise, move)} counted twice ({at})",
+    }
+    return Verdict("wrong", reason[held], step, rank, slot)
+
+
+def _twice(schedule: Schedule, promise: Promise, move: int) -> str:
+    """Which ranks a doubling move brought in again."""
+    left = _replayed(schedule, promise, blocks=False, contributors=True).left
+    i = int(schedule.transfer_of[move])
+    opening = int(schedule.moves[schedule.step_start[schedule.step_of[i]]])
+    owners = schedule.dst[schedule.transfer_of[:move]]
+
+    def held(rank: int, slot: int, before: int) -> Words:
+        hits = np.nonzero((schedule.to_slot[:before] == slot) & (owners[:before] == rank))[0]
+        row: Words = left[hits[-1]] if hits.size else _bits(len(promise.given))[rank]
+        return row
+
+    brought = held(int(schedule.src[i]), int(schedule.from_slot[move]), opening)
+    there = held(int(schedule.dst[i]), int(schedule.to_slot[move]), move)
+    both = _members(brought & there)
+    return f"rank {_list(both)} is" if len(both) == 1 else f"ranks {_list(both)} are"
+
+
+def _difference(end: _End, rank: int, slot: int, first: int, last: int) -> str:
+    """What is missing or too much, from exact sets or by trying single ranks against the fingerprint."""
+    marks, who = end.marks, end.who[rank, slot]
+    if end.exact:
+        owed = np.bitwise_or.reduce(marks[first:last], axis=0)
+        missing, extra = _members(owed & ~who), _members(who & ~owed)
+    else:
+        gap = marks[first:last].sum(axis=0, dtype=np.uint64) - who
+        missing = [int(r) for r in np.nonzero(marks == gap)[0]]
+        extra = [int(r) for r in np.nonzero(marks == np.zeros(1, np.uint64) - gap)[0]]
+        if extra and first <= extra[0] < last:
+            return f"rank {extra[0]} is counted twice"
+        if not missing and not extra:
+            return "more than one contribution is missing or counted twice"
+    parts = []
+    if missing:
+        parts.append(f"rank {missing[0]} is missing" if len(missing) == 1 else f"ranks {_list(missing)} are missing")
+    if extra:
+        parts.append(f"rank {_list(extra)} should not be in it")
+    return " and ".join(parts)
+
+
+def _members(words: Words) -> list[int]:
+    bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), bitorder="little")
+    return [int(r) for r in np.nonzero(bits)[0]]
+
+
+def _list(ranks: list[int]) -> str:
+    shown = ", ".join(map(str, ranks[:6]))
+    return shown if len(ranks) <= 6 else f"{shown} and {len(ranks) - 6} more"

@@ -1,0 +1,110 @@
+"""A machine as devices joined by links, and the static routes between its devices."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from sim.base.arrays import Floats, Ints
+from sim.errors import InputError
+from sim.topology.devices import Device, Link, Router, Routes
+from sim.topology.routing import shortest_routes
+
+
+@dataclass(frozen=True, eq=False)
+class Topology:
+    """Devices, links and who is which rank.
+
+    `ranks[r]` is the index of rank r's device: every GPU in order unless given. `overhead` is paid once
+    per message (s), `gamma` per byte reduced (s/B). `assumed` lists what a file did not say and was filled
+    in; `pairs` is the class of each pair of devices where a capture tells it.
+    Raises InputError when a name, a number or an end is impossible.
+    """
+
+    name: str
+    devices: tuple[Device, ...]
+    links: tuple[Link, ...]
+    ranks: tuple[int, ...] = ()
+    overhead: float = 0.0
+    gamma: float = 0.0
+    forwarding: bool = False
+    """May a GPU pass on what is not for it?"""
+    router: Router | None = None
+    assumed: tuple[str, ...] = ()
+    pairs: dict[str, dict[str, str]] = field(default_factory=dict)
+    format: str = ""
+    """The file format it was read from."""
+
+    def __post_init__(self) -> None:
+        if len(self.index) != len(self.devices):
+            twice = next(d.name for i, d in enumerate(self.devices) if self.index[d.name] != i)
+            raise InputError(f"{self.name}: two devices are called {twice}: give each its own name")
+        for link in self.links:
+            for end in (link.src, link.dst):
+                if end not in self.index:
+                    raise InputError(f"{self.name}: link {link.src} -> {link.dst} ends at {end}, which is no device")
+            if not (math.isfinite(link.bandwidth) and link.bandwidth > 0):
+                raise InputError(
+                    f"{self.name}: link {link.src} -> {link.dst} has bandwidth {link.bandwidth}: give one above zero"
+                )
+            if not (math.isfinite(link.latency) and link.latency >= 0):
+                raise InputError(
+                    f"{self.name}: link {link.src} -> {link.dst} has latency {link.latency}: give zero or more seconds"
+                )
+        for value, what in ((self.overhead, "overhead"), (self.gamma, "gamma")):
+            if not (math.isfinite(value) and value >= 0):
+                raise InputError(f"{self.name}: {what} is {value}: give zero or more")
+        if not self.ranks:
+            gpus = tuple(i for i, d in enumerate(self.devices) if d.kind == "GPU")
+            object.__setattr__(self, "ranks", gpus)
+
+    @property
+    def n(self) -> int:
+        """How many ranks it can hold."""
+        return len(self.ranks)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Device index by name."""
+        return {device.name: i for i, device in enumerate(self.devices)}
+
+    @cached_property
+    def bandwidth(self) -> Floats:
+        """B/s per link."""
+        return np.array([link.bandwidth for link in self.links], dtype=np.float64)
+
+    @cached_property
+    def latency(self) -> Floats:
+        """Seconds per link."""
+        return np.array([link.latency for link in self.links], dtype=np.float64)
+
+    @cached_property
+    def ends(self) -> tuple[Ints, Ints]:
+        """Device indices of every link's src and dst."""
+        src = np.array([self.index[link.src] for link in self.links], dtype=np.int32)
+        dst = np.array([self.index[link.dst] for link in self.links], dtype=np.int32)
+        return src, dst
+
+    def routes(self, src: Sequence[int] | Ints, dst: Sequence[int] | Ints) -> Routes:
+        """The route of every pair of device indices. Raises InputError for a pair nothing connects."""
+        a, b = np.asarray(src, dtype=np.int32), np.asarray(dst, dtype=np.int32)
+        return self._route(a, b)
+
+    @cached_property
+    def _route(self) -> Router:
+        return self.router or shortest_routes(self)
+
+    def path(self, src: str, dst: str) -> tuple[Link, ...]:
+        """The links from one named device to another.
+
+        >>> from sim.machines import build
+        >>> [link.dst for link in build("switch:ranks=4").path("GPU0", "GPU3")]
+        ['SW', 'GPU3']
+        """
+        for name in (src, dst):
+            if name not in self.index:
+                raise InputError(f"{self.name} has no device called {name}: `topology` lists them")
+        _, links = self.routes([self.index[src]], [self.index[dst]])
+        return tuple(self.links[i] for i in links)

@@ -1,0 +1,115 @@
+"""Routes that are written down one by one, for machines whose routing is no rule."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.base.arrays import Ints
+from sim.errors import UnreachableError
+from sim.topology.devices import Router, Routes
+from sim.topology.model import Topology
+from sim.topology.routing import merge, shortest_routes
+
+
+def tabled(topology: Topology, routes: Mapping[tuple[int, int], Sequence[int]], *, alone: bool) -> Router:
+    """A router that knows `routes[src, dst]`, device indices to link indices; other pairs go the general way.
+
+    With `alone` other pairs are unreachable: raises UnreachableError when one is asked for.
+    """
+    devices = len(topology.devices)
+    pairs = sorted(routes)
+    keys = np.array([src * devices + dst for src, dst in pairs], np.int64)
+    offsets = np.concatenate([[0], np.cumsum([len(routes[pair]) for pair in pairs], dtype=np.int64)]).astype(np.int32)
+    links = np.array([link for pair in pairs for link in routes[pair]], np.int32)
+    general: list[Router] = []
+
+    def route(src: Ints, dst: Ints) -> Routes:
+        wanted = src.astype(np.int64) * devices + dst
+        row = np.searchsorted(keys, wanted).astype(np.int32)
+        known = np.zeros(len(src), np.bool_)
+        inside = row < len(keys)
+        known[inside] = keys[row[inside]] == wanted[inside]
+        listed = _rows(offsets, links, row[known])
+        other = ~known & (src != dst) if alone else ~known
+        if alone and other.any():
+            i = int(np.argmax(other))
+            raise UnreachableError(
+                f"{topology.name}: no route leads from {topology.devices[src[i]].name} to"
+                f" {topology.devices[dst[i]].name}: add one"
+            )
+        if known.all():
+            return listed
+        if alone:
+            return merge(known, listed, Routes(np.zeros(int((~known).sum()) + 1, np.int32), np.zeros(0, np.int32)))
+        if not general:
+            general.append(shortest_routes(topology))
+        return merge(known, listed, general[0](src[other], dst[other]))
+
+    return route
+
+
+def _rows(offsets: Ints, links: Ints, rows: Ints) -> Routes:
+    """Some rows of a table of routes, as routes."""
+    lengths = offsets[rows + 1] - offsets[rows]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    at = np.arange(ends[-1]) - np.repeat(ends[:-1] - offsets[rows], lengths)
+    return Routes(ends.astype(np.int32), links[at])
+
+
+def links_between(topology: Topology) -> dict[tuple[str, str], list[int]]:
+    """The links that lead from one device straight to another, in order."""
+    between: dict[tuple[str, str], list[int]] = {}
+    for i, link in enumerate(topology.links):
+        between.setdefault((link.src, link.dst), []).append(i)
+        if link.both:
+            between.setdefault((link.dst, link.src), []).append(i)
+    return between
+
+
+class Row(NamedTuple):
+    """The routes from one device to all: the route to device d crosses `links[offsets[d]:offsets[d + 1]]`."""
+
+    reached: NDArray[np.bool_]
+    offsets: Ints
+    links: Ints
+
+    def to(self, dst: int) -> list[int]:
+        """The links of one route."""
+        found: list[int] = self.links[self.offsets[dst] : self.offsets[dst + 1]].tolist()
+        return found
+
+    def differs(self, other: "Row") -> NDArray[np.bool_]:
+        """For which devices the two rows have different routes."""
+        lengths = np.diff(self.offsets)
+        different: NDArray[np.bool_] = lengths != np.diff(other.offsets)
+        alike = np.flatnonzero(~different).astype(np.int32)
+        mine, theirs = (_rows(side.offsets, side.links, alike) for side in (self, other))
+        wrong = mine.links != theirs.links
+        different[np.repeat(alike, lengths[alike])[wrong]] = True
+        different |= self.reached != other.reached
+        return different
+
+
+def row(topology: Topology, src: int) -> Row:
+    """All routes from one device; a device that cannot be reached has an empty one."""
+    everyone = np.arange(len(topology.devices), dtype=np.int32)
+    reached = np.zeros(len(everyone), np.bool_)
+    lengths = np.zeros(len(everyone), np.int64)
+    found = [np.zeros(0, np.int32)]
+    for block, (offsets, links) in _reached(topology, src, everyone):
+        reached[block], lengths[block] = True, np.diff(offsets)
+        found.append(links)
+    return Row(reached, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32), np.concatenate(found))
+
+
+def _reached(topology: Topology, src: int, wanted: Ints) -> Iterator[tuple[Ints, Routes]]:
+    """The parts of `wanted` that can be reached, found by halving what cannot be asked for together."""
+    try:
+        yield wanted, topology.routes(np.full(len(wanted), src, np.int32), wanted)
+    except UnreachableError:
+        if len(wanted) > 1:
+            middle = len(wanted) // 2
+            yield from _reached(topology, src, wanted[:middle])
+            yield from _reached(topology, src, wanted[middle:])

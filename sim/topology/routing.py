@@ -1,0 +1,235 @@
+"""Static routes: a general router for any machine, and what closed-form routers share.
+
+A route is as short as can be, where a link's length is by kind, so that NVLink beats PCIe, PCIe beats the
+links between sockets and those beat the network. GPUs pass nothing on unless the machine is `forwarding`.
+Among equally short routes the widest one wins (by its narrowest link); those still equal are shared out by
+destination: its ordinal among the devices of its kind picks the way (D-mod-k), the quotient picks at the
+next branch. So a pair's route never depends on which other pairs are asked for.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.base.arrays import Floats, Ints
+from sim.errors import UnreachableError
+from sim.topology.devices import Device, Link, Router, Routes
+
+LENGTH = {"NVL": 1, "PCI": 16, "SYS": 256, "NET": 4096}
+"""One step up outweighs any detour a host can offer one step down."""
+
+_FAR = 1 << 40
+_BLOCK = 1 << 22
+"""Destinations times arcs looked at together: bounds the memory of one block of tables."""
+
+
+class Graph(Protocol):
+    """What routes are found in: a topology, of which these columns are read."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """Every device."""
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """Every link, one direction each unless shared by both."""
+
+    @property
+    def forwarding(self) -> bool:
+        """Whether a GPU passes on what is not for it."""
+
+    @property
+    def bandwidth(self) -> Floats:
+        """B/s per link."""
+
+    @property
+    def ends(self) -> tuple[Ints, Ints]:
+        """Device indices of every link's src and dst."""
+
+
+class _Arcs(NamedTuple):
+    """Links as used in one direction, sorted by tail; a half-duplex link gives two arcs."""
+
+    tail: Ints
+    head: Ints
+    link: Ints
+    length: NDArray[np.int64]
+    width: Floats
+    first: NDArray[np.int64]
+    """The first arc of every device in `tails`."""
+    tails: Ints
+
+
+class _Choices(NamedTuple):
+    """For destination `start + row`: device d may go on by `arc[offset[row, d]:offset[row, d] + ways[row, d]]`."""
+
+    start: int
+    offset: NDArray[np.int64]
+    ways: Ints
+    arc: NDArray[np.int64]
+
+
+def pack(columns: NDArray[np.int32]) -> Routes:
+    """Routes from one row of links per pair; entries below zero are skipped.
+
+    >>> pack(np.array([[0, 3], [-1, 3], [-1, -1]], np.int32))
+    Routes(offsets=array([0, 2, 3, 3], dtype=int32), links=array([0, 3, 3], dtype=int32))
+    """
+    used = columns >= 0
+    offsets = np.zeros(len(columns) + 1, np.int32)
+    np.cumsum(used.sum(axis=1), out=offsets[1:])
+    return Routes(offsets, columns[used])
+
+
+def with_fallback(topology: Graph, closed: Router, covered: NDArray[np.bool_]) -> Router:
+    """A router that uses `closed` for pairs of `covered` devices, and the general one for all others."""
+    general: list[Router] = []
+
+    def route(src: Ints, dst: Ints) -> Routes:
+        inside = covered[src] & covered[dst]
+        if inside.all():
+            return closed(src, dst)
+        if not general:
+            general.append(shortest_routes(topology))
+        return merge(inside, closed(src[inside], dst[inside]), general[0](src[~inside], dst[~inside]))
+
+    return route
+
+
+def chain(*parts: Routes) -> Routes:
+    """Routes made of pieces: route i is piece i of every part, one after the other."""
+    lengths = np.array([np.diff(part.offsets) for part in parts])
+    ends = np.cumsum(lengths.sum(axis=0))
+    starts = ends - lengths.sum(axis=0) + np.cumsum(lengths, axis=0) - lengths
+    links = np.empty(int(lengths.sum()), np.int32)
+    for part, start, length in zip(parts, starts, lengths, strict=True):
+        links[np.repeat(start - part.offsets[:-1], length) + np.arange(len(part.links))] = part.links
+    return Routes(np.concatenate([[0], ends]).astype(np.int32), links)
+
+
+def merge(inside: NDArray[np.bool_], yes: Routes, no: Routes) -> Routes:
+    """Two sets of routes put back into the order of the pairs."""
+    lengths = np.empty(len(inside), np.int64)
+    lengths[inside], lengths[~inside] = np.diff(yes.offsets), np.diff(no.offsets)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    from_yes = np.repeat(inside, lengths)
+    links = np.empty(len(from_yes), np.int32)
+    links[from_yes], links[~from_yes] = yes.links, no.links
+    return Routes(offsets, links)
+
+
+def shortest_routes(topology: Graph) -> Router:
+    """The general router of a topology. Raises UnreachableError for a pair that nothing connects."""
+    arcs = _arcs(topology)
+    ordinal = _ordinals(topology)
+    size = max(1, _BLOCK // max(1, len(arcs.link), len(topology.devices)))
+
+    @lru_cache(maxsize=4)
+    def block(number: int) -> _Choices:
+        start = number * size
+        return _choices(topology, arcs, start, min(start + size, len(topology.devices)))
+
+    def route(src: Ints, dst: Ints) -> Routes:
+        hops: list[Ints] = []
+        wanted = dst // size
+        for number in np.unique(wanted).tolist():
+            mine = np.flatnonzero(wanted == number)
+            for depth, links in enumerate(_walk(topology, arcs, block(number), ordinal, src[mine], dst[mine])):
+                if depth == len(hops):
+                    hops.append(np.full(len(src), -1, np.int32))
+                hops[depth][mine] = links
+        return pack(np.stack(hops, axis=1) if hops else np.zeros((len(src), 0), np.int32))
+
+    return route
+
+
+def _arcs(topology: Graph) -> _Arcs:
+    src, dst = topology.ends
+    both = np.flatnonzero([link.both for link in topology.links]).astype(np.int32)
+    length = np.array([LENGTH[link.kind] for link in topology.links], np.int64)
+    tail, head = np.concatenate([src, dst[both]]), np.concatenate([dst, src[both]])
+    link = np.concatenate([np.arange(len(src), dtype=np.int32), both])
+    order = np.lexsort((link, tail))
+    tail, head, link = tail[order], head[order], link[order]
+    tails, first = np.unique(tail, return_index=True)
+    return _Arcs(tail, head, link, length[link], topology.bandwidth[link], first, tails)
+
+
+def _ordinals(topology: Graph) -> NDArray[np.int64]:
+    """Each device's place among those of its kind, so that names in between do not skew the sharing out."""
+    seen: dict[str, int] = {}
+    ordinal = np.zeros(len(topology.devices), np.int64)
+    for i, device in enumerate(topology.devices):
+        ordinal[i] = seen.get(device.kind, 0)
+        seen[device.kind] = int(ordinal[i]) + 1
+    return ordinal
+
+
+def _choices(topology: Graph, arcs: _Arcs, start: int, stop: int) -> _Choices:
+    """The arcs that lie on best routes to each destination in `start..stop - 1`."""
+    devices, rows = len(topology.devices), stop - start
+    targets = np.arange(start, stop)
+    passes = np.array([topology.forwarding or d.kind != "GPU" for d in topology.devices], np.bool_)
+    usable = passes[arcs.head] | (arcs.head == targets[:, None])
+
+    far = np.full((rows, devices), _FAR, np.int64)
+    far[np.arange(rows), targets] = 0
+    via = np.where(usable, arcs.length, _FAR)
+    while len(arcs.link):
+        nearer = np.minimum.reduceat(via + far[:, arcs.head], arcs.first, axis=1)
+        if (nearer >= far[:, arcs.tails]).all():
+            break
+        far[:, arcs.tails] = np.minimum(far[:, arcs.tails], nearer)
+    shortest = usable & (via + far[:, arcs.head] == far[:, arcs.tail]) & (far[:, arcs.tail] < _FAR)
+
+    wide = np.zeros((rows, devices))
+    wide[np.arange(rows), targets] = np.inf
+    while len(arcs.link):
+        through = np.where(shortest, np.minimum(arcs.width, wide[:, arcs.head]), 0.0)
+        wider = np.maximum.reduceat(through, arcs.first, axis=1)
+        if (wider <= wide[:, arcs.tails]).all():
+            break
+        wide[:, arcs.tails] = np.maximum(wide[:, arcs.tails], wider)
+    best = shortest & (np.minimum(arcs.width, wide[:, arcs.head]) == wide[:, arcs.tail])
+
+    row, arc = np.nonzero(best)
+    count = np.bincount(row * devices + arcs.tail[arc], minlength=rows * devices)
+    offset = (np.cumsum(count) - count).reshape(rows, devices)
+    return _Choices(start, offset, count.reshape(rows, devices).astype(np.int32), arc)
+
+
+def _walk(
+    topology: Graph, arcs: _Arcs, choices: _Choices, ordinal: NDArray[np.int64], src: Ints, dst: Ints
+) -> list[Ints]:
+    """One column of links per hop, -1 for pairs that have arrived."""
+    columns: list[Ints] = []
+    here, left = src.astype(np.int64), ordinal[dst]
+    moving = np.flatnonzero(src != dst)
+    while len(moving):
+        row, at = dst[moving] - choices.start, here[moving]
+        count = choices.ways[row, at]
+        if not count.all():
+            stuck = moving[int(np.argmin(count))]
+            raise _unreachable(topology, int(src[stuck]), int(dst[stuck]))
+        arc = choices.arc[choices.offset[row, at] + left[moving] % count]
+        left[moving] //= count
+        here[moving] = arcs.head[arc]
+        column = np.full(len(src), -1, np.int32)
+        column[moving] = arcs.link[arc]
+        columns.append(column)
+        moving = moving[arcs.head[arc] != dst[moving]]
+    return columns
+
+
+def _unreachable(topology: Graph, src: int, dst: int) -> UnreachableError:
+    between = "" if topology.forwarding else " (GPUs pass nothing on)"
+    return UnreachableError(
+        f"{topology.name}: nothing leads from {topology.devices[src].name} to {topology.devices[dst].name}{between}:"
+        " add a link or a switch between them"
+    )

@@ -1,0 +1,90 @@
+"""How loaded every link was, moment by moment: step functions straight from the flows' changes of rate."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.topology import Floats, Ints
+from sim.trace.model import Trace
+
+
+class Load(NamedTuple):
+    """Link k carries `rate[j]` B/s from `time[j]` s on, for j in `offsets[k]:offsets[k + 1]`."""
+
+    offsets: NDArray[np.int64]
+    time: Floats
+    rate: Floats
+
+
+def intervals(trace: Trace) -> tuple[Ints, Floats, Floats, Floats]:
+    """Every stretch of constant rate: transfer, from (s), to (s), B/s; empty stretches left out."""
+    flowing = np.nonzero((trace.arrived > trace.start) & (np.diff(trace.routes.offsets)[trace.route] > 0))[0]
+    if trace.history is None:
+        transfer, begin = flowing.astype(np.int32), trace.start[flowing]
+        until = trace.arrived[flowing]
+        return transfer, begin, until, trace.bytes[flowing] / (until - begin)
+    order = np.argsort(trace.history.transfer, kind="stable")
+    transfer, begin, rate = trace.history.transfer[order], trace.history.time[order], trace.history.rate[order]
+    last = np.append(transfer[1:] != transfer[:-1], True) if len(transfer) else np.zeros(0, bool)
+    until = np.where(last, trace.arrived[transfer], np.append(begin[1:], 0.0)) if len(begin) else begin
+    lasting = until > begin
+    return transfer[lasting], begin[lasting], until[lasting], rate[lasting]
+
+
+def link_load(trace: Trace) -> Load:
+    """The total rate on every link over time, as steps."""
+    transfer, begin, until, rate = intervals(trace)
+    link, row = _crossed(trace, transfer)
+    links = np.concatenate([link, link])
+    times = np.concatenate([begin[row], until[row]])
+    steps = rate[row]
+    changes = np.concatenate([steps, -steps])
+    order = np.lexsort((times, links))
+    links, times, changes = links[order], times[order], changes[order]
+    total = np.cumsum(changes)
+    last = np.append((links[1:] != links[:-1]) | (times[1:] != times[:-1]), True) if len(links) else np.zeros(0, bool)
+    offsets = np.searchsorted(links[last], np.arange(len(trace.topology.links) + 1))
+    capacity = trace.topology.bandwidth[links[last]]
+    kept = total[last]
+    # every link's changes cancel out, so what is left where nothing flows is rounding
+    return Load(offsets, times[last], np.where(np.abs(kept) < 1e-9 * capacity, 0.0, kept))
+
+
+def utilisation(trace: Trace, edges: Floats) -> Floats:
+    """The share of its bandwidth each link used, on average, between `edges[j]` and `edges[j + 1]`.
+
+    One row per link, one column per stretch of time; exact, whatever the stretches; zero
+    in one of no length.
+    """
+    links, stretches = len(trace.topology.links), len(edges) - 1
+    transfer, begin, until, rate = intervals(trace)
+    begin, until = np.clip(begin, edges[0], edges[-1]), np.clip(until, edges[0], edges[-1])
+    first = np.clip(np.searchsorted(edges, begin, "right") - 1, 0, stretches - 1)
+    last = np.clip(np.searchsorted(edges, until, "left") - 1, first, stretches - 1)
+    within = first == last
+    head = rate * (np.where(within, until, edges[first + 1]) - begin)
+    tail = np.where(within, 0.0, rate * (until - edges[last]))
+    through = np.where(within, 0.0, rate)  # fills every stretch between the first and the last
+
+    link, row = _crossed(trace, transfer)
+
+    def summed(column: NDArray[np.int64], values: Floats) -> Floats:
+        cells = np.bincount(link * (stretches + 1) + column[row], values[row], links * (stretches + 1))
+        return cells.astype(np.float64).reshape(links, stretches + 1)
+
+    whole = np.cumsum(summed(first + 1, through) - summed(last, through), axis=1)[:, :-1]
+    whole[np.abs(whole) < 1e-9 * trace.topology.bandwidth.reshape(-1, 1)] = 0.0  # what cancels out leaves rounding
+    width = np.diff(edges)
+    carried = summed(first, head)[:, :-1] + summed(last, tail)[:, :-1] + whole * width
+    shares = carried / trace.topology.bandwidth.reshape(-1, 1)
+    return np.divide(shares, width, out=np.zeros_like(shares), where=width > 0)
+
+
+def _crossed(trace: Trace, transfer: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every link that each of some transfers crosses, and the number of the transfer among them."""
+    route = trace.route[transfer]
+    hops = np.diff(trace.routes.offsets)[route].astype(np.int64)
+    run = np.arange(hops.sum()) - np.repeat(np.cumsum(hops) - hops, hops)
+    link = trace.routes.links[np.repeat(trace.routes.offsets[:-1][route], hops) + run]
+    return link.astype(np.int64), np.repeat(np.arange(len(transfer)), hops)

@@ -1,0 +1,267 @@
+"""What happened, as columns: when every transfer was ready, flowed and ended, and how fast at every moment."""
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.errors import InputError
+from sim.schedule import Promise, Schedule
+from sim.schedule.verify import Verdict
+from sim.topology import Device, Floats, Ints, Link, Routes, Topology
+
+FORMAT = "ringside-trace"
+VERSION = 1
+
+
+class History(NamedTuple):
+    """Changes of rate in time order: from `time[k]` s on, `transfer[k]` flows at `rate[k]` B/s."""
+
+    transfer: Ints
+    time: Floats
+    rate: Floats
+
+
+class Hits(NamedTuple):
+    """Trouble `trouble[k]` bore on transfer `transfer[k]` for `seconds[k]`.
+
+    That is how much later it could be ready for a straggler, how much longer it waited for a jitter, and how long it
+    flowed through a link while that was troubled.
+    """
+
+    trouble: Ints
+    transfer: Ints
+    seconds: Floats
+
+
+NO_HITS = Hits(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One collective's run; times in seconds, one entry per transfer.
+
+    `ready[i]` is when its dependencies were met, `start[i]` when its first byte could flow (overhead and
+    latency later), `end[i]` when its data was in place, reduced. `cause[i]` is the transfer it waited for
+    last, or -1. `real` holds what running it cost in real seconds.
+    """
+
+    topology: Topology
+    schedule: Schedule
+    verdict: Verdict
+    size: float
+    began: float
+    ended: float
+    bytes: Floats
+    route: Ints
+    routes: Routes
+    ready: Floats
+    start: Floats
+    end: Floats
+    cause: Ints
+    history: History | None = None
+    instants: int = 0
+    real: dict[str, float] = field(default_factory=dict)
+    troubles: tuple[str, ...] = ()
+    """What went wrong in its world, as it was given."""
+    hits: Hits = NO_HITS
+
+    @property
+    def time(self) -> float:
+        """Seconds from start to end."""
+        return self.ended - self.began
+
+    @cached_property
+    def arrived(self) -> Floats:
+        """When every transfer's last byte was there, before any reduction."""
+        reducing = (self.schedule.op == 1) * self.topology.gamma * self.bytes
+        through: Floats = np.maximum(self.end - reducing, self.start)
+        return through
+
+    @cached_property
+    def link_bytes(self) -> Floats:
+        """Bytes that crossed every link."""
+        per_route = np.bincount(self.route, weights=self.bytes, minlength=len(self.routes.offsets) - 1)
+        hops = np.diff(self.routes.offsets)
+        weights = np.repeat(per_route, hops)
+        return np.bincount(self.routes.links, weights, len(self.topology.links)).astype(np.float64)
+
+    def route_of(self, i: int) -> Ints:
+        """The links that transfer i crosses."""
+        r = self.route[i]
+        return self.routes.links[self.routes.offsets[r] : self.routes.offsets[r + 1]]
+
+    @cached_property
+    def _changes(self) -> tuple[NDArray[np.int64], Floats, Floats]:
+        """History sorted by transfer: offsets, times, rates. A flow never slowed has one rate throughout."""
+        if self.history is None:
+            flowing = self.arrived - self.start
+            rate = np.divide(self.bytes, flowing, out=np.zeros_like(flowing), where=flowing > 0)
+            return np.arange(len(self.start) + 1, dtype=np.int64), self.start, rate
+        order = np.argsort(self.history.transfer, kind="stable")
+        counts = np.bincount(self.history.transfer, minlength=len(self.start))
+        return np.concatenate([[0], np.cumsum(counts)]), self.history.time[order], self.history.rate[order]
+
+    def rates(self, i: int) -> tuple[Floats, Floats]:
+        """When transfer i changed its rate (s), and to what (B/s).
+
+        Without a kept history this is its average rate from `start` on.
+        """
+        offsets, times, rates = self._changes
+        return times[offsets[i] : offsets[i + 1]], rates[offsets[i] : offsets[i + 1]]
+
+    def delivered(self, i: int, t: float) -> float:
+        """The share of transfer i's bytes, 0 to 1, that has arrived at time t."""
+        if t >= self.arrived[i]:
+            return 1.0
+        if t <= self.start[i] or self.bytes[i] == 0:
+            return 0.0
+        times, rates = self.rates(i)
+        until = np.append(times[1:], math.inf)
+        spans = np.clip(np.minimum(until, t) - times, 0.0, None)
+        return float(min(1.0, (spans * rates).sum() / self.bytes[i]))
+
+    def to_json(self) -> str:
+        """Everything needed to look at this run again."""
+        s, p = self.schedule, self.schedule.promise
+        topology = {
+            **{k: getattr(self.topology, k) for k in ("name", "overhead", "gamma", "forwarding", "assumed", "pairs")},
+            "ranks": list(self.topology.ranks),
+            "devices": [asdict(d) for d in self.topology.devices],
+            "links": [asdict(link) for link in self.topology.links],
+        }
+        schedule = {name: _plain(getattr(s, name)) for name in _SCHEDULE}
+        schedule["after"] = None if s.after is None else [x.tolist() for x in s.after]
+        promise = None if p is None else {name: _plain(getattr(p, name)) for name in _PROMISE}
+        columns = {name: _plain(getattr(self, name)) for name in _COLUMNS}
+        history = None if self.history is None else [column.tolist() for column in self.history]
+        whole = {
+            "format": FORMAT,
+            "version": VERSION,
+            "topology": topology,
+            "schedule": schedule,
+            "promise": promise,
+            "verdict": asdict(self.verdict),
+            "routes": [x.tolist() for x in self.routes],
+            "columns": columns,
+            "history": history,
+            "troubles": list(self.troubles),
+            "hits": [column.tolist() for column in self.hits],
+        }
+        return json.dumps(whole, allow_nan=False)
+
+
+_SCHEDULE = (
+    *("name", "n", "slots", "unit_share", "steps", "step_start", "op", "src", "dst", "channel", "moves"),
+    *("from_slot", "to_slot", "phases", "root", "switches", "fixed_bytes", "work"),
+)
+_PROMISE = ("name", "blocks", "given", "owed", "first", "last", "inputs", "outputs", "union")
+_COLUMNS = ("size", "began", "ended", "bytes", "route", "ready", "start", "end", "cause", "instants")
+_DTYPES: dict[str, Any] = {"op": np.uint8, "step_start": np.int64, "moves": np.int64}
+_FLOATS = ("bytes", "ready", "start", "end", "fixed_bytes", "work")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, range):
+        return [value.start, value.stop]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _arrays(fields: dict[str, Any]) -> dict[str, Any]:
+    """Lists become arrays of the dtype their name asks for."""
+    return {
+        name: np.array(value, np.float64 if name in _FLOATS else _DTYPES.get(name, np.int32))
+        if isinstance(value, list)
+        else value
+        for name, value in fields.items()
+    }
+
+
+def from_json(text: str) -> Trace:
+    """Read what `Trace.to_json` wrote. Raises InputError for anything else."""
+    try:
+        whole = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"the trace is no JSON at line {error.lineno}: export it again") from None
+    if not isinstance(whole, dict) or whole.get("format") != FORMAT:
+        raise InputError("this JSON is no Ringside trace: it lacks the format mark; export one with `trace`")
+    if whole.get("version") != VERSION:
+        raise InputError(f"this trace has version {whole.get('version')}, and {VERSION} is read here: export it again")
+    try:
+        return _build(whole)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise InputError(f"the trace is damaged ({type(error).__name__}: {error}): export it again") from None
+
+
+def _check_shape(schedule: Schedule) -> None:
+    """Kernels trust their indices, so a schedule from outside is checked first. Raises ValueError."""
+    steps, moves = schedule.step_start, schedule.moves
+    sound = (
+        len(steps) == schedule.steps + 1
+        and steps[0] == moves[0] == 0
+        and (np.diff(steps) >= 0).all()
+        and (np.diff(moves) >= 0).all()
+        and steps[-1] == len(schedule.src) == len(schedule.dst) == len(schedule.op) == len(moves) - 1
+        and moves[-1] == len(schedule.from_slot) == len(schedule.to_slot)
+    )
+    if not sound:
+        raise ValueError("its schedule's columns differ in length")
+    for numbers, most, what in (
+        (schedule.src, schedule.places, "ranks"),
+        (schedule.dst, schedule.places, "ranks"),
+        (schedule.from_slot, schedule.slots, "slots"),
+        (schedule.to_slot, schedule.slots, "slots"),
+    ):
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < most:
+            raise ValueError(f"its schedule names {what} outside 0..{most - 1}")
+
+
+def _build(whole: dict[str, Any]) -> Trace:
+    t = dict(whole["topology"])
+    t["devices"] = tuple(Device(**d) for d in t["devices"])
+    t["links"] = tuple(Link(**link) for link in t["links"])
+    t["ranks"], t["assumed"] = tuple(t["ranks"]), tuple(t["assumed"])
+    promise = None
+    if whole["promise"] is not None:
+        p = whole["promise"]
+        ranges = {name: range(*p[name]) for name in ("inputs", "outputs")}
+        promise = Promise(**{**_arrays(p), **ranges})
+    s = dict(whole["schedule"])
+    phases = tuple((int(start), str(name)) for start, name in s.pop("phases"))
+    after = s.pop("after")
+    s["switches"] = tuple(s.get("switches", ()))
+    pairs = None if after is None else (np.array(after[0], np.int32), np.array(after[1], np.int32))
+    schedule = Schedule(**_arrays(s), promise=promise, phases=phases, after=pairs)
+    _check_shape(schedule)
+    columns = _arrays(whole["columns"])
+    lengths = {len(columns[name]) for name in ("bytes", "route", "ready", "start", "end", "cause")}
+    if lengths != {schedule.transfers}:
+        raise ValueError("its columns differ in length")
+    history = None
+    if whole["history"] is not None:
+        transfer, time, rate = whole["history"]
+        history = History(np.array(transfer, np.int32), np.array(time, np.float64), np.array(rate, np.float64))
+    return Trace(
+        topology=Topology(**t),
+        schedule=schedule,
+        verdict=Verdict(**whole["verdict"]),
+        routes=Routes(*(np.array(x, np.int32) for x in whole["routes"])),
+        history=history,
+        troubles=tuple(str(name) for name in whole.get("troubles", ())),
+        hits=_hits(whole.get("hits"), schedule.transfers),
+        **columns,
+    )
+
+
+def _hits(columns: list[list[float]] | None, transfers: int) -> Hits:
+    if columns is None:
+        return NO_HITS
+    trouble, transfer, seconds = columns
+    hits = Hits(np.array(trouble, np.int32), np.array(transfer, np.int32), np.array(seconds, np.float64))
+    if {len(column) for column in hits} != {len(hits.transfer)} or not np.isin(hits.transfer, range(transfers)).all():
+        raise ValueError("its hits name transfers that are not there")
+    return hits
