@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from sim.errors import InputError, StalledError
-from terminal import BAD_INPUT, Answer, commands
+from terminal import BAD_INPUT, PROGRAM, Answer, commands
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """What shells call a program ended by SIGINT or SIGPIPE."""
@@ -27,7 +27,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> _Parser:
-    parser = _Parser(prog="cli.py", description="See and time collective communication on a simulated GPU cluster.")
+    parser = _Parser(prog=PROGRAM, description="See and time collective communication on a simulated GPU cluster.")
     words = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser, required=True)
     for name, command in commands().items():
         word = words.add_parser(name, help=command.summary, description=command.summary, allow_abbrev=False)
@@ -38,10 +38,21 @@ def _parser() -> _Parser:
     return parser
 
 
+def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments; flags that are unknown here are for another program where a command passes on all further ones."""
+    parser = _parser()
+    args, unknown = parser.parse_known_args(argv)
+    if unknown and not hasattr(args, "further"):
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    if unknown:
+        args.further = unknown + args.further
+    return args
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     try:
-        given = _parser().parse_args(argv)
+        given = _parsed(argv)
         answer: Answer = given.run(given)
         if given.json:
             print(json.dumps(answer.found, indent=2, allow_nan=False))
@@ -68,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _tell(message: str) -> None:
     line = "".join(c if c.isprintable() else " " for c in message)
-    print(f"cli.py: {' '.join(line.split())}", file=sys.stderr)
+    print(f"{PROGRAM}: {' '.join(line.split())}", file=sys.stderr)
 
 
 def _stay_within_memory() -> None:
@@ -81,6 +92,11 @@ def _stay_within_memory() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (whole, hard))
 
 
-if __name__ == "__main__":
+def program() -> int:
+    """`main` in a process of its own."""
     _stay_within_memory()
-    sys.exit(main())
+    return main()
+
+
+if __name__ == "__main__":
+    sys.exit(program())

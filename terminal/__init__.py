@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
+PROGRAM = "cli.py" if __name__ == "terminal" else __name__.partition(".")[0]
+"""What messages call the program: as a package it has a command of its own."""
 DONE, NO, BAD_INPUT = 0, 1, 2
 """Exit statuses: done; the answer is no (a wrong schedule, a rank nothing reaches); the input cannot be used."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim.errors import InputError
-from terminal import DONE, NO, Answer, argument, command
+from terminal import DONE, NO, PROGRAM, Answer, argument, command
 from terminal.arguments import machine, whole
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _summary(outcome: "ProgramRun") -> str:
     if len(kinds) > 12:
         lines.append(f"  and {len(kinds) - 12} more kinds: --json lists every call")
     if outcome.failure:
-        lines.append(f"cli.py: {outcome.failure}")
+        lines.append(f"{PROGRAM}: {outcome.failure}")
     return "\n".join(lines) + "\n"
 
 

@@ -9,6 +9,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sim.base.user_files import user_builtins
 from sim.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def _executed(path: str) -> dict[str, Any]:
     if not Path(path).is_file():
         raise InputError(f"{path} cannot be read (no such file): give the path of a Python file")
     try:
-        return runpy.run_path(path)
+        return runpy.run_path(path, {"__builtins__": user_builtins()})
     except SyntaxError as error:
         raise InputError(f"{path}, line {error.lineno}: {error.msg}: correct it") from None
     except (KeyboardInterrupt, MemoryError, InputError):

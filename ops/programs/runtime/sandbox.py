@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ops.programs.runtime.tasks import Task, Tasks
+from sim.base.user_files import of_user
 
 Echo = Callable[[str], None]
 
@@ -42,7 +43,7 @@ class _Beside(importlib.abc.MetaPathFinder):
         if spec is not None:
             self.found.add(fullname)
             self.random = self.random or speaks_of_random(spec.origin)
-        return spec
+        return spec and of_user(spec)
 
 
 def speaks_of_random(file: str | None) -> bool:

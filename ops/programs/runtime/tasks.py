@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from ops.programs.runtime.deadlock import Stuck, told
+from sim.base.user_files import user_builtins
 from sim.errors import InputError
 
 OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -96,7 +97,7 @@ class Task:
         self.world, self.rank, self.code = world, rank, code
         self.greenlet = greenlet(self._run)
         self.main = ModuleType("__main__")
-        self.main.__dict__.update(__file__=code.co_filename, __builtins__=__builtins__, __cached__=None)
+        self.main.__dict__.update(__file__=code.co_filename, __builtins__=user_builtins(), __cached__=None)
         self.modules: dict[str, ModuleType] = {"__main__": self.main}
         self.argv: list[str] = []
         self.random: Any = None

@@ -1,0 +1,185 @@
+"""Makes the package `ringside` out of a checkout: hatchling calls these hooks for `pip install .` and `pip wheel .`.
+
+In a checkout the rooms are modules of their own, `sim` and `ops` among them; in the package they are `ringside.sim` and
+`ringside.ops`. So every Python file is written anew with the names changed where the syntax tree has them.
+"""
+
+import ast
+import re
+import shutil
+import symtable
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+PACKAGE = "ringside"
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+CONTENTS = ("sim", "ops", "ui", "terminal", "assets", ".streamlit", "cli.py", "app.py")
+"""What becomes part of the package, under the same name; what else belongs to it lies in `package/ringside`."""
+IMPORTERS = {"import_module", "__import__", "find_spec", "run_module"}
+"""Functions whose first argument names a module."""
+
+Span = tuple[int, int]
+"""Where a piece of a source begins and ends, in bytes."""
+
+
+class Renaming:
+    """Puts the modules of `sources` (Python files by path, as from the checkout's top) below a package.
+
+    Changed are imports wherever they stand, and strings that are nothing but the dotted name of a module or of
+    something in it. Docstrings, comments and other text stay. Lines keep their numbers.
+    """
+
+    def __init__(self, package: str, sources: Mapping[str, str]) -> None:
+        self._package = package
+        self._names = {_dotted(path): _names(source, path) for path, source in sources.items()}
+        self._rooms = {module.partition(".")[0] for module in self._names}
+
+    def renamed(self, source: str, path: str) -> str:
+        """A source as it stands in the package. Raises ValueError where a module's name is put together."""
+        code = source.encode()
+        starts = [0]
+        for line in code.splitlines(keepends=True):
+            starts.append(starts[-1] + len(line))
+
+        def span(node: Any) -> Span:
+            return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+
+        edits: dict[Span, str] = {}
+        for node in _nodes(ast.parse(source, path)):
+            if isinstance(node, ast.Import):
+                edits |= {span(alias): self._alias(alias) for alias in node.names if self._is_ours(alias.name)}
+            elif isinstance(node, ast.ImportFrom) and not node.level and self._is_ours(node.module or ""):
+                begin = span(node)[0]
+                begin += len(re.match(rb"from[\s\\]+", code[begin:])[0])  # type: ignore[index]
+                edits[begin, begin] = f"{self._package}."
+            elif isinstance(node, ast.Constant) and self._names_a_module(node.value):
+                edits[span(node)] = repr(f"{self._package}.{node.value!s}")
+            elif isinstance(node, ast.Call) and _name(node.func) in IMPORTERS and node.args:
+                module = node.args[0]
+                if isinstance(module, ast.Constant) and self._is_ours(str(module.value)):
+                    edits[span(module)] = repr(f"{self._package}.{module.value!s}")
+                elif self._is_ours(_beginning(module)):
+                    raise ValueError(
+                        f"{path}, line {node.lineno}: begin the module's name with __name__ or __package__"
+                    )
+        for (begin, end), text in sorted(edits.items(), reverse=True):
+            code = code[:begin] + text.encode() + code[end:]
+        return code.decode()
+
+    def _alias(self, alias: ast.alias) -> str:
+        """One name of an `import`, which binds what it did before."""
+        module = f"{self._package}.{alias.name}"
+        if alias.asname:
+            return f"{module} as {alias.asname}"
+        room = alias.name.partition(".")[0]
+        bound = f"{self._package}.{room} as {room}"
+        return bound if alias.name == room else f"{module}, {bound}"
+
+    def _is_ours(self, module: str) -> bool:
+        return module.partition(".")[0] in self._rooms
+
+    def _names_a_module(self, text: Any) -> bool:
+        """Whether a string is the dotted name of a module or of something in one; a single word is just a word."""
+        if not isinstance(text, str) or "." not in text:
+            return False
+        module, _, name = text.rpartition(".")
+        return text in self._names or name in self._names.get(module, ())
+
+
+def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every node that has a place of its own in the source: the text between the braces of an f-string has none."""
+    yield tree
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(tree, ast.JoinedStr) and isinstance(node, ast.Constant)):
+            yield from _nodes(node)
+
+
+def _name(function: ast.expr) -> str:
+    return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+
+
+def _beginning(text: ast.expr) -> str:
+    """What a string that is put together begins with, as far as that is known."""
+    while not isinstance(text, ast.Constant):
+        if isinstance(text, ast.JoinedStr) and text.values:
+            text = text.values[0]
+        elif isinstance(text, ast.BinOp):
+            text = text.left
+        else:
+            return ""
+    return str(text.value)
+
+
+def _dotted(path: str) -> str:
+    return re.sub(r"(/__init__)?\.pyi?$", "", path).replace("/", ".")
+
+
+def _names(source: str, path: str) -> set[str]:
+    """What a module defines or imports at its top."""
+    symbols = symtable.symtable(source, path, "exec").get_symbols()
+    return {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
+
+
+def files(root: Path) -> dict[str, Path]:
+    """The package's files by their path in it, without what programs leave behind in folders."""
+    paths = {}
+    for folder, names in ((root, CONTENTS), (root / "package" / PACKAGE, ("",))):
+        for top in (folder / name for name in names):
+            for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
+                left_behind = any(part.startswith((".", "__pycache__")) for part in path.relative_to(top).parts)
+                if path.is_file() and not left_behind:
+                    paths[path.relative_to(folder).as_posix()] = path
+    return paths
+
+
+def write(root: Path, folder: Path) -> None:
+    """Write the package into a folder."""
+    paths = files(root)
+    sources = {name: path.read_text(encoding="utf-8") for name, path in paths.items() if name.endswith((".py", ".pyi"))}
+    rooms = {name: source for name, source in sources.items() if not name.startswith("__")}
+    renaming = Renaming(PACKAGE, rooms)
+    for name, path in paths.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if name in sources:
+            target.write_text(renaming.renamed(sources[name], name), encoding="utf-8")
+        else:
+            shutil.copyfile(path, target)
+
+
+class Requirements(MetadataHookInterface):
+    """Reads what the package needs from the one list of it."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Called by hatchling."""
+        lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+        metadata["dependencies"] = [line for line in lines if line and not line.startswith("#")]
+
+
+class Wheel(BuildHookInterface[Any]):
+    """Fills the wheel."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Called by hatchling before it builds."""
+        if version == "editable":
+            raise SystemExit(
+                f"{PACKAGE} cannot be installed editable, as its modules have other names in a checkout:"
+                " run `python cli.py` there, or `pip install .` again after a change"
+            )
+        self._folder = TemporaryDirectory()
+        package = Path(self._folder.name) / PACKAGE
+        write(ROOT, package)
+        tops = Path(self._folder.name) / "top_level.txt"
+        tops.write_text(f"{PACKAGE}\n", encoding="utf-8")
+        about = f"{PACKAGE}-{self.metadata.version}.dist-info"
+        build_data["force_include"] |= {str(package): PACKAGE, str(tops): f"{about}/{tops.name}"}
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
+        """Called by hatchling when the wheel is there."""
+        self._folder.cleanup()
