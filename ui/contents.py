@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.ragged import ranges
 from sim.schedule import NOTHING, Schedule
 from sim.schedule.verify import prove
 from sim.trace import Trace
@@ -57,7 +58,7 @@ def followed(trace: Trace, end: Array) -> Contents:
     order = np.lexsort((end, schedule.step_of))
     slots = np.diff(schedule.moves)[order]
     run = np.concatenate([[0], np.cumsum(slots)])
-    moves = np.repeat(schedule.moves[:-1][order], slots) + np.arange(run[-1]) - np.repeat(run[:-1], slots)
+    moves = ranges(schedule.moves[:-1][order], slots)
     timely = replace(
         schedule,
         op=schedule.op[order],

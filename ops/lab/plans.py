@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ops.lab import matching
 from sim.base.compiled import twin
+from sim.base.ragged import take
 from sim.errors import InputError, UnreachableError
 from sim.schedule import COPY, REDUCE
 from sim.topology import Floats, Ints, Topology
@@ -178,14 +179,11 @@ def _backwards(plan: Plan) -> Plan:
 
 def _taken(edges: Edges, order: Ints) -> Edges:
     """The same edges in another order."""
-    _, links = _crossed(edges, order)
-    first = np.concatenate([[0], np.cumsum(np.diff(edges.first)[order])]).astype(np.int32)
+    first, links = take(edges.first, edges.links, order)
     return Edges(edges.src[order], edges.dst[order], first, links, edges.latency[order], edges.width[order])
 
 
 def _crossed(edges: Edges, chosen: Ints) -> tuple[NDArray[np.int64], Ints]:
     """Every link that the chosen edges cross, and the place in `chosen` of the edge that does."""
-    count = np.diff(edges.first)[chosen]
-    of = np.repeat(np.arange(len(chosen)), count)
-    within = np.arange(len(of)) - np.repeat(np.cumsum(count) - count, count)
-    return of, edges.links[edges.first[chosen][of] + within]
+    first, links = take(edges.first, edges.links, chosen)
+    return np.repeat(np.arange(len(chosen)), np.diff(first)), links

@@ -9,6 +9,7 @@ import numpy as np
 
 from ops.registry import ALGORITHMS
 from ops.training.step import COMM, COMPUTE, WAIT, Call, Held, Span, Step
+from sim.base.ragged import take
 from sim.errors import InputError
 from sim.schedule import Schedule
 from sim.schedule.verify import Proof, prove
@@ -162,14 +163,11 @@ class World:
         """Add a collective's bytes to those of the links it crossed; returns their kinds, like `NVL+NET`."""
         used, which = np.unique(trace.route, return_inverse=True)
         amount = np.bincount(which, weights=trace.bytes, minlength=len(used))
-        starts, stops = trace.routes.offsets[used], trace.routes.offsets[used + 1]
-        hops = stops - starts
-        ends = np.cumsum(hops)
-        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + hops, hops)
-        crossed = trace.routes.links[places]
-        np.add.at(self.link_bytes, crossed, np.repeat(amount, hops))
+        offsets, crossed = take(*trace.routes, used)
+        carried = np.repeat(amount, np.diff(offsets))
+        np.add.at(self.link_bytes, crossed, carried)
         links = self.topology.links
-        return "+".join(sorted({links[i].kind for i in np.unique(crossed[np.repeat(amount, hops) > 0])}))
+        return "+".join(sorted({links[i].kind for i in np.unique(crossed[carried > 0])}))
 
     def step(self, time: float, *, since: float = 0.0, steps: int = 1, **facts: Any) -> Step:
         """What has happened, as a step that took so many seconds: the one from `since` on, of as many as there were."""

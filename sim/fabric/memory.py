@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.ragged import take
 from sim.fabric import kernel
 from sim.fabric.calendar import calendar
 from sim.fabric.kernel import World
@@ -129,13 +130,10 @@ class Arena:
         """Route numbers when what is delayed has a route of its own, with the same links and a longer lead."""
         late = np.nonzero(delay > 0)[0]
         old = route[late]
-        offsets, links = self.routes
-        hops = np.diff(offsets)[old]
-        starts = np.concatenate([[0], np.cumsum(hops)]).astype(np.int32)
-        crossed = links[np.arange(starts[-1]) + np.repeat(offsets[old] - starts[:-1], hops)]
+        offsets, links = take(*self.routes, old)
         changed = route.copy()
         changed[late] = np.arange(len(self.world.lead), len(self.world.lead) + len(late), dtype=np.int32)
-        self._enter(starts, crossed, self.world.lead[old] + delay[late])
+        self._enter(offsets, links, self.world.lead[old] + delay[late])
         return changed
 
     def other_routes(self, rows: NDArray[np.int64], src: Ints, dst: Ints) -> Ints:

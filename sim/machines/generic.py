@@ -9,6 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
+from sim.base.ragged import ranges
 from sim.errors import InputError
 from sim.machines import machine
 from sim.parameters import Bounds, Count
@@ -69,7 +70,7 @@ def ring(
         down = ranks - up if len(steps) == 2 else np.full_like(up, ranks)
         hops = np.where(up == 0, 0, np.minimum(up, down))
         offsets = np.concatenate([[0], np.cumsum(hops)])
-        nth = np.arange(offsets[-1]) - np.repeat(offsets[:-1], hops)
+        nth = ranges(0, hops)
         downwards = np.repeat(down < up, hops)
         at = (np.repeat(src, hops) + np.where(downwards, -nth, nth)) % ranks
         return Routes(offsets.astype(np.int32), (at * len(steps) + downwards).astype(np.int32))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sim.base.arrays import Floats, Ints
+from sim.base.ragged import ranges
 from sim.errors import InputError
 
 COPY, REDUCE = 0, 1
@@ -254,9 +255,7 @@ def in_rank_order(schedule: Schedule, *, by_channel: bool = False) -> Schedule:
     group = np.repeat(np.arange(len(turns)), size)
     closing, opening = np.append(marked[1:], False)[group], marked[group]
     waits = np.repeat(np.where(marked, 0, previous), size)
-    within = np.arange(waits.sum()) - np.repeat(np.cumsum(waits) - waits, waits)
-    first = np.repeat((start - previous)[group], waits)
-    before = np.concatenate([part[first + within], part[closing], mark[group[opening]]])
+    before = np.concatenate([part[ranges((start - previous)[group], waits)], part[closing], mark[group[opening]]])
     after = np.concatenate([np.repeat(part, waits), mark[group[closing] + 1], part[opening]])
     rows = schedule.transfers + int(marked.sum())
     pairs = np.sort(after * np.int64(rows) + before)

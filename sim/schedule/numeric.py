@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.ragged import ranges
 from sim.errors import InputError
 from sim.schedule.model import NOTHING, REDUCE, Promise, Schedule
 
@@ -183,7 +184,7 @@ def _over_contributors(promise: Promise, values: Buffers, combine: np.ufunc) -> 
     (block, first, last), which = np.unique(asked, axis=1, return_inverse=True)
     count = (last - first).astype(np.int64)
     begin = np.cumsum(count) - count
-    giver = np.repeat(first - begin, count) + np.arange(count.sum())
+    giver = ranges(first, count)
     rank, slot = np.nonzero(promise.given != NOTHING)
     held = rank * np.int64(promise.blocks) + promise.given[rank, slot]
     order = np.argsort(held)

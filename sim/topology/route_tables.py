@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Ints
+from sim.base.ragged import take
 from sim.errors import UnreachableError
 from sim.topology.devices import Router, Routes
 from sim.topology.model import Topology
@@ -31,7 +32,7 @@ def tabled(topology: Topology, routes: Mapping[tuple[int, int], Sequence[int]], 
         known = np.zeros(len(src), np.bool_)
         inside = row < len(keys)
         known[inside] = keys[row[inside]] == wanted[inside]
-        listed = _rows(offsets, links, row[known])
+        listed = Routes(*take(offsets, links, row[known]))
         other = ~known & (src != dst) if alone else ~known
         if alone and other.any():
             i = int(np.argmax(other))
@@ -48,14 +49,6 @@ def tabled(topology: Topology, routes: Mapping[tuple[int, int], Sequence[int]], 
         return merge(known, listed, general[0](src[other], dst[other]))
 
     return route
-
-
-def _rows(offsets: Ints, links: Ints, rows: Ints) -> Routes:
-    """Some rows of a table of routes, as routes."""
-    lengths = offsets[rows + 1] - offsets[rows]
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    at = np.arange(ends[-1]) - np.repeat(ends[:-1] - offsets[rows], lengths)
-    return Routes(ends.astype(np.int32), links[at])
 
 
 def links_between(topology: Topology) -> dict[tuple[str, str], list[int]]:
@@ -85,9 +78,8 @@ class Row(NamedTuple):
         lengths = np.diff(self.offsets)
         different: NDArray[np.bool_] = lengths != np.diff(other.offsets)
         alike = np.flatnonzero(~different).astype(np.int32)
-        mine, theirs = (_rows(side.offsets, side.links, alike) for side in (self, other))
-        wrong = mine.links != theirs.links
-        different[np.repeat(alike, lengths[alike])[wrong]] = True
+        (_, ours), (_, theirs) = (take(side.offsets, side.links, alike) for side in (self, other))
+        different[np.repeat(alike, lengths[alike])[ours != theirs]] = True
         different |= self.reached != other.reached
         return different
 

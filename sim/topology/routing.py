@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Floats, Ints
+from sim.base.ragged import ranges
 from sim.errors import UnreachableError
 from sim.topology.devices import Device, Link, Router, Routes
 
@@ -109,7 +110,7 @@ def chain(*parts: Routes) -> Routes:
     starts = ends - lengths.sum(axis=0) + np.cumsum(lengths, axis=0) - lengths
     links = np.empty(int(lengths.sum()), np.int32)
     for part, start, length in zip(parts, starts, lengths, strict=True):
-        links[np.repeat(start - part.offsets[:-1], length) + np.arange(len(part.links))] = part.links
+        links[ranges(start, length)] = part.links
     return Routes(np.concatenate([[0], ends]).astype(np.int32), links)
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.ragged import take
 from sim.topology import Floats, Ints
 from sim.trace.model import Trace
 
@@ -84,7 +85,5 @@ def utilisation(trace: Trace, edges: Floats) -> Floats:
 def _crossed(trace: Trace, transfer: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Every link that each of some transfers crosses, and the number of the transfer among them."""
     route = trace.route[transfer]
-    hops = np.diff(trace.routes.offsets)[route].astype(np.int64)
-    run = np.arange(hops.sum()) - np.repeat(np.cumsum(hops) - hops, hops)
-    link = trace.routes.links[np.repeat(trace.routes.offsets[:-1][route], hops) + run]
-    return link.astype(np.int64), np.repeat(np.arange(len(transfer)), hops)
+    offsets, link = take(*trace.routes, route)
+    return link.astype(np.int64), np.repeat(np.arange(len(transfer)), np.diff(offsets))
