@@ -25,8 +25,6 @@ from ui.scenes import Scene
 from ui.text import summary, tell
 
 SIZES = [fmt_size(KiB << k).replace(" ", "") for k in range(round(math.log2(4 * GiB / KiB)) + 1)]
-KEPT = ("past", "turn", "page", "language", "lessons_done")
-"""What a session remembers from one scene to the next."""
 LONGEST_PAST = 50
 OWN = ""
 """The choice of a text that is not one of the examples."""
@@ -82,11 +80,13 @@ class _Incomplete(Exception):  # noqa: N818  nothing went wrong, something is st
 
 
 def restore(scene: Scene) -> None:
-    """Stand at another scene, whatever the widgets hold: they forget it."""
+    """Stand at another scene, whatever the widgets hold: others take their places.
+
+    Nothing is deleted: a browser goes on sending what a widget holds until it has been told that it is gone, and a
+    widget whose state was deleted would then seem to have been changed.
+    """
     state = st.session_state
     past = [*state.get("past", []), *([state.scene] if "scene" in state and state.scene != scene else [])]
-    for key in [key for key in state if key not in KEPT]:
-        del state[key]
     state.scene, state.start, state.view, state.past = scene, 0.0, VIEWS[0], past[-LONGEST_PAST:]
     state.turn = state.get("turn", 0) + 1
 
@@ -114,16 +114,18 @@ def _undo() -> None:
 
 
 def _scenarios() -> None:
-    """Scenes worth a look. Choosing one forgets what the other widgets hold."""
-    st.selectbox(
+    """Scenes worth a look. Choosing one forgets what the widgets hold, this one's own choice too."""
+    chosen = st.selectbox(
         tell("page.scenario"),
         list(SCENARIOS),
         index=None,
         format_func=lambda name: tell(f"scenario.{name}"),
         placeholder=tell("page.scenario.none"),
-        key="scenario",
-        on_change=lambda: restore(SCENARIOS[st.session_state.scenario]),
+        key=fresh("scenario"),
     )
+    if chosen:
+        restore(SCENARIOS[chosen])
+        st.rerun()
 
 
 def _source(label: str, sources: tuple[str, ...], now: str) -> str:

@@ -64,11 +64,11 @@ def _fields(name: str, given: dict[str, str], topology: Topology, number: int) -
             choices = _choices(name, key, given.get("src", ""), topology)
             at = choices.index(given[key]) if given.get(key) in choices else 0
             words[key] = st.selectbox(
-                key, choices, index=at, key=fresh(f"t{number}_{name}_{key}_{given.get('src', '')}")
+                key, choices, index=at, key=fresh(f"{_numbered(number, name)}_{key}_{given.get('src', '')}")
             )
             given = {**given, key: words[key] or ""}
         else:
-            words[key] = field(parameter, given.get(key), f"t{number}_{name}")
+            words[key] = field(parameter, given.get(key), _numbered(number, name))
     known = trouble_parameters(name)
     return ",".join(f"{key}={word}" for key, word in words.items() if word and word != usual(known[key]))
 
@@ -103,8 +103,11 @@ def _first(name: str, topology: Topology) -> str:
 
 
 def forget() -> None:
-    """Widgets of troubles are numbered, so their memory goes when the numbers shift."""
-    for key in [
-        key for key in st.session_state if str(key).startswith(("t0", "t1", "t2", "t3", "drop_", "add_trouble"))
-    ]:
-        del st.session_state[key]
+    """Widgets of troubles are numbered, so others take their places when the numbers shift."""
+    st.session_state.shift = st.session_state.get("shift", 0) + 1
+
+
+def _numbered(number: int, name: str) -> str:
+    """What the widgets of a trouble begin their keys with."""
+    shift = st.session_state.get("shift", 0)
+    return f"t{number}.{shift}_{name}" if shift else f"t{number}_{name}"

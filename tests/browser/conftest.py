@@ -125,6 +125,12 @@ class Visit:
         """A text by its id, in this visit's language."""
         return say(key, self.language, **values)
 
+    def choose(self, label, option):
+        """Choose from one of Streamlit's own menus, by the texts of this visit's language."""
+        self.settle()
+        self.page.get_by_role("combobox", name=label).click()
+        self.page.get_by_role("option", name=option, exact=True).click()
+
     def press(self, label):
         """Click a button, by its English name whatever the language."""
         names = [label] if label not in catalogue("en").values() else [label, self.said(label)]

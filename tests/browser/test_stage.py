@@ -145,6 +145,34 @@ def test_a_slide_shows_the_stage_alone(visit):
     assert page.page.get_by_text("Bus bandwidth").count() == 0
 
 
+BROKEN = '[data-testid="stException"], [data-testid="stError"]'
+AFTERWARDS = {
+    "another scene": lambda page: page.choose(page.told("page.scenario"), page.told("scenario.doubling")),
+    "a size": lambda page: page.page.get_by_test_id("stSidebar").get_by_role("slider").last.press("ArrowLeft"),
+    "undo": lambda page: page.page.get_by_role("button", name=page.told("page.undo")).click(),
+    "a page": lambda page: page.page.get_by_text(page.told("page.train.title"), exact=True).click(),
+    "a language": lambda page: page.page.get_by_text({"en": "中文", "zh": "English"}[page.language]).click(),
+    "the player": lambda page: (page.press("Play"), page.press("Pause"), page.page.wait_for_timeout(600)),
+    "a rank to ask about": lambda page: page.press("Who holds what"),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("name", AFTERWARDS)
+def test_after_a_scene_anything_may_be_done(visit, language, name):
+    page = visit(f"?lang={language}")
+    page.language = language
+    page.choose(page.told("page.scenario"), page.told("scenario.slow_hop"))
+    page.page.wait_for_url(re.compile("dual_socket"))
+    page.settle()
+    AFTERWARDS[name](page)
+    page.page.wait_for_timeout(300)
+    page.settle()
+    assert page.page.locator(BROKEN).count() == 0
+    assert len(page.page.get_by_test_id("stMain").inner_text()) > 100
+    assert page.page.get_by_test_id("stMain").locator("h1").count() == 1
+
+
 def test_what_was_chosen_can_be_undone(visit):
     page = visit(RING)
     undo = page.page.get_by_role("button", name="Undo")

@@ -63,7 +63,7 @@ def _powers(n: int) -> list[str]:
 @page(order=30)
 def lab() -> None:
     """Draw the page once."""
-    st.markdown(f"### {tell('page.lab.head')}")
+    st.title(tell("page.lab.head"), anchor=False)
     st.caption(tell("page.lab.intro"))
     try:
         question = _form(_arrive())

@@ -28,7 +28,7 @@ def learn() -> None:
     lesson = _chosen(lessons, done)
     number = _step(lesson)
     step = lesson.steps[number - 1]
-    st.markdown(f"### {tell(f'lesson.{lesson.name}.title')}")
+    st.title(tell(f"lesson.{lesson.name}.title"), anchor=False)
     st.progress(number / len(lesson.steps), tell("page.learn.step", step=number, steps=len(lesson.steps)))
     st.markdown(tell(f"lesson.{lesson.name}.{number}"))
     outcomes = _outcomes(step.scene)

@@ -29,7 +29,7 @@ COLOURS = ("#d55e00", "#0072b2")
 @page(order=50)
 def measured() -> None:
     """Draw the page once."""
-    st.markdown(f"### {tell('page.measured.title')}")
+    st.title(tell("page.measured.title"), anchor=False)
     st.markdown(tell("page.measured.what"))
     left, right = st.columns([3, 2])
     with left:

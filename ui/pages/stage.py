@@ -38,7 +38,7 @@ def stage() -> None:
         _embedded(st.session_state.scene)
         return
     with st.sidebar:
-        st.markdown(f"## {_say('page.title')}")
+        st.markdown(f"**{_say('page.title')}**")
         st.caption(_say("page.tagline"))
         scene, topology = sidebar.choose()
     if topology is None:
@@ -117,7 +117,7 @@ def _depart(scene: Scene) -> None:
 
 
 def _headline(picture: Picture) -> None:
-    st.markdown(f"### {picture.title}")
+    st.title(picture.title, anchor=False)
     with st.container(horizontal=True, gap="medium"):
         for key, value in (("time", picture.time), ("algbw", picture.algbw), ("busbw", picture.busbw)):
             st.metric(_say(f"page.{key}"), value, width="content")

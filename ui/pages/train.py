@@ -60,7 +60,7 @@ def train() -> None:
     """Draw the page once."""
     problem = _arrive()
     with st.sidebar:
-        st.markdown(f"## {tell('page.train.title')}")
+        st.markdown(f"**{tell('page.train.title')}**")
         st.caption(tell("train.tagline"))
         name = _choose_workload()
         scene, topology = sidebar.choose_machine(st.session_state.train_scene)
@@ -70,7 +70,7 @@ def train() -> None:
     if topology is None:
         return
     _depart(name, given, scene)
-    st.markdown(f"### {tell(f'train.name.{name}')}")
+    st.title(tell(f"train.name.{name}"), anchor=False)
     st.markdown(tell(f"train.about.{name}"))
     try:
         with st.spinner(tell("train.running")):
@@ -201,18 +201,18 @@ def _facts(step: Step, topology: Topology) -> None:
     tables = {key: value for key, value in step.facts.items() if is_table(value)}
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown(f"#### {tell('train.figures')}")
+        st.subheader(tell("train.figures"), anchor=False)
         st.table([{tell("train.figure"): _label(key), tell("train.value"): shown(key, v)} for key, v in plain.items()])
     with right:
         for key, rows in tables.items():
             title = _label(key)
-            st.markdown(f"#### {title[0].upper()}{title[1:]}")
+            st.subheader(f"{title[0].upper()}{title[1:]}", anchor=False)
             if key in CHARTS:
                 along, up = CHARTS[key]
                 st.html(steps.columns(rows, along, up, {name: _label(name) for name in up}))
             _table(rows)
     if step.collectives:
-        st.markdown(f"#### {tell('train.collectives', machine=topology.name)}")
+        st.subheader(tell("train.collectives", machine=topology.name), anchor=False)
         _table(step.collectives)
         _watch(step)
 
