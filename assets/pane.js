@@ -190,6 +190,7 @@ export class Pane {
     away.textContent = "×";
     away.addEventListener("click", () => this.pin(null));
     this.draw(this.t);
+    this.card.scrollIntoView({ block: "nearest" }); // what was clicked may stand far above it
   }
 
   _actions(focus) {

@@ -304,8 +304,9 @@ class Player {
   _standings() {
     const words = [];
     if (this.panes.length > 1) {
-      const there = this.panes.filter((pane) => this.t >= pane.timeline.time * (1 - 1e-12));
-      const best = Math.min(...this.panes.map((pane) => pane.timeline.time));
+      const ending = this.panes.filter((pane) => !pane.timeline.meta.stalled);
+      const there = ending.filter((pane) => this.t >= pane.timeline.time * (1 - 1e-12));
+      const best = Math.min(...ending.map((pane) => pane.timeline.time));
       there.sort((a, b) => a.timeline.time - b.timeline.time);
       there.forEach((pane, k) => words.push(`${k + 1}. ${pane.title.textContent}: ${pane.ended(best)}`));
       for (const pane of this.panes) pane.root.classList.toggle("rs-done", there.includes(pane));

@@ -154,6 +154,7 @@ return walk(points);
   caption(t, text) {
     const k = this.step(t);
     if (k === 0) return text["player.start"];
+    if (this.meta.stalled && t >= this.time * (1 - 1e-12)) return this.meta.stalled;
     const words = this.steps.caption[k - 1] ?? "";
     return t >= this.time ? text["player.end"].replace("{caption}", words) : words;
   }

@@ -24,8 +24,9 @@ from sim.perturbation.runtime import Perturber
 from sim.schedule import Schedule
 from sim.schedule.switch_devices import switch_devices
 from sim.schedule.verify import Proof, prove
+from sim.stall import stall_error, stall_of
 from sim.topology import Device, Floats, Link, Topology
-from sim.trace import History, Trace
+from sim.trace import History, Stall, Trace
 from sim.units import LARGEST_SIZE
 
 INTERPRETED = 30_000
@@ -122,7 +123,7 @@ class Cluster:
         job = Job(schedule, size, proof, first, stop, self.env.now, event, ends, held, background)
         self.jobs.append(job)
         if first == stop:
-            job.event.succeed(self._trace(job, self.env.now))
+            job.event.succeed(self._trace(job, self.env.now, None))
             return event
         self._running += 1
         self._rouse()
@@ -130,7 +131,13 @@ class Cluster:
 
     def run(self, event: simpy.Event) -> Any:
         """Let the world turn until the event has happened; returns its value. Raises StalledError if it cannot."""
-        return self.env.run(until=event)
+        try:
+            return self.env.run(until=event)
+        except (InputError, StalledError) as error:
+            cause = error.__cause__  # SimPy raises a copy, which lacks the trace
+            if isinstance(cause, InputError | StalledError):
+                error.trace = cause.trace
+            raise
 
     def set_bandwidth(self, link: int, bandwidth: float) -> None:
         """Change a link's capacity from now on, in B/s; zero kills it. Raises InputError for nonsense."""
@@ -171,7 +178,7 @@ class Cluster:
             elif why == kernel.HORIZON or math.isfinite(upcoming):
                 yield env.timeout(max(0.0, upcoming - env.now))
             elif self._running:
-                raise StalledError(self.stalled())
+                raise self.stalled()
 
     def _advance(self, horizon: float) -> int:
         arena = self.arena
@@ -195,10 +202,10 @@ class Cluster:
         for k in range(world.count[kernel.FINISHED]):
             job = self.jobs[world.finished[k]]
             self._running -= 1
-            job.event.succeed(self._trace(job, float(world.job_end[world.finished[k]])))
+            job.event.succeed(self._trace(job, float(world.job_end[world.finished[k]]), None))
         world.count[kernel.FINISHED] = 0
 
-    def _trace(self, job: Job, ended: float) -> Trace:
+    def _trace(self, job: Job, ended: float, stall: Stall | None) -> Trace:
         world, rows = self.arena.world, slice(job.first, job.first + job.schedule.transfers)
         cause = world.cause[rows]
         marks = cause >= rows.stop
@@ -221,8 +228,9 @@ class Cluster:
             cause=np.where(cause < 0, cause, cause - np.int32(job.first)) if job.first else cause,
             history=self._history(job),
             troubles=tuple(perturbation.name for perturbation in self.perturber.perturbations),
-            hits=self.perturber.hits(job),
+            hits=self.perturber.hits(job, ended),
             instants=int(world.count[kernel.WAVES]),
+            stall=stall,
         )
 
     def _history(self, job: Job) -> History | None:
@@ -234,21 +242,14 @@ class Cluster:
         mine = (transfer >= job.first) & (transfer < job.stop)
         return History(transfer[mine] - job.first, net.history[:known, 0][mine], net.history[:known, 1][mine])
 
-    def stalled(self) -> str:
-        """One sentence: what can never end, and the link that holds it."""
-        links = self.topology.links
-        dead = self.perturber.dead()
-        held = self.arena.flowing()
+    def stalled(self) -> StalledError | InputError:
+        """The error for a world in which nothing moves any more; it carries the trace up to there.
+
+        It says what a perturbation found when it closed a way that has no other, where one did.
+        """
         job = next(job for job in self.jobs if not (job.event.triggered or job.background))
-        names = [
-            f"rank {job.schedule.src[i - job.first]} -> rank {job.schedule.dst[i - job.first]}"
-            for i in held
-            if job.first <= i < job.first + job.schedule.transfers
-        ]
-        more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-        where = ", ".join(f"{links[i].src} -> {links[i].dst}" for i in dead[:4]) or "none"
-        waits = ", ".join(names[:4]) + more if names else "transfers that wait for each other"
-        return f"{job.schedule.name} can never finish: {waits} cannot move; dead links: {where}"
+        stall, ended = stall_of(self.arena, job, self.perturber.dead())
+        return stall_error(self._trace(job, ended, stall), self.perturber.lost)
 
 
 def _ready() -> Any:

@@ -1,11 +1,18 @@
 """What can go wrong, told in one sentence that names the place and the mend."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sim.trace import Trace
+
 
 class InputError(ValueError):
     """Something a person typed, pasted or passed cannot be used; the message says how to mend it."""
 
     status = 2
     """What a program that could not go on ends with: 2 for bad input, 1 where it was good and the answer is no."""
+    trace: "Trace | None" = None
+    """What had happened until nothing moved any more, where a run began."""
 
 
 class UnreachableError(InputError):
@@ -18,3 +25,4 @@ class StalledError(RuntimeError):
     """A collective can never finish; the message names the waiting transfers and the dead link."""
 
     status = 1
+    trace: "Trace | None" = None

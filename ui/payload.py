@@ -23,6 +23,7 @@ from ui.captions import block_name, ranges, step_captions
 from ui.contents import NAMED, Contents, followed, given, unfollowed
 from ui.layout import arrange
 from ui.shapes import shape_of
+from ui.stall import told
 from ui.text import say
 
 VERSION = 2
@@ -39,7 +40,7 @@ def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
     places = place_devices(trace)
     names = place_names(trace, places, language)
     header = {
-        "meta": _meta(trace, full=full),
+        "meta": _meta(trace, full=full) | {"stalled": told(trace, language)},
         "devices": _devices(trace),
         "places": {"device": places, "name": names},
         "links": _links(trace),
@@ -95,7 +96,9 @@ def tick(trace: Trace) -> float:
 
 
 def _ticks(trace: Trace, seconds: Array) -> Array:
-    return np.rint((seconds - trace.began) / tick(trace)).astype(np.int64)
+    """Whole ticks; what never happens in a run that stalled comes just after its end."""
+    late = np.minimum(seconds, trace.ended + tick(trace))
+    return np.rint((late - trace.began) / tick(trace)).astype(np.int64)
 
 
 def place_devices(trace: Trace) -> list[int]:
@@ -248,6 +251,7 @@ def _changes(trace: Trace) -> dict[str, Array]:
     if history is None:
         return {}
     often = np.bincount(history.transfer, minlength=trace.schedule.transfers)[history.transfer] > 1
+    often |= ~np.isfinite(trace.end[history.transfer])  # what is stuck has no mean rate either
     order = np.argsort(history.transfer[often], kind="stable")
     return {
         "change": _small(history.transfer[often][order]),
@@ -288,7 +292,8 @@ def _routes(trace: Trace) -> dict[str, Array]:
         nodes += walk
         node_start.append(len(nodes))
     latency = np.zeros(used - base)
-    latency[trace.route - base] = trace.start - trace.ready
+    begun = np.isfinite(trace.start)
+    latency[trace.route[begun] - base] = trace.start[begun] - trace.ready[begun]
     return {
         "route_start": starts.astype(np.uint32),
         "route_link": _small(first),

@@ -16,7 +16,7 @@ from sim.machines import MACHINES
 from sim.units import fmt_time
 from ui import whatif
 from ui.fields import fresh
-from ui.scenes import Picture, Scene, crossings
+from ui.scenes import STALLED, Picture, Scene, crossings
 from ui.text import tell
 
 MOST = 3
@@ -119,18 +119,23 @@ def _machines(scene: Scene) -> list[str]:
     return [] if scene.capture else [name for name in MACHINES if name != scene.machine]
 
 
+def _row(picture: Picture, title: str) -> tuple[str, ...]:
+    """What the table says of a run, in the order of COMPARED."""
+    if picture.verdict == STALLED:
+        return (title, tell("page.compare.never"), *("–" for _ in COMPARED[2:]))
+    waits = (fmt_time(picture.waiting), fmt_time(picture.flowing))
+    return (title, picture.time, picture.busbw, str(picture.messages), *waits)
+
+
 def show(runs: Sequence[Run]) -> None:
     """Who wins, and why: what every run's critical path is made of, and the sizes at which the winner changes."""
     if len(runs) < 2:
         return
     best = min(runs, key=lambda run: run[1].seconds)
-    st.markdown(f"**{tell('page.compare.won', name=best[2], time=best[1].time)}**")
+    if best[1].verdict != STALLED:
+        st.markdown(f"**{tell('page.compare.won', name=best[2], time=best[1].time)}**")
     words = [tell(f"page.compare.{word}") for word in COMPARED]
-    rows = [
-        dict(zip(words, (title, p.time, p.busbw, p.messages, fmt_time(p.waiting), fmt_time(p.flowing)), strict=True))
-        for _, p, title in runs
-    ]
-    st.dataframe(rows, hide_index=True)
+    st.dataframe([dict(zip(words, _row(p, title), strict=True)) for _, p, title in runs], hide_index=True)
     compared = [scene for scene, _, _ in runs]
     if len({scene.algorithm for scene in compared}) < len(runs) or any(s.trouble or s.schedule for s in compared):
         return

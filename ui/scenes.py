@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import math
 import re
 import zlib
 from dataclasses import asdict, dataclass, replace
@@ -16,16 +17,19 @@ from ops.formats import LARGEST_TEXT, read_schedule, write_schedule
 from ops.lab.crossovers import crossovers, reason
 from ops.work import Outcome, Work, carry_out, imported, kept, registered
 from sim import metrics
-from sim.errors import InputError
+from sim.errors import InputError, StalledError
 from sim.formats import read_topology
 from sim.machines import build
 from sim.parameters import parse_assignments
 from sim.topology import Topology
-from sim.trace import FORMAT, from_json
+from sim.trace import FORMAT, Trace, from_json
 from sim.units import MiB, fmt_bandwidth, fmt_size, fmt_time, parse_size
 from ui.payload import FULL, pack
+from ui.stall import told
 
 CAPTURES = Path(__file__).parents[1] / "assets" / "captures"
+STALLED = "stalled"
+"""The verdict of a run that never ends."""
 LONGEST_WORD = 1000
 LARGEST_SCENE = 4_000_000
 """Characters of a scene written down."""
@@ -148,8 +152,13 @@ def _assignments(words: str, owner: str) -> dict[str, str]:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def run(scene: Scene, language: str) -> Picture:
-    """Simulate and prove the scene. Raises InputError."""
-    outcome = carried_out(scene)
+    """Simulate and prove the scene; one that stalls is shown up to there. Raises InputError."""
+    try:
+        outcome = carried_out(scene)
+    except (InputError, StalledError) as error:
+        if error.trace is None:
+            raise
+        return _stalled(error.trace, language)
     trace, bound, worst = outcome.trace, outcome.bound, outcome.bottleneck
     known = outcome.work.collective
     return Picture(
@@ -167,6 +176,28 @@ def run(scene: Scene, language: str) -> Picture:
         transfers=trace.schedule.messages,
         seconds=trace.time,
         **asdict(reason(outcome)),
+    )
+
+
+def _stalled(trace: Trace, language: str) -> Picture:
+    """A run that never ends: what it did until nothing moved."""
+    return Picture(
+        title=f"{trace.schedule.name} · {trace.topology.name}",
+        collective="",
+        payload={"packed": pack(trace, language), "full": trace.schedule.transfers <= FULL},
+        time=fmt_time(trace.time),
+        algbw="",
+        busbw="",
+        bound="",
+        near=0.0,
+        bottleneck="",
+        verdict=STALLED,
+        reason=told(trace, language),
+        transfers=trace.schedule.messages,
+        seconds=math.inf,
+        messages=0,
+        waiting=0.0,
+        flowing=0.0,
     )
 
 

@@ -38,8 +38,8 @@ class Controls(Protocol):
     def avoid(self, links: Sequence[int]) -> None:
         """Route around these links from now on; an empty list gives the old routes back.
 
-        What has not begun takes another way whole, what is under way with the bytes that are left. Raises
-        UnreachableError where there is no other way.
+        What has not begun takes another way whole, what is under way with the bytes that are left. Where
+        there is no other way it waits on the old one.
         """
 
     def send(self, src: int, dst: int, size: float) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from sim.base.arrays import Floats, Ints
-from sim.errors import StalledError
+from sim.errors import InputError, StalledError
 from sim.fabric.links import LOAD
 from sim.fabric.memory import Arena
 from sim.job import Job
@@ -38,8 +38,8 @@ class PerturbedCluster(Protocol):
     def launch(self, schedule: Schedule, devices: Sequence[int], sizes: Floats, *, background: bool) -> Any:
         """Start transfers of so many bytes each between device indices."""
 
-    def stalled(self) -> str:
-        """One sentence: what can never end, and the link that holds it."""
+    def stalled(self) -> StalledError | InputError:
+        """The error for a world in which nothing moves any more."""
 
 
 class _Spell(NamedTuple):
@@ -61,6 +61,8 @@ class Perturber:
         self._spells: list[_Spell] = []
         self._avoided: dict[int, Sequence[int]] = {}
         self._due = self._vain = self._left = 0
+        self.lost: InputError | None = None
+        """What was to go another way where there is none: it stays on its way and waits."""
         for number, perturbation in enumerate(self.perturbations):
             if perturbation.process is not None:
                 self.begin(perturbation.process(_OwnControls(self, number)))
@@ -99,7 +101,7 @@ class Perturber:
         shut = sorted({link for some in self._avoided.values() for link in some})
         cluster, arena = self.cluster, self.cluster.arena
         plain = cluster.topology
-        arena.topology = replace(plain, router=around(plain, shut)) if shut else plain
+        arena.topology = replace(plain, router=around(plain, shut, self._lose)) if shut else plain
         flying = set(arena.flowing())
         for job in cluster.jobs:
             if job.event.triggered:
@@ -112,6 +114,9 @@ class Perturber:
                     cluster.kernel.divert(arena.world, row, route, float(self.env.now))
                 else:
                     arena.world.route[row] = route
+
+    def _lose(self, error: InputError) -> None:
+        self.lost = self.lost or error
 
     def dead(self) -> list[int]:
         """Links without bandwidth that hold up flows."""
@@ -126,7 +131,7 @@ class Perturber:
         self._vain = self._vain + 1 if left == self._left and not self._due and self.dead() else 0
         self._left = left
         if self._vain > PATIENCE:
-            raise StalledError(self.cluster.stalled())
+            raise self.cluster.stalled()
 
     def held_back(self, schedule: Schedule, devices: Sequence[int], sizes: Floats) -> HeldBack:
         """How the transfers of a schedule that starts now are held back; `sizes` are their bytes."""
@@ -141,8 +146,8 @@ class Perturber:
                 held.delays.append((number, perturbation.delay(schedule, sizes)))
         return held
 
-    def hits(self, job: Job) -> Hits:
-        """Which perturbations affected which transfers of a job that has ended, and for how many seconds."""
+    def hits(self, job: Job, ended: float) -> Hits:
+        """Which perturbations affected which transfers of a job until it ended at so many s, and for how many."""
         arena, rows = self.cluster.arena, slice(job.first, job.first + job.schedule.transfers)
         world = arena.world
         hits: list[tuple[int, Any, Any]] = []
@@ -153,7 +158,7 @@ class Perturber:
             late = np.nonzero(seconds > 0)[0]
             hits.append((number, late, seconds[late]))
         for number, links, start, end in self._spells:
-            under = np.minimum(world.end[rows], end) - np.maximum(world.start[rows], start)
+            under = np.minimum(world.end[rows], min(end, ended)) - np.maximum(world.start[rows], start)
             affected = np.nonzero(arena.crosses(world.route[rows], links) & (under > 0))[0]
             hits.append((number, affected, under[affected]))
         if not hits:

@@ -38,6 +38,19 @@ class Hits(NamedTuple):
     seconds: Floats
 
 
+class Stall(NamedTuple):
+    """Why a run never ends: `transfers` that are on the way and flow no more, the dead `links` that hold them.
+
+    `waits[r]` is the place whose message place r has not got and needs next, or -1; `receivers` are those whose
+    message is one of `transfers`.
+    """
+
+    transfers: list[int]
+    links: list[int]
+    waits: list[int]
+    receivers: set[int]
+
+
 NO_HITS = Hits(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
 
 
@@ -69,6 +82,8 @@ class Trace:
     troubles: tuple[str, ...] = ()
     """What went wrong in its world, as it was given."""
     hits: Hits = NO_HITS
+    stall: Stall | None = None
+    """Set for a run that never ends: `ended` is when it stalled, and what has not happened happens at infinity."""
 
     @property
     def time(self) -> float:
@@ -85,7 +100,8 @@ class Trace:
     @cached_property
     def link_bytes(self) -> Floats:
         """Bytes that crossed every link."""
-        per_route = np.bincount(self.route, weights=self.bytes, minlength=len(self.routes.offsets) - 1)
+        crossed = self.bytes if self.stall is None else self.bytes * self._shares(self.ended)
+        per_route = np.bincount(self.route, weights=crossed, minlength=len(self.routes.offsets) - 1)
         hops = np.diff(self.routes.offsets)
         weights = np.repeat(per_route, hops)
         return np.bincount(self.routes.links, weights, len(self.topology.links)).astype(np.float64)
@@ -124,6 +140,13 @@ class Trace:
         until = np.append(times[1:], math.inf)
         spans = np.clip(np.minimum(until, t) - times, 0.0, None)
         return float(min(1.0, (spans * rates).sum() / self.bytes[i]))
+
+    def _shares(self, t: float) -> Floats:
+        """The share of every transfer's bytes that has arrived at time t."""
+        shares = np.isfinite(self.end).astype(np.float64)
+        for i in np.nonzero(np.isfinite(self.start) & ~np.isfinite(self.end))[0]:
+            shares[i] = self.delivered(int(i), t)
+        return shares
 
     def to_json(self) -> str:
         """Everything needed to look at this run again."""

@@ -173,6 +173,47 @@ def test_after_a_scene_anything_may_be_done(visit, language, name):
     assert page.page.get_by_test_id("stMain").locator("h1").count() == 1
 
 
+@BOTH
+def test_what_a_click_on_a_link_opens_is_in_view(visit, language):
+    say = words(language)
+    page = visit(f"{RING}&lang={language}&t=0.002", viewport={"width": 1440, "height": 900})
+    stage = page.player.locator(".rs-stage")
+    stage.evaluate("e => e.scrollIntoView({ block: 'start' })")
+    page.page.get_by_test_id("stMain").evaluate("e => { e.scrollTop = 0; }")
+    box = stage.bounding_box()
+    card = page.player.locator(".rs-card")
+    for x, y in ((x, y) for y in range(20, int(900 - box["y"]), 12) for x in range(40, int(box["width"]), 40)):
+        page.page.mouse.click(box["x"] + x, box["y"] + y)
+        if card.is_visible() and card.get_by_role("button", name=say("player.cut"), exact=True).count():
+            break
+        page.page.get_by_test_id("stMain").evaluate("e => { e.scrollTop = 0; }")
+    place = card.get_by_role("button", name=say("player.cut"), exact=True).bounding_box()
+    assert 60 <= place["y"] <= 900 - place["height"]
+
+
+@BOTH
+def test_a_link_whose_loss_stalls_the_run_is_shown_as_the_stall_it_is(visit, language):
+    say = words(language)
+    page = visit(f"?machine=dual_socket_pcie&lang={language}&t=0.001", viewport={"width": 1440, "height": 900})
+    page.player.get_by_label(say("player.look")).select_option(label="CPU0 → CPU1")
+    page.player.get_by_role("button", name=say("player.cut"), exact=True).click()
+    page.player.nth(1).wait_for()
+    page.page.wait_for_function("a => a.every(e => e.dataset.steps)", arg=page.player.element_handles())
+    page.settle()
+    assert page.page.locator(BROKEN).count() == 0
+    said = page.page.get_by_test_id("stMain").inner_text()
+    assert "0 → 7 → 6 → 5 → 4 → 3 → 2 → 1 → 0" in said
+    assert say("page.proved", collective="allreduce") not in said
+    assert say("page.compare.won", name=say("page.compare.untroubled"), time="7.341 ms") in said.replace("us", "µs")
+    stalled = page.player.first
+    stalled.focus()
+    page.page.keyboard.press("End")
+    assert "0 → 7 → 6" in stalled.get_attribute("data-caption")
+    standing = stalled.evaluate("e => e.ringside.blocks()")
+    assert {(block["src"], block["dst"]) for block in standing} == {(3, 4), (7, 0)}
+    assert "1. " + say("page.compare.untroubled") in page.page.locator(".rs-stands").inner_text()
+
+
 def test_what_was_chosen_can_be_undone(visit):
     page = visit(RING)
     undo = page.page.get_by_role("button", name="Undo")

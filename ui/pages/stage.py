@@ -118,6 +118,10 @@ def _depart(scene: Scene) -> None:
 
 def _headline(picture: Picture) -> None:
     st.title(picture.title, anchor=False)
+    if picture.verdict == scenes.STALLED:
+        st.metric(_say("page.stalled"), picture.time, width="content")
+        st.warning(picture.reason, icon=":material/hourglass_disabled:")
+        return
     with st.container(horizontal=True, gap="medium"):
         for key, value in (("time", picture.time), ("algbw", picture.algbw), ("busbw", picture.busbw)):
             st.metric(_say(f"page.{key}"), value, width="content")
