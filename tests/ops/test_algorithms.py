@@ -42,6 +42,7 @@ def test_every_contribution_arrives_exactly_once(name):
     assert can
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BASIC)
 def test_every_parameter_value_keeps_the_promise(name):
     algorithm = ALGORITHMS[name]
@@ -57,6 +58,7 @@ def test_every_parameter_value_keeps_the_promise(name):
         assert can
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in BASIC if ALGORITHMS[name].collective.rooted])
 def test_any_rank_can_be_the_root(name):
     algorithm = ALGORITHMS[name]

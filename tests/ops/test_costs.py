@@ -52,6 +52,7 @@ def check(algorithm, n, params):
             assert SLACK <= ratio <= 1 + 1e-9, f"{algorithm.name}, {n} ranks, {params}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLAIMED)
 def test_time_on_an_ideal_switch_is_as_claimed(name):
     for n in NS:
@@ -79,6 +80,7 @@ def test_every_algorithm_makes_a_claim():
     assert len({ALGORITHMS[name].collective.name for name in CLAIMED}) >= 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLAIMED)
 def test_the_claim_counts_the_rounds_and_covers_the_busiest_rank(name):
     """α counts the messages that wait for each other; β no less than what any port must carry."""

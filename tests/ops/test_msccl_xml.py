@@ -29,6 +29,7 @@ def verdict(text, **options):
     return check_schedule(text, "made.xml", **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_published_programs_are_proved_and_run(file):
     text = file.read_text()

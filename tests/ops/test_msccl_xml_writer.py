@@ -27,6 +27,7 @@ def times(trace):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [4, 8])
 @pytest.mark.parametrize("name", REGISTRY)
 def test_what_is_written_takes_the_same_time_when_read_again(name, n):

@@ -28,6 +28,7 @@ def scenes(draw, name):
     return n, values, root, draw(st.lists(size, min_size=blocks, max_size=blocks))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", UNEVEN)
 @settings(max_examples=12, deadline=None)
 @given(data=st.data())

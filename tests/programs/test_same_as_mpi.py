@@ -11,6 +11,7 @@ def test_there_are_ten_programs_and_more():
     assert len(PROGRAMS) >= 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_prints_the_same_under_a_real_mpi(name):
     outcome = run_program(HERE / name, build("switch:ranks=4"), 4)
@@ -19,6 +20,7 @@ def test_a_program_prints_the_same_under_a_real_mpi(name):
     assert outcome.output == really(HERE / name, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("library", ["mpich", "nccl"])
 def test_what_a_program_prints_does_not_depend_on_algorithms_machine_or_protocol(name, library):

@@ -32,6 +32,7 @@ def read(text):
     return read_topology(text, "net.yml")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", sorted(path.name for path in NETWORKS.glob("*.yml")))
 def test_npus_switches_and_links_are_those_a_person_counts(file):
     found = read_topology_file(NETWORKS / file)

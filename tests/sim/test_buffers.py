@@ -26,6 +26,7 @@ def schedules(name):
             continue
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MOVING)
 def test_every_algorithm_computes_what_its_promise_says(name):
     ran = 0

@@ -123,12 +123,14 @@ def test_hosts_are_copies_joined_by_their_nics():
     assert min(x.bandwidth for x in found.path("H0.GPU0", "H2.GPU1")) == 12.5e9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", [*MACHINES, "ring:ranks=2", "ring:ranks=5,directions=1", "dgx_a100:hosts=2"])
 def test_every_machine_reads_back_as_it_was_written(spec):
     machine = build(spec)
     assert same(read(write_topology(machine, "ringside_yaml")), machine)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(topologies())
 def test_any_machine_reads_back_as_it_was_written(topology):
@@ -203,6 +205,7 @@ def test_what_is_wrong_is_told_with_its_line_and_the_mend(text, message):
         read(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_a_file_cut_anywhere_is_a_machine_or_a_message(data):

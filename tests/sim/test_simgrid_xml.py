@@ -137,6 +137,7 @@ def test_an_allreduce_is_proved_and_not_faster_than_its_bound(file):
     assert metrics.lower_bound(topology, ring.promise, weights, devices) <= trace.time * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_65536_hosts_are_read_and_routed():
     topology = read_topology_file(PLATFORMS / "cluster_crossbar.xml")
     assert topology.n == 1 << 16
@@ -195,6 +196,7 @@ def test_a_machine_written_and_read_gives_simgrids_times(case):
     assert trace.time == pytest.approx(case.seconds, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", [*MACHINES, "dgx_a100:hosts=2", "ring:ranks=5,directions=1,overhead=1us,gamma=1e-11"])
 def test_any_machine_written_and_read_has_the_same_routes_between_ranks(spec):
     machine = build(spec)

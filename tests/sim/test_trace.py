@@ -98,6 +98,7 @@ def test_bandwidths_are_those_of_nccl_tests():
     assert metrics.busbw(trace, 14 / 8) == pytest.approx(25e9, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
 @pytest.mark.parametrize("machine", ["switch:ranks=8", "ring:ranks=8", "nodes:nodes=2,gpus=4,nics=2", "dgx1v"])
 def test_nothing_is_faster_than_the_lower_bound(name, machine):

@@ -37,6 +37,7 @@ def run(name="allreduce.ring", machine="dgx1v", n=8, size=8 * MiB):
 TRACE = run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_gif_has_every_frame_and_the_last_is_the_longest(view):
     film = Image.open(io.BytesIO(render(TRACE, "gif", replace(SMALL, view=view))))
@@ -135,6 +136,7 @@ def test_shots_that_cannot_be_are_refused(shot, says):
         render(TRACE, "docx")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "machine", "n"),
     [

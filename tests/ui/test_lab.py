@@ -26,6 +26,7 @@ def lab(**words):
     return at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", languages())
 def test_the_first_question_is_answered_at_once(language):
     at = lab(lang=language)

@@ -47,6 +47,7 @@ def test_every_question_has_one_right_answer_and_an_explanation(name, number):
         assert "{" not in because
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", languages())
 @pytest.mark.parametrize(("name", "number"), STEPS)
 def test_every_step_is_drawn(name, number, language):

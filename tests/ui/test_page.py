@@ -46,6 +46,7 @@ def one_of_each():
     return sorted({name.split(".")[0]: name for name in able}.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_of_each())
 def test_every_collective_is_drawn(name):
     at = page(algorithm=name, machine="switch:ranks=8", size="1MiB")
@@ -60,6 +61,7 @@ def test_every_example_capture_is_drawn(capture):
     assert at.query_params["capture"] == f"example-{capture}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_scenario_is_drawn_and_its_link_brings_it_back(name):
     at = page()
@@ -150,6 +152,7 @@ def test_a_rate_the_capture_does_not_say_can_be_given():
     assert at.query_params["rates"] == "sys=64GBps"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TROUBLES)
 def test_every_trouble_can_be_added_and_taken_back(kind):
     at = page(machine="nodes:nodes=2,gpus=4,nics=2", size="8MiB")
@@ -203,6 +206,7 @@ def test_a_damaged_link_is_refused(words):
         from_link(words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", EXPORTS)
 def test_every_kind_of_file_can_be_asked_for(kind):
     at = page(machine="switch:ranks=4", size="1MiB")

@@ -36,6 +36,7 @@ def pictures(at):
 SMALL = {"zero": {"model": "gpt2"}, "fsdp": {"model": "gpt2"}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(WORKLOADS))
 def test_every_workload_is_drawn(name):
     at = page(workload=name, **SMALL.get(name, {}))

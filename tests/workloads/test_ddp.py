@@ -225,6 +225,7 @@ TIMES = st.integers(0, 500)
 TABLES = st.lists(st.tuples(SIDES, TIMES, TIMES), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @hypothesis.given(
     table=TABLES,
     machine=st.sampled_from(MACHINES),
@@ -280,6 +281,7 @@ def test_a_machine_without_a_gpu_is_told():
             WORKLOADS[name].run(empty)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, given", (("ddp", {}), ("contrastive", {}), ("zero_first", {})))
 def test_too_many_ranks_for_a_collective_are_told_at_once(name, given):
     with pytest.raises(InputError, match="take fewer ranks"):

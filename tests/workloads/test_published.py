@@ -54,6 +54,7 @@ def measured():
             yield model, int(found[1]), float(found[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", NAMES.values())
 def test_steps_of_ddp_on_v100_are_within_7_percent(model):
     """Given the step on one GPU without DDP alone; nearer with what collectives' kernels take from compute."""
@@ -101,6 +102,7 @@ def test_many_small_sums_are_slower_than_one_large_one():
     assert 1.1 < parts / whole < 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model, tflops, share", (("resnet101", 5.6, 0.90), ("vgg16", 14.3, 0.68)))
 def test_horovods_scaling_on_512_gpus(model, tflops, share):
     """128 hosts of 4 Pascal GPUs, 25 Gb/s RoCE, buckets of 64 MB (Sergeev and Del Balso 2018).

@@ -147,6 +147,7 @@ def test_fsdp_is_stage_3_in_units():
     assert needed.time == exactly(6e-3 + 6 * half(4e6))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage, gigabytes", ((0, 120), (1, 31.4), (2, 16.6), (3, 1.88)))
 def test_memory_as_in_figure_1_of_the_zero_paper(stage, gigabytes):
     """7.5 billion parameters on 64 GPUs, K = 12 (Rajbhandari et al. 2020, figure 1)."""

@@ -17,6 +17,7 @@ SMALL = {"ddp": "model=resnet50", "zero": "model=gpt2", "fsdp": "model=gpt2", "p
 ROWS = {"rank", "compute_s", "communication_s", "waiting_s", "exposed_s", "peak_memory_bytes"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("name", list(WORKLOADS))
 def test_every_workload_runs_everywhere(name, machine, capsys):

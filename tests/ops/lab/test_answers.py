@@ -26,6 +26,7 @@ def rows_of(grid, jobs=1):
     return [row for several in results(grid.cells(), grid.texts, jobs=jobs) for row in several]
 
 
+@pytest.mark.slow
 def test_the_map_of_winners_agrees_with_brute_force():
     """Thirty places of a map of every allreduce on four nodes of eight, each tried out with every algorithm alone."""
     grid = Grid(

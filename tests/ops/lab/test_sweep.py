@@ -47,6 +47,7 @@ def whole(tmp_path_factory):
     return sweep(Grid(**AXES), tmp_path_factory.mktemp("whole") / "t.parquet", jobs=2).table
 
 
+@pytest.mark.slow
 def test_every_cell_is_what_a_run_of_its_own_gives(whole):
     assert whole.num_rows == 2 * 2 * 6 * 4 == len(Grid(**AXES).cells())
     for found in whole.to_pylist()[::7]:
@@ -68,6 +69,7 @@ def test_pandas_duckdb_and_arrow_read_the_table(tmp_path):
     assert row == (4, max(table["time_s"].to_pylist()))
 
 
+@pytest.mark.slow
 def test_a_sweep_killed_half_way_goes_on_where_it_stopped(tmp_path, whole):
     path, journal = tmp_path / "t.parquet", tmp_path / "t.parquet.journal"
     running = started("cli.py", "sweep", *words(AXES, path), "--jobs", "2")
@@ -83,6 +85,7 @@ def test_a_sweep_killed_half_way_goes_on_where_it_stopped(tmp_path, whole):
     assert not journal.exists()
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_table_though_a_worker_is_killed(tmp_path, whole):
     path = tmp_path / "t.parquet"
     with dask_cluster(tmp_path, workers=2) as (address, workers):
@@ -135,6 +138,7 @@ def deadly(cells, texts):
     return rows(cells, texts)
 
 
+@pytest.mark.slow
 def test_a_cell_that_kills_its_process_fails_alone(tmp_path, monkeypatch):
     """Its neighbours in the same batch, and those that ran beside it, are tried again."""
     monkeypatch.setattr(pool, "rows", deadly)

@@ -35,6 +35,7 @@ MACHINES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1 << 14, 1 << 20, 1 << 26], ids=["16KiB", "1MiB", "64MiB"])
 @pytest.mark.parametrize("collective", SEARCHED)
 @pytest.mark.parametrize("machine", MACHINES)
@@ -54,6 +55,7 @@ def test_where_links_are_alike_it_is_near_the_bound():
     assert perfect < found.best.trace.time < 1.02 * perfect
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collective", SEARCHED)
 @pytest.mark.parametrize("machine", ["torus", "dgx1v"])
 def test_it_survives_a_file_and_takes_the_same_time(machine, collective):
@@ -91,6 +93,7 @@ def test_one_way_links_are_used_one_way():
         assert found.trace.time >= found.bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", range(2, 9))
 def test_any_number_of_ranks_will_do(ranks):
     for collective in SEARCHED:

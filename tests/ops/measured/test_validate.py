@@ -68,6 +68,7 @@ def test_medians_are_told_apart_by_size():
     assert verdict([]) == (None, None, 0)
 
 
+@pytest.mark.slow
 def test_a_fit_finds_the_pace_that_made_the_times():
     """Times simulated with a known pace, given as if measured."""
     machine, truth = build("dgx_a100"), Pace(launch=10e-6, nvlink=0.9, simple=1.5)

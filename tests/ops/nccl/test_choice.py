@@ -72,6 +72,7 @@ def test_each_factor_bends_what_it_says(key):
     assert bent - plain == pytest.approx(added, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "collective", ["allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv"]
 )
