@@ -1,9 +1,6 @@
 """What can go wrong, told in one sentence that names the place and the mend."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sim.trace import Trace
+from typing import Any
 
 
 class InputError(ValueError):
@@ -11,8 +8,8 @@ class InputError(ValueError):
 
     status = 2
     """What a program that could not go on ends with: 2 for bad input, 1 where it was good and the answer is no."""
-    trace: "Trace | None" = None
-    """What had happened until nothing moved any more, where a run began."""
+    trace: Any = None
+    """The Trace of what had happened until nothing moved any more, where a run began. Traces raise these errors."""
 
 
 class UnreachableError(InputError):
@@ -25,4 +22,5 @@ class StalledError(RuntimeError):
     """A collective can never finish; the message names the waiting transfers and the dead link."""
 
     status = 1
-    trace: "Trace | None" = None
+    trace: Any = None
+    """As an InputError's."""

@@ -26,7 +26,7 @@ LISTS = {
 }
 """Folders that hold one file per entry of a list: as many as there are entries."""
 STILL_ROUND = {("ui.exports", "ui.player")}
-STILL_LONG = {"ops.workloads.ddp:ddp", "sim.formats.nccl_xml.reader:read", "sim.schedule.model:unroll"}
+STILL_LONG = {"ops.workloads.ddp:ddp", "sim.formats.nccl_xml.reader:read"}
 STILL_FULL = {"assets", "ops/training", "ui"}
 STILL_TWICE = {
     *("Block", "Call", "Choice", "Format", "Grid", "Group", "Held", "Load", "Node", "Outcome", "Part", "Plan", "Row"),

@@ -9,10 +9,10 @@ from sim.schedule.model import (
     Step,
     Steps,
     copy,
-    in_rank_order,
     reduce,
     unroll,
 )
+from sim.schedule.rank_order import in_rank_order
 
 __all__ = [
     "COPY",

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sim.base.arrays import Floats, Ints
-from sim.base.ragged import ranges
 from sim.errors import InputError
 
 COPY, REDUCE = 0, 1
@@ -180,34 +179,13 @@ def unroll(
 
     Raises InputError, naming the step, for a rank or slot that cannot be.
     """
-    parts: list[Step] = []
-    sizes: list[int] = []
-    phases: list[tuple[int, str]] = []
-    for item in steps:
-        if isinstance(item, str):
-            phases.append((len(sizes), item))
-            continue
-        together = (item,) if isinstance(item, Step) else item
-        parts.extend(together)
-        sizes.append(sum(len(part.src) for part in together))
-
-    def join(arrays: list[Ints]) -> Ints:
-        return np.concatenate(arrays) if arrays else np.zeros(0, np.int32)
-
-    src, dst = join([p.src for p in parts]), join([p.dst for p in parts])
+    parts, sizes, phases = _collected(steps)
+    counts = [len(part.src) for part in parts]
+    src, dst = _joined([p.src for p in parts]), _joined([p.dst for p in parts])
     channel = np.broadcast_to(np.int32(0), src.shape)
     if any(p.channel.any() for p in parts):
-        channel = join([p.channel for p in parts])
-    start = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
-    from_slot, to_slot = join([p.slot.reshape(-1) for p in parts]), join([p.to.reshape(-1) for p in parts])
-    width = np.repeat([p.slot.shape[1] for p in parts], [len(p.src) for p in parts]).astype(np.int64)
-    moves = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
-    real = from_slot != NOTHING
-    if not real.all():
-        moves = np.concatenate([[0], np.cumsum(real, dtype=np.int64)])[moves]
-        from_slot, to_slot = from_slot[real], to_slot[real]
-    if moves[-1] < 1 << 31:
-        moves = moves.astype(np.int32)
+        channel = _joined([p.channel for p in parts])
+    moves, from_slot, to_slot = _moves(parts, counts)
     laid_out = promise.given.shape[1] if promise else 0
     schedule = Schedule(
         name=name,
@@ -216,8 +194,8 @@ def unroll(
         promise=promise,
         unit_share=unit_share,
         steps=len(sizes),
-        step_start=start,
-        op=np.repeat(np.array([p.op for p in parts], np.uint8), [len(p.src) for p in parts]),
+        step_start=np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64),
+        op=np.repeat(np.array([p.op for p in parts], np.uint8), counts),
         src=src,
         dst=dst,
         channel=channel,
@@ -232,35 +210,37 @@ def unroll(
     return schedule
 
 
-def in_rank_order(schedule: Schedule, *, by_channel: bool = False) -> Schedule:
-    """The same schedule with blocking ranks: each finishes its part of one step before its part of the next.
+def _collected(
+    steps: Iterable[Step | tuple[Step, ...] | str],
+) -> tuple[list[Step], list[int], list[tuple[int, str]]]:
+    """What a generator yields: its parts in a row, how many transfers each step has, and the phases."""
+    parts: list[Step] = []
+    sizes: list[int] = []
+    phases: list[tuple[int, str]] = []
+    for item in steps:
+        if isinstance(item, str):
+            phases.append((len(sizes), item))
+            continue
+        together = (item,) if isinstance(item, Step) else item
+        parts.extend(together)
+        sizes.append(sum(len(part.src) for part in together))
+    return parts, sizes, phases
 
-    A rank's part is all it sends and receives in that step, so a message also waits for its receiver to be
-    free, as a rendezvous does. Ranks do not wait for each other otherwise. `by_channel` lets every channel of a
-    rank block on its own.
-    """
-    away = np.nonzero(schedule.src != schedule.dst)[0]
-    part = np.concatenate([np.arange(schedule.transfers), away])
-    turn = np.concatenate([schedule.src, schedule.dst[away]]).astype(np.int64)
-    if by_channel:
-        turn = turn * (int(schedule.channel.max(initial=0)) + 1) + schedule.channel[part]
-    turn = turn * schedule.steps + schedule.step_of[part]
-    order = np.argsort(turn, kind="stable")
-    part, turn = part[order], turn[order]
-    turns, start, size = np.unique(turn, return_index=True, return_counts=True)
-    follows = np.diff(turns // max(schedule.steps, 1), prepend=-1) == 0
-    previous = np.where(follows, np.concatenate([[0], size[:-1]]), 0)
-    marked = previous * size > 2 * (previous + size)
-    mark = schedule.transfers - 1 + np.cumsum(marked)
-    group = np.repeat(np.arange(len(turns)), size)
-    closing, opening = np.append(marked[1:], False)[group], marked[group]
-    waits = np.repeat(np.where(marked, 0, previous), size)
-    before = np.concatenate([part[ranges((start - previous)[group], waits)], part[closing], mark[group[opening]]])
-    after = np.concatenate([np.repeat(part, waits), mark[group[closing] + 1], part[opening]])
-    rows = schedule.transfers + int(marked.sum())
-    pairs = np.sort(after * np.int64(rows) + before)
-    after, before = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(rows, 1))
-    return replace(schedule, after=(before.astype(np.int32), after.astype(np.int32)))
+
+def _joined(arrays: list[Ints]) -> Ints:
+    return np.concatenate(arrays) if arrays else np.zeros(0, np.int32)
+
+
+def _moves(parts: list[Step], counts: list[int]) -> tuple[NDArray[np.int32] | NDArray[np.int64], Ints, Ints]:
+    """Offsets and slots of all moves, without the padding; 32 bits where they do."""
+    from_slot, to_slot = _joined([p.slot.reshape(-1) for p in parts]), _joined([p.to.reshape(-1) for p in parts])
+    width = np.repeat([p.slot.shape[1] for p in parts], counts).astype(np.int64)
+    moves = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
+    real = from_slot != NOTHING
+    if not real.all():
+        moves = np.concatenate([[0], np.cumsum(real, dtype=np.int64)])[moves]
+        from_slot, to_slot = from_slot[real], to_slot[real]
+    return (moves.astype(np.int32) if moves[-1] < 1 << 31 else moves), from_slot, to_slot
 
 
 def _check_ranges(schedule: Schedule) -> None:
