@@ -3,6 +3,7 @@
 import { SPEEDS, VIEWS, build, icon, make } from "./controls.js";
 import { fill, seconds } from "./explain.js";
 import { Pane } from "./pane.js";
+import { firstFrom } from "./timeline.js";
 
 const VERSION = 2;
 const SHORTEST = 6;
@@ -42,6 +43,7 @@ class Player {
     if (turn !== this.turn || loaded.includes(false)) return;
     this.ids = data.runs.map((run) => run.id).join();
     this.time = Math.max(...this.panes.map((pane) => pane.timeline.time));
+    this.half = Math.max(...this.panes.map((pane) => pane.timeline.half));
     this.bounds = this._bounds();
     this.stepBox.max = String(this.bounds.length - 1);
     this.stepOf.textContent = `${this.text["player.of"]} ${this.bounds.length - 1}`;
@@ -122,13 +124,7 @@ class Player {
   }
 
   step(t = this.t) {
-    let [low, high] = [0, this.bounds.length - 1];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.bounds[middle] >= t * (1 - 1e-12)) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+    return Math.min(this.bounds.length - 1, firstFrom(this.bounds.length, (k) => this.bounds[k], t - this.half));
   }
 
   // How many steps are done, with a fraction: the scale of even steps.
@@ -165,11 +161,11 @@ class Player {
     const now = this.step();
     let k = now;
     if (by > 0) {
-      k = this.t < bounds[now] * (1 - 1e-12) ? now : now + 1;
-      while (k < bounds.length - 1 && bounds[k] <= this.t) k += 1;
+      k = this.t + this.half < bounds[now] ? now : now + 1;
+      while (k < bounds.length - 1 && bounds[k] <= this.t + this.half) k += 1;
     } else {
       k = now - 1;
-      while (k > 0 && bounds[k] >= this.t) k -= 1;
+      while (k > 0 && bounds[k] >= this.t - this.half) k -= 1;
     }
     this.jump(k);
   }
@@ -195,7 +191,7 @@ class Player {
 
   play() {
     if (!this.bounds) return;
-    if (this.t >= this.time) this.t = 0;
+    if (this.t + this.half >= this.time) this.t = 0;
     this.playing = true;
     this.last = null;
     this._playLabel();
@@ -225,7 +221,7 @@ class Player {
     else if (this.even) this.t = this.atPosition(this.position() + (passed * (this.bounds.length - 1)) / this.length());
     else this.t += (passed * this.time) / this.length();
     const end = Math.min(this.time, this.until ?? this.time);
-    if (this.t >= end * (1 - 1e-12)) {
+    if (this.t >= end) {
       this.t = end;
       this.until = null;
       this.pause();
@@ -305,7 +301,7 @@ class Player {
     const words = [];
     if (this.panes.length > 1) {
       const ending = this.panes.filter((pane) => !pane.timeline.meta.stalled);
-      const there = ending.filter((pane) => this.t >= pane.timeline.time * (1 - 1e-12));
+      const there = ending.filter((pane) => pane.timeline.over(this.t));
       const best = Math.min(...ending.map((pane) => pane.timeline.time));
       there.sort((a, b) => a.timeline.time - b.timeline.time);
       there.forEach((pane, k) => words.push(`${k + 1}. ${pane.title.textContent}: ${pane.ended(best)}`));

@@ -22,6 +22,17 @@ export async function decode(base64) {
   return new Timeline(header, columns);
 }
 
+// The first of `length` rising times, `at(k)` each, that is not before t; `length` where all are.
+export function firstFrom(length, at, t) {
+  let [low, high] = [0, length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (at(middle) >= t) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 // Points with the way to each of them, for walking at an even speed.
 export function walk(points) {
   const along = [0];
@@ -48,6 +59,7 @@ export class Timeline {
     this.c = columns;
     this.tick = this.meta.tick;
     this.time = this.meta.time;
+    this.half = this.tick / 2; // times are whole ticks: what lies within half of one is the same instant
     this.bounds = [0, ...this.steps.end.map((end) => Math.min(end * this.tick, this.time))];
     this.count = this.meta.full ? columns.src.length : 0;
     if (this.meta.full) this._index();
@@ -136,19 +148,17 @@ export class Timeline {
       const d = this.c.node[k];
       points.push([this.devices.x[d], this.devices.y[d]]);
     }
-return walk(points);
+    return walk(points);
   }
 
   // The step under way at t: 0 before the first, k until step k and all before it have ended.
   step(t) {
-    let low = 0;
-    let high = this.bounds.length - 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.bounds[middle] >= t * (1 - 1e-12)) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+    return Math.min(this.bounds.length - 1, firstFrom(this.bounds.length, (k) => this.bounds[k], t - this.half));
+  }
+
+  // Whether the run is over at t.
+  over(t) {
+    return t + this.half >= this.time;
   }
 
   caption(t, text) {
@@ -156,7 +166,7 @@ return walk(points);
     if (k === 0) return text["player.start"];
     if (this.meta.stalled && t >= this.time * (1 - 1e-12)) return this.meta.stalled;
     const words = this.steps.caption[k - 1] ?? "";
-    return t >= this.time ? text["player.end"].replace("{caption}", words) : words;
+    return this.over(t) ? text["player.end"].replace("{caption}", words) : words;
   }
 
   phase(step) {
@@ -168,11 +178,12 @@ return walk(points);
   moving(t) {
     if (!this.meta.full) return [];
     if (this._moving?.t === t) return this._moving.found;
-    const b = this._bucket(t);
+    const now = t + this.half;
+    const b = this._bucket(now);
     const found = [];
     for (let k = this.bucketStart[b]; k < this.bucketStart[b + 1]; k += 1) {
       const i = this.bucketRow[k];
-      if (this.ready[i] <= t && t < this.end[i] && this.c.src[i] !== this.c.dst[i]) found.push(i);
+      if (this.ready[i] < now && now <= this.end[i] && this.c.src[i] !== this.c.dst[i]) found.push(i);
     }
     this._moving = { t, found };
     return found;
@@ -270,15 +281,10 @@ return walk(points);
 
   // The first end of a transfer after t, or the last before it.
   event(t, by) {
-    let [low, high] = [0, this.count];
-    const edge = t * (1 + by * 1e-12) + by * this.tick;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (by > 0 ? this.end[this.order[middle]] <= edge : this.end[this.order[middle]] < edge) low = middle + 1;
-      else high = middle;
-    }
-    if (by > 0) return low < this.count ? this.end[this.order[low]] : this.time;
-    return low > 0 ? this.end[this.order[low - 1]] : 0;
+    const at = (k) => this.end[this.order[k]];
+    const k = firstFrom(this.count, at, t + by * this.half);
+    if (by > 0) return k < this.count ? at(k) : this.time;
+    return k > 0 ? at(k - 1) : 0;
   }
 
   blocks(t) {
@@ -318,13 +324,7 @@ return walk(points);
   // What every place holds at t: blocks and contributor sets, from the nearest key frame on.
   held(t) {
     if (!this.meta.full) return null;
-    let low = 0;
-    let high = this.count;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.end[this.order[middle]] <= t) low = middle + 1;
-      else high = middle;
-    }
+    const low = firstFrom(this.count, (k) => this.end[this.order[k]], t + this.half);
     if (this._held?.done === low) return this._held;
     let from = this.frames[0];
     for (const frame of this.frames) if (frame.done <= low) from = frame;

@@ -14,7 +14,7 @@ from sim.trace import Trace
 from ui.captions import block_name, step_captions
 from ui.contents import followed, given, unfollowed
 from ui.ground import Ground, machine, shape
-from ui.payload import FULL, place_devices, place_names
+from ui.payload import FULL, place_devices, place_names, tick
 from ui.text import say
 
 Floats = NDArray[np.float64]
@@ -47,6 +47,7 @@ class Film:
         self.contents = followed(trace, trace.end) if self.full else unfollowed(trace)
         self._order = np.argsort(trace.end, kind="stable")
         self._ended = trace.end[self._order]
+        self._half = tick(trace) / 2  # as in the player: what lies within half a tick is the same instant
         self._done = 0
         self._rewind()
 
@@ -74,7 +75,7 @@ class Film:
 
     def step(self, t: float) -> int:
         """The step under way: 0 before the first, k until step k and all before it have ended."""
-        return min(int(np.searchsorted(self._step_ends, t * (1 - 1e-12))), len(self._step_ends) - 1)
+        return min(int(np.searchsorted(self._step_ends, t - self._half)), len(self._step_ends) - 1)
 
     def caption(self, t: float) -> str:
         """What happens now, in a sentence."""
@@ -82,13 +83,13 @@ class Film:
         if step == 0:
             return say("player.start", self.language)
         words = self.captions[step - 1]
-        return say("player.end", self.language, caption=words) if t >= self.trace.ended else words
+        return say("player.end", self.language, caption=words) if t + self._half >= self.trace.ended else words
 
     def moving(self, t: float) -> NDArray[np.int64]:
         """The transfers between ranks that are under way."""
-        trace = self.trace
+        trace, now = self.trace, t + self._half
         found: NDArray[np.int64] = np.nonzero(
-            (trace.ready <= t) & (t < trace.end) & (trace.schedule.src != trace.schedule.dst)
+            (trace.ready < now) & (now <= trace.end) & (trace.schedule.src != trace.schedule.dst)
         )[0]
         return found
 
@@ -149,7 +150,7 @@ class Film:
 
     def held(self, t: float) -> Held:
         """What every rank and adding switch holds, `[place, slot]`."""
-        done = int(np.searchsorted(self._ended, t, side="right"))
+        done = int(np.searchsorted(self._ended, t + self._half))
         if done < self._done:
             self._rewind()
         for i in self._order[self._done : done].tolist():

@@ -235,3 +235,11 @@ def test_a_damaged_link_says_what_is_wrong_and_still_shows_a_picture(visit, quer
     page = visit(query)
     assert page.page.get_by_text(says).first.is_visible()
     assert page.data("steps") == "14"
+
+
+def test_done_is_said_when_every_block_has_landed(visit):
+    page = visit("?machine=dual_socket_pcie")
+    page.press("To the end")
+    assert page.data("caption").startswith(page.told("player.end", caption="").strip())
+    assert page.ask("blocks()") == []
+    assert {slot["count"] for rank in range(8) for slot in page.ask(f"slots({rank})")} == {8}

@@ -1,0 +1,69 @@
+"""The player's clock without a page: over every machine and many sizes, its end is the end of everything."""
+
+import pytest
+
+from ops import ALGORITHMS
+from sim.engine import simulate
+from sim.errors import InputError
+from sim.machines import MACHINES, build
+from sim.schedule import NOTHING
+from ui.film import Film
+from ui.payload import pack
+from ui.player import ASSETS
+
+pytestmark = pytest.mark.browser
+SIZES = (1 << 10, 1 << 20, 1 << 26, 1 << 30, 123_456_792)
+LOOK = """async ({ tl, code }) => {
+  const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+  const { decode } = await import(url);
+  const line = await decode(tl);
+  const found = (t) => ({
+    flying: line.blocks(t).length, step: line.step(t), over: line.over(t), landed: line.held(t).done,
+    block: [...line.held(t).block], busy: line.loads(t).filter((rate) => rate > 0).length,
+  });
+  return { end: found(line.time), time: line.time, steps: line.meta.steps, rows: line.count,
+    stops: line.bounds.map((t) => [t, line.step(t), line.step(Number(t.toPrecision(12)))]) };
+}"""
+
+
+@pytest.fixture(scope="module")
+def look(chromium):
+    context = chromium.new_context()
+    page = context.new_page()
+    code = (ASSETS / "timeline.js").read_text(encoding="utf-8")
+    yield lambda trace: page.evaluate(LOOK, {"tl": pack(trace)["tl"], "code": code})
+    context.close()
+
+
+def traces(machine):
+    """A ring, and an all-to-all that shares links, at several sizes."""
+    topology = build(machine)
+    for name in ("allreduce.ring", "alltoall.linear"):
+        for size in SIZES:
+            schedule = ALGORITHMS[name].schedule(min(topology.n, 16))
+            try:
+                yield simulate(topology, schedule, size, history=True)
+            except InputError:  # blocks of less than a byte
+                continue
+
+
+@pytest.mark.parametrize("machine", sorted(MACHINES))
+def test_at_the_end_nothing_flies_and_every_place_holds_what_it_was_owed(look, machine):
+    for trace in traces(machine):
+        seen = look(trace)
+        assert seen["time"] == trace.time
+        end = seen["end"]
+        assert (end["flying"], end["busy"], end["over"]) == (0, 0, True)
+        assert (end["step"], end["landed"]) == (seen["steps"], seen["rows"])
+        owed, slots = trace.schedule.promise.owed, trace.schedule.slots
+        held = [end["block"][r * slots : (r + 1) * slots] for r in range(trace.schedule.n)]
+        for rank, row in enumerate(owed[: trace.schedule.n]):
+            assert all(held[rank][slot] == block for slot, block in enumerate(row) if block != NOTHING)
+
+
+@pytest.mark.parametrize("machine", ["dual_socket_pcie", "a40_pairs", "numa", "dgx_a100"])
+def test_the_end_of_a_step_is_the_same_instant_in_the_player_its_link_and_its_files(look, machine):
+    for trace in traces(machine):
+        film = Film(trace)
+        for t, step, shortened in look(trace)["stops"]:
+            assert film.step(trace.began + t) == step == shortened
