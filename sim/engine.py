@@ -26,7 +26,7 @@ from sim.schedule.switch_devices import switch_devices
 from sim.schedule.verify import Proof, prove
 from sim.stall import stall_error, stall_of
 from sim.topology import Device, Floats, Link, Topology
-from sim.trace import History, Stall, Trace
+from sim.trace import Capacities, History, Stall, Trace
 from sim.units import LARGEST_SIZE
 
 INTERPRETED = 30_000
@@ -59,6 +59,7 @@ class Cluster:
         """Real seconds spent in the kernel."""
         self.arena = Arena(topology, history=history)
         self.jobs: list[Job] = []
+        self._capacities: list[tuple[int, float, float]] = []
         self._running = 0
         self._wake: simpy.Event | None = None
         self.kernel = compiled(kernel) if is_compiled(kernel) else kernel
@@ -146,6 +147,7 @@ class Cluster:
         if not (math.isfinite(bandwidth) and bandwidth >= 0):
             raise InputError(f"{self.topology.name}: link {link} cannot have bandwidth {bandwidth}: give 0 or more")
         self.arena.world.net.capacity[link] = bandwidth
+        self._capacities.append((link, float(self.env.now), bandwidth))
         self.kernel.touch(self.arena.world, link, float(self.env.now))
         self._rouse()
 
@@ -231,7 +233,14 @@ class Cluster:
             hits=self.perturber.hits(job, ended),
             instants=int(world.count[kernel.WAVES]),
             stall=stall,
+            capacities=self._changed(ended),
         )
+
+    def _changed(self, ended: float) -> Capacities:
+        """What links could carry until then, wherever it was not their own bandwidth throughout."""
+        past = [change for change in self._capacities if change[1] <= ended]
+        link, time, bandwidth = zip(*past, strict=True) if past else ((), (), ())
+        return Capacities(np.array(link, np.int32), np.array(time, np.float64), np.array(bandwidth, np.float64))
 
     def _history(self, job: Job) -> History | None:
         if not self.arena.keeps_history:

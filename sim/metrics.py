@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sim.schedule import NOTHING, Promise
 from sim.topology import Floats, Ints, Topology
 from sim.trace import Trace
+from sim.trace.link_load import capacities
 
 
 def algbw(trace: Trace) -> float:
@@ -29,9 +30,9 @@ class Use(NamedTuple):
 
 
 def link_use(trace: Trace) -> Floats:
-    """For every link, the seconds it needs for its bytes at full speed over the run's seconds."""
-    needed = trace.link_bytes / trace.topology.bandwidth
-    return needed / trace.time if trace.time > 0 else np.zeros_like(needed)
+    """For every link, the bytes that crossed it over those it could carry in the run, as troubles left it."""
+    room = capacities(trace, np.array([trace.began, trace.ended]))[:, 0] * trace.time
+    return np.divide(trace.link_bytes, room, out=np.zeros_like(room), where=room > 0)
 
 
 def bottleneck(trace: Trace) -> Use | None:

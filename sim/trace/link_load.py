@@ -10,6 +10,50 @@ from sim.topology import Floats, Ints
 from sim.trace.model import Trace
 
 
+class Spell(NamedTuple):
+    """Link `link` can carry `bandwidth` B/s, not its own, from `begin` to `end` s."""
+
+    link: int
+    begin: float
+    end: float
+    bandwidth: float
+
+
+def spells(trace: Trace) -> list[Spell]:
+    """Where links could carry other than the machine says, within the run: by link, then in time order."""
+    changes, own = trace.capacities, trace.topology.bandwidth
+    found = []
+    order = np.argsort(changes.link, kind="stable")
+    for k, j in zip(order, [*order[1:], -1][: len(order)], strict=True):
+        link, bandwidth = int(changes.link[k]), float(changes.bandwidth[k])
+        begin = max(trace.began, float(changes.time[k]))
+        end = float(changes.time[j]) if j >= 0 and changes.link[j] == link else trace.ended
+        if end > begin and bandwidth != own[link]:
+            found.append(Spell(link, begin, end, bandwidth))
+    return found
+
+
+def capacity(trace: Trace, t: float) -> Floats:
+    """What every link can carry at time t, B/s."""
+    now = trace.topology.bandwidth.copy()
+    for spell in spells(trace):
+        if spell.begin <= t and (t < spell.end or spell.end >= trace.ended):
+            now[spell.link] = spell.bandwidth
+    return now
+
+
+def capacities(trace: Trace, edges: Floats) -> Floats:
+    """What every link could carry on average between `edges[j]` and `edges[j + 1]`, B/s; a row per link."""
+    own = trace.topology.bandwidth
+    average = np.repeat(own[:, None], len(edges) - 1, axis=1)
+    width = np.diff(edges)
+    for spell in spells(trace):
+        within = np.clip(np.minimum(edges[1:], spell.end) - np.maximum(edges[:-1], spell.begin), 0.0, None)
+        share = np.divide(within, width, out=np.zeros_like(width), where=width > 0)
+        average[spell.link] += (spell.bandwidth - own[spell.link]) * share
+    return average
+
+
 class Load(NamedTuple):
     """Link k carries `rate[j]` B/s from `time[j]` s on, for j in `offsets[k]:offsets[k + 1]`."""
 
@@ -53,7 +97,7 @@ def link_load(trace: Trace) -> Load:
 
 
 def utilisation(trace: Trace, edges: Floats) -> Floats:
-    """The share of its bandwidth each link used, on average, between `edges[j]` and `edges[j + 1]`.
+    """The share of what it could carry that each link used, on average, between `edges[j]` and `edges[j + 1]`.
 
     One row per link, one column per stretch of time; exact, whatever the stretches; zero
     in one of no length.
@@ -78,8 +122,8 @@ def utilisation(trace: Trace, edges: Floats) -> Floats:
     whole[np.abs(whole) < 1e-9 * trace.topology.bandwidth.reshape(-1, 1)] = 0.0  # what cancels out leaves rounding
     width = np.diff(edges)
     carried = summed(first, head)[:, :-1] + summed(last, tail)[:, :-1] + whole * width
-    shares = carried / trace.topology.bandwidth.reshape(-1, 1)
-    return np.divide(shares, width, out=np.zeros_like(shares), where=width > 0)
+    room, whole_room = capacities(trace, edges) * width, trace.topology.bandwidth.reshape(-1, 1) * width
+    return np.divide(carried, room, out=np.zeros_like(carried), where=room > 1e-9 * whole_room)
 
 
 def _crossed(trace: Trace, transfer: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

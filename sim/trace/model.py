@@ -51,6 +51,15 @@ class Stall(NamedTuple):
     receivers: set[int]
 
 
+class Capacities(NamedTuple):
+    """Changes of what links can carry, in time order: from `time[k]` s on, `link[k]` has `bandwidth[k]` B/s."""
+
+    link: Ints
+    time: Floats
+    bandwidth: Floats
+
+
+NO_CAPACITIES = Capacities(np.zeros(0, np.int32), np.zeros(0), np.zeros(0))
 NO_HITS = Hits(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
 
 
@@ -84,6 +93,8 @@ class Trace:
     hits: Hits = NO_HITS
     stall: Stall | None = None
     """Set for a run that never ends: `ended` is when it stalled, and what has not happened happens at infinity."""
+    capacities: Capacities = NO_CAPACITIES
+    """Where links could at times carry other than their own bandwidth; changes before it began count too."""
 
     @property
     def time(self) -> float:
@@ -174,6 +185,7 @@ class Trace:
             "history": history,
             "troubles": list(self.troubles),
             "hits": [column.tolist() for column in self.hits],
+            "capacities": [column.tolist() for column in self.capacities],
         }
         return json.dumps(whole, allow_nan=False)
 
@@ -276,6 +288,7 @@ def _build(whole: dict[str, Any]) -> Trace:
         history=history,
         troubles=tuple(str(name) for name in whole.get("troubles", ())),
         hits=_hits(whole.get("hits"), schedule.transfers),
+        capacities=_capacities(whole.get("capacities"), len(t["links"])),
         **columns,
     )
 
@@ -288,3 +301,13 @@ def _hits(columns: list[list[float]] | None, transfers: int) -> Hits:
     if {len(column) for column in hits} != {len(hits.transfer)} or not np.isin(hits.transfer, range(transfers)).all():
         raise ValueError("its hits name transfers that are not there")
     return hits
+
+
+def _capacities(columns: list[list[float]] | None, links: int) -> Capacities:
+    if columns is None:
+        return NO_CAPACITIES
+    link, time, bandwidth = columns
+    changes = Capacities(np.array(link, np.int32), np.array(time, np.float64), np.array(bandwidth, np.float64))
+    if {len(column) for column in changes} != {len(changes.link)} or not np.isin(changes.link, range(links)).all():
+        raise ValueError("its capacities name links that are not there")
+    return changes
