@@ -60,7 +60,7 @@ function buildTransport(player, bar) {
   player.speedBox = make("select", "rs-speed", right);
   for (const speed of SPEEDS) make("option", "", player.speedBox, { value: String(speed) }).textContent = `${speed}×`;
   player.speedBox.addEventListener("change", () => player.setSpeed(Number(player.speedBox.value)));
-  player.helpButton = make("button", "rs-button rs-help", right, { type: "button" });
+  player.helpButton = make("button", "rs-button rs-help", right, { type: "button", "aria-expanded": "false" });
   player.helpButton.textContent = "?";
   player.helpButton.addEventListener("click", () => player.toggleHelp());
   player.buttons.full = make("button", "rs-button rs-full", right, { type: "button" });

@@ -22,6 +22,8 @@ export function rateText(value) {
   return `${Number((value / 1e9).toPrecision(3))} GB/s`;
 }
 
+export const percent = (share) => `${Math.round(share * 100)} %`;
+
 // A message in few words: which block, from whom to whom.
 function named(timeline, text, i) {
   const { c, places, moveStart } = timeline;
@@ -43,11 +45,13 @@ function explainPlace(timeline, text, t, { rank, index: slot }) {
 function explainLink(timeline, text, t, { index }) {
   const { links } = timeline;
   const rate = timeline.loads(t)[index];
+  const [now, own] = [timeline.capacities(t)[index], links.bandwidth[index]];
   const sharers = timeline.sharers(index, t);
   const lines = [
     `${linkName(timeline, index)} (${links.kind[index]})`,
-    fill(text["player.rate"], { rate: rateText(rate), capacity: rateText(links.bandwidth[index]) }),
+    fill(text["player.rate"], { rate: rateText(rate), capacity: rateText(now) }),
   ];
+  if (now !== own) lines.push(fill(text["player.changed"], { share: percent(now / own), own: rateText(own) }));
   for (const i of sharers.slice(0, LISTED)) lines.push(`${named(timeline, text, i)}: ${rateText(timeline.rate(i, t))}`);
   if (sharers.length > LISTED) lines.push(fill(text["player.others"], { count: sharers.length - LISTED }));
   lines.push(fill(text["player.total"], { bytes: bytesText(links.bytes[index]) }));
@@ -71,7 +75,7 @@ function explainBlock(timeline, text, t, { index: i }) {
   const block = timeline.blockName(timeline.c.block[m]);
   const src = timeline.places.name[timeline.c.src[i]].trim();
   const dst = timeline.places.name[timeline.c.dst[i]].trim();
-  const share = `${Math.round(timeline.delivered(i, t) * 100)} %`;
+  const share = percent(timeline.delivered(i, t));
   const lines = [
     `${fill(text[ranks ? "player.holding" : "player.counting"], { block, count, ranks })} · ${bytesText(timeline.bytes(i))}`,
     fill(text["player.blockline"], { src, dst, share, rate: rateText(timeline.rate(i, t)) }),

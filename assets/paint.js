@@ -1,20 +1,39 @@
 // Ink: colours that tell blocks and loads apart, the theme of the page, canvases at the resolution of the screen.
 
-const OKABE_ITO = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8A8A8A"];
-const DARK_INK = new Set(["#E69F00", "#56B4E9", "#F0E442", "#CC79A7"]);
+import { PALETTE } from "./palette.js";
 
-export const blockColour = (block) => OKABE_ITO[((block % 8) + 8) % 8];
-export const inkOn = (colour) => (DARK_INK.has(colour) ? "#111" : "#fff");
+const LEVELS = 64;
+const channel = (hex, k) => parseInt(hex.slice(1 + 2 * k, 3 + 2 * k), 16);
 
-function mix(a, b, share) {
-  const part = (k) => Math.round(parseInt(a.slice(k, k + 2), 16) * (1 - share) + parseInt(b.slice(k, k + 2), 16) * share);
-  return `rgb(${part(1)},${part(3)},${part(5)})`;
+function luminance(hex) {
+  const [r, g, b] = [0, 1, 2].map((k) => channel(hex, k) / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-// Idle, half, full: readable without telling red from green.
-export function loadColour(share, idle) {
-  if (share <= 0.001) return idle;
-  return share < 0.5 ? mix("#9ec9e8", "#E69F00", share * 2) : mix("#E69F00", "#C03A00", share * 2 - 1);
+// Black or white, whichever reads better on each block's colour.
+const INKS = new Map(PALETTE.blocks.map((hex) => [hex, (luminance(hex) + 0.05) ** 2 > 1.05 * 0.0556 ? "#111111" : "#ffffff"]));
+const LOADS = Array.from({ length: LEVELS + 1 }, (_, level) => {
+  const at = (level / LEVELS) * (PALETTE.load.length - 1);
+  const k = Math.min(PALETTE.load.length - 2, Math.floor(at));
+  const part = (j) => Math.round(channel(PALETTE.load[k], j) * (k + 1 - at) + channel(PALETTE.load[k + 1], j) * (at - k));
+  return `rgb(${part(0)},${part(1)},${part(2)})`;
+});
+
+export const blockNumber = (block) => ((block % PALETTE.blocks.length) + PALETTE.blocks.length) % PALETTE.blocks.length;
+export const blockColour = (block) => PALETTE.blocks[blockNumber(block)];
+export const inkOn = (colour) => INKS.get(colour);
+
+// How full a link is drawn: 0 for idle, else a step of the ramp from next to nothing to full.
+export const loadLevel = (share) => (share > 0.001 ? Math.max(1, Math.round(Math.min(1, share) * LEVELS)) : 0);
+export const loadColour = (level) => LOADS[level];
+export const ramp = () => `linear-gradient(90deg, ${LOADS.filter((_, k) => k % 8 === 0).join(",")})`;
+
+// Any colour of a style sheet as red, green and blue, 0 to 255.
+export function channels(colour) {
+  const g = new OffscreenCanvas(1, 1).getContext("2d");
+  g.fillStyle = colour;
+  g.fillRect(0, 0, 1, 1);
+  return g.getImageData(0, 0, 1, 1).data.slice(0, 3);
 }
 
 export function theme(element) {
@@ -42,6 +61,10 @@ export function fit(canvas, width, height) {
   return context;
 }
 
+// Paint that is no text: as much ink as `share` on paper.
 export function faint(colours, share) {
   return `color-mix(in srgb, ${colours.ink} ${Math.round(share * 100)}%, ${colours.paper})`;
 }
+
+// Words beside the main thing: quieter than ink, and still 4.5 : 1 on paper and on boxes in both themes.
+export const quiet = (colours) => faint(colours, 0.82);

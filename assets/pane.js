@@ -3,7 +3,7 @@
 import { LoadChart } from "./chart.js";
 import { make } from "./controls.js";
 import { explain, linkName, seconds } from "./explain.js";
-import { loadColour, theme } from "./paint.js";
+import { ramp, theme } from "./paint.js";
 import { Slots } from "./slots.js";
 import { Stage, machine, shape } from "./stage.js";
 import { Matrix, SpaceTime } from "./views.js";
@@ -91,7 +91,7 @@ export class Pane {
     this.chartCanvas.setAttribute("aria-label", say("timeline"));
     this.legend.replaceChildren();
     const scale = make("span", "rs-ramp", this.legend);
-    scale.style.background = `linear-gradient(90deg, ${[0.02, 0.25, 0.5, 0.75, 1].map((s) => loadColour(s, "")).join(",")})`;
+    scale.style.background = ramp();
     scale.before(`${say("load")}: ${say("idle")} `);
     scale.after(` ${say("full_load")}`);
     const look = make("label", "rs-look", this.legend);
@@ -135,7 +135,7 @@ export class Pane {
     if (!this.timeline || !this.picture.context) return;
     const { timeline, root } = this;
     this.t = Math.max(0, Math.min(timeline.time, t));
-    const caption = timeline.caption(this.t, this.text);
+    const caption = timeline.caption(this.t);
     this.picture.paint(this.t, this.focus ?? this.pinned, this.player.lit && timeline.meta.full ? timeline.critical() : null);
     this.chart.paint(this.t);
     if (this.side.clientWidth) this.slots.paint(this.t);

@@ -275,8 +275,8 @@ class Player {
     this.draw();
   }
 
-  toggleHelp() {
-    this.help.hidden = !this.help.hidden;
+  toggleHelp(shown = this.help.hidden) {
+    this.help.hidden = !shown;
     this.helpButton.setAttribute("aria-expanded", String(!this.help.hidden));
   }
 
@@ -331,7 +331,7 @@ class Player {
       t: () => this.setEven(!this.even), f: () => this.fullScreen(), "?": () => this.toggleHelp(),
       v: () => this.setView(this._nextView()),
       m: () => this.setView(this.view === "matrix" ? "machine" : "matrix"), c: () => this.setLit(!this.lit),
-      Escape: () => { this.help.hidden = true; for (const pane of this.panes) { pane.focus = null; pane.pin(null); } this.draw(); },
+      Escape: () => { this.toggleHelp(false); for (const pane of this.panes) { pane.focus = null; pane.pin(null); } this.draw(); },
     };
     const act = acts[event.key] ?? acts[event.key.toLowerCase()];
     if (!act) return;

@@ -1,13 +1,14 @@
 // Blocks on their way between devices: over the machine's links, or along the algorithm's own shape.
 
-import { blockColour, faint, fit, inkOn, loadColour } from "./paint.js";
-import { rateText } from "./explain.js";
+import { blockColour, blockNumber, faint, fit, inkOn, loadColour, loadLevel, quiet } from "./paint.js";
+import { percent, rateText } from "./explain.js";
+import { PALETTE } from "./palette.js";
 import { pointAlong, walk } from "./timeline.js";
 
 const DEVICE = { GPU: [1.2, 0.95], NVS: [1.5, 0.55], PCI: [1.0, 0.46], CPU: [1.1, 0.6], NIC: [0.9, 0.46], NET: [1.9, 0.6] };
 const SIDE = 0.1;
 const LEVEL = 0.3;
-const MANY = 500;
+export const MANY = 500;
 const RATES = 32;
 
 // The way a link is drawn: straight, kept to its right; in an arc where it would run through a row of devices.
@@ -44,13 +45,13 @@ export function machine(timeline) {
     }
     if (points.length) Object.assign(path, walk(points));
   });
-  const shares = (t) => timeline.loads(t).map((rate, k) => rate / links.bandwidth[k]);
-  return { devices, lines, widths, shares, focus: "link", path: (i) => paths[c.route[i]] };
+  const [shares, troubled] = [(t) => timeline.shares(t), (t) => timeline.troubled(t)];
+  return { devices, lines, widths, shares, troubled, focus: "link", path: (i) => paths[c.route[i]] };
 }
 
 // The same run with every rank where the algorithm's shape puts it; null where that would be a smudge.
 export function shape(timeline) {
-  const { c, shape: drawn, meta, links } = timeline;
+  const { c, shape: drawn, meta } = timeline;
   if (!drawn) return null;
   const places = drawn.x.length;
   const kind = drawn.x.map((_, r) => (r < meta.ranks ? "GPU" : "NVS"));
@@ -63,13 +64,15 @@ export function shape(timeline) {
   const between = (i) => pair.get(c.src[i] * places + c.dst[i]);
   const shares = (t) => {
     const found = new Float64Array(lines.length);
+    const room = timeline.capacities(t);
     for (const i of timeline.moving(t)) {
-      const narrowest = Math.min(...Array.from(timeline.links_of(i), (link) => links.bandwidth[link]));
-      found[between(i)] = Math.max(found[between(i)], timeline.rate(i, t) / narrowest);
+      const narrowest = Math.min(...Array.from(timeline.links_of(i), (link) => room[link]));
+      if (narrowest > 0) found[between(i)] = Math.max(found[between(i)], timeline.rate(i, t) / narrowest);
     }
     return found;
   };
-  return { devices, lines, widths: lines.map(() => 1.6), shares, focus: "pair", path: (i) => walked[between(i)] };
+  const widths = lines.map(() => 1.6);
+  return { devices, lines, widths, shares, troubled: () => [], focus: "pair", path: (i) => walked[between(i)] };
 }
 
 export class Stage {
@@ -99,6 +102,10 @@ export class Stage {
     const back = fit(this.backdrop, width, height);
     this._boxes(back);
     this.geometry.lines.forEach((_, k) => this._line(back, k, faint(colours, 0.2), this.geometry.widths[k]));
+    this.front = document.createElement("canvas");
+    this.inner = fit(this.front, width, height);
+    this._devices(this.inner);
+    this.shown = -1;
   }
 
   x(units) { return this.left + units * this.scale; }
@@ -115,7 +122,7 @@ export class Stage {
       g.stroke();
       const size = Math.min(13, this.scale * 0.42);
       if (size < 6) continue;
-      g.fillStyle = faint(this.colours, 0.6);
+      g.fillStyle = quiet(this.colours);
       g.font = `600 ${size}px ${this.colours.font}`;
       g.textAlign = "left";
       g.textBaseline = "top";
@@ -123,9 +130,13 @@ export class Stage {
     }
   }
 
+  _trace(g, k) {
+    this.geometry.lines[k].forEach(([x, y], j) => (j ? g.lineTo(this.x(x), this.y(y)) : g.moveTo(this.x(x), this.y(y))));
+  }
+
   _line(g, k, colour, width) {
     g.beginPath();
-    this.geometry.lines[k].forEach(([x, y], j) => (j ? g.lineTo(this.x(x), this.y(y)) : g.moveTo(this.x(x), this.y(y))));
+    this._trace(g, k);
     g.strokeStyle = colour;
     g.lineWidth = width * this.thin;
     g.stroke();
@@ -136,40 +147,106 @@ export class Stage {
     g.clearRect(0, 0, this.width, this.high);
     g.drawImage(this.backdrop, 0, 0, this.width, this.high);
     g.lineCap = "round";
-    this.geometry.shares(t).forEach((share, k) => {
-      if (share > 0.001) this._line(g, k, loadColour(Math.min(1, share), ""), this.geometry.widths[k] + 0.8);
-    });
+    this._loads(g, t);
     if (focus?.kind === this.geometry.focus) this._line(g, focus.index, this.colours.accent, this.geometry.widths[focus.index] + 3);
-    this._devices(g, t, focus);
+    this._strips(t);
+    g.drawImage(this.front, 0, 0, this.width, this.high);
+    if (focus?.kind === "device") this._frame(g, this._device(focus.index), this.colours.accent, 3);
+    for (const spell of this.geometry.troubled(t)) this._mark(g, spell);
     this._blocks(g, t, focus, lit);
   }
 
-  _devices(g, t, focus) {
-    const { timeline } = this;
+  // Lines of one colour and width at a stroke: a frame costs as many strokes as it shows colours, not links.
+  _loads(g, t) {
+    const { geometry } = this;
+    const strokes = new Map();
+    geometry.shares(t).forEach((share, k) => {
+      const level = loadLevel(share);
+      if (!level) return;
+      const width = geometry.widths[k] + 0.8;
+      const key = level * 1000 + width;
+      if (!strokes.has(key)) strokes.set(key, { level, width, lines: [] });
+      strokes.get(key).lines.push(k);
+    });
+    for (const { level, width, lines } of strokes.values()) {
+      g.strokeStyle = loadColour(level);
+      g.lineWidth = width * this.thin;
+      g.beginPath();
+      for (const k of lines) this._trace(g, k);
+      g.stroke();
+    }
+  }
+
+  // A link that cannot carry what the machine says: a sign with what is left of it, nearer to where it comes from.
+  _mark(g, { link, share }) {
+    const { x, y } = pointAlong(walk(this.geometry.lines[link]), 0.36);
+    const text = share > 0 ? percent(share) : "✕";
+    g.font = `700 11px ${this.colours.font}`;
+    const half = g.measureText(text).width / 2 + 5;
+    g.fillStyle = this.colours.ink;
+    g.beginPath();
+    g.roundRect(this.x(x) - half, this.y(y) - 8, 2 * half, 16, 4);
+    g.fill();
+    g.fillStyle = this.colours.paper;
+    g.textAlign = "center";
+    g.textBaseline = "middle";
+    g.fillText(text, this.x(x), this.y(y) + 0.5);
+  }
+
+  _box(d) {
     const { devices } = this.geometry;
-    const held = timeline.held(t);
-    devices.kind.forEach((kind, d) => {
-      const [w, h] = DEVICE[kind].map((side) => side * this.scale);
-      const [x, y] = [this.x(devices.x[d]) - w / 2, this.y(devices.y[d]) - h / 2];
+    const [w, h] = DEVICE[devices.kind[d]].map((side) => side * this.scale);
+    return [this.x(devices.x[d]) - w / 2, this.y(devices.y[d]) - h / 2, w, h];
+  }
+
+  _frame(g, d, colour, width, fill) {
+    const [x, y, w, h] = this._box(d);
+    g.beginPath();
+    g.roundRect(x, y, w, h, Math.min(6, h / 4));
+    if (fill) {
+      g.fillStyle = fill;
+      g.fill();
+    }
+    g.strokeStyle = colour;
+    g.lineWidth = width;
+    g.stroke();
+  }
+
+  // Devices and their names change with the size alone.
+  _devices(g) {
+    const { timeline, colours } = this;
+    const { devices } = this.geometry;
+    devices.kind.forEach((_, d) => {
+      const [x, y, w, h] = this._box(d);
       const rank = devices.rank[d];
       const name = rank >= 0 ? timeline.rankName(rank) : devices.name[d];
-      g.beginPath();
-      g.roundRect(x, y, w, h, Math.min(6, h / 4));
-      g.fillStyle = rank >= 0 ? this.colours.paper : this.colours.panel;
-      g.fill();
-      const chosen = focus?.kind === "device" && this._device(focus.index) === d;
-      g.strokeStyle = chosen ? this.colours.accent : rank >= 0 ? this.colours.ink : faint(this.colours, 0.35);
-      g.lineWidth = chosen ? 3 : rank >= 0 ? 1.4 : 1;
-      g.stroke();
+      if (rank >= 0) this._frame(g, d, colours.ink, 1.4, colours.paper);
+      else this._frame(g, d, faint(colours, 0.35), 1, colours.panel);
       const size = Math.min(13, h * (rank >= 0 ? 0.27 : 0.52), (w * 1.5) / Math.max(6, name.length));
-      if (size >= 5) {
-        g.fillStyle = rank >= 0 ? this.colours.ink : faint(this.colours, 0.75);
-        g.font = `${rank >= 0 ? 600 : 500} ${size}px ${this.colours.font}`;
-        g.textAlign = "center";
-        g.textBaseline = "middle";
-        g.fillText(name, x + w / 2, rank >= 0 ? y + h * 0.2 : y + h / 2);
-      }
-      if (rank >= 0 && held && h > 14) this._strip(g, held, rank, x + 3, y + h * 0.64, w - 6, h * 0.3);
+      if (size < 5) return;
+      g.fillStyle = rank >= 0 ? colours.ink : quiet(colours);
+      g.font = `${rank >= 0 ? 600 : 500} ${size}px ${colours.font}`;
+      g.textAlign = "center";
+      g.textBaseline = "middle";
+      g.fillText(name, x + w / 2, rank >= 0 ? y + h * 0.2 : y + h / 2);
+    });
+  }
+
+  // What ranks hold, in small, on their devices: only of those where something has landed since the last picture.
+  _strips(t) {
+    const { timeline } = this;
+    const held = timeline.held(t);
+    if (!held || held.done === this.shown) return;
+    const changed = new Set();
+    const { slots } = timeline.meta;
+    const some = this.shown >= 0 && timeline.landed(this.shown, held.done, (place) => changed.add(Math.floor(place / slots)));
+    this.shown = held.done;
+    this.geometry.devices.rank.forEach((rank, d) => {
+      const [x, y, w, h] = this._box(d);
+      if (rank < 0 || h <= 14 || (some && !changed.has(rank))) return;
+      this.inner.fillStyle = this.colours.paper;
+      this.inner.fillRect(x + 2.5, y + h * 0.64, w - 5, h * 0.3);
+      this._strip(this.inner, held, rank, x + 3, y + h * 0.64, w - 6, h * 0.3);
     });
   }
 
@@ -203,14 +280,17 @@ export class Stage {
       const { x, y } = pointAlong(this.geometry.path(i), timeline.progress(i, t));
       return { i, x: this.x(x), y: this.y(y) };
     });
-    const small = this.drawn.length > MANY;
+    if (this.drawn.length > MANY) {
+      paintDots(g, timeline, this.drawn, lit, side, this.colours);
+      return;
+    }
     const rates = this.drawn.length <= RATES && this.scale > 34;
     for (const { i, x, y } of this.drawn) {
       if (lit?.has(i)) paintHalo(g, x, y, side, this.colours);
-      paintBlock(g, timeline, i, x, y, small ? 4 : side, this.colours, focus?.kind === "block" && focus.index === i);
+      paintBlock(g, timeline, i, x, y, side, this.colours, focus?.kind === "block" && focus.index === i);
       if (!rates || timeline.squeeze(i, t) < 0) continue;
       const text = rateText(timeline.rate(i, t));
-      g.font = `600 10px ${this.colours.font}`;
+      g.font = `600 11px ${this.colours.font}`;
       const half = g.measureText(text).width / 2 + 4;
       g.fillStyle = this.colours.ink;
       g.beginPath();
@@ -257,6 +337,18 @@ export function paintHalo(g, x, y, side, colours) {
   g.strokeStyle = colours.accent;
   g.lineWidth = 3;
   g.stroke();
+}
+
+// Very many blocks: dots, colour by colour.
+export function paintDots(g, timeline, drawn, lit, side, colours) {
+  if (lit) for (const { i, x, y } of drawn) if (lit.has(i)) paintHalo(g, x, y, side, colours);
+  const { block } = timeline.c;
+  const dots = PALETTE.blocks.map(() => []);
+  for (const dot of drawn) dots[blockNumber(block[timeline.moveStart[dot.i]])].push(dot);
+  dots.forEach((same, number) => {
+    g.fillStyle = PALETTE.blocks[number];
+    for (const { x, y } of same) g.fillRect(x - 2, y - 2, 4, 4);
+  });
 }
 
 // A block with its name, or a dot when it is small.

@@ -61,6 +61,10 @@ export class Timeline {
     this.time = this.meta.time;
     this.half = this.tick / 2; // times are whole ticks: what lies within half of one is the same instant
     this.bounds = [0, ...this.steps.end.map((end) => Math.min(end * this.tick, this.time))];
+    // links that could for a while carry other than their own bandwidth
+    this.spells = this.links.spells.map(([link, begin, end, bandwidth]) => ({
+      link, begin: begin * this.tick, end: end * this.tick, bandwidth, share: bandwidth / this.links.bandwidth[link],
+    }));
     this.count = this.meta.full ? columns.src.length : 0;
     if (this.meta.full) this._index();
   }
@@ -161,12 +165,11 @@ export class Timeline {
     return t + this.half >= this.time;
   }
 
-  caption(t, text) {
+  caption(t) {
     const k = this.step(t);
-    if (k === 0) return text["player.start"];
-    if (this.meta.stalled && t >= this.time * (1 - 1e-12)) return this.meta.stalled;
-    const words = this.steps.caption[k - 1] ?? "";
-    return this.over(t) ? text["player.end"].replace("{caption}", words) : words;
+    if (k === 0) return this.steps.opening;
+    if (this.over(t)) return this.meta.stalled || this.steps.closing;
+    return this.steps.caption[k - 1] ?? "";
   }
 
   phase(step) {
@@ -252,10 +255,10 @@ export class Timeline {
 
   // Of the links a flow crosses now, the one that is nearest to full and that others use too; -1 without one.
   squeeze(i, t) {
-    const loads = this.loads(t);
+    const [loads, shares] = [this.loads(t), this.shares(t)];
     let [worst, share] = [-1, 0.99];
     for (const link of this.links_of(i)) {
-      const full = loads[link] / this.links.bandwidth[link];
+      const full = shares[link];
       if (full > share && this.rate(i, t) < loads[link] * (1 - 1e-6)) [worst, share] = [link, full];
     }
     return worst;
@@ -263,11 +266,20 @@ export class Timeline {
 
   // The next message that a rank will send and has not begun to, or -1.
   next(rank, t) {
-    let found = -1;
+    this._sends ??= this._indexSends();
+    const sends = this._sends.get(rank) ?? [];
+    return sends[firstFrom(sends.length, (k) => this.ready[sends[k]], t + this.half)] ?? -1;
+  }
+
+  _indexSends() {
+    const sends = new Map();
     for (let i = 0; i < this.count; i += 1) {
-      if (this.c.src[i] === rank && this.ready[i] > t && (found < 0 || this.ready[i] < this.ready[found])) found = i;
+      const { src } = this.c;
+      if (!sends.has(src[i])) sends.set(src[i], []);
+      sends.get(src[i]).push(i);
     }
-    return found;
+    for (const list of sends.values()) list.sort((a, b) => this.ready[a] - this.ready[b] || a - b);
+    return sends;
   }
 
   // Troubles that bore on a transfer, and for how long.
@@ -299,14 +311,39 @@ export class Timeline {
     });
   }
 
+  // Where links carry other than their own bandwidth now.
+  troubled(t) {
+    const now = t + this.half;
+    return this.spells.filter(({ begin, end }) => begin < now && (now <= end || this.over(end)));
+  }
+
+  // What every link can carry now, in bytes per second.
+  capacities(t) {
+    const changed = this.troubled(t);
+    if (!changed.length) return this.links.bandwidth;
+    const now = this.links.bandwidth.slice();
+    for (const { link, bandwidth } of changed) now[link] = bandwidth;
+    return now;
+  }
+
+  // The share of that which every link carries now.
+  shares(t) {
+    if (this._shares?.t !== t) {
+      const room = this.capacities(t);
+      this._shares = { t, now: this.loads(t).map((rate, k) => (room[k] > 0 ? rate / room[k] : 0)) };
+    }
+    return this._shares.now;
+  }
+
   // Bytes per second on every link now: exact from the flows, or the chart's average for very large runs.
   loads(t) {
     if (this._loads?.t === t) return this._loads.rates;
     const rates = new Float64Array(this.links.src.length);
     if (!this.meta.full) {
+      const room = this.capacities(t);
       const bin = Math.min(this.meta.bins - 1, Math.floor((t / this.time) * this.meta.bins));
       for (let k = 0; k < rates.length; k += 1) {
-        rates[k] = (this.c.load[k * this.meta.bins + bin] / 255) * this.links.bandwidth[k];
+        rates[k] = (this.c.load[k * this.meta.bins + bin] / 255) * room[k];
       }
       return rates;
     }
@@ -321,18 +358,30 @@ export class Timeline {
     return rates;
   }
 
-  // What every place holds at t: blocks and contributor sets, from the nearest key frame on.
+  // What every place holds at t: blocks and contributor sets, from the nearest key frame on. Good until asked again.
   held(t) {
     if (!this.meta.full) return null;
-    const low = firstFrom(this.count, (k) => this.end[this.order[k]], t + this.half);
-    if (this._held?.done === low) return this._held;
+    const done = firstFrom(this.count, (k) => this.end[this.order[k]], t + this.half);
     let from = this.frames[0];
-    for (const frame of this.frames) if (frame.done <= low) from = frame;
-    if (this._held && this._held.done <= low && this._held.done > from.done) from = this._held;
-    const [block, set] = [from.block.slice(), from.set.slice()];
-    for (let k = from.done; k < low; k += 1) this._apply(this.order[k], block, set);
-    this._held = { done: low, block, set };
+    for (const frame of this.frames) if (frame.done <= done) from = frame;
+    if (!this._held || this._held.done > done || this._held.done < from.done) {
+      this._held ??= { block: from.block.slice(), set: from.set.slice() };
+      this._held.block.set(from.block);
+      this._held.set.set(from.set);
+      this._held.done = from.done;
+    }
+    for (; this._held.done < done; this._held.done += 1) this._apply(this.order[this._held.done], this._held.block, this._held.set);
     return this._held;
+  }
+
+  // Visit every place written by the arrivals from the `from`-th to before the `to`-th; false where looking at all is less.
+  landed(from, to, visit) {
+    if (to < from || to - from > this.c.given.length) return false;
+    for (let k = from; k < to; k += 1) {
+      const i = this.order[k];
+      for (let m = this.moveStart[i]; m < this.moveStart[i + 1]; m += 1) visit(this.c.dst[i] * this.meta.slots + this.c.to[m]);
+    }
+    return true;
   }
 
   blockName(block) {

@@ -1,8 +1,10 @@
 // Two more pictures of the same instant: blocks flying between the places that hold them, and messages over time.
 
-import { blockColour, faint, fit } from "./paint.js";
+import { notch } from "./chart.js";
+import { blockColour, blockNumber, faint, fit, quiet } from "./paint.js";
+import { PALETTE } from "./palette.js";
 import { Slots } from "./slots.js";
-import { offLine, paintBlock, paintHalo } from "./stage.js";
+import { MANY, offLine, paintBlock, paintDots, paintHalo } from "./stage.js";
 
 const FLYING = 4;
 const ARROWS = 20000;
@@ -35,6 +37,11 @@ export class Matrix {
         const [bx, by] = slots.middle(timeline.c.dst[i], timeline.c.to[m]);
         const [x, y] = [ax + (bx - ax) * progress, ay + (by - ay) * progress];
         this.drawn.push({ i, x, y });
+      }
+    }
+    if (side < 6 || this.drawn.length > MANY) paintDots(g, timeline, this.drawn, lit, side, this.colours);
+    else {
+      for (const { i, x, y } of this.drawn) {
         if (lit?.has(i)) paintHalo(g, x, y, side, this.colours);
         paintBlock(g, timeline, i, x, y, side, this.colours, focus?.kind === "block" && focus.index === i);
       }
@@ -78,7 +85,7 @@ export class SpaceTime {
     g.textBaseline = "middle";
     g.textAlign = "right";
     for (let r = 0; r < places; r += every) {
-      g.fillStyle = faint(colours, 0.7);
+      g.fillStyle = quiet(colours);
       g.fillText(r < timeline.meta.ranks ? String(r) : "⊕", 24, this.y(r));
       g.fillStyle = faint(colours, 0.12);
       g.fillRect(30, this.y(r), this.width - 40, 1);
@@ -88,7 +95,13 @@ export class SpaceTime {
     const every_ = Math.max(1, Math.ceil(timeline.count / ARROWS));
     for (let i = 0; i < timeline.count; i += every_) if (this._away(i)) this._arrow(g, i, 1);
     g.globalAlpha = 1;
-    g.fillStyle = faint(colours, 0.75);
+    g.fillStyle = colours.ink;
+    for (const { begin, end } of timeline.spells) {
+      g.fillRect(this.x(begin), this.high - 22, Math.max(2, this.x(end) - this.x(begin)), 2);
+      notch(g, this.x(begin), this.high - 22);
+      if (end < timeline.time) notch(g, this.x(end), this.high - 22);
+    }
+    g.fillStyle = quiet(colours);
     g.textAlign = "left";
     for (const [first, name] of timeline.steps.phases) g.fillText(name, this.x(timeline.bounds[first]) + 2, this.high - 8);
   }
@@ -98,6 +111,24 @@ export class SpaceTime {
   _ends(i) {
     const { timeline } = this;
     return [this.x(timeline.ready[i]), this.y(timeline.c.src[i]), this.x(timeline.end[i]), this.y(timeline.c.dst[i])];
+  }
+
+  // Messages on their way, colour by colour.
+  _arrows(g, moving, t) {
+    const { timeline } = this;
+    const paths = PALETTE.blocks.map(() => new Path2D());
+    for (const i of moving) {
+      const [ax, ay, bx, by] = this._ends(i);
+      const share = timeline.progress(i, t);
+      const path = paths[blockNumber(timeline.c.block[timeline.moveStart[i]])];
+      path.moveTo(ax, ay);
+      path.lineTo(ax + (bx - ax) * share, ay + (by - ay) * share);
+    }
+    g.lineWidth = 2.6;
+    paths.forEach((path, number) => {
+      g.strokeStyle = PALETTE.blocks[number];
+      g.stroke(path);
+    });
   }
 
   _arrow(g, i, share) {
@@ -129,10 +160,8 @@ export class SpaceTime {
     }
     g.lineCap = "round";
     const moving = timeline.moving(t);
-    for (const i of moving) {
-      g.lineWidth = 2.6;
-      this._arrow(g, i, timeline.progress(i, t));
-      if (moving.length > 64) continue;
+    this._arrows(g, moving, t);
+    for (const i of moving.length > 64 ? [] : moving) {
       const [ax, ay, bx, by] = this._ends(i);
       const share = timeline.progress(i, t);
       paintBlock(g, timeline, i, ax + (bx - ax) * share, ay + (by - ay) * share, 14, colours, false);

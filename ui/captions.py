@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sim.schedule import REDUCE, Schedule
+from sim.schedule import NOTHING, REDUCE, Promise, Schedule
 from ui.contents import NAMED, Contents
 from ui.text import say
 
@@ -48,6 +49,70 @@ def block_name(schedule: Schedule, block: int) -> str:
 def step_captions(schedule: Schedule, contents: Contents, names: Sequence[str], language: str = "en") -> list[str]:
     """A sentence per step about its first message, and how many others go with it; `names[r]` is what r is called."""
     return [_caption(schedule, contents, names, k, language) for k in range(schedule.steps)]
+
+
+def opening(schedule: Schedule, language: str = "en") -> str:
+    """What is so before the first step, as a sentence."""
+    promise = schedule.promise
+    if promise is None:
+        return say("caption.start.unknown", language)
+    if promise.union:
+        return say("caption.start.union", language)
+    holders = np.nonzero((promise.given != NOTHING).any(axis=1))[0].tolist()
+    if len(holders) == schedule.n:
+        return say("caption.start.each", language)
+    key = "caption.start.one" if len(holders) == 1 else "caption.start.some"
+    return say(key, language, ranks=_named(holders, language))
+
+
+def closing(schedule: Schedule, language: str = "en", *, kept: bool = True) -> str:
+    """What was achieved in the end, as a sentence, read off the promise; `kept` tells whether it was."""
+    promise, n = schedule.promise, schedule.n
+    if promise is None or not kept:
+        return say("player.end", language, caption=say("caption.end.unknown", language))
+    takers = np.nonzero((promise.owed != NOTHING).any(axis=1))[0].tolist()
+    givers = int((promise.given != NOTHING).any(axis=1).sum())
+    every = len(takers) == n
+    who = say("caption.every", language) if every else _named(takers, language)
+    holds = say("caption.holds.one" if every or len(takers) == 1 else "caption.holds.some", language)
+    key, giver = _achieved(promise, takers)
+    source = _named([giver], language) if giver >= 0 else ""
+    return say("player.end", language, caption=say(key, language, who=who, holds=holds, source=source, count=givers))
+
+
+def _named(ranks: Sequence[int], language: str) -> str:
+    return say("caption.rank" if len(ranks) == 1 else "caption.ranks", language, ranks=ranges(ranks))
+
+
+def _achieved(promise: Promise, takers: Sequence[int]) -> tuple[str, int]:
+    """The kind of a promise by what it owes whom, and of whom where that is a single rank."""
+    owed = promise.owed != NOTHING
+    if promise.union or not takers:
+        return ("caption.end.union" if promise.union else "caption.end.unknown"), -1
+    blocks = len(np.unique(promise.given[promise.given != NOTHING]))
+    whole = all(len(np.unique(promise.owed[r][owed[r]])) == blocks for r in takers)
+    first, last = promise.first[owed], promise.last[owed]
+    rank = np.nonzero(owed)[0]
+    if (last - first == 1).all() and not ((first == 0) & (last == rank)).all():
+        return _brought(promise, owed, takers, whole=whole)
+    if (last - first == np.count_nonzero((promise.given != NOTHING).any(axis=1))).all():
+        return ("caption.end.sum" if whole else "caption.end.share"), -1
+    if (first == 0).all() and (last == rank + 1).all():
+        return "caption.end.upto", -1
+    if (first == 0).all() and (last == rank).all():
+        return "caption.end.before", -1
+    return "caption.end.promised", -1
+
+
+def _brought(promise: Promise, owed: NDArray[np.bool_], takers: Sequence[int], *, whole: bool) -> tuple[str, int]:
+    """Of a promise that adds nothing up: whose data is where in the end."""
+    sources = np.unique(promise.first[owed])
+    if len(sources) == 1:
+        return ("caption.end.broadcast" if whole else "caption.end.scatter"), int(sources[0])
+    senders = {len(np.unique(promise.first[r][owed[r]])) for r in takers}
+    if senders == {1}:
+        return "caption.end.sent", -1
+    return ("caption.end.gather" if whole else "caption.end.exchange"), -1
 
 
 def _caption(schedule: Schedule, contents: Contents, names: Sequence[str], step: int, language: str) -> str:

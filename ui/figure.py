@@ -14,6 +14,8 @@ from matplotlib.patches import FancyBboxPatch
 
 from sim.schedule import NOTHING
 from sim.units import fmt_size, fmt_time
+from ui.film import along
+from ui.palette import BLOCKS, LOAD, ink_on
 from ui.payload import whole
 from ui.text import say
 
@@ -23,10 +25,8 @@ if TYPE_CHECKING:
     from ui.film import Block, Film
     from ui.ground import Ground
 
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8C8C8C")
-"""Okabe and Ito's colours, which people who see colours differently can tell apart; numbers say the same."""
-DARK_INK = ("#E69F00", "#56B4E9", "#F0E442", "#CC79A7")
-LOAD = LinearSegmentedColormap.from_list("load", ["#9ec9e8", "#E69F00", "#C03A00"])
+PALETTE = BLOCKS
+SHADES = LinearSegmentedColormap.from_list("load", LOAD)
 SIZES = {
     "GPU": (1.2, 0.95),
     "NVS": (1.5, 0.55),
@@ -122,6 +122,8 @@ def time(film: "Film", t: float | None = None, *, width: float = 12.8, look: Loo
     axes.set_yticks([p for p in places if p % max(1, len(places) // 24) == 0])
     axes.set_ylim(len(places) - 0.5, -0.5)
     axes.set_xlim(trace.began, max(trace.ended, trace.began + 1e-12))
+    for spell in film.spells:
+        axes.axvspan(spell.begin, spell.end, 0, 0.012, color=look.ink, linewidth=0)
     axes.axvline(now, color=look.ink, linewidth=0.8, alpha=0.5)
     axes.xaxis.set_major_formatter(lambda seconds, _: fmt_time(float(seconds)))
     axes.set_ylabel(say("figure.rank", film.language))
@@ -173,9 +175,10 @@ def _standing(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) 
     idle = [line for line, full in zip(here.lines, busy, strict=True) if not full]
     axes.add_collection(LineCollection(idle, colors=look.ink, linewidths=0.9, alpha=0.16), autolim=False)
     full = [line for line, full in zip(here.lines, busy, strict=True) if full]
-    shades = LOAD(np.minimum(1, loads[busy]))
+    shades = SHADES(np.minimum(1, loads[busy]))
     axes.add_collection(LineCollection(full, colors=shades, linewidths=2.4, capstyle="round"), autolim=False)
     _devices(axes, film, here, t, look)
+    _marks(axes, film, here, t, look)
     _blocks(axes, film.blocks(t, here), look)
     corners = [(box.x + far * box.width, box.y + far * box.height) for box in here.boxes for far in (0, 1)]
     middles = np.stack([here.x, here.y], axis=1)
@@ -185,6 +188,19 @@ def _standing(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) 
     axes.set_xlim(left - 0.1, right + 0.1)
     axes.set_ylim(bottom + 0.1, top - 0.1)
     axes.set_aspect("equal")
+
+
+def _marks(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:
+    """On links that cannot carry what the machine says: what is left of it."""
+    lines = {here.link(line): line for line in range(len(here.lines))}
+    for spell in film.troubled(t):
+        if spell.link not in lines:
+            continue
+        share = spell.bandwidth / float(film.trace.topology.bandwidth[spell.link])
+        frame = {"boxstyle": "round,pad=0.25", "fc": look.ink, "ec": "none"}
+        style: dict[str, Any] = {"color": look.paper, "ha": "center", "va": "center", "weight": "bold", "zorder": 5}
+        x, y = along(here.lines[lines[spell.link]], 0.36)
+        axes.text(x, y, f"{share:.0%}" if share else "×", fontsize=6.5, bbox=frame, **style)
 
 
 def _rounded(x: float, y: float, width: float, height: float, radius: float, **look: Any) -> FancyBboxPatch:
@@ -240,8 +256,13 @@ def _blocks(axes: "Axes", blocks: Sequence["Block"], look: Look) -> None:
     frames = [_rounded(b.x - 0.19, b.y - 0.19, 0.38, 0.38, 0.07, fc=_colour(b.number), **paint) for b in blocks]
     axes.add_collection(PatchCollection(frames, match_original=True, zorder=6), autolim=False)
     for b in blocks:
-        ink = "#111111" if _colour(b.number) in DARK_INK else "#ffffff"
-        style: dict[str, Any] = {"color": ink, "ha": "center", "va": "center", "weight": "bold", "zorder": 7}
+        style: dict[str, Any] = {
+            "color": ink_on(_colour(b.number)),
+            "ha": "center",
+            "va": "center",
+            "weight": "bold",
+            "zorder": 7,
+        }
         axes.text(b.x, b.y, b.label, fontsize=7 if len(b.label) < 3 else 5, **style)
 
 
@@ -260,8 +281,11 @@ def _holdings(axes: "Axes", film: "Film", t: float, look: Look, rows: int) -> No
             bars.append((slot, rank, 0.94, 0.92, colour, 0.22))
             bars.append((slot, rank + 0.92, 0.94, -0.92 * share, colour, 1.0))
             if labelled and len(film.name(number)) < 4:
-                full = "#111111" if colour in DARK_INK else "#ffffff"
-                style: dict[str, Any] = {"color": full if share > 0.6 else look.ink, "ha": "center", "va": "center"}
+                style: dict[str, Any] = {
+                    "color": ink_on(colour) if share > 0.6 else look.ink,
+                    "ha": "center",
+                    "va": "center",
+                }
                 axes.text(slot + 0.47, rank + 0.46, film.name(number), fontsize=6.5, **style)
     _bars(axes, bars, 1)
     title = say("figure.holds", film.language)

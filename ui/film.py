@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from sim.schedule import NOTHING
 from sim.trace import Trace
-from ui.captions import block_name, step_captions
+from sim.trace.link_load import Spell, capacity, spells
+from ui.captions import block_name, closing, opening, step_captions
 from ui.contents import followed, given, unfollowed
 from ui.ground import Ground, machine, shape
 from ui.payload import FULL, place_devices, place_names, tick
-from ui.text import say
+from ui.stall import told
 
 Floats = NDArray[np.float64]
 
@@ -81,9 +82,11 @@ class Film:
         """What happens now, in a sentence."""
         step = self.step(t)
         if step == 0:
-            return say("player.start", self.language)
-        words = self.captions[step - 1]
-        return say("player.end", self.language, caption=words) if t + self._half >= self.trace.ended else words
+            return opening(self.trace.schedule, self.language)
+        if t + self._half >= self.trace.ended:
+            done = closing(self.trace.schedule, self.language, kept=self.trace.verdict.verdict == "ok")
+            return told(self.trace, self.language) or done
+        return self.captions[step - 1]
 
     def moving(self, t: float) -> NDArray[np.int64]:
         """The transfers between ranks that are under way."""
@@ -106,7 +109,7 @@ class Film:
 
     def blocks(self, t: float, ground: Ground) -> list[Block]:
         """Every block that is on its way."""
-        return [self._block(i, _along(ground.path(i), self.progress(i, t))) for i in self._shown(t)]
+        return [self._block(i, along(ground.path(i), self.progress(i, t))) for i in self._shown(t)]
 
     def flights(self, t: float, places: Callable[[int, int], tuple[float, float]]) -> list[Block]:
         """Every block on its way from the place that holds it to the one that will; `places(rank, slot)` is where."""
@@ -118,7 +121,7 @@ class Film:
                 for r, slot in ((schedule.src, schedule.from_slot), (schedule.dst, schedule.to_slot))
             ]
             if max(schedule.src[i], schedule.dst[i]) < schedule.n:
-                found.append(self._block(i, _along(np.array(ends), self.progress(i, t))))
+                found.append(self._block(i, along(np.array(ends), self.progress(i, t))))
         return found
 
     def _shown(self, t: float) -> list[int]:
@@ -134,19 +137,31 @@ class Film:
         return block_name(self.trace.schedule, block)
 
     def loads(self, t: float, ground: Ground) -> Floats:
-        """The share of its bandwidth that flows along every line now; without one, of what its flow could get."""
-        rates = np.zeros(len(ground.lines))
-        room = np.array([ground.capacity(line) for line in range(len(ground.lines))])
+        """The share of what every line can carry that flows along it now."""
+        rates, links = np.zeros(len(ground.lines)), capacity(self.trace, t)
+        room = np.array([ground.capacity(line, links) for line in range(len(ground.lines))])
         for i in self._shown(t):
             if self.trace.start[i] <= t < self.trace.arrived[i]:
                 times, values = self.trace.rates(i)
                 now = int(np.searchsorted(times, t, side="right")) - 1
                 lines = list(ground.crossed(i))
                 np.add.at(rates, lines, values[now] if now >= 0 else 0.0)
-                narrow = float(self.trace.topology.bandwidth[self.trace.route_of(i)].min())
+                narrow = float(links[self.trace.route_of(i)].min())
                 room[lines] = np.where(np.isnan(room[lines]), narrow, room[lines])
-        shares: Floats = rates / np.where(np.isnan(room), 1.0, room)
+        shares: Floats = np.divide(rates, room, out=np.zeros_like(rates), where=room > 0)
         return shares
+
+    @cached_property
+    def spells(self) -> list[Spell]:
+        """Where links could carry other than their own bandwidth."""
+        return spells(self.trace)
+
+    def troubled(self, t: float) -> list[Spell]:
+        """Where they cannot now."""
+        now = t + self._half
+        return [
+            spell for spell in self.spells if spell.begin < now and (now <= spell.end or spell.end >= self.trace.ended)
+        ]
 
     def held(self, t: float) -> Held:
         """What every rank and adding switch holds, `[place, slot]`."""
@@ -172,7 +187,7 @@ class Film:
             self._held.count[dst, slot] = self.contents.count(leaves[m]) if self.contents.known else 1
 
 
-def _along(points: Floats, share: float) -> tuple[float, float]:
+def along(points: Floats, share: float) -> tuple[float, float]:
     """The point at a share of the way."""
     along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
     want = share * along[-1]

@@ -28,8 +28,9 @@ LEVEL = 0.3
 class Ground:
     """Centres, kinds and names of devices, -1 or the rank of each; frames; lines `[point, x or y]`.
 
-    `path(i)` are the points that transfer i goes by, `crossed(i)` the lines it goes along; `capacity` is bytes per
-    second of every line, or nan for one that is as wide as the flows on it find the machine.
+    `path(i)` are the points that transfer i goes by, `crossed(i)` the lines it goes along; `capacity(line,
+    links)` is what a line can carry when links can carry so many B/s, or nan for one that is as wide as the flows on it
+    find the machine; `link(line)` is the link that it is, or -1.
     """
 
     x: Sequence[float]
@@ -41,7 +42,8 @@ class Ground:
     lines: Sequence[Floats]
     path: Callable[[int], Floats]
     crossed: Callable[[int], Sequence[int]]
-    capacity: Callable[[int], float]
+    capacity: Callable[[int, Floats], float]
+    link: Callable[[int], int] = lambda line: -1
 
 
 def machine(trace: Trace) -> Ground:
@@ -75,7 +77,8 @@ def machine(trace: Trace) -> Ground:
         lines,
         path,
         lambda i: trace.route_of(i).tolist(),
-        lambda line: float(topology.bandwidth[line]),
+        lambda line, links: float(links[line]),
+        lambda line: line,
     )
 
 
@@ -102,7 +105,7 @@ def shape(trace: Trace) -> Ground | None:
         lines,
         lambda i: lines[between(i)],
         lambda i: [between(i)],
-        lambda line: math.nan,
+        lambda line, links: math.nan,
     )
 
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from sim.schedule import REDUCE, Schedule
 from sim.schedule.switch_devices import switch_devices
 from sim.trace import Trace
-from sim.trace.link_load import utilisation
-from ui.captions import block_name, ranges, step_captions
+from sim.trace.link_load import spells, utilisation
+from ui.captions import block_name, closing, opening, ranges, step_captions
 from ui.contents import NAMED, Contents, followed, given, unfollowed
 from ui.layout import arrange
 from ui.shapes import shape_of
@@ -44,7 +44,12 @@ def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
         "devices": _devices(trace),
         "places": {"device": places, "name": names},
         "links": _links(trace),
-        "steps": {**_steps(trace), "caption": step_captions(trace.schedule, contents, names, language)},
+        "steps": {
+            **_steps(trace),
+            "opening": opening(trace.schedule, language),
+            "caption": step_captions(trace.schedule, contents, names, language),
+            "closing": closing(trace.schedule, language, kept=trace.verdict.verdict == "ok"),
+        },
         "sets": _sets(contents),
         "block_names": _block_names(trace.schedule) if full else [],
         "shape": _shape(trace.schedule) if full else None,
@@ -177,6 +182,7 @@ def _links(trace: Trace) -> dict[str, Any]:
         "latency": trace.topology.latency.tolist(),
         "kind": [link.kind for link in trace.topology.links],
         "bytes": trace.link_bytes.tolist(),
+        "spells": [[s.link, *_ticks(trace, np.array([s.begin, s.end])).tolist(), s.bandwidth] for s in spells(trace)],
     }
 
 
@@ -304,7 +310,7 @@ def _routes(trace: Trace) -> dict[str, Array]:
 
 
 def _load(trace: Trace) -> Array:
-    """Average use of every link in each of BINS stretches of the run, in 255ths."""
+    """Average use of what every link could carry in each of BINS stretches of the run, in 255ths."""
     if trace.time <= 0:
         return np.zeros((len(trace.topology.links), BINS), np.uint8)
     edges = trace.began + np.linspace(0, trace.time, BINS + 1)

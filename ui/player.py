@@ -15,7 +15,7 @@ from ui.text import catalogue
 
 ASSETS = Path(__file__).parents[1] / "assets"
 PARTS = (
-    *("timeline.js", "paint.js", "explain.js", "controls.js", "slots.js", "chart.js"),
+    *("palette.js", "timeline.js", "paint.js", "explain.js", "controls.js", "slots.js", "chart.js"),
     *("stage.js", "views.js", "pane.js", "player.js"),
 )
 VIEWS = DRAWINGS

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from ui.palette import LOAD
 from ui.text import languages
 
 pytestmark = pytest.mark.browser
@@ -52,9 +53,8 @@ def test_pressing_play_moves_blocks_along_and_ends_at_the_end(visit):
     page.page.wait_for_function("e => e.dataset.playing === 'false'", arg=page.player.element_handle())
     assert page.t == pytest.approx(SECONDS, rel=1e-6)
     assert {slot["count"] for slot in page.ask("slots(0)")} == {8}
-    assert page.data("caption").startswith(
-        page.told("player.end", caption=page.told("caption.head", step=14, steps=14))
-    )
+    achieved = {"who": page.told("caption.every"), "holds": page.told("caption.holds.one"), "count": 8}
+    assert page.data("caption") == page.told("player.end", caption=page.told("caption.end.sum", **achieved))
 
 
 def test_stepping_back_changes_the_sentence_and_the_slots(visit):
@@ -109,8 +109,10 @@ def test_everything_works_from_the_keyboard(visit):
     assert page.player.locator(".rs-pace").inner_text() == page.told("player.paced")
     page.page.keyboard.press("?")
     assert page.player.locator(".rs-keys").is_visible()
+    assert page.player.locator(".rs-help").get_attribute("aria-expanded") == "true"
     page.page.keyboard.press("Escape")
     assert not page.player.locator(".rs-keys").is_visible()
+    assert page.player.locator(".rs-help").get_attribute("aria-expanded") == "false"
     page.page.keyboard.press("Space")
     assert page.data("playing") == "true"
     page.page.keyboard.press("Space")
@@ -243,3 +245,56 @@ def test_done_is_said_when_every_block_has_landed(visit):
     assert page.data("caption").startswith(page.told("player.end", caption="").strip())
     assert page.ask("blocks()") == []
     assert {slot["count"] for rank in range(8) for slot in page.ask(f"slots({rank})")} == {8}
+
+
+COUNTED = """([e, frames]) => new Promise((done) => {
+  let strokes = 0;
+  const kinds = ["fillRect", "fill", "stroke", "fillText", "strokeRect", "drawImage", "putImageData"];
+  for (const kind of kinds) {
+    const plain = CanvasRenderingContext2D.prototype[kind];
+    CanvasRenderingContext2D.prototype[kind] = function (...words) { strokes += 1; return plain.apply(this, words); };
+  }
+  const t = Number(e.dataset.timeS);
+  e.ringside.seek(t);
+  strokes = 0;
+  for (let k = 1; k <= frames; k += 1) e.ringside.seek(t * (1 + k * 1e-4));
+  done(strokes / frames);
+})"""
+
+
+@pytest.mark.parametrize("view", ["machine", "shape", "matrix", "time"])
+def test_a_frame_of_256_ranks_is_painted_by_what_changes_not_by_every_cell(visit, view):
+    page = visit(f"?machine=dgx_h100:hosts=32&algorithm=allreduce.ring&view={view}&t=0.002")
+    assert len(page.ask("blocks()")) == 256
+    # 256 blocks, each filled and outlined, and as many links at most; not 65,536 cells
+    assert page.player.evaluate(f"e => ({COUNTED})([e, 20])") < 1500
+
+
+def test_a_saturated_link_at_half_its_bandwidth_is_drawn_full_and_marked(visit):
+    spell = "slow_link:src=CPU0,dst=CPU1,share=0.5,start=2ms,end=9ms"
+    page = visit(f"?machine=dual_socket_pcie&trouble={spell}&t=0.005&view=machine")
+    colours = """c => { const seen = {}; const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+      for (let k = 0; k < d.length; k += 4) { const w = d.slice(k, k + 3).join(); seen[w] = (seen[w] ?? 0) + 1; }
+      return seen; }"""
+    red = ",".join(str(int(LOAD[-1][k : k + 2], 16)) for k in (1, 3, 5))
+    chart = page.player.locator(".rs-chart")
+    row = """(c, [from, to]) => { const g = c.getContext("2d"), w = c.width - 136;
+      return Array.from({ length: 9 }, (_, k) => 128 + w * (from + ((to - from) * (k + 1)) / 10))
+        .map((x) => [...g.getImageData(x, c.height - 22 - 8, 1, 1).data.slice(0, 3)]); }"""
+    time = page.ask("seek(1e9)") or page.t
+    row_of_the_link = chart.evaluate(row, [0.0025 / time, 0.008 / time])  # the last one is CPU1 → CPU0
+    assert row_of_the_link == [pytest.approx([int(part) for part in red.split(",")], abs=3)] * 9
+    page.ask("seek(0.005)")
+    during = page.player.locator(".rs-stage").evaluate(colours)
+    page.ask("seek(0.001)")
+    before = page.player.locator(".rs-stage").evaluate(colours)
+    assert during.get(red, 0) > 50
+    ink = page.player.evaluate("""e => { const g = new OffscreenCanvas(1, 1).getContext("2d");
+      g.fillStyle = getComputedStyle(e).color;
+      g.fillRect(0, 0, 1, 1);
+      return g.getImageData(0, 0, 1, 1).data.slice(0, 3).join(); }""")
+    assert during[ink] > before[ink] + 200  # the sign with what is left of the link
+    page.player.locator(".rs-pick").select_option(label="CPU0 → CPU1")
+    page.ask("seek(0.005)")
+    card = page.player.locator(".rs-card").inner_text()
+    assert page.told("player.changed", share="50 %", own="16 GB/s") in card

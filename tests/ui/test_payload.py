@@ -13,7 +13,9 @@ from sim.engine import simulate
 from sim.machines import build
 from sim.schedule import NOTHING
 from sim.trace.link_load import utilisation
+from sim.trouble import troubles
 from ui import payload as module
+from ui.film import Film
 from ui.payload import pack, tick, unpack
 
 SCENES = [
@@ -134,3 +136,47 @@ def test_any_run_can_be_packed_and_says_a_sentence_per_step(name, n):
     captions = header["steps"]["caption"]
     assert len(captions) == trace.schedule.steps
     assert all(c.startswith(f"step {k + 1} of {len(captions)}: ") for k, c in enumerate(captions))
+
+
+def test_links_in_trouble_bring_what_they_can_carry_from_when_to_when():
+    machine = build("dual_socket_pcie")
+    words = "slow_link:src=CPU0,dst=CPU1,share=0.5,start=2ms,end=3ms"
+    ring = ALGORITHMS["allreduce.ring"].schedule(8)
+    trace = simulate(machine, ring, 1 << 26, history=True, perturbations=troubles([words], machine))
+    header, columns = unpack(pack(trace))
+    bandwidth = header["links"]["bandwidth"]
+    for link, begin, end, now in header["links"]["spells"]:
+        assert (begin * tick(trace), end * tick(trace)) == pytest.approx((0.002, 0.003), rel=1e-6)
+        assert now == bandwidth[link] / 2
+        full = columns["load"].reshape(-1, module.BINS)[link]
+        middle = int(0.0025 / trace.time * module.BINS)
+        assert full[middle] == 255  # saturated, although it carries half of its own bandwidth
+
+
+WHOLE = [
+    ("allreduce.ring", "every rank holds its own data", "every rank holds the sum of all 8 buffers"),
+    ("reduce.binomial", "every rank holds its own data", "rank 3 holds the sum of all 8 buffers"),
+    ("broadcast.binomial", "only rank 3 holds data", "every rank holds the data of rank 3"),
+    ("scatter.binomial", "only rank 3 holds data", "every rank holds its share of the data of rank 3"),
+    ("gather.binomial", "every rank holds its own data", "rank 3 holds the data of all 8 ranks"),
+    ("allgather.ring", "every rank holds its own data", "every rank holds the data of all 8 ranks"),
+    ("reduce_scatter.ring", "every rank holds its own data", "every rank holds its share of the sum of all 8 buffers"),
+    ("alltoall.linear", "every rank holds its own data", "every rank holds what each of the 8 ranks had for it"),
+    ("sendrecv.ring", "every rank holds its own data", "every rank holds what was sent to it"),
+    ("exscan.linear", "every rank holds its own data", "ranks 1-7 hold the sum of the buffers of all lower ranks"),
+    ("barrier.dissemination", "every rank knows only of its own arrival", "every rank knows that all 8 have arrived"),
+]
+
+
+@pytest.mark.parametrize(("name", "before", "after"), WHOLE)
+def test_the_first_and_the_last_sentence_are_true_of_the_collective(name, before, after):
+    matches = [other for other in ALGORITHMS if other.split(".")[0] == name.split(".")[0]]
+    algorithm = ALGORITHMS[name if name in ALGORITHMS else matches[0]]
+    rooted = name.split(".")[0] in ("reduce", "broadcast", "scatter", "gather")
+    schedule = algorithm.schedule(8, root=3) if rooted else algorithm.schedule(8)
+    trace = simulate(build("switch:ranks=8"), schedule, 1 << 20, history=True)
+    header, _ = unpack(pack(trace))
+    assert header["steps"]["opening"] == f"Before step 1: {before}."
+    assert header["steps"]["closing"] == f"Done: {after}"
+    film = Film(trace)
+    assert (film.caption(0.0), film.caption(trace.time)) == (header["steps"]["opening"], header["steps"]["closing"])
