@@ -9,6 +9,7 @@ import re
 import shutil
 import symtable
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,6 +25,7 @@ CONTENTS = ("sim", "ops", "ui", "terminal", "assets", ".streamlit", "cli.py", "a
 IMPORTERS = {"import_module", "__import__", "find_spec", "run_module"}
 """Functions whose first argument names a module."""
 
+Place = ast.expr | ast.stmt | ast.alias
 Span = tuple[int, int]
 """Where a piece of a source begins and ends, in bytes."""
 
@@ -43,34 +45,32 @@ class Renaming:
     def renamed(self, source: str, path: str) -> str:
         """A source as it stands in the package. Raises ValueError where a module's name is put together."""
         code = source.encode()
-        starts = [0]
-        for line in code.splitlines(keepends=True):
-            starts.append(starts[-1] + len(line))
-
-        def span(node: Any) -> Span:
-            return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
-
+        starts = [0, *accumulate(len(line) for line in code.splitlines(keepends=True))]
         edits: dict[Span, str] = {}
         for node in _nodes(ast.parse(source, path)):
-            if isinstance(node, ast.Import):
-                edits |= {span(alias): self._alias(alias) for alias in node.names if self._is_ours(alias.name)}
-            elif isinstance(node, ast.ImportFrom) and not node.level and self._is_ours(node.module or ""):
-                begin = span(node)[0]
-                begin += len(re.match(rb"from[\s\\]+", code[begin:])[0])  # type: ignore[index]
-                edits[begin, begin] = f"{self._package}."
-            elif isinstance(node, ast.Constant) and self._names_a_module(node.value):
-                edits[span(node)] = repr(f"{self._package}.{node.value!s}")
-            elif isinstance(node, ast.Call) and _name(node.func) in IMPORTERS and node.args:
-                module = node.args[0]
-                if isinstance(module, ast.Constant) and self._is_ours(str(module.value)):
-                    edits[span(module)] = repr(f"{self._package}.{module.value!s}")
-                elif self._is_ours(_beginning(module)):
-                    raise ValueError(
-                        f"{path}, line {node.lineno}: begin the module's name with __name__ or __package__"
-                    )
+            for place, text in self._edits(node, path):
+                begin = starts[place.lineno - 1] + place.col_offset
+                end = starts[(place.end_lineno or place.lineno) - 1] + (place.end_col_offset or 0)
+                if isinstance(place, ast.ImportFrom):
+                    begin = end = begin + len(re.match(rb"from[\s\\]+", code[begin:])[0])  # type: ignore[index]
+                edits[begin, end] = text
         for (begin, end), text in sorted(edits.items(), reverse=True):
             code = code[:begin] + text.encode() + code[end:]
         return code.decode()
+
+    def _edits(self, node: ast.AST, path: str) -> Iterator[tuple[Place, str]]:
+        """What a node is to be replaced with; of `from … import` only what goes before the module."""
+        match node:
+            case ast.Import():
+                yield from ((alias, self._alias(alias)) for alias in node.names if self._is_ours(alias.name))
+            case ast.ImportFrom(level=0, module=str(module)) if self._is_ours(module):
+                yield node, f"{self._package}."
+            case ast.Constant(value=str(text)) if self._names_a_module(text):
+                yield node, repr(f"{self._package}.{text}")
+            case ast.Call(args=[ast.Constant(value=str(text)) as first, *_]) if _imports(node) and self._is_ours(text):
+                yield first, repr(f"{self._package}.{text}")
+            case ast.Call(args=[first, *_]) if _imports(node) and self._is_ours(_beginning(first)):
+                raise ValueError(f"{path}, line {node.lineno}: begin the module's name with __name__ or __package__")
 
     def _alias(self, alias: ast.alias) -> str:
         """One name of an `import`, which binds what it did before."""
@@ -84,12 +84,10 @@ class Renaming:
     def _is_ours(self, module: str) -> bool:
         return module.partition(".")[0] in self._rooms
 
-    def _names_a_module(self, text: Any) -> bool:
+    def _names_a_module(self, text: str) -> bool:
         """Whether a string is the dotted name of a module or of something in one; a single word is just a word."""
-        if not isinstance(text, str) or "." not in text:
-            return False
-        module, _, name = text.rpartition(".")
-        return text in self._names or name in self._names.get(module, ())
+        module, dot, name = text.rpartition(".")
+        return bool(dot) and (text in self._names or name in self._names.get(module, ()))
 
 
 def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
@@ -100,8 +98,9 @@ def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
             yield from _nodes(node)
 
 
-def _name(function: ast.expr) -> str:
-    return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+def _imports(call: ast.Call) -> bool:
+    function = call.func
+    return (function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")) in IMPORTERS
 
 
 def _beginning(text: ast.expr) -> str:

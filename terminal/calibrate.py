@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     argument("files", nargs="*", metavar="FILE", help="tables as `validate` reads them, of one family of machines"),
     argument("--machine", metavar="SPEC", help="where they were measured; found in the files if left out"),
     argument("--name", help="what to call the family; the machine's name if left out"),
-    argument("-o", "--output", metavar="FILE.json", help="also write the family as an entry of ops/libraries/nccl/families.json"),
+    argument("-o", "--output", metavar="FILE.json", help="also write the family, as families.json keeps it"),
 )
 def calibrate(given: argparse.Namespace) -> Answer:
     """One set of factors on NCCL's constants that fits all given tables of a family of machines."""

@@ -24,12 +24,12 @@ LARGEST_PORT = 65535
         help="all else goes to `streamlit run`, like --server.address 0.0.0.0",
     ),
 )
-def dashboard(given: argparse.Namespace) -> Answer:
+def dashboard(args: argparse.Namespace) -> Answer:
     """Serve the dashboard on http://localhost:8501."""
-    port = whole(given.port, "--port")
+    port = whole(args.port, "--port")
     if not 1 <= port <= LARGEST_PORT:
         raise InputError(f"--port {port}: ports go from 1 to {LARGEST_PORT}")
-    server = [sys.executable, "-P", "-m", "streamlit", "run", str(APP), "--server.port", str(port), *given.further]
+    server = [sys.executable, "-P", "-m", "streamlit", "run", str(APP), "--server.port", str(port), *args.further]
     if os.name == "posix":
         os.execv(sys.executable, server)  # what stops this process shall stop the server
     return Answer(NO if subprocess.call(server) else DONE, {}, "")
