@@ -11,18 +11,24 @@ NO_EDGE = -1
 
 
 @jit
-def match(src, dst, first, links, load, takes, blocks, free, have, holders, luck, start, pick, told, when):
+def match(src, dst, first, links, load, takes, blocks, free, have, holders, luck, start, pick, left, many, told, when):
     """Bring every block to every rank; returns how many transfers that took.
 
     Edge e goes from rank `src[e]` to `dst[e]` in `takes[e]` seconds over `links[first[e]:first[e + 1]]`, each of
     which is then busy for `load[link]` seconds, `free[link]` being when it is free again. `have[place]` is when a
     place holds its block, `holders[block]` how many ranks do; `luck[block]` breaks ties. Of all transfers that
     could be next, the one that arrives first is entered into `told` (edge, block) and `when` (start, end); an edge
-    brings the block that fewest have. `start` and `pick` are room for every edge's next transfer.
+    brings the block that fewest have. `start` and `pick` are room for every edge's next transfer; `left[e, :many[e]]`
+    is room for the blocks that e may bring, in any order: those that its first rank has and its last one lacks.
     """
     edges, made = len(src), 0
     for e in range(edges):
-        renew(e, src, dst, first, links, blocks, free, have, holders, luck, start, pick)
+        many[e] = 0
+        for b in range(blocks):
+            if have[src[e] * blocks + b] < NEVER:
+                left[e, many[e]] = b
+                many[e] += 1
+        renew(e, src, dst, first, links, blocks, free, have, holders, luck, start, pick, left, many)
     while True:
         best, soonest = NO_EDGE, NEVER
         for e in range(edges):
@@ -39,25 +45,32 @@ def match(src, dst, first, links, load, takes, blocks, free, have, holders, luck
         for k in range(first[best], first[best + 1]):
             free[links[k]] = max(free[links[k]], begun) + load[links[k]]
         for e in range(edges):
+            if src[e] == dst[best]:
+                left[e, many[e]] = block
+                many[e] += 1
             touched = src[e] == dst[best] or dst[e] == dst[best]
             for k in range(first[e], first[e + 1]):
                 for j in range(first[best], first[best + 1]):
                     touched = touched or links[k] == links[j]
             if touched:
-                renew(e, src, dst, first, links, blocks, free, have, holders, luck, start, pick)
+                renew(e, src, dst, first, links, blocks, free, have, holders, luck, start, pick, left, many)
 
 
 @helper
-def renew(e, src, dst, first, links, blocks, free, have, holders, luck, start, pick):
+def renew(e, src, dst, first, links, blocks, free, have, holders, luck, start, pick, left, many):
     """What an edge would bring next, now that something about it has changed."""
     able, begin, found = 0.0, NEVER, -1
     for k in range(first[e], first[e + 1]):
         able = max(able, free[links[k]])
-    for b in range(blocks):
-        there = have[src[e] * blocks + b]
-        if there >= NEVER or have[dst[e] * blocks + b] < NEVER:
+    i = 0
+    while i < many[e]:
+        b = left[e, i]
+        if have[dst[e] * blocks + b] < NEVER:
+            many[e] -= 1
+            left[e, i] = left[e, many[e]]
             continue
-        at = max(able, there)
+        i += 1
+        at = max(able, have[src[e] * blocks + b])
         if at < begin:
             better = True
         elif at > begin:

@@ -150,6 +150,8 @@ def matched(topology: Topology, amount: float, seed: int) -> Bring:
             draw.permutation(have.shape[1]).astype(np.int32),
             np.empty(len(order)),
             np.empty(len(order), np.int32),
+            np.empty((len(order), have.shape[1]), np.int32),
+            np.empty(len(order), np.int32),
             told,
             when,
         )
