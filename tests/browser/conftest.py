@@ -1,4 +1,8 @@
-"""A dashboard on a port of its own and Debian's Chromium; both are started once."""
+"""A dashboard on a port of its own and Debian's Chromium; both are started once, and windows are used again.
+
+Reading the dashboard's scripts is most of the work of a page's first load, and a window that has read them does not
+do it again. So a visitor gets a window that another one has left, once all that it could remember is wiped out.
+"""
 
 import shutil
 import socket
@@ -6,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -15,6 +20,11 @@ from ui.text import catalogue, say
 ROOT = Path(__file__).parents[2]
 PLAYER = '[data-ringside="player"][data-steps]'
 """What a page with a player shows when it is ready."""
+STILL = "!document.querySelector('[data-testid=\"stApp\"][data-test-script-state=running]')"
+"""What holds in a page that is not being drawn again."""
+DESK = {"width": 1440, "height": 1000}
+STORES = "cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems,websql"
+"""All that a page can write down in a browser; tabs' own notes go with `local_storage`."""
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -71,18 +81,38 @@ def chromium():
 
 
 class Visit:
-    """One person's page: opens links, reads the player's outside surface, remembers what the console said."""
+    """One person's page: opens links, reads the player's outside surface, remembers what the console said.
 
-    def __init__(self, browser, address, **options):
+    The window is a new one, or `window`, which somebody has left.
+    """
+
+    def __init__(self, browser, address, *, window=None, viewport=DESK, **options):
         self.address = address
-        self.context = browser.new_context(**{"viewport": {"width": 1440, "height": 1000}, **options})
-        self.page = self.context.new_page()
+        self.page = window or browser.new_context(**options).new_page()
+        self.page.set_viewport_size(viewport)
+        self.context = self.page.context
         self.language = "en"
         self.complaints = []
         self.strangers = []
-        self.page.on("console", lambda m: self.complaints.append(m.text) if m.type == "error" else None)
-        self.page.on("pageerror", lambda e: self.complaints.append(str(e)))
-        self.page.on("request", lambda r: self._asked(r.url))
+        self._listeners = {
+            "console": lambda m: self.complaints.append(m.text) if m.type == "error" else None,
+            "pageerror": lambda e: self.complaints.append(str(e)),
+            "request": lambda r: self._asked(r.url),
+        }
+        for event, listener in self._listeners.items():
+            self.page.on(event, listener)
+
+    def leave(self):
+        """Go, and leave the window as if nobody had been there; its cache of files alone stays."""
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
+        self.page.goto("about:blank")
+        self.page.mouse.move(0, 0)
+        self.context.clear_cookies()
+        session = self.context.new_cdp_session(self.page)
+        session.send("Storage.clearDataForOrigin", {"origin": self.address, "storageTypes": STORES})
+        session.detach()
+        return self.page
 
     def _asked(self, url):
         if not url.startswith((self.address, self.address.replace("http", "ws"), "data:", "blob:")):
@@ -92,9 +122,10 @@ class Visit:
     def player(self):
         return self.page.locator('[data-ringside="player"]')
 
-    def open(self, query="", awaited=PLAYER):
+    def open(self, query="", awaited=PLAYER, timeout=30_000):
         self.page.goto(f"{self.address}/{query}")
-        self.page.locator(awaited).first.wait_for(timeout=30_000)
+        self.page.locator(awaited).first.wait_for(timeout=timeout)
+        self.page.wait_for_function(STILL)
         return self
 
     def data(self, name):
@@ -109,9 +140,7 @@ class Visit:
 
     def settle(self):
         """Wait until the page has stopped running: what is clicked while it is drawn again may be lost."""
-        self.page.wait_for_function(
-            "!document.querySelector('[data-testid=\"stApp\"][data-test-script-state=running]')"
-        )
+        self.page.wait_for_function(STILL)
         self.page.wait_for_timeout(500)
 
     def said(self, text):
@@ -137,17 +166,27 @@ class Visit:
         self.player.get_by_role("button", name=names[-1], exact=True).click()
 
 
+@pytest.fixture(scope="session")
+def windows():
+    """Windows that nobody uses, by what is not usual about them."""
+    return defaultdict(list)
+
+
 @pytest.fixture
-def visit(chromium, address):
+def visit(chromium, address, windows):
     """Opens a page; afterwards nothing may have been complained about or asked of a stranger."""
     visits = []
 
-    def open_page(query="", awaited=PLAYER, **options):
-        visits.append(Visit(chromium, address, **options))
-        return visits[-1].open(query, awaited)
+    def open_page(query="", awaited=PLAYER, timeout=30_000, viewport=DESK, **options):
+        left = windows[str(sorted(options.items()))]
+        visits.append(
+            (left, Visit(chromium, address, window=left.pop() if left else None, viewport=viewport, **options))
+        )
+        return visits[-1][1].open(query, awaited, timeout)
 
     yield open_page
-    for one in visits:
-        one.context.close()
+    for left, one in visits:
+        left.append(one.leave())
+    for _, one in visits:
         assert one.complaints == []
         assert one.strangers == []

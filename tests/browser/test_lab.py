@@ -12,10 +12,7 @@ def lab(visit):
     """Opens the lab with a question, and waits for its map."""
 
     def open_lab(query=ASKED, **options):
-        one = visit(**options)
-        one.page.goto(f"{one.address}/{query}")
-        one.page.wait_for_selector(CELLS, timeout=60_000)
-        return one
+        return visit(query, awaited=CELLS, timeout=60_000, **options)
 
     return open_lab
 

@@ -39,9 +39,10 @@ def test_pressing_play_moves_blocks_along_and_ends_at_the_end(visit):
     page = visit(RING)
     page.player.locator(".rs-speed").select_option("0.5")
     page.press("Play")
-    page.page.wait_for_timeout(600)
+    later = "([e, t]) => Number(e.dataset.timeS) > t"
+    page.page.wait_for_function(later, arg=[page.player.element_handle(), 0])
     first, earlier = page.ask("blocks()"), page.t
-    page.page.wait_for_timeout(300)
+    page.page.wait_for_function(later, arg=[page.player.element_handle(), earlier])
     second = page.ask("blocks()")
     assert page.data("playing") == "true"
     assert page.t > earlier > 0
@@ -221,6 +222,18 @@ def test_two_people_do_not_see_each_others_scenes(visit):
     one.press("Step forward")
     assert (one.data("steps"), two.data("steps")) == ("14", "2")
     assert two.data("step") == "0"
+
+
+def test_a_window_that_was_left_remembers_nothing(visit):
+    one = visit(RING)
+    stores = "[localStorage, sessionStorage]"
+    one.page.evaluate(f"{stores}.forEach(s => s.setItem('was', 'here')); document.cookie = 'was=here'")
+    one.page.reload()
+    assert one.page.evaluate(f"{stores}.map(s => s.getItem('was'))") == ["here", "here"]
+    page = one.leave()
+    page.goto(f"{one.address}/{RING}")
+    assert page.evaluate(f"{stores}.map(s => s.getItem('was'))") == [None, None]
+    assert "was" not in page.evaluate("document.cookie")
 
 
 @pytest.mark.parametrize(

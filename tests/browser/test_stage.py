@@ -98,6 +98,7 @@ def test_a_bandwidth_can_be_dragged_and_a_rank_made_slow(visit):
     slider.dispatch_event("change")
     page.page.wait_for_url(re.compile("share%3D0.25"))
     page.player.nth(1).wait_for()
+    page.settle()
     page.player.first.get_by_label("Look at").select_option(label="rank 2 · GPU2")
     page.player.first.get_by_role("button", name="What if it came late?").click()
     page.page.wait_for_url(re.compile("straggler%3Arank%3D2"))
