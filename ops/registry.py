@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ops.collectives import COLLECTIVES, Collective
 from sim.errors import InputError
-from sim.parameters import Parameter, bind, parameters
+from sim.parameters import Parameter, bind, parameters, summary
 from sim.registry import Registry
 from sim.schedule import Schedule, Steps, in_rank_order, unroll
 
@@ -64,7 +64,7 @@ class Algorithm:
     @property
     def summary(self) -> str:
         """The first line of its docstring."""
-        return (inspect.getdoc(self.steps) or "").split("\n")[0]
+        return summary(self.steps)
 
     @cached_property
     def aliases(self) -> tuple[str, ...]:
@@ -121,15 +121,15 @@ class _Algorithms(Registry[Algorithm]):
     """Library ids find algorithms too."""
 
     def __init__(self) -> None:
-        super().__init__("ops.algorithms", "algorithm")
+        super().__init__("ops.algorithms", "algorithm", function=lambda entry: entry.steps, leading=("n",))
         self._aside: dict[str, Algorithm] | None = None
 
     def _complete(self) -> None:
         """Where blocks may differ in size, the claim for equal ones is that of the collective with equal blocks."""
-        for name, entry in self._found.items():
-            twin = self._found.get(name.replace("v.", ".", 1)) if entry.collective.vector else None
+        for name, entry in self._entries.items():
+            twin = self._entries.get(name.replace("v.", ".", 1)) if entry.collective.vector else None
             if twin is not None and entry.cost is None:
-                self._found[name] = replace(entry, cost=twin.cost, exact=twin.exact)
+                self._entries[name] = replace(entry, cost=twin.cost, exact=twin.exact)
 
     def add(self, name: str, entry: Algorithm) -> None:
         if self._aside is None:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from sim.errors import InputError
 from sim.units import Unit, parse_bandwidth, parse_size, parse_time
@@ -34,9 +34,13 @@ Count = Annotated[int, Bounds(1, 1 << 16)]
 """A whole number of one or more."""
 
 
+KINDS = ("int", "float", "str", "bool", "bandwidth", "time", "size", "dims")
+"""What a parameter may be."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One keyword argument: `kind` is int, float, str, bool, bandwidth, time, size or dims."""
+    """One keyword argument: `kind` is one of `KINDS`."""
 
     name: str
     kind: str
@@ -94,6 +98,16 @@ def _finite(text: str, what: str) -> float:
     return value
 
 
+def summary(function: Callable[..., Any]) -> str:
+    """The first line of a function's docstring."""
+    return (inspect.getdoc(function) or "").partition("\n")[0]
+
+
+def about(function: Callable[..., Any]) -> str:
+    """The rest of a function's docstring."""
+    return (inspect.getdoc(function) or "").partition("\n")[2].strip()
+
+
 def parameters(function: Callable[..., Any], skip: tuple[str, ...] = ()) -> dict[str, Parameter]:
     """The keyword arguments of a function, with kind, default and bounds from their annotations."""
     hints = get_type_hints(function, include_extras=True)
@@ -109,6 +123,8 @@ def parameters(function: Callable[..., Any], skip: tuple[str, ...] = ()) -> dict
             kind = "dims"
         bounds = next((e for e in extras if isinstance(e, Bounds)), Bounds(0, 0))
         words = next((e.words for e in extras if isinstance(e, Choice)), ())
+        if get_origin(base) is Literal:
+            kind, words = "str", get_args(base)
         default = None if argument.default is inspect.Parameter.empty else argument.default
         found[name] = Parameter(name, kind, default, bounds.low, bounds.high, words)
     return found

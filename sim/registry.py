@@ -1,50 +1,147 @@
-"""A list that fills itself: whatever the modules of one package register when they are first needed."""
+"""A list that fills itself: whatever the modules of one package register when they are first needed.
+
+An addition that cannot be listed (its file does not import, a name is taken, it has no docstring, its arguments are not
+those of its kind) is refused in one sentence that names the file.
+"""
 
 import importlib
+import inspect
 import pkgutil
-from collections.abc import Iterator, Mapping
-from typing import Generic, TypeVar
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 from sim.errors import InputError
+from sim.parameters import KINDS, Parameter, about, parameters, summary
 
 Entry = TypeVar("Entry")
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class AdditionError(InputError):
+    """Something in a registry's folder cannot be listed; the message names the file and the mend."""
 
 
 class Registry(Mapping[str, Entry], Generic[Entry]):
-    """Entries by name. `package` holds a module per entry or family of entries; `what` is what one is called."""
+    """Entries by name. `package` holds a module per entry or family of entries; `what` is what one is called.
 
-    def __init__(self, package: str, what: str) -> None:
+    `function` gives the function an entry is made of, whose docstring and keyword parameters describe it; `leading`
+    are the names its positional arguments must have, which are no parameters.
+    """
+
+    def __init__(
+        self,
+        package: str,
+        what: str,
+        *,
+        function: Callable[[Entry], Callable[..., Any]] | None = None,
+        leading: tuple[str, ...] = (),
+    ) -> None:
         self._package, self._what = package, what
-        self._found: dict[str, Entry] = {}
+        self._function, self._leading = function, leading
+        self._entries: dict[str, Entry] = {}
         self._loaded = False
 
     def _all(self) -> dict[str, Entry]:
         if not self._loaded:
-            self._loaded = True
-            folder = importlib.import_module(self._package).__path__
-            for module in sorted(m.name for m in pkgutil.iter_modules(folder)):
-                importlib.import_module(f"{self._package}.{module}")
-            self._complete()
-        return self._found
+            self._loaded = True  # what a module looks up while it is imported is what is there so far
+            try:
+                folder = importlib.import_module(self._package).__path__
+                for module in sorted(m.name for m in pkgutil.iter_modules(folder)):
+                    self._load(f"{self._package}.{module}")
+                self._complete()
+            except BaseException:
+                self._loaded = False
+                raise
+        return self._entries
+
+    def _load(self, module: str) -> None:
+        """Import a module; one that cannot be imported leaves nothing behind and is looked at again next time."""
+        before = dict(self._entries)
+        try:
+            importlib.import_module(module)
+        except Exception as error:
+            whole = {name for name, e in self._entries.items() if name in before or self._module(e) in sys.modules}
+            self._entries = {name: self._entries[name] for name in whole}
+            if isinstance(error, AdditionError):
+                raise
+            raise AdditionError(f"{_where(error, module)}: mend the file or take it away") from error
 
     def _complete(self) -> None:
         """Called once when all modules have registered what they have."""
 
     def add(self, name: str, entry: Entry) -> None:
-        """Register an entry. Raises ValueError for a name that is taken."""
-        if name in self._found:
-            raise ValueError(f"two entries of the list of {self._what}s are called {name}")
-        self._found[name] = entry
+        """Register an entry. Raises AdditionError for a name that is taken and for an entry that says too little."""
+        if name in self._entries:
+            files = " and ".join(filter(None, map(self._file, (self._entries[name], entry))))
+            raise AdditionError(f"{files}: two {self._what}s are called {name}: rename one")
+        self._check(name, entry)
+        self._entries[name] = entry
+
+    def _check(self, name: str, entry: Entry) -> None:
+        function = self._function(entry) if self._function else None
+        if function is None:
+            return
+        place = f"{self._file(entry)}: {self._what} {name}"
+        if not summary(function):
+            raise AdditionError(f"{place} has no docstring: say in its first line what it is")
+        arguments = tuple(inspect.signature(function).parameters)
+        if arguments[: len(self._leading)] != self._leading:
+            takes = ", ".join(arguments) or "nothing"
+            raise AdditionError(f"{place} takes {takes}: its first argument is {', '.join(self._leading)}")
+        try:
+            strange = [p for p in parameters(function, skip=self._leading).values() if p.kind not in KINDS]
+        except Exception as error:
+            raise AdditionError(f"{place} has an annotation that cannot be used ({error}): correct it") from error
+        if strange:
+            able = "int, float, str, bool, Bandwidth, Time or Size"
+            raise AdditionError(f"{place}: parameter {strange[0].name} is a {strange[0].kind}: annotate it with {able}")
+
+    def _file(self, entry: Entry) -> str:
+        code = getattr(inspect.unwrap(self._function(entry)), "__code__", None) if self._function else None
+        return shown(code.co_filename) if code else ""
+
+    def _module(self, entry: Entry) -> str:
+        return self._function(entry).__module__ if self._function else type(entry).__module__
 
     def change(self, name: str, entry: Entry) -> None:
         """Put another entry in the place of one that is there."""
-        self._found[name] = entry
+        self._entries[name] = entry
+
+    @contextmanager
+    def also(self, entries: Mapping[str, Entry] | None = None) -> Iterator[None]:
+        """Until the block ends the list has these entries too, and what is registered meanwhile."""
+        before = dict(self._all())
+        self._entries.update(entries or {})
+        try:
+            yield
+        finally:
+            self._entries = before
+
+    def summary(self, name: str) -> str:
+        """The first line of an entry's docstring."""
+        return summary(self._described(name))
+
+    def about(self, name: str) -> str:
+        """The rest of an entry's docstring."""
+        return about(self._described(name))
+
+    def parameters(self, name: str) -> dict[str, Parameter]:
+        """An entry's keyword parameters, for help texts and widgets. Raises InputError for a name that is not there."""
+        return parameters(self._described(name), skip=self._leading)
+
+    def _described(self, name: str) -> Callable[..., Any]:
+        assert self._function, f"entries of the list of {self._what}s are no functions"
+        return self._function(self[name])
 
     def __getitem__(self, name: str) -> Entry:
-        found = self._all()
-        if name not in found:
-            raise InputError(f"no {self._what} is called {name[:40]!r}: choose from {', '.join(sorted(found))}")
-        return found[name]
+        entries = self._all()
+        if name not in entries:
+            raise InputError(f"no {self._what} is called {name[:40]!r}: choose from {', '.join(sorted(entries))}")
+        return entries[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._all()
@@ -54,3 +151,19 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
 
     def __len__(self) -> int:
         return len(self._all())
+
+
+def shown(path: str | Path) -> str:
+    """A file as messages name it: from the project's folder on where it lies in it."""
+    path = Path(path)
+    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
+
+
+def _where(error: Exception, module: str) -> str:
+    """File and line of what went wrong in an import, and what."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{shown(error.filename)}, line {error.lineno}: {error.msg}"
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).is_relative_to(ROOT)]
+    own = [f for f in frames if Path(f.filename) != Path(__file__)]
+    place = f"{shown(own[-1].filename)}, line {own[-1].lineno}" if own else module
+    return f"{place}: {type(error).__name__}: {' '.join(str(error).split())[:200]}"

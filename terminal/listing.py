@@ -34,15 +34,15 @@ def _algorithms() -> list[_Entry]:
 
 
 def _machines() -> list[_Entry]:
-    from sim.machines import MACHINES, machine_parameters, machine_summary
+    from sim.machines import MACHINES
 
-    return [_Entry(name, machine_summary(name), machine_parameters(name)) for name in MACHINES]
+    return [_Entry(name, MACHINES.summary(name), MACHINES.parameters(name)) for name in MACHINES]
 
 
 def _troubles() -> list[_Entry]:
-    from sim.trouble import TROUBLES, trouble_parameters, trouble_summary
+    from sim.trouble import TROUBLES
 
-    return [_Entry(name, trouble_summary(name), trouble_parameters(name)) for name in TROUBLES]
+    return [_Entry(name, TROUBLES.summary(name), TROUBLES.parameters(name)) for name in TROUBLES]
 
 
 def _formats() -> list[_Entry]:

@@ -48,19 +48,19 @@ def ask(capsys):
 
 
 @pytest.fixture
-def island(monkeypatch):
+def island():
     """A machine whose two GPUs nothing joins."""
 
     def island() -> Topology:
         """Two GPUs without a link."""
         return Topology("island", (Device("GPU0", "GPU"), Device("GPU1", "GPU")), ())
 
-    assert "switch" in MACHINES
-    monkeypatch.setitem(MACHINES._found, "island", island)
+    with MACHINES.also({"island": island}):
+        yield
 
 
 @pytest.fixture
-def forgetful(monkeypatch):
+def forgetful():
     """An algorithm that claims to broadcast and sends to rank 1 only."""
 
     def steps(n: int, *, root: int = 0):
@@ -68,9 +68,8 @@ def forgetful(monkeypatch):
 
     name = "broadcast.forgetful"
     entry = Algorithm(name, COLLECTIVES["broadcast"], steps, lambda n, **_: 1, lambda n, **_: None, None)
-    assert "broadcast.linear" in ALGORITHMS
-    monkeypatch.setitem(ALGORITHMS._found, name, entry)
-    return name
+    with ALGORITHMS.also({name: entry}):
+        yield name
 
 
 def test_a_run_tells_the_closed_form_time_and_the_bandwidths_of_nccl_tests(ask):

@@ -8,11 +8,13 @@ import streamlit as st
 
 from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
+from ops.formats import SCHEDULE_FORMATS
 from ops.formats import recognise as recognise_schedule
 from ops.work import Work
 from sim.errors import InputError
+from sim.formats import FORMATS
 from sim.formats import recognise as recognise_machine
-from sim.machines import MACHINES, machine_parameters, machine_summary
+from sim.machines import MACHINES
 from sim.parameters import Parameter, parse_spec
 from sim.topology import Topology
 from sim.units import GiB, KiB, fmt_size, parse_size
@@ -163,7 +165,7 @@ def _choose_algorithm(scene: Scene) -> Scene:
 
 def _choose_schedule(scene: Scene) -> Scene:
     """A schedule as text: an example, a paste or a file, and what its format can be told."""
-    text = _text(scene.schedule, scenes.example_schedules(), "schedule", ("xml", "json", "goal", "txt", "yaml", "yml"))
+    text = _text(scene.schedule, scenes.example_schedules(), "schedule", (*SCHEDULE_FORMATS.endings, "yaml", "yml"))
     if is_scenario(text):
         restore(from_yaml(text, tell("page.schedule.name")))
         st.rerun()
@@ -211,7 +213,7 @@ def _choose_machine(scene: Scene) -> tuple[Scene, Topology]:
     if _source("page.source", ("model", "capture"), "capture" if scene.capture else "model") == "model":
         scene = _choose_model(scene)
     else:
-        text = _text(scene.capture, scenes.examples(), "capture", ("txt", "xml", "yaml", "yml", "json"))
+        text = _text(scene.capture, scenes.examples(), "capture", FORMATS.endings)
         scene = _choose_rates(replace(scene, capture=text))
     return scene, scenes.topology_of(scene)
 
@@ -223,12 +225,12 @@ def _choose_model(scene: Scene) -> Scene:
         tell("page.machine"),
         names,
         index=names.index(name) if name in names else 0,
-        help=summary(name, machine_summary(name)),
+        help=summary(name, MACHINES.summary(name)),
         key=fresh("machine"),
     )
     if name != parse_spec(scene.machine)[0]:
         words = {}
-    known = machine_parameters(name)
+    known = MACHINES.parameters(name)
     with st.expander(tell("page.parameters"), expanded=False):
         given = {k: field(p, words.get(k), name) for k, p in known.items()}
     changed = [f"{k}={v}" for k, v in given.items() if v != usual(known[k])]

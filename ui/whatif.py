@@ -3,7 +3,7 @@
 import streamlit as st
 
 from sim.topology import Topology
-from sim.trouble import TROUBLES, trouble_parameters, trouble_summary
+from sim.trouble import TROUBLES
 from ui.fields import field, fresh, usual
 from ui.text import summary, tell
 
@@ -23,7 +23,7 @@ def choose(words: str, topology: Topology) -> str:
                 kept.append(spec)
                 continue
             with st.container(border=True):
-                st.markdown(f"**{tell(f'trouble.{name}')}**", help=summary(name, trouble_summary(name)))
+                st.markdown(f"**{tell(f'trouble.{name}')}**", help=summary(name, TROUBLES.summary(name)))
                 given = dict(pair.split("=", 1) for pair in rest.split(",") if "=" in pair)
                 now = f"{name}:{_fields(name, given, topology, number)}"
                 if not st.button(tell("page.trouble.remove"), key=fresh(f"drop_{number}"), icon=":material/close:"):
@@ -59,7 +59,7 @@ def describe(spec: str) -> str:
 def _fields(name: str, given: dict[str, str], topology: Topology, number: int) -> str:
     """A widget for each parameter; returns what is not as usual, as `key=value,…`."""
     words = {}
-    for key, parameter in trouble_parameters(name).items():
+    for key, parameter in TROUBLES.parameters(name).items():
         if key in (*ENDS, "nic"):
             choices = _choices(name, key, given.get("src", ""), topology)
             at = choices.index(given[key]) if given.get(key) in choices else 0
@@ -69,7 +69,7 @@ def _fields(name: str, given: dict[str, str], topology: Topology, number: int) -
             given = {**given, key: words[key] or ""}
         else:
             words[key] = field(parameter, given.get(key), _numbered(number, name))
-    known = trouble_parameters(name)
+    known = TROUBLES.parameters(name)
     return ",".join(f"{key}={word}" for key, word in words.items() if word and word != usual(known[key]))
 
 
@@ -86,7 +86,7 @@ def _choices(name: str, key: str, src: str, topology: Topology) -> list[str]:
 
 def _first(name: str, topology: Topology) -> str:
     """What a trouble must be told, with values that are worth a look and let the run end."""
-    known = trouble_parameters(name)
+    known = TROUBLES.parameters(name)
     first = topology.devices[topology.ranks[0]].name
     widest = max((link for link in topology.links if link.src == first), key=lambda link: link.bandwidth)
     last = topology.devices[topology.ranks[-1]].name

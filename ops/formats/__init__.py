@@ -4,21 +4,36 @@ A reader is a function from text to a Schedule, with keyword options read from i
 finds the reader whose `matches` knows the text. What is wrong with a schedule that can be read is a verdict.
 """
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
+from sim.base.formats import Formats, ReadingError, Words, lines, rows
 from sim.errors import InputError
-from sim.parameters import Parameter, bind, parameters
-from sim.registry import Registry
 from sim.schedule import Schedule
 from sim.schedule.verify import Verdict, verify
 from sim.topology import Floats
-from sim.units import MiB, fmt_size
+from sim.units import MiB
+
+__all__ = [
+    "LARGEST_TEXT",
+    "SCHEDULE_FORMATS",
+    "ReadingError",
+    "ScheduleProblem",
+    "check_schedule",
+    "lines",
+    "malformed",
+    "message_bytes",
+    "read_schedule",
+    "read_schedule_file",
+    "reader",
+    "recognise",
+    "rows",
+    "schedule_text",
+    "write_schedule",
+    "writer",
+]
 
 LARGEST_TEXT = 16 * MiB
 """Thirty times the largest schedule published for MSCCL."""
@@ -36,9 +51,10 @@ OTHER_THINGS = (
 )
 """Patterns of what people give by mistake, what it is and what to do."""
 
-Read = Callable[..., Schedule]
-Check = Callable[..., Verdict]
-Write = Callable[..., str]
+WORDS = Words("schedule", "schedules", "a schedule file", "give a smaller schedule")
+SCHEDULE_FORMATS: Formats[Schedule] = Formats(__name__, WORDS, largest=LARGEST_TEXT, other_things=OTHER_THINGS)
+
+reader, writer, recognise = SCHEDULE_FORMATS.reader, SCHEDULE_FORMATS.writer, SCHEDULE_FORMATS.recognise
 
 
 class ScheduleProblem(InputError):  # noqa: N818  a verdict on the schedule, not a failure of reading
@@ -55,116 +71,45 @@ def malformed(place: str, why: str) -> NoReturn:
     raise ScheduleProblem("malformed", f"{place}: {why}")
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A way of writing a schedule down: `read(text, name=…, **options)` for texts that `matches` knows.
-
-    `check` takes the same arguments and gives a verdict; its reason may also say of a correct schedule which
-    runtime would not take it. `write(schedule, **options)` is absent where a format is only read.
-    """
-
-    name: str
-    title: str
-    matches: Callable[[str], bool]
-    read: Read
-    check: Check
-    write: Write | None = None
-
-    @property
-    def options(self) -> dict[str, Parameter]:
-        """The keyword options of the reader, for help texts and widgets."""
-        return parameters(self.read, skip=("text", "name"))
-
-
-SCHEDULE_FORMATS = Registry[Format](__name__, "schedule format")
-
-
-def reader(
-    name: str, title: str, *, matches: Callable[[str], bool], check: Check | None = None
-) -> Callable[[Read], Read]:
-    """Register a reader under a format's name; the function is returned unchanged."""
-
-    def register(read: Read) -> Read:
-        judge = check or (lambda *a, **k: verify(read(*a, **k)))
-        SCHEDULE_FORMATS.add(name, Format(name, title, matches, read, judge))
-        return read
-
-    return register
-
-
-def writer(name: str) -> Callable[[Write], Write]:
-    """Register the writer of a format that has a reader; the function is returned unchanged."""
-
-    def register(write: Write) -> Write:
-        SCHEDULE_FORMATS.change(name, replace(SCHEDULE_FORMATS[name], write=write))
-        return write
-
-    return register
-
-
-def recognise(text: str, name: str) -> Format:
-    """The format of a text; `name` is what messages call it. Raises InputError saying what it is instead."""
-    if len(text) > LARGEST_TEXT:
-        raise InputError(f"{name} is larger than {fmt_size(LARGEST_TEXT)}: give a smaller schedule")
-    if not text.strip():
-        raise InputError(f"{name} is empty: give {_titles()}")
-    known = next((known for known in SCHEDULE_FORMATS.values() if known.matches(text)), None)
-    if known is not None:
-        return known
-    told = next((what for pattern, what in OTHER_THINGS if re.search(pattern, text[: 1 << 16], re.IGNORECASE)), "")
-    raise InputError(f"{name} is {told}" if told else f"{name} is no schedule known here: give {_titles()}")
-
-
 def read_schedule(text: str, name: str, **overrides: Any) -> Schedule:
     """The schedule a text describes, whatever its format; `overrides` are the reader's options, parsed when texts.
 
     Raises InputError naming the place and the mend; ScheduleProblem when it could never run.
     """
-    known = recognise(text, name)
-    options = bind(known.read, overrides, known.name, skip=("text", "name"))
-    return known.read(text, name=name, **options)
+    return SCHEDULE_FORMATS.read(text, name, **overrides)
 
 
 def read_schedule_file(path: str | Path, **overrides: Any) -> Schedule:
     """`read_schedule` of a file. Raises InputError when it cannot be opened or is not text."""
-    return read_schedule(schedule_text(path), str(path), **overrides)
+    return SCHEDULE_FORMATS.read_file(path, **overrides)
 
 
 def schedule_text(path: str | Path) -> str:
     """What a schedule file says. Raises InputError when it cannot be opened, is too large or is not text."""
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(LARGEST_TEXT + 1)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): give the path of a schedule file") from None
-    if len(data) > LARGEST_TEXT:
-        raise InputError(f"{path} is larger than {fmt_size(LARGEST_TEXT)}: give a smaller schedule")
-    if b"\0" in data[:4096]:
-        raise InputError(f"{path} is not a text file: give {_titles()}")
-    return data.decode("utf-8-sig", errors="replace")
+    return SCHEDULE_FORMATS.text(path)
 
 
 def check_schedule(text: str, name: str, **overrides: Any) -> Verdict:
     """Is it correct? ok, wrong, deadlock, duplicate_connection, malformed, or unchecked, with a reason.
 
-    Raises InputError only for texts of no known format.
+    The reason may also say of a correct schedule which runtime would not take it. Raises InputError only for texts of
+    no known format.
     """
     known = recognise(text, name)
-    options = bind(known.read, overrides, known.name, skip=("text", "name"))
     try:
-        return known.check(text, name=name, **options)
+        if known.check:
+            verdict: Verdict = SCHEDULE_FORMATS.call(known, known.check, text, name, overrides)
+            return verdict
+        return verify(SCHEDULE_FORMATS.call(known, known.read, text, name, overrides))
     except ScheduleProblem as problem:
         return Verdict(problem.verdict, str(problem))
+    except ReadingError as slip:
+        return Verdict("malformed", str(slip))
 
 
 def write_schedule(schedule: Schedule, format: str, **options: Any) -> str:
     """A schedule in another format. Raises InputError for a format that is only read, or cannot hold it."""
-    known = SCHEDULE_FORMATS[format]
-    if known.write is None:
-        able = ", ".join(known.name for known in SCHEDULE_FORMATS.values() if known.write)
-        raise InputError(f"schedules are not written as {format}: choose from {able}")
-    values = bind(known.write, options, format, skip=("schedule",))
-    return known.write(schedule, **values)
+    return SCHEDULE_FORMATS.write(schedule, format, **options)
 
 
 def message_bytes(schedule: Schedule, size: float) -> Floats:
@@ -175,7 +120,3 @@ def message_bytes(schedule: Schedule, size: float) -> Floats:
         raise InputError(f"{schedule.name} has no sizes of its own: give a size like 64MiB")
     moved: Floats = np.diff(schedule.moves) * (size * schedule.unit_share)
     return moved
-
-
-def _titles() -> str:
-    return " or ".join(known.title for known in SCHEDULE_FORMATS.values())

@@ -35,7 +35,7 @@ def _looks_like_one(text: str) -> bool:
     return bool(lines) and all(_NUMBERS.fullmatch(line) for line in lines[:3])
 
 
-@reader("matrix", "a square matrix of byte counts (text)", matches=_looks_like_one)
+@reader("matrix", "a square matrix of byte counts (text)", matches=_looks_like_one, precedence=-1)
 def read(text: str, *, name: str, unit: Annotated[int, Bounds(1, 1 << 40)] = 1) -> Schedule:
     """`alltoallv.linear` with the matrix's counts, each of `unit` bytes. Raises InputError."""
     counts = read_counts(text, name) * unit

@@ -11,9 +11,9 @@ from ops.lab.cells import Cell
 from ops.registry import ALGORITHMS, Algorithm
 from sim.base.yaml import Node, parse_yaml
 from sim.errors import InputError
-from sim.machines import MACHINES, machine_parameters
+from sim.machines import MACHINES
 from sim.parameters import bind, parse_assignments, parse_spec
-from sim.trouble import TROUBLES, trouble_parameters
+from sim.trouble import TROUBLES
 from sim.units import parse_size
 
 MOST = 20_000_000
@@ -86,7 +86,7 @@ class Grid:
                 yield text
                 continue
             name, given = parse_spec(text)
-            known = machine_parameters(name)
+            known = MACHINES.parameters(name)
             many = {key: values for key, values in self.vary.items() if key in known and key not in given}
             used |= many.keys()
             for combination in _combinations(many):
@@ -104,7 +104,7 @@ class Grid:
             told = [(spec, *parse_spec(spec)) for spec in specs]
             for _, name, given in told:
                 bind(TROUBLES[name], given, name, skip=("topology",))
-            free = [("seed" in trouble_parameters(name) and "seed" not in given) for _, name, given in told]
+            free = [("seed" in TROUBLES.parameters(name) and "seed" not in given) for _, name, given in told]
             drawing |= any(free)
             if not (seeds and any(free)):
                 yield " + ".join(specs), -1

@@ -4,13 +4,12 @@ A workload is a function of a machine and keyword parameters; `@workload` puts i
 SimPy world of `sim.engine.Cluster` and answers a `Step`.
 """
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ops.training.step import Step
-from sim.parameters import Parameter, bind, parameters
+from sim.parameters import Parameter, about, bind, parameters, summary
 from sim.registry import Registry
 from sim.topology import Topology
 
@@ -29,12 +28,12 @@ class Workload:
     @property
     def summary(self) -> str:
         """The first line of its docstring."""
-        return (inspect.getdoc(self.function) or "").split("\n")[0]
+        return summary(self.function)
 
     @property
     def about(self) -> str:
         """The rest of its docstring: what the parameters mean and where the figures come from."""
-        return (inspect.getdoc(self.function) or "").partition("\n")[2].strip()
+        return about(self.function)
 
     @property
     def params(self) -> dict[str, Parameter]:
@@ -48,7 +47,9 @@ class Workload:
         return replace(self.function(topology, **values), workload=self.name, settings=settings)
 
 
-WORKLOADS: Registry[Workload] = Registry("ops.workloads", "workload")
+WORKLOADS: Registry[Workload] = Registry(
+    "ops.workloads", "workload", function=lambda workload: workload.function, leading=("topology",)
+)
 
 
 def workload(function: Function) -> Function:

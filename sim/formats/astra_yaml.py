@@ -56,7 +56,7 @@ def explain(text: str) -> str:
     )
 
 
-@reader("astra_yaml", "an ASTRA-sim network file", matches=matches, explain=explain)
+@reader("astra_yaml", "an ASTRA-sim network file", matches=matches, explain=explain, endings=("yml", "yaml"))
 def read(text: str, *, name: str = "ASTRA-sim network", overhead: Time = 0.0, gamma: Time = 0.0) -> Topology:
     """The machine of a network file; each NPU is a GPU and a rank.
 

@@ -56,7 +56,7 @@ def explain(text: str) -> str:
     return ""
 
 
-@reader("rocm_smi", "the output of `rocm-smi --showtopo`", matches=matches, explain=explain)
+@reader("rocm_smi", "the output of `rocm-smi --showtopo`", matches=matches, explain=explain, endings=("txt", "log"))
 def read(
     text: str,
     *,

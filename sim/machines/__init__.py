@@ -4,19 +4,18 @@ A machine is a function from keyword parameters to a Topology. Parameters, defau
 the signature: `switch:ranks=64,bandwidth=25GBps` calls `switch(ranks=64, bandwidth=25e9)`.
 """
 
-import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from sim.parameters import Parameter, bind, parameters, parse_spec
+from sim.parameters import bind, parse_spec
 from sim.registry import Registry
 from sim.topology import Topology
 
 MachineFunction = Callable[..., Topology]
 
 
-MACHINES = Registry[MachineFunction](__name__, "machine")
+MACHINES: Registry[MachineFunction] = Registry(__name__, "machine", function=lambda function: function)
 
 
 def machine(function: MachineFunction) -> MachineFunction:
@@ -25,23 +24,13 @@ def machine(function: MachineFunction) -> MachineFunction:
     return function
 
 
-def machine_parameters(name: str) -> dict[str, Parameter]:
-    """The keyword parameters of a machine, for help texts and widgets."""
-    return parameters(MACHINES[name])
-
-
-def machine_summary(name: str) -> str:
-    """The first line of the machine's docstring."""
-    return (inspect.getdoc(MACHINES[name]) or "").split("\n")[0]
-
-
-def build(spec: str, **given: Any) -> Topology:
-    """The machine that `name:key=value,…` describes; `given` adds or overrides. Raises InputError.
+def build(spec: str, **values: Any) -> Topology:
+    """The machine that `name:key=value,…` describes; `values` add to these or override them. Raises InputError.
 
     >>> build("mesh:ranks=3").n
     3
     """
     name, texts = parse_spec(spec)
     function = MACHINES[name]
-    topology = function(**bind(function, {**texts, **given}, name))
+    topology = function(**bind(function, {**texts, **values}, name))
     return replace(topology, name=spec.strip()) if texts else topology

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from sim.errors import InputError
-from sim.parameters import Parameter, bind, parameters, parse_spec
+from sim.parameters import bind, parse_spec
 from sim.perturbation import Perturbation
 from sim.registry import Registry
 from sim.topology import Topology
@@ -19,23 +19,13 @@ MOST = 64
 """Troubles at once."""
 
 Kind = Callable[..., Perturbation]
-TROUBLES = Registry[Kind](__name__, "trouble")
+TROUBLES: Registry[Kind] = Registry(__name__, "trouble", function=lambda kind: kind, leading=("topology",))
 
 
 def trouble(kind: Kind) -> Kind:
     """Register a kind of trouble under its function's name; returned unchanged."""
     TROUBLES.add(kind.__name__, kind)
     return kind
-
-
-def trouble_parameters(name: str) -> dict[str, Parameter]:
-    """The keyword parameters of a kind, for help texts and widgets."""
-    return parameters(TROUBLES[name], skip=("topology",))
-
-
-def trouble_summary(name: str) -> str:
-    """The first line of the kind's docstring."""
-    return (inspect.getdoc(TROUBLES[name]) or "").split("\n")[0]
 
 
 def troubles(specs: Iterable[str], topology: Topology) -> tuple[Perturbation, ...]:
@@ -50,7 +40,7 @@ def troubles(specs: Iterable[str], topology: Topology) -> tuple[Perturbation, ..
         name, texts = parse_spec(spec)
         kind = TROUBLES[name]
         values = bind(kind, texts, name, skip=("topology",))
-        missing = [key for key, p in trouble_parameters(name).items() if p.default is None and key not in values]
+        missing = [key for key, p in TROUBLES.parameters(name).items() if p.default is None and key not in values]
         needed = [key for key in missing if inspect.signature(kind).parameters[key].default is inspect.Parameter.empty]
         if needed:
             raise InputError(f"{name} needs {needed[0]}: write {name}:{needed[0]}=…")

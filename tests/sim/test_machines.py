@@ -11,7 +11,7 @@ from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.formats import read_topology_file
-from sim.machines import MACHINES, build, machine_parameters, machine_summary
+from sim.machines import MACHINES, build
 from sim.topology.path_classes import pair_classes
 
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"
@@ -52,8 +52,8 @@ def test_every_machine_is_looked_at():
 @pytest.mark.parametrize("name", MINE)
 def test_every_machine_is_listed_with_a_summary_and_defaults(name):
     assert name in MACHINES
-    assert len(machine_summary(name)) > 20
-    assert all(parameter.default is not None for parameter in machine_parameters(name).values())
+    assert len(MACHINES.summary(name)) > 20
+    assert all(parameter.default is not None for parameter in MACHINES.parameters(name).values())
 
 
 @pytest.mark.parametrize("name", MINE)

@@ -14,7 +14,7 @@ from sim.errors import InputError, StalledError, UnreachableError
 from sim.machines import build
 from sim.topology import Device, Link, Topology, both_ways
 from sim.trace import from_json
-from sim.trouble import TROUBLES, trouble_parameters, troubles
+from sim.trouble import TROUBLES, troubles
 
 G = 1e9
 SWITCH = build("switch:ranks=4,bandwidth=1GBps,latency=1us")
@@ -270,7 +270,7 @@ def test_too_many_are_refused():
 def test_every_kind_is_tried_here():
     here = Path(__file__).read_text(encoding="utf-8")
     assert all(f'"{name}:' in here for name in TROUBLES)
-    assert all(trouble_parameters(name) for name in TROUBLES)
+    assert all(TROUBLES.parameters(name) for name in TROUBLES)
 
 
 def test_a_world_with_several_groups_knows_the_late_device_in_each():

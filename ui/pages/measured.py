@@ -7,6 +7,7 @@ import streamlit as st
 from ops.libraries.nccl.protocol_cost import family_of
 from ops.measured.comparison import LARGE, Compared, Outside, compare_table, verdict
 from ops.measured.files import place, read_tables
+from ops.measured.formats import MEASUREMENTS
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.units import fmt_size, fmt_time
@@ -37,9 +38,7 @@ def measured() -> None:
             tell("page.measured.paste"), height=220, key="measured_text", placeholder=EXAMPLE, max_chars=1 << 20
         )
     with right:
-        file = st.file_uploader(
-            tell("page.measured.file"), type=["txt", "log", "json", "csv", "out"], key="measured_file"
-        )
+        file = st.file_uploader(tell("page.measured.file"), type=[*MEASUREMENTS.endings], key="measured_file")
         spec = st.text_input(
             tell("page.measured.machine"), key="measured_machine", placeholder="dgx_a100:hosts=2", max_chars=200
         )

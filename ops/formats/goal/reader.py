@@ -47,7 +47,12 @@ class _Item:
     match: int = -1
 
 
-@reader("goal", "a GOAL schedule (text)", matches=lambda text: bool(re.search(r"^\s*num_ranks\s", text, re.MULTILINE)))
+@reader(
+    "goal",
+    "a GOAL schedule (text)",
+    matches=lambda text: bool(re.search(r"^\s*num_ranks\s", text, re.MULTILINE)),
+    endings=("goal", "txt"),
+)
 def read(text: str, *, name: str) -> Schedule:
     """A schedule with sizes of its own and no promise. Raises ScheduleProblem."""
     n, items = _parse(text, name)

@@ -59,7 +59,13 @@ def _remark(program: Program) -> str:
     return ""
 
 
-@reader("msccl_xml", "an MSCCL algorithm (XML)", matches=lambda text: bool(re.search(r"<algo[\s>]", text)), check=check)
+@reader(
+    "msccl_xml",
+    "an MSCCL algorithm (XML)",
+    matches=lambda text: bool(re.search(r"<algo[\s>]", text)),
+    check=check,
+    endings=("xml",),
+)
 def read(text: str, *, name: str, slots: Slots = 0) -> Schedule:
     """The transfers of an MSCCL program, checked as they are matched.
 

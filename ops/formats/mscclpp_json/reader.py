@@ -22,6 +22,7 @@ def check(text: str, *, name: str) -> Verdict:
     "an MSCCL++ execution plan (JSON)",
     matches=lambda text: text.lstrip()[:1] == "{" and bool(re.search(r'"(threadblocks|gpus)"\s*:', text)),
     check=check,
+    endings=("json",),
 )
 def read(text: str, *, name: str) -> Schedule:
     """The transfers of an MSCCL++ plan.

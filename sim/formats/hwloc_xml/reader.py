@@ -60,7 +60,7 @@ class _Parts:
         self.links += both_ways(a, b, bandwidth, latency, kind, lanes)
 
 
-@reader("hwloc_xml", "the XML of `lstopo --of xml`", matches=matches)
+@reader("hwloc_xml", "the XML of `lstopo --of xml`", matches=matches, endings=("xml",))
 def read(
     text: str,
     *,

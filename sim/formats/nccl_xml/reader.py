@@ -59,7 +59,12 @@ class _Parts:
         self.links += both_ways(a, b, rate, latency, kind, lanes)
 
 
-@reader("nccl_xml", "a topology file of NCCL or RCCL (XML)", matches=lambda text: bool(_MARK.search(text)))
+@reader(
+    "nccl_xml",
+    "a topology file of NCCL or RCCL (XML)",
+    matches=lambda text: bool(_MARK.search(text)),
+    endings=("xml",),
+)
 def read(
     text: str,
     *,

@@ -69,7 +69,14 @@ def explain(text: str) -> str:
     return next((told for pattern, told in OTHER_OUTPUTS if re.search(pattern, text, re.MULTILINE)), "")
 
 
-@reader("nvidia_smi", "the output of `nvidia-smi topo -m`", matches=matches, explain=explain)
+@reader(
+    "nvidia_smi",
+    "the output of `nvidia-smi topo -m`",
+    matches=matches,
+    explain=explain,
+    endings=("txt", "log"),
+    precedence=-1,  # any table whose rows and columns are GPUs looks like it
+)
 def read(
     text: str,
     *,

@@ -50,7 +50,13 @@ def explain(text: str) -> str:
     return "YAML without its first line: write `ringside: 1` at the top" if _ALIKE.search(text) else ""
 
 
-@reader("ringside_yaml", "a machine in Ringside's own YAML", matches=matches, explain=explain)
+@reader(
+    "ringside_yaml",
+    "a machine in Ringside's own YAML",
+    matches=matches,
+    explain=explain,
+    endings=("yaml", "yml", "json"),
+)
 def read(text: str, *, name: str = "YAML") -> Topology:
     """The machine a file describes, as docs/topology-yaml.md says.
 

@@ -36,7 +36,7 @@ def matches(text: str) -> bool:
     return _MARK.search(text) is not None
 
 
-@reader("simgrid_xml", "a SimGrid platform file", matches=matches)
+@reader("simgrid_xml", "a SimGrid platform file", matches=matches, endings=("xml",))
 def read(
     text: str, *, name: str = "SimGrid platform", overhead: Time | None = None, gamma: Time | None = None
 ) -> Topology:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ops.measured.comparison import forced
 from ops.measured.files import place, read_file, read_tables
+from ops.measured.formats.nccl_tests import ranks_of
 from ops.measured.machine import find_machine
-from ops.measured.nccl_tests import ranks_of
 from sim.errors import InputError
 
 DATA = Path(__file__).parents[2] / "data"
@@ -157,7 +157,7 @@ def test_a_machine_of_ones_own_grows_to_the_ranks():
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "is no output of nccl-tests"),
+        ("", "is empty: give .*an output of nccl-tests"),
         ("hello\nworld 1 2 3\n", "is no output of nccl-tests"),
         ('{"results": [1], "in_place": 0}', "no list of rows"),
         ('{"results": [], "in_place": 0}', "no result with a size"),

@@ -7,6 +7,7 @@ import csv
 import io
 import re
 
+from ops.measured.formats import reader
 from ops.measured.rows import Measured, Table
 from sim.errors import InputError
 from sim.units import us
@@ -21,7 +22,8 @@ def matches(text: str) -> bool:
     return all(column in [word.strip() for word in head] for column in NEEDED)
 
 
-def read(text: str, name: str) -> list[Table]:
+@reader("named", "a list of named algorithms (CSV)", matches=matches, endings=("csv",))
+def read(text: str, *, name: str) -> list[Table]:
     """One table; nodes and ranks per node are taken from a file name like `…-16n-x4…`. Raises InputError."""
     rows = []
     place = re.search(r"(\d+)n-x(\d+)", name)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ops.measured.formats import reader
 from ops.measured.rows import Measured, Table
 from sim.errors import InputError
 from sim.units import us
@@ -52,7 +53,14 @@ def matches(text: str) -> bool:
     return next(_tables(text), None) is not None
 
 
-def read(text: str, name: str) -> list[Table]:
+@reader(
+    "nccl_tests",
+    "an output of nccl-tests",
+    matches=matches,
+    endings=("txt", "log", "json", "out"),
+    precedence=-1,  # any rows of numbers look like it
+)
+def read(text: str, *, name: str) -> list[Table]:
     """Every table of a file; `name` is the file's, and may tell what the text does not. Raises InputError."""
     if text.lstrip().startswith("{"):
         return [_from_json(text, name)]

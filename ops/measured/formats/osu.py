@@ -5,6 +5,7 @@ Format: `# OSU MPI… Test v…` lines, then a size and a number a line (mvapich
 
 import re
 
+from ops.measured.formats import reader
 from ops.measured.rows import Measured, Table
 from sim.errors import InputError
 from sim.units import us
@@ -27,7 +28,8 @@ def matches(text: str) -> bool:
     return TITLE.search(text[: 1 << 16]) is not None
 
 
-def read(text: str, name: str) -> list[Table]:
+@reader("osu", "an OSU table", matches=matches, endings=("txt", "log", "out"))
+def read(text: str, *, name: str) -> list[Table]:
     """Every table of a file. Sizes of collectives become those of nccl-tests once the ranks are known."""
     found: list[Table] = []
     rows: list[Measured] = []

@@ -1,0 +1,236 @@
+"""Ways of writing something down, one file each: a list of formats that finds the reader a text is for.
+
+A reader is a function from a text to a thing, with keyword options read from its signature. What goes wrong in it is
+told in one sentence; one that goes through `rows` or `lines` has the line told too.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from sim.base.textfile import Expected, bounded, read_text
+from sim.errors import InputError
+from sim.parameters import Parameter, bind, parameters
+from sim.registry import Registry
+
+Thing = TypeVar("Thing")
+Read = TypeVar("Read", bound=Callable[..., Any])
+Write = TypeVar("Write", bound=Callable[..., str])
+
+LOOKED_AT = 1 << 20
+"""Characters of an unknown text that are searched for what it is instead."""
+
+SLIPS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RecursionError)
+"""What a reader raises over a short line or a wrong number that it did not expect."""
+
+_LINE: ContextVar[tuple[int, str]] = ContextVar("line", default=(0, ""))
+"""The line that the reader under way has in hand, and its number; 0 where it is not known."""
+
+
+class ReadingError(InputError):
+    """A reader stumbled over a text in a way it has no sentence of its own for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format(Generic[Thing]):
+    """A way of writing a thing down: `read(text, name=…, **options)` for texts that `matches` knows.
+
+    `explain` says, for a text no format matches, what it is instead and what to do, or nothing.
+    `write(thing, **options)` is absent where a format is only read. `check(text, name=…, **options)` judges a text
+    where that takes more than to read it. `endings` are those of files, without the dot. Formats of higher
+    `precedence` are asked first whether a text is theirs: 0 is for a mark of its own, less for a look others share.
+    """
+
+    name: str
+    title: str
+    matches: Callable[[str], bool]
+    read: Callable[..., Thing]
+    write: Callable[..., str] | None = None
+    explain: Callable[[str], str] = lambda text: ""
+    check: Callable[..., Any] | None = None
+    endings: tuple[str, ...] = ("txt",)
+    precedence: int = 0
+
+    @property
+    def options(self) -> dict[str, Parameter]:
+        """The keyword options of the reader, for help texts and widgets."""
+        return parameters(self.read, skip=("text", "name"))
+
+
+class Words(NamedTuple):
+    """How messages speak of a kind of format: what it describes, several of them, a file, and a mend for too much."""
+
+    thing: str
+    things: str
+    file: str
+    mend: str
+    unknown: str = ""
+    """What a text is not that no format knows, where that is more than the thing."""
+
+
+class Formats(Registry[Format[Thing]], Generic[Thing]):
+    """The formats of one kind of thing, by name.
+
+    `other_things` are patterns of what people give by mistake, each with what it is and what to do;
+    `largest` is in characters.
+    """
+
+    def __init__(
+        self, package: str, words: Words, *, largest: int, other_things: tuple[tuple[str, str], ...] = ()
+    ) -> None:
+        super().__init__(package, f"{words.thing} format", function=lambda known: known.read, leading=("text",))
+        self._words, self._other_things = words, other_things
+        self.expected = Expected(words.file, words.mend, self.titles, largest)
+
+    def summary(self, name: str) -> str:
+        """The format's title."""
+        return self[name].title
+
+    def reader(
+        self,
+        name: str,
+        title: str,
+        *,
+        matches: Callable[[str], bool],
+        explain: Callable[[str], str] = lambda text: "",
+        check: Callable[..., Any] | None = None,
+        endings: tuple[str, ...] = ("txt",),
+        precedence: int = 0,
+    ) -> Callable[[Read], Read]:
+        """Register a reader under a format's name; the function is returned unchanged. `Format` tells the rest."""
+
+        def register(read: Read) -> Read:
+            self.add(
+                name,
+                Format(
+                    name, title, matches, read, explain=explain, check=check, endings=endings, precedence=precedence
+                ),
+            )
+            return read
+
+        return register
+
+    def writer(self, name: str) -> Callable[[Write], Write]:
+        """Register the writer of a format that has a reader; the function is returned unchanged."""
+
+        def register(write: Write) -> Write:
+            self.change(name, replace(self[name], write=write))
+            return write
+
+        return register
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """The endings of all formats' files, without the dot."""
+        return tuple(sorted({ending for known in self.values() for ending in known.endings}))
+
+    def titles(self) -> str:
+        """What may be given, in one phrase."""
+        *others, last = (known.title for known in self.values())
+        return f"{', '.join(others)} or {last}" if others else last
+
+    def recognise(self, text: str, name: str) -> Format[Thing]:
+        """The format of a text; `name` is what messages call it. Raises InputError saying what it is instead."""
+        bounded(text, name, self.expected)
+        if not text.strip():
+            raise InputError(f"{name} is empty: give {self.titles()}")
+        by_precedence = sorted(self.values(), key=lambda known: -known.precedence)
+        matching = next((known for known in by_precedence if known.matches(text)), None)
+        if matching is not None:
+            return matching
+        instead = next(filter(None, (known.explain(text) for known in by_precedence)), "")
+        instead = instead or self._other_thing(text[:LOOKED_AT])
+        unknown = f"no {self._words.unknown or self._words.thing} known here: give {self.titles()}"
+        raise InputError(f"{name} is {instead or unknown}")
+
+    def _other_thing(self, text: str) -> str:
+        return next((what for pattern, what in self._other_things if re.search(pattern, text, re.IGNORECASE)), "")
+
+    def read(self, text: str, name: str, **options: Any) -> Thing:
+        """What a text describes, whatever its format; `options` are the reader's, parsed when texts.
+
+        Raises InputError naming the place and the mend.
+        """
+        known = self.recognise(text, name)
+        thing: Thing = self.call(known, known.read, text, name, options)
+        return thing
+
+    def call(self, known: Format[Any], function: Callable[..., Any], text: str, name: str, options: Any) -> Any:
+        """Call a reader, or what else takes a reader's arguments, with options checked against the reader's."""
+        values = bind(known.read, options, known.name, skip=("text", "name"))
+        with reading(name, known.title):
+            return function(text, name=name, **values)
+
+    def read_file(self, path: str | Path, **options: Any) -> Thing:
+        """`read` of a file. Raises InputError when it cannot be opened or is not text."""
+        return self.read(self.text(path), str(path), **options)
+
+    def text(self, path: str | Path) -> str:
+        """What a file says. Raises InputError when it cannot be opened, is too large or is not text."""
+        return read_text(path, self.expected)
+
+    def write(self, thing: Thing, format: str, **options: Any) -> str:
+        """A thing in another format. Raises InputError for a format that is only read, or cannot hold it."""
+        known = self[format]
+        if known.write is None:
+            able = ", ".join(known.name for known in self.values() if known.write)
+            raise InputError(f"{self._words.things} are not written as {format}: choose from {able}")
+        return known.write(thing, **bind(known.write, options, format, skip=(self._words.thing,)))
+
+
+def lines(text: str, *, comment: str = "#") -> Iterator[str]:
+    r"""A text's lines without comments, empty ones left out; what goes wrong at one is told with its number.
+
+    >>> list(lines("# two cables\nA B  # short\n\nB C"))
+    ['A B', 'B C']
+    """
+    for number, line in enumerate(text.splitlines(), 1):
+        said = (line.partition(comment)[0] if comment else line).strip()
+        if said:
+            _LINE.set((number, said))
+            yield said
+    _LINE.set((0, ""))
+
+
+def rows(text: str, *, comment: str = "#", separator: str | None = None) -> Iterator[list[str]]:
+    """`lines` cut into words: at spaces, or at a `separator`, with the spaces around it left out.
+
+    >>> list(rows("a, b", separator=","))
+    [['a', 'b']]
+    """
+    for line in lines(text, comment=comment):
+        yield [word.strip() for word in line.split(separator)]
+
+
+@contextmanager
+def reading(name: str, title: str) -> Iterator[None]:
+    """While a reader is under way: what goes wrong is an InputError that names the text, and the line if known."""
+    token = _LINE.set((0, ""))
+    try:
+        yield
+    except InputError as error:
+        if not str(error).startswith(name):
+            error.args = (f"{_place(name)}: {error}",)
+        raise
+    except SLIPS as error:
+        number, line = _LINE.get()
+        what, mend = (f"{line[:60]!r}", "correct the line") if number else ("it", "correct the file")
+        raise ReadingError(f"{_place(name)}: {what} does not fit {title} ({_reason(error)}): {mend}") from error
+    finally:
+        _LINE.reset(token)
+
+
+def _place(name: str) -> str:
+    number, _ = _LINE.get()
+    return f"{name}, line {number}" if number else name
+
+
+def _reason(error: Exception) -> str:
+    """What an exception says, on one line."""
+    if isinstance(error, KeyError):
+        return f"nothing is called {str(error)[:60]}"
+    return " ".join(str(error).split())[:120] or type(error).__name__

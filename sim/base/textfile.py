@@ -1,0 +1,58 @@
+"""A text that a person gives, as a file or as bytes: bounded, decoded, and refused in one sentence."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from sim.errors import InputError
+from sim.units import MiB, fmt_size
+
+LARGEST = 16 * MiB
+"""Characters of a text where nothing else is said."""
+
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""What a UTF-16 text begins with; PowerShell writes such files."""
+
+
+class Expected(NamedTuple):
+    """What a text should be, for refusals: `file` as in "a topology file", `mend` for a text that is too large.
+
+    `largest` is in characters. `kinds` names what may be given; it is called for a refusal only.
+    """
+
+    file: str = "a text file"
+    mend: str = "give a smaller file"
+    kinds: Callable[[], str] = lambda: "one that is"
+    largest: int = LARGEST
+
+
+def read_text(path: str | Path, expected: Expected = Expected()) -> str:  # noqa: B008  a tuple never changes
+    """What a file says. Raises InputError when it cannot be opened, is too large or is not text."""
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(4 * expected.largest + 4)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} cannot be read ({why}): give the path of {expected.file}") from None
+    return decoded(data, str(path), expected)
+
+
+def decoded(data: bytes, name: str, expected: Expected = Expected()) -> str:  # noqa: B008
+    """The text of bytes: UTF-16 where they are marked so, else UTF-8 with strays replaced; `name` is for messages.
+
+    Raises InputError for bytes that are no text, and for more of it than `expected` has room for.
+    """
+    if data[:2] in UTF_16:
+        text = data.decode("utf-16", errors="replace")
+    elif b"\0" in data[:4096]:
+        raise InputError(f"{name} is not a text file: give {expected.kinds()}")
+    else:
+        text = data.decode("utf-8-sig", errors="replace")
+    return bounded(text, name, expected)
+
+
+def bounded(text: str, name: str, expected: Expected) -> str:
+    """The text itself. Raises InputError where it is too long."""
+    if len(text) > expected.largest:
+        raise InputError(f"{name} is larger than {fmt_size(expected.largest)}: {expected.mend}")
+    return text

@@ -1,0 +1,138 @@
+"""Lists that fill themselves, and what is said of an addition that cannot be listed."""
+
+import re
+import sys
+
+import pytest
+
+from ops import ALGORITHMS, algorithm
+from ops.collectives import COLLECTIVES, allreduce
+from ops.workloads import WORKLOADS
+from sim import registry
+from sim.errors import InputError
+from sim.machines import MACHINES, build, machine
+from sim.registry import AdditionError, Registry
+from sim.topology import Topology
+from sim.trouble import TROUBLES, trouble
+
+SHAPES = '''"""Shapes."""
+
+SHAPES = None  # a test puts the list here
+'''
+SQUARE = '''"""Squares."""
+
+from shapes_here import SHAPES
+
+
+def square(*, side: int = 1):
+    """Four equal sides."""
+
+
+SHAPES.add("square", square)
+'''
+
+
+@pytest.fixture
+def shapes(tmp_path, monkeypatch):
+    """A registry of a folder that is there for one test."""
+    folder = tmp_path / "shapes_here"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(SHAPES)
+    (folder / "square.py").write_text(SQUARE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(registry, "ROOT", tmp_path)
+    package = __import__("shapes_here")
+    package.SHAPES = Registry("shapes_here", "shape", function=lambda function: function)
+    yield folder, package.SHAPES
+    for name in [name for name in sys.modules if name.startswith("shapes_here")]:
+        del sys.modules[name]
+
+
+def test_modules_and_packages_of_the_folder_are_found(shapes):
+    folder, known = shapes
+    (folder / "circle").mkdir()
+    (folder / "circle" / "__init__.py").write_text(SQUARE.replace("square", "circle").replace("Four equal", "No"))
+    assert list(known) == ["circle", "square"]
+    assert known.summary("circle") == "No sides."
+    assert known.parameters("square")["side"].default == 1
+    with pytest.raises(InputError, match="no shape is called 'cube': choose from circle, square"):
+        known["cube"]
+
+
+@pytest.mark.parametrize(
+    "source, told",
+    [
+        ("def round(:\n    pass\n", "shapes_here/round.py, line 1: invalid syntax: mend the file or take it away"),
+        ("\nimport no_such_module\n", "shapes_here/round.py, line 2: ModuleNotFoundError: No module named"),
+        ("1 / 0\n", "shapes_here/round.py, line 1: ZeroDivisionError: division by zero: mend the file"),
+        (SQUARE, "shapes_here/round.py and shapes_here/square.py: two shapes are called square: rename one"),
+        (
+            SQUARE.replace('"""Four equal sides."""', "pass").replace('"square"', '"round"'),
+            "shape round has no docstring",
+        ),
+        (SQUARE.replace("int", "'No'").replace('"square"', '"round"'), "has an annotation that cannot be used"),
+        (SQUARE.replace("int", "list").replace('"square"', '"round"'), "parameter side is a list: annotate it with"),
+    ],
+)
+def test_a_broken_addition_is_told_with_its_file(shapes, source, told):
+    folder, known = shapes
+    (folder / "round.py").write_text(source)
+    for _ in range(2):
+        with pytest.raises(AdditionError, match=re.escape(told)) as caught:
+            list(known)
+        assert "\n" not in str(caught.value)
+        assert "round.py" in str(caught.value)
+
+
+def test_what_is_mended_is_listed_beside_what_was_whole(shapes):
+    folder, known = shapes
+    (folder / "triangle.py").write_text("1 / 0\n")
+    with pytest.raises(AdditionError):
+        len(known)
+    (folder / "triangle.py").write_text(SQUARE.replace("square", "triangle") + "\n")
+    assert list(known) == ["square", "triangle"]
+
+
+def test_a_list_has_more_for_a_while():
+    def island() -> Topology:
+        """Nothing around it."""
+        return Topology("island", (), ())
+
+    with MACHINES.also({"islet": island}):
+        machine(island)
+        assert build("island").n == build("islet").n == 0
+    assert "island" not in MACHINES
+    assert "islet" not in MACHINES
+
+
+def test_arguments_are_those_of_the_kind():
+    with (
+        TROUBLES.also(),
+        pytest.raises(AdditionError, match=r"trouble fog takes machine: its first argument is topology"),
+    ):
+
+        @trouble
+        def fog(machine):
+            """Nothing is seen."""
+
+    with ALGORITHMS.also(), pytest.raises(AdditionError, match=r"algorithm allreduce\.star takes ranks: its first"):
+
+        @algorithm(allreduce)
+        def star(ranks):
+            """Everyone to one."""
+            yield
+
+
+@pytest.mark.parametrize("known", [ALGORITHMS, MACHINES, TROUBLES, WORKLOADS], ids=lambda known: type(known).__name__)
+def test_every_list_describes_what_it_has(known):
+    for name in known:
+        assert known.summary(name).endswith(".")
+        assert known.about(name) is not None
+        assert all(parameter.name == key for key, parameter in known.parameters(name).items())
+
+
+def test_words_of_a_signature_are_the_only_ones_taken():
+    with pytest.raises(InputError, match="p2p='far' is unknown: choose from all, near, no"):
+        build("geforce_4090:p2p=far")
+    assert MACHINES.parameters("geforce_4090")["p2p"].words == ("all", "near", "no")
+    assert COLLECTIVES["allreduce"].name == "allreduce"
