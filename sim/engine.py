@@ -146,9 +146,9 @@ class Cluster:
             raise InputError(f"{self.topology.name} has no link {link}: links count from 0")
         if not (math.isfinite(bandwidth) and bandwidth >= 0):
             raise InputError(f"{self.topology.name}: link {link} cannot have bandwidth {bandwidth}: give 0 or more")
-        self.arena.world.net.capacity[link] = bandwidth
+        self.arena.fabric.net.capacity[link] = bandwidth
         self._capacities.append((link, float(self.env.now), bandwidth))
-        self.kernel.touch(self.arena.world, link, float(self.env.now))
+        self.kernel.touch(self.arena.fabric, link, float(self.env.now))
         self._rouse()
 
     def _devices(self, schedule: Schedule, group: Sequence[int] | None) -> list[int]:
@@ -173,7 +173,7 @@ class Cluster:
             upcoming = env.peek()
             why = self._advance(upcoming)
             if why == kernel.DONE:
-                ended = float(self.arena.world.now[0])
+                ended = float(self.arena.fabric.now[0])
                 if ended > env.now:
                     yield env.timeout(ended - env.now)
                 self._settle()
@@ -186,8 +186,8 @@ class Cluster:
         arena = self.arena
         begun = clock.perf_counter()
         while True:
-            arena.world.count[kernel.ALLOWANCE] = UNLIMITED if self.kernel is not kernel else INTERPRETED
-            why = int(self.kernel.advance(arena.world, horizon))
+            arena.fabric.count[kernel.ALLOWANCE] = UNLIMITED if self.kernel is not kernel else INTERPRETED
+            why = int(self.kernel.advance(arena.fabric, horizon))
             if why == kernel.PAUSED:
                 if self.kernel is kernel:
                     self.sim_s += clock.perf_counter() - begun
@@ -200,19 +200,19 @@ class Cluster:
 
     def _settle(self) -> None:
         """Tell those who wait for the jobs that have ended."""
-        world = self.arena.world
-        for k in range(world.count[kernel.FINISHED]):
-            job = self.jobs[world.finished[k]]
+        fabric = self.arena.fabric
+        for k in range(fabric.count[kernel.FINISHED]):
+            job = self.jobs[fabric.finished[k]]
             self._running -= 1
-            job.event.succeed(self._trace(job, float(world.job_end[world.finished[k]]), None))
-        world.count[kernel.FINISHED] = 0
+            job.event.succeed(self._trace(job, float(fabric.job_end[fabric.finished[k]]), None))
+        fabric.count[kernel.FINISHED] = 0
 
     def _trace(self, job: Job, ended: float, stall: Stall | None) -> Trace:
-        world, rows = self.arena.world, slice(job.first, job.first + job.schedule.transfers)
-        cause = world.cause[rows]
+        fabric, rows = self.arena.fabric, slice(job.first, job.first + job.schedule.transfers)
+        cause = fabric.cause[rows]
         marks = cause >= rows.stop
         while marks.any():  # a mark stands for the last transfer it waited for
-            cause = np.where(marks, world.cause[np.where(marks, cause, 0)], cause)
+            cause = np.where(marks, fabric.cause[np.where(marks, cause, 0)], cause)
             marks = cause >= rows.stop
         return Trace(
             topology=self.topology,
@@ -221,17 +221,17 @@ class Cluster:
             size=job.size,
             began=job.started,
             ended=ended,
-            bytes=world.size[rows],
-            route=world.route[rows],
+            bytes=fabric.size[rows],
+            route=fabric.route[rows],
             routes=self.arena.routes,
-            ready=world.ready[rows],
-            start=world.start[rows],
-            end=world.end[rows],
+            ready=fabric.ready[rows],
+            start=fabric.start[rows],
+            end=fabric.end[rows],
             cause=np.where(cause < 0, cause, cause - np.int32(job.first)) if job.first else cause,
             history=self._history(job),
             troubles=tuple(perturbation.name for perturbation in self.perturber.perturbations),
             hits=self.perturber.hits(job, ended),
-            instants=int(world.count[kernel.WAVES]),
+            instants=int(fabric.count[kernel.WAVES]),
             stall=stall,
             capacities=self._changed(ended),
         )
@@ -245,7 +245,7 @@ class Cluster:
     def _history(self, job: Job) -> History | None:
         if not self.arena.keeps_history:
             return None
-        net = self.arena.world.net
+        net = self.arena.fabric.net
         known = int(net.count[HISTORY])
         transfer = net.history_transfer[:known]
         mine = (transfer >= job.first) & (transfer < job.stop)
@@ -262,13 +262,13 @@ class Cluster:
 
 
 def _ready() -> Any:
-    """The compiled kernel; calling it once on an empty world is what compiles it."""
+    """The compiled kernel; calling it once on an empty fabric is what compiles it."""
     fresh = not is_compiled(kernel)
     ready = compiled(kernel)
     if fresh:
         pair = (Device("a", "GPU"), Device("b", "GPU"))
-        world = Arena(Topology("warm-up", pair, (Link("a", "b", 1.0, 0.0),)), history=False).world
-        ready.advance(world, 0.0)
+        empty = Arena(Topology("warm-up", pair, (Link("a", "b", 1.0, 0.0),)), history=False)
+        ready.advance(empty.fabric, 0.0)
     return ready
 
 

@@ -72,18 +72,18 @@ def stall_of(arena: Arena, job: Job, dead: list[int]) -> tuple[Stall, float]:
 
     What has not ended ends at infinity in the arena from then on.
     """
-    world, schedule = arena.world, job.schedule
+    fabric, schedule = arena.fabric, job.schedule
     rows = slice(job.first, job.first + schedule.transfers)
     flowing = np.array(arena.flowing(), np.int64)
     standing = flowing[(flowing >= rows.start) & (flowing < rows.stop)]
-    never = job.first + np.nonzero(np.isnan(world.start[rows]))[0]
+    never = job.first + np.nonzero(np.isnan(fabric.start[rows]))[0]
     ended = np.ones(schedule.transfers, bool)
     ended[standing - job.first] = ended[never - job.first] = False
-    last = [world.start[standing].max(initial=job.started), world.end[rows][ended].max(initial=job.started)]
-    for column in (world.ready, world.start, world.end):
+    last = [fabric.start[standing].max(initial=job.started), fabric.end[rows][ended].max(initial=job.started)]
+    for column in (fabric.ready, fabric.start, fabric.end):
         column[never] = np.inf
-    world.end[standing] = np.inf
-    world.cause[never] = -1
+    fabric.end[standing] = np.inf
+    fabric.cause[never] = -1
     transfers = [int(i) - job.first for i in standing]
     receivers = {int(rank) for rank in schedule.dst[transfers]}
     waits = _waits(schedule, np.nonzero(~ended)[0].astype(np.int64))
@@ -94,7 +94,7 @@ def _changed(arena: Arena, rows: NDArray[np.int64]) -> float:
     """When the rate of one of some rows changed last, as far as that is kept."""
     if not arena.keeps_history:
         return 0.0
-    net = arena.world.net
+    net = arena.fabric.net
     kept = int(net.count[HISTORY])
     return float(net.history[:kept, 0][np.isin(net.history_transfer[:kept], rows)].max(initial=0.0))
 

@@ -30,7 +30,7 @@ STILL_LONG = {"ops.workloads.ddp:ddp", "sim.formats.nccl_xml.reader:read"}
 STILL_FULL = {"assets", "ops/training", "ui"}
 STILL_TWICE = {
     *("Block", "Call", "Choice", "Format", "Grid", "Group", "Held", "Load", "Node", "Outcome", "Part", "Plan", "Row"),
-    *("Run", "Span", "Step", "Table", "Turns", "Verdict", "Work", "World", "_Loop", "_Parts"),
+    *("Run", "Span", "Step", "Table", "Turns", "Verdict", "Work", "_Loop", "_Parts"),
 }
 """What is not yet so. These lists only grow shorter."""
 

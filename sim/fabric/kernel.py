@@ -14,34 +14,34 @@ import numpy as np
 from sim.base.compiled import helper, jit
 from sim.fabric.calendar import CHAIN, HEAP, ITEM, KIND, NODES, Calendar, free, pop, push
 from sim.fabric.links import (
-    BEREFT,
     BOTTLENECK,
     DUE,
     FIRED,
+    GONE,
+    HELD,
     HISTORY,
-    IS_BEREFT,
+    IS_VACATED,
     LEAST,
     LISTED,
     LOAD,
     LONE,
     LOST,
-    MINE,
     NONE,
     PASSED,
     RATE,
     SINCE,
-    SPOILT,
-    STILL,
+    STALE,
     TICKET,
     TRANSFER,
+    VACATED,
     VISITS,
     Net,
     bind,
     crossed,
     enter,
     find,
+    make_stale,
     record,
-    spoil,
     swap,
 )
 from sim.fabric.max_min import SAME, fill, gather
@@ -53,42 +53,51 @@ whose reduction ends. Typed, like the index arrays, so that each helper is compi
 IDLE, HORIZON, DONE, PAUSED = 0, 1, 2, 3
 """Why `advance` returned: nothing left to happen, the horizon, a finished job, the work allowance."""
 JOBS, LAUNCHED, FLOWS, FINISHED, ALLOWANCE, WAVES = range(6)
-"""Entries of `World.count`."""
+"""Entries of `FabricState.count`."""
 
 Array = Any
 
 
-class World(NamedTuple):
-    """All state of the fabric. Large arrays are allocated for the worst case and touched as needed.
+class FabricState(NamedTuple):
+    """All state of the fabric; times in seconds, sizes in bytes.
 
-    Per route: `lead`, the seconds from ready to the first byte. Per transfer: `op` to `cause`; times in seconds,
-    sizes in bytes; `after[after_start[i]:...]` wait for transfer i, `cause` is what it waited for last. Per job: the
-    row after its last, how many transfers are left, and when it starts or has ended; then the jobs that have finished.
-    `wave` lists transfers of this wave: from the front what has arrived, from the back what has begun to flow where
-    others do.
+    Large arrays are allocated for the worst case and touched as needed. A row is a transfer, or a mark between steps.
     """
 
     count: Array
+    """Lengths of lists, and work done: `JOBS` to `WAVES`."""
     now: Array
+    """One entry: the moment up to which all is simulated."""
     gamma: Array
+    """One entry: seconds per byte reduced."""
     net: Net
     calendar: Calendar
     lead: Array
+    """Per route: from ready to the first byte, overhead and latencies together."""
     op: Array
+    """Per row, as all up to `wave`: 0 copies, 1 reduces."""
     route: Array
     size: Array
     pending: Array
+    """How many it still waits for."""
     after_start: Array
     after: Array
+    """What waits for row i: `after[after_start[i]:after_start[i + 1]]`."""
     ready: Array
     start: Array
     end: Array
     cause: Array
+    """What it waited for last, or -1."""
     wave: Array
+    """Transfers of this wave: what has arrived from the front, what has begun to flow where others do from the back."""
     job_stop: Array
+    """Per job: the row after its last."""
     job_left: Array
+    """Per job: how many rows have not ended."""
     job_end: Array
+    """Per job: when it starts; once it has ended, when it did."""
     finished: Array
+    """Jobs that have ended and were not told of yet."""
 
 
 @helper
@@ -105,67 +114,67 @@ def job_of(job_stop, jobs, i):
 
 
 @helper
-def launch(w, job):
+def launch(fabric, job):
     """Start the transfers of a job that wait for nothing."""
-    time = w.job_end[job]
-    for i in range(w.job_stop[job - 1] if job > 0 else 0, w.job_stop[job]):
-        if w.pending[i] == 0:
-            w.ready[i] = time
-            w.cause[i] = NONE
-            push(w.calendar, time + w.lead[w.route[i]], BEGIN, i)
+    time = fabric.job_end[job]
+    for i in range(fabric.job_stop[job - 1] if job > 0 else 0, fabric.job_stop[job]):
+        if fabric.pending[i] == 0:
+            fabric.ready[i] = time
+            fabric.cause[i] = NONE
+            push(fabric.calendar, time + fabric.lead[fabric.route[i]], BEGIN, i)
 
 
 @jit
-def touch(w, link, time):
+def touch(fabric, link, time):
     """Have the flows on a link whose capacity has changed share anew."""
-    net = w.net
-    w.now[0] = max(w.now[0], time)
-    bind(net, w.route, w.size, link, w.now[0])
-    if net.use[link, LOAD] > 0:
-        spoil(net.count, net.spoilt, net.use, find(net.parent, link))
+    net = fabric.net
+    fabric.now[0] = max(fabric.now[0], time)
+    bind(net, fabric.route, fabric.size, link, fabric.now[0])
+    if net.state[link, LOAD] > 0:
+        make_stale(net.count, net.stale, net.state, find(net.parent, link))
 
 
 @jit
-def divert(w, i, other, time):
+def divert(fabric, i, other, time):
     """Have the rest of a flow take another route from now on."""
-    net, use = w.net, w.net.use
-    w.now[0] = max(w.now[0], time)
+    net, state = fabric.net, fabric.net.state
+    fabric.now[0] = max(fabric.now[0], time)
     slot = np.int64(NONE)
-    start = net.route_start[w.route[i]]
-    for k in range(start, net.route_start[w.route[i] + 1]):
+    start = net.route_start[fabric.route[i]]
+    for k in range(start, net.route_start[fabric.route[i] + 1]):
         link = np.int64(net.route_links[k])
-        bind(net, w.route, w.size, link, w.now[0])
-        spoil(net.count, net.spoilt, use, find(net.parent, link))
-        use[link, LOAD] -= 1
+        bind(net, fabric.route, fabric.size, link, fabric.now[0])
+        make_stale(net.count, net.stale, state, find(net.parent, link))
+        state[link, LOAD] -= 1
         if crossed(net, start, k):
             continue
-        use[link, LISTED] -= 1
-        at, mine, last = net.first[link], net.first[link] + use[link, MINE], net.first[link] + use[link, LISTED]
-        while net.flow[net.members[at], TRANSFER] != i or net.flow[net.members[at], BOTTLENECK] == STILL:
+        state[link, LISTED] -= 1
+        at, held_end, last = net.first[link], net.first[link] + state[link, HELD], net.first[link] + state[link, LISTED]
+        while net.flow[net.members[at], TRANSFER] != i or net.flow[net.members[at], BOTTLENECK] == GONE:
             at += 1
         slot = np.int64(net.members[at])
-        if at < mine:
-            use[link, MINE] -= 1
-            swap(net.members, net.ways, at, mine - 1)
-            at = mine - 1
-        swap(net.members, net.ways, at, last)
+        if at < held_end:
+            state[link, HELD] -= 1
+            swap(net.members, net.elsewhere, at, held_end - 1)
+            at = held_end - 1
+        swap(net.members, net.elsewhere, at, last)
     left = net.finish[slot]
     held = np.int64(net.flow[slot, BOTTLENECK])
     if held != NONE:
-        left -= net.pace[held, PASSED] + net.pace[held, RATE] * (w.now[0] - net.pace[held, SINCE])
-        net.pace[held, LEAST] = LOST
-    net.flow[slot, BOTTLENECK] = STILL
-    w.route[i] = other
+        left -= net.clock[held, PASSED] + net.clock[held, RATE] * (fabric.now[0] - net.clock[held, SINCE])
+        net.clock[held, LEAST] = LOST
+    net.flow[slot, BOTTLENECK] = GONE
+    fabric.route[i] = other
     for k in range(net.route_start[other], net.route_start[other + 1]):
-        bind(net, w.route, w.size, np.int64(net.route_links[k]), w.now[0])
+        bind(net, fabric.route, fabric.size, np.int64(net.route_links[k]), fabric.now[0])
     enter(net, i, other, max(0.0, left))
 
 
 @helper
-def history_is_short(w):
+def history_is_short(fabric):
     """Might the next wave's changes of rate find no room? Each entry and each flow can change once or twice."""
-    room = len(w.net.history)
-    return room > 0 and w.net.count[HISTORY] + 2 * w.calendar.size[NODES] + w.count[FLOWS] >= room
+    room = len(fabric.net.history)
+    return room > 0 and fabric.net.count[HISTORY] + 2 * fabric.calendar.size[NODES] + fabric.count[FLOWS] >= room
 
 
 @helper
@@ -174,42 +183,42 @@ def expect(net, calendar, root):
     soonest = np.inf
     link, load = root, 0
     while True:
-        load += net.use[link, LOAD]
-        soonest = min(soonest, net.pace[link, DUE])
-        link = net.beside[link]
+        load += net.state[link, LOAD]
+        soonest = min(soonest, net.clock[link, DUE])
+        link = net.ring[link]
         if link == root:
             break
     if soonest < np.inf:
-        net.use[root, TICKET] = push(calendar, soonest, FLOW, root)
-    while load == 0 and net.beside[root] != root:
-        link = net.beside[root]
-        net.beside[root] = net.beside[link]
-        net.parent[link] = net.beside[link] = link
+        net.state[root, TICKET] = push(calendar, soonest, FLOW, root)
+    while load == 0 and net.ring[root] != root:
+        link = net.ring[root]
+        net.ring[root] = net.ring[link]
+        net.parent[link] = net.ring[link] = link
 
 
 @helper
 def settle(net, calendar, route, size, wave, begun, time):
-    """At the end of a wave: let flows share what has to be shared, and expect the next completions.
+    """At the end of a wave: let flows share what has to be shared, max-min fairly, and expect the next completions.
 
     The last `begun` of `wave` are the transfers that have begun to flow where others do. Only groups in which
     somebody's share may have changed are solved.
     """
-    count, use = net.count, net.use
-    for k in range(count[BEREFT]):
-        link = net.bereft[k]
-        use[link, IS_BEREFT] = 0
-        if use[link, LOAD] == 0:
-            use[link, LISTED] = use[link, MINE] = 0
-        elif use[link, MINE] > 0:
-            spoil(count, net.spoilt, use, find(net.parent, link))
-    count[BEREFT] = 0
+    count, state = net.count, net.state
+    for k in range(count[VACATED]):
+        link = net.vacated[k]
+        state[link, IS_VACATED] = 0
+        if state[link, LOAD] == 0:
+            state[link, LISTED] = state[link, HELD] = 0
+        elif state[link, HELD] > 0:
+            make_stale(count, net.stale, state, find(net.parent, link))
+    count[VACATED] = 0
     for k in range(begun):
         i = np.int64(wave[len(wave) - 1 - k])
         for m in range(net.route_start[route[i]], net.route_start[route[i] + 1]):
-            if use[net.route_links[m], LONE] != NONE:
+            if state[net.route_links[m], LONE] != NONE:
                 bind(net, route, size, np.int64(net.route_links[m]), time)
         enter(net, i, route[i], size[i])
-    if count[SPOILT] > 0:
+    if count[STALE] > 0:
         found = gather(net)
         fill(net, found, time)
         for k in range(found):
@@ -217,7 +226,7 @@ def settle(net, calendar, route, size, wave, begun, time):
                 expect(net, calendar, net.links[k])
     for k in range(count[FIRED]):
         root = net.fired[k]
-        if net.parent[root] == root and use[root, TICKET] == NONE:
+        if net.parent[root] == root and state[root, TICKET] == NONE:
             expect(net, calendar, root)
     count[FIRED] = 0
 
@@ -226,20 +235,33 @@ def settle(net, calendar, route, size, wave, begun, time):
 def complete(net, route, root, limit, wave):
     """List in `wave` the transfers of a group that are through by `limit`; returns how many there are.
 
-    Its links take turns: what began together ends together, and lies together in the arrays of transfers.
+    In the example of `sim.fabric.max_min`, at 1 s, A -> B and B -> C are a group of which A -> B is due. Its count is
+    3: a, which was to wait for 3, is through and leaves the list; b waits for 6, now the least on A -> B. A link whose
+    list has been read to its end knows when it is due again: b in (6 - 3) / 3 s, if nothing changes. But a has vacated
+    A -> B, so `settle` solves the group anew. B -> C is not due and not looked at.
+    Links that are due take turns: what began together ends together, and lies together in the arrays of transfers.
     """
-    count, use, pace, members, ways, flow = net.count, net.use, net.pace, net.members, net.ways, net.flow
+    count, state, clock, members, elsewhere, flow = (
+        net.count,
+        net.state,
+        net.clock,
+        net.members,
+        net.elsewhere,
+        net.flow,
+    )
     links, cursor = net.links, net.level_link
     due = arrivals = 0
     link = root
     while True:
-        if pace[link, DUE] <= limit:
+        if clock[link, DUE] <= limit:
             links[due] = link
-            cursor[due] = net.first[link] + use[link, MINE] - 1
-            net.level[due] = max(pace[link, LEAST], pace[link, PASSED] + pace[link, RATE] * (limit - pace[link, SINCE]))
+            cursor[due] = net.first[link] + state[link, HELD] - 1
+            net.level[due] = max(
+                clock[link, LEAST], clock[link, PASSED] + clock[link, RATE] * (limit - clock[link, SINCE])
+            )
             due += 1
-            pace[link, LEAST] = np.inf
-        link = net.beside[link]
+            clock[link, LEAST] = np.inf
+        link = net.ring[link]
         if link == root:
             break
     while due > 0:
@@ -247,58 +269,84 @@ def complete(net, route, root, limit, wave):
         for d in range(due):
             link, k, bytes_through = links[d], cursor[d], net.level[d]
             if k < net.first[link]:
-                more = (pace[link, LEAST] - pace[link, PASSED]) / pace[link, RATE]
-                pace[link, DUE] = pace[link, SINCE] + more
+                more = (clock[link, LEAST] - clock[link, PASSED]) / clock[link, RATE]
+                clock[link, DUE] = clock[link, SINCE] + more
                 continue
             slot = members[k]
             if net.finish[slot] > bytes_through:
-                pace[link, LEAST] = min(pace[link, LEAST], net.finish[slot])
+                clock[link, LEAST] = min(clock[link, LEAST], net.finish[slot])
             else:
-                last = net.first[link] + use[link, MINE] - 1
+                last = net.first[link] + state[link, HELD] - 1
                 wave[arrivals] = flow[slot, TRANSFER]
                 arrivals += 1
-                flow[slot, BOTTLENECK] = STILL
+                flow[slot, BOTTLENECK] = GONE
                 if k < last:
-                    swap(members, ways, k, last)
-                use[link, MINE] -= 1
+                    swap(members, elsewhere, k, last)
+                state[link, HELD] -= 1
                 r = route[flow[slot, TRANSFER]]
                 for m in range(net.route_start[r], net.route_start[r + 1]):
                     other = net.route_links[m]
-                    use[other, LOAD] -= 1
-                    if use[other, IS_BEREFT] == 0:
-                        use[other, IS_BEREFT] = 1
-                        net.bereft[count[BEREFT]] = other
-                        count[BEREFT] += 1
+                    state[other, LOAD] -= 1
+                    if state[other, IS_VACATED] == 0:
+                        state[other, IS_VACATED] = 1
+                        net.vacated[count[VACATED]] = other
+                        count[VACATED] += 1
             links[kept], cursor[kept], net.level[kept] = link, k - 1, bytes_through
             kept += 1
         due = kept
-    use[root, TICKET] = NONE
+    state[root, TICKET] = NONE
     net.fired[count[FIRED]] = root
     count[FIRED] += 1
     return arrivals
 
 
 @jit
-def advance(w, horizon):
+def advance(fabric, horizon):
     """Let time pass until `horizon`, until a job has finished, or until nothing is left to happen.
 
     Returns IDLE, HORIZON, DONE or PAUSED. One pass of the outer loop is a wave, one of the inner loop a
     calendar entry: it begins transfers, completes flows or ends reductions. What arrives is listed in
     `wave`, then either goes on to its reduction or releases what waits for it.
+
+    Five moments of a rank that sends 1 MB of partial sums over an idle link of 1 GB/s and 2 us (overhead 1 us, gamma
+    0.1 ns per byte), and of what waits for it:
+
+        0 us       the job is launched: the transfer is ready, its BEGIN is entered for 0 + 3 us
+        3 us       BEGIN: alone on its route, so its FLOW is entered for 3 + 1000 us; nothing to settle
+        1003 us    FLOW: the last byte is there; a reduction, so its END is entered for 1003 + 100 us
+        1103 us    END: what waits for it alone is ready, its BEGIN is entered for 1103 + 3 us
+        1106 us    BEGIN of the next, and so on, until the calendar is empty
+
+    >>> from sim.engine import simulate
+    >>> from sim.machines import build
+    >>> from sim.schedule import reduce, unroll
+    >>> chain = unroll([reduce(0, 1, slot=0), reduce(1, 2, slot=0)], name="chain", n=3, promise=None)
+    >>> machine = build("switch:ranks=3,bandwidth=1GBps,latency=1us,overhead=1us,gamma=0.1ns")
+    >>> trace = simulate(machine, chain, size=1e6)
+    >>> [[round(moment * 1e6) for moment in (trace.ready[i], trace.start[i], trace.end[i])] for i in range(2)]
+    [[0, 3, 1103], [1103, 1106, 2206]]
     """
-    count, now, net, calendar = w.count, w.now, w.net, w.calendar
-    capacity, use, pace, beside = net.capacity, net.use, net.pace, net.beside
-    route, route_start, route_links, lead = w.route, net.route_start, net.route_links, w.lead
-    op, size, pending, ready, start, end, cause = w.op, w.size, w.pending, w.ready, w.start, w.end, w.cause
-    after_start, after, wave = w.after_start, w.after, w.wave
-    job_stop, job_left, job_end, finished = w.job_stop, w.job_left, w.job_end, w.finished
-    gamma = w.gamma[0]
+    count, now, net, calendar = fabric.count, fabric.now, fabric.net, fabric.calendar
+    capacity, state, clock, ring = net.capacity, net.state, net.clock, net.ring
+    route, route_start, route_links, lead = fabric.route, net.route_start, net.route_links, fabric.lead
+    op, size, pending, ready, start, end, cause = (
+        fabric.op,
+        fabric.size,
+        fabric.pending,
+        fabric.ready,
+        fabric.start,
+        fabric.end,
+        fabric.cause,
+    )
+    after_start, after, wave = fabric.after_start, fabric.after, fabric.wave
+    job_stop, job_left, job_end, finished = fabric.job_stop, fabric.job_left, fabric.job_end, fabric.finished
+    gamma = fabric.gamma[0]
     while count[LAUNCHED] < count[JOBS]:
-        launch(w, count[LAUNCHED])
+        launch(fabric, count[LAUNCHED])
         count[LAUNCHED] += 1
     begun = np.int64(0)  # an integer of numpy's: numba would compile `settle` for a literal nought as well
     while True:
-        if begun + net.count[SPOILT] + net.count[BEREFT] + net.count[FIRED] > 0:
+        if begun + net.count[STALE] + net.count[VACATED] + net.count[FIRED] > 0:
             settle(net, calendar, route, size, wave, begun, now[0])
             begun = np.int64(0)
             count[ALLOWANCE] -= 8 * net.count[VISITS]
@@ -309,7 +357,7 @@ def advance(w, horizon):
             return IDLE
         if calendar.time[0] > horizon:
             return HORIZON
-        if count[ALLOWANCE] < 0 or history_is_short(w):
+        if count[ALLOWANCE] < 0 or history_is_short(fabric):
             return PAUSED
         count[WAVES] += 1
         moment = calendar.time[0]
@@ -320,7 +368,7 @@ def advance(w, horizon):
             pop(calendar)
             while node >= 0:
                 item = np.int64(calendar.nodes[node, ITEM])
-                live = kind != FLOW or use[item, TICKET] == node
+                live = kind != FLOW or state[item, TICKET] == node
                 node = free(calendar, node)
                 count[ALLOWANCE] -= 1
                 arrivals = 0
@@ -335,32 +383,32 @@ def advance(w, horizon):
                         alone = True
                         for k in range(route_start[r], route_start[r + 1]):
                             link = route_links[k]
-                            if use[link, LOAD] > 0 or beside[link] != link:
+                            if state[link, LOAD] > 0 or ring[link] != link:
                                 alone = False
                                 break
                         if not alone:
                             begun += 1
                             wave[len(wave) - begun] = item
                         else:
-                            door = np.int64(route_links[route_start[r]])
+                            entrance = np.int64(route_links[route_start[r]])
                             rate = np.inf
                             for k in range(route_start[r], route_start[r + 1]):
                                 link = route_links[k]
-                                use[link, LOAD] += 1
-                                use[link, LONE] = item
-                                rate = min(rate, capacity[link] / use[link, LOAD])
-                            pace[door, RATE], pace[door, SINCE] = rate, moment
+                                state[link, LOAD] += 1
+                                state[link, LONE] = item
+                                rate = min(rate, capacity[link] / state[link, LOAD])
+                            clock[entrance, RATE], clock[entrance, SINCE] = rate, moment
                             if rate > 0:
-                                use[door, TICKET] = push(calendar, moment + size[item] / rate, FLOW, door)
+                                state[entrance, TICKET] = push(calendar, moment + size[item] / rate, FLOW, entrance)
                                 if len(net.history) > 0:
                                     record(net, item, moment, rate)
                 elif kind == FLOW:
-                    i = np.int64(use[item, LONE])
+                    i = np.int64(state[item, LONE])
                     if live and i != NONE:
                         for k in range(route_start[route[i]], route_start[route[i] + 1]):
-                            use[route_links[k], LOAD] -= 1
-                            use[route_links[k], LONE] = NONE
-                        use[item, TICKET] = NONE
+                            state[route_links[k], LOAD] -= 1
+                            state[route_links[k], LONE] = NONE
+                        state[item, TICKET] = NONE
                         wave[0] = i
                         arrivals = 1
                     elif live:

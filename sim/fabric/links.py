@@ -10,63 +10,79 @@ import numpy as np
 
 from sim.base.compiled import helper
 
-SPOILT, BEREFT, FIRED, VISITS, HISTORY = range(5)
+STALE, VACATED, FIRED, VISITS, HISTORY = range(5)
 """Entries of `Net.count`: lengths of three lists, flows visited by solves, changes of rate kept."""
-LOAD, LONE, TICKET, LISTED, MINE, TAKEN, IS_SPOILT, IS_BEREFT = range(8)
-"""Columns of `Net.use`. `LOAD` flows cross the link; if one does and is alone on its whole route, `LONE` is that
+LOAD, LONE, TICKET, LISTED, HELD, TAKEN, IS_STALE, IS_VACATED = range(8)
+"""Columns of `Net.state`. `LOAD` flows cross the link; if one does and is alone on its whole route, `LONE` is that
 transfer. `TICKET` is the calendar node of the group or lone flow. `LISTED` entries of `members` are in use, the
-first `MINE` of them for flows the link holds back. `TAKEN` slots of its own have been given out, each once: other
+first `HELD` of them for flows the link holds back. `TAKEN` slots of its own have been given out, each once: other
 lists may still name a flow that is no more. The rest says which of the lists of links it is in."""
 RATE, SINCE, PASSED, LEAST, DUE = range(5)
-"""Columns of `Net.pace`: B/s of each flow the link holds back since `SINCE` s, when it had let each pass `PASSED`
+"""Columns of `Net.clock`: B/s of each flow the link holds back since `SINCE` s, when it had let each pass `PASSED`
 bytes; at `LEAST` bytes the first of them is through, at `DUE` s."""
 LOST = -1.0
 """`LEAST` when flows it held back have got another bottleneck."""
 TRANSFER, BOTTLENECK = range(2)
 """Columns of `Net.flow`, a row per slot."""
 NONE = -1
-STILL = -2
+GONE = -2
 """As a bottleneck: not known yet; the flow is no more."""
 
 Array = Any
 
 
 class Net(NamedTuple):
-    """All about links and flows.
+    """All about links and flows. A flow is a transfer under way that shares links; it has a slot of its entrance's.
 
-    One row per link: `capacity` (B/s), `use`, `pace`, `room` and `unfixed` (what a solve has not handed out yet, and
-    to how many); `parent` and `beside` hold a group together, as a tree and as a ring. The flows that cross link k
-    are `members[first[k]:...]`, slots in `flow` and `finish` at the same place of their entrance, so that flows that
-    come in together lie together. `ways` is where else they go: the complement of their only other link, or their
-    route if it has one link or more than two. `finish` is what the bottleneck's `PASSED` must come to, or the bytes
-    left while no bottleneck is known. Route r is `route_links[route_start[r]:...]`. Links whose groups must be solved
-    are `spoilt`, links that flows have left `bereft`, groups that had a completion `fired`; `links`, `level` and
-    `level_link` are for solving. `history` keeps (time, rate) per change of a transfer's rate.
+    The entrance of a route is its first link; flows that come in together lie together in memory. Links that carry the
+    same flows, directly or through others, are a group.
     """
 
     count: Array
+    """Lengths of lists, and work done: `STALE` to `HISTORY`."""
     capacity: Array
-    use: Array
-    pace: Array
+    """Per link: B/s."""
+    state: Array
+    """Per link: who is on it, `LOAD` to `IS_VACATED`."""
+    clock: Array
+    """Per link: how fast and how far the flows are that it holds back, `RATE` to `DUE`."""
     room: Array
+    """Per link: B/s that a solve has not handed out yet."""
     unfixed: Array
+    """Per link: how many crossings of flows without a rate a solve has left."""
     parent: Array
-    beside: Array
+    """Per link: the one above in its group's tree; the root stands for the group."""
+    ring: Array
+    """Per link: the next one of its group, round and round."""
     first: Array
+    """Per link: where its slots, and its list of members, begin."""
     members: Array
-    ways: Array
+    """The slots of the flows that cross link k, from `first[k]` on."""
+    elsewhere: Array
+    """Beside every member, what else the flow crosses: `~link` if that is one link, else its route's number."""
     flow: Array
+    """Per slot: `TRANSFER` and `BOTTLENECK`."""
     finish: Array
+    """Per slot: the `PASSED` of its bottleneck at which the flow is through; without a bottleneck, the bytes left."""
     route_start: Array
+    """Per route: where its links begin in `route_links`."""
     route_links: Array
     links: Array
-    spoilt: Array
-    bereft: Array
+    """For solving: the links to solve, then those of which flows are through."""
+    stale: Array
+    """Roots of groups that must be solved at the end of this wave."""
+    vacated: Array
+    """Links that flows have left in this wave."""
     fired: Array
+    """Roots of groups that had a completion in this wave."""
     level: Array
+    """For solving: a heap of shares, B/s."""
     level_link: Array
+    """For solving: the link of every share."""
     history_transfer: Array
+    """Per change of rate that is kept: the transfer."""
     history: Array
+    """Per change of rate that is kept: s and B/s."""
 
 
 @helper
@@ -94,24 +110,24 @@ def find(parent, link):
 
 
 @helper
-def join(parent, beside, use, a, b):
+def join(parent, ring, state, a, b):
     """Make the groups of two links one; it has no event until it has been solved."""
     a, b = find(parent, a), find(parent, b)
     if a != b:
         a, b = min(a, b), max(a, b)
         parent[b] = a
-        beside[a], beside[b] = beside[b], beside[a]
-        use[a, TICKET] = NONE
-        use[b, TICKET] = NONE
+        ring[a], ring[b] = ring[b], ring[a]
+        state[a, TICKET] = NONE
+        state[b, TICKET] = NONE
 
 
 @helper
-def spoil(count, spoilt, use, root):
+def make_stale(count, stale, state, root):
     """Have a group solved at the end of this wave."""
-    if use[root, IS_SPOILT] == 0:
-        use[root, IS_SPOILT] = 1
-        spoilt[count[SPOILT]] = root
-        count[SPOILT] += 1
+    if state[root, IS_STALE] == 0:
+        state[root, IS_STALE] = 1
+        stale[count[STALE]] = root
+        count[STALE] += 1
 
 
 @helper
@@ -126,45 +142,45 @@ def crossed(net, start, k):
 @helper
 def enter(net, i, r, left):
     """Have a transfer share the links of route r with whoever else is there; `left` are its bytes."""
-    use, parent, members, ways = net.use, net.parent, net.members, net.ways
+    state, parent, members, elsewhere = net.state, net.parent, net.members, net.elsewhere
     start, stop = net.route_start[r], net.route_start[r + 1]
-    door = np.int64(net.route_links[start])
-    slot = net.first[door] + use[door, TAKEN]
-    use[door, TAKEN] += 1
+    entrance = np.int64(net.route_links[start])
+    slot = net.first[entrance] + state[entrance, TAKEN]
+    state[entrance, TAKEN] += 1
     net.flow[slot, TRANSFER] = i
     net.flow[slot, BOTTLENECK] = NONE
     net.finish[slot] = left
     for k in range(start, stop):
         link = np.int64(net.route_links[k])
-        use[link, LOAD] += 1
+        state[link, LOAD] += 1
         if crossed(net, start, k):
             continue
-        at = net.first[link] + use[link, LISTED]
-        use[link, LISTED] += 1
+        at = net.first[link] + state[link, LISTED]
+        state[link, LISTED] += 1
         other = np.int64(net.route_links[start + stop - 1 - k])
         members[at] = slot
-        ways[at] = ~other if stop - start == 2 and other != link else r
-        if parent[link] != parent[door]:
-            join(parent, net.beside, use, door, link)
-    spoil(net.count, net.spoilt, use, find(parent, door))
+        elsewhere[at] = ~other if stop - start == 2 and other != link else r
+        if parent[link] != parent[entrance]:
+            join(parent, net.ring, state, entrance, link)
+    make_stale(net.count, net.stale, state, find(parent, entrance))
 
 
 @helper
 def bind(net, route, size, link, time):
     """Let a flow that was alone on its links share them, from now on."""
-    i = np.int64(net.use[link, LONE])
+    i = np.int64(net.state[link, LONE])
     if i != NONE:
         r = route[i]
-        door = net.route_links[net.route_start[r]]
+        entrance = net.route_links[net.route_start[r]]
         for k in range(net.route_start[r], net.route_start[r + 1]):
-            net.use[net.route_links[k], LONE] = NONE
-            net.use[net.route_links[k], LOAD] -= 1
-        net.use[door, TICKET] = NONE
-        enter(net, i, r, max(0.0, size[i] - net.pace[door, RATE] * (time - net.pace[door, SINCE])))
+            net.state[net.route_links[k], LONE] = NONE
+            net.state[net.route_links[k], LOAD] -= 1
+        net.state[entrance, TICKET] = NONE
+        enter(net, i, r, max(0.0, size[i] - net.clock[entrance, RATE] * (time - net.clock[entrance, SINCE])))
 
 
 @helper
-def swap(members, ways, a, b):
+def swap(members, elsewhere, a, b):
     """Let two entries of a list change places."""
     members[a], members[b] = members[b], members[a]
-    ways[a], ways[b] = ways[b], ways[a]
+    elsewhere[a], elsewhere[b] = elsewhere[b], elsewhere[a]

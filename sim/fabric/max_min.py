@@ -2,7 +2,7 @@
 
 A flow is as fast as its bottleneck, the link on its route that offers it least, and all flows with the same
 bottleneck are equally fast. So a link counts the bytes it has let each of them pass, a flow only knows how far
-that count must come, and a change of speed is one number of the link, however many flows it is for.
+that count must come, and a change of speed is one number of the link, however amount flows it is for.
 
 Kernel functions, interpreted or compiled (see `sim.base.compiled`).
 """
@@ -13,18 +13,18 @@ from sim.base.compiled import helper
 from sim.fabric.links import (
     BOTTLENECK,
     DUE,
-    IS_SPOILT,
+    GONE,
+    HELD,
+    IS_STALE,
     LEAST,
     LISTED,
     LOAD,
     LOST,
-    MINE,
     NONE,
     PASSED,
     RATE,
     SINCE,
-    SPOILT,
-    STILL,
+    STALE,
     TAKEN,
     TICKET,
     TRANSFER,
@@ -40,43 +40,47 @@ SAME = 1e-12
 
 @helper
 def gather(net):
-    """Collect the links in use of all spoiled groups and take the groups apart; returns how many there are."""
-    use, links = net.use, net.links
-    many = 0
-    for k in range(net.count[SPOILT]):
-        link = net.spoilt[k]
-        while use[link, IS_SPOILT] != NONE:
-            following = net.beside[link]
-            use[link, IS_SPOILT] = NONE
-            use[link, TICKET] = NONE
-            net.parent[link] = net.beside[link] = link
-            net.pace[link, DUE] = np.inf
-            links[many] = link
-            many += 1
+    """Collect the links in use of all stale groups and take the groups apart; returns how many there are."""
+    state, links = net.state, net.links
+    amount = 0
+    for k in range(net.count[STALE]):
+        link = net.stale[k]
+        while state[link, IS_STALE] != NONE:
+            following = net.ring[link]
+            state[link, IS_STALE] = NONE
+            state[link, TICKET] = NONE
+            net.parent[link] = net.ring[link] = link
+            net.clock[link, DUE] = np.inf
+            links[amount] = link
+            amount += 1
             link = following
-    net.count[SPOILT] = 0
+    net.count[STALE] = 0
     kept = 0
-    for k in range(many):
+    for k in range(amount):
         link = links[k]
-        use[link, IS_SPOILT] = 0
-        if use[link, LOAD] > 0:
+        state[link, IS_STALE] = 0
+        if state[link, LOAD] > 0:
             links[kept] = link
             kept += 1
     return kept
 
 
 @helper
-def fill(net, many, time):
-    """Progressive filling: the link that offers least per flow fixes the rate of its flows, again and again."""
-    use, level, level_link = net.use, net.level, net.level_link
+def fill(net, amount, time):
+    """Progressive filling: the link that offers least per flow fixes the rate of its flows, again and again.
+
+    In the example above, at 0 s, A -> B offers 6 / 2 and B -> C 10 / 2: A -> B comes first, fixes a and b at 3 B/s and
+    leaves B -> C 10 - 3 for c alone. Shares in the heap are as old as their entry: one that has grown since sinks back.
+    """
+    state, level, level_link = net.state, net.level, net.level_link
     room, unfixed = net.room, net.unfixed
     size = np.int64(0)
     for entrance in range(2):  # of links that offer the same, entrances come first: their flows lie together
-        for k in range(many):
+        for k in range(amount):
             link = net.links[k]
-            if (use[link, TAKEN] > 0) == entrance:
+            if (state[link, TAKEN] > 0) == entrance:
                 room[link] = net.capacity[link]
-                unfixed[link] = use[link, LOAD]
+                unfixed[link] = state[link, LOAD]
                 rise(level, level_link, size, room[link] / unfixed[link], link)
                 size += 1
     level[size : size + 4] = np.inf
@@ -93,65 +97,78 @@ def fill(net, many, time):
         if unfixed[link] > 0:
             fix(net, link, fair, time)
         else:
-            use[link, MINE] = 0
+            state[link, HELD] = 0
 
 
 @helper
 def fix(net, link, fair, time):
-    """Make a link the bottleneck of all its flows that have none in this solve."""
-    use, pace, members, ways, flow, finish = net.use, net.pace, net.members, net.ways, net.flow, net.finish
+    """Make a link the bottleneck of all its flows that have none in this solve, each at the rate `fair`, B/s.
+
+    In the example above, at 1 s, B -> C is fixed at 5 B/s: it held c back and has let 7 bytes pass, so c still has to
+    wait for a count of 28; b comes from A -> B, where the count was 3 of 6, and waits for 7 + (6 - 3) = 10 here. The
+    least of both, 10, is due (10 - 7) / 5 = 0.6 s later.
+    Its list has the flows it held back before in front; those that join swap places with the first that does not.
+    """
+    state, clock, members, elsewhere, flow, finish = (
+        net.state,
+        net.clock,
+        net.members,
+        net.elsewhere,
+        net.flow,
+        net.finish,
+    )
     unfixed = net.unfixed
     first = net.first[link]
-    mine, stop = first + use[link, MINE], first + use[link, LISTED]
-    passed, least, before = 0.0, pace[link, LEAST], np.nan
+    held, stop = first + state[link, HELD], first + state[link, LISTED]
+    passed, least, before = 0.0, clock[link, LEAST], np.nan
     if least == LOST:
         k, least = first, np.inf
-        while k < mine:
+        while k < held:
             slot = members[k]
             if flow[slot, BOTTLENECK] == link:
                 least = min(least, finish[slot])
                 k += 1
             else:
-                mine -= 1
-                swap(members, ways, k, mine)
-    if mine > first:
-        passed = pace[link, PASSED] + pace[link, RATE] * (time - pace[link, SINCE])
-        before = pace[link, RATE]
+                held -= 1
+                swap(members, elsewhere, k, held)
+    if held > first:
+        passed = clock[link, PASSED] + clock[link, RATE] * (time - clock[link, SINCE])
+        before = clock[link, RATE]
     else:
         least = np.inf
-    pace[link, RATE], pace[link, SINCE], pace[link, PASSED] = fair, time, passed
+    clock[link, RATE], clock[link, SINCE], clock[link, PASSED] = fair, time, passed
     left = unfixed[link]
-    for k in range(first, mine):
-        left -= spread(net, link, np.int64(ways[k]), fair)
-    k = known = mine
+    for k in range(first, held):
+        left -= spread(net, link, np.int64(elsewhere[k]), fair)
+    k = newcomers = held
     while left > 0:
         slot = members[k]
         at = np.int64(flow[slot, BOTTLENECK])
-        if at == STILL:
+        if at == GONE:
             stop -= 1
-            swap(members, ways, k, stop)
+            swap(members, elsewhere, k, stop)
         elif at != NONE and unfixed[at] == 0:
             k += 1
         else:
             bytes_left = finish[slot]
             if at != NONE:
-                bytes_left -= pace[at, PASSED] + pace[at, RATE] * (time - pace[at, SINCE])
-                pace[at, LEAST] = LOST
+                bytes_left -= clock[at, PASSED] + clock[at, RATE] * (time - clock[at, SINCE])
+                clock[at, LEAST] = LOST
             finish[slot] = passed + max(0.0, bytes_left)
             least = min(least, finish[slot])
             flow[slot, BOTTLENECK] = link
-            swap(members, ways, k, mine)
-            left -= spread(net, link, np.int64(ways[mine]), fair)
-            mine += 1
+            swap(members, elsewhere, k, held)
+            left -= spread(net, link, np.int64(elsewhere[held]), fair)
+            held += 1
             k += 1
     if len(net.history) > 0:
-        for k in range(first if fair != before else known, mine):
+        for k in range(first if fair != before else newcomers, held):
             record(net, np.int64(flow[members[k], TRANSFER]), time, fair)
     unfixed[link] = 0
-    use[link, MINE], use[link, LISTED] = mine - first, stop - first
-    pace[link, LEAST] = least
-    pace[link, DUE] = time + max(0.0, least - passed) / fair if fair > 0 else np.inf
-    net.count[VISITS] += mine - first
+    state[link, HELD], state[link, LISTED] = held - first, stop - first
+    clock[link, LEAST] = least
+    clock[link, DUE] = time + max(0.0, least - passed) / fair if fair > 0 else np.inf
+    net.count[VISITS] += held - first
 
 
 @helper
@@ -177,7 +194,7 @@ def take(net, link, other, fair):
     net.room[other] -= fair
     net.unfixed[other] -= 1
     if net.parent[other] != net.parent[link]:
-        join(net.parent, net.beside, net.use, link, other)
+        join(net.parent, net.ring, net.state, link, other)
 
 
 @helper

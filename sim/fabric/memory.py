@@ -1,4 +1,4 @@
-"""Memory for the fabric: the rows of all schedules of a world, laid end to end."""
+"""Memory for the fabric: the rows of all schedules of a fabric, laid end to end."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sim.base.ragged import take
 from sim.fabric import kernel
 from sim.fabric.calendar import calendar
-from sim.fabric.kernel import World
-from sim.fabric.links import BOTTLENECK, LISTED, LOAD, LONE, NONE, STILL, TAKEN, TICKET, TRANSFER, Net
+from sim.fabric.kernel import FabricState
+from sim.fabric.links import BOTTLENECK, GONE, LISTED, LOAD, LONE, NONE, TAKEN, TICKET, TRANSFER, Net
 from sim.schedule import COPY, Schedule, dependencies
 from sim.topology import Floats, Ints, Routes, Topology
 
@@ -22,7 +22,7 @@ Gates = Sequence[tuple[float, NDArray[np.int64]]]
 
 
 class Arena:
-    """Owns a World and lets it grow, a schedule at a time.
+    """Owns a FabricState and lets it grow, a schedule at a time.
 
     Capacity is claimed for the worst case; pages that are never written cost nothing.
     """
@@ -33,7 +33,7 @@ class Arena:
         self.rows = self.jobs = self.edges = 0
         self.routes = Routes(np.zeros(1, np.int32), np.zeros(0, np.int32))
         self.claims = np.zeros(len(topology.links), np.int64)
-        self.world = self._empty()
+        self.fabric = self._empty()
 
     def add(
         self,
@@ -61,47 +61,47 @@ class Arena:
             route = self._delayed(route, delay)
         first, stop = self.rows, self.rows + waits.rows
         self._grow(stop, self.edges + len(waits.after), job + 1)
-        world, real = self.world, slice(first, first + schedule.transfers)
+        fabric, real = self.fabric, slice(first, first + schedule.transfers)
         marks = slice(real.stop, stop)
         in_switch = schedule.dst >= schedule.n  # a switch adds at the speed of its links
-        world.op[real], world.route[real], world.size[real] = np.where(in_switch, COPY, schedule.op), route, sizes
+        fabric.op[real], fabric.route[real], fabric.size[real] = np.where(in_switch, COPY, schedule.op), route, sizes
         if marks.start < marks.stop:  # the marks between steps in lock-step stay where they are and cost nothing
-            world.op[marks], world.size[marks] = 0, 0.0
-            world.route[marks] = self._nowhere()
+            fabric.op[marks], fabric.size[marks] = 0, 0.0
+            fabric.route[marks] = self._nowhere()
             if gates:
-                world.route[stop - len(gates) : stop] = self._stay(np.array([s for s, _ in gates])) + np.arange(
+                fabric.route[stop - len(gates) : stop] = self._stay(np.array([s for s, _ in gates])) + np.arange(
                     len(gates)
                 )
-        world.pending[first:stop] = waits.pending
+        fabric.pending[first:stop] = waits.pending
         if not first:  # as they are: nothing is written to them before there is more
-            self.world = world = self.world._replace(after_start=waits.start, after=waits.after)
+            self.fabric = fabric = self.fabric._replace(after_start=waits.start, after=waits.after)
         else:
-            world.after_start[first : stop + 1] = waits.start + self.edges
-            np.add(waits.after, first, out=world.after[self.edges : self.edges + len(waits.after)], casting="unsafe")
-        world.start[first:stop] = np.nan
+            fabric.after_start[first : stop + 1] = waits.start + self.edges
+            np.add(waits.after, first, out=fabric.after[self.edges : self.edges + len(waits.after)], casting="unsafe")
+        fabric.start[first:stop] = np.nan
         self._claim(route)
-        world.job_stop[job], world.job_left[job] = stop, stop - first
-        world.job_end[job] = time
-        world.count[kernel.JOBS] = job + 1
+        fabric.job_stop[job], fabric.job_left[job] = stop, stop - first
+        fabric.job_end[job] = time
+        fabric.count[kernel.JOBS] = job + 1
         self.rows, self.edges, self.jobs = stop, self.edges + len(waits.after), job + 1
         return first, stop
 
     def make_room(self) -> None:
         """Double the room for rate changes when it may run out."""
-        net = self.world.net
-        if self.keeps_history and kernel.history_is_short(self.world):
+        net = self.fabric.net
+        if self.keeps_history and kernel.history_is_short(self.fabric):
             net = _wider(net, dict.fromkeys(("history_transfer", "history"), 2 * len(net.history)))
-            self.world = self.world._replace(net=net)
+            self.fabric = self.fabric._replace(net=net)
 
     def flowing(self) -> list[int]:
         """The rows of all transfers under way."""
-        net = self.world.net
-        alone = net.use[:, LONE]
+        net = self.fabric.net
+        alone = net.state[:, LONE]
         rows = set(alone[alone != NONE].tolist())
-        for link in np.nonzero(net.use[:, LOAD])[0]:
-            slots = net.members[net.first[link] : net.first[link] + net.use[link, LISTED]]
+        for link in np.nonzero(net.state[:, LOAD])[0]:
+            slots = net.members[net.first[link] : net.first[link] + net.state[link, LISTED]]
             flows = net.flow[slots]
-            rows.update(flows[flows[:, BOTTLENECK] != STILL, TRANSFER].tolist())
+            rows.update(flows[flows[:, BOTTLENECK] != GONE, TRANSFER].tolist())
         return sorted(rows)
 
     def _add_routes(self, schedule: Schedule, devices: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -113,7 +113,7 @@ class Arena:
         seen[pair[::-1]] = order[::-1]
         pairs = pair[seen[pair] == order]  # as they are met: what happens together lies together
         number = seen
-        number[pairs] = np.arange(len(self.world.lead), len(self.world.lead) + len(pairs), dtype=np.int32)
+        number[pairs] = np.arange(len(self.fabric.lead), len(self.fabric.lead) + len(pairs), dtype=np.int32)
         offsets, links = self.topology.routes(devices[pairs // n], devices[pairs % n])
         latency = _sums(self.topology.latency[links], offsets)
         overhead = np.where(pairs // n < schedule.n, self.topology.overhead, 0.0)  # a switch runs no software
@@ -132,16 +132,16 @@ class Arena:
         old = route[late]
         offsets, links = take(*self.routes, old)
         changed = route.copy()
-        changed[late] = np.arange(len(self.world.lead), len(self.world.lead) + len(late), dtype=np.int32)
-        self._enter(offsets, links, self.world.lead[old] + delay[late])
+        changed[late] = np.arange(len(self.fabric.lead), len(self.fabric.lead) + len(late), dtype=np.int32)
+        self._enter(offsets, links, self.fabric.lead[old] + delay[late])
         return changed
 
     def other_routes(self, rows: NDArray[np.int64], src: Ints, dst: Ints) -> Ints:
         """Enter the routes as they are now between devices, with leads longer by the detour; returns their numbers."""
-        first, old, latency = len(self.world.lead), self.world.route[rows], self.topology.latency
+        first, old, latency = len(self.fabric.lead), self.fabric.route[rows], self.topology.latency
         offsets, links = self.topology.routes(src, dst)
         before = _sums(latency[self.routes.links], self.routes.offsets)[old]
-        self._enter(offsets, links, self.world.lead[old] + _sums(latency[links], offsets) - before)
+        self._enter(offsets, links, self.fabric.lead[old] + _sums(latency[links], offsets) - before)
         route = np.arange(first, first + len(rows), dtype=np.int32)
         self._claim(route)
         return route
@@ -159,7 +159,7 @@ class Arena:
     def _stay(self, seconds: Floats) -> int:
         """The number of the first of new routes that leave no device and take so long."""
         self._enter(np.zeros(len(seconds) + 1, np.int32), np.zeros(0, np.int32), seconds)
-        return len(self.world.lead) - len(seconds)
+        return len(self.fabric.lead) - len(seconds)
 
     def _enter(self, offsets: NDArray[np.int32], links: NDArray[np.int32], lead: Floats) -> None:
         old = self.routes
@@ -167,10 +167,10 @@ class Arena:
             np.concatenate([old.offsets, offsets[1:] + np.int32(len(old.links))]).astype(np.int32),
             np.concatenate([old.links, links]).astype(np.int32),
         )
-        net = self.world.net._replace(route_start=self.routes.offsets, route_links=self.routes.links)
-        self.world = self.world._replace(net=net, lead=np.concatenate([self.world.lead, lead]))
+        net = self.fabric.net._replace(route_start=self.routes.offsets, route_links=self.routes.links)
+        self.fabric = self.fabric._replace(net=net, lead=np.concatenate([self.fabric.lead, lead]))
 
-    def _empty(self) -> World:
+    def _empty(self) -> FabricState:
         m = len(self.topology.links)
 
         def ints(k: int) -> NDArray[np.int64]:
@@ -182,26 +182,26 @@ class Arena:
         net = Net(
             count=np.zeros(5, np.int64),
             capacity=self.topology.bandwidth.copy(),
-            use=np.zeros((m, 8), np.int32),
-            pace=np.zeros((m, 5)),
+            state=np.zeros((m, 8), np.int32),
+            clock=np.zeros((m, 5)),
             room=floats(m),
             unfixed=ints(m),
             parent=np.arange(m),
-            beside=np.arange(m),
+            ring=np.arange(m),
             first=np.zeros(m + 1, np.int64),
             members=np.empty(0, np.int32),
-            ways=np.empty(0, np.int32),
+            elsewhere=np.empty(0, np.int32),
             flow=np.empty((0, 2), np.int32),
             finish=floats(0),
             route_start=self.routes.offsets,
             route_links=self.routes.links,
-            **{name: ints(m) for name in ("links", "spoilt", "bereft", "fired", "level_link")},
+            **{name: ints(m) for name in ("links", "stale", "vacated", "fired", "level_link")},
             level=floats(m + 4),
             history_transfer=np.empty(0, np.int32),
             history=np.empty((0, 2)),
         )
-        net.use[:, LONE] = net.use[:, TICKET] = NONE
-        return World(
+        net.state[:, LONE] = net.state[:, TICKET] = NONE
+        return FabricState(
             count=np.zeros(6, np.int64),
             now=np.zeros(1),
             gamma=np.array([self.topology.gamma]),
@@ -218,43 +218,53 @@ class Arena:
         )
 
     def _claim(self, route: Ints) -> None:
-        """Make room in the lists of the links for more transfers, given by their route numbers."""
+        """Make room in the lists of the links for more transfers, given by their route numbers.
+
+        Every link may have to list all transfers that ever cross it. Say 5 do: 2 over link 0, 3 over link 1, none over
+        link 2. So lists begin at 0, 2 and 5, and the last ends at 5. Now one more crosses links 0 and 2. Claims of 3, 3
+        and 1 do not fit, so all get twice what they claim: lists begin at 0, 6 and 12, and the last ends at 14. What
+        was in slot 2, the first of link 1, is in slot 6 now, and lists that name slot 2 are corrected by 6 - 2.
+        """
         offsets, links = self.routes
         crossing = np.repeat(np.bincount(route, minlength=len(offsets) - 1), np.diff(offsets))
         self.claims += np.bincount(links, crossing, len(self.claims)).astype(np.int64)
-        net = self.world.net
+        net = self.fabric.net
         if (self.claims <= np.diff(net.first)).all():
             return
         first = np.concatenate([[0], np.cumsum(self.claims if not self.rows else 2 * self.claims)])
-        lists = {name: getattr(net, name) for name in ("members", "ways", "flow", "finish")}
+        lists = {name: getattr(net, name) for name in ("members", "elsewhere", "flow", "finish")}
         wider = {name: np.empty((first[-1], *old.shape[1:]), old.dtype) for name, old in lists.items()}
-        for link in np.nonzero(net.use[:, TAKEN] + net.use[:, LISTED])[0]:
-            used = int(net.use[link, [LISTED, TAKEN]].max())
+        for link in np.nonzero(net.state[:, TAKEN] + net.state[:, LISTED])[0]:
+            used = int(net.state[link, [LISTED, TAKEN]].max())
             for name, old in lists.items():
                 wider[name][first[link] : first[link] + used] = old[net.first[link] : net.first[link] + used]
-            slots = wider["members"][first[link] : first[link] + net.use[link, LISTED]]
-            door = np.searchsorted(net.first, slots, side="right") - 1
-            slots += (first[door] - net.first[door]).astype(np.int32)
-        self.world = self.world._replace(net=net._replace(first=first, **wider))
+            slots = wider["members"][first[link] : first[link] + net.state[link, LISTED]]
+            entrance = np.searchsorted(net.first, slots, side="right") - 1
+            slots += (first[entrance] - net.first[entrance]).astype(np.int32)
+        self.fabric = self.fabric._replace(net=net._replace(first=first, **wider))
 
     def _grow(self, rows: int, edges: int, jobs: int) -> None:
-        """Make room for so many transfers, dependencies and jobs; twice that when it was not enough before."""
-        world = self.world
+        """Make room for so many transfers, dependencies and jobs in all; doubled when it was not enough before.
+
+        A first schedule of 100 transfers gets room for 100, since most runs have only one. A second one of 30 needs 130
+        and gets 200, so that a third of 60 finds room without a copy: growing costs a few copies, however many come.
+        """
+        fabric = self.fabric
         rooms: dict[str, int] = {}
-        calendar, net = world.calendar, world.net
-        if rows > len(world.op):
-            room = rows if not self.rows else max(rows, 2 * len(world.op))
+        calendar, net = fabric.calendar, fabric.net
+        if rows > len(fabric.op):
+            room = rows if not self.rows else max(rows, 2 * len(fabric.op))
             rooms = {**dict.fromkeys((*_PER_TRANSFER, "wave"), room), "after_start": room + 1}
             calendar = _wider(calendar, dict.fromkeys(("time", "heap", "nodes"), 4 * room + 64))
             if self.keeps_history:
                 net = _wider(net, dict.fromkeys(("history_transfer", "history"), 8 * room + 1024))
-        if edges > len(world.after):
-            rooms["after"] = edges if not self.edges else max(edges, 2 * len(world.after))
-        if jobs > len(world.job_left):
+        if edges > len(fabric.after):
+            rooms["after"] = edges if not self.edges else max(edges, 2 * len(fabric.after))
+        if jobs > len(fabric.job_left):
             rooms.update(
-                dict.fromkeys(("job_stop", "job_left", "job_end", "finished"), max(jobs, 2 * len(world.job_left)))
+                dict.fromkeys(("job_stop", "job_left", "job_end", "finished"), max(jobs, 2 * len(fabric.job_left)))
             )
-        self.world = _wider(world._replace(calendar=calendar, net=net), rooms)
+        self.fabric = _wider(fabric._replace(calendar=calendar, net=net), rooms)
 
 
 def _wider(arrays: Any, rooms: dict[str, int]) -> Any:

@@ -107,27 +107,27 @@ class Perturber:
             if job.event.triggered:
                 continue
             rows = np.arange(job.first, job.first + job.schedule.transfers)
-            rows = rows[np.isnan(arena.world.start[rows]) | np.isin(rows, list(flying))]
+            rows = rows[np.isnan(arena.fabric.start[rows]) | np.isin(rows, list(flying))]
             src, dst = (job.devices[side[rows - job.first]] for side in (job.schedule.src, job.schedule.dst))
             for row, route in zip(rows.tolist(), arena.other_routes(rows, src, dst).tolist(), strict=True):
                 if row in flying:
-                    cluster.kernel.divert(arena.world, row, route, float(self.env.now))
+                    cluster.kernel.divert(arena.fabric, row, route, float(self.env.now))
                 else:
-                    arena.world.route[row] = route
+                    arena.fabric.route[row] = route
 
     def _lose(self, error: InputError) -> None:
         self.lost = self.lost or error
 
     def dead(self) -> list[int]:
         """Links without bandwidth that hold up flows."""
-        net = self.cluster.arena.world.net
-        found: list[int] = np.nonzero((net.capacity == 0) & (net.use[:, LOAD] > 0))[0].tolist()
+        net = self.cluster.arena.fabric.net
+        found: list[int] = np.nonzero((net.capacity == 0) & (net.state[:, LOAD] > 0))[0].tolist()
         return found
 
     def _despair(self) -> None:
         """Raise StalledError when a thousand messages in a row have seen a dead link hold up all the rest."""
-        world = self.cluster.arena.world
-        left = sum(int(world.job_left[k]) for k, job in enumerate(self.cluster.jobs) if not job.background)
+        fabric = self.cluster.arena.fabric
+        left = sum(int(fabric.job_left[k]) for k, job in enumerate(self.cluster.jobs) if not job.background)
         self._vain = self._vain + 1 if left == self._left and not self._due and self.dead() else 0
         self._left = left
         if self._vain > PATIENCE:
@@ -149,17 +149,17 @@ class Perturber:
     def hits(self, job: Job, ended: float) -> Hits:
         """Which perturbations affected which transfers of a job until it ended at so many s, and for how many."""
         arena, rows = self.cluster.arena, slice(job.first, job.first + job.schedule.transfers)
-        world = arena.world
+        fabric = arena.fabric
         hits: list[tuple[int, Any, Any]] = []
         for gate, number in enumerate(job.held.who, job.stop - len(job.held.who)):
-            late = np.nonzero(world.cause[rows] == gate)[0]
-            hits.append((number, late, world.ready[rows][late] - job.started))
+            late = np.nonzero(fabric.cause[rows] == gate)[0]
+            hits.append((number, late, fabric.ready[rows][late] - job.started))
         for number, seconds in job.held.delays:
             late = np.nonzero(seconds > 0)[0]
             hits.append((number, late, seconds[late]))
         for number, links, start, end in self._spells:
-            under = np.minimum(world.end[rows], min(end, ended)) - np.maximum(world.start[rows], start)
-            affected = np.nonzero(arena.crosses(world.route[rows], links) & (under > 0))[0]
+            under = np.minimum(fabric.end[rows], min(end, ended)) - np.maximum(fabric.start[rows], start)
+            affected = np.nonzero(arena.crosses(fabric.route[rows], links) & (under > 0))[0]
             hits.append((number, affected, under[affected]))
         if not hits:
             return NO_HITS
