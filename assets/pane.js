@@ -204,7 +204,8 @@ export class Pane {
     };
     if (focus.kind === "link") {
       const ends = `src=${devices.name[links.src[focus.index]]},dst=${devices.name[links.dst[focus.index]]}`;
-      this._bandwidth(row, (share) => this.player.fork(`slow_link:${ends},share=${share}${from()}`));
+      const left = Math.round((100 * this.timeline.capacities(this.t)[focus.index]) / links.bandwidth[focus.index]);
+      if (left > 5) this._bandwidth(row, left, (share) => this.player.fork(`slow_link:${ends},share=${share}${from()}`));
       button("half", () => `slow_link:${ends},share=0.5${from()}`);
       button("cut", () => `dead_link:${ends},reroute=yes${from()}`);
     } else if (focus.kind === "device" && devices.rank[focus.index] >= 0) {
@@ -215,15 +216,16 @@ export class Pane {
   }
 
   // A link's bandwidth to be dragged; let go, and the run is done again.
-  _bandwidth(row, set) {
+  // Troubles multiply, so what is dragged to is told as a share of what is left.
+  _bandwidth(row, left, set) {
     const label = make("label", "rs-drag", row);
     label.textContent = `${this.text["player.bandwidth"]} `;
-    const slider = make("input", "", label, { type: "range", min: "5", max: "100", step: "5", value: "100" });
+    const slider = make("input", "", label, { type: "range", min: "5", max: String(left), step: "1", value: String(left) });
     const shown = make("output", "", label);
     const show = () => { shown.textContent = ` ${slider.value} %`; };
     show();
     slider.addEventListener("input", show);
-    slider.addEventListener("change", () => { if (Number(slider.value) < 100) set(slider.value / 100); });
+    slider.addEventListener("change", () => { if (Number(slider.value) < left) set(Number((slider.value / left).toPrecision(4))); });
   }
 
   // How this run ended, beside the others.

@@ -106,6 +106,9 @@ export class Stage {
     this.inner = fit(this.front, width, height);
     this._devices(this.inner);
     this.shown = -1;
+    this.flow = document.createElement("canvas");
+    this.flowing = fit(this.flow, width, height);
+    this.levels = null;
   }
 
   x(units) { return this.left + units * this.scale; }
@@ -146,22 +149,28 @@ export class Stage {
     const g = this.context;
     g.clearRect(0, 0, this.width, this.high);
     g.drawImage(this.backdrop, 0, 0, this.width, this.high);
+    this._loads(t);
+    g.drawImage(this.flow, 0, 0, this.width, this.high);
     g.lineCap = "round";
-    this._loads(g, t);
     if (focus?.kind === this.geometry.focus) this._line(g, focus.index, this.colours.accent, this.geometry.widths[focus.index] + 3);
     this._strips(t);
     g.drawImage(this.front, 0, 0, this.width, this.high);
     if (focus?.kind === "device") this._frame(g, this._device(focus.index), this.colours.accent, 3);
-    for (const spell of this.geometry.troubled(t)) this._mark(g, spell);
     this._blocks(g, t, focus, lit);
+    for (const spell of this.geometry.troubled(t)) this._mark(g, spell);
   }
 
-  // Lines of one colour and width at a stroke: a frame costs as many strokes as it shows colours, not links.
-  _loads(g, t) {
-    const { geometry } = this;
+  // Loads stay as they are while no flow begins, ends or changes: only then are lines painted again, those of one
+  // colour and width at a stroke.
+  _loads(t) {
+    const { geometry, flowing: g } = this;
+    const levels = Uint8Array.from(geometry.shares(t), loadLevel);
+    if (this.levels?.every((level, k) => level === levels[k])) return;
+    this.levels = levels;
+    g.clearRect(0, 0, this.width, this.high);
+    g.lineCap = "round";
     const strokes = new Map();
-    geometry.shares(t).forEach((share, k) => {
-      const level = loadLevel(share);
+    levels.forEach((level, k) => {
       if (!level) return;
       const width = geometry.widths[k] + 0.8;
       const key = level * 1000 + width;
@@ -183,11 +192,14 @@ export class Stage {
     const text = share > 0 ? percent(share) : "✕";
     g.font = `700 11px ${this.colours.font}`;
     const half = g.measureText(text).width / 2 + 5;
-    g.fillStyle = this.colours.ink;
-    g.beginPath();
-    g.roundRect(this.x(x) - half, this.y(y) - 8, 2 * half, 16, 4);
-    g.fill();
     g.fillStyle = this.colours.paper;
+    g.beginPath();
+    g.roundRect(this.x(x) - half, this.y(y) - 9, 2 * half, 18, 9);
+    g.fill();
+    g.strokeStyle = this.colours.ink;
+    g.lineWidth = 2;
+    g.stroke();
+    g.fillStyle = this.colours.ink;
     g.textAlign = "center";
     g.textBaseline = "middle";
     g.fillText(text, this.x(x), this.y(y) + 0.5);

@@ -197,8 +197,8 @@ def _marks(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> 
         if spell.link not in lines:
             continue
         share = spell.bandwidth / float(film.trace.topology.bandwidth[spell.link])
-        frame = {"boxstyle": "round,pad=0.25", "fc": look.ink, "ec": "none"}
-        style: dict[str, Any] = {"color": look.paper, "ha": "center", "va": "center", "weight": "bold", "zorder": 5}
+        frame = {"boxstyle": "round,pad=0.3", "fc": look.paper, "ec": look.ink}
+        style: dict[str, Any] = {"color": look.ink, "ha": "center", "va": "center", "weight": "bold", "zorder": 8}
         x, y = along(here.lines[lines[spell.link]], 0.36)
         axes.text(x, y, f"{share:.0%}" if share else "×", fontsize=6.5, bbox=frame, **style)
 
