@@ -154,21 +154,25 @@ def _pack(
     best: list[int] = []
     tries = 0
 
-    def deeper(left: NDArray[np.float64], taken: list[int], alike: NDArray[np.int64] | None) -> None:
+    def deeper(
+        left: NDArray[np.float64], taken: list[int], alike: NDArray[np.int64] | None, unused: NDArray[np.bool_]
+    ) -> None:
         nonlocal best, tries
         if len(taken) > len(best):
             best = taken
         if len(taken) == len(choices):
             return
         options = np.asarray(choices[len(taken)]) if alike is None else alike
-        fits = (counts[options] <= left).all(axis=1) & ~np.isin(ends[options], ends[taken])
-        options = options[fits]
+        options = options[unused[ends[options]]]
+        options = options[(counts[options] <= left).all(axis=1)]
         repeated = len(taken) + 1 < len(choices) and choices[len(taken)] is choices[len(taken) + 1]
         for k, i in enumerate(options[:BREADTH].tolist()):
             tries += 1
             if len(best) == len(choices) or tries > MOST_TRIES:
                 return
-            deeper(left - counts[i], [*taken, i], options[k:] if repeated else None)
+            rest = unused.copy()
+            rest[ends[i]] = False
+            deeper(left - counts[i], [*taken, i], options[k:] if repeated else None, rest)
 
-    deeper(room, [], None)
+    deeper(room, [], None, np.ones(int(ends.max(initial=0)) + 1, bool))
     return best
