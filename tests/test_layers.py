@@ -1,6 +1,7 @@
 """Imports point one way: sim <- ops <- ui <- app.py, terminal <- cli.py; heavy packages stay in their one place."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ HEAVY = {
 PICTURES = {"streamlit", "matplotlib", "PIL", "plotly", "altair"}
 
 
-def imported(source: str) -> set[str]:
+@cache
+def imported(source: str) -> frozenset[str]:
     """The top-level packages that a source imports, anywhere in it."""
     found = set()
     for node in ast.walk(ast.parse(source)):
@@ -26,7 +28,7 @@ def imported(source: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
             found.add((node.module or "").split(".")[0])
-    return found
+    return frozenset(found)
 
 
 def name_of(path: Path) -> str:
