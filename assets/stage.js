@@ -10,6 +10,7 @@ const SIDE = 0.1;
 const LEVEL = 0.3;
 export const MANY = 500;
 const RATES = 32;
+const SMALL = 6;
 
 // The way a link is drawn: straight, kept to its right; in an arc where it would run through a row of devices.
 function linkPoints(devices, a, b) {
@@ -292,8 +293,9 @@ export class Stage {
       const { x, y } = pointAlong(this.geometry.path(i), timeline.progress(i, t));
       return { i, x: this.x(x), y: this.y(y) };
     });
-    if (this.drawn.length > MANY) {
-      paintDots(g, timeline, this.drawn, lit, side, this.colours);
+    const many = this.drawn.length > MANY;
+    if (many || (side <= SMALL && this.drawn.length > RATES)) {
+      paintDots(g, timeline, this.drawn, lit, many ? 4 : side, this.colours);
       return;
     }
     const rates = this.drawn.length <= RATES && this.scale > 34;
@@ -356,10 +358,15 @@ export function paintDots(g, timeline, drawn, lit, side, colours) {
   if (lit) for (const { i, x, y } of drawn) if (lit.has(i)) paintHalo(g, x, y, side, colours);
   const { block } = timeline.c;
   const dots = PALETTE.blocks.map(() => []);
+  const half = Math.max(2, side / 2);
+  if (half > 2) {
+    g.fillStyle = colours.ink;
+    for (const { x, y } of drawn) g.fillRect(x - half - 1, y - half - 1, 2 * half + 2, 2 * half + 2);
+  }
   for (const dot of drawn) dots[blockNumber(block[timeline.moveStart[dot.i]])].push(dot);
   dots.forEach((same, number) => {
     g.fillStyle = PALETTE.blocks[number];
-    for (const { x, y } of same) g.fillRect(x - 2, y - 2, 4, 4);
+    for (const { x, y } of same) g.fillRect(x - half, y - half, 2 * half, 2 * half);
   });
 }
 

@@ -39,7 +39,7 @@ export class Matrix {
         this.drawn.push({ i, x, y });
       }
     }
-    if (side < 6 || this.drawn.length > MANY) paintDots(g, timeline, this.drawn, lit, side, this.colours);
+    if (side < 6 || this.drawn.length > MANY) paintDots(g, timeline, this.drawn, lit, 4, this.colours);
     else {
       for (const { i, x, y } of this.drawn) {
         if (lit?.has(i)) paintHalo(g, x, y, side, this.colours);
