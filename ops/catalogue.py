@@ -33,11 +33,12 @@ def page() -> str:
     parts = [HEAD.format(algorithms=len(ALGORITHMS), collectives=len(served))]
     for name in served:
         parts.append(f"## {name}\n\n{COLLECTIVES[name].summary}\n")
-        parts += [_entry(a) for a in ALGORITHMS.values() if a.collective.name == name]
+        parts += [entry(a) for a in ALGORITHMS.values() if a.collective.name == name]
     return "\n".join(parts)
 
 
-def _entry(known: Algorithm) -> str:
+def entry(known: Algorithm) -> str:
+    """What the page says of one algorithm."""
     lines = [f"### {known.name}\n", f"{known.summary}\n"]
     lines += [f"- {name}: {text}" for name, text in _rows(known) if text]
     return "\n".join(lines) + "\n"
@@ -71,7 +72,7 @@ def _busiest(schedule: Schedule) -> str:
 
 def _time(known: Algorithm, n: int) -> str:
     if known.cost is None:
-        return ""
+        return "no cost claimed"
     terms = zip(Cost(*known.cost(n, **known.defaults)), ("α", "βm", "γm"), strict=True)
     return ("" if known.exact else "≤ ") + " + ".join(f"{_number(value)} {what}" for value, what in terms if value)
 
@@ -83,7 +84,8 @@ def _number(value: float) -> str:
 def _limits(known: Algorithm) -> str:
     """Why some numbers of ranks up to 33 cannot be done, the numbers themselves left out."""
     reasons = [known.refuse(n, **known.defaults) for n in range(2, 34)]
-    return "; ".join(sorted({re.sub(r",? (which|not) .*|, not \d+$", "", reason) for reason in reasons if reason}))
+    limits = sorted({re.sub(r",? (which|not) .*|, not \d+$", "", reason) for reason in reasons if reason})
+    return "; ".join(limits) or "any number"
 
 
 def _shown(kind: str, value: object) -> str:

@@ -143,6 +143,13 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             raise InputError(f"no {self._what} is called {name[:40]!r}: choose from {', '.join(sorted(entries))}")
         return entries[name]
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """The entry of a name, or the default."""
+        try:
+            return self[name]
+        except InputError:
+            return default
+
     def __contains__(self, name: object) -> bool:
         return name in self._all()
 

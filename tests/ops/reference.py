@@ -1,11 +1,14 @@
-"""An oracle that shares no code with the project: literal replay, and every collective's outcome in its own words."""
+"""An oracle that shares no code with the project: literal replay, and the collectives' outcomes in its own words."""
 
 import numpy as np
+
+from ops.collectives import COLLECTIVES
+from sim.schedule import NOTHING
 
 NS = [*range(2, 18), 24, 32]
 """Numbers of ranks that every algorithm must do or refuse."""
 
-OTHER_VALUES = {
+TELLING = {
     "segments": [1, 3],
     "radix": [2, 3, 5],
     "group": [2, 3],
@@ -16,14 +19,33 @@ OTHER_VALUES = {
     "aggregate": [1, 2, 64],
     "base": [3],
 }
-"""Values besides the default for every parameter an algorithm may have."""
+"""Values of a parameter that tell more than those its bounds suggest."""
+
+
+def other_values(algorithm, name):
+    """Values besides the default for a parameter, that some number of ranks can be done with."""
+    parameter = algorithm.params[name]
+    if name in TELLING:
+        return TELLING[name]
+    match parameter.kind:
+        case "int":
+            values = [v for v in (parameter.low, parameter.low + 1, 3) if parameter.low <= v <= (parameter.high or v)]
+        case "bool":
+            values = [not parameter.default]
+        case "str" | "dims":
+            values = parameter.words
+        case _:
+            values = [parameter.default / 2, parameter.default * 2]
+    others = [value for value in dict.fromkeys(values) if value != parameter.default]
+    settings = [algorithm.defaults | {name: value} for value in others]
+    return [s[name] for s in settings if any(not algorithm.refuse(n, **s) for n in NS)]
 
 
 def variants(algorithm):
     """The defaults, then one parameter after the other at its other values."""
     yield {}
     for name in algorithm.params:
-        for value in OTHER_VALUES[name]:
+        for value in other_values(algorithm, name):
             yield {name: value}
 
 
@@ -43,7 +65,8 @@ def before(collective, n, pieces, root):
             return {(root, s): s for s in range(n * pieces)}
         case "alltoall":
             return {(r, d * pieces + s): (r * n + d) * pieces + s for r in range(n) for d in range(n) for s in mine}
-    raise AssertionError(collective)
+    given = COLLECTIVES[collective].promise(n, pieces, root).given  # one that has no words here is taken at its own
+    return {(int(r), int(s)): int(given[r, s]) for r, s in np.argwhere(given != NOTHING)}
 
 
 def after(collective, n, pieces, root):
@@ -77,7 +100,9 @@ def after(collective, n, pieces, root):
             return {(r, pieces + s): (s, set(range(r + 1))) for r in range(n) for s in mine}
         case "exscan":
             return {(r, pieces + s): (s, set(range(r))) for r in range(1, n) for s in mine}
-    raise AssertionError(collective)
+    p = COLLECTIVES[collective].promise(n, pieces, root)
+    owed = np.argwhere(p.owed != NOTHING)
+    return {(int(r), int(s)): (int(p.owed[r, s]), set(range(p.first[r, s], p.last[r, s]))) for r, s in owed}
 
 
 def replay(schedule, given):

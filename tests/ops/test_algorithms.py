@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ops import ALGORITHMS
+from ops import ALGORITHMS, algorithm, catalogue
 from ops.algorithms.double_tree import two_parents
-from ops.collectives import COLLECTIVES
+from ops.collectives import COLLECTIVES, allreduce
 from sim.errors import InputError
+from sim.schedule import copy, reduce
 from sim.schedule.verify import verify
 from tests.ops.reference import NS, shortcomings, variants
 
@@ -97,10 +98,23 @@ def test_every_collective_has_an_algorithm_for_every_number_of_ranks():
 
 
 def test_every_algorithm_says_what_moves_in_one_line():
-    for algorithm in ALGORITHMS.values():
-        assert algorithm.summary.endswith(".")
-        assert 20 < len(algorithm.summary) < 120
-        assert algorithm.cost or algorithm.collective.vector
+    for entry in ALGORITHMS.values():
+        assert entry.summary.endswith(".")
+        assert 20 < len(entry.summary) < 120
+
+
+def test_what_an_algorithm_does_not_claim_is_said_to_be_unclaimed():
+    with ALGORITHMS.also():
+
+        @algorithm(allreduce)
+        def star(n):
+            """Everyone adds to rank 0, which sends the sum back."""
+            yield reduce(np.arange(1, n), 0, slot=0)
+            yield copy(0, np.arange(1, n), slot=0)
+
+        said = catalogue.entry(ALGORITHMS["allreduce.star"])
+    assert "- time: no cost claimed\n" in said
+    assert "- ranks: any number\n" in said
 
 
 @pytest.mark.parametrize(

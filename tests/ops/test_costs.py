@@ -10,7 +10,7 @@ from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build
 from sim.metrics import critical_path
-from tests.ops.reference import OTHER_VALUES
+from tests.ops.reference import other_values
 
 LATENCY, OVERHEAD, BANDWIDTH, GAMMA = 0.7e-6, 0.3e-6, 20e9, 7e-12
 ALPHA = OVERHEAD + 2 * LATENCY
@@ -62,7 +62,7 @@ def test_time_on_an_ideal_switch_is_as_claimed(name):
 @pytest.mark.parametrize("name", [name for name in CLAIMED if ALGORITHMS[name].params])
 def test_claims_hold_for_every_parameter(name):
     for parameter in ALGORITHMS[name].params:
-        for value in OTHER_VALUES[parameter]:
+        for value in other_values(ALGORITHMS[name], parameter):
             for n in (4, 6, 8, 9, 12):
                 check(ALGORITHMS[name], n, {parameter: value})
 

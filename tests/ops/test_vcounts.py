@@ -10,7 +10,7 @@ from ops.work import carry_out, registered
 from sim.machines import build
 from sim.schedule import NOTHING
 from sim.schedule.numeric import compare, random_inputs
-from tests.ops.reference import OTHER_VALUES
+from tests.ops.reference import other_values
 
 UNEVEN = [name for name, algorithm in ALGORITHMS.items() if algorithm.collective.vector]
 
@@ -19,7 +19,9 @@ UNEVEN = [name for name, algorithm in ALGORITHMS.items() if algorithm.collective
 def scenes(draw, name):
     """Ranks, parameters, root and counts that the algorithm takes."""
     algorithm = ALGORITHMS[name]
-    values = {key: draw(st.sampled_from([p.default, *OTHER_VALUES[key]])) for key, p in algorithm.params.items()}
+    values = {
+        key: draw(st.sampled_from([p.default, *other_values(algorithm, key)])) for key, p in algorithm.params.items()
+    }
     able = [n for n in range(2, 10) if not algorithm.refuse(n, **values)]
     n = draw(st.sampled_from(able)) if able else 0
     root = draw(st.integers(0, max(0, n - 1))) if algorithm.collective.rooted else 0

@@ -1,0 +1,17 @@
+"""reduce_scatter: who holds what before, and who is owed what after."""
+
+import numpy as np
+
+from ops.collectives import blank_promise, block_per_rank, collective, others_share
+from sim.schedule import Promise
+
+
+@collective(units=block_per_rank, busbw=others_share, reduces=True, v=True)
+def reduce_scatter(n: int, pieces: int, root: int) -> Promise:
+    """Rank r ends with block r of the sum of all ranks' buffers."""
+    p = blank_promise("reduce_scatter", n, n * pieces, n * pieces, range(n * pieces), range(n * pieces))
+    blocks = np.arange(n * pieces)
+    p.given[:] = blocks
+    mine = (blocks // pieces, blocks)
+    p.owed[mine], p.first[mine], p.last[mine] = blocks, 0, n
+    return p

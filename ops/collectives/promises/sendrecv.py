@@ -1,0 +1,19 @@
+"""sendrecv: who holds what before, and who is owed what after."""
+
+import numpy as np
+
+from ops.collectives import blank_promise, collective
+from sim.schedule import Promise
+
+
+@collective()
+def sendrecv(n: int, pieces: int, root: int) -> Promise:
+    """Rank r sends its buffer to rank r + 1 and receives that of rank r - 1.
+
+    Input slots are the first `pieces`, output slots the next.
+    """
+    p = blank_promise("sendrecv", n, 2 * pieces, pieces, range(pieces), range(pieces, 2 * pieces))
+    before = (np.arange(n).reshape(-1, 1) - 1) % n
+    p.given[:, :pieces] = p.owed[:, pieces:] = np.arange(pieces)
+    p.first[:, pieces:], p.last[:, pieces:] = before, before + 1
+    return p
