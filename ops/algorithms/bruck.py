@@ -23,7 +23,18 @@ from sim.schedule import Steps, copy
     ids={"openmpi": "2", "mpich": "brucks", "ucc": "bruck", "kucg": "5"},
 )
 def bruck_allgather(n: int) -> Steps:
-    """Round k: everyone sends the 2^k blocks it has to the rank 2^k places back; the last round only the rest."""
+    """Round k: everyone sends the 2^k blocks it has to the rank 2^k places back; the last round only the rest.
+
+    Before round k rank r has blocks r, r + 1 … r + 2^k - 1, counted round.
+
+    >>> from sim.schedule.picture import picture
+    >>> from ops import ALGORITHMS
+    >>> print(picture(ALGORITHMS["allgather.bruck"].schedule(4)))
+            rank 0  rank 1  rank 2  rank 3
+    before  0...    .1..    ..2.    ...3
+    step 1  01..    .12.    ..23    0..3
+    step 2  0123    0123    0123    0123
+    """
     r = np.arange(n)
     for k in range(rounds(n)):
         d = 1 << k

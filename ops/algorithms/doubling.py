@@ -29,7 +29,18 @@ def cores(n: int) -> Ints:
 )
 @algorithm(COLLECTIVES["allgatherv"], name="recursive_doubling", only=power_of_two, ids={"mpich": "recursive_doubling"})
 def doubling_allgather(n: int) -> Steps:
-    """Pairs at distance 1, 2, 4 … swap all blocks they have."""
+    """Pairs at distance 1, 2, 4 … swap all blocks they have.
+
+    Before round k rank r has the 2^k blocks of its group, which begins at r with the last k bits cleared.
+
+    >>> from sim.schedule.picture import picture
+    >>> from ops import ALGORITHMS
+    >>> print(picture(ALGORITHMS["allgather.recursive_doubling"].schedule(4)))
+            rank 0  rank 1  rank 2  rank 3
+    before  0...    .1..    ..2.    ...3
+    step 1  01..    01..    ..23    ..23
+    step 2  0123    0123    0123    0123
+    """
     r = np.arange(n)
     for k in range(rounds(n)):
         d = 1 << k
@@ -69,6 +80,14 @@ def doubling_allreduce(n: int) -> Steps:
 
     Where n is no power of two, two more messages: some ranks hand their buffer to a neighbour and get the
     total back.
+
+    >>> from sim.schedule.picture import picture
+    >>> from ops import ALGORITHMS
+    >>> print(picture(ALGORITHMS["allreduce.recursive_doubling"].schedule(4)))
+            rank 0  rank 1  rank 2  rank 3
+    before  0...    .1..    ..2.    ...3
+    step 1  01..    01..    ..23    ..23
+    step 2  0123    0123    0123    0123
     """
     yield from _doubling(n)
 

@@ -38,6 +38,14 @@ def halving_reduce_scatter(n: int) -> Steps:
 
     Where n is no power of two, two more messages, one of them the whole buffer: some ranks hand theirs to a
     neighbour and get their block back.
+
+    >>> from sim.schedule.picture import picture
+    >>> from ops import ALGORITHMS
+    >>> print(picture(ALGORITHMS["reduce_scatter.recursive_halving"].schedule(4)))
+            rank 0               rank 1               rank 2               rank 3
+    before  0... 0... 0... 0...  .1.. .1.. .1.. .1..  ..2. ..2. ..2. ..2.  ...3 ...3 ...3 ...3
+    step 1  0.2. 0.2. 0... 0...  .1.3 .1.3 .1.. .1..  ..2. ..2. 0.2. 0.2.  ...3 ...3 .1.3 .1.3
+    step 2  0123 0.2. 0... 0...  .1.3 0123 .1.. .1..  ..2. ..2. 0123 0.2.  ...3 ...3 .1.3 0123
     """
     rank = cores(n)
     p = len(rank)

@@ -96,6 +96,17 @@ def chain_broadcast(n: int, *, root: int = 0, segments: Segments = 8, chains: Ch
     """Segments follow each other from rank to rank along a chain, or along several side by side.
 
     With one chain: n - 2 + segments messages of size / segments each; best with √((n - 2)·β·size / α) segments.
+
+    >>> from sim.schedule.picture import picture
+    >>> from ops import ALGORITHMS
+    >>> print(picture(ALGORITHMS["broadcast.chain"].schedule(4, segments=3)))
+            rank 0  rank 1  rank 2  rank 3
+    before  000     ...     ...     ...
+    step 1  000     0..     ...     ...
+    step 2  000     00.     0..     ...
+    step 3  000     000     00.     0..
+    step 4  000     000     000     00.
+    step 5  000     000     000     000
     """
     yield from broadcast_down(_chains(n, chains, root), segments)
 

@@ -18,7 +18,20 @@ from sim.schedule import Steps, copy, reduce
 )
 @algorithm(COLLECTIVES["reduce_scatterv"], name="ring", ids={"openmpi": "3", "ucc": "ring"})
 def ring_reduce_scatter(n: int) -> Steps:
-    """Partial sums travel once round the ring; rank r ends with block r."""
+    """Partial sums travel once round the ring; rank r ends with block r.
+
+    In step k rank r passes on block r - k - 1: the one to which it has just added its own contribution. Cells show
+    who has contributed to a rank's blocks 0 to 3:
+
+    >>> from sim.schedule.picture import picture
+    >>> from ops import ALGORITHMS
+    >>> print(picture(ALGORITHMS["reduce_scatter.ring"].schedule(4)))
+            rank 0               rank 1               rank 2               rank 3
+    before  0... 0... 0... 0...  .1.. .1.. .1.. .1..  ..2. ..2. ..2. ..2.  ...3 ...3 ...3 ...3
+    step 1  0... 0... 0..3 0...  .1.. .1.. .1.. 01..  .12. ..2. ..2. ..2.  ...3 ..23 ...3 ...3
+    step 2  0... 0.23 0..3 0...  .1.. .1.. 01.3 01..  .12. ..2. ..2. 012.  .123 ..23 ...3 ...3
+    step 3  0123 0.23 0..3 0...  .1.. 0123 01.3 01..  .12. ..2. 0123 012.  .123 ..23 ...3 0123
+    """
     r = np.arange(n)
     for k in range(n - 1):
         yield reduce(r, (r + 1) % n, slot=(r - k - 1) % n)
@@ -36,7 +49,19 @@ def ring_reduce_scatter(n: int) -> Steps:
     ids={"openmpi": "3", "mpich": "ring", "nccl": "Ring", "ucc": "ring", "kucg": "2"},
 )
 def ring_allgather(n: int) -> Steps:
-    """Every block travels once round the ring."""
+    """Every block travels once round the ring.
+
+    In step k rank r passes on block r - k: the one that has just arrived.
+
+    >>> from sim.schedule.picture import picture
+    >>> from ops import ALGORITHMS
+    >>> print(picture(ALGORITHMS["allgather.ring"].schedule(4)))
+            rank 0  rank 1  rank 2  rank 3
+    before  0...    .1..    ..2.    ...3
+    step 1  0..3    01..    .12.    ..23
+    step 2  0.23    01.3    012.    .123
+    step 3  0123    0123    0123    0123
+    """
     r = np.arange(n)
     for k in range(n - 1):
         yield copy(r, (r + 1) % n, slot=(r - k) % n)

@@ -42,7 +42,16 @@ def fan_in(n: int, root: int, slot: ArrayLike) -> Steps:
     ids={"openmpi": "6", "mpich": "binomial", "gloo": "binomial", "kucg": "1"},
 )
 def binomial_broadcast(n: int, *, root: int = 0) -> Steps:
-    """Whoever has the data sends it on; every round doubles how many do."""
+    """Whoever has the data sends it on; every round doubles how many do.
+
+    >>> from sim.schedule.picture import picture
+    >>> from ops import ALGORITHMS
+    >>> print(picture(ALGORITHMS["broadcast.binomial"].schedule(4)))
+            rank 0  rank 1  rank 2  rank 3
+    before  0       .       .       .
+    step 1  0       .       0       .
+    step 2  0       0       0       0
+    """
     yield from fan_out(n, root, slot=0)
 
 
@@ -53,7 +62,16 @@ def binomial_broadcast(n: int, *, root: int = 0) -> Steps:
     ids={"openmpi": "5", "mpich": "binomial", "kucg": "1", "oneccl": "tree"},
 )
 def binomial_reduce(n: int, *, root: int = 0) -> Steps:
-    """Half of those who still hold a partial sum hand it to the other half, until one is left."""
+    """Half of those who still hold a partial sum hand it to the other half, until one is left.
+
+    >>> from sim.schedule.picture import picture
+    >>> from ops import ALGORITHMS
+    >>> print(picture(ALGORITHMS["reduce.binomial"].schedule(4)))
+            rank 0  rank 1  rank 2  rank 3
+    before  0...    .1..    ..2.    ...3
+    step 1  01..    .1..    ..23    ...3
+    step 2  0123    .1..    ..23    ...3
+    """
     yield from fan_in(n, root, slot=0)
 
 
@@ -66,7 +84,16 @@ def binomial_reduce(n: int, *, root: int = 0) -> Steps:
 )
 @algorithm(COLLECTIVES["scatterv"], name="binomial", ordered=True)
 def binomial_scatter(n: int, *, root: int = 0) -> Steps:
-    """Whoever holds several blocks passes half of them on, until each rank has its own."""
+    """Whoever holds several blocks passes half of them on, until each rank has its own.
+
+    >>> from sim.schedule.picture import picture
+    >>> from ops import ALGORITHMS
+    >>> print(picture(ALGORITHMS["scatter.binomial"].schedule(4)))
+            rank 0  rank 1  rank 2  rank 3
+    before  0000    ....    ....    ....
+    step 1  0000    ....    ..00    ....
+    step 2  0000    .0..    ..00    ...0
+    """
     for k in reversed(range(rounds(n))):
         parent, child = _pairs(n, 1 << k)
         blocks = from_root(runs(child, 1 << k), root, n)
