@@ -93,3 +93,10 @@ def test_the_commands_of_the_model_page_exist(capsys):
     assert "`--lockstep`" in (ROOT / "docs" / "model.md").read_text(encoding="utf-8")
     assert cli.main(["run", "--help"]) == DONE
     assert "--lockstep" in capsys.readouterr().out
+
+
+def test_decisions_are_numbered_without_gaps():
+    pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    assert [int(page.name[:4]) for page in pages] == list(range(1, len(pages) + 1))
+    for number, page in enumerate(pages, 1):
+        assert page.read_text(encoding="utf-8").startswith(f"# {number}. "), page.name
