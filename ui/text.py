@@ -1,16 +1,26 @@
-"""Every word a person reads, by id; one catalogue per language in `assets/text`."""
+"""Every word a person reads, by id; one catalogue per language in `assets/text`.
+
+A text that a language lacks is told in English, and one that English lacks by its own id, so that something new needs
+no text to be shown. `python -m ui.text` lists what is missing.
+"""
 
 import json
+import logging
+import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parents[1] / "assets" / "text"
+ENGLISH = "en"
+PARTS = ("title", "help", "label", "intro")
+"""Ends of ids that say which part of a thing a text is."""
 
 
 @cache
-def catalogue(language: str) -> dict[str, str]:
-    """All texts of a language by id. Raises KeyError for a language without a file."""
+def written(language: str) -> dict[str, str]:
+    """The texts of a language's own file by id. Raises KeyError for a language without a file."""
     path = FOLDER / f"{language}.json"
     if not path.is_file():
         raise KeyError(language)
@@ -18,22 +28,40 @@ def catalogue(language: str) -> dict[str, str]:
     return texts
 
 
+@cache
+def catalogue(language: str) -> dict[str, str]:
+    """All texts of a language by id, in English where it has none of its own. Raises KeyError for an unknown one."""
+    return written(ENGLISH) | written(language)
+
+
 def languages() -> list[str]:
     """The languages there are catalogues for."""
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
-def say(key: str, language: str = "en", **values: Any) -> str:
-    """The text of an id with its placeholders filled in."""
-    return catalogue(language)[key].format(**values)
+def say(key: str, language: str = ENGLISH, **values: Any) -> str:
+    """The text of an id with its placeholders filled in; without a text, what the id itself says.
+
+    >>> say("page.wiring_plan.title")
+    'Wiring plan'
+    """
+    texts = catalogue(language)
+    return texts[key].format(**values) if key in texts else _spelled(key)
+
+
+def _spelled(key: str) -> str:
+    """The telling word of an id, as a person would write it."""
+    words = key.split(".")
+    word = words[-2] if words[-1] in PARTS and len(words) > 1 else words[-1]
+    return word.replace("_", " ").capitalize()
 
 
 def spoken() -> str:
     """The language of this visit, which its address says; English where it names none that there is."""
     import streamlit as st
 
-    wanted = st.query_params.get("lang", "en")
-    return wanted if wanted in languages() else "en"
+    wanted = st.query_params.get("lang", ENGLISH)
+    return wanted if wanted in languages() else ENGLISH
 
 
 def language_names() -> dict[str, str]:
@@ -53,3 +81,48 @@ def summary(name: str, english: str) -> str:
     """
     words = catalogue(spoken())
     return words.get(f"summary.{name}") or words.get(f"summary.{name.replace('v.', '.', 1).removesuffix('v')}", english)
+
+
+def things() -> dict[str, str]:
+    """Ids of the texts that registries ask for, each with what is told where no catalogue has it."""
+    from ops import ALGORITHMS
+    from ops.collectives import COLLECTIVES
+    from sim.machines import MACHINES
+    from sim.trouble import TROUBLES
+
+    lists = (ALGORITHMS, COLLECTIVES, MACHINES, TROUBLES)
+    plain = {name: english.summary(name) for english in lists for name in english if not _uneven(name)}
+    return {f"summary.{name}": english for name, english in plain.items()}
+
+
+def _uneven(name: str) -> bool:
+    """Whether it is a form for unequal blocks, whose text is that for equal ones."""
+    from ops.collectives import COLLECTIVES
+
+    collective = name.partition(".")[0]
+    return collective in COLLECTIVES and COLLECTIVES[collective].vector
+
+
+def missing(language: str) -> dict[str, str]:
+    """Ids that a language has no text for, with what is told instead."""
+    from sim.trouble import TROUBLES
+    from ui.pages import PAGES
+
+    labels = [f"trouble.{name}" for name in TROUBLES] + [f"page.{name}.title" for name in PAGES]
+    told = {key: say(key) for key in labels} | written(ENGLISH)
+    if language != ENGLISH:
+        told |= things()
+    return {key: text for key, text in told.items() if key not in written(language)}
+
+
+def report() -> Iterator[str]:
+    """A paragraph per language: what it lacks, and what is told instead."""
+    for language in languages():
+        lacking = missing(language)
+        yield f"{language}: {len(lacking) or 'no'} texts missing"
+        yield from (f"  {key}: {text}" for key, text in sorted(lacking.items()))
+
+
+if __name__ == "__main__":
+    logging.disable(logging.WARNING)  # streamlit misses a page to be asked by
+    sys.stdout.write("\n".join(report()) + "\n")
