@@ -111,7 +111,8 @@ class Schedule:
     Numbers from n up are switches that add and copy: `switches` has the device kind of each, NVS for the one
     inside a node, NET for the one between nodes. What is added to an empty slot of a switch fills it.
     `fixed_bytes` are every transfer's own bytes where sizes are absolute, whatever size a person gives; `work`
-    are seconds that a local transfer computes before it is done.
+    are seconds that a local transfer computes before it is done. `flaw` says, in a sentence, why a program that was
+    read is wrong although these transfers, one of the ways it may go, keep the promise: a race, a message unread.
     """
 
     name: str
@@ -134,6 +135,7 @@ class Schedule:
     switches: tuple[str, ...] = ()
     fixed_bytes: Floats | None = None
     work: Floats | None = None
+    flaw: str = ""
 
     @property
     def transfers(self) -> int:

@@ -69,15 +69,21 @@ def prove(schedule: Schedule, *, blocks: bool = False, contributors: bool = Fals
     """Replay, keeping the block each move carries and, exactly, the contributors it leaves behind."""
     promise = schedule.promise
     if promise is None:
-        return Proof(schedule, Verdict("unchecked", "a custom schedule promises nothing"), _no_ints(), _no_words(0))
+        custom = Verdict("unchecked", "a custom schedule promises nothing")
+        return Proof(schedule, _unless_flawed(custom, schedule), _no_ints(), _no_words(0))
     end = _replayed(schedule, promise, blocks=blocks, contributors=contributors)
     laid = promise.given.shape[1]
     owes = promise.owed != NOTHING
     wrong = owes & ((end.block[:, :laid] != promise.owed) | (end.who[:, :laid] != end.owed(promise)).any(axis=2))
     if not wrong.any():
-        return Proof(schedule, Verdict("ok"), end.carried, end.left)
+        return Proof(schedule, _unless_flawed(Verdict("ok"), schedule), end.carried, end.left)
     rank, slot = (int(x) for x in np.argwhere(wrong)[0])
-    return Proof(schedule, _explain(schedule, promise, end, rank, slot), end.carried, end.left)
+    verdict = _unless_flawed(_explain(schedule, promise, end, rank, slot), schedule)
+    return Proof(schedule, verdict, end.carried, end.left)
+
+
+def _unless_flawed(verdict: Verdict, schedule: Schedule) -> Verdict:
+    return Verdict("wrong", schedule.flaw) if schedule.flaw else verdict
 
 
 @dataclass(frozen=True, eq=False)

@@ -192,7 +192,7 @@ class Trace:
 
 _SCHEDULE = (
     *("name", "n", "slots", "unit_share", "steps", "step_start", "op", "src", "dst", "channel", "moves"),
-    *("from_slot", "to_slot", "phases", "root", "switches", "fixed_bytes", "work"),
+    *("from_slot", "to_slot", "phases", "root", "switches", "fixed_bytes", "work", "flaw"),
 )
 _PROMISE = ("name", "blocks", "given", "owed", "first", "last", "inputs", "outputs", "union")
 _COLUMNS = ("size", "began", "ended", "bytes", "route", "ready", "start", "end", "cause", "instants")

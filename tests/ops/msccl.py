@@ -6,29 +6,61 @@ from collections import Counter, defaultdict, deque
 from tests.ops import reference
 
 
+def collective(algo):
+    """The collective by the project's name."""
+    return algo.get("coll").replace("reducescatter", "reduce_scatter")
+
+
+def _size(algo):
+    """Ranks, chunks of a rank's part, and the root."""
+    n, chunks = int(algo.get("ngpus")), int(algo.get("nchunksperloop"))
+    shared = collective(algo) in ("allgather", "reduce_scatter", "alltoall", "gather", "scatter")
+    return n, chunks // n if shared else chunks, int(algo.get("root", 0))
+
+
+def place_of(algo):
+    """A function from (gpu, buffer, chunk) to a place, one for both buffers of a program in place."""
+    _, pieces, _ = _size(algo)
+    part = {"allgather": "i", "gather": "i", "reduce_scatter": "o", "scatter": "o"}.get(collective(algo))
+
+    def place(gpu, buffer, chunk):
+        if algo.get("inplace") == "1" and buffer in "io":
+            return gpu, "b", chunk + (gpu * pieces if buffer == part else 0)
+        return gpu, buffer, chunk
+
+    return place
+
+
+def memory_at_first(algo):
+    """What every place holds before, as Counters of (block, contributor)."""
+    n, pieces, root = _size(algo)
+    place, in_place, memory = place_of(algo), algo.get("inplace") == "1", defaultdict(Counter)
+    for (gpu, slot), block in reference.before(collective(algo), n, pieces, root).items():
+        own = collective(algo) in ("allgather", "gather") and not in_place
+        memory[place(gpu, "i", slot - gpu * pieces * own) if own else (gpu, "b" if in_place else "i", slot)][
+            (block, gpu)
+        ] = 1
+    return memory
+
+
+def owed(algo):
+    """The output places and what each must hold in the end."""
+    n, pieces, root = _size(algo)
+    place, coll = place_of(algo), collective(algo)
+    for (gpu, slot), (block, who) in reference.after(coll, n, pieces, root).items():
+        chunk = (
+            slot - gpu * pieces * (coll in ("reduce_scatter", "scatter")) - (n * pieces if coll == "alltoall" else 0)
+        )
+        yield place(gpu, "o", chunk), Counter({(block, r): 1 for r in who})
+
+
 def interpret(text):
     """Carry a program out thread block by thread block on sets of (block, contributor), without a limit on sends.
 
     Returns `deadlock`, `wrong` or `ok`.
     """
     algo = ET.fromstring(text)
-    n, chunks = int(algo.get("ngpus")), int(algo.get("nchunksperloop"))
-    coll, in_place = algo.get("coll").replace("reducescatter", "reduce_scatter"), algo.get("inplace") == "1"
-    pieces = chunks // n if coll in ("allgather", "reduce_scatter", "alltoall", "gather", "scatter") else chunks
-    root = int(algo.get("root", 0))
-    memory = defaultdict(Counter)
-
-    def place(gpu, buffer, chunk):
-        if in_place and buffer in "io":
-            part = {"allgather": "i", "gather": "i", "reduce_scatter": "o", "scatter": "o"}.get(coll)
-            return gpu, "b", chunk + (gpu * pieces if buffer == part else 0)
-        return gpu, buffer, chunk
-
-    for (gpu, slot), block in reference.before(coll, n, pieces, root).items():
-        own = coll in ("allgather", "gather") and not in_place
-        memory[place(gpu, "i", slot - gpu * pieces * own) if own else (gpu, "b" if in_place else "i", slot)][
-            (block, gpu)
-        ] = 1
+    place, memory = place_of(algo), memory_at_first(algo)
     fifo, published, blocks = defaultdict(deque), defaultdict(lambda: -1), []
     for gpu in algo.iter("gpu"):
         for tb in gpu.iter("tb"):
@@ -65,11 +97,8 @@ def interpret(text):
             entry[3] = at
     if any(at < len(steps) for _, _, steps, at in blocks):
         return "deadlock"
-    for (gpu, slot), (block, who) in reference.after(coll, n, pieces, root).items():
-        own = coll in ("reduce_scatter", "scatter")
-        chunk = slot - gpu * pieces * own - (n * pieces if coll == "alltoall" else 0)
-        if memory[place(gpu, "o", chunk)] != Counter({(block, r): 1 for r in who}):
-            return "wrong"
+    if any(memory[where] != due for where, due in owed(algo)):
+        return "wrong"
     return "ok"
 
 

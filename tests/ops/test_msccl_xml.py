@@ -310,8 +310,16 @@ def test_custom_programs_run_unchecked():
     custom = EXCHANGE.replace('coll="allreduce"', 'coll="custom"').replace('i_chunks="0"', 'i_chunks="1"')
     assert verdict(custom).verdict == "unchecked"
     assert simulate(build("switch:ranks=2"), read_schedule(custom, "c"), size=64).schedule.messages == 2
-    residual = EXCHANGE.replace('type="rrc"', 'type="ra"', 1).replace('type="rrc"', 'type="ra"', 1)
+    residual = program("allreduce", *({(p, p, 0): ["s i0 i0", "rrc i0 i0", "ra i0 i0"]} for p in (1, 0)))
     assert verdict(residual).verdict == "unchecked"
+
+
+def test_a_message_that_nobody_receives_is_wrong():
+    residual = EXCHANGE.replace('type="rrc"', 'type="ra"')
+    assert verdict(residual).verdict == "wrong"
+    assert "line 4: gpu 1 never receives a message that gpu 0 sends it on channel 0" in verdict(residual).reason
+    unread = program("broadcast", {(1, -1, 0): ["s o0 o0", "s o0 o0"]}, {(-1, 0, 0): ["r o0 o0"]})
+    assert verdict(unread).verdict == "wrong"
 
 
 @pytest.mark.parametrize("collective", ["broadcast", "reduce", "scatter", "gather"])

@@ -27,6 +27,14 @@ class Buffers:
         """Slots per rank that the buffers take."""
         return max(int(self.base[b].max()) + self.size[b] for b in self.size)
 
+    def name(self, rank: int, slot: int) -> str:
+        """What a program calls a slot of a rank; in place, what it calls its output."""
+        for buffer in ("o", "i", "s"):
+            chunk = slot - int(self.base[buffer][rank])
+            if 0 <= chunk < self.size[buffer]:
+                return f"chunk {chunk} of buffer {buffer}"
+        return f"slot {slot}"
+
 
 def whole_share(collective: str, n: int) -> int:
     """By how much the chunks of the whole must be divisible: the ranks, where each has its own part."""

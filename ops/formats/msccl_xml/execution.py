@@ -5,11 +5,14 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ops.formats import ScheduleProblem, malformed
 from ops.formats.interpreter.moves import Done, Moves, join, unfold
+from ops.formats.interpreter.order import Access, Order, Race, distinct
 from ops.formats.interpreter.turns import Turns, Worker, reading, writing
 from ops.formats.msccl_xml.program import RECEIVES, SENDS, Instruction, Program, ThreadBlock
-from sim.schedule import COPY, REDUCE
+from sim.schedule import COPY, NOTHING, REDUCE, Promise
 
 Key = tuple[str, int, int, int]
 """What a thread block sleeps for: ("step", gpu, thread block, step), or message or slot with sender, receiver
@@ -27,6 +30,10 @@ class _Connection:
     waiting: deque[tuple[int, Instruction]] = field(default_factory=deque)
     sent: int = 0
     received: list[tuple[int, Done]] = field(default_factory=list)
+    contents: deque[tuple[int, Sequence[int]]] = field(default_factory=deque)
+    """The operation that sent each message, and the private places that hold it."""
+    receipts: list[int] = field(default_factory=list)
+    """The operations that took messages in."""
 
 
 class Run:
@@ -49,6 +56,16 @@ class Run:
         self._blocks = [block for blocks in program.blocks for block in blocks]
         self._now: dict[int, Instruction] = {}
         self._receives: dict[int, Done] = {}
+        self._laid = program.buffers.laid
+        self.order = Order(program.n * self._laid)
+        self._after: list[list[int]] = [[] for _ in self._blocks]
+        """The operations that each thread block's next one comes after."""
+        self._operations: dict[tuple[int, int, int], int] = {}
+        """The last operation of every step that others can wait for."""
+        self._instructions: list[tuple[int, Instruction]] = []
+        """The thread block and instruction of every operation."""
+        self._passed: dict[int, Sequence[int]] = {}
+        """What a thread block has received and is about to send on."""
 
     def carry_out(self) -> None:
         """Raises ScheduleProblem for a duplicate connection, a deadlock or unequal counts."""
@@ -61,6 +78,39 @@ class Run:
             raise ScheduleProblem("deadlock", self._deadlock())
         if self.stepped:
             self._order_by_steps()
+
+    def _operation(self, number: int, *accesses: Access) -> int:
+        """A thread block's next operation, after its last one and what it has waited for."""
+        operation = self.order.add(number, self._after[number], accesses)
+        self._instructions.append((number, self._now[number]))
+        self._after[number] = [operation]
+        return operation
+
+    def _places(self, gpu: int, slots: Sequence[int]) -> list[int]:
+        """A GPU's slots among the places of all."""
+        first = gpu * self._laid
+        return [first + slot for slot in slots]
+
+    def _computes(self, gpu: int, instruction: Instruction) -> list[Access]:
+        to = self._places(gpu, instruction.to)
+        if instruction.type == "cpy":
+            return [Access(COPY, self._places(gpu, instruction.slots), to)]
+        if instruction.type == "ra":
+            return [Access(REDUCE, self.order.private(len(to)), to)]
+        return [Access(REDUCE, self._places(gpu, source), to) for source in (instruction.slots, *instruction.sources)]
+
+    def _takes_in(self, number: int, gpu: int, instruction: Instruction, message: Sequence[int]) -> list[Access]:
+        """What a receive does: what it adds is added up apart, then written, sent on, or both."""
+        accesses = []
+        if instruction.type in ("rrc", "rrs", "rrcs"):
+            total = self.order.private(len(message))
+            accesses = [Access(COPY, message, total), Access(REDUCE, self._places(gpu, instruction.slots), total)]
+            message = total
+        if instruction.type != "rrs":
+            accesses.append(Access(COPY, message, self._places(gpu, instruction.to)))
+        if instruction.type in SENDS:
+            self._passed[number] = message
+        return accesses
 
     def _connect(self, block: ThreadBlock) -> None:
         for sending, peer in ((True, block.send), (False, block.recv)):
@@ -91,18 +141,23 @@ class Run:
                     yield "step", *key
                 at, ended = self._published[key]
                 now, done = max(now, at), join(done, ended)
+                self._after[number].append(self._operations[key])
             if instruction.type in RECEIVES:
-                now, done = yield from self._receive(block, instruction, now, done)
+                now, done = yield from self._receive(number, block, instruction, now, done)
             elif instruction.type in ("cpy", "re", "ra"):
+                self._operation(number, *self._computes(block.gpu, instruction))
                 now, done = yield from self._compute(block.gpu, instruction, now, done)
+            elif instruction.type == "nop":
+                self._operation(number)
             if instruction.type in SENDS:
-                now, done = yield from self._send(block, instruction, now, done)
+                now, done = yield from self._send(number, block, instruction, now, done)
             if instruction.publishes:
                 key = block.gpu, block.id, instruction.position
                 self._published[key] = now, done
+                self._operations[key] = self._after[number][0]
                 self._turns.wake(("step", *key))
 
-    def _send(self, block: ThreadBlock, instruction: Instruction, now: int, done: Done) -> Work:
+    def _send(self, number: int, block: ThreadBlock, instruction: Instruction, now: int, done: Done) -> Work:
         ends = block.gpu, block.send, block.channel
         connection = self._connections[ends]
         if self._slots:
@@ -111,16 +166,20 @@ class Run:
             if connection.sent >= self._slots:
                 at, ended = connection.received[connection.sent - self._slots]
                 now, done = max(now, at), join(done, ended)
+                self._after[number].append(connection.receipts[connection.sent - self._slots])
         now = reading(now)
         yield now
         slots = instruction.to if instruction.type in ("rcs", "rrcs") else instruction.slots
         i = self._start(COPY, *ends, slots, now, done, instruction)
         connection.sent += 1
         connection.waiting.append((i, instruction))
+        message = self.order.private(len(slots))
+        source = self._passed.pop(number) if instruction.type != "s" else self._places(block.gpu, slots)
+        connection.contents.append((self._operation(number, Access(COPY, source, message)), message))
         self._turns.wake(("message", *ends))
         return now, i
 
-    def _receive(self, block: ThreadBlock, instruction: Instruction, now: int, done: Done) -> Work:
+    def _receive(self, number: int, block: ThreadBlock, instruction: Instruction, now: int, done: Done) -> Work:
         """Take the next message in; what was added to it is in `instruction.slots` of rrs afterwards."""
         ends = block.recv, block.gpu, block.channel
         connection = self._connections[ends]
@@ -128,6 +187,9 @@ class Run:
             yield "message", *ends
         i, sent = connection.waiting.popleft()
         self._same_count(i, sent, instruction)
+        sender, message = connection.contents.popleft()
+        self._after[number].append(sender)
+        connection.receipts.append(self._operation(number, *self._takes_in(number, block.gpu, instruction, message)))
         if self.stepped:
             self._receives[i] = done
             done = None
@@ -218,6 +280,43 @@ class Run:
                 )
             move.after = [b for b in waits if self.levels[b] < self.levels[i]]
 
+    def unreceived(self) -> str:
+        """A sentence about a message that nobody receives, if there is one."""
+        for (src, dst, channel), connection in self._connections.items():
+            if connection.waiting:
+                count, (_, sent) = len(connection.waiting), connection.waiting[0]
+                return (
+                    f"{self.program.source}, line {sent.line}: gpu {dst} never receives {_messages(count)} that gpu"
+                    f" {src} sends it on channel {channel}, {'this one first' if count > 1 else 'sent here'}:"
+                    " add the receive or take the send away"
+                )
+        return ""
+
+    def race(self, promise: Promise | None) -> str:
+        """A sentence about two accesses to one place whose order decides the result, if there are any."""
+        n, laid, buffers = self.program.n, self._laid, self.program.buffers
+        if promise is None:
+            shown = [b for b in "io" if b == "o" or self.program.in_place]
+            rows = [buffers.base[b][:, None] + np.arange(buffers.size[b]) + np.arange(n)[:, None] * laid for b in shown]
+            result = np.unique(np.concatenate([row.ravel() for row in rows]))
+        else:
+            rank, slot = np.nonzero(promise.owed != NOTHING)
+            result = rank * laid + slot
+        race = self.order.race(distinct(self.order.shared), result)
+        return self._race(race) if race else ""
+
+    def _race(self, race: Race) -> str:
+        (first, before), (second, after) = self._instructions[race.first], self._instructions[race.second]
+        gpu, slot = divmod(race.place, self._laid)
+        place = self.program.buffers.name(gpu, slot)
+        kinds = ["writes" if race.place in self.order.writes(i) else "reads" for i in (race.first, race.second)]
+        return (
+            f"{self.program.source}: the result depends on chance: {self._place(first, before)} {kinds[0]} {place} and"
+            f" {self._place(second, after)} {kinds[1]} it, and nothing orders the two: let step {after.position} of tb"
+            f" {self._blocks[second].id} wait for step {before.position} of tb {self._blocks[first].id}"
+            f' (depid="{self._blocks[first].id}" deps="{before.position}", hasdep="1" there)'
+        )
+
     def _deadlock(self) -> str:
         """One sentence about a circle of thread blocks, or about a wait for what never comes."""
         number = {(block.gpu, block.id): w for w, block in enumerate(self._blocks)}
@@ -230,13 +329,10 @@ class Run:
             after = None if holder is None else number[holder.gpu, holder.id]
             if after is None or after not in stuck:
                 why = self._never(stuck[path[-1]], holder)
-                return f"{self.program.source}: deadlock: {self._place(path[-1])} {why}"
+                return f"{self.program.source}: deadlock: {self._place(path[-1], self._now[path[-1]])} {why}"
             w = after
-        circle = [*path[path.index(w) :], w]
-        return (
-            f"{self.program.source}: deadlock: {' -> '.join(self._place(k) for k in circle)}, each waiting for the"
-            " next: reorder the steps of one of them"
-        )
+        circle = " -> ".join(self._place(k, self._now[k]) for k in [*path[path.index(w) :], w])
+        return f"{self.program.source}: deadlock: {circle}, each waiting for the next: reorder the steps of one of them"
 
     def _holder(self, key: Key) -> ThreadBlock | None:
         """The thread block that would have to move on first."""
@@ -246,8 +342,8 @@ class Run:
         connection = self._connections[src, dst, channel]
         return connection.sender if kind == "message" else connection.receiver
 
-    def _place(self, w: int) -> str:
-        block, instruction = self._blocks[w], self._now[w]
+    def _place(self, w: int, instruction: Instruction) -> str:
+        block = self._blocks[w]
         return f"gpu {block.gpu}/tb {block.id}/step {instruction.position} (line {instruction.line})"
 
     def _never(self, key: Key, holder: ThreadBlock | None) -> str:
@@ -258,3 +354,7 @@ class Run:
             return f"has all slots to gpu {dst} on channel {channel} full, and they are never emptied: add receives"
         who = "no thread block sends there" if holder is None else f"tb {holder.id} has ended"
         return f"waits for a message from gpu {src} on channel {channel} that never comes, for {who}: add the send"
+
+
+def _messages(count: int) -> str:
+    return "a message" if count == 1 else f"{count} messages"

@@ -92,7 +92,7 @@ def _read(text: str, name: str, slots: int) -> tuple[Schedule, Program]:
     rooted = program.collective in ("reduce", "broadcast", "gather", "scatter")
     if rooted and program.root < 0 and not run.residual:
         schedule = _with_root(schedule, program)
-    return schedule, program
+    return replace(schedule, flaw=run.unreceived() or run.race(schedule.promise)), program
 
 
 def _with_root(schedule: Schedule, program: Program) -> Schedule:

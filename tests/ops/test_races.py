@@ -1,0 +1,162 @@
+"""No race is ok: programs whose result depends on chance are wrong, told with two accesses; no others are."""
+
+import random
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from ops import ALGORITHMS
+from ops.formats import check_schedule, read_schedule, write_schedule
+from sim.engine import simulate
+from sim.machines import build
+from tests.ops.msccl import program
+from tests.ops.random_orders import Stuck, at_random, never_before, outcome, right
+
+FILES = sorted((Path(__file__).parents[1] / "data" / "msccl-xml").glob("*.xml"))
+SMALL = [file for file in FILES if file.stat().st_size < 100_000]
+WHERE = re.compile(r"gpu (\d+)/tb (\d+)/step (\d+)")
+
+
+def orders(text, count):
+    """What `count` random orders come to, and those in which one thread block of a told race waits for all others."""
+    found = []
+    for choose in (at_random(seed) for seed in range(count)):
+        try:
+            found.append(outcome(text, choose))
+        except Stuck:
+            return ["deadlock"]
+    return found
+
+
+def held_against_orders(text, count):
+    """The verdict agrees with what random orders do; a race that is told shows in two of them."""
+    verdict = check_schedule(text, "edited.xml")
+    if verdict.verdict in ("malformed", "duplicate_connection"):
+        return verdict.verdict
+    try:
+        found = orders(text, count)
+    except ValueError:  # two cnt that differ
+        assert verdict.verdict == "malformed", verdict
+        return "malformed"
+    if found == ["deadlock"]:
+        assert verdict.verdict == "deadlock", verdict
+    elif "depends on chance" in verdict.reason:
+        told = [(int(gpu), int(tb)) for gpu, tb, _ in WHERE.findall(verdict.reason)]
+        found += [outcome(text, never_before(last)) for last in told]
+        found += orders(text, 1000) if all(other == found[0] for other in found) else []
+        assert any(other != found[0] for other in found), verdict.reason
+    else:
+        rightly = all(right(text, other) for other in found)
+        assert verdict.verdict == ("ok" if rightly else "wrong"), verdict
+    return verdict.verdict
+
+
+def edited(text, draw):
+    """The program with one edit, as a person might make it by mistake."""
+    root = ET.fromstring(text)
+    blocks = [tb for tb in root.iter("tb") if len(tb)]
+    steps = [step for tb in blocks for step in tb]
+    match draw.randrange(6):
+        case 0:
+            step = draw.choice([s for s in steps if s.get("depid") != "-1"] or steps)
+            step.attrib.update(depid="-1", deps="-1")
+        case 1:
+            draw.choice([s for s in steps if s.get("hasdep") == "1"] or steps).attrib["hasdep"] = "0"
+        case 2:
+            draw.choice(steps).attrib.update(type="nop", cnt="0")
+        case 3:
+            tb = draw.choice([tb for tb in blocks if len(tb) > 1] or blocks)
+            a, b = (draw.randrange(len(tb)) for _ in range(2))
+            first, second = dict(tb[a].attrib), dict(tb[b].attrib)
+            tb[a].attrib.update(second | {"s": first["s"]})
+            tb[b].attrib.update(first | {"s": second["s"]})
+        case 4:
+            step, end = draw.choice(steps), draw.choice(["src", "dst"])
+            step.attrib[f"{end}off"] = str(max(0, int(step.get(f"{end}off")) + draw.choice([-1, 1])))
+        case _:
+            step, end = draw.choice(steps), draw.choice(["src", "dst"])
+            step.attrib[f"{end}buf"] = draw.choice("ios")
+    return ET.tostring(root, encoding="unicode")
+
+
+def test_a_read_that_a_write_may_precede_is_a_race():
+    # GPU 1 sends o0 on, and nothing says that it has arrived before.
+    chain = program(
+        "broadcast",
+        {(1, -1, 0): ["s o0 o0"]},
+        {(-1, 0, 0): ["r o0 o0 !"], (2, -1, 0): ["s o0 o0"]},
+        {(-1, 1, 0): ["r o0 o0"]},
+    )
+    found = check_schedule(chain, "chain.xml")
+    assert found.verdict == "wrong"
+    assert "gpu 1/tb 1/step 0" in found.reason
+    assert "gpu 1/tb 0/step 0" in found.reason
+    assert "let step 0 of tb 1 wait for step 0 of tb 0" in found.reason
+    waits = program(
+        "broadcast",
+        {(1, -1, 0): ["s o0 o0"]},
+        {(-1, 0, 0): ["r o0 o0 !"], (2, -1, 0): ["s o0 o0 @0.0"]},
+        {(-1, 1, 0): ["r o0 o0"]},
+    )
+    assert check_schedule(waits, "waits.xml").verdict == "ok"
+
+
+def test_two_reductions_into_one_place_that_nothing_orders_lose_one_of_them():
+    both = program(
+        "reduce",
+        {(-1, 1, 0): ["rrc o0 o0"], (-1, 2, 0): ["rrc o0 o0"]},
+        {(0, -1, 0): ["s o0 o0"]},
+        {(0, -1, 0): ["s o0 o0"]},
+    )
+    found = check_schedule(both, "both.xml")
+    assert found.verdict == "wrong"
+    assert "writes chunk 0 of buffer o" in found.reason
+
+
+def test_two_writes_of_the_same_are_no_race():
+    twice = program(
+        "broadcast",
+        {(1, -1, 0): ["s o0 o0"], (1, -1, 1): ["s o0 o0"]},
+        {(-1, 0, 0): ["r o0 o0"], (-1, 0, 1): ["r o0 o0"]},
+    )
+    assert check_schedule(twice, "twice.xml").verdict == "ok"
+
+
+def test_no_private_attribute_decides_a_verdict():
+    text = write_schedule(ALGORITHMS["allreduce.rabenseifner"].schedule(8), "msccl_xml")
+    assert ' at="' in text
+    assert check_schedule(text, "ours.xml").verdict == "ok"
+    loose = re.sub(r'depid="\d+" deps="\d+"', 'depid="-1" deps="-1"', text)
+    assert loose != text
+    assert check_schedule(loose, "loose.xml").verdict == "wrong"
+    assert not simulate(build("switch:ranks=8"), read_schedule(loose, "loose.xml"), size=1 << 20).verdict.ok
+
+
+@pytest.mark.parametrize("file", SMALL, ids=lambda file: file.stem)
+def test_edited_programs_are_judged_as_random_orders_of_them_end(file):
+    draw = random.Random(file.stem)
+    for _ in range(3):
+        held_against_orders(edited(file.read_text(), draw), 10)
+
+
+def main():
+    """Three hundred edits of all shared programs, fifty orders each: `python -m tests.ops.test_races`."""
+    from collections import Counter
+
+    draw, seen = random.Random(1), Counter()
+    for number in range(300):
+        file = FILES[number % len(FILES)]
+        text = edited(file.read_text(), draw)
+        try:
+            seen[held_against_orders(text, 50)] += 1
+        except AssertionError:
+            seen["DISAGREE"] += 1
+            Path(f"/tmp/disagree-{number}.xml").write_text(text)
+            print(number, file.stem)
+    print(dict(seen))
+
+
+if __name__ == "__main__":
+    main()
