@@ -17,7 +17,7 @@ def algbw(trace: Trace) -> float:
 
 
 def busbw(trace: Trace, factor: float) -> float:
-    """Algorithm bandwidth times the collective's factor, B/s: comparable with what a link can do."""
+    """Bus bandwidth: algorithm bandwidth times the collective's factor, B/s, comparable with what a link can do."""
     return algbw(trace) * factor
 
 

@@ -1,4 +1,4 @@
-"""Who gets how much: links shared max-min fairly among the flows that cross them.
+"""Who gets how much: the fair share, max-min, of every link for the flows that cross it.
 
 A flow is as fast as its bottleneck, the link on its route that offers it least, and all flows with the same
 bottleneck are equally fast. So a link counts the bytes it has let each of them pass, a flow only knows how far

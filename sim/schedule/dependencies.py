@@ -1,4 +1,7 @@
-"""What every transfer waits for, derived from what is read and written."""
+"""What happens before what: every transfer's dependencies, derived from the slots that are read and written.
+
+Happens-before is a partial order; what has no dependency left to wait for starts, whatever its step.
+"""
 
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary

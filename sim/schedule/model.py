@@ -70,7 +70,7 @@ def _step(op: int, src: Any, dst: Any, slot: Any, to: Any, channel: Any) -> Step
 
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """What a collective owes: which place holds what before, and must hold what after.
+    """What a collective owes: a precondition, who holds what before, and a postcondition, who must hold what after.
 
     All arrays are indexed `[rank, slot]` over the slots the collective lays out; an algorithm may use more
     as scratch. Before: the place holds block `given`, contributed by its own rank, or NOTHING. After: it

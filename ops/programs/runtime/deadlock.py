@@ -1,4 +1,4 @@
-"""Who waits for whom, when nothing can happen any more."""
+"""Deadlock: who waits for whom, when nothing can happen any more."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
