@@ -272,6 +272,18 @@ def _ready() -> Any:
     return ready
 
 
+def check_size(schedule: Schedule, size: float) -> None:
+    """Raise InputError for bytes that a schedule of equal blocks cannot be run with."""
+    if schedule.unit_share > 0 and not (1 <= size <= LARGEST_SIZE):
+        raise InputError(f"{schedule.name}: size {size:g} is not between 1 byte and 1 PiB: give one like 64MiB")
+    if schedule.unit_share > 0 and size * schedule.unit_share < 1:
+        least = math.ceil(1 / schedule.unit_share)
+        raise InputError(
+            f"{schedule.name} cuts {size:g} bytes into {least} blocks, which leaves less than one byte each:"
+            f" use a size of {least} bytes or more"
+        )
+
+
 def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Floats | None, proof: Proof) -> Floats:
     """Bytes of every transfer. A message weighs what it carries: equal slots, the blocks' own sizes, or its own.
 
@@ -283,14 +295,7 @@ def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Fl
     slots = np.diff(schedule.moves)
     if blocks is None:
         unit = size * schedule.unit_share
-        if schedule.unit_share > 0 and not (1 <= size <= LARGEST_SIZE):
-            raise InputError(f"{schedule.name}: size {size:g} is not between 1 byte and 1 PiB: give one like 64MiB")
-        if schedule.unit_share > 0 and unit < 1:
-            least = math.ceil(1 / schedule.unit_share)
-            raise InputError(
-                f"{schedule.name} cuts {size:g} bytes into {least} blocks, which leaves less than one byte each:"
-                f" use a size of {least} bytes or more"
-            )
+        check_size(schedule, size)
         return slots * unit
     weights = np.asarray(blocks, dtype=np.float64)
     promise = schedule.promise

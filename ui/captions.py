@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from sim.schedule import NOTHING, REDUCE, Promise, Schedule
 from ui.contents import NAMED, Contents
-from ui.text import say
+from ui.text import say, spaced
 
 LISTED = 6
 """A sentence lists at most this many single blocks or runs of blocks."""
@@ -128,7 +128,7 @@ def _caption(schedule: Schedule, contents: Contents, names: Sequence[str], step:
     others = alike.size - 1
     same = bool((schedule.op[alike] == schedule.op[i]).all())
     more = say("caption.more" if same else "caption.others", language, count=others) if others else ""
-    return f"{head}{sentence}{more}"
+    return spaced(f"{head}{sentence}{more}")
 
 
 def _message(schedule: Schedule, contents: Contents, names: Sequence[str], i: int, language: str) -> str:

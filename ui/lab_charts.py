@@ -7,9 +7,10 @@ from typing import Any
 from ops.lab.cells import Row
 from ops.lab.sensitivity import Loss, Swing
 from ops.lab.winners import WinnerMap, named
-from sim.units import fmt_size, fmt_time
+from sim.units import fmt_size
 from ui.figure import PALETTE
 from ui.text import tell
+from ui.units import fmt_time
 
 Spec = dict[str, Any]
 CHANGED = {"bandwidth": "page.lab.bandwidth", "latency": "page.lab.latency"}

@@ -13,11 +13,11 @@ import streamlit as st
 from ops import ALGORITHMS
 from sim.errors import InputError
 from sim.machines import MACHINES
-from sim.units import fmt_time
 from ui import whatif
 from ui.fields import fresh
 from ui.scenes import STALLED, Picture, Scene, crossings
 from ui.text import tell
+from ui.units import fmt_time
 
 MOST = 3
 """So many runs stand beside the scene's own."""

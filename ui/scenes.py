@@ -23,9 +23,10 @@ from sim.machines import build
 from sim.parameters import parse_assignments
 from sim.topology import Topology
 from sim.trace import FORMAT, Trace, from_json
-from sim.units import MiB, fmt_bandwidth, fmt_size, fmt_time, parse_size
+from sim.units import MiB, fmt_bandwidth, fmt_size, parse_size
 from ui.payload import FULL, pack
 from ui.stall import told
+from ui.units import fmt_time
 
 CAPTURES = Path(__file__).parents[1] / "assets" / "captures"
 STALLED = "stalled"
@@ -131,7 +132,7 @@ def topology_of(scene: Scene) -> Topology:
 def work_of(scene: Scene, topology: Topology) -> Work:
     """What the scene runs. Raises InputError."""
     if scene.schedule:
-        return _read(scene.schedule, scene.settings)
+        return read(scene.schedule, scene.settings)
     entry = ALGORITHMS[scene.algorithm]
     given = _assignments(scene.settings, scene.algorithm)
     if scene.ranks > topology.n:
@@ -141,8 +142,8 @@ def work_of(scene: Scene, topology: Topology) -> Work:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _read(text: str, settings: str) -> Work:
-    """A schedule from outside; nobody changes it, so all who give the same text share it."""
+def read(text: str, settings: str) -> Work:
+    """A schedule from outside; nobody changes it, so all who give the same text share it. Raises InputError."""
     return imported(read_schedule(text, "schedule", **_assignments(settings, "schedule")))
 
 

@@ -1,17 +1,20 @@
 """The sidebar: what runs, on which machine, with how much; every choice ends up as a word of the scene."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
 from ops.formats import SCHEDULE_FORMATS
 from ops.formats import recognise as recognise_schedule
 from ops.work import Work
-from sim.errors import InputError
+from sim.engine import check_size
+from sim.errors import InputError, StalledError
 from sim.formats import FORMATS
 from sim.formats import recognise as recognise_machine
 from sim.machines import MACHINES
@@ -19,7 +22,7 @@ from sim.parameters import Parameter, parse_spec
 from sim.topology import Topology
 from sim.units import GiB, KiB, fmt_size, parse_size
 from ui import rivals, scenes, whatif
-from ui.fields import field, fresh, usual
+from ui.fields import RefusedError, fresh, refuse, settings
 from ui.player import VIEWS
 from ui.scenario import from_yaml, is_scenario
 from ui.scenarios import SCENARIOS
@@ -34,10 +37,12 @@ OWN = ""
 
 def choose() -> tuple[Scene, Topology | None]:
     """Draw it: returns the chosen scene and its machine, or None where a message already says why not."""
+    state = st.session_state
+    state.refused = []
     _scenarios()
     place = st.empty()
-    scene, topology = _chosen(st.session_state.scene)
-    st.session_state.broken = topology is None or scene != st.session_state.scene  # until it has been carried out
+    scene, topology = _chosen(state.scene)
+    state.broken = bool(state.refused) or topology is None or scene != state.scene  # until it has been carried out
     with place:
         _undo()
     return scene, topology
@@ -58,27 +63,23 @@ def _chosen(scene: Scene) -> tuple[Scene, Topology | None]:
             scene = _choose_load(scene, scenes.work_of(scene, topology))
             scene = rivals.choose(replace(scene, trouble=whatif.choose(scene.trouble, topology)))
     except InputError as error:
-        st.error(str(error), icon=":material/error:")
+        refuse(error)
         return scene, None
-    except _Incomplete as what:
-        st.info(str(what))
+    except RefusedError:
         return scene, None
     return scene, topology
 
 
 def choose_machine(scene: Scene) -> tuple[Scene, Topology | None]:
     """The machine alone, for pages that run something else on it; None as in `choose`."""
+    st.session_state.refused = []
     try:
         return _choose_machine(scene)
     except InputError as error:
-        st.error(str(error), icon=":material/error:")
-    except _Incomplete as what:
-        st.info(str(what))
+        refuse(error)
+    except RefusedError:
+        pass
     return scene, None
-
-
-class _Incomplete(Exception):  # noqa: N818  nothing went wrong, something is still to be given
-    """Nothing can be shown before a person has pasted something; the message asks for it."""
 
 
 def restore(scene: Scene) -> None:
@@ -98,7 +99,8 @@ def remember(scene: Scene) -> None:
     state = st.session_state
     if scene != state.scene:
         state.past = [*state.get("past", []), state.scene][-LONGEST_PAST:]
-    state.scene, state.broken = scene, False
+    state.scene = state.good = scene
+    state.broken = bool(state.get("refused"))
 
 
 def _undo() -> None:
@@ -165,29 +167,49 @@ def _choose_algorithm(scene: Scene) -> Scene:
 
 def _choose_schedule(scene: Scene) -> Scene:
     """A schedule as text: an example, a paste or a file, and what its format can be told."""
-    text = _text(scene.schedule, scenes.example_schedules(), "schedule", (*SCHEDULE_FORMATS.endings, "yaml", "yml"))
-    if is_scenario(text):
-        restore(from_yaml(text, tell("page.schedule.name")))
-        st.rerun()
-    scene = replace(scene, schedule=text)
-    if scenes.is_trace(text):
-        return scene
-    known = recognise_schedule(text, tell("page.schedule.name"))
-    st.caption(tell("page.recognised", format=known.title))
-    return _choose_settings(scene, known.options, known.name)
+    endings = (*SCHEDULE_FORMATS.endings, "yaml", "yml")
+    text, place = _text(scene.schedule, scenes.example_schedules(), "schedule", endings)
+    with _told_in(place):
+        if is_scenario(text):
+            restored = from_yaml(text, tell("page.schedule.name"))
+            with suppress(StalledError):
+                scenes.carried_out(restored)
+            restore(restored)
+            st.rerun()
+        scene = replace(scene, schedule=text)
+        if scenes.is_trace(text):
+            scenes.topology_of(scene)
+            return scene
+        reader = recognise_schedule(text, tell("page.schedule.name"))
+        st.caption(tell("page.recognised", format=reader.title))
+        scene = _choose_settings(scene, reader.options, reader.name)
+        scenes.read(scene.schedule, scene.settings)
+    return scene
 
 
 def _choose_settings(scene: Scene, known: Mapping[str, Parameter], owner: str) -> Scene:
     if not known:
-        return replace(scene, settings="")
-    words = dict(pair.split("=", 1) for pair in scene.settings.split(",") if "=" in pair)
+        return replace(scene, settings=settings(known, scene.settings, owner))
     with st.expander(tell("page.parameters"), expanded=True):
-        given = {k: field(p, words.get(k), owner) for k, p in known.items()}
-    return replace(scene, settings=",".join(f"{k}={v}" for k, v in given.items() if v != usual(known[k])))
+        return replace(scene, settings=settings(known, scene.settings, owner))
 
 
-def _text(now: str, examples: Mapping[str, str], what: str, endings: tuple[str, ...]) -> str:
-    """A text that a person picks from examples, pastes or opens. Raises _Incomplete while there is none."""
+@contextmanager
+def _told_in(place: DeltaGenerator) -> Iterator[None]:
+    """Input that cannot be used is refused in this place."""
+    try:
+        yield
+    except InputError as error:
+        with place:
+            refuse(error)
+        raise RefusedError from None
+
+
+def _text(now: str, examples: Mapping[str, str], what: str, endings: tuple[str, ...]) -> tuple[str, DeltaGenerator]:
+    """A text that a person picks from examples, pastes or opens, and the place above it to complain about it.
+
+    Raises RefusedError while there is none.
+    """
     names = [*examples, OWN]
     known = next((i for i, text in enumerate(examples.values()) if text == now), len(examples) if now else 0)
     choice = st.selectbox(
@@ -197,24 +219,31 @@ def _text(now: str, examples: Mapping[str, str], what: str, endings: tuple[str, 
         format_func=lambda x: x or tell("page.example.own"),
         key=fresh(f"ex_{what}"),
     )
+    place = st.empty()
     if choice != OWN:
-        return examples[choice]
+        return examples[choice], place
     file = st.file_uploader(tell(f"page.{what}.file"), type=[*endings], key=fresh(f"file_{what}"))
     own = "" if now in examples.values() else now
     help_ = tell(f"page.{what}.help")
     pasted = st.text_area(tell(f"page.{what}"), value=own, height=180, help=help_, key=fresh(f"paste_{what}"))
-    text = pasted if file is None else scenes.decoded(file.getvalue(), file.name)
+    with _told_in(place):
+        text = pasted if file is None else scenes.decoded(file.getvalue(), file.name)
+        if file is not None and not text.strip():
+            raise InputError(tell("page.text.empty", name=file.name))
     if not text.strip():
-        raise _Incomplete(help_)
-    return text
+        place.info(help_)
+        raise RefusedError
+    return text, place
 
 
 def _choose_machine(scene: Scene) -> tuple[Scene, Topology]:
     if _source("page.source", ("model", "capture"), "capture" if scene.capture else "model") == "model":
         scene = _choose_model(scene)
     else:
-        text = _text(scene.capture, scenes.examples(), "capture", FORMATS.endings)
-        scene = _choose_rates(replace(scene, capture=text))
+        text, place = _text(scene.capture, scenes.examples(), "capture", FORMATS.endings)
+        with _told_in(place):
+            scene = _choose_rates(replace(scene, capture=text))
+            return scene, scenes.topology_of(scene)
     return scene, scenes.topology_of(scene)
 
 
@@ -230,22 +259,21 @@ def _choose_model(scene: Scene) -> Scene:
     )
     if name != parse_spec(scene.machine)[0]:
         words = {}
-    known = MACHINES.parameters(name)
+    place = st.empty()
     with st.expander(tell("page.parameters"), expanded=False):
-        given = {k: field(p, words.get(k), name) for k, p in known.items()}
-    changed = [f"{k}={v}" for k, v in given.items() if v != usual(known[k])]
-    return replace(scene, capture="", rates="", machine=":".join([name, ",".join(changed)]) if changed else name)
+        changed = settings(MACHINES.parameters(name), ",".join(f"{k}={v}" for k, v in words.items()), name)
+    scene = replace(scene, capture="", rates="", machine=f"{name}:{changed}" if changed else name)
+    with _told_in(place):
+        scenes.topology_of(scene)
+    return scene
 
 
 def _choose_rates(scene: Scene) -> Scene:
     """What a capture does not say, with a default until given."""
-    found = recognise_machine(scene.capture, tell("page.capture.name"))
-    st.caption(tell("page.recognised", format=found.title))
-    known = found.options
-    words = dict(pair.split("=", 1) for pair in scene.rates.split(",") if "=" in pair)
+    reader = recognise_machine(scene.capture, tell("page.capture.name"))
+    st.caption(tell("page.recognised", format=reader.title))
     with st.expander(tell("page.rates"), expanded=False):
-        given = {k: field(p, words.get(k), "capture") for k, p in known.items()}
-    return replace(scene, rates=",".join(f"{k}={v}" for k, v in given.items() if v != usual(known[k])))
+        return replace(scene, rates=settings(reader.options, scene.rates, "capture"))
 
 
 def _choose_ranks(scene: Scene, topology: Topology) -> Scene:
@@ -269,7 +297,10 @@ def _choose_load(scene: Scene, work: Work) -> Scene:
         return scene
     help_, key = tell("page.size.help"), fresh(f"size_{scene.size if scene.size not in SIZES else ''}")
     size = st.select_slider(tell("page.size"), _sizes(scene.size), value=scene.size, help=help_, key=key)
-    return replace(scene, size=size)
+    scene = replace(scene, size=size)
+    with _told_in(st.empty()):
+        check_size(work.schedule, parse_size(size))
+    return scene
 
 
 def _sizes(own: str) -> list[str]:

@@ -2,8 +2,8 @@
 
 from sim.stall import circle, stuck, waiting
 from sim.trace import Trace
-from sim.units import fmt_time
 from ui.text import say
+from ui.units import fmt_time
 
 LISTED = 12
 """A sentence names at most this many ranks or messages of a kind."""
@@ -16,7 +16,7 @@ def told(trace: Trace, language: str) -> str:
     links = [trace.topology.links[i] for i in trace.stall.links]
     held = ", ".join(dict.fromkeys(f"{link.src} → {link.dst}" for link in links[:LISTED]))
     messages = ", ".join(f"{src} → {dst}" for src, dst in stuck(trace)[:LISTED])
-    time = fmt_time(trace.time).replace("us", "µs")
+    time = fmt_time(trace.time)
     head = say("stall.head" if held else "stall.head.nowhere", language, time=time, messages=messages, links=held)
     waits, mend = _waits(trace, language), say("stall.mend", language)
     return say("stall.told", language, head=head, waits=waits, mend=mend)

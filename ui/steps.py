@@ -12,7 +12,8 @@ import numpy as np
 
 from ops.training.facts import shown
 from ops.training.step import COMM, COMPUTE, HOST, WAIT, Interval, Step, overlaps
-from sim.units import fmt_size, fmt_time
+from sim.units import fmt_size
+from ui.units import fmt_time
 
 COLORS = {
     "compute": "#0072B2",

@@ -6,6 +6,7 @@ no text to be shown. `python -m ui.text` lists what is missing.
 
 import json
 import logging
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -54,6 +55,16 @@ def _spelled(key: str) -> str:
     words = key.split(".")
     word = words[-2] if words[-1] in PARTS and len(words) > 1 else words[-1]
     return word.replace("_", " ").capitalize()
+
+
+def spaced(text: str) -> str:
+    """A sentence put together from parts, with one space between Chinese and Latin letters and none before a stop.
+
+    >>> spaced("rank 0 把块 1发送给rank 1 ，由后者相加")
+    'rank 0 把块 1 发送给 rank 1，由后者相加'
+    """
+    text = re.sub(r"(?<=[\u4e00-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[\u4e00-\u9fff])", " ", text)
+    return re.sub(r" +(?=[，。；：、）])", "", text)
 
 
 def spoken() -> str:

@@ -2,9 +2,10 @@
 
 import streamlit as st
 
+from sim.errors import InputError
 from sim.topology import Topology
-from sim.trouble import TROUBLES
-from ui.fields import field, fresh, usual
+from sim.trouble import TROUBLES, troubles
+from ui.fields import RefusedError, field, fresh, refuse, usual
 from ui.text import summary, tell
 
 BETWEEN = ";"
@@ -36,6 +37,8 @@ def choose(words: str, topology: Topology) -> str:
             placeholder=tell("page.trouble.none"),
             key=fresh(f"add_trouble_{len(specs)}"),
         )
+        if len(kept) == len(specs) and not added:
+            _check(kept, topology)
     if added:
         kept.append(f"{added}:{_first(added, topology)}".rstrip(":"))
     if len(kept) != len(specs):
@@ -43,6 +46,15 @@ def choose(words: str, topology: Topology) -> str:
         st.session_state.scene = st.session_state.scene.with_trouble(BETWEEN.join(kept))
         st.rerun()
     return BETWEEN.join(kept)
+
+
+def _check(specs: list[str], topology: Topology) -> None:
+    """Refuse here what this machine cannot suffer. Raises RefusedError then."""
+    try:
+        troubles(specs, topology)
+    except InputError as error:
+        refuse(error)
+        raise RefusedError from None
 
 
 def describe(spec: str) -> str:
@@ -58,11 +70,14 @@ def describe(spec: str) -> str:
 
 def _fields(name: str, given: dict[str, str], topology: Topology, number: int) -> str:
     """A widget for each parameter; returns what is not as usual, as `key=value,…`."""
-    words = {}
+    words, src = {}, given.get("src")
     for key, parameter in TROUBLES.parameters(name).items():
         if key in (*ENDS, "nic"):
             choices = _choices(name, key, given.get("src", ""), topology)
             at = choices.index(given[key]) if given.get(key) in choices else 0
+            if key in given and given[key] not in choices and given.get("src") == src:
+                where = f"{name}: {topology.name} has no {key}"
+                refuse(InputError(f"{where} called {given[key][:40]!r} there: choose another"))
             words[key] = st.selectbox(
                 key, choices, index=at, key=fresh(f"{_numbered(number, name)}_{key}_{given.get('src', '')}")
             )

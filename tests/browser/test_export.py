@@ -52,7 +52,7 @@ def test_a_picture_of_the_instant_can_be_taken_from_the_page(visit):
     one = visit("?machine=switch:ranks=4&size=1MiB")
     page = one.page
     one.settle()
-    page.get_by_text("Take it away").click()
+    page.get_by_text("Export", exact=True).click()
     page.get_by_role("button", name="Make the file").wait_for()
     one.settle()
     with page.expect_download(timeout=60_000) as coming:

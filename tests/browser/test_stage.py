@@ -174,6 +174,33 @@ def test_after_a_scene_anything_may_be_done(visit, language, name):
     assert page.page.get_by_test_id("stMain").locator("h1").count() == 1
 
 
+TABLE = "\tGPU0\tGPU1\nGPU0\tX\tNV12\nGPU1\tNV1"
+BAD = {"nothing": "", "garbage": "hello", "cut short": TABLE, "no text": "\x00\x01\x02"}
+
+
+@BOTH
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_capture_is_refused_beside_it_in_view_and_the_stage_stays(visit, language, name):
+    say = words(language)
+    page = visit(f"?capture=example-dgx-1v&lang={language}", viewport={"width": 1440, "height": 900})
+    page.language = language
+    title = page.page.locator("h1").inner_text()
+    page.choose(say("page.example"), say("page.example.own"))
+    side = page.page.get_by_test_id("stSidebar")
+    file = {"name": "topo.txt", "mimeType": "text/plain", "buffer": BAD[name].encode()}
+    side.locator("input[type=file]").set_input_files(file)
+    side.get_by_test_id("stAlert").wait_for()
+    page.settle()
+    beside, above = (
+        side.get_by_test_id("stAlert").bounding_box(),
+        page.page.get_by_test_id("stMain").get_by_test_id("stAlert"),
+    )
+    for box in (beside, above.first.bounding_box()):
+        assert 0 <= box["y"] <= 900 - box["height"]
+    assert page.page.locator("h1").inner_text() == title
+    assert page.data("steps") == "14"
+
+
 @BOTH
 def test_what_a_click_on_a_link_opens_is_in_view(visit, language):
     say = words(language)

@@ -78,7 +78,7 @@ def test_it_speaks_chinese():
 def test_a_link_brings_parameters_back():
     at = page(workload="ddp", overlap="no", bucket="1MiB")
     assert at.toggle(key="ddp_overlap").value is False
-    assert at.text_input(key="ddp_bucket").value == "1MiB"
+    assert at.text_input(key="ddp_bucket").value == "1 MiB"
     assert at.query_params["bucket"] == "1MiB"
 
 

@@ -15,11 +15,12 @@ from ops.work import registered
 from sim.errors import InputError, StalledError
 from sim.machines import MACHINES, build
 from sim.parameters import parse_spec
-from sim.units import fmt_bandwidth, fmt_size, fmt_time, parse_size
+from sim.units import fmt_bandwidth, fmt_size, parse_size
 from ui import lab_charts, sidebar
 from ui.pages import go, page
 from ui.scenes import Scene
 from ui.text import tell
+from ui.units import fmt_time
 
 MOST = 4000
 """Cells of one question; more belong to `sweep`."""
@@ -69,9 +70,12 @@ def lab() -> None:
         question = _form(_arrive())
         answers = {machine: _answer(question.grid(machine)) for machine in _machines(question)}
         maps = {machine: winner_map(rows) for machine, rows in answers.items()}
+        st.session_state.lab_good = question
     except InputError as error:
         st.error(str(error), icon=":material/error:")
-        return
+        question = st.session_state.get("lab_good", Question())
+        answers = {machine: _answer(question.grid(machine)) for machine in question.specs}
+        maps = {machine: winner_map(rows) for machine, rows in answers.items()}
     tabs = st.tabs(list(answers))
     for k, (tab, machine) in enumerate(zip(tabs, answers, strict=True)):
         with tab:
@@ -253,7 +257,7 @@ def _table(k: int, machine: str, rows: Sequence[Row]) -> None:
                 tell("page.algorithm"): named(row),
                 tell("page.lab.ranks"): row["ranks"],
                 tell("page.lab.size"): row["size_bytes"],
-                f"{tell('page.time')} (us)": row["time_s"] * 1e6 if row.get("time_s") is not None else None,
+                f"{tell('page.time')} (µs)": row["time_s"] * 1e6 if row.get("time_s") is not None else None,
                 f"{tell('page.busbw')} (GB/s)": row["busbw_Bps"] / 1e9 if row.get("busbw_Bps") is not None else None,
                 tell("page.bottleneck"): row.get("bottleneck"),
                 tell("page.lab.reason"): row.get("reason"),

@@ -10,10 +10,11 @@ from ops.measured.files import place, read_tables
 from ops.measured.formats import MEASUREMENTS
 from sim.errors import InputError
 from sim.topology import Topology
-from sim.units import fmt_size, fmt_time
+from sim.units import fmt_size
 from ui import scenes
 from ui.pages import page
 from ui.text import tell
+from ui.units import fmt_time
 
 EXAMPLE = """# nThread 1 nGpus 8 minBytes 1048576 maxBytes 1073741824
 # Collective test starting: all_reduce_perf
@@ -43,31 +44,38 @@ def measured() -> None:
             tell("page.measured.machine"), key="measured_machine", placeholder="dgx_a100:hosts=2", max_chars=200
         )
         ranks = st.number_input(tell("page.measured.ranks"), 0, 4096, 0, key="measured_ranks")
-    text, name = (
-        (pasted, tell("page.measured.pasted"))
-        if file is None
-        else (
-            scenes.decoded(file.getvalue(), file.name),
-            file.name,
-        )
-    )
-    if not text.strip():
-        st.info(tell("page.measured.nothing"))
-        return
     try:
+        text, name = pasted, tell("page.measured.pasted")
+        if file is not None:
+            text, name = scenes.decoded(file.getvalue(), file.name), file.name
+        _refuse_nothing(text, "page.measured.nothing" if file is None else "page.text.empty", name)
         _show(text, name, spec.strip(), int(ranks))
+        st.session_state.measured_good = (text, name, spec.strip(), int(ranks))
     except InputError as error:
-        st.error(str(error), icon=":material/error:")
+        if not pasted.strip() and file is None:
+            st.info(str(error))
+        else:
+            st.error(str(error), icon=":material/error:")
+        if "measured_good" in st.session_state:
+            _show(*st.session_state.measured_good)
+
+
+def _refuse_nothing(text: str, message: str, name: str) -> None:
+    if not text.strip():
+        raise InputError(tell(message, name=name))
 
 
 def _show(text: str, name: str, spec: str, ranks: int) -> None:
-    """Every table: its machine, the curves, the numbers, what was left out."""
-    for number, table in enumerate(read_tables(text, name)):
+    """Every table: its machine, the curves, the numbers, what was left out. Raises InputError before it draws any."""
+    compared = []
+    for table in read_tables(text, name):
         topology, placed, why = place(table, spec, ranks)
         with st.spinner(tell("page.measured.busy")):
             rows, outside = compare_table(topology, placed)
         if not rows:
             raise InputError(outside[0].why if outside else tell("page.measured.nothing"))
+        compared.append((topology, rows, outside, why))
+    for number, (topology, rows, outside, why) in enumerate(compared):
         _headline(topology, rows, why)
         _chart(rows, number)
         with st.expander(tell("page.measured.numbers")):

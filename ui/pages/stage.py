@@ -41,20 +41,27 @@ def stage() -> None:
         st.markdown(f"**{_say('page.title')}**")
         st.caption(_say("page.tagline"))
         scene, topology = sidebar.choose()
-    if topology is None:
-        return
-    if topology.n < 2:
+    if topology is not None and topology.n < 2:
         st.info(_say("page.nothing"))
         _machine_panel(topology)
         return
-    runs = _carried_out(scene)
-    if not runs:
-        return
-    _depart(scene)
+    scene, topology, runs = _shown(scene, topology)
     _headline(runs[0][1])
     _stage(scene, runs)
     rivals.show(runs)
     _below(scene, topology)
+
+
+def _shown(scene: Scene, topology: Topology | None) -> tuple[Scene, Topology, list[rivals.Run]]:
+    """The scene as it was chosen, or where that cannot be shown the last one that could, and why above it."""
+    runs = _carried_out(scene) if topology is not None else []
+    for reason in st.session_state.refused:
+        st.warning(_say("page.stays", reason=reason), icon=":material/error:")
+    if topology is not None and runs:
+        _depart(scene)
+        return scene, topology, runs
+    good = st.session_state.get("good", Scene())
+    return good, scenes.topology_of(good), _carried_out(good)
 
 
 def _embedded(scene: Scene) -> None:

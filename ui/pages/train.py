@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ops import ALGORITHMS
 from ops.training.facts import is_table, shown, words
@@ -14,12 +15,13 @@ from ops.workloads import WORKLOADS, Step
 from sim.errors import InputError, StalledError
 from sim.parameters import Parameter
 from sim.topology import Topology
-from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from sim.units import fmt_bandwidth, fmt_size
 from ui import scenes, sidebar, steps
-from ui.fields import field, usual
+from ui.fields import field, refuse, usual
 from ui.pages import page
 from ui.scenes import Scene
 from ui.text import catalogue, spoken, tell
+from ui.units import fmt_time
 
 FIRST = "ddp"
 """What the page opens with."""
@@ -65,23 +67,36 @@ def train() -> None:
         name = _choose_workload()
         scene, topology = sidebar.choose_machine(st.session_state.train_scene)
         given = _choose_parameters(name)
+        place = st.container()
     if problem:
         st.error(problem, icon=":material/link_off:")
-    if topology is None:
-        return
-    _depart(name, given, scene)
+    name, step = _shown(name, given, scene if topology is not None else None, place)
     st.title(tell(f"train.name.{name}"), anchor=False)
     st.markdown(tell(f"train.about.{name}"))
-    try:
-        with st.spinner(tell("train.running")):
-            step = _step(name, tuple(given.items()), scene)
-    except (InputError, StalledError) as error:
-        st.error(str(error), icon=":material/error:")
-        return
     _headline(step)
     _timeline(step)
-    _facts(step, topology)
+    _facts(step, step.topology)
     _downloads(step)
+
+
+def _shown(name: str, given: Mapping[str, str], scene: Scene | None, place: DeltaGenerator) -> tuple[str, Step]:
+    """The step that was chosen, or where there is none the last one that there was, and why above it."""
+    state = st.session_state
+    chosen = None
+    try:
+        with st.spinner(tell("train.running")):
+            chosen = _step(name, tuple(given.items()), scene) if scene is not None else None
+    except (InputError, StalledError) as error:
+        with place:
+            refuse(error)
+    for reason in state.refused:
+        st.warning(tell("page.stays", reason=reason), icon=":material/error:")
+    if chosen is not None and scene is not None:
+        _depart(name, given, scene)
+        state.train_good = (name, tuple(given.items()), scene)
+        return name, chosen
+    good = state.get("train_good", (FIRST, (), Scene()))
+    return good[0], _step(*good)
 
 
 def _arrive() -> str:
