@@ -33,6 +33,7 @@ INTERPRETED = 30_000
 """Calendar entries handled interpreted before the kernel goes on compiled: about what loading the compiler costs."""
 UNLIMITED = 1 << 62
 Event = simpy.Event
+Lock = simpy.Resource
 NOTHING_HELD = HeldBack([], [], [])
 
 
@@ -139,6 +140,10 @@ class Cluster:
             if isinstance(cause, InputError | StalledError):
                 error.trace = cause.trace
             raise
+
+    def lock(self) -> Lock:
+        """What one process of the world at a time may have; the others stand in line."""
+        return Lock(self.env, capacity=1)
 
     def set_bandwidth(self, link: int, bandwidth: float) -> None:
         """Change a link's capacity from now on, in B/s; zero kills it. Raises InputError for nonsense."""

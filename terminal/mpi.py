@@ -11,7 +11,7 @@ from terminal import DONE, NO, PROGRAM, Answer, argument, command
 from terminal.arguments import machine, whole
 
 if TYPE_CHECKING:
-    from ops.libraries.call import Choice
+    from ops.communicators.selection import Forced
     from ops.programs import ProgramRun
 
 
@@ -65,7 +65,7 @@ def mpi(given: argparse.Namespace) -> Answer:
     return Answer(DONE if outcome.ok else NO, outcome.to_dict(), "")
 
 
-def _forced(text: str) -> tuple[str, "Choice"]:
+def _forced(text: str) -> tuple[str, "Forced"]:
     from ops import ALGORITHMS
     from sim.parameters import bind, parse_spec
 
@@ -96,7 +96,7 @@ def _summary(outcome: "ProgramRun") -> str:
     carried: Counter[tuple[str, str]] = Counter()
     for call in outcome.calls:
         kinds[call.name, call.algorithm] += 1
-        carried[call.name, call.algorithm] += int(call.bytes)
+        carried[call.name, call.algorithm] += int(call.size)
     lines = [
         f"{outcome.ranks} ranks on {outcome.machine}: {fmt_time(outcome.time)} simulated, {len(outcome.calls)} calls"
     ]

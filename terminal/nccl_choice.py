@@ -7,7 +7,7 @@ from terminal import DONE, Answer, argument, command
 from terminal.arguments import MACHINE, RANKS, machine, whole
 
 if TYPE_CHECKING:
-    from ops.libraries.nccl.choice import Choice
+    from ops.libraries.nccl.choice import NcclChoice
     from ops.libraries.nccl.tuner import Candidate
     from sim.topology import Topology
 
@@ -38,7 +38,7 @@ def nccl_choice(given: argparse.Namespace) -> Answer:
     return Answer(DONE, found, _text(found))
 
 
-def _machine(there: "Topology", choice: "Choice") -> dict[str, Any]:
+def _machine(there: "Topology", choice: "NcclChoice") -> dict[str, Any]:
     from ops.libraries.nccl.protocol_cost import family_of
 
     at, family = choice.seen.situation, family_of(there)
@@ -57,7 +57,7 @@ def _machine(there: "Topology", choice: "Choice") -> dict[str, Any]:
     }
 
 
-def _choice(there: "Topology", choice: "Choice") -> dict[str, Any]:
+def _choice(there: "Topology", choice: "NcclChoice") -> dict[str, Any]:
     from ops.libraries.nccl.choice import work_of
     from ops.work import carry_out
 

@@ -9,7 +9,8 @@ from terminal import DONE, NO, Answer, argument, command
 from terminal.arguments import MACHINE, RANKS, machine, write
 
 if TYPE_CHECKING:
-    from ops.training.step import Span, Step
+    from ops.communicators.records import Span
+    from ops.training.step import TrainingStep
 
 WIDTH = 72
 """Columns of the drawn timeline."""
@@ -56,7 +57,7 @@ def _read(path: str) -> str:
         raise InputError(f"{path} cannot be read ({why}): give a table of layers") from None
 
 
-def _text(step: "Step") -> str:
+def _text(step: "TrainingStep") -> str:
     from ops.training.facts import is_table, shown, words
     from sim.units import fmt_bandwidth, fmt_size, fmt_time
 
@@ -97,11 +98,11 @@ def _table(title: str, rows: list[dict[str, Any]]) -> list[str]:
     return [f"  {title}", *(f"    {line}" for line in lines), *more]
 
 
-def _fullest(step: "Step") -> int:
+def _fullest(step: "TrainingStep") -> int:
     return max(range(step.ranks), key=lambda rank: step.peaks[rank])
 
 
-def _drawn(step: "Step") -> list[str]:
+def _drawn(step: "TrainingStep") -> list[str]:
     """The timeline in letters: two lines a rank."""
     if not step.time or not step.spans:
         return []
@@ -131,7 +132,7 @@ def _filled(whole: float, spans: "list[Span]", lane: str) -> list[float]:
     return filled
 
 
-def _column(step: "Step") -> str:
+def _column(step: "TrainingStep") -> str:
     from sim.units import fmt_time
 
     return fmt_time(step.time / WIDTH)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ops.training.facts import shown
-from ops.training.step import COMM, COMPUTE, HOST, WAIT, Interval, Step, overlaps
+from ops.training.step import COMM, COMPUTE, HOST, WAIT, Interval, TrainingStep, overlaps
 from sim.units import fmt_size
 from ui.units import fmt_time
 
@@ -50,7 +50,7 @@ STYLE = """<style>
 </style>"""
 
 
-def timeline(step: Step, ranks: Sequence[int], window: Interval, words: Mapping[str, str]) -> str:
+def timeline(step: TrainingStep, ranks: Sequence[int], window: Interval, words: Mapping[str, str]) -> str:
     """Compute above communication for every rank, and the memory of the one among them that needs most, below.
 
     `window` is in seconds. `words` are the texts for the keys of `COLORS`, for `timeline`, with places to fill in
@@ -84,7 +84,7 @@ def _ticks(window: Interval) -> str:
     return "".join(f"<span>{fmt_time(start + (end - start) * k / (TICKS - 1))}</span>" for k in range(TICKS))
 
 
-def _lanes(step: Step, rank: int, window: Interval) -> str:
+def _lanes(step: TrainingStep, rank: int, window: Interval) -> str:
     """One rank's bars: compute; communication under it, green where compute covers it; its thread where it has one."""
     names = {lane: [s for s in step.spans if s.rank == rank and s.lane == lane] for lane in (COMPUTE, COMM, WAIT, HOST)}
     told = {lane: [(s.start, s.end, s.name) for s in spans] for lane, spans in names.items()}
@@ -126,9 +126,9 @@ def _bar(lane: str, color: str, left: float, width: float, y: int, height: int, 
     return f'<b style="{place}" data-lane="{lane}" title="{escape(told)}"{edge}></b>'
 
 
-def _memory(step: Step, rank: int, window: Interval, words: Mapping[str, str]) -> list[str]:
+def _memory(step: TrainingStep, rank: int, window: Interval, words: Mapping[str, str]) -> list[str]:
     """What a rank's memory held, by kind, one area above the other."""
-    mine = sorted((h for h in step.held if h.rank == rank), key=lambda h: h.time)
+    mine = sorted((h for h in step.changes if h.rank == rank), key=lambda h: h.time)
     peak = step.peaks[rank]
     if not mine or peak <= 0:
         return []

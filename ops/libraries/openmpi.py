@@ -6,7 +6,7 @@ A row is for communicators of fewer ranks than its number: algorithm ids, each u
 from collections.abc import Callable
 from typing import Any
 
-from ops.libraries.call import Choice, Load
+from ops.libraries import CollectiveCall, Decision, library
 from ops.patterns import power_below
 
 _MORE = 1 << 30
@@ -188,18 +188,22 @@ WHOLE: dict[str, dict[str, Any]] = {
 """The decisions ask for no segmentation."""
 
 
-def choose(load: Load) -> Choice:
-    """What coll/tuned takes. `load.size` is counted as there: a rank's own bytes, or its block's; for v, the mean's."""
-    table = TABLES[load.collective]
-    if not load.commutes:
-        table = {"allreduce": ALLREDUCE_IN_ORDER, "reduce": REDUCE_IN_ORDER}.get(load.collective, table)
-        table = FIRST if load.collective.startswith("reduce_scatter") else table
-    row = next(row for ranks, row in table.items() if load.n < ranks)
-    taken = next((row[i] for i in range(0, len(row) - 1, 2) if load.size < row[i + 1]), row[-1])
-    name = f"{load.collective}.{NAMES[load.collective][taken - 1]}"
-    if name in SHORT and load.count < SHORT[name][1](load.n):
-        name = f"{load.collective}.{SHORT[name][0]}"
+@library
+def openmpi(call: CollectiveCall) -> Decision:
+    """The fixed decisions of Open MPI's coll/tuned.
+
+    `call.size` is counted as there: a rank's own bytes, or its block's; for v collectives, the mean block's.
+    """
+    table = TABLES[call.collective]
+    if not call.commutes:
+        table = {"allreduce": ALLREDUCE_IN_ORDER, "reduce": REDUCE_IN_ORDER}.get(call.collective, table)
+        table = FIRST if call.collective.startswith("reduce_scatter") else table
+    row = next(row for ranks, row in table.items() if call.n < ranks)
+    number = next((row[i] for i in range(0, len(row) - 1, 2) if call.size < row[i + 1]), row[-1])
+    name = f"{call.collective}.{NAMES[call.collective][number - 1]}"
+    if name in SHORT and call.count < SHORT[name][1](call.n):
+        name = f"{call.collective}.{SHORT[name][0]}"
     algorithm = name.partition(".")[2]
     if algorithm == "linear_window":
-        return name, {"window": max(1, load.n - 1)}
-    return name, dict(WHOLE.get(algorithm, {}))
+        return Decision(name, {"window": max(1, call.n - 1)})
+    return Decision(name, dict(WHOLE.get(algorithm, {})))

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import CodeType
 
-from ops.libraries.call import Choice
-from ops.libraries.selection import Selection
+from ops.communicators.selection import Forced, Selection
 from ops.programs.runtime.timeline import ProgramRun
 from sim.errors import InputError
 from sim.topology import Topology
@@ -32,7 +31,7 @@ def run_program(
     argv: Sequence[str] = (),
     *,
     library: str | None = None,
-    forced: Mapping[str, Choice] | None = None,
+    forced: Mapping[str, Forced] | None = None,
     eager: float = EAGER,
     history: bool = False,
     echo: Callable[[str], None] | None = None,

@@ -18,15 +18,15 @@ class Backend(NamedTuple):
     launch: float = 0.0
     forced: tuple[str, ...] = ()
     """Algorithms it takes whatever the library's rule says."""
-    tuned: bool = False
-    """Does NCCL's tuner choose, and its search lay the rings?"""
 
 
-RINGS = ("allreduce.ring", "allgather.ring", "reduce_scatter.ring")
+RINGS = tuple(f"{name}.ring" for name in ("allreduce", "allgather", "allgatherv", "reduce_scatter", "reduce_scatterv"))
+PLAIN = (*RINGS, "broadcast.chain", "reduce.chain", "alltoall.nccl_p2p", "alltoallv.nccl_p2p", "barrier.dissemination")
+"""Rings and chains in the order of the ranks, messages straight to their receivers."""
 BACKENDS = {
-    "ideal": Backend("nccl", forced=RINGS),
-    "nccl": Backend("nccl", launch=8 * us, tuned=True),
-    "gloo": Backend("nccl", 15 * us, 1 / (5 * GBps), 30 * us, RINGS),
+    "ideal": Backend("nccl", forced=PLAIN),
+    "nccl": Backend("nccl", launch=8 * us),
+    "gloo": Backend("nccl", 15 * us, 1 / (5 * GBps), 30 * us, PLAIN),
     "mpi": Backend("openmpi", 1 * us, 1 / (10 * GBps), 2 * us),
 }
 """`ideal` is rings in the order of the ranks, at no cost of their own. `nccl` takes what NCCL's tuner takes, on the
@@ -38,16 +38,8 @@ BackendName = Annotated[str, Choice(tuple(BACKENDS))]
 
 
 def world(topology: Topology, ranks: int, backend: str, interference: float = 0.0) -> World:
-    """So many ranks of a machine that talk through this library."""
-    known = BACKENDS[backend]
-    burdened = replace(topology, overhead=topology.overhead + known.overhead, gamma=topology.gamma + known.gamma)
-    forced = {name.partition(".")[0]: (name, dict[str, Any]()) for name in known.forced}
-    return World(
-        burdened,
-        ranks,
-        library=known.library,
-        forced=forced,
-        launch=known.launch,
-        interference=interference,
-        tuned=known.tuned,
-    )
+    """So many ranks of a machine that communicate through this library."""
+    costs = BACKENDS[backend]
+    burdened = replace(topology, overhead=topology.overhead + costs.overhead, gamma=topology.gamma + costs.gamma)
+    forced = {name.partition(".")[0]: (name, dict[str, Any]()) for name in costs.forced}
+    return World(burdened, ranks, library=costs.library, forced=forced, launch=costs.launch, interference=interference)

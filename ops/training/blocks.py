@@ -9,7 +9,7 @@ from sim.topology import Topology
 
 
 @dataclass(frozen=True)
-class Block:
+class TransformerBlock:
     """One of the equal blocks of a transformer: `batch` samples of `length` tokens, `speed` in operations a second."""
 
     hidden: int
@@ -40,10 +40,10 @@ class Block:
         return 16.0 * self.batch * self.length * self.hidden**2 / self.speed
 
 
-def block(hidden: int, length: int, batch: int, width: int, tflops: float, owner: str) -> Block:
+def block(hidden: int, length: int, batch: int, width: int, tflops: float, owner: str) -> TransformerBlock:
     """Checked. Raises InputError for a speed of zero."""
     positive(tflops, f"{owner}: tflops")
-    return Block(hidden, length, batch, width, tflops * TFLOPS)
+    return TransformerBlock(hidden, length, batch, width, tflops * TFLOPS)
 
 
 def degree_of(topology: Topology, n: int, degree: int, owner: str) -> int:

@@ -8,7 +8,7 @@ from ops.training.backends import world
 from ops.training.buckets import Bucket
 from ops.training.compression import Codec, Encoded
 from ops.training.layers import Layer
-from ops.training.step import Step
+from ops.training.step import TrainingStep
 from ops.training.world import Process, World
 from sim.topology import Topology
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """A training loop: what is computed, and how gradients are exchanged."""
 
     layers: Sequence[Layer]
@@ -42,13 +42,13 @@ class Plan:
     """Bytes of the optimizer per parameter."""
 
 
-def carry_out(topology: Topology, ranks: int, plan: Plan) -> Step:
+def carry_out(topology: Topology, ranks: int, plan: TrainingPlan) -> TrainingStep:
     """Run the plan; with stale gradients the last of some steps, when they follow each other steadily.
 
     Steps may then differ in length, in a round of one step more than gradients are stale: the fact `average_step_s`.
     """
     there = world(topology, ranks, plan.backend, plan.interference)
-    loop = _Loop(there, plan, steps=3 * plan.stale + 1 if plan.stale else 1)
+    loop = BucketedSteps(there, plan, steps=3 * plan.stale + 1 if plan.stale else 1)
     there.run(loop.rank)
     began = loop.begins[-1]
     round_s = loop.end - loop.begins[-1 - plan.stale]
@@ -56,10 +56,10 @@ def carry_out(topology: Topology, ranks: int, plan: Plan) -> Step:
     return there.step(loop.end - began, since=began, steps=loop.steps, **facts)
 
 
-class _Loop:
+class BucketedSteps:
     """The steps of all ranks."""
 
-    def __init__(self, there: World, plan: Plan, steps: int) -> None:
+    def __init__(self, there: World, plan: TrainingPlan, steps: int) -> None:
         self.world, self.plan, self.steps = there, plan, steps
         self.begins = [0.0] * steps
         """When the rank that computes longest begins its steps: ranks that need not wait for each other drift apart."""

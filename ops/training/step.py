@@ -1,6 +1,5 @@
 """What a step of a workload was: its time, who did what when, what crossed every link, what memory it took."""
 
-import json
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,31 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim.errors import InputError
+from ops.communicators.records import CallRecord, Span
 from sim.topology import Floats, Topology
+from sim.trace.chrome_events import ChromeTrace, check_slices, nanoseconds
 
 COMPUTE, COMM, WAIT, HOST = LANES = "compute", "comm", "wait", "host"
 """Lanes of a rank: its GPU at work; a collective it takes part in; a collective that other ranks are late for; its
 thread at work on the processor."""
 _NUMBERS = re.compile(r"\d+")
-MOST_SLICES = 500_000
-"""More make a file that a browser does not open."""
-
-
 Interval = tuple[float, float]
 
 
-class Span(NamedTuple):
-    """What one rank did on one lane, in seconds."""
-
-    rank: int
-    lane: str
-    start: float
-    end: float
-    name: str
-
-
-class Held(NamedTuple):
+class MemoryChange(NamedTuple):
     """From `time` on, `rank` holds `bytes` more (or less) of a kind: parameters, or activations."""
 
     rank: int
@@ -41,17 +27,13 @@ class Held(NamedTuple):
     bytes: float
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One collective of the step: `size` as nccl-tests counts it, times in seconds; `latest` is who came last.
+@dataclass(slots=True, kw_only=True)
+class StepCollective(CallRecord):
+    """One collective of the step; times in seconds. `latest` is the rank that came last.
 
     `links` are the kinds of links it crossed, like `NVL+NET`.
     """
 
-    name: str
-    algorithm: str
-    ranks: tuple[int, ...]
-    size: float
     start: float
     end: float
     verified: bool
@@ -60,7 +42,7 @@ class Call:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class TrainingStep:
     """One step of a workload on a machine. `time` is in seconds; `facts` are the workload's own figures.
 
     Names of facts end in their unit: `_s`, `_bytes`, `_share` (0 to 1).
@@ -70,9 +52,9 @@ class Step:
     ranks: int
     time: float
     spans: list[Span] = field(repr=False)
-    calls: list[Call] = field(repr=False)
+    calls: list[StepCollective] = field(repr=False)
     link_bytes: Floats = field(repr=False)
-    held: list[Held] = field(repr=False)
+    changes: list[MemoryChange] = field(repr=False)
     facts: dict[str, Any] = field(default_factory=dict)
     workload: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
@@ -111,14 +93,14 @@ class Step:
     @cached_property
     def memory(self) -> list[tuple[Floats, Floats]]:
         """Per rank: moments in seconds, and the bytes held from each of them on."""
-        found = []
+        curves = []
         for rank in range(self.ranks):
-            mine = sorted((h for h in self.held if h.rank == rank), key=lambda h: h.time)
-            times = np.array([h.time for h in mine])
-            total = np.cumsum([h.bytes for h in mine]) if mine else np.zeros(0)
+            changes = sorted((change for change in self.changes if change.rank == rank), key=lambda c: c.time)
+            times = np.array([change.time for change in changes])
+            total = np.cumsum([change.bytes for change in changes]) if changes else np.zeros(0)
             last = np.append(np.diff(times) > 0, True)[: len(times)]
-            found.append((times[last], total[last]))
-        return found
+            curves.append((times[last], total[last]))
+        return curves
 
     @cached_property
     def peaks(self) -> list[float]:
@@ -132,18 +114,18 @@ class Step:
             return {}
         moment = times[int(np.argmax(total))]
         kinds: dict[str, float] = {}
-        for h in self.held:
-            if h.rank == rank and h.time <= moment:
-                kinds[h.kind] = kinds.get(h.kind, 0.0) + h.bytes
+        for change in self.changes:
+            if change.rank == rank and change.time <= moment:
+                kinds[change.kind] = kinds.get(change.kind, 0.0) + change.bytes
         return {kind: amount for kind, amount in kinds.items() if amount > 0}
 
     @property
     def collectives(self) -> list[dict[str, Any]]:
         """What was called: how often, by how many groups, over which links.
 
-        Calls of one size whose names differ in their numbers alone are told together.
+        Calls of one size whose names differ in their numbers alone are one row.
         """
-        rows: dict[tuple[str, str, float, str], list[Call]] = {}
+        rows: dict[tuple[str, str, float, str], list[StepCollective]] = {}
         for call in self.calls:
             name = _NUMBERS.sub("#", call.name)
             rows.setdefault((name, call.algorithm, call.size, call.links), []).append(call)
@@ -190,51 +172,45 @@ class Step:
             "collectives": self.collectives,
             "calls": [
                 {
-                    "name": c.name, "algorithm": c.algorithm, "ranks": list(c.ranks), "size_bytes": c.size,
+                    "name": c.name, "algorithm": c.algorithm, "protocol": c.protocol,
+                    "ranks": list(c.ranks), "size_bytes": c.size,
                     "start_s": c.start, "end_s": c.end, "verified": c.verified,
                     "latest_rank": c.latest, "links": c.links,
                 }
                 for c in self.calls
             ],
-            "timeline": [span._asdict() for span in self.spans],
+            "timeline": [
+                {"rank": s.rank, "lane": s.lane, "start": s.start, "end": s.end, "name": s.name} for s in self.spans
+            ],
             "memory": [{"time_s": times.tolist(), "bytes": total.tolist()} for times, total in self.memory],
         }  # fmt: skip
 
     def to_perfetto(self) -> str:
         """Chrome trace-event JSON: a process per rank, a track per lane, memory as a counter."""
-        if len(self.spans) > MOST_SLICES:
-            raise InputError(
-                f"the step has {len(self.spans):,} spans, and Perfetto opens {MOST_SLICES:,} at most: take fewer ranks"
-            )
+        check_slices(len(self.spans), f"the step has {len(self.spans):,} spans", "take fewer ranks")
         lanes = {lane: number for number, lane in enumerate(LANES)}
-        events: list[dict[str, Any]] = []
+        chrome = ChromeTrace()
         for rank in range(self.ranks):
-            events.append({"ph": "M", "name": "process_name", "pid": rank, "args": {"name": f"rank {rank}"}})
-            events += [
-                {"ph": "M", "name": "thread_name", "pid": rank, "tid": number, "args": {"name": lane}}
-                for lane, number in lanes.items()
-            ]
+            chrome.process(rank, f"rank {rank}")
+            for lane, number in lanes.items():
+                chrome.track(rank, number, lane)
             for time, total in zip(*self.memory[rank], strict=True):
-                events.append({"ph": "C", "name": "memory", "pid": rank, "ts": time * 1e6, "args": {"bytes": total}})
-        events += [
-            {
-                "ph": "X", "name": s.name, "cat": s.lane, "pid": s.rank, "tid": lanes[s.lane], "ts": s.start * 1e6,
-                "dur": (s.end - s.start) * 1e6,
-            }
-            for s in self.spans
-        ]  # fmt: skip
-        return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, allow_nan=False)
+                chrome.counter(rank, "memory", nanoseconds(time), "bytes", total)
+        for span in self.spans:
+            start, end = nanoseconds(span.start), nanoseconds(span.end)
+            chrome.slice(span.rank, lanes[span.lane], span.name, span.lane, start, end)
+        return chrome.to_json()
 
 
 def _joined(intervals: list[Interval]) -> list[Interval]:
     """Intervals that may overlap, as ones that do not."""
-    found: list[Interval] = []
+    apart: list[Interval] = []
     for start, end in sorted(intervals):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], end))
+        if apart and start <= apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(apart[-1][1], end))
         else:
-            found.append((start, end))
-    return found
+            apart.append((start, end))
+    return apart
 
 
 def overlaps(ours: list[Interval], theirs: list[Interval]) -> list[Interval]:
@@ -243,16 +219,16 @@ def overlaps(ours: list[Interval], theirs: list[Interval]) -> list[Interval]:
     >>> overlaps([(0, 4), (6, 9)], [(1, 2), (3, 7)])
     [(1, 2), (3, 4), (6, 7)]
     """
-    found, i, j = [], 0, 0
+    common, i, j = [], 0, 0
     while i < len(ours) and j < len(theirs):
         start, end = max(ours[i][0], theirs[j][0]), min(ours[i][1], theirs[j][1])
         if start < end:
-            found.append((start, end))
+            common.append((start, end))
         if ours[i][1] < theirs[j][1]:
             i += 1
         else:
             j += 1
-    return found
+    return common
 
 
 def _length(intervals: list[Interval]) -> float:

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ops.training.step import Step
+from ops.training.step import TrainingStep
 from sim.parameters import Parameter, about, bind, parameters, summary
 from sim.registry import Registry
 from sim.topology import Topology
 
 __all__ = ["WORKLOADS", "Step", "Workload", "workload"]
 
-Function = Callable[..., Step]
+Function = Callable[..., TrainingStep]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Workload:
         """The keyword parameters a person may set."""
         return parameters(self.function, skip=("topology",))
 
-    def run(self, topology: Topology, given: Mapping[str, Any] | None = None) -> Step:
+    def run(self, topology: Topology, given: Mapping[str, Any] | None = None) -> TrainingStep:
         """One step on this machine; texts among `given` are parsed. Raises InputError for what cannot be."""
         values = bind(self.function, given or {}, self.name, skip=("topology",))
         settings = {name: p.default for name, p in self.params.items()} | values

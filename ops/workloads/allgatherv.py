@@ -5,7 +5,7 @@ from typing import Annotated
 
 from ops.training.backends import BackendName, world
 from ops.training.options import Ranks
-from ops.training.step import Step
+from ops.training.step import TrainingStep
 from ops.training.world import Process, World
 from ops.workloads import workload
 from sim.errors import InputError
@@ -28,7 +28,7 @@ def allgatherv(
     size: Size = 8 * MiB,
     show: Annotated[str, Choice(("allgatherv", "allgather"))] = "allgatherv",
     backend: BackendName = "mpi",
-) -> Step:
+) -> TrainingStep:
     """Blocks of unequal size: `MPI_Allgatherv` against `MPI_Allgather` with every block as long as the longest.
 
     `counts` are the ranks' blocks in bytes, like `1MiB+3MiB+0`; left out, they grow evenly with the rank and are
@@ -63,7 +63,7 @@ def allgatherv(
     )
 
 
-def _run(topology: Topology, n: int, backend: str, collective: str, blocks: list[int], buffer: float) -> Step:
+def _run(topology: Topology, n: int, backend: str, collective: str, blocks: list[int], buffer: float) -> TrainingStep:
     there = world(topology, n, backend)
 
     def rank(rank: int) -> Process:

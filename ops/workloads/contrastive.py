@@ -7,7 +7,7 @@ from ops.training.backends import BackendName, world
 from ops.training.losses import GRADIENTS, error, example
 from ops.training.models import TFLOPS
 from ops.training.options import WIDTHS, Ranks, Type, positive
-from ops.training.step import Step
+from ops.training.step import TrainingStep
 from ops.training.world import Process, World
 from ops.workloads import workload
 from sim.parameters import Bounds, Choice
@@ -76,7 +76,7 @@ class _Loss:
         there.hold(rank, "logits", -logits * self.width)
         yield from there.compute(rank, self.backward, "backward")
 
-    def run(self, topology: Topology, ranks: int, backend: str) -> Step:
+    def run(self, topology: Topology, ranks: int, backend: str) -> TrainingStep:
         there = world(topology, ranks, backend)
         return there.step(there.run(lambda rank: self.rank(there, rank)))
 
@@ -96,7 +96,7 @@ def contrastive(
     forward: Time = 20 * ms,
     backward: Time = 40 * ms,
     backend: BackendName = "nccl",
-) -> Step:
+) -> TrainingStep:
     """All-gather of features for a loss over all ranks (CLIP, InfoNCE, faces), with or without its gradient.
 
     `gradient` is what comes back through the gather: `none`, as plain `all_gather` gives it; the rank's `own` part,

@@ -2,21 +2,25 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from ops.communicators.records import Span
 from ops.training.backends import BackendName, world
 from ops.training.buckets import FIRST_BUCKET, buckets_of
 from ops.training.compression import Codec
 from ops.training.layers import Layer
-from ops.training.loop import Plan, carry_out
+from ops.training.loop import TrainingPlan, carry_out
 from ops.training.models import layers_of
 from ops.training.options import WIDTHS, Batch, ModelName, Ranks, State, Type
-from ops.training.step import HOST, Span, Step
-from ops.training.world import Process, Turns, World
+from ops.training.step import HOST, TrainingStep
+from ops.training.world import Process, World
 from ops.workloads import workload
 from sim.parameters import Choice
 from sim.topology import Topology
 from sim.units import Gbps, MiB, Size, Time, us
+
+if TYPE_CHECKING:
+    from sim.engine import Lock
 
 NETWORKS = {"ethernet": (25 * Gbps, 10 * us), "infiniband": (100 * Gbps, 1 * us)}
 """Bandwidth and latency of a NIC: 25 Gb/s Ethernet (IEEE 802.3by) with TCP's tens of µs end to end, and EDR
@@ -26,7 +30,7 @@ MAIN = 0
 
 
 @dataclass(frozen=True)
-class _Loop:
+class _ReplicatedStep:
     """One step of `torch.nn.DataParallel`: one process, a thread per GPU."""
 
     layers: Sequence[Layer]
@@ -37,12 +41,12 @@ class _Loop:
     update: float
     state: float
 
-    def run(self, there: World) -> Step:
+    def run(self, there: World) -> TrainingStep:
         """All of it, rank 0 being the main GPU."""
-        lock = Turns(there.env)
+        lock = there.cluster.lock()
         return there.step(there.run(lambda rank: self.rank(there, rank, lock)))
 
-    def rank(self, there: World, rank: int, lock: Turns) -> Process:
+    def rank(self, there: World, rank: int, lock: "Lock") -> Process:
         """Scatter, replicate, forward, gather, scatter, backward, reduce, update."""
         n, post = there.ranks, there.everyone.post
         parameters = sum(layer.parameters for layer in self.layers)
@@ -71,11 +75,14 @@ class _Loop:
         else:
             yield from there.compute(rank, self.update, "update")
 
-    def forward(self, there: World, rank: int, lock: Turns) -> Process:
+    def forward(self, there: World, rank: int, lock: "Lock") -> Process:
         """Every layer is launched by the one thread that has the interpreter's lock, then runs on its GPU."""
         last = None
         for layer in self.layers:
-            yield from lock.take(self.launch(there, rank, layer))
+            with lock.request() as turn:
+                if not turn.triggered:
+                    yield turn
+                yield from self.launch(there, rank, layer)
             last = there.env.process(self.layer(there, rank, layer))
         if last is not None:
             yield last
@@ -109,7 +116,7 @@ def data_parallel(
     network: Annotated[str, Choice(("machine", *NETWORKS))] = "machine",
     backend: BackendName = "nccl",
     show: Annotated[str, Choice(("dp", "ddp"))] = "dp",
-) -> Step:
+) -> TrainingStep:
     """One process and a main GPU (DP) against a process per GPU (DDP), from one GPU to all.
 
     DP scatters `inputs` (bytes per GPU), broadcasts the parameters, gathers `outputs`, and reduces gradients on GPU 0,
@@ -120,10 +127,10 @@ def data_parallel(
     there = networked(topology, network)
     table = layers_of(model, layers, batch, tflops)
     width, n = WIDTHS[dtype], ranks or there.n
-    loop = _Loop(table, width, float(inputs), float(outputs), gil, update, float(state))
+    loop = _ReplicatedStep(table, width, float(inputs), float(outputs), gil, update, float(state))
     codec = Codec("none", n, width, 1.0, 1.0)
     cut = buckets_of(table, width, 25 * MiB, first=FIRST_BUCKET)
-    plan = Plan(table, cut, codec, backend, update=update, state=float(state))
+    plan = TrainingPlan(table, cut, codec, backend, update=update, state=float(state))
     near = host_mates(there, n)
     shown = loop.run(world(there, near, backend)) if show == "dp" else carry_out(there, n, plan)
     facts: dict[str, Any] = {"dp_ranks": near, "scaling": list(_scaling(there, n, near, loop, plan, backend))}
@@ -154,7 +161,9 @@ def networked(topology: Topology, network: str) -> Topology:
     return replace(topology, name=f"{topology.name}, {network}", links=links)
 
 
-def _scaling(there: Topology, n: int, near: int, loop: _Loop, plan: Plan, backend: str) -> Iterator[dict[str, Any]]:
+def _scaling(
+    there: Topology, n: int, near: int, loop: _ReplicatedStep, plan: TrainingPlan, backend: str
+) -> Iterator[dict[str, Any]]:
     """Step times and efficiencies on 1, 2, 4 … and n GPUs."""
     counts = sorted({min(n, 1 << k) for k in range(n.bit_length() + 1)})
     alone: list[float] = []
@@ -169,7 +178,7 @@ def _scaling(there: Topology, n: int, near: int, loop: _Loop, plan: Plan, backen
         }  # fmt: skip
 
 
-def _main_load(step: Step) -> dict[str, Any]:
+def _main_load(step: TrainingStep) -> dict[str, Any]:
     """What the main GPU sends, receives and holds, beside the others."""
     ends = [step.topology.devices[device].name for device in step.topology.ranks[: step.ranks]]
     out, into = dict.fromkeys(ends, 0.0), dict.fromkeys(ends, 0.0)

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from ops.training.backends import BackendName
 from ops.training.buckets import FIRST_BUCKET, Bucket, buckets_of
 from ops.training.compression import COMPRESSIONS, Codec
-from ops.training.loop import Plan, carry_out
+from ops.training.loop import TrainingPlan, carry_out
 from ops.training.models import MODELS, TFLOPS, layers_of
 from ops.training.options import V100_MEMORY, WIDTHS, Batch, ModelName, Ranks, State, Type, check
-from ops.training.step import Step
+from ops.training.step import TrainingStep
 from ops.workloads import workload
 from sim.parameters import Bounds, Choice
 from sim.topology import Topology
@@ -48,7 +48,7 @@ def ddp(
     state: State = 8,
     backend: BackendName = "nccl",
     best: bool = False,
-) -> Step:
+) -> TrainingStep:
     """Data parallel training, gradients summed in buckets behind the backward pass.
 
     `layers` is a table of layers instead of a `model`: a line (or `;`) per layer, `name 1024x256+1024 1ms 2ms 4MiB`
@@ -74,7 +74,7 @@ def ddp(
     def cut(cap: float) -> list[Bucket]:
         return buckets_of(table, width, cap, first=min(first_bucket, cap), forward=graph == "unused")
 
-    plan = Plan(
+    plan = TrainingPlan(
         layers=table, buckets=cut(bucket), codec=codec, backend=backend, overlap=overlap, accumulate=accumulate,
         stale=stale, slow=slow, interference=interference, search=search * tensors if graph == "unused" else 0.0,
         bitmap=4 * tensors if graph == "unused" else 0, copy=copy, view=bucket_view, update=update, state=float(state),
@@ -90,7 +90,9 @@ def ddp(
     return replace(step, facts=facts)
 
 
-def _facts(topology: Topology, ranks: int, plan: Plan, step: Step, width: int) -> Iterator[tuple[str, Any]]:
+def _facts(
+    topology: Topology, ranks: int, plan: TrainingPlan, step: TrainingStep, width: int
+) -> Iterator[tuple[str, Any]]:
     parameters = sum(layer.parameters for layer in plan.layers)
     compute = plan.accumulate * sum(layer.forward + layer.backward for layer in plan.layers) + plan.update
     yield "parameters", parameters

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.training.backends import BackendName, world
-from ops.training.blocks import Block, block, degree_of, neighbours
+from ops.training.blocks import TransformerBlock, block, degree_of, neighbours
 from ops.training.options import WIDTHS, Ranks, Type, check
-from ops.training.step import Step
-from ops.training.world import Group, Process, World
+from ops.training.step import TrainingStep
+from ops.training.world import Process, Stream, World
 from ops.workloads import workload
 from ops.workloads.tensor_parallel import Degree, Depth, Hidden, Length
 from sim.errors import InputError
@@ -34,14 +34,14 @@ def routed(tokens: int, experts: int, chosen: int, skew: float) -> Tokens:
 
 
 @dataclass(frozen=True)
-class _Loop:
+class _ExpertStep:
     """`depth` layers of experts; `sent[src, dst]` tokens go from one place of a group to another."""
 
-    block: Block
+    block: TransformerBlock
     depth: int
     sent: Tokens
 
-    def rank(self, there: World, rank: int, mine: Group, place: int) -> Process:
+    def rank(self, there: World, rank: int, mine: Stream, place: int) -> Process:
         one = self.block
         token = one.hidden * one.width
         there_and_back = [(self.sent * token).reshape(-1).tolist(), (self.sent.T * token).reshape(-1).tolist()]
@@ -72,7 +72,7 @@ def expert_parallel(
     dtype: Type = "float16",
     tflops: float = 100.0,
     backend: BackendName = "nccl",
-) -> Step:
+) -> TrainingStep:
     """Mixture of experts: dispatch and combine as alltoallv with uneven load, experts over `degree` neighbours.
 
     Every rank sends each of its `tokens` to `chosen` of the `experts`; expert e is chosen in proportion to
@@ -93,7 +93,7 @@ def expert_parallel(
     limit = int(capacity * tokens * chosen / experts) if capacity else int(wanted.max())
     taken = np.minimum(wanted, limit)
     per_rank = taken.reshape(size, -1).sum(axis=1)
-    loop = _Loop(one, depth, np.tile(per_rank, (size, 1)))
+    loop = _ExpertStep(one, depth, np.tile(per_rank, (size, 1)))
     groups = [there.group(group) for group in neighbours(there.ranks, size)]
     step = there.step(there.run(lambda rank: loop.rank(there, rank, groups[rank // size], rank % size)))
     received = per_rank * size

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ops.training.backends import BackendName, world
 from ops.training.options import Ranks
-from ops.training.step import Step
+from ops.training.step import TrainingStep
 from ops.training.world import Process, World
 from ops.workloads import workload
 from sim.parameters import Bounds, Choice
@@ -91,7 +91,7 @@ def iallgather(
     tests: Annotated[int, Bounds(0, 1000)] = 4,
     progress: Annotated[str, Choice((HARDWARE, CALLS))] = HARDWARE,
     backend: BackendName = "mpi",
-) -> Step:
+) -> TrainingStep:
     """`MPI_Iallgather` and its request: start, compute, test, wait, and how much is hidden.
 
     `size` is one rank's block. The compute is cut into `tests` + 1 pieces with an `MPI_Test` after each but the

@@ -10,8 +10,8 @@ from ops.training.backends import BackendName, world
 from ops.training.layers import Layer
 from ops.training.models import layers_of
 from ops.training.options import WIDTHS, Batch, ModelName, Ranks, Type
-from ops.training.step import COMPUTE, Step
-from ops.training.world import Group, Process, World
+from ops.training.step import COMPUTE, TrainingStep
+from ops.training.world import Process, Stream, World
 from ops.workloads import workload
 from sim.errors import InputError
 from sim.parameters import Bounds, Choice
@@ -68,7 +68,7 @@ class _Stage:
 
 
 @dataclass(frozen=True)
-class _Loop:
+class _PipelineStep:
     """`stages` in a row, each on `replicas` ranks that share its micro-batches out among themselves."""
 
     stages: Sequence[_Stage]
@@ -77,7 +77,7 @@ class _Loop:
     schedule: str
     message: float
 
-    def rank(self, there: World, rank: int, peers: Group) -> Process:
+    def rank(self, there: World, rank: int, peers: Stream) -> Process:
         stage, count = rank // self.replicas, len(self.stages)
         me = self.stages[stage]
         there.hold(rank, "parameters", me.bytes)
@@ -108,7 +108,7 @@ class _Loop:
         if self.replicas > 1:
             yield peers.post(rank, "allreduce", me.bytes, "gradients of the stage")
 
-    def run(self, there: World) -> Step:
+    def run(self, there: World) -> TrainingStep:
         r = self.replicas
         groups = [there.group(range(stage * r, (stage + 1) * r)) for stage in range(len(self.stages))]
         return there.step(there.run(lambda rank: self.rank(there, rank, groups[rank // r])))
@@ -129,7 +129,7 @@ def pipeline_parallel(
     dtype: Type = "float16",
     message: Size = 4 * MiB,
     backend: BackendName = "nccl",
-) -> Step:
+) -> TrainingStep:
     """Pipeline parallel stages, 1F1B or GPipe: micro-batches from stage to stage, and the bubbles between.
 
     Layers are cut into `stages` of about equal time, one per rank if left out; with fewer, ranks beside each other
@@ -149,7 +149,7 @@ def pipeline_parallel(
         )
         for part in balanced(layers_of(model, layers, batch, tflops), count)
     ]  # fmt: skip
-    step = _Loop(cut, there.ranks // count, micro_batches, schedule, float(message)).run(there)
+    step = _PipelineStep(cut, there.ranks // count, micro_batches, schedule, float(message)).run(there)
     busy = [step.busy(rank, COMPUTE) for rank in range(there.ranks)]
     step.facts.update(
         stages=count, replicas=there.ranks // count,

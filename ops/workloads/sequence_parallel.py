@@ -3,10 +3,10 @@
 from typing import Annotated
 
 from ops.training.backends import BackendName, world
-from ops.training.blocks import Block, block, degree_of, neighbours
+from ops.training.blocks import TransformerBlock, block, degree_of, neighbours
 from ops.training.options import WIDTHS, Ranks, Type
-from ops.training.step import Step
-from ops.training.world import Group, Process, World
+from ops.training.step import TrainingStep
+from ops.training.world import Process, Stream, World
 from ops.workloads import workload
 from ops.workloads.tensor_parallel import Degree, Depth, Hidden, Length, Samples
 from sim.parameters import Choice
@@ -16,10 +16,10 @@ from sim.topology import Topology
 class _Ulysses:
     """Before attention every rank swaps its tokens of all heads for all tokens of its heads, afterwards back."""
 
-    def __init__(self, one: Block, size: int) -> None:
+    def __init__(self, one: TransformerBlock, size: int) -> None:
         self.block, self.size = one, size
 
-    def attention(self, there: World, rank: int, mine: Group, times: int, name: str) -> Process:
+    def attention(self, there: World, rank: int, mine: Stream, times: int, name: str) -> Process:
         swapped = self.block.activation / self.size
         for what in ("queries", "keys", "values"):
             yield mine.post(rank, "alltoall", swapped, f"{what} {name}")
@@ -30,7 +30,7 @@ class _Ulysses:
 class _Ring(_Ulysses):
     """Keys and values go round the ring; each rank attends to those it has while the next ones come."""
 
-    def attention(self, there: World, rank: int, mine: Group, times: int, name: str) -> Process:
+    def attention(self, there: World, rank: int, mine: Stream, times: int, name: str) -> Process:
         passed = 2 * self.block.activation / self.size
         for turn in range(self.size):
             coming = []
@@ -43,7 +43,7 @@ class _Ring(_Ulysses):
 class _Gathered(_Ulysses):
     """Keys and values of all tokens are gathered; backward, their gradients are summed and scattered."""
 
-    def attention(self, there: World, rank: int, mine: Group, times: int, name: str) -> Process:
+    def attention(self, there: World, rank: int, mine: Stream, times: int, name: str) -> Process:
         both = 2 * self.block.activation
         yield mine.post(rank, "allgather", both, f"gather keys {name}")
         yield from there.compute(rank, times * self.block.attention / self.size, name)
@@ -69,7 +69,7 @@ def sequence_parallel(
     tflops: float = 100.0,
     gradients: bool = True,
     backend: BackendName = "nccl",
-) -> Step:
+) -> TrainingStep:
     """Sequence parallel attention over `degree` neighbours: all-to-all, ring, or gathered keys and values.
 
     `ulysses` swaps tokens for heads by four alltoalls per attention (Jacobs et al. 2023), `ring` passes keys and

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from ops.training.backends import BackendName, world
-from ops.training.blocks import Block, across, block, degree_of, neighbours
+from ops.training.blocks import TransformerBlock, across, block, degree_of, neighbours
 from ops.training.options import WIDTHS, Ranks, Type
-from ops.training.step import Step
-from ops.training.world import Group, Process, World
+from ops.training.step import TrainingStep
+from ops.training.world import Process, Stream, World
 from ops.workloads import workload
 from sim.parameters import Bounds
 from sim.topology import Topology
@@ -21,16 +21,16 @@ Degree = Annotated[int, Bounds(0, 1 << 16)]
 
 
 @dataclass(frozen=True)
-class _Loop:
+class _TensorStep:
     """One step of `depth` equal blocks, gradients summed over the replicas of every part."""
 
-    block: Block
+    block: TransformerBlock
     depth: int
     degree: int
     scattered: bool
     gradients: bool
 
-    def rank(self, there: World, rank: int, mine: Group, others: Group) -> Process:
+    def rank(self, there: World, rank: int, mine: Stream, others: Stream) -> Process:
         one, t = self.block, self.degree
         share = one.parameters * one.width / t
         kept = one.activation / (t if self.scattered else 1)
@@ -50,7 +50,7 @@ class _Loop:
                 works.append(others.post(rank, "allreduce", share, "gradients"))
         yield there.env.all_of(works)
 
-    def part(self, there: World, rank: int, mine: Group, seconds: float, name: str) -> Process:
+    def part(self, there: World, rank: int, mine: Stream, seconds: float, name: str) -> Process:
         """Half a block. Where activations are scattered they are gathered before, and scattered as they are summed."""
         size = self.block.activation
         if self.scattered:
@@ -61,7 +61,7 @@ class _Loop:
             yield from there.compute(rank, seconds, name)
             yield mine.post(rank, "allreduce", size, f"sum {name}")
 
-    def run(self, there: World) -> Step:
+    def run(self, there: World) -> TrainingStep:
         near = [there.group(group) for group in neighbours(there.ranks, self.degree)]
         far = [there.group(group) for group in across(there.ranks, self.degree)]
 
@@ -92,7 +92,7 @@ def tensor_parallel(
     scattered: bool = False,
     gradients: bool = True,
     backend: BackendName = "nccl",
-) -> Step:
+) -> TrainingStep:
     """Tensor parallel transformer blocks: matrices cut over `degree` neighbours, sums of activations between.
 
     Per block two allreduces forward and two backward (Shoeybi et al. 2019, Megatron-LM); with `scattered`
@@ -102,4 +102,4 @@ def tensor_parallel(
     one = block(hidden, length, batch, WIDTHS[dtype], tflops, "tensor_parallel")
     there = world(topology, ranks, backend)
     size = degree_of(topology, there.ranks, degree, "tensor_parallel")
-    return _Loop(one, depth, size, scattered, gradients).run(there)
+    return _TensorStep(one, depth, size, scattered, gradients).run(there)

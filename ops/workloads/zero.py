@@ -9,7 +9,7 @@ from ops.training.buckets import Bucket, buckets_of
 from ops.training.layers import Layer
 from ops.training.models import layers_of
 from ops.training.options import WIDTHS, Batch, ModelName, Ranks, State, Type
-from ops.training.step import Step
+from ops.training.step import TrainingStep
 from ops.training.world import Process, World
 from ops.workloads import workload
 from sim.parameters import Bounds
@@ -54,7 +54,7 @@ class Shards:
         """Of all parameters."""
         return float(sum(layer.parameters for layer in self.layers) * self.width)
 
-    def run(self, there: World) -> Step:
+    def run(self, there: World) -> TrainingStep:
         """One step of all ranks."""
         n, total = there.ranks, self.bytes
         life = (_Sharded if self.stage == 3 else _Whole)(self, there)
@@ -230,7 +230,7 @@ def zero(
     update: Time = 0.0,
     state: State = OPTIMIZER,
     backend: BackendName = "nccl",
-) -> Step:
+) -> TrainingStep:
     """ZeRO as DeepSpeed does it: optimizer, gradients and parameters shared out in stages 0 to 3.
 
     Parameters bear DeepSpeed's names. With `allgather_partitions` the updated parameters come back in allgathers of
@@ -263,7 +263,7 @@ def fsdp(
     update: Time = 0.0,
     state: State = OPTIMIZER,
     backend: BackendName = "nccl",
-) -> Step:
+) -> TrainingStep:
     """Fully sharded data parallel: parameters gathered unit by unit, used and dropped.
 
     A unit is `layers_per_unit` layers: 2 make a transformer block. `prefetch` units are gathered ahead of the one

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from ops.training.backends import BackendName, world
 from ops.training.options import Ranks
-from ops.training.step import Step
+from ops.training.step import TrainingStep
 from ops.training.world import Process
 from ops.workloads import workload
 from sim.errors import InputError
@@ -24,7 +24,7 @@ def zero_first(
     arrivals: str = "",
     first: Annotated[str, Choice(("host", "world"))] = "host",
     backend: BackendName = "nccl",
-) -> Step:
+) -> TrainingStep:
     """Rank 0 prepares, the others wait at a barrier, then load: `torch_distributed_zero_first`.
 
     The first rank of every `host` (its local rank 0), or rank 0 of the `world`, takes `prepare` seconds, say for a

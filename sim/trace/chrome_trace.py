@@ -5,41 +5,40 @@ other: messages under way at once get lanes of their own. An arrow goes from eve
 """
 
 import heapq
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.errors import InputError
 from sim.schedule import REDUCE
 from sim.topology import Floats
+from sim.trace.chrome_events import ChromeTrace, TrackPoint, check_slices
 from sim.trace.link_load import link_load
 from sim.trace.model import Trace
 from sim.units import GBps
 
 MOST_TRANSFERS = 200_000
-"""More make a file that a browser does not open."""
+"""More make a file that a browser does not open: each is two slices or three."""
 SENDS, RECEIVES, LOCAL = 1, 10_001, 20_001
 """First track of each kind in a rank's process; lanes count up from it."""
 _TITLES = {SENDS: "sends", RECEIVES: "receives", LOCAL: "local moves"}
-
-Event = dict[str, Any]
-Whole = NDArray[np.int64]
 
 
 def to_perfetto(trace: Trace) -> str:
     """The run as Chrome trace-event JSON. Raises InputError when it is too large to look at so."""
     transfers = trace.schedule.transfers
-    if transfers > MOST_TRANSFERS:
-        raise InputError(
-            f"{trace.schedule.name} has {transfers:,} transfers, and Perfetto opens {MOST_TRANSFERS:,} at most:"
-            " take fewer ranks or segments"
-        )
-    events = [*_ranks(trace), *_slices(trace), *_rates(trace)]
-    whole = {"traceEvents": events, "displayTimeUnit": "ns", "otherData": _about(trace)}
-    return json.dumps(whole, allow_nan=False)
+    check_slices(
+        transfers,
+        f"{trace.schedule.name} has {transfers:,} transfers",
+        "take fewer ranks or segments",
+        MOST_TRANSFERS,
+    )
+    chrome = ChromeTrace()
+    _name_ranks(chrome, trace)
+    _draw_transfers(chrome, trace)
+    _draw_rates(chrome, trace)
+    return chrome.to_json(_about(trace))
 
 
 def _about(trace: Trace) -> dict[str, str]:
@@ -51,29 +50,24 @@ def _about(trace: Trace) -> dict[str, str]:
     }
 
 
-def _nanoseconds(seconds: Floats) -> Whole:
-    whole: Whole = np.rint(seconds * 1e9).astype(np.int64)
-    return whole
+def _nanoseconds(seconds: Floats) -> NDArray[np.int64]:
+    rounded: NDArray[np.int64] = np.rint(seconds * 1e9).astype(np.int64)
+    return rounded
 
 
-def _us(nanoseconds: int) -> float:
-    return int(nanoseconds) / 1000
-
-
-def _ranks(trace: Trace) -> Iterator[Event]:
+def _name_ranks(chrome: ChromeTrace, trace: Trace) -> None:
     """Names of the processes: ranks, switches, and one for all links."""
     schedule = trace.schedule
     names = [f"rank {r}" for r in range(schedule.n)] + [f"switch {kind}" for kind in schedule.switches]
-    for pid, name in enumerate([*names, "links"]):
-        yield {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}}
-        yield {"ph": "M", "name": "process_sort_index", "pid": pid, "tid": 0, "args": {"sort_index": pid}}
+    for process, name in enumerate([*names, "links"]):
+        chrome.process(process, name, order=process)
 
 
-def _slices(trace: Trace) -> Iterator[Event]:
+def _draw_transfers(chrome: ChromeTrace, trace: Trace) -> None:
     schedule = trace.schedule
     ready, start, arrived, end = (_nanoseconds(t) for t in (trace.ready, trace.start, trace.arrived, trace.end))
     away = np.nonzero(schedule.src != schedule.dst)[0]
-    here = np.nonzero(schedule.src == schedule.dst)[0]
+    local = np.nonzero(schedule.src == schedule.dst)[0]
     step = schedule.step_of.tolist()
     phases = [schedule.phase_of(k) for k in range(schedule.steps)]
     lanes = _Lanes()
@@ -81,7 +75,7 @@ def _slices(trace: Trace) -> Iterator[Event]:
     for kind, place, begins, ends, some in (
         (SENDS, schedule.src, ready, arrived, away),
         (RECEIVES, schedule.dst, start, end, away),
-        (LOCAL, schedule.src, ready, end, here),
+        (LOCAL, schedule.src, ready, end, local),
     ):
         for i in some[np.argsort(begins[some], kind="stable")].tolist():
             tracks[kind, i] = lanes.take(int(place[i]), kind, int(begins[i]), int(ends[i]))
@@ -94,35 +88,33 @@ def _slices(trace: Trace) -> Iterator[Event]:
         }  # fmt: skip
         adds = bool(schedule.op[i] == REDUCE)
         if src == dst:
-            yield _slice("reduce" if adds else "copy", src, tracks[LOCAL, i], times[0], times[3], args)
+            name = "reduce" if adds else "copy"
+            chrome.slice(src, tracks[LOCAL, i], name, "transfer", times[0], times[3], args)
         else:
-            yield from _message(i, src, dst, tracks, times, args, adds=adds)
-    yield from lanes.names()
+            _draw_message(chrome, (src, tracks[SENDS, i]), (dst, tracks[RECEIVES, i]), times, args, adds=adds)
+    lanes.name(chrome)
 
 
-def _message(
-    i: int, src: int, dst: int, tracks: dict[tuple[int, int], int], times: list[int], args: Event, *, adds: bool
-) -> Iterator[Event]:
-    """Send, receive, what is inside them, and the arrow from one to the other."""
+def _draw_message(
+    chrome: ChromeTrace,
+    sender: tuple[int, int],
+    receiver: tuple[int, int],
+    times: Sequence[int],
+    args: dict[str, Any],
+    *,
+    adds: bool,
+) -> None:
+    """Send, receive, what is inside them, and the arrow from one to the other; ends are (process, track)."""
     ready, start, arrived, end = times
-    sends, receives = tracks[SENDS, i], tracks[RECEIVES, i]
-    yield _slice(f"to {dst}", src, sends, ready, arrived, args)
+    chrome.slice(*sender, f"to {receiver[0]}", "transfer", ready, arrived, args)
     if ready < start < arrived:
-        yield _slice("overhead and latency", src, sends, ready, start, {})
-    yield _slice(f"from {src}", dst, receives, start, end, args)
+        chrome.slice(*sender, "overhead and latency", "transfer", ready, start, {})
+    chrome.slice(*receiver, f"from {sender[0]}", "transfer", start, end, args)
     if adds and start < arrived < end:
-        yield _slice("reduce", dst, receives, arrived, end, {})
+        chrome.slice(*receiver, "reduce", "transfer", arrived, end, {})
     if ready < arrived and start < end:
-        arrow = {"cat": "message", "name": "message", "id": i}
-        yield {"ph": "s", **arrow, "pid": src, "tid": sends, "ts": _us(start if start < arrived else ready)}
-        yield {"ph": "f", "bp": "e", **arrow, "pid": dst, "tid": receives, "ts": _us(start)}
-
-
-def _slice(name: str, pid: int, tid: int, begin: int, end: int, args: Event) -> Event:
-    return {
-        "ph": "X", "name": name, "cat": "transfer", "pid": pid, "tid": tid,
-        "ts": _us(begin), "dur": _us(end - begin), "args": args,
-    }  # fmt: skip
+        tail = TrackPoint(*sender, start if start < arrived else ready)
+        chrome.arrow(args["transfer"], "message", "message", tail, TrackPoint(*receiver, start))
 
 
 class _Lanes:
@@ -147,26 +139,22 @@ class _Lanes:
         heapq.heappush(busy, (end, lane))
         return kind + lane
 
-    def names(self) -> Iterator[Event]:
-        """What every track is called."""
+    def name(self, chrome: ChromeTrace) -> None:
+        """Say what every track is called."""
         for (rank, kind), lanes in self._laid.items():
             for lane in range(lanes):
-                name = _TITLES[kind] + (f" {lane + 1}" if lane else "")
-                where = {"pid": rank, "tid": kind + lane}
-                yield {"ph": "M", "name": "thread_name", **where, "args": {"name": name}}
-                yield {"ph": "M", "name": "thread_sort_index", **where, "args": {"sort_index": kind + lane}}
+                title = _TITLES[kind] + (f" {lane + 1}" if lane else "")
+                chrome.track(rank, kind + lane, title, order=kind + lane)
 
 
-def _rates(trace: Trace) -> Iterable[Event]:
+def _draw_rates(chrome: ChromeTrace, trace: Trace) -> None:
     """One counter per link that carried anything, in GB/s."""
     load = link_load(trace)
-    pid = trace.schedule.places
     times = _nanoseconds(load.time).tolist()
-    for link, ends in enumerate(trace.topology.links):
-        steps = range(int(load.offsets[link]), int(load.offsets[link + 1]))
-        name = f"{ends.src} -> {ends.dst}"
-        for j in steps:
-            if j + 1 in steps and times[j + 1] == times[j]:
+    for number, link in enumerate(trace.topology.links):
+        stretches = range(int(load.offsets[number]), int(load.offsets[number + 1]))
+        for j in stretches:
+            if j + 1 in stretches and times[j + 1] == times[j]:
                 continue
             rate = float(load.rate[j]) / GBps
-            yield {"ph": "C", "name": name, "pid": pid, "tid": 0, "ts": _us(times[j]), "args": {"GBps": rate}}
+            chrome.counter(trace.schedule.places, f"{link.src} -> {link.dst}", times[j], "GBps", rate)

@@ -6,15 +6,21 @@ import numpy as np
 import pytest
 
 from ops import ALGORITHMS
-from ops.libraries.call import Load
+from ops.communicators.selection import Selection
+from ops.libraries import LIBRARIES, CollectiveCall, Members
 from ops.libraries.openmpi import TABLES
-from ops.libraries.selection import LIBRARIES, Selection
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build
 from tests.programs.running import simulated
 
+SWITCH = build("switch:ranks=4095")
 SLOW = "switch:ranks=4,bandwidth=10GBps,latency=3us"
+
+
+def first(n):
+    """The first ranks of a switch."""
+    return Members(SWITCH, SWITCH.ranks[:n])
 
 
 def test_a_collective_takes_what_its_schedule_takes_from_the_last_arrival_on(tmp_path):
@@ -31,7 +37,7 @@ def test_a_collective_takes_what_its_schedule_takes_from_the_last_arrival_on(tmp
     by_hand = 3e-3 + 6 * (6e-6 + 20_000 / 1e10)
     assert [float(line) for line in outcome.output.splitlines()] == pytest.approx([by_hand] * 4, rel=1e-9)
     (call,) = (call for call in outcome.calls if call.name == "Allreduce")
-    assert (call.algorithm, call.bytes, call.ranks) == ("allreduce.ring", 80_000, (0, 1, 2, 3))
+    assert (call.algorithm, call.size, call.ranks) == ("allreduce.ring", 80_000, (0, 1, 2, 3))
     assert (call.begin, call.start) == (0.0, 3e-3)
     assert call.verified
     assert call.trace.time == pytest.approx(by_hand - 3e-3, rel=1e-9)
@@ -119,8 +125,8 @@ def test_forced_algorithms_serve_equal_and_unequal_blocks(tmp_path):
     ],
 )
 def test_open_mpi_chooses_what_its_source_says(collective, n, size, name):
-    load = Load(collective, n, size, 1e9, [0] * n)
-    assert Selection("openmpi").choose(load)[0] == f"{collective}.{name}"
+    call = CollectiveCall(collective, first(n), size, 1e9)
+    assert Selection("openmpi").choose(call).algorithm == f"{collective}.{name}"
 
 
 @pytest.mark.parametrize(
@@ -142,15 +148,8 @@ def test_open_mpi_chooses_what_its_source_says(collective, n, size, name):
     ],
 )
 def test_mpich_chooses_what_its_source_says(collective, n, size, name):
-    load = Load(collective, n, size, 1e9, [0] * n)
-    assert Selection("mpich").choose(load)[0] == f"{collective}.{name}"
-
-
-def test_nccl_takes_trees_between_nodes_for_little_data():
-    hosts = [r // 8 for r in range(32)]
-    assert Selection("nccl").choose(Load("allreduce", 32, 1 << 20, 1e6, hosts)) == ("allreduce.nccl_tree", {"group": 8})
-    assert Selection("nccl").choose(Load("allreduce", 32, 1 << 30, 1e6, hosts))[0] == "allreduce.ring"
-    assert Selection("nccl").choose(Load("allreduce", 8, 1 << 10, 1e6, [0] * 8))[0] == "allreduce.ring"
+    call = CollectiveCall(collective, first(n), size, 1e9)
+    assert Selection("mpich").choose(call).algorithm == f"{collective}.{name}"
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -158,16 +157,17 @@ def test_nccl_takes_trees_between_nodes_for_little_data():
 def test_every_rule_finds_an_algorithm_for_every_number_of_ranks(library, commutes):
     for collective in TABLES:
         for n in [*range(2, 34), 48, 63, 64, 65]:
+            members = first(n)
             for size, count in ((0, 0), (1, 1), (100, 3), (5000, 1000), (10**6, 10**5), (10**8, 10**7)):
-                load = Load(collective, n, size, count, [0] * n, n - 1, commutes, commutes)
-                name, given = Selection(library).choose(load)
-                ALGORITHMS[name].settle(n, root=n - 1, **given)
+                call = CollectiveCall(collective, members, size, count, n - 1, commutes, commutes)
+                decision = Selection(library).choose(call)
+                ALGORITHMS[decision.algorithm].settle(n, root=n - 1, **decision.settings)
 
 
 def test_rules_forced_on_what_cannot_be_say_so():
     forced = Selection(None, {"allgather": ("allgather.recursive_doubling", {})})
     with pytest.raises(InputError, match="power of two"):
-        forced.choose(Load("allgather", 6, 8, 1, [0] * 6))
+        forced.choose(CollectiveCall("allgather", first(6), 8, 1))
 
 
 def test_the_timeline_has_every_call_of_every_rank_and_arrows_for_messages(tmp_path):
@@ -207,4 +207,4 @@ def test_a_thousand_ranks_meet_in_one_allgatherv(tmp_path):
     outcome = simulated(script, tmp_path, 1024)
     assert outcome.failure is None
     assert [call.algorithm for call in outcome.calls] == ["allgatherv.bruck"]
-    assert outcome.calls[0].bytes == 4 * np.sum(np.arange(1024) % 5)
+    assert outcome.calls[0].size == 4 * np.sum(np.arange(1024) % 5)

@@ -34,7 +34,7 @@ def test_a_message_takes_latency_and_bytes_over_bandwidth(tmp_path, size):
     sent = 0.0 if size <= 65536 else seconds(size)
     assert float(took["0"]) == pytest.approx(sent, rel=1e-9)
     (call,) = outcome.calls
-    assert (call.ranks, call.bytes, call.begin, call.end) == ((0, 1), size, 0.0, pytest.approx(seconds(size), rel=1e-9))
+    assert (call.ranks, call.size, call.begin, call.end) == ((0, 1), size, 0.0, pytest.approx(seconds(size), rel=1e-9))
 
 
 def test_a_long_message_starts_when_the_later_side_is_there(tmp_path):
@@ -258,4 +258,4 @@ def test_any_pattern_of_messages_is_delivered_whole_and_in_order(data, tmp_path_
     outcome = simulated(script, tmp_path_factory.mktemp("letters"), ranks, eager=eager)
     assert outcome.failure is None
     assert outcome.output == "whole\n" * ranks
-    assert sum(call.bytes for call in outcome.calls) == sum(np.zeros(size, int).nbytes for *_, size in letters)
+    assert sum(call.size for call in outcome.calls) == sum(np.zeros(size, int).nbytes for *_, size in letters)

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from ops.communicators.records import Span
 from ops.training.facts import is_table
-from ops.training.step import COMM, COMPUTE, Span, Step
+from ops.training.step import COMM, COMPUTE, TrainingStep
 from ops.workloads import WORKLOADS
 from sim.machines import build
 from ui.steps import buffer, columns, timeline
@@ -59,7 +60,7 @@ def test_every_workload_and_every_fact_has_words_in_every_language():
     for name, entry in WORKLOADS.items():
         step = entry.run(machine, {"best": True, "stale": 2} if name == "ddp" else {})
         note([step.facts, *step.collectives])
-        kinds |= {held.kind.replace(" ", "_") for held in step.held}
+        kinds |= {held.kind.replace(" ", "_") for held in step.changes}
     for language in languages():
         texts = catalogue(language)
         assert {f"train.fact.{key}" for key in facts} == {key for key in texts if key.startswith("train.fact.")}
@@ -116,7 +117,7 @@ def test_a_damaged_link_is_told_and_the_page_still_shows_something(words, told):
 
 def spans(*rows):
     machine = build("switch:ranks=2")
-    return Step(machine, 1, 10.0, [Span(0, *row) for row in rows], [], machine.bandwidth * 0, [])
+    return TrainingStep(machine, 1, 10.0, [Span(0, *row) for row in rows], [], machine.bandwidth * 0, [])
 
 
 def bars(html):

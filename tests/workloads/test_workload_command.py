@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cli
-from ops.training.step import COMM, COMPUTE, Span, Step
+from ops.communicators.records import Span
+from ops.training.step import COMM, COMPUTE, TrainingStep
 from ops.workloads import WORKLOADS
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
@@ -117,7 +118,7 @@ def test_exposed_is_what_compute_does_not_cover(drawn):
     """Counted second by second, with spans that overlap as they like."""
     spans = [Span(0, lane, start, start + length, "x") for lane, start, length in drawn]
     machine = build("switch:ranks=2")
-    step = Step(machine, 1, 70.0, spans, [], machine.bandwidth * 0, [])
+    step = TrainingStep(machine, 1, 70.0, spans, [], machine.bandwidth * 0, [])
     seconds = {
         lane: {s for span in spans if span.lane == lane for s in range(int(span.start), int(span.end))}
         for lane in (COMPUTE, COMM)

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ops import ALGORITHMS
 from ops.training.facts import is_table, shown, words
-from ops.workloads import WORKLOADS, Step
+from ops.workloads import WORKLOADS, TrainingStep
 from sim.errors import InputError, StalledError
 from sim.parameters import Parameter
 from sim.topology import Topology
@@ -79,7 +79,7 @@ def train() -> None:
     _downloads(step)
 
 
-def _shown(name: str, given: Mapping[str, str], scene: Scene | None, place: DeltaGenerator) -> tuple[str, Step]:
+def _shown(name: str, given: Mapping[str, str], scene: Scene | None, place: DeltaGenerator) -> tuple[str, TrainingStep]:
     """The step that was chosen, or where there is none the last one that there was, and why above it."""
     state = st.session_state
     chosen = None
@@ -162,12 +162,12 @@ def _depart(name: str, given: Mapping[str, str], scene: Scene) -> None:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _step(name: str, given: tuple[tuple[str, str], ...], scene: Scene) -> Step:
+def _step(name: str, given: tuple[tuple[str, str], ...], scene: Scene) -> TrainingStep:
     """One step; nobody changes it, so all who ask for the same share it. Raises InputError."""
     return WORKLOADS[name].run(scenes.topology_of(scene), dict(given))
 
 
-def _headline(step: Step) -> None:
+def _headline(step: TrainingStep) -> None:
     communicating = max(range(step.ranks), key=step.exposed)
     moving = step.busy(communicating, "comm") + step.busy(communicating, "wait")
     share = step.exposed_s / step.time if step.time else 0.0
@@ -191,7 +191,7 @@ def _headline(step: Step) -> None:
 
 
 @st.fragment
-def _timeline(step: Step) -> None:
+def _timeline(step: TrainingStep) -> None:
     """The picture, and what part of it to look at."""
     if not step.time or not step.spans:
         st.info(tell("train.nothing"))
@@ -205,13 +205,13 @@ def _timeline(step: Step) -> None:
     ranks = range(first, min(step.ranks, first + ROWS))
     known = catalogue(spoken())
     texts = {key: known[name] for key, name in PICTURE.items()}
-    texts |= {kind: known.get(f"train.kind.{kind.replace(' ', '_')}", kind) for kind in {h.kind for h in step.held}}
+    texts |= {kind: known.get(f"train.kind.{kind.replace(' ', '_')}", kind) for kind in {h.kind for h in step.changes}}
     st.html(steps.timeline(step, ranks, (step.time * low / 100, step.time * high / 100), texts))
     if "blocks" in step.facts:
         st.html(steps.buffer(step.facts["blocks"], texts))
 
 
-def _facts(step: Step, topology: Topology) -> None:
+def _facts(step: TrainingStep, topology: Topology) -> None:
     plain = {key: value for key, value in step.facts.items() if not is_table(value) and key not in DRAWN}
     tables = {key: value for key, value in step.facts.items() if is_table(value)}
     left, right = st.columns(2, gap="large")
@@ -232,7 +232,7 @@ def _facts(step: Step, topology: Topology) -> None:
         _watch(step)
 
 
-def _watch(step: Step) -> None:
+def _watch(step: TrainingStep) -> None:
     """A link to the collective that takes longest, where the stage can show it: one of all ranks, of equal blocks."""
     everyone = tuple(range(step.ranks))
     calls = [c for c in step.calls if c.ranks == everyone and not ALGORITHMS[c.algorithm].collective.vector]
@@ -261,7 +261,7 @@ def _table(rows: list[dict[str, Any]]) -> None:
     )
 
 
-def _downloads(step: Step) -> None:
+def _downloads(step: TrainingStep) -> None:
     def everything() -> str:
         return json.dumps(step.to_dict(), allow_nan=False)
 

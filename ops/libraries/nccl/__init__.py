@@ -1,1 +1,3 @@
-"""NCCL as it chooses: its tuner's table, the rings and trees it builds on a machine, and what that costs in time."""
+"""NCCL: its tuner, the rings it lays, what its ways of sending cost."""
+
+from ops.libraries.nccl import rule  # noqa: F401  puts NCCL on the list of libraries

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Annotated, Any
 
 from ops.collectives import COLLECTIVES
-from ops.libraries.nccl.channels import striped
+from ops.libraries import Decision
 from ops.libraries.nccl.constants import ABLE, ALGORITHMS, PROTOCOLS, Kind, Protocol
 from ops.libraries.nccl.protocol_cost import Pace, costs, family_of, hop
 from ops.libraries.nccl.topology_search import Seen, look, rooted_orders
@@ -14,7 +14,7 @@ from ops.libraries.nccl.tuner import Candidate, candidates
 from ops.registry import ALGORITHMS as REGISTERED
 from ops.work import Work
 from sim.errors import InputError
-from sim.parameters import Choice as Words
+from sim.parameters import Choice
 from sim.schedule import Schedule
 from sim.topology import Topology
 from sim.units import KiB
@@ -47,15 +47,15 @@ RUNS = {
 class NcclOptions:
     """What NCCL_ALGO and NCCL_PROTO force; empty leaves the tuner its choice."""
 
-    algorithm: Annotated[str, Words(("", *ALGORITHMS))] = ""
-    protocol: Annotated[str, Words(("", *PROTOCOLS))] = ""
+    algorithm: Annotated[str, Choice(("", *ALGORITHMS))] = ""
+    protocol: Annotated[str, Choice(("", *PROTOCOLS))] = ""
 
 
 FREE = NcclOptions()
 
 
 @dataclass(frozen=True)
-class Choice:
+class NcclChoice:
     """Everything NCCL could run, fastest first by its own reckoning, and what it saw of the machine."""
 
     collective: str
@@ -69,7 +69,7 @@ class Choice:
         return self.candidates[0]
 
 
-def choose(topology: Topology, collective: str, size: int, n: int = 0, *, options: NcclOptions = FREE) -> Choice:
+def choose(topology: Topology, collective: str, size: int, n: int = 0, *, options: NcclOptions = FREE) -> NcclChoice:
     """NCCL's choice for so many bytes on the first n ranks, all where n is 0.
 
     Raises InputError for a collective NCCL has not, or where the options leave nothing.
@@ -78,47 +78,77 @@ def choose(topology: Topology, collective: str, size: int, n: int = 0, *, option
     if collective in POINT_TO_POINT:
         usual: Protocol = "LL" if size / seen.situation.n <= 16 * KiB else "Simple"
         protocol = next((p for p in PROTOCOLS if p == options.protocol), usual)
-        return Choice(collective, size, (Candidate("SendRecv", protocol, 0.0, math.inf, 0.0),), seen)
+        return NcclChoice(collective, size, (Candidate("SendRecv", protocol, 0.0, math.inf, 0.0),), seen)
     if collective not in ABLE:
         raise InputError(f"nccl has no {collective[:40]!r}: choose from {', '.join((*ABLE, *POINT_TO_POINT))}")
-    everything = candidates(collective, size, seen.situation)
-    left = [c for c in everything if _runs(collective, c, seen)]
-    wanted = [c for c in left if options.algorithm in ("", c.algorithm) and options.protocol in ("", c.protocol)]
-    if not wanted:
-        able = ", ".join(sorted({f"{c.algorithm}/{c.protocol}" for c in left}))
-        asked = "/".join(filter(None, (options.algorithm, options.protocol)))
-        raise InputError(f"NCCL has no {asked} for {collective} here: choose from {able}")
-    return Choice(collective, size, tuple(wanted), seen)
+    able = [c for c in candidates(collective, size, seen.situation) if _runs(collective, c, seen)]
+    left = [c for c in able if options.algorithm in ("", c.algorithm) and options.protocol in ("", c.protocol)]
+    if not left:
+        names = ", ".join(sorted({f"{c.algorithm}/{c.protocol}" for c in able}))
+        forced = "/".join(filter(None, (options.algorithm, options.protocol)))
+        raise InputError(f"NCCL has no {forced} for {collective} here: choose from {names}")
+    return NcclChoice(collective, size, tuple(left), seen)
 
 
-def _runs(collective: str, one: Candidate, seen: Seen) -> bool:
-    """Can it be carried out here? Trees need nodes of one size."""
-    return (collective, one.algorithm) in RUNS and (seen.even or one.algorithm == "Ring")
+def _runs(collective: str, candidate: Candidate, seen: Seen) -> bool:
+    """Can it be carried out here? Trees need nodes of one size; switches of several nodes, ranks in a row on each."""
+    if candidate.algorithm == "NVLSTree" and not seen.in_a_row:
+        return False
+    return (collective, candidate.algorithm) in RUNS and (seen.even or candidate.algorithm == "Ring")
 
 
-def work_of(
-    topology: Topology, choice: Choice, *, root: int = 0, pace: Pace | None = None, taken: Candidate | None = None
-) -> Work:
-    """What NCCL takes, or another of the candidates, ready to be carried out.
+def decision_of(
+    topology: Topology,
+    choice: NcclChoice,
+    *,
+    root: int = 0,
+    pace: Pace | None = None,
+    candidate: Candidate | None = None,
+) -> Decision:
+    """What NCCL takes, or another of the candidates: the algorithm, how it is cut, and the rings it runs on.
 
     `pace` is that of the machine's family unless given, NCCL's own constants where it has none.
     """
-    one, seen = taken or choice.chosen, choice.seen
-    family = family_of(topology)
-    pace = pace or (family.pace if family else Pace())
-    entry = REGISTERED[RUNS[choice.collective, one.algorithm]]
+    candidate, seen = candidate or choice.chosen, choice.seen
+    entry = REGISTERED[RUNS[choice.collective, candidate.algorithm]]
     settings: dict[str, Any] = {}
     if "group" in entry.params:
-        settings["group"] = len(seen.nodes[0])
+        settings["group"] = seen.group if choice.collective in POINT_TO_POINT else len(seen.nodes[0])
     if "segments" in entry.params:
-        settings["segments"] = _segments(choice, one, pace)
-    plain = choice.collective in POINT_TO_POINT or one.algorithm in ("NVLS", "NVLSTree", "PAT")
+        settings["segments"] = _segments(choice, candidate, pace or pace_of(topology))
+    plain = choice.collective in POINT_TO_POINT or candidate.algorithm in ("NVLS", "NVLSTree", "PAT")
     orders = rooted_orders(seen, root) if COLLECTIVES[choice.collective].rooted else seen.orders
-    schedule = _schedule(entry.name, seen.situation.n, () if plain else orders, root, tuple(settings.items()))
-    told = {"nccl": one.algorithm, "protocol": one.protocol, "channels": seen.situation.channels} | settings
-    return Work(
-        schedule, entry.collective, entry, told, costs(topology, seen, one.algorithm, one.protocol, choice.size, pace)
-    )
+    return Decision(entry.name, settings, () if plain else orders, candidate.protocol)
+
+
+def pace_of(topology: Topology) -> Pace:
+    """That of the machine's family, NCCL's own constants where it has none."""
+    family = family_of(topology)
+    return family.pace if family else Pace()
+
+
+def work_of(
+    topology: Topology,
+    choice: NcclChoice,
+    *,
+    root: int = 0,
+    pace: Pace | None = None,
+    taken: Candidate | None = None,
+) -> Work:
+    """What NCCL takes, or another of the candidates, ready to be carried out; arguments as for `decision_of`."""
+    candidate, seen = taken or choice.chosen, choice.seen
+    pace = pace or pace_of(topology)
+    decision = decision_of(topology, choice, root=root, pace=pace, candidate=candidate)
+    entry = REGISTERED[decision.algorithm]
+    schedule = _schedule(decision.algorithm, seen.situation.n, decision.orders, root, tuple(decision.settings.items()))
+    settings = {
+        "nccl": candidate.algorithm,
+        "protocol": candidate.protocol,
+        "channels": seen.situation.channels,
+        **decision.settings,
+    }
+    perturbation = costs(topology, seen, candidate.algorithm, candidate.protocol, choice.size, pace)
+    return Work(schedule, entry.collective, entry, settings, perturbation)
 
 
 @lru_cache(maxsize=64)
@@ -126,24 +156,21 @@ def _schedule(
     name: str, n: int, orders: tuple[tuple[int, ...], ...], root: int, settings: tuple[tuple[str, int], ...]
 ) -> Schedule:
     """Kept, as neighbouring sizes run the same."""
-    entry = REGISTERED[name]
-    if not orders:
-        return entry.schedule(n, root=root, **dict(settings))
-    return striped(entry, orders, root=root, **dict(settings))
+    return Decision(name, dict(settings), orders).schedule(n, root)
 
 
-def _segments(choice: Choice, one: Candidate, pace: Pace) -> int:
+def _segments(choice: NcclChoice, candidate: Candidate, pace: Pace) -> int:
     """Into how many pieces a pipeline is best cut: √(hops · flowing / hop), as many as there are chunks at most.
 
     NCCL's own slots overlap what a hop costs with what follows, which blocking ranks do not.
     """
     at = choice.seen.situation
-    chunks = choice.size // (at.channels * CHUNK[one.protocol])
+    chunks = choice.size // (at.channels * CHUNK[candidate.protocol])
     kind: Kind = "NET" if at.nodes > 1 else at.kind
-    cost = hop(one.algorithm, one.protocol, kind, pace) / (4 if one.algorithm == "NVLS" else 1)
+    cost = hop(candidate.algorithm, candidate.protocol, kind, pace) / (4 if candidate.algorithm == "NVLS" else 1)
     hops = {"Ring": at.n, "NVLS": 4, "NVLSTree": 4 + 2 * math.log2(at.nodes)}.get(
-        one.algorithm, 2 * (at.per_node - 1 + math.log2(at.nodes))
+        candidate.algorithm, 2 * (at.per_node - 1 + math.log2(at.nodes))
     )
-    flowing = choice.size / one.bandwidth
+    flowing = choice.size / candidate.bandwidth
     best = math.sqrt(hops * flowing / cost) if cost else MOST_SEGMENTS
     return max(1, min(MOST_SEGMENTS, chunks, round(best)))

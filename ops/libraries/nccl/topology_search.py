@@ -37,6 +37,16 @@ class Seen:
         """Whether all nodes have as many ranks."""
         return len({len(node) for node in self.nodes}) == 1
 
+    @property
+    def in_a_row(self) -> bool:
+        """Whether nodes of one size hold ranks that follow each other."""
+        return self.even and tuple(rank for node in self.nodes for rank in node) == tuple(range(self.situation.n))
+
+    @property
+    def group(self) -> int:
+        """Ranks in a row on every node, or 1 where nodes are not like that."""
+        return len(self.nodes[0]) if self.in_a_row else 1
+
 
 @lru_cache(maxsize=16)
 def look(topology: Topology, n: int) -> Seen:
@@ -157,8 +167,14 @@ def _nics(topology: Topology, nodes: tuple[tuple[int, ...], ...]) -> tuple[list[
 
 
 def _through(nodes: tuple[tuple[int, ...], ...], paths: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
-    """Rings through all nodes: each path in every node in turn; nodes of other sizes keep what they have of it."""
-    return tuple(tuple(node[i] for node in nodes for i in path if i < len(node)) for path in paths)
+    """Rings through all nodes: each path in every node in turn.
+
+    Nodes with fewer ranks than the first keep what they have of it, those with more append the rest.
+    """
+    return tuple(
+        tuple(rank for node in nodes for rank in (*(node[i] for i in path if i < len(node)), *node[len(path) :]))
+        for path in paths
+    )
 
 
 def rooted_orders(seen: Seen, root: int) -> tuple[tuple[int, ...], ...]:

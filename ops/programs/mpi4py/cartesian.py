@@ -10,14 +10,14 @@ import numpy as np
 from ops.programs.mpi4py.communicator import Comm
 from ops.programs.mpi4py.errors import wrong
 from ops.programs.mpi4py.requests import PROC_NULL
-from ops.programs.runtime.rendezvous import Group
+from ops.programs.runtime.rendezvous import ProcessGroup
 
 
 class Intracomm(Comm):
     """A communicator of one group."""
 
     @classmethod
-    def _plain(cls, group: Group) -> "Intracomm":
+    def _plain(cls, group: ProcessGroup) -> "Intracomm":
         return Intracomm(group)
 
     def Create_cart(self, dims: Sequence[int], periods: Any = None, reorder: bool = False) -> Comm:
@@ -28,7 +28,7 @@ class Intracomm(Comm):
 class Cartcomm(Intracomm):
     """A communicator whose ranks are the points of a grid, the last dimension running fastest."""
 
-    def __init__(self, group: Group, dims: Sequence[int], periods: Sequence[bool]) -> None:
+    def __init__(self, group: ProcessGroup, dims: Sequence[int], periods: Sequence[bool]) -> None:
         super().__init__(group)
         self.dims, self.periods = list(dims), [bool(p) for p in periods]
 

@@ -1,4 +1,5 @@
 """mpi4py's collectives: a function turns a rank's arguments into its part; blocking and I-variants follow."""
+# ruff: noqa: N802  functions are called as mpi4py calls them
 
 import pickle
 from collections.abc import Callable, Sequence
@@ -11,10 +12,10 @@ from ops.programs.mpi4py.communicator import Comm
 from ops.programs.mpi4py.errors import wrong
 from ops.programs.mpi4py.reductions import OPS, Op
 from ops.programs.mpi4py.requests import Request
-from ops.programs.runtime.rendezvous import Part
+from ops.programs.runtime.rendezvous import Contribution
 
 Result = Callable[[], Any]
-Maker = Callable[..., tuple[Part, Result | None]]
+Maker = Callable[..., tuple[Contribution, Result | None]]
 SUM = OPS["SUM"]
 
 
@@ -50,35 +51,33 @@ def _room(recv: Blocks | None) -> list[int] | None:
     return None if recv is None else recv.room
 
 
-def _reduction(name: str, collective: str, send: Blocks, op: Op, recv: Blocks | None, **more: Any) -> Part:
+def _reduction(name: str, collective: str, send: Blocks, op: Op, recv: Blocks | None, **more: Any) -> Contribution:
     same = {"op": op.name, **more.pop("same", _sum_of(send))}
-    return Part(
+    return Contribution(
         name, collective, more.pop("sends", None) or send.copies(), same=same, fold=op.arrays, commutes=op.commutes,
         counted=send.elements, write=None if recv is None else recv.write, **more,
     )  # fmt: skip
 
 
 @_collective
-def Barrier(comm: Comm, name: str) -> tuple[Part, None]:  # noqa: N802
+def Barrier(comm: Comm, name: str) -> tuple[Contribution, None]:
     """Stop until all ranks are there."""
-    return Part(name, "barrier", []), None
+    return Contribution(name, "barrier", []), None
 
 
 @_collective
-def Bcast(comm: Comm, name: str, buf: Any, root: int = 0) -> tuple[Part, None]:  # noqa: N802
+def Bcast(comm: Comm, name: str, buf: Any, root: int = 0) -> tuple[Contribution, None]:
     """The root's buffer goes to all."""
     here = comm.rank == root
     blocks = one(buf, writes=not here)
     write = None if here else blocks.write
-    return Part(
+    return Contribution(
         name, "broadcast", blocks.read(), root=root, room=blocks.room, write=write, counted=blocks.elements
     ), None
 
 
 @_collective
-def Reduce(  # noqa: N802
-    comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM, root: int = 0
-) -> tuple[Part, None]:
+def Reduce(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM, root: int = 0) -> tuple[Contribution, None]:
     """All buffers combined, at the root."""
     recv = one(recvbuf, writes=True) if comm.rank == root else None
     send = recv if in_place(sendbuf) and recv is not None else one(sendbuf)
@@ -86,7 +85,7 @@ def Reduce(  # noqa: N802
 
 
 @_collective
-def Allreduce(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> tuple[Part, None]:  # noqa: N802
+def Allreduce(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> tuple[Contribution, None]:
     """All buffers combined, everywhere."""
     recv = one(recvbuf, writes=True)
     send = recv if in_place(sendbuf) else one(sendbuf)
@@ -94,7 +93,7 @@ def Allreduce(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -
 
 
 @_collective
-def Scan(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> tuple[Part, None]:  # noqa: N802
+def Scan(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> tuple[Contribution, None]:
     """The buffers of ranks 0 to r combined, at rank r."""
     recv = one(recvbuf, writes=True)
     send = recv if in_place(sendbuf) else one(sendbuf)
@@ -102,7 +101,7 @@ def Scan(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> tup
 
 
 @_collective
-def Exscan(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> tuple[Part, None]:  # noqa: N802
+def Exscan(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> tuple[Contribution, None]:
     """The buffers of ranks 0 to r - 1 combined, at rank r; rank 0 gets nothing."""
     send = one(recvbuf if in_place(sendbuf) else sendbuf)
     recv = one(recvbuf, writes=True) if comm.rank else None
@@ -110,9 +109,7 @@ def Exscan(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> t
 
 
 @_collective
-def Reduce_scatter_block(  # noqa: N802
-    comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM
-) -> tuple[Part, None]:
+def Reduce_scatter_block(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> tuple[Contribution, None]:
     """Equal blocks combined, block r at rank r."""
     recv = one(recvbuf, writes=True)
     if in_place(sendbuf):
@@ -124,9 +121,9 @@ def Reduce_scatter_block(  # noqa: N802
 
 
 @_collective
-def Reduce_scatter(  # noqa: N802
+def Reduce_scatter(
     comm: Comm, name: str, sendbuf: Any, recvbuf: Any, recvcounts: Sequence[int] | None = None, op: Op = SUM
-) -> tuple[Part, None]:
+) -> tuple[Contribution, None]:
     """Blocks of given lengths combined, block r at rank r."""
     recv = one(recvbuf, writes=True)
     source = recvbuf if in_place(sendbuf) else sendbuf
@@ -143,7 +140,9 @@ def Reduce_scatter(  # noqa: N802
     return _reduction(name, "reduce_scatter", send, op, recv, room=recv.room, uneven=True, same=same), None
 
 
-def _gather(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int | None, *, uneven: bool) -> tuple[Part, None]:
+def _gather(
+    comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int | None, *, uneven: bool
+) -> tuple[Contribution, None]:
     here = root is None or comm.rank == root
     recv = many(recvbuf, comm.size, writes=True) if here else None
     if in_place(sendbuf) and recv is not None:
@@ -153,66 +152,68 @@ def _gather(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int | None,
     collective = "allgather" if root is None else "gather"
     write = None if recv is None else recv.write
     room = None if recv is None else recv.room
-    return Part(name, collective, sends, root=root or 0, room=room, write=write, uneven=uneven), None
+    return Contribution(name, collective, sends, root=root or 0, room=room, write=write, uneven=uneven), None
 
 
 @_collective
-def Gather(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> tuple[Part, None]:  # noqa: N802
+def Gather(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> tuple[Contribution, None]:
     """Equal blocks come together at the root."""
     return _gather(comm, name, sendbuf, recvbuf, root, uneven=False)
 
 
 @_collective
-def Gatherv(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> tuple[Part, None]:  # noqa: N802
+def Gatherv(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> tuple[Contribution, None]:
     """Blocks of any length come together at the root."""
     return _gather(comm, name, sendbuf, recvbuf, root, uneven=True)
 
 
 @_collective
-def Allgather(comm: Comm, name: str, sendbuf: Any, recvbuf: Any) -> tuple[Part, None]:  # noqa: N802
+def Allgather(comm: Comm, name: str, sendbuf: Any, recvbuf: Any) -> tuple[Contribution, None]:
     """Equal blocks come together everywhere."""
     return _gather(comm, name, sendbuf, recvbuf, None, uneven=False)
 
 
 @_collective
-def Allgatherv(comm: Comm, name: str, sendbuf: Any, recvbuf: Any) -> tuple[Part, None]:  # noqa: N802
+def Allgatherv(comm: Comm, name: str, sendbuf: Any, recvbuf: Any) -> tuple[Contribution, None]:
     """Blocks of any length come together everywhere."""
     return _gather(comm, name, sendbuf, recvbuf, None, uneven=True)
 
 
-def _scatter(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int, *, uneven: bool) -> tuple[Part, None]:
+def _scatter(
+    comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int, *, uneven: bool
+) -> tuple[Contribution, None]:
     sends = many(sendbuf, comm.size).read() if comm.rank == root else []
     recv = None if in_place(recvbuf) and comm.rank == root else one(recvbuf, writes=True)
     write = None if recv is None else recv.write
-    return Part(name, "scatter", sends, root=root, room=_room(recv), write=write, uneven=uneven), None
+    return Contribution(name, "scatter", sends, root=root, room=_room(recv), write=write, uneven=uneven), None
 
 
 @_collective
-def Scatter(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> tuple[Part, None]:  # noqa: N802
+def Scatter(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> tuple[Contribution, None]:
     """The root's equal blocks go to one rank each."""
     return _scatter(comm, name, sendbuf, recvbuf, root, uneven=False)
 
 
 @_collective
-def Scatterv(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> tuple[Part, None]:  # noqa: N802
+def Scatterv(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int = 0) -> tuple[Contribution, None]:
     """The root's blocks of any length go to one rank each."""
     return _scatter(comm, name, sendbuf, recvbuf, root, uneven=True)
 
 
-def _alltoall(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, *, uneven: bool) -> tuple[Part, None]:
+def _alltoall(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, *, uneven: bool) -> tuple[Contribution, None]:
     recv = many(recvbuf, comm.size, writes=True)
     sends = recv.copies() if in_place(sendbuf) else many(sendbuf, comm.size).read()
-    return Part(name, "alltoall", sends, room=recv.room, write=recv.write, uneven=uneven), None
+    return Contribution(name, "alltoall", sends, room=recv.room, write=recv.write, uneven=uneven), None
 
 
 @_collective
-def Alltoall(comm: Comm, name: str, sendbuf: Any, recvbuf: Any) -> tuple[Part, None]:  # noqa: N802
+def Alltoall(comm: Comm, name: str, sendbuf: Any, recvbuf: Any) -> tuple[Contribution, None]:
     """Everyone's equal blocks go to one rank each."""
     return _alltoall(comm, name, sendbuf, recvbuf, uneven=False)
 
 
 @_collective
-def Alltoallv(comm: Comm, name: str, sendbuf: Any, recvbuf: Any) -> tuple[Part, None]:  # noqa: N802
+def Alltoallv(comm: Comm, name: str, sendbuf: Any, recvbuf: Any) -> tuple[Contribution, None]:
     """Everyone's blocks of any length go to one rank each."""
     return _alltoall(comm, name, sendbuf, recvbuf, uneven=True)
 
@@ -224,11 +225,11 @@ def _pickled(thing: Any) -> bytes:
     return pickle.dumps(thing, pickle.HIGHEST_PROTOCOL)
 
 
-def _objects(part: Part) -> list[Any]:
+def _objects(part: Contribution) -> list[Any]:
     return [pickle.loads(item) for item in part.gets]
 
 
-def _object(part: Part) -> Any:
+def _object(part: Contribution) -> Any:
     return _objects(part)[0] if part.gets else None
 
 
@@ -245,77 +246,77 @@ def _one_per_rank(comm: Comm, things: Any) -> list[bytes]:
 
 
 @_collective
-def barrier(comm: Comm, name: str) -> tuple[Part, None]:
+def barrier(comm: Comm, name: str) -> tuple[Contribution, None]:
     """Stop until all ranks are there."""
-    return Part(name, "barrier", []), None
+    return Contribution(name, "barrier", []), None
 
 
 @_collective
-def bcast(comm: Comm, name: str, obj: Any, root: int = 0) -> tuple[Part, Result]:
+def bcast(comm: Comm, name: str, obj: Any, root: int = 0) -> tuple[Contribution, Result]:
     """The root's object goes to all."""
     here = comm.rank == root
-    part = Part(name, "broadcast", [_pickled(obj)] if here else [], root=root)
+    part = Contribution(name, "broadcast", [_pickled(obj)] if here else [], root=root)
     return part, lambda: obj if here else _object(part)
 
 
 @_collective
-def scatter(comm: Comm, name: str, sendobj: Any, root: int = 0) -> tuple[Part, Result]:
+def scatter(comm: Comm, name: str, sendobj: Any, root: int = 0) -> tuple[Contribution, Result]:
     """The root's objects go to one rank each."""
     sends = _one_per_rank(comm, sendobj) if comm.rank == root else []
-    part = Part(name, "scatter", sends, root=root)
+    part = Contribution(name, "scatter", sends, root=root)
     return part, lambda: _object(part)
 
 
 @_collective
-def gather(comm: Comm, name: str, sendobj: Any, root: int = 0) -> tuple[Part, Result]:
+def gather(comm: Comm, name: str, sendobj: Any, root: int = 0) -> tuple[Contribution, Result]:
     """Everyone's object comes to the root."""
-    part = Part(name, "gather", [_pickled(sendobj)], root=root)
+    part = Contribution(name, "gather", [_pickled(sendobj)], root=root)
     here = comm.rank == root
     return part, lambda: _objects(part) if here else None
 
 
 @_collective
-def allgather(comm: Comm, name: str, sendobj: Any) -> tuple[Part, Result]:
+def allgather(comm: Comm, name: str, sendobj: Any) -> tuple[Contribution, Result]:
     """Everyone's object comes to all."""
-    part = Part(name, "allgather", [_pickled(sendobj)])
+    part = Contribution(name, "allgather", [_pickled(sendobj)])
     return part, lambda: _objects(part)
 
 
 @_collective
-def alltoall(comm: Comm, name: str, sendobj: Any) -> tuple[Part, Result]:
+def alltoall(comm: Comm, name: str, sendobj: Any) -> tuple[Contribution, Result]:
     """Everyone's objects go to one rank each."""
-    part = Part(name, "alltoall", _one_per_rank(comm, sendobj))
+    part = Contribution(name, "alltoall", _one_per_rank(comm, sendobj))
     return part, lambda: _objects(part)
 
 
-def _combined(comm: Comm, name: str, collective: str, obj: Any, op: Any, root: int = 0) -> tuple[Part, Result]:
+def _combined(comm: Comm, name: str, collective: str, obj: Any, op: Any, root: int = 0) -> tuple[Contribution, Result]:
     if not callable(op):
         wrong("ERR_OP", f"{op!r} is no operation")
     commutes = op.commutes if isinstance(op, Op) else False
-    part = Part(name, collective, [_pickled(obj)], same={"op": getattr(op, "__qualname__", op)}, root=root,
+    part = Contribution(name, collective, [_pickled(obj)], same={"op": getattr(op, "__qualname__", op)}, root=root,
                 fold=_fold(op), commutes=commutes)  # fmt: skip
     return part, lambda: _object(part)
 
 
 @_collective
-def reduce(comm: Comm, name: str, sendobj: Any, op: Any = SUM, root: int = 0) -> tuple[Part, Result]:
+def reduce(comm: Comm, name: str, sendobj: Any, op: Any = SUM, root: int = 0) -> tuple[Contribution, Result]:
     """All objects combined, at the root."""
     return _combined(comm, name, "reduce", sendobj, op, root)
 
 
 @_collective
-def allreduce(comm: Comm, name: str, sendobj: Any, op: Any = SUM) -> tuple[Part, Result]:
+def allreduce(comm: Comm, name: str, sendobj: Any, op: Any = SUM) -> tuple[Contribution, Result]:
     """All objects combined, everywhere."""
     return _combined(comm, name, "allreduce", sendobj, op)
 
 
 @_collective
-def scan(comm: Comm, name: str, sendobj: Any, op: Any = SUM) -> tuple[Part, Result]:
+def scan(comm: Comm, name: str, sendobj: Any, op: Any = SUM) -> tuple[Contribution, Result]:
     """The objects of ranks 0 to r combined, at rank r."""
     return _combined(comm, name, "scan", sendobj, op)
 
 
 @_collective
-def exscan(comm: Comm, name: str, sendobj: Any, op: Any = SUM) -> tuple[Part, Result]:
+def exscan(comm: Comm, name: str, sendobj: Any, op: Any = SUM) -> tuple[Contribution, Result]:
     """The objects of ranks 0 to r - 1 combined, at rank r; rank 0 gets None."""
     return _combined(comm, name, "exscan", sendobj, op)

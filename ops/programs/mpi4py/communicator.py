@@ -9,14 +9,14 @@ import numpy as np
 from ops.programs.mpi4py.errors import wrong
 from ops.programs.mpi4py.point_to_point import TAG_UB, Ranks
 from ops.programs.mpi4py.requests import PROC_NULL, UNDEFINED
-from ops.programs.runtime.rendezvous import Group, Part
+from ops.programs.runtime.rendezvous import Contribution, ProcessGroup
 from ops.programs.runtime.transport import Transport
 
 
 class Comm(Ranks):
     """A communicator."""
 
-    def __init__(self, group: Group | None = None) -> None:
+    def __init__(self, group: ProcessGroup | None = None) -> None:
         super().__init__(group)
         self._name = group.name if group else "MPI_COMM_NULL"
 
@@ -57,24 +57,24 @@ class Comm(Ranks):
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{type(self).__name__}.{name} is not simulated: docs/programs.md lists what is")
 
-    def meet(self, part: Part) -> Part:
+    def meet(self, part: Contribution) -> Contribution:
         """Bring a part to this communicator's next collective."""
         if not 0 <= part.root < self.size:
             wrong("ERR_ROOT", f"root {part.root} is not among ranks 0..{self.size - 1} of {self.group.name}")
         self.group.join(part)
         return part
 
-    def _agree(self, name: str, mine: Sequence[int]) -> Part:
+    def _agree(self, name: str, mine: Sequence[int]) -> Contribution:
         """Everyone hears everyone's numbers, as when communicators are made."""
         item = np.array(mine, np.int64)
-        part = self.meet(Part(name, "allgather", [item]))
+        part = self.meet(Contribution(name, "allgather", [item]))
         self.world.wait((part,), name)
         return part
 
-    def _members(self, part: Part, key: Any, ranks: Sequence[int], how: str) -> Group:
+    def _members(self, part: Contribution, key: Any, ranks: Sequence[int], how: str) -> ProcessGroup:
         """The new group that all who computed the same key share."""
         assert part.meeting is not None
-        made: dict[Any, Group] = part.meeting.made
+        made: dict[Any, ProcessGroup] = part.meeting.made
         if key not in made:
             made[key] = self.group.child([self.group.ranks[r] for r in ranks], how)
         return made[key]
@@ -113,14 +113,14 @@ class Comm(Ranks):
         part = Comm(inner)._agree("Create_group", (tag,))
         return self._created(part, group)
 
-    def _created(self, part: Part, group: "RankGroup") -> "Comm":
+    def _created(self, part: Contribution, group: "RankGroup") -> "Comm":
         if self.world.me.rank not in group.ranks:
             return Comm()
         places = [self.group.place_of[rank] for rank in group.ranks]
         return type(self)._plain(self._members(part, tuple(places), places, "create"))
 
     @classmethod
-    def _plain(cls, group: Group) -> "Comm":
+    def _plain(cls, group: ProcessGroup) -> "Comm":
         return Comm(group)
 
     def Abort(self, errorcode: int = 0) -> None:

@@ -16,7 +16,7 @@ from ops.programs.mpi4py.point_to_point import NO_PROC, TAG_UB, Matched
 from ops.programs.mpi4py.reductions import OPS, Op
 from ops.programs.mpi4py.requests import PROC_NULL, UNDEFINED, Prequest, Request, Status
 from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG
-from ops.programs.runtime.rendezvous import Group
+from ops.programs.runtime.rendezvous import ProcessGroup
 from ops.programs.runtime.transport import Transport
 
 VERSION = (4, 1)
@@ -51,8 +51,8 @@ def _not_there(name: str) -> NoReturn:
 
 
 def _names(world: Transport) -> dict[str, Any]:
-    everyone = Group(world, range(world.size), "MPI_COMM_WORLD")
-    selves = [Group(world, (rank,), "MPI_COMM_SELF") for rank in range(world.size)]
+    everyone = ProcessGroup(world, range(world.size), "MPI_COMM_WORLD")
+    selves = [ProcessGroup(world, (rank,), "MPI_COMM_SELF") for rank in range(world.size)]
     host = [world.topology.devices[world.device(rank)].host for rank in range(world.size)]
     return {
         **DATATYPES, **OPS, **CLASSES,
@@ -81,11 +81,11 @@ def _names(world: Transport) -> dict[str, Any]:
 class _Self(Intracomm):
     """COMM_SELF: each rank alone."""
 
-    def __init__(self, groups: list[Group]) -> None:
+    def __init__(self, groups: list[ProcessGroup]) -> None:
         super().__init__(groups[0])
         self._groups = groups
 
     @property
-    def group(self) -> Group:
+    def group(self) -> ProcessGroup:
         """The rank that asks."""
         return self._groups[self._groups[0].world.me.rank]

@@ -11,7 +11,7 @@ from ops.programs.mpi4py import buffers
 from ops.programs.mpi4py.errors import MPIError, wrong
 from ops.programs.mpi4py.requests import PROC_NULL, Prequest, Request, Status
 from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
-from ops.programs.runtime.rendezvous import Group
+from ops.programs.runtime.rendezvous import ProcessGroup
 from ops.programs.runtime.tasks import Pending
 from ops.programs.runtime.transport import Transport
 
@@ -21,11 +21,11 @@ TAG_UB = (1 << 31) - 1
 class Ranks:
     """Ranks of a group, as one of them sees it; the same object serves all of them."""
 
-    def __init__(self, group: Group | None = None) -> None:
+    def __init__(self, group: ProcessGroup | None = None) -> None:
         self._made_of = group
 
     @property
-    def group(self) -> Group:
+    def group(self) -> ProcessGroup:
         """The ranks. Raises MPI.Exception for the null communicator."""
         return self._made_of or wrong("ERR_COMM", "this is the null communicator, which has no ranks")
 

@@ -19,17 +19,17 @@ class Stuck(NamedTuple):
     place: str
 
 
-def told(stuck: Sequence[Stuck], ended: Iterable[int]) -> str:
+def describe(stuck: Sequence[Stuck], ended: Iterable[int]) -> str:
     """One sentence about all of them; ranks in the same position are named together."""
     gone = set(ended)
     stories: dict[str, list[int]] = {}
-    for one in stuck:
-        left = [rank for rank in one.ranks if rank in gone]
+    for wait in stuck:
+        left = [rank for rank in wait.ranks if rank in gone]
         after = f" ({name_ranks(left)} {'has' if len(left) == 1 else 'have'} ended)" if left else ""
-        stories.setdefault(f"in {one.call} at {one.place} for {one.waits_for}{after}", []).append(one.rank)
+        stories.setdefault(f"in {wait.call} at {wait.place} for {wait.waits_for}{after}", []).append(wait.rank)
     parts = [f"{name_ranks(ranks)} {'waits' if len(ranks) == 1 else 'wait'} {what}" for what, ranks in stories.items()]
     more = f"; and {len(parts) - MOST} more such waits" if len(parts) > MOST else ""
-    around = circle({one.rank: one.ranks for one in stuck})
+    around = circle({wait.rank: wait.ranks for wait in stuck})
     ring = f"; round in a circle: {' -> '.join(map(str, around))}" if around else ""
     return "; ".join(parts[:MOST]) + more + ring
 

@@ -8,9 +8,9 @@ and its sender goes on; a longer one starts when both sides are there (rendezvou
 from collections.abc import Callable
 from typing import Any
 
-from ops.programs.runtime.rendezvous import Group
-from ops.programs.runtime.tasks import Pending, Wanted
-from ops.programs.runtime.transport import Call
+from ops.programs.runtime.rendezvous import ProcessGroup
+from ops.programs.runtime.tasks import Missing, Pending
+from ops.programs.runtime.transport import ProgramCall
 
 ANY_SOURCE = -1
 ANY_TAG = -1
@@ -19,26 +19,26 @@ ANY_TAG = -1
 class Message(Pending):
     """A message on its way; for its sender it is done when the buffer may be used again."""
 
-    __slots__ = ("arrives", "box", "data", "dst", "eager", "here", "receive", "record", "size", "source", "tag")
+    __slots__ = ("arrives", "box", "data", "dst", "eager", "has_arrived", "receive", "record", "size", "source", "tag")
 
     box: "Mailbox"
-    record: Call
+    record: ProgramCall
 
     def __init__(self, source: int, dst: int, tag: int, data: Any, size: int) -> None:
         super().__init__()
         self.source, self.dst, self.tag, self.data, self.size = source, dst, tag, data, size
-        self.here = False
+        self.has_arrived = False
         """Has its last byte arrived?"""
         self.receive: Receive | None = None
         self.arrives = 0.0
         self.eager = False
 
-    def wanted(self) -> Wanted:
+    def missing(self) -> Missing:
         """The receive that is missing."""
         rank = self.box.group.ranks[self.dst]
         if self.receive is not None:
-            return Wanted(f"the message to rank {rank} to arrive", (rank,))
-        return Wanted(f"rank {rank} to receive a message with tag {self.tag} ({self.size} bytes, rendezvous)", (rank,))
+            return Missing(f"the message to rank {rank} to arrive", (rank,))
+        return Missing(f"rank {rank} to receive a message with tag {self.tag} ({self.size} bytes, rendezvous)", (rank,))
 
 
 class Receive(Pending):
@@ -56,19 +56,19 @@ class Receive(Pending):
         """Whether source and tag fit."""
         return self.source in (ANY_SOURCE, message.source) and self.tag in (ANY_TAG, message.tag)
 
-    def wanted(self) -> Wanted:
+    def missing(self) -> Missing:
         """The message that is missing."""
         tag = "" if self.tag == ANY_TAG else f" with tag {self.tag}"
         ranks = self.box.group.ranks
         if self.source == ANY_SOURCE:
-            return Wanted(f"a message{tag} from any rank", ranks)
-        return Wanted(f"a message{tag} from rank {ranks[self.source]}", (ranks[self.source],))
+            return Missing(f"a message{tag} from any rank", ranks)
+        return Missing(f"a message{tag} from rank {ranks[self.source]}", (ranks[self.source],))
 
 
 class Mailbox:
     """All that is addressed to one rank of a group and not yet matched."""
 
-    def __init__(self, group: Group, place: int) -> None:
+    def __init__(self, group: ProcessGroup, place: int) -> None:
         self.group, self.world, self.place = group, group.world, place
         self.messages: list[Message] = []
         self.receives: list[Receive] = []
@@ -113,8 +113,8 @@ class Mailbox:
 
     def peek(self, receive: Receive) -> Message | None:
         """The message a probe would tell of now."""
-        here = [m for m in self.messages if m.arrives <= self.world.now and receive.accepts(m)]
-        return min(here, key=lambda m: m.arrives, default=None)
+        arrived = [m for m in self.messages if m.arrives <= self.world.now and receive.accepts(m)]
+        return min(arrived, key=lambda m: m.arrives, default=None)
 
     def cancel(self, receive: Receive) -> bool:
         """Take an unmatched receive back."""
@@ -171,19 +171,19 @@ class Mailbox:
     def _join(self, receive: Receive, message: Message) -> None:
         receive.message, message.receive = message, receive
         receive.call = message.call
-        if message.here:
+        if message.has_arrived:
             self._hand_over(message)
         elif not message.eager:
             self._depart(message)
 
     def _depart(self, message: Message) -> None:
-        record: Call = message.record
+        record: ProgramCall = message.record
         record.start = self.world.now
         ranks = self.group.ranks
         self.world.carry(ranks[message.source], ranks[message.dst], message.size, lambda: self._arrived(message))
 
     def _arrived(self, message: Message) -> None:
-        message.here = True
+        message.has_arrived = True
         message.record.end = self.world.now
         if not message.eager:
             message.finish()

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from ops.programs.runtime.deadlock import Stuck, told
+from ops.communicators.records import Place, Span
+from ops.programs.runtime.deadlock import Stuck, describe
 from sim.base.user_files import user_builtins
 from sim.errors import InputError
 
@@ -25,30 +26,11 @@ PATIENCE = 10_000
 READINGS = 1000
 """Readings of the clock in a row after which every further one takes `READING` s: a loop that waits for a time."""
 READING = 1e-6
+CALL = "call"
+"""The lane of a rank that waits inside a call."""
 
 
-class Place(NamedTuple):
-    """A line of the script."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{os.path.basename(self.file)}:{self.line}"
-
-
-class Span(NamedTuple):
-    """A rank was inside a call, waiting, from `begin` to `end` s. `calls` are the numbers of what it waited for."""
-
-    rank: int
-    name: str
-    begin: float
-    end: float
-    place: Place
-    calls: tuple[int, ...]
-
-
-class Wanted(NamedTuple):
+class Missing(NamedTuple):
     """What a rank waits for, in words, and the ranks that could bring it about."""
 
     what: str
@@ -75,7 +57,7 @@ class Pending:
             task.wake()
         self.waiting = []
 
-    def wanted(self) -> Wanted:
+    def missing(self) -> Missing:
         """What is missing; asked for in a deadlock."""
         raise NotImplementedError
 
@@ -85,9 +67,9 @@ class Slept(Pending):
 
     __slots__ = ()
 
-    def wanted(self) -> Wanted:
+    def missing(self) -> Missing:
         """Nothing that could fail to come."""
-        return Wanted("time to pass", ())
+        return Missing("time to pass", ())
 
 
 class Task:
@@ -125,15 +107,15 @@ class Task:
         except (GreenletExit, KeyboardInterrupt):
             raise
         except BaseException as error:  # noqa: BLE001  whatever a script raises is its own fault, told in a sentence
-            self.world.fail(f"rank {self.rank} failed at {self._blame(error)}: {_told(error)}")
+            self.world.fail(f"rank {self.rank} failed at {self._blame(error)}: {_message_of(error)}")
         finally:
             self.ended = self.world.now
 
     def _blame(self, error: BaseException) -> Place:
         """The innermost line of the script, or of a module beside it, that the error passed through."""
         steps = list(_steps(error.__traceback__))
-        mine = [place for place in steps if self.world.is_script(place.file)]
-        return (mine or steps[-1:] or [self.place])[-1]
+        script = [place for place in steps if self.world.is_script(place.file)]
+        return (script or steps[-1:] or [self.place])[-1]
 
 
 def _steps(traceback: TracebackType | None) -> Iterator[Place]:
@@ -142,7 +124,7 @@ def _steps(traceback: TracebackType | None) -> Iterator[Place]:
         traceback = traceback.tb_next
 
 
-def _told(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
@@ -155,9 +137,9 @@ def _exit_status(left: SystemExit) -> int:
 
 
 def _stuck(task: Task) -> Stuck:
-    wanted = [p.wanted() for p in task.waits if not p.done] or [Wanted("an answer that never comes", ())]
-    what = " and ".join(dict.fromkeys(w.what for w in wanted))
-    ranks = sorted({rank for w in wanted for rank in w.ranks} - {task.rank})
+    missing = [p.missing() for p in task.waits if not p.done] or [Missing("an answer that never comes", ())]
+    what = " and ".join(dict.fromkeys(m.what for m in missing))
+    ranks = sorted({rank for m in missing for rank in m.ranks} - {task.rank})
     return Stuck(task.rank, task.inside, task.place.file, task.place.line, what, ranks, str(task.place))
 
 
@@ -265,13 +247,14 @@ class Tasks:
         task.asked.clear()
         enough = all if every else any
         while not enough(p.done for p in pending):
-            open_ones = [p for p in pending if not p.done]
-            task.waits = open_ones
-            for p in open_ones if not every else open_ones[:1]:
+            undone = [p for p in pending if not p.done]
+            task.waits = undone
+            for p in undone if not every else undone[:1]:
                 p.waiting.append(task)
             self._stop()
         task.waits = ()
-        self.spans.append(Span(task.rank, name, begin, self.now, place, tuple(p.call for p in pending if p.call >= 0)))
+        calls = tuple(p.call for p in pending if p.call >= 0)
+        self.spans.append(Span(task.rank, CALL, begin, self.now, name, place, calls))
 
     def sleep(self, seconds: float, name: str = "sleep") -> None:
         """Let simulated time pass on this rank."""
@@ -342,7 +325,7 @@ class Tasks:
         if stuck and not self._over():
             self.deadlock = [_stuck(task) for task in stuck]
             ended = [task.rank for task in self.tasks if task.ended is not None]
-            self.fail(f"deadlock after {self.now:.9g} s: {told(self.deadlock, ended)}")
+            self.fail(f"deadlock after {self.now:.9g} s: {describe(self.deadlock, ended)}")
 
     def _over(self) -> bool:
         return self.failure is not None or self.error is not None

@@ -1,16 +1,12 @@
 """What a run of a program was: its output, its calls, when every rank was in which of them."""
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from ops.communicators.records import Span
 from ops.programs.runtime.deadlock import Stuck
-from ops.programs.runtime.tasks import Span
-from ops.programs.runtime.transport import Call
-from sim.errors import InputError
-
-MOST_SLICES = 500_000
-"""More make a file that a browser does not open."""
+from ops.programs.runtime.transport import ProgramCall
+from sim.trace.chrome_events import ChromeTrace, TrackPoint, check_slices, nanoseconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +24,7 @@ class ProgramRun:
     failure: str | None
     statuses: list[int]
     ended: list[float]
-    calls: list[Call]
+    calls: list[ProgramCall]
     spans: list[Span] = field(repr=False)
     deadlock: list[Stuck]
 
@@ -41,7 +37,7 @@ class ProgramRun:
         """The run as plain data."""
         waited = [0.0] * self.ranks
         for span in self.spans:
-            waited[span.rank] += span.end - span.begin
+            waited[span.rank] += span.end - span.start
         return {
             "machine": self.machine,
             "ranks": self.ranks,
@@ -53,59 +49,49 @@ class ProgramRun:
                 {"rank": r, "exit": self.statuses[r], "ended_s": self.ended[r], "in_calls_s": waited[r]}
                 for r in range(self.ranks)
             ],
-            "calls": [_told(call) for call in self.calls],
+            "calls": [_row(call) for call in self.calls],
         }
 
     def to_perfetto(self) -> str:
         """Chrome trace-event JSON: a track per rank, messages as arrows. Raises InputError when it is too large."""
         slices = len(self.spans) + len(self.calls)
-        if slices > MOST_SLICES:
-            raise InputError(
-                f"the program made {slices:,} calls, and Perfetto opens {MOST_SLICES:,} at most:"
-                " run fewer ranks or steps"
-            )
-        events: list[dict[str, Any]] = []
+        check_slices(slices, f"the program made {slices:,} calls", "run fewer ranks or steps")
+        chrome = ChromeTrace()
         for rank in range(self.ranks):
-            name = {"args": {"name": f"rank {rank}"}, "pid": 0, "tid": rank}
-            events += [
-                {"ph": "M", "name": "thread_name", **name},
-                {"ph": "M", "name": "thread_sort_index", "pid": 0, "tid": rank, "args": {"sort_index": rank}},
-            ]
-        events.append({"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": self.machine}})
+            chrome.track(0, rank, f"rank {rank}", order=rank)
+        chrome.process(0, self.machine)
         for span in self.spans:
-            events.append(self._slice(span))
+            start, end = nanoseconds(span.start), nanoseconds(span.end)
+            chrome.slice(0, span.rank, span.name, span.lane, start, end, self._details(span))
         for call in self.calls:
-            events += self._arrow(call)
-        return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, allow_nan=False)
+            if call.tag is None or call.start is None or call.end is None:
+                continue
+            tail, head = (TrackPoint(0, rank, 0) for rank in call.ranks)
+            chrome.arrow(
+                call.number,
+                f"{call.size:.0f} bytes, tag {call.tag}",
+                "message",
+                tail._replace(at=nanoseconds(call.start)),
+                head._replace(at=nanoseconds(call.end)),
+            )
+        return chrome.to_json()
 
-    def _slice(self, span: Span) -> dict[str, Any]:
+    def _details(self, span: Span) -> dict[str, Any]:
         calls = [self.calls[i] for i in span.calls[:4]]
-        told = {
-            "line": str(span.place), "calls": list(span.calls[:64]), "algorithm": ", ".join(c.algorithm for c in calls),
-            "bytes": sum(c.bytes for c in calls),
-        }  # fmt: skip
         return {
-            "ph": "X", "name": span.name, "cat": "call", "pid": 0, "tid": span.rank, "ts": span.begin * 1e6,
-            "dur": (span.end - span.begin) * 1e6, "args": told,
-        }  # fmt: skip
-
-    def _arrow(self, call: Call) -> list[dict[str, Any]]:
-        if call.tag is None or call.start is None or call.end is None:
-            return []
-        src, dst = call.ranks
-        arrow = {"cat": "message", "name": f"{call.bytes:.0f} bytes, tag {call.tag}", "id": call.number, "pid": 0}
-        return [
-            {"ph": "s", **arrow, "tid": src, "ts": call.start * 1e6},
-            {"ph": "f", "bp": "e", **arrow, "tid": dst, "ts": call.end * 1e6},
-        ]
+            "line": str(span.place),
+            "calls": list(span.calls[:64]),
+            "algorithm": ", ".join(call.algorithm for call in calls),
+            "bytes": sum(call.size for call in calls),
+        }
 
 
-def _told(call: Call) -> dict[str, Any]:
-    who = {"src": call.ranks[0], "dst": call.ranks[1], "tag": call.tag} if call.tag is not None else {
-        "ranks": len(call.ranks)
-    }  # fmt: skip
+def _row(call: ProgramCall) -> dict[str, Any]:
+    ends: dict[str, Any] = {"ranks": len(call.ranks)}
+    if call.tag is not None:
+        ends = {"src": call.ranks[0], "dst": call.ranks[1], "tag": call.tag}
     return {
-        "call": call.number, "name": call.name, "comm": call.comm, **who, "algorithm": call.algorithm,
-        "begin_s": call.begin, "start_s": call.start, "end_s": call.end, "bytes": call.bytes,
-        "line": str(call.place), "verified": call.verified,
+        "call": call.number, "name": call.name, "comm": call.comm, **ends, "algorithm": call.algorithm,
+        "protocol": call.protocol, "begin_s": call.begin, "start_s": call.start, "end_s": call.end,
+        "bytes": call.size, "line": str(call.place), "verified": call.verified,
     }  # fmt: skip

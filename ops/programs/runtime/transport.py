@@ -3,16 +3,17 @@
 import gc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from ops.collectives import COLLECTIVES
-from ops.libraries.call import Load
-from ops.libraries.selection import Selection
-from ops.programs.runtime.tasks import Place, Tasks
-from ops.registry import ALGORITHMS
+from ops.communicators.launch import Launcher
+from ops.communicators.records import CallRecord, Place
+from ops.communicators.selection import Selection
+from ops.libraries import CollectiveCall
+from ops.programs.runtime.tasks import Tasks
 from sim.base.compiled import compiled
 from sim.engine import Cluster
 from sim.errors import InputError
@@ -32,21 +33,17 @@ KEPT = 4_000_000
 Then = Callable[[], None]
 
 
-@dataclass(slots=True)
-class Call:
+@dataclass(slots=True, kw_only=True)
+class ProgramCall(CallRecord):
     """One message or one collective on the timeline; times in simulated seconds.
 
     `begin` is when the first rank called, `start` when the last one had and data could move, `end` when it was
-    done. `ranks` are numbers in the world, sender first for a message. `bytes` is counted as nccl-tests counts it.
+    done. The ranks of a message are its sender and its receiver.
     """
 
     number: int
-    name: str
-    algorithm: str
     comm: str
-    ranks: tuple[int, ...]
     begin: float
-    bytes: float
     place: Place
     tag: int | None = None
     start: float | None = None
@@ -67,12 +64,12 @@ class Transport(Tasks):
             raise InputError(f"{topology.name} holds {topology.n} ranks, not {ranks}: ask for {topology.n} or fewer")
         self._cluster = Cluster(topology, history=history)
         super().__init__(self._cluster.env, folder)
-        self.topology, self.size, self.selection, self.eager = topology, ranks, selection, eager
-        self.calls: list[Call] = []
+        self.topology, self.size, self.eager = topology, ranks, eager
+        self.calls: list[ProgramCall] = []
         self._history = history
         self._under_way = 0
         self._since = self._kept = 0
-        self._plans: dict[Any, tuple[Schedule, Proof]] = {}
+        self._launcher = Launcher(selection)
         self._leads: dict[tuple[int, int], float] = {}
 
     def device(self, rank: int) -> int:
@@ -96,9 +93,14 @@ class Transport(Tasks):
             self._leads[pair] = away + float(self.topology.latency[routes.links].sum())
         return self._leads[pair]
 
-    def note(self, name: str, algorithm: str, comm: str, ranks: Sequence[int], size: float, place: Place) -> Call:
+    def note(
+        self, name: str, algorithm: str, comm: str, ranks: Sequence[int], size: float, place: Place
+    ) -> ProgramCall:
         """Enter a call into the timeline."""
-        call = Call(len(self.calls), name, algorithm, comm, tuple(ranks), self.now, size, place)
+        call = ProgramCall(
+            number=len(self.calls), name=name, algorithm=algorithm, comm=comm, ranks=tuple(ranks), begin=self.now,
+            size=size, place=place,
+        )  # fmt: skip
         self.calls.append(call)
         return call
 
@@ -108,57 +110,37 @@ class Transport(Tasks):
             self.at(self.now, then)
             return
         with self.outside():
-            schedule, proof = self._plan("message", _one_message)
+            schedule, proof = _one_message()
             ends, sizes = (self.device(src), self.device(dst)), np.array([float(size)])
             self._start(
                 1, lambda: self._cluster.launch(schedule, ends, sizes, proof=proof, size=size), lambda _: then()
             )
 
-    def collective(self, call: Call, load: Load, units: Floats, then: Then) -> None:
-        """Run a collective over `call.ranks` with unit blocks of so many bytes; `then` is called at its end."""
-        call.start = self.now
+    def collective(self, record: ProgramCall, call: CollectiveCall, units: Floats, then: Then) -> None:
+        """Run a collective with unit blocks of so many bytes; `then` is called at its end."""
+        record.start = self.now
 
         def ended(trace: Trace | None) -> None:
-            call.end = self.now
+            record.end = self.now
             if trace is not None:
-                call.verified = trace.verdict.ok
+                record.verified = trace.verdict.ok
                 self._kept += trace.schedule.transfers
-                call.trace = trace if self._kept <= KEPT else None
+                record.trace = trace if self._kept <= KEPT else None
             then()
 
-        n = len(call.ranks)
-        if n < 2:
+        if call.n < 2:
             self.at(self.now, lambda: ended(None))
             return
         with self.outside():
             try:
-                name, given = self.selection.choose(load)
+                prepared = self._launcher.prepare(call)
             except InputError as error:
                 self.refuse(error)
-            call.algorithm = name
-            root = load.root if COLLECTIVES[name.partition(".")[0]].rooted else 0
-            key = name, n, root, tuple(sorted(given.items()))
-            schedule, proof = self._plan(key, lambda: ALGORITHMS[name].schedule(n, root=root, **given))
-            promise = schedule.promise
-            assert promise is not None
-            pieces = promise.blocks // len(units) if load.sized else 1
-            blocks = np.repeat(units / pieces, pieces) if load.sized else None
-            group = [self.device(rank) for rank in call.ranks]
-            self._start(
-                schedule.transfers,
-                lambda: self._cluster.start(schedule, blocks=blocks, group=group, proof=proof),
-                ended,
-            )
-
-    def _plan(self, key: Any, make: Callable[[], Schedule]) -> tuple[Schedule, Proof]:
-        """A schedule and its proof, made once."""
-        if key not in self._plans:
-            try:
-                schedule = make()
-            except InputError as error:
-                self.refuse(error)
-            self._plans[key] = schedule, prove(schedule, blocks=True)
-        return self._plans[key]
+            record.algorithm, record.protocol = prepared.algorithm, prepared.decision.protocol
+            if prepared.decision.size is not None:
+                record.size = prepared.decision.size
+            transfers = prepared.schedule.transfers
+            self._start(transfers, lambda: prepared.start(self._cluster, call.members, units), ended)
 
     def _start(self, transfers: int, begin: Callable[[], Any], then: Callable[[Any], None]) -> None:
         if not self._under_way and self._since > BUSY:
@@ -185,6 +167,8 @@ class Transport(Tasks):
         self._cluster = Cluster(self.topology, self.env, history=self._history)
 
 
-def _one_message() -> Schedule:
+@cache
+def _one_message() -> tuple[Schedule, Proof]:
     promise = COLLECTIVES["broadcast"].promise(2, 1, 0)
-    return unroll([copy(0, 1, 0)], name="message", n=2, promise=promise)
+    schedule = unroll([copy(0, 1, 0)], name="message", n=2, promise=promise)
+    return schedule, prove(schedule, blocks=True)

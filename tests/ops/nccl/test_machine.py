@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
-from ops.libraries.nccl.channels import striped
+from ops.channels import striped
 from ops.libraries.nccl.rings import closed_rings
 from ops.libraries.nccl.topology_search import look, rooted_orders
 from sim.errors import InputError

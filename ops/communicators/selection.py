@@ -1,0 +1,71 @@
+"""Which algorithm a call takes: what its library chooses, what a person forces, what is left where that cannot be."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ops.libraries import LIBRARIES, CollectiveCall, Decision
+from ops.registry import ALGORITHMS
+from sim.errors import InputError
+
+Forced = tuple[str, dict[str, Any]]
+"""An algorithm's name and its parameters."""
+FALL_BACK = ("bruck", "ring", "binomial", "recursive_doubling", "reduce_broadcast", "linear")
+"""Tried in this order where the chosen algorithm cannot do this number of ranks, as in the libraries: Open MPI's
+recursive doubling falls back to Bruck, its neighbour exchange to the ring."""
+ODD = {"neighbor_exchange": "ring", "scatter_doubling_allgather": "scatter_ring_allgather"}
+"""What is nearest to the chosen one; tried first."""
+
+
+class Selection:
+    """A library's rule, with forced algorithms where a person wants them.
+
+    `library` is whose; without one every call brings its own. `forced` maps a collective to (algorithm, parameters).
+    Raises InputError for a library there is none of.
+    """
+
+    def __init__(self, library: str | None = None, forced: Mapping[str, Forced] | None = None) -> None:
+        if library is not None and library not in LIBRARIES:
+            raise InputError(f"no rule is called {library[:40]!r}: choose from {', '.join(LIBRARIES)}")
+        self.library, self.forced = library, dict(forced or {})
+
+    def choose(self, call: CollectiveCall) -> Decision:
+        """The algorithm for a call. Raises InputError where a forced one cannot do this number of ranks."""
+        forced = self._forced(call)
+        if forced is not None:
+            ALGORITHMS[forced.algorithm].settle(call.n, root=call.root, **forced.settings)
+            return forced
+        decision = LIBRARIES[self.library or call.library].choose(call)
+        return decision if not _refused(decision, call.n) else _instead(decision, call.n)
+
+    def _forced(self, call: CollectiveCall) -> Decision | None:
+        """What a person forces; a group of ranks is a host's where nothing else is said."""
+        forced = self.forced.get(call.collective) or self._twin(call.collective)
+        if forced is None:
+            return None
+        name, settings = forced
+        if "group" in ALGORITHMS[name].params and not settings.get("group") and call.members.per_host > 1:
+            settings = {**settings, "group": call.members.per_host}
+        return Decision(name, settings)
+
+    def _twin(self, collective: str) -> Forced | None:
+        """Equal blocks are a case of unequal ones: a forced allgather serves allgatherv where there is such a one."""
+        other = collective.removesuffix("v") if collective.endswith("v") else collective + "v"
+        if other not in self.forced:
+            return None
+        name, settings = self.forced[other]
+        name = f"{collective}.{name.partition('.')[2]}"
+        return (name, settings) if name in ALGORITHMS else None
+
+
+def _refused(decision: Decision, n: int) -> bool:
+    entry = ALGORITHMS[decision.algorithm]
+    return entry.refuse(n, **entry.defaults | dict(decision.settings)) is not None
+
+
+def _instead(decision: Decision, n: int) -> Decision:
+    collective, _, algorithm = decision.algorithm.partition(".")
+    for other in (ODD.get(algorithm, ""), *FALL_BACK):
+        name = f"{collective}.{other}"
+        if name in ALGORITHMS and not _refused(Decision(name), n):
+            return Decision(name)
+    raise InputError(f"{decision.algorithm} cannot do {n} ranks, and nothing else can: force another algorithm")
