@@ -68,17 +68,31 @@ def _moments(run: Steps) -> "list[tuple[list[str], tuple[Step, ...]]]":
 
 
 def _played(step: Step, order: Ints, c: int, count: int, units: int, pieces: int) -> Step:
-    """A step of channel c: places become ranks, slots those of share c; switches stay as they are."""
-    places = len(order)
-    who = np.append(order, np.arange(places, places + 64, dtype=np.int32))
+    """A step of channel c: places become ranks, slots those of share c; switches stay as they are.
+
+    Three ranks have a unit each, which the algorithm cuts into 2 pieces: slots 0 to 5. Two channels make 4 slots of
+    every unit, of which channel 1 has the last two. On it, rank 2 plays place 0, rank 0 place 1 and rank 1 place 2.
+    When place 0 sends slot 5 to place 1, that is the second piece of place 2's unit; so rank 2 sends rank 0 the second
+    piece of rank 1's unit in share 1, slot 1 * 4 + 1 * 2 + 1:
+
+    >>> from sim.schedule import copy
+    >>> step = _played(copy([0], [1], slot=[5]), np.array([2, 0, 1], np.int32), 1, 2, 3, 2)
+    >>> step.src.tolist(), step.dst.tolist(), step.slot.tolist(), step.channel.tolist()
+    ([2], [0], [[7]], [1])
+    """
+    places, slots = len(order), units * pieces
+    rank = np.append(order, np.arange(places, places + 64, dtype=np.int32))
 
     def moved(slot: Ints) -> Ints:
         unit, piece = np.divmod(slot, pieces)
-        known = slot < units * pieces
-        unit = np.where(known & (units > 1), order[np.clip(unit, 0, places - 1)], unit) if units > 1 else unit
+        laid_out = slot < slots
+        if units > 1:
+            unit = np.where(laid_out, order[np.clip(unit, 0, places - 1)], unit)
         inside = unit * (pieces * count) + c * pieces + piece
-        beyond = units * pieces * count + (slot - units * pieces) * count + c
-        new: Ints = np.where(slot == NOTHING, NOTHING, np.where(known, inside, beyond)).astype(np.int32)
+        scratch = slots * count + (slot - slots) * count + c
+        new: Ints = np.where(slot == NOTHING, NOTHING, np.where(laid_out, inside, scratch)).astype(np.int32)
         return new
 
-    return Step(step.op, who[step.src], who[step.dst], moved(step.slot), moved(step.to), np.full_like(step.channel, c))
+    return Step(
+        step.op, rank[step.src], rank[step.dst], moved(step.slot), moved(step.to), np.full_like(step.channel, c)
+    )

@@ -4,8 +4,9 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from sim.errors import InputError
 from sim.units import Unit, parse_bandwidth, parse_size, parse_time
@@ -34,6 +35,7 @@ Count = Annotated[int, Bounds(1, 1 << 16)]
 """A whole number of one or more."""
 
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 KINDS = ("int", "float", "str", "bool", "bandwidth", "time", "size", "dims")
 """What a parameter may be."""
 
@@ -128,6 +130,39 @@ def parameters(function: Callable[..., Any], skip: tuple[str, ...] = ()) -> dict
         default = None if argument.default is inspect.Parameter.empty else argument.default
         found[name] = Parameter(name, kind, default, bounds.low, bounds.high, words)
     return found
+
+
+def spread(mapping: str, more: Mapping[str, tuple[Any, Any]]) -> Callable[[Function], Function]:
+    """Put parameters of their own in the place of one that is a mapping of them; `more` has annotations and defaults.
+
+    >>> @spread("sides", {"a": (int, 2), "b": (int, 3)})
+    ... def area(*, sides):
+    ...     return sides["a"] * sides["b"]
+    >>> area(b=5), list(parameters(area))
+    (10, ['a', 'b'])
+    """
+
+    def put(function: Function) -> Function:
+        arguments: list[inspect.Parameter] = []
+        for argument in inspect.signature(function).parameters.values():
+            if argument.name != mapping:
+                arguments.append(argument)
+                continue
+            for key, (hint, usual) in more.items():
+                arguments.append(inspect.Parameter(key, argument.kind, default=usual, annotation=hint))
+
+        @wraps(function)
+        def call(*values: Any, **named: Any) -> Any:
+            packed = {key: named.pop(key, usual) for key, (_, usual) in more.items()}
+            return function(*values, **{mapping: packed}, **named)
+
+        hints = get_type_hints(function, include_extras=True)
+        hints.pop(mapping, None)
+        call.__annotations__ = hints | {key: hint for key, (hint, _) in more.items()}
+        setattr(call, "__signature__", inspect.Signature(arguments))  # noqa: B010  mypy knows of no such attribute
+        return cast("Function", call)
+
+    return put
 
 
 def _without_none(hint: Any) -> Any:

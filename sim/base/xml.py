@@ -32,48 +32,54 @@ def parse_xml(text: str, name: str, *, doctype: bool = False) -> Element:
     With `doctype`, a document type that only names its kind is passed over; its own definitions never are.
     Raises InputError, with the line, for what is not well-formed, defines entities, or is unreasonably big.
     """
-    parser = expat.ParserCreate("utf-8")
-    parser.buffer_text = True
-    roots: list[Element] = []
-    open_now: list[Element] = []
-    count = 0
-
-    def refuse(why: str) -> None:
-        raise InputError(f"{name}, line {parser.CurrentLineNumber}: {why}")
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal count
-        count += 1
-        if len(open_now) >= DEEPEST:
-            refuse(f"elements nest deeper than {DEEPEST}: give the file as its tool wrote it")
-        if count > MOST_ELEMENTS:
-            refuse(f"more than {MOST_ELEMENTS:,} elements: give a smaller file")
-        element = Element(tag, parser.CurrentLineNumber, attributes)
-        (open_now[-1].children if open_now else roots).append(element)
-        open_now.append(element)
-
-    def end(tag: str) -> None:
-        open_now.pop()
-
-    def characters(data: str) -> None:
-        if not data.isspace():
-            open_now[-1].text += data
-
-    def declare(kind: str, system: str | None, public: str | None, has_definitions: int) -> None:
-        if not doctype or has_definitions:
-            refuse("a DOCTYPE is not read here: delete it")
-
-    def define(*_: object) -> None:
-        refuse("entities are not read here: write the text itself")
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = characters
-    parser.StartDoctypeDeclHandler = declare
-    parser.EntityDeclHandler = define
+    reader = _XmlReader(name, doctype=doctype)
     try:
-        parser.Parse(text.encode("utf-8", "replace"), True)
+        reader.parser.Parse(text.encode("utf-8", "replace"), True)
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
         raise InputError(f"{name}, line {error.lineno}: not well-formed XML ({what}): give the whole file") from None
-    return roots[0]
+    return reader.roots[0]
+
+
+class _XmlReader:
+    """Builds elements from what the parser reports; `open_now` are those that have not ended."""
+
+    def __init__(self, name: str, *, doctype: bool) -> None:
+        self.name, self.doctype = name, doctype
+        self.roots: list[Element] = []
+        self.open_now: list[Element] = []
+        self.count = 0
+        self.parser = expat.ParserCreate("utf-8")
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.characters
+        self.parser.StartDoctypeDeclHandler = self.declare
+        self.parser.EntityDeclHandler = self.define
+
+    def refuse(self, why: str) -> NoReturn:
+        raise InputError(f"{self.name}, line {self.parser.CurrentLineNumber}: {why}")
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.count += 1
+        if len(self.open_now) >= DEEPEST:
+            self.refuse(f"elements nest deeper than {DEEPEST}: give the file as its tool wrote it")
+        if self.count > MOST_ELEMENTS:
+            self.refuse(f"more than {MOST_ELEMENTS:,} elements: give a smaller file")
+        element = Element(tag, self.parser.CurrentLineNumber, attributes)
+        (self.open_now[-1].children if self.open_now else self.roots).append(element)
+        self.open_now.append(element)
+
+    def end(self, _tag: str) -> None:
+        self.open_now.pop()
+
+    def characters(self, data: str) -> None:
+        if not data.isspace():
+            self.open_now[-1].text += data
+
+    def declare(self, _kind: str, _system: str | None, _public: str | None, has_definitions: int) -> None:
+        if not self.doctype or has_definitions:
+            self.refuse("a DOCTYPE is not read here: delete it")
+
+    def define(self, *_: object) -> None:
+        self.refuse("entities are not read here: write the text itself")

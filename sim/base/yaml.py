@@ -93,38 +93,53 @@ def quote(text: str) -> str:
 
 
 def _document(events: Iterator[Any], name: str) -> Node | None:
-    """Nodes from events, without recursion, so that nesting cannot exhaust the stack."""
-    root: Node | None = None
-    open_now: list[tuple[Node, list[str]]] = []
-    anchors: dict[str, Node] = {}
-    total = 0
+    """The root of the nodes that events make; None where there are none."""
+    reader = _YamlReader(name)
     for event in events:
-        if isinstance(event, yaml.DocumentStartEvent) and root is not None:
+        if isinstance(event, yaml.DocumentStartEvent) and reader.root is not None:
             raise InputError(f"{name}, line {event.start_mark.line + 1}: a second document begins: keep one")
         if isinstance(event, yaml.CollectionEndEvent):
-            closed, _ = open_now.pop()
-            if open_now:
-                open_now[-1][0].size += closed.size
-            continue
-        if not isinstance(event, yaml.NodeEvent):
-            continue
-        node = _node(event, name, anchors, {id(entry) for entry, _ in open_now})
-        total += node.size
-        if total > MOST_NODES:
+            reader.close()
+        elif isinstance(event, yaml.NodeEvent):
+            reader.enter(event)
+    return reader.root
+
+
+class _YamlReader:
+    """Nodes from events, without recursion, so that nesting cannot exhaust the stack.
+
+    `open_now` are the lists and mappings that have not ended, each with the key that waits for its value.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.root: Node | None = None
+        self.open_now: list[tuple[Node, list[str]]] = []
+        self.anchors: dict[str, Node] = {}
+        self.total = 0
+
+    def close(self) -> None:
+        closed, _ = self.open_now.pop()
+        if self.open_now:
+            self.open_now[-1][0].size += closed.size
+
+    def enter(self, event: Any) -> None:
+        node = _node(event, self.name, self.anchors, {id(entry) for entry, _ in self.open_now})
+        self.total += node.size
+        if self.total > MOST_NODES:
             node.refuse(f"more than {MOST_NODES:,} values: give a smaller file")
-        if open_now:
-            _put(*open_now[-1], node, event)
-            if not isinstance(event, yaml.CollectionStartEvent):
-                open_now[-1][0].size += node.size
+        opens = isinstance(event, yaml.CollectionStartEvent)
+        if not self.open_now:
+            self.root = node
         else:
-            root = node
-        if isinstance(event, yaml.CollectionStartEvent):
-            if len(open_now) >= DEEPEST:
+            _put(*self.open_now[-1], node, event)
+            self.open_now[-1][0].size += 0 if opens else node.size
+        if opens:
+            if len(self.open_now) >= DEEPEST:
                 node.refuse(f"values nest deeper than {DEEPEST}: give the file as its tool wrote it")
-            open_now.append((node, []))
+            self.open_now.append((node, []))
         if event.anchor is not None and not isinstance(event, yaml.AliasEvent):
-            anchors[event.anchor] = node
-    return root
+            self.anchors[event.anchor] = node
 
 
 def _node(event: Any, name: str, anchors: dict[str, Node], open_now: set[int]) -> Node:

@@ -300,6 +300,61 @@ def complete(net, route, root, limit, wave):
     return arrivals
 
 
+@helper
+def is_free(net, start, stop):
+    """Whether nobody flows over the links of a route, nor shares others with them."""
+    for k in range(start, stop):
+        link = net.route_links[k]
+        if net.state[link, LOAD] > 0 or net.ring[link] != link:
+            return False
+    return True
+
+
+@helper
+def flow_alone(net, calendar, i, start, stop, size, moment):
+    """Let a transfer have its whole route to itself; the first link of it keeps its rate and its completion."""
+    state = net.state
+    entrance = np.int64(net.route_links[start])
+    rate = np.inf
+    for k in range(start, stop):
+        link = net.route_links[k]
+        state[link, LOAD] += 1
+        state[link, LONE] = i
+        rate = min(rate, net.capacity[link] / state[link, LOAD])
+    net.clock[entrance, RATE], net.clock[entrance, SINCE] = rate, moment
+    if rate > 0:
+        state[entrance, TICKET] = push(calendar, moment + size / rate, FLOW, entrance)
+        if len(net.history) > 0:
+            record(net, i, moment, rate)
+
+
+@helper
+def leave_alone(net, i, entrance, start, stop):
+    """Take a transfer that had its route to itself off its links."""
+    for k in range(start, stop):
+        net.state[net.route_links[k], LOAD] -= 1
+        net.state[net.route_links[k], LONE] = NONE
+    net.state[entrance, TICKET] = NONE
+
+
+@helper
+def release(fabric, i, moment):
+    """Let go what waits for a transfer that has ended, and count it off its job."""
+    for e in range(fabric.after_start[i], fabric.after_start[i + 1]):
+        j = np.int64(fabric.after[e])
+        fabric.pending[j] -= 1
+        if fabric.pending[j] == 0:
+            fabric.ready[j] = moment
+            fabric.cause[j] = i
+            push(fabric.calendar, moment + fabric.lead[fabric.route[j]], BEGIN, j)
+    job = job_of(fabric.job_stop, fabric.count[JOBS], i)
+    fabric.job_left[job] -= 1
+    if fabric.job_left[job] == 0:
+        fabric.job_end[job] = moment
+        fabric.finished[fabric.count[FINISHED]] = job
+        fabric.count[FINISHED] += 1
+
+
 @jit
 def advance(fabric, horizon):
     """Let time pass until `horizon`, until a job has finished, or until nothing is left to happen.
@@ -326,20 +381,8 @@ def advance(fabric, horizon):
     >>> [[round(moment * 1e6) for moment in (trace.ready[i], trace.start[i], trace.end[i])] for i in range(2)]
     [[0, 3, 1103], [1103, 1106, 2206]]
     """
-    count, now, net, calendar = fabric.count, fabric.now, fabric.net, fabric.calendar
-    capacity, state, clock, ring = net.capacity, net.state, net.clock, net.ring
-    route, route_start, route_links, lead = fabric.route, net.route_start, net.route_links, fabric.lead
-    op, size, pending, ready, start, end, cause = (
-        fabric.op,
-        fabric.size,
-        fabric.pending,
-        fabric.ready,
-        fabric.start,
-        fabric.end,
-        fabric.cause,
-    )
-    after_start, after, wave = fabric.after_start, fabric.after, fabric.wave
-    job_stop, job_left, job_end, finished = fabric.job_stop, fabric.job_left, fabric.job_end, fabric.finished
+    count, now, net, calendar, wave = fabric.count, fabric.now, fabric.net, fabric.calendar, fabric.wave
+    route, route_start, size = fabric.route, net.route_start, fabric.size
     gamma = fabric.gamma[0]
     while count[LAUNCHED] < count[JOBS]:
         launch(fabric, count[LAUNCHED])
@@ -368,71 +411,39 @@ def advance(fabric, horizon):
             pop(calendar)
             while node >= 0:
                 item = np.int64(calendar.nodes[node, ITEM])
-                live = kind != FLOW or state[item, TICKET] == node
+                live = kind != FLOW or net.state[item, TICKET] == node
                 node = free(calendar, node)
                 count[ALLOWANCE] -= 1
                 arrivals = 0
                 if kind == BEGIN:
-                    start[item] = moment
-                    r = route[item]
-                    if route_start[r] == route_start[r + 1] or size[item] == 0:
+                    fabric.start[item] = moment
+                    first, stop = route_start[route[item]], route_start[route[item] + 1]
+                    if first == stop or size[item] == 0:
                         wave[0] = item
                         arrivals = 1
                     else:
                         count[FLOWS] += 1
-                        alone = True
-                        for k in range(route_start[r], route_start[r + 1]):
-                            link = route_links[k]
-                            if state[link, LOAD] > 0 or ring[link] != link:
-                                alone = False
-                                break
-                        if not alone:
+                        if is_free(net, first, stop):
+                            flow_alone(net, calendar, item, first, stop, size[item], moment)
+                        else:
                             begun += 1
                             wave[len(wave) - begun] = item
-                        else:
-                            entrance = np.int64(route_links[route_start[r]])
-                            rate = np.inf
-                            for k in range(route_start[r], route_start[r + 1]):
-                                link = route_links[k]
-                                state[link, LOAD] += 1
-                                state[link, LONE] = item
-                                rate = min(rate, capacity[link] / state[link, LOAD])
-                            clock[entrance, RATE], clock[entrance, SINCE] = rate, moment
-                            if rate > 0:
-                                state[entrance, TICKET] = push(calendar, moment + size[item] / rate, FLOW, entrance)
-                                if len(net.history) > 0:
-                                    record(net, item, moment, rate)
-                elif kind == FLOW:
-                    i = np.int64(state[item, LONE])
-                    if live and i != NONE:
-                        for k in range(route_start[route[i]], route_start[route[i] + 1]):
-                            state[route_links[k], LOAD] -= 1
-                            state[route_links[k], LONE] = NONE
-                        state[item, TICKET] = NONE
+                elif kind == FLOW and live:
+                    i = np.int64(net.state[item, LONE])
+                    if i == NONE:
+                        arrivals = complete(net, route, item, limit, wave)
+                    else:
+                        leave_alone(net, i, item, route_start[route[i]], route_start[route[i] + 1])
                         wave[0] = i
                         arrivals = 1
-                    elif live:
-                        arrivals = complete(net, route, item, limit, wave)
                     count[FLOWS] -= arrivals
-                else:
+                elif kind == END:
                     wave[0] = item
                     arrivals = 1
                 for a in range(arrivals):
                     i = np.int64(wave[a])
-                    end[i] = moment
-                    if gamma > 0 and kind != END and op[i] == REDUCE:
+                    fabric.end[i] = moment
+                    if gamma > 0 and kind != END and fabric.op[i] == REDUCE:
                         push(calendar, moment + gamma * size[i], END, i)
-                        continue
-                    for e in range(after_start[i], after_start[i + 1]):
-                        j = np.int64(after[e])
-                        pending[j] -= 1
-                        if pending[j] == 0:
-                            ready[j] = moment
-                            cause[j] = i
-                            push(calendar, moment + lead[route[j]], BEGIN, j)
-                    job = job_of(job_stop, count[JOBS], i)
-                    job_left[job] -= 1
-                    if job_left[job] == 0:
-                        job_end[job] = moment
-                        finished[count[FINISHED]] = job
-                        count[FINISHED] += 1
+                    else:
+                        release(fabric, i, moment)

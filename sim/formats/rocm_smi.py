@@ -12,7 +12,7 @@ from itertools import combinations
 from sim.errors import InputError
 from sim.formats import reader
 from sim.topology import Topology
-from sim.topology.host import CDNA, CDNA3, Leaf, Rates, build_host
+from sim.topology.host import CDNA, CDNA3, Leaf, Place, Rates, build_host
 from sim.units import Bandwidth, Time, fmt_bandwidth, fmt_time
 
 TITLES = {
@@ -88,7 +88,7 @@ def read(
     for gpu in report.gpus:
         domain = domains[gpu]
         seats[domain] = seats.get(domain, -1) + 1
-        leaves.append(Leaf(f"GPU{gpu}", "GPU", (domain, seats[domain], 0, 0), report.numa.get(gpu, -1)))
+        leaves.append(Leaf(f"GPU{gpu}", "GPU", Place(domain, seats[domain]), report.numa.get(gpu, -1)))
     host = build_host(name, leaves, rates, {(f"GPU{a}", f"GPU{b}"): 1 for a, b in direct})
     notes = report.notes + _rate_notes(given, rates, suggestion, direct=bool(direct), domains=len(seats))
     return replace(host, overhead=overhead, gamma=gamma, forwarding=bool(far), assumed=tuple(notes))

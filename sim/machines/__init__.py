@@ -1,27 +1,92 @@
 """One function per machine; `@machine` puts it on the only list.
 
 A machine is a function from keyword parameters to a Topology. Parameters, defaults and bounds are read from
-the signature: `switch:ranks=64,bandwidth=25GBps` calls `switch(ranks=64, bandwidth=25e9)`.
+the signature: `switch:ranks=64,bandwidth=25GBps` calls `switch(ranks=64, bandwidth=25e9)`. Every machine has two more,
+unless it names them itself: `overhead`, paid once per message, and `gamma`, paid once per byte reduced. A server is
+less: `@server` takes a function that gives its parts.
 """
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
-from sim.parameters import bind, parse_spec
+from sim.parameters import bind, parse_spec, spread
 from sim.registry import Registry
 from sim.topology import Topology
+from sim.topology.host import Rates
+from sim.topology.servers import Hosts, Server, joined
+from sim.units import Bandwidth, Time
 
 MachineFunction = Callable[..., Topology]
+PRICES = {"overhead": (Time, 0.0), "gamma": (Time, 0.0)}
+"""What every machine may be asked to cost, in s per message and s per byte reduced."""
 
+PCI = ("pix", "pxb", "phb", "node")
+NVLINK_PCIE_NIC = ("nvlink", "nvlink_latency", "pcie", "sys", "nic", "nic_latency")
+NVLINK_NIC = ("nvlink", "nic", "nic_latency")
+PCIE_NIC = ("pcie", "nic", "nic_latency")
+"""Rates that a caller may change; `pcie` is every PCIe link."""
 
 MACHINES: Registry[MachineFunction] = Registry(__name__, "machine", function=lambda function: function)
 
 
 def machine(function: MachineFunction) -> MachineFunction:
-    """Register a machine under its function's name; returned unchanged."""
-    MACHINES.add(function.__name__, function)
-    return function
+    """Register a machine under its function's name; returned with `overhead` and `gamma` beside its parameters."""
+    whole = _priced(function)
+    MACHINES.add(function.__name__, whole)
+    return whole
+
+
+def server(
+    rates: Rates,
+    takes: tuple[str, ...] = NVLINK_PCIE_NIC,
+    *,
+    hosts: int = 1,
+    xgmi: bool = False,
+    **defaults: float,
+) -> Callable[[Callable[[], Server]], MachineFunction]:
+    """Register a server under its function's name: the function gives its parts, everything else is a parameter.
+
+    `rates` are those of its generation, in B/s and s; `takes` names the ones a caller may change, `defaults` the ones
+    that differ. With `xgmi` what joins its GPUs is called so. `hosts` of them are joined by their NICs, NIC k of each
+    on rail k.
+    """
+
+    def register(parts: Callable[[], Server]) -> MachineFunction:
+        own = {name: defaults.get(name, rates.pix if name == "pcie" else getattr(rates, name)) for name in takes}
+        called = {name: name.replace("nvlink", "xgmi") if xgmi else name for name in takes}
+
+        def build_server(*, hosts: Hosts = hosts, given: Mapping[str, float]) -> Topology:
+            values = {name: given[called[name]] for name in takes}
+            pcie = values.pop("pcie", None)
+            pci = dict.fromkeys(PCI, pcie) if pcie is not None else {}
+            return joined(parts.__name__, parts(), replace(rates, **pci, **values), hosts)
+
+        build_server.__name__, build_server.__doc__ = parts.__name__, parts.__doc__
+        more = {called[name]: (Time if name.endswith("latency") else Bandwidth, value) for name, value in own.items()}
+        whole = spread("given", more)(build_server)
+        setattr(whole, "__wrapped__", parts)  # noqa: B010  so that messages name the file it stands in
+        return machine(whole)
+
+    return register
+
+
+def _priced(function: MachineFunction) -> MachineFunction:
+    """A machine that also takes what messages and additions cost, where it does not say so itself."""
+    if PRICES.keys() <= inspect.signature(function).parameters.keys():
+        return function
+
+    @wraps(function)
+    def whole(*, prices: Mapping[str, float], **values: Any) -> Topology:
+        topology = function(**values)
+        return replace(topology, **prices) if any(prices.values()) else topology  # type: ignore[arg-type]
+
+    arguments = [*inspect.signature(function).parameters.values()]
+    arguments.append(inspect.Parameter("prices", inspect.Parameter.KEYWORD_ONLY))
+    setattr(whole, "__signature__", inspect.Signature(arguments))  # noqa: B010  mypy knows of no such attribute
+    return spread("prices", PRICES)(whole)
 
 
 def build(spec: str, **values: Any) -> Topology:

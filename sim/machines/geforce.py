@@ -8,10 +8,10 @@ import numpy as np
 from sim.machines import machine
 from sim.parameters import Bounds
 from sim.topology import Ints, Router, Routes, Topology
-from sim.topology.host import AMPERE, Leaf, build_host
+from sim.topology.host import AMPERE, Place, build_host, gpu
 from sim.topology.path_classes import pair_classes
 from sim.topology.routing import chain, merge
-from sim.units import Bandwidth, GBps, Time
+from sim.units import Bandwidth, GBps
 
 PEER = {True: (AMPERE.pix, 3.63 * GBps), False: (2.38 * GBps, 0.83 * GBps)}
 """What one card's writes to another's memory reach under a switch and across sockets, with relaxed ordering or without.
@@ -30,8 +30,6 @@ def geforce_4090(
     p2p: Literal["all", "near", "no"] = "near",
     relaxed_ordering: bool = True,
     host_copy: Bandwidth = HOST_COPY,
-    overhead: Time = 0.0,
-    gamma: Time = 0.0,
 ) -> Topology:
     """RTX 4090 on two PCIe switches, five of eight on the first socket's, the rest on the second's; no NVLink.
 
@@ -42,9 +40,9 @@ def geforce_4090(
     switch, sockets = PEER[relaxed_ordering]
     pix = switch if p2p != "no" else AMPERE.pix
     rates = replace(AMPERE, pix=pix, phb=AMPERE.pix, sys=sockets if p2p == "all" else host_copy)
-    leaves = [Leaf(f"GPU{i}", "GPU", (int(i >= first), 0, 0, 0), int(i >= first)) for i in range(gpus)]
+    leaves = [gpu(i, Place(domain=int(i >= first))) for i in range(gpus)]
     host = build_host("geforce_4090", leaves, rates, {}, empty_numa={0, 1} - {leaf.numa for leaf in leaves})
-    host = replace(host, overhead=overhead, gamma=gamma, pairs=pair_classes(host))
+    host = replace(host, pairs=pair_classes(host))
     return host if p2p == "all" else replace(host, router=through_host(host, near=p2p == "near"))
 
 

@@ -1,7 +1,7 @@
 """Ideal machines: every number is the caller's, nothing is hidden in between.
 
-All are full duplex. `overhead` is paid once per message, `gamma` once per byte reduced; both are zero
-unless given, so that a transfer alone takes exactly its route's latency plus size over bandwidth.
+All are full duplex. `overhead` per message and `gamma` per byte reduced, which every machine may be given, are zero
+unless they are, so that a transfer alone takes exactly its route's latency plus size over bandwidth.
 """
 
 from dataclasses import replace
@@ -24,8 +24,6 @@ def switch(
     ranks: Count = 64,
     bandwidth: Bandwidth = 25 * GBps,
     latency: Time = 1 * us,
-    overhead: Time = 0.0,
-    gamma: Time = 0.0,
 ) -> Topology:
     """One ideal switch: every GPU has one link up to it and one down.
 
@@ -39,7 +37,7 @@ def switch(
         down = np.where((dst < ranks) & (src != dst), 2 * dst + 1, -1)
         return pack(np.stack([up, down], axis=1).astype(np.int32))
 
-    return Topology("switch", (*gpus, Device("SW", "NVS")), tuple(links), overhead=overhead, gamma=gamma, router=route)
+    return Topology("switch", (*gpus, Device("SW", "NVS")), tuple(links), router=route)
 
 
 @machine
@@ -49,8 +47,6 @@ def ring(
     bandwidth: Bandwidth = 25 * GBps,
     latency: Time = 1 * us,
     directions: Annotated[int, Bounds(1, 2)] = 2,
-    overhead: Time = 0.0,
-    gamma: Time = 0.0,
 ) -> Topology:
     """A physical ring of links whose GPUs pass on what is not for them.
 
@@ -75,7 +71,7 @@ def ring(
         at = (np.repeat(src, hops) + np.where(downwards, -nth, nth)) % ranks
         return Routes(offsets.astype(np.int32), (at * len(steps) + downwards).astype(np.int32))
 
-    return Topology("ring", gpus, tuple(links), overhead=overhead, gamma=gamma, forwarding=True, router=route)
+    return Topology("ring", gpus, tuple(links), forwarding=True, router=route)
 
 
 @machine
@@ -84,8 +80,6 @@ def mesh(
     ranks: Annotated[int, Bounds(1, 1024)] = 8,
     bandwidth: Bandwidth = 50 * GBps,
     latency: Time = 0.7 * us,
-    overhead: Time = 0.0,
-    gamma: Time = 0.0,
 ) -> Topology:
     """A link each way between every pair of GPUs."""
     names = [f"GPU{r}" for r in range(ranks)]
@@ -96,7 +90,7 @@ def mesh(
         return pack(np.where(src == dst, -1, direct).astype(np.int32)[:, None])
 
     gpus = tuple(Device(name, "GPU") for name in names)
-    return Topology("mesh", gpus, tuple(links), overhead=overhead, gamma=gamma, router=route)
+    return Topology("mesh", gpus, tuple(links), router=route)
 
 
 @machine
@@ -109,8 +103,6 @@ def nodes(
     nic: Bandwidth = 25 * GBps,
     nic_latency: Time = 2 * us,
     nics: Annotated[int, Bounds(1, 64)] = 1,
-    overhead: Time = 0.0,
-    gamma: Time = 0.0,
 ) -> Topology:
     """Hosts with a switch inside, joined by one spine through their NICs.
 
@@ -134,7 +126,7 @@ def nodes(
             links += both_ways(switch_name, f"H{h}.NIC{k}", inner, 0.0, "PCI")
             links += both_ways(f"H{h}.NIC{k}", "SPINE", nic, nic_latency, "NET")
     devices.append(Device("SPINE", "NET", host=-1))
-    base = Topology("nodes", tuple(devices), tuple(links), overhead=overhead, gamma=gamma)
+    base = Topology("nodes", tuple(devices), tuple(links))
     per_node, links_per_node = gpus + 1 + nics, 2 * gpus + 4 * nics
 
     def route(src: Ints, dst: Ints) -> Routes:

@@ -24,8 +24,6 @@ def torus(
     bandwidth: Bandwidth = 45 * GBps,
     latency: Time = 1 * us,
     wrap: bool = True,
-    overhead: Time = 0.0,
-    gamma: Time = 0.0,
 ) -> Topology:
     """A grid of GPUs, each joined to its neighbours in every dimension, the last to the first too.
 
@@ -33,7 +31,7 @@ def torus(
     equal. Rank r stands where r's digits point, the last dimension counting fastest. With `wrap=no` the ends are
     not joined. GPUs pass on what is not for them.
     """
-    return grid("torus", dims, bandwidth, latency, wrap=(wrap,) * len(dims), overhead=overhead, gamma=gamma)
+    return grid("torus", dims, bandwidth, latency, wrap=(wrap,) * len(dims))
 
 
 def grid(
@@ -43,8 +41,6 @@ def grid(
     latency: float,
     *,
     wrap: tuple[bool, ...],
-    overhead: float = 0.0,
-    gamma: float = 0.0,
 ) -> Topology:
     """A torus whose dimensions are closed one by one. Raises InputError for sizes that cannot be."""
     if not 1 <= len(dims) <= 6 or min(dims) < 1 or math.prod(dims) > MOST:
@@ -71,7 +67,7 @@ def grid(
         return _by_dimension(dims, closed, link_at, src.astype(np.int64), dst.astype(np.int64))
 
     gpus = tuple(Device(f"GPU{r}", "GPU") for r in range(n))
-    return Topology(name, gpus, tuple(links), overhead=overhead, gamma=gamma, forwarding=True, router=route)
+    return Topology(name, gpus, tuple(links), forwarding=True, router=route)
 
 
 def _by_dimension(dims: tuple[int, ...], closed: tuple[bool, ...], link_at: Ints, src: Ints, dst: Ints) -> Routes:
@@ -103,8 +99,6 @@ def fat_tree(
     bandwidth: Bandwidth = 25 * GBps,
     latency: Time = 1 * us,
     oversubscription: float = 1.0,
-    overhead: Time = 0.0,
-    gamma: Time = 0.0,
 ) -> Topology:
     """Three levels of switches: `gpus` on every leaf, `leaves` in every pod, `pods` joined by the core.
 
@@ -131,7 +125,7 @@ def fat_tree(
             for leaf in range(leaves):
                 links += both_ways(f"POD{pod}.{g}", f"CORE{g * leaves + leaf}", thin, latency, "NET")
     devices += [Device(f"CORE{c}", "NET") for c in range(gpus * leaves)]
-    return Topology("fat_tree", tuple(devices), tuple(links), overhead=overhead, gamma=gamma)
+    return Topology("fat_tree", tuple(devices), tuple(links))
 
 
 @machine
@@ -144,8 +138,6 @@ def dragonfly(
     latency: Time = 1 * us,
     local: Bandwidth = 25 * GBps,
     across: Bandwidth = 25 * GBps,
-    overhead: Time = 0.0,
-    gamma: Time = 0.0,
 ) -> Topology:
     """Groups of routers, all joined to all inside a group, and one link between every two groups.
 
@@ -193,4 +185,4 @@ def dragonfly(
         columns[away, 3] = link_at[enter, b]
         return pack(columns)
 
-    return Topology("dragonfly", tuple(devices), tuple(links), overhead=overhead, gamma=gamma, router=route)
+    return Topology("dragonfly", tuple(devices), tuple(links), router=route)

@@ -8,12 +8,13 @@ import numpy as np
 from sim.machines import machine
 from sim.parameters import Bounds
 from sim.topology import Device, Ints, Link, Router, Routes, Topology
-from sim.topology.host import AMPERE, Leaf, build_host
+from sim.topology.host import AMPERE, Place, build_host, gpu
+from sim.topology.host import nic as nic_at
 from sim.topology.path_classes import pair_classes
 from sim.topology.rails import join_by_rails
 from sim.topology.routing import chain, merge
 from sim.topology.servers import Hosts
-from sim.units import Bandwidth, GBps, Time
+from sim.units import Bandwidth, GBps
 
 Small = Annotated[int, Bounds(1, 16)]
 
@@ -33,8 +34,6 @@ def numa(
     memory: Bandwidth = 190 * GBps,
     nic: Bandwidth = AMPERE.nic,
     hosts: Hosts = 1,
-    overhead: Time = 0.0,
-    gamma: Time = 0.0,
 ) -> Topology:
     """Sockets of NUMA domains, each with memory, PCIe switches, GPUs and NICs of its own; no NVLink.
 
@@ -47,16 +46,13 @@ def numa(
     leaves = []
     for s in range(sockets):
         for i in range(gpus):
-            d = s * domains + i % domains
-            leaves.append(Leaf(f"GPU{s * gpus + i}", "GPU", (d, i // domains % switches, 0, 0), d))
-        for k in range(nics):
-            d = s * domains + k % domains
-            leaves.append(Leaf(f"NIC{s * nics + k}", "NIC", (d, 0, 0, 0), d))
+            place = Place(domain=s * domains + i % domains, bridge=i // domains % switches)
+            leaves.append(gpu(s * gpus + i, place))
+        leaves += [nic_at(s * nics + k, Place(domain=s * domains + k % domains)) for k in range(nics)]
     rates = replace(AMPERE, pix=pcie, pxb=pcie, phb=pcie, node=pcie, sys=sys, nic=nic)
     present = {leaf.numa for leaf in leaves}
     host = build_host("numa", leaves, rates, {}, empty_numa=set(range(sockets * domains)) - present)
     host = _joined(host, sockets, domains, inner, sys)
-    host = replace(host, overhead=overhead, gamma=gamma)
     host = _with_memory(replace(host, pairs=pair_classes(host)), sockets * domains, memory)
     if not p2p:
         host = replace(host, router=_through_memory(host))

@@ -7,7 +7,8 @@ from sim.machines import machine
 from sim.machines.geforce import through_host
 from sim.parameters import Bounds
 from sim.topology import Topology
-from sim.topology.host import AMPERE, Leaf, build_host
+from sim.topology.host import AMPERE, Place, build_host, gpu
+from sim.topology.host import nic as nic_at
 from sim.topology.path_classes import pair_classes
 from sim.topology.rails import join_by_rails
 from sim.units import Bandwidth, Time
@@ -27,8 +28,6 @@ def dual_socket_pcie(
     nic: Bandwidth = AMPERE.nic,
     nic_latency: Time = AMPERE.nic_latency,
     hosts: Annotated[int, Bounds(1, 1024)] = 1,
-    overhead: Time = 0.0,
-    gamma: Time = 0.0,
 ) -> Topology:
     """Two sockets with PCIe switches, each sharing one uplink among its GPUs; no NVLink.
 
@@ -51,11 +50,11 @@ def dual_socket_pcie(
         sys_latency=sys_latency,
         nic_latency=nic_latency,
     )
-    leaves = [Leaf(f"GPU{i}", "GPU", (i // half, i % half // per_switch, 0, 0), i // half) for i in range(gpus)]
-    leaves += [Leaf(f"NIC{k}", "NIC", (k % 2, 0, 0, 0), k % 2) for k in range(nics)]
+    leaves = [gpu(i, Place(domain=i // half, bridge=i % half // per_switch)) for i in range(gpus)]
+    leaves += [nic_at(k, Place(domain=k % 2)) for k in range(nics)]
     present = {leaf.numa for leaf in leaves}
     host = build_host("dual_socket_pcie", leaves, rates, {}, empty_numa={0, 1} - present)
-    host = replace(host, overhead=overhead, gamma=gamma, pairs=pair_classes(host))
+    host = replace(host, pairs=pair_classes(host))
     if not p2p:
         host = replace(host, router=through_host(host, near=False))
     return join_by_rails(host, hosts, nic, nic_latency)

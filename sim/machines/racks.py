@@ -18,8 +18,6 @@ def gb200_nvl72(
     c2c: Bandwidth = 360 * GBps,
     nic: Bandwidth = BLACKWELL.nic,
     nic_latency: Time = BLACKWELL.nic_latency,
-    overhead: Time = 0.0,
-    gamma: Time = 0.0,
 ) -> Topology:
     """GB200 NVL72: 18 trays of 4 GPUs and 2 Grace, all 72 GPUs on one NVSwitch domain; 4 NDR NICs per tray.
 
@@ -42,4 +40,4 @@ def gb200_nvl72(
         links += both_ways(f"{at}CPU0", f"{at}CPU1", 100 * GBps, BLACKWELL.sys_latency, "SYS")
     devices.append(Device("NVS0", "NVS", host=-1))
     devices += [Device(f"RAIL{i}", "NET", host=-1) for i in range(4)]
-    return Topology("gb200_nvl72", tuple(devices), tuple(links), overhead=overhead, gamma=gamma)
+    return Topology("gb200_nvl72", tuple(devices), tuple(links))

@@ -12,11 +12,9 @@ def tpu_v4(
     dims: Sizes = (4, 4, 4),
     bandwidth: Bandwidth = 45 * GBps,
     latency: Time = 1 * us,
-    overhead: Time = 0.0,
-    gamma: Time = 0.0,
 ) -> Topology:
     """TPU v4p slice: a 3-D torus of chips, 45 GB/s per link and direction; an axis closes if 4 divides its length."""
-    return grid("tpu_v4", dims, bandwidth, latency, wrap=_closed(dims, 4), overhead=overhead, gamma=gamma)
+    return grid("tpu_v4", dims, bandwidth, latency, wrap=_closed(dims, 4))
 
 
 @machine
@@ -25,11 +23,9 @@ def tpu_v5p(
     dims: Sizes = (4, 4, 4),
     bandwidth: Bandwidth = 90 * GBps,
     latency: Time = 1 * us,
-    overhead: Time = 0.0,
-    gamma: Time = 0.0,
 ) -> Topology:
     """TPU v5p slice: a 3-D torus of chips, 90 GB/s per link and direction; an axis closes if 4 divides its length."""
-    return grid("tpu_v5p", dims, bandwidth, latency, wrap=_closed(dims, 4), overhead=overhead, gamma=gamma)
+    return grid("tpu_v5p", dims, bandwidth, latency, wrap=_closed(dims, 4))
 
 
 @machine
@@ -38,11 +34,9 @@ def tpu_v5e(
     dims: Sizes = (4, 4),
     bandwidth: Bandwidth = 45 * GBps,
     latency: Time = 1 * us,
-    overhead: Time = 0.0,
-    gamma: Time = 0.0,
 ) -> Topology:
     """TPU v5e slice: a 2-D grid of chips, 45 GB/s per link and direction; only an axis of 16 closes to a ring."""
-    return grid("tpu_v5e", dims, bandwidth, latency, wrap=_closed(dims, 16), overhead=overhead, gamma=gamma)
+    return grid("tpu_v5e", dims, bandwidth, latency, wrap=_closed(dims, 16))
 
 
 @machine
@@ -51,11 +45,9 @@ def tpu_v6e(
     dims: Sizes = (4, 4),
     bandwidth: Bandwidth = 90 * GBps,
     latency: Time = 1 * us,
-    overhead: Time = 0.0,
-    gamma: Time = 0.0,
 ) -> Topology:
     """TPU v6e slice: a 2-D grid of chips, 90 GB/s per link and direction; only an axis of 16 closes to a ring."""
-    return grid("tpu_v6e", dims, bandwidth, latency, wrap=_closed(dims, 16), overhead=overhead, gamma=gamma)
+    return grid("tpu_v6e", dims, bandwidth, latency, wrap=_closed(dims, 16))
 
 
 def _closed(dims: tuple[int, ...], multiple: int) -> tuple[bool, ...]:

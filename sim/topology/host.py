@@ -6,16 +6,28 @@ are the same devices joined the same way.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import combinations, groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sim.topology.devices import Device, DeviceKind, Link, LinkKind, both_ways
 from sim.topology.model import Topology
-from sim.units import GBps, ns, us
+from sim.units import Bandwidth, GBps, Time, ns, us
 
-Place = tuple[int, int, int, int]
-"""Domain, host bridge in it, upper switch below that, switch below that: equal up to where a path turns."""
+
+class Place(NamedTuple):
+    """Where a device is plugged in: two places are equal up to where a path between them turns.
+
+    `domain` is the socket or NUMA node, `bridge` the host bridge in it, `upper` the PCIe switch below that, `switch`
+    the one below that: two devices of one place meet in a switch (PIX), of one upper switch in two (PXB), of one
+    bridge on the way to it (PHB), of one domain on the way between bridges (NODE).
+    """
+
+    domain: int
+    bridge: int = 0
+    upper: int = 0
+    switch: int = 0
+
 
 MOST_NVLINKS = 18
 """NVLinks a GPU has at most (Hopper, Blackwell); NVIDIA NVLink page. More means an NVSwitch shares them out."""
@@ -28,6 +40,16 @@ class Leaf(NamedTuple):
     kind: DeviceKind
     place: Place
     numa: int = -1
+
+
+def gpu(number: int, place: Place, numa: int | None = None) -> Leaf:
+    """A GPU in its place, on the NUMA node of that number unless the place's domain is it."""
+    return Leaf(f"GPU{number}", "GPU", place, place.domain if numa is None else numa)
+
+
+def nic(number: int, place: Place, numa: int | None = None) -> Leaf:
+    """A NIC in its place, on the NUMA node of that number unless the place's domain is it."""
+    return Leaf(f"NIC{number}", "NIC", place, place.domain if numa is None else numa)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +80,16 @@ class Rates:
     node_latency: float = 105 * ns
     sys_latency: float = 105 * ns
     nic_latency: float = 0.9 * us
+
+
+LATENCIES = tuple(field.name for field in fields(Rates) if field.name.endswith("_latency"))
+"""Names of the latencies among the rates."""
+
+
+def rate_options(*names: str, usual: Rates | None = None) -> dict[str, tuple[Any, Any]]:
+    """Keyword parameters for `spread`, by the names of `Rates` or like them: nothing unless `usual` has a default."""
+    kinds = {name: Time if name.endswith("_latency") else Bandwidth for name in names}
+    return {name: (kind, getattr(usual, name)) if usual else (kind | None, None) for name, kind in kinds.items()}
 
 
 VOLTA = Rates(

@@ -1,9 +1,9 @@
-"""Whole servers from one host: rates a caller may change, links of every pair, several hosts on rails."""
+"""Whole servers from one host: its parts, links of every pair of GPUs, several hosts on rails."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from sim.parameters import Bounds
 from sim.topology.host import Leaf, Rates, build_host
@@ -14,31 +14,28 @@ from sim.topology.rails import join_by_rails
 Hosts = Annotated[int, Bounds(1, 1024)]
 
 
-def server(
-    name: str,
-    leaves: Sequence[Leaf],
-    rates: Rates,
-    nvlinks: Mapping[tuple[str, str], int],
-    *,
-    hosts: int = 1,
-    overhead: float = 0.0,
-    gamma: float = 0.0,
-    forwarding: bool = False,
-) -> Topology:
-    """As many hosts alike as wanted, NIC k of each on rail k; arguments as for `build_host`."""
-    host = replace(build_host(name, leaves, rates, nvlinks), overhead=overhead, gamma=gamma, forwarding=forwarding)
+class Server(NamedTuple):
+    """The parts of a host: GPUs and NICs in their places, how many NVLinks each pair of GPUs has.
+
+    With `forwarding` a GPU passes on what is not for it.
+    """
+
+    leaves: Sequence[Leaf]
+    nvlinks: Mapping[tuple[str, str], int] = {}
+    forwarding: bool = False
+
+
+def joined(name: str, server: Server, rates: Rates, hosts: int = 1) -> Topology:
+    """As many hosts alike as wanted, NIC k of each on rail k."""
+    host = replace(build_host(name, server.leaves, rates, server.nvlinks), forwarding=server.forwarding)
     return join_by_rails(replace(host, pairs=pair_classes(host)), hosts, rates.nic, rates.nic_latency)
-
-
-def rated(
-    of: Rates, nvlink: float, nvlink_latency: float, pcie: float, sys: float, nic: float, nic_latency: float
-) -> Rates:
-    """A generation's rates with what a caller gives: B/s and s; `pcie` is every PCIe link."""
-    pci = dict.fromkeys(("pix", "pxb", "phb", "node"), pcie)
-    rest = {"nvlink": nvlink, "sys": sys, "nic": nic, "nvlink_latency": nvlink_latency, "nic_latency": nic_latency}
-    return replace(of, **pci, **rest)
 
 
 def all_to_all(gpus: int, links: int) -> dict[tuple[str, str], int]:
     """Every pair of GPUs with the same number of NVLinks."""
-    return {(f"GPU{a}", f"GPU{b}"): links for a, b in combinations(range(gpus), 2)}
+    return numbered(dict.fromkeys(combinations(range(gpus), 2), links))
+
+
+def numbered(links: Mapping[tuple[int, int], int]) -> dict[tuple[str, str], int]:
+    """NVLinks of pairs of GPUs that are given by their numbers."""
+    return {(f"GPU{a}", f"GPU{b}"): n for (a, b), n in links.items()}

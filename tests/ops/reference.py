@@ -145,7 +145,8 @@ def shortcomings(schedule, collective, pieces, root=0):
     wrong = []
     for (rank, slot), (what, contributors) in after(collective, schedule.n, pieces, root).items():
         counts = np.minimum(times[rank, slot], 1) if collective == "barrier" else times[rank, slot]
-        due = np.isin(np.arange(schedule.n), list(contributors))
+        due = np.zeros(schedule.n, bool)
+        due[list(contributors)] = True
         if block[rank, slot] != what or (counts != due).any():
             wrong.append((rank, slot, int(block[rank, slot]), counts.tolist()))
     return wrong

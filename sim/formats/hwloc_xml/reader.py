@@ -5,6 +5,7 @@ latencies, are not in it; they are assumed and listed.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Annotated
@@ -18,11 +19,11 @@ from sim.formats.hwloc_xml.objects import (
     os_name,
     read_objects,
 )
-from sim.parameters import Bounds
+from sim.parameters import Bounds, spread
 from sim.topology import Device, DeviceKind, Link, LinkKind, Topology, both_ways
-from sim.topology.host import VOLTA, between_sockets
+from sim.topology.host import LATENCIES, VOLTA, between_sockets, rate_options
 from sim.topology.rails import join_by_rails
-from sim.units import Bandwidth, GBps, Time, fmt_bandwidth, fmt_time
+from sim.units import GBps, Time, fmt_bandwidth, fmt_time
 
 NVLINK1, NVLINK2 = 20 * GBps, 25 * GBps
 """One NVLink as the driver counts it, per direction: Pascal, and Volta or later (NVIDIA NVLink page)."""
@@ -61,20 +62,12 @@ class _Parts:
 
 
 @reader("hwloc_xml", "the XML of `lstopo --of xml`", matches=matches, endings=("xml",))
+@spread("given", rate_options("pix", "sys", "nic", *LATENCIES))
 def read(
     text: str,
     *,
     name: str = "hwloc XML",
-    pix: Bandwidth | None = None,
-    sys: Bandwidth | None = None,
-    nic: Bandwidth | None = None,
-    nvlink_latency: Time | None = None,
-    pix_latency: Time | None = None,
-    pxb_latency: Time | None = None,
-    phb_latency: Time | None = None,
-    node_latency: Time | None = None,
-    sys_latency: Time | None = None,
-    nic_latency: Time | None = None,
+    given: Mapping[str, float | None],
     hosts: Annotated[int, Bounds(1, 1024)] = 1,
     overhead: Time = 0.0,
     gamma: Time = 0.0,
@@ -84,11 +77,6 @@ def read(
     Names of rates are those of `sim.topology.host.Rates`; `pix` is for PCI links whose speed the file does not tell.
     Raises InputError with the line for what is malformed.
     """
-    given = {
-        "pix": pix, "sys": sys, "nic": nic, "nvlink_latency": nvlink_latency, "pix_latency": pix_latency,
-        "pxb_latency": pxb_latency, "phb_latency": phb_latency, "node_latency": node_latency,
-        "sys_latency": sys_latency, "nic_latency": nic_latency,
-    }  # fmt: skip
     root = parse_xml(text, name, doctype=True)
     if root.tag != "topology":
         root.refuse(name, f"<{root.tag[:40]}> instead of <topology>: give the file of lstopo")

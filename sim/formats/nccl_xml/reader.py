@@ -6,6 +6,7 @@ above all, is assumed and listed.
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Annotated
@@ -13,11 +14,11 @@ from typing import Annotated
 from sim.base.xml import Element, parse_xml
 from sim.errors import InputError
 from sim.formats import reader
-from sim.parameters import Bounds
+from sim.parameters import Bounds, spread
 from sim.topology import Device, DeviceKind, Link, LinkKind, Topology, both_ways
-from sim.topology.host import HOPPER, between_sockets
+from sim.topology.host import HOPPER, between_sockets, rate_options
 from sim.topology.rails import join_by_rails
-from sim.units import Bandwidth, GBps, Time, fmt_bandwidth, fmt_time
+from sim.units import GBps, Time, fmt_bandwidth, fmt_time
 
 PCI_LANE = {"2.5": 15, "5": 30, "8": 60, "16": 120, "32": 240, "64": 480}
 """100 Mbit/s per lane by GT/s; times lanes over 80 is GB/s. Unknown speeds count as 8 GT/s."""
@@ -65,21 +66,15 @@ class _Parts:
     matches=lambda text: bool(_MARK.search(text)),
     endings=("xml",),
 )
+@spread("given", rate_options("nvlink", "xgmi", "sys", "nic"))
+@spread("latencies", rate_options(*LATENCIES, usual=HOPPER))
 def read(
     text: str,
     *,
     name: str,
     nvlinks: Annotated[int, Bounds(0, 64)] = 0,
-    nvlink: Bandwidth | None = None,
-    xgmi: Bandwidth | None = None,
-    sys: Bandwidth | None = None,
-    nic: Bandwidth | None = None,
-    nvlink_latency: Time = HOPPER.nvlink_latency,
-    pix_latency: Time = HOPPER.pix_latency,
-    pxb_latency: Time = HOPPER.pxb_latency,
-    phb_latency: Time = HOPPER.phb_latency,
-    sys_latency: Time = HOPPER.sys_latency,
-    nic_latency: Time = HOPPER.nic_latency,
+    given: Mapping[str, float | None],
+    latencies: Mapping[str, float],
     hosts: Annotated[int, Bounds(1, 1024)] = 1,
     overhead: Time = 0.0,
     gamma: Time = 0.0,
@@ -92,14 +87,29 @@ def read(
     root = parse_xml(text, name)
     if root.tag != "system":
         root.refuse(name, f"<{root.tag[:40]}> is no <system>: give a topology file of NCCL or RCCL")
-    given = {"nvlink": nvlink, "xgmi": xgmi, "sys": sys, "nic": nic}
-    latency = dict(
-        zip(LATENCIES, (nvlink_latency, pix_latency, pxb_latency, phb_latency, sys_latency, nic_latency), strict=True)
+    parts = _Parts(name, {**{key: rate for key, rate in given.items() if rate is not None}, **latencies})
+    _put_together(parts, root, nvlinks)
+    machine = Topology(
+        name,
+        tuple(parts.devices),
+        tuple(parts.links),
+        _ranks(parts, root),
+        overhead=overhead,
+        gamma=gamma,
+        forwarding=any(wire.tag == "xgmi" for _, gpu in parts.gpus for wire in gpu.children),
+        assumed=tuple(parts.notes),
     )
-    parts = _Parts(name, {**{k: v for k, v in given.items() if v is not None}, **latency})
+    if parts.many and hosts > 1:
+        root.refuse(name, "it has several hosts of its own: leave out hosts")
+    port = parts.rate.get("nic", max(parts.ports.values(), default=1.25 * GBps))
+    return join_by_rails(machine, hosts, port, latencies["nic_latency"])
+
+
+def _put_together(parts: _Parts, root: Element, nvlinks: int) -> None:
+    """All devices and links of the file, and notes of what it does not tell."""
     cpus = [element for element in root.children if element.tag == "cpu"]
     if not cpus:
-        root.refuse(name, "no <cpu> in it: give the whole file")
+        root.refuse(parts.name, "no <cpu> in it: give the whole file")
     _hosts(parts, cpus)
     _wires(parts)
     if parts.many:
@@ -110,27 +120,18 @@ def read(
         parts.notes["no NVLinks in the file, as in templates: give nvlinks=12 for so many per GPU on an NVSwitch"] = (
             None
         )
-    told = ", ".join(f"{key} {fmt_time(parts.rate[key])}" for key in LATENCIES)
-    parts.notes[f"assumed latencies: {told}"] = None
+    assumed = ", ".join(f"{key} {fmt_time(parts.rate[key])}" for key in LATENCIES)
+    parts.notes[f"assumed latencies: {assumed}"] = None
+
+
+def _ranks(parts: _Parts, root: Element) -> tuple[int, ...]:
+    """Devices in the order of the job. Raises InputError where none takes part."""
     index = {device.name: i for i, device in enumerate(parts.devices)}
     ranks = tuple(index[gpu] for _, gpu in sorted(parts.order, key=lambda pair: pair[0]))
     if not ranks:
         filled = "classes and GPUs are filled in when a job runs: give the file that NCCL_TOPO_DUMP_FILE names"
-        root.refuse(name, f"no GPU in it takes part in a job, as in templates whose {filled}")
-    machine = Topology(
-        name,
-        tuple(parts.devices),
-        tuple(parts.links),
-        ranks,
-        overhead=overhead,
-        gamma=gamma,
-        forwarding=any(wire.tag == "xgmi" for _, gpu in parts.gpus for wire in gpu.children),
-        assumed=tuple(parts.notes),
-    )
-    if parts.many and hosts > 1:
-        root.refuse(name, "it has several hosts of its own: leave out hosts")
-    port = parts.rate.get("nic", max(parts.ports.values(), default=1.25 * GBps))
-    return join_by_rails(machine, hosts, port, nic_latency)
+        root.refuse(parts.name, f"no GPU in it takes part in a job, as in templates whose {filled}")
+    return ranks
 
 
 def _hosts(parts: _Parts, cpus: list[Element]) -> None:

@@ -46,7 +46,7 @@ def place(known: Ints, apart: NDArray[np.bool_]) -> Placement:
     for level in reversed(range(SYS)):
         classes[levels[level][:, None] == levels[level][None, :]] = level
     pix, pxb, phb, node = (level.tolist() for level in levels)
-    return Placement(list(zip(node, phb, pxb, pix, strict=True)), classes, (known == UNKNOWN) & ~_forced(known))
+    return Placement(list(map(Place, node, phb, pxb, pix)), classes, (known == UNKNOWN) & ~_forced(known))
 
 
 def _joined(group: NDArray[np.int64], near: NDArray[np.bool_]) -> NDArray[np.int64]:

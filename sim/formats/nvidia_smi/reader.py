@@ -5,7 +5,8 @@ them is listed as assumed unless given.
 """
 
 import re
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from itertools import combinations
 from typing import Annotated
 
@@ -16,12 +17,12 @@ from sim.errors import InputError
 from sim.formats import reader
 from sim.formats.nvidia_smi.placement import UNKNOWN, Placement, place
 from sim.formats.nvidia_smi.table import P2P_WORDS, Matrix, Table, check, is_gpu, tables
-from sim.parameters import Bounds
+from sim.parameters import Bounds, spread
 from sim.topology import Topology
-from sim.topology.host import AMPERE, BRIDGED, HOPPER, MOST_NVLINKS, VOLTA, Leaf, Rates, build_host
+from sim.topology.host import AMPERE, BRIDGED, HOPPER, MOST_NVLINKS, VOLTA, Leaf, Rates, build_host, rate_options
 from sim.topology.path_classes import CLASSES
 from sim.topology.rails import join_by_rails
-from sim.units import Bandwidth, Time, fmt_bandwidth, fmt_time
+from sim.units import Time, fmt_bandwidth, fmt_time
 
 GENERATIONS = (
     (13, HOPPER, "Hopper or newer"),
@@ -77,24 +78,12 @@ def explain(text: str) -> str:
     endings=("txt", "log"),
     precedence=-1,  # any table whose rows and columns are GPUs looks like it
 )
+@spread("given", rate_options(*(field.name for field in fields(Rates))))
 def read(
     text: str,
     *,
     name: str = "nvidia-smi topo -m",
-    nvlink: Bandwidth | None = None,
-    pix: Bandwidth | None = None,
-    pxb: Bandwidth | None = None,
-    phb: Bandwidth | None = None,
-    node: Bandwidth | None = None,
-    sys: Bandwidth | None = None,
-    nic: Bandwidth | None = None,
-    nvlink_latency: Time | None = None,
-    pix_latency: Time | None = None,
-    pxb_latency: Time | None = None,
-    phb_latency: Time | None = None,
-    node_latency: Time | None = None,
-    sys_latency: Time | None = None,
-    nic_latency: Time | None = None,
+    given: Mapping[str, float | None],
     hosts: Annotated[int, Bounds(1, 1024)] = 1,
     overhead: Time = 0.0,
     gamma: Time = 0.0,
@@ -104,12 +93,6 @@ def read(
     Bandwidths and latencies are those of `sim.topology.host.Rates`; what is not given follows from the generation of
     the GPUs and is listed in `assumed`. Raises InputError for a matrix that is cut, lopsided or impossible.
     """
-    given = {
-        "nvlink": nvlink, "pix": pix, "pxb": pxb, "phb": phb, "node": node, "sys": sys, "nic": nic,
-        "nvlink_latency": nvlink_latency, "pix_latency": pix_latency, "pxb_latency": pxb_latency,
-        "phb_latency": phb_latency, "node_latency": node_latency, "sys_latency": sys_latency,
-        "nic_latency": nic_latency,
-    }  # fmt: skip
     found = _topo_tables(text)
     if not found:
         raise InputError(f"{name} holds no table of GPUs: paste the output of `nvidia-smi topo -m`")
@@ -200,13 +183,13 @@ def _leaves(matrix: Matrix, placement: Placement, numa: dict[str, frozenset[int]
     domain_numa: dict[int, int] = {}
     for device, where in zip(matrix.names, placement.places, strict=True):
         if numa.get(device):
-            domain_numa.setdefault(where[0], min(numa[device]))
+            domain_numa.setdefault(where.domain, min(numa[device]))
     return [
         Leaf(
             device,
             "GPU" if is_gpu(device) else "NIC",
             where,
-            min(numa[device]) if numa.get(device) else domain_numa.get(where[0], -1),
+            min(numa[device]) if numa.get(device) else domain_numa.get(where.domain, -1),
         )
         for device, where in zip(matrix.names, placement.places, strict=True)
     ]
@@ -283,7 +266,7 @@ def _rates_used(nvlinks: dict[tuple[str, str], int], placement: Placement, leave
     return [key for key, so in used.items() if so]
 
 
-def _rate_notes(used: list[str], rates: Rates, given: dict[str, float | None], suggestion: str) -> list[str]:
+def _rate_notes(used: list[str], rates: Rates, given: Mapping[str, float | None], suggestion: str) -> list[str]:
     """The rates in use that nobody gave, with their numbers."""
     notes = [
         f"assumed {key}={(fmt_time if key.endswith('_latency') else fmt_bandwidth)(getattr(rates, key))}:"
