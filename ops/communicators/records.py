@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class ScriptLine(NamedTuple):
     """A line of a script."""
 
     file: str
@@ -26,7 +26,7 @@ class Span(NamedTuple):
     start: float
     end: float
     name: str
-    place: Place | None = None
+    place: ScriptLine | None = None
     calls: tuple[int, ...] = ()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ops.communicators.records import Place
+from ops.communicators.records import ScriptLine
 from ops.communicators.rendezvous import Communicator, Meeting
 from ops.libraries import CollectiveCall
 from ops.programs.runtime.deadlock import name_ranks
@@ -94,7 +94,7 @@ class Contribution(Pending):
         self.uneven, self.room, self.write, self.fold = uneven, room, write, fold
         self.commutes, self.counted, self.library = commutes, counted, library
         self.gets: Items = []
-        self.place = Place("", 0)
+        self.place = ScriptLine("", 0)
         self.meeting: ProgramMeeting | None = None
 
     def missing(self) -> Missing:

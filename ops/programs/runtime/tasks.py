@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from ops.communicators.records import Place, Span
+from ops.communicators.records import ScriptLine, Span
 from ops.programs.runtime.deadlock import Stuck, describe
 from sim.base.user_files import user_builtins
 from sim.errors import InputError
@@ -87,7 +87,7 @@ class Task:
         self.ready = False
         self.waits: Sequence[Pending] = ()
         self.inside = ""
-        self.place = Place(code.co_filename, 0)
+        self.place = ScriptLine(code.co_filename, 0)
         self.ended: float | None = None
         self.status = 0
         self.asked: set[int] = set()
@@ -111,16 +111,16 @@ class Task:
         finally:
             self.ended = self.world.now
 
-    def _blame(self, error: BaseException) -> Place:
+    def _blame(self, error: BaseException) -> ScriptLine:
         """The innermost line of the script, or of a module beside it, that the error passed through."""
         steps = list(_steps(error.__traceback__))
         script = [place for place in steps if self.world.is_script(place.file)]
         return (script or steps[-1:] or [self.place])[-1]
 
 
-def _steps(traceback: TracebackType | None) -> Iterator[Place]:
+def _steps(traceback: TracebackType | None) -> Iterator[ScriptLine]:
     while traceback is not None:
-        yield Place(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+        yield ScriptLine(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
         traceback = traceback.tb_next
 
 
@@ -188,13 +188,13 @@ class Tasks:
         """Whether this file lies with the script."""
         return file.startswith(self.folder) and not file.startswith(OWN)
 
-    def where(self) -> Place:
+    def where(self) -> ScriptLine:
         """The line of the script that is being executed."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             file = frame.f_code.co_filename
             if not file.startswith(OWN) and self.is_script(file):
-                return Place(file, frame.f_lineno)
+                return ScriptLine(file, frame.f_lineno)
             frame = frame.f_back
         return self.me.place
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ops.collectives import COLLECTIVES
 from ops.communicators.launch import Launcher
-from ops.communicators.records import CallRecord, Place
+from ops.communicators.records import CallRecord, ScriptLine
 from ops.communicators.selection import Selection
 from ops.libraries import CollectiveCall
 from ops.programs.runtime.tasks import Tasks
@@ -44,7 +44,7 @@ class ProgramCall(CallRecord):
     number: int
     comm: str
     begin: float
-    place: Place
+    place: ScriptLine
     tag: int | None = None
     start: float | None = None
     end: float | None = None
@@ -94,7 +94,7 @@ class Transport(Tasks):
         return self._leads[pair]
 
     def note(
-        self, name: str, algorithm: str, comm: str, ranks: Sequence[int], size: float, place: Place
+        self, name: str, algorithm: str, comm: str, ranks: Sequence[int], size: float, place: ScriptLine
     ) -> ProgramCall:
         """Enter a call into the timeline."""
         call = ProgramCall(
