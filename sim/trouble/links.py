@@ -8,7 +8,15 @@ import numpy as np
 
 from sim.errors import InputError
 from sim.parameters import Count
-from sim.perturbation import Controls, Perturbation, Process, Running
+from sim.perturbation import (
+    Controls,
+    Perturbation,
+    Running,
+    checked_span,
+    device_index,
+    limit_links,
+    links_between,
+)
 from sim.topology import Ints, Routes, Topology
 from sim.trouble import trouble
 from sim.units import MiB, Size, Time
@@ -30,7 +38,7 @@ def slow_link(
         raise InputError(f"slow_link: share={share:g} is not between 0 and 1: 0.5 is half; dead_link is for none")
     links_between(topology, "slow_link", src, dst, both=both)
     find = partial(links_between, kind="slow_link", src=src, dst=dst, both=both)
-    return Perturbation(process=_limited(find, share, *checked_span("slow_link", start, end)))
+    return Perturbation(process=limit_links(find, share, *checked_span("slow_link", start, end)))
 
 
 @trouble
@@ -122,52 +130,8 @@ def background(
     return Perturbation(process=process)
 
 
-def checked_span(kind: str, start: float, end: float | None) -> tuple[float, float]:
-    """Start and end in s, infinite where there is no end. Raises InputError unless the end comes later."""
-    if end is not None and end <= start:
-        raise InputError(f"{kind}: it ends at {end:g} s, not after its start at {start:g} s: give a later end")
-    return start, np.inf if end is None else end
-
-
-def device_index(topology: Topology, kind: str, name: str) -> int:
-    """The index of a named device. Raises InputError."""
-    if name not in topology.index:
-        raise InputError(f"{kind}: {topology.name} has no device called {name[:40]!r}: `topology` lists them")
-    return topology.index[name]
-
-
-def links_between(topology: Topology, kind: str, src: str, dst: str, *, both: bool) -> list[int]:
-    """Indices of the links from one device to another, and back with `both`. Raises InputError where there is none."""
-    for name in (src, dst):
-        device_index(topology, kind, name)
-    there, back = (src, dst), (dst, src)
-    ends = [((link.src, link.dst), link.both) for link in topology.links]
-    found = [i for i, (way, _) in enumerate(ends) if way == there]
-    found += [i for i, (way, shared) in enumerate(ends) if way == back and (both or shared)]
-    if not found:
-        raise InputError(f"{kind}: {topology.name} has no link {src} -> {dst}: `topology --json` lists them")
-    return found
-
-
-def _limited(find: Callable[[Topology], list[int]], share: float, start: float, end: float) -> Process:
-    """A process that takes bandwidth from links for a while, looked up on the machine as troubles left it."""
-
-    def process(controls: Controls) -> Running:
-        links = find(controls.topology)
-        yield from controls.wait_until(start)
-        for link in links:
-            controls.limit(link, share)
-        controls.mark(links, start, end)
-        if end < np.inf:
-            yield from controls.wait_until(end)
-            for link in links:
-                controls.limit(link, 1.0)
-
-    return process
-
-
 def _dead(find: Callable[[Topology], list[int]], start: float, end: float, *, reroute: bool) -> Perturbation:
-    cut = _limited(find, 0.0, start, end)
+    cut = limit_links(find, 0.0, start, end)
 
     def process(controls: Controls) -> Running:
         controls.begin(cut(controls))

@@ -1,0 +1,56 @@
+"""What writing a perturbation takes: names become indices, moments are checked, links are slow for a while."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sim.errors import InputError
+from sim.perturbation.model import Controls, Process, Running
+from sim.topology import Topology
+
+
+def checked_span(kind: str, start: float, end: float | None) -> tuple[float, float]:
+    """Start and end in s, infinite where there is no end. Raises InputError unless the end comes later."""
+    if end is not None and end <= start:
+        raise InputError(f"{kind}: it ends at {end:g} s, not after its start at {start:g} s: give a later end")
+    return start, np.inf if end is None else end
+
+
+def device_index(topology: Topology, kind: str, name: str) -> int:
+    """The index of a named device. Raises InputError."""
+    if name not in topology.index:
+        raise InputError(f"{kind}: {topology.name} has no device called {name[:40]!r}: `topology` lists them")
+    return topology.index[name]
+
+
+def links_between(topology: Topology, kind: str, src: str, dst: str, *, both: bool) -> list[int]:
+    """Indices of the links from one device to another, and back with `both`. Raises InputError where there is none."""
+    for name in (src, dst):
+        device_index(topology, kind, name)
+    there, back = (src, dst), (dst, src)
+    ends = [((link.src, link.dst), link.both) for link in topology.links]
+    found = [i for i, (way, _) in enumerate(ends) if way == there]
+    found += [i for i, (way, shared) in enumerate(ends) if way == back and (both or shared)]
+    if not found:
+        raise InputError(f"{kind}: {topology.name} has no link {src} -> {dst}: `topology --json` lists them")
+    return found
+
+
+def limit_links(find: Callable[[Topology], list[int]], share: float, start: float, end: float) -> Process:
+    """A process that leaves links only a share of their bandwidth from `start` to `end` (s), 0 for nothing.
+
+    `find` looks the links up on the machine as all perturbations left it.
+    """
+
+    def process(controls: Controls) -> Running:
+        links = find(controls.topology)
+        yield from controls.wait_until(start)
+        for link in links:
+            controls.limit(link, share)
+        controls.mark(links, start, end)
+        if end < np.inf:
+            yield from controls.wait_until(end)
+            for link in links:
+                controls.limit(link, 1.0)
+
+    return process
