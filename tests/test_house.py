@@ -26,8 +26,8 @@ LISTS = {
 }
 """Folders that hold one file per entry of a list: as many as there are entries."""
 STILL_ROUND = {("ui.exports", "ui.player")}
-STILL_LONG = {"ops.workloads.ddp:ddp", "sim.formats.nccl_xml.reader:read"}
-STILL_FULL = {"assets", "ops/training", "ui"}
+STILL_LONG = {"sim.formats.nccl_xml.reader:read"}
+STILL_FULL = {"assets", "ui"}
 STILL_TWICE = {
     *("Grid", "Node", "Outcome", "Plan", "Row", "Run", "Step", "Table", "Verdict", "_Parts"),
 }

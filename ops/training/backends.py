@@ -37,7 +37,7 @@ tuned MPI on processors: a µs per message (OSU micro-benchmarks over InfiniBand
 BackendName = Annotated[str, Choice(tuple(BACKENDS))]
 
 
-def world(topology: Topology, ranks: int, backend: str, interference: float = 0.0) -> World:
+def world_of(topology: Topology, ranks: int, backend: str, interference: float = 0.0) -> World:
     """So many ranks of a machine that communicate through this library."""
     costs = BACKENDS[backend]
     burdened = replace(topology, overhead=topology.overhead + costs.overhead, gamma=topology.gamma + costs.gamma)

@@ -40,7 +40,7 @@ class TransformerBlock:
         return 16.0 * self.batch * self.length * self.hidden**2 / self.speed
 
 
-def block(hidden: int, length: int, batch: int, width: int, tflops: float, owner: str) -> TransformerBlock:
+def transformer_block(hidden: int, length: int, batch: int, width: int, tflops: float, owner: str) -> TransformerBlock:
     """Checked. Raises InputError for a speed of zero."""
     positive(tflops, f"{owner}: tflops")
     return TransformerBlock(hidden, length, batch, width, tflops * TFLOPS)

@@ -31,18 +31,18 @@ def buckets_of(layers: Sequence[Layer], width: int, cap: float, *, first: float,
     before the first backward pass has shown the real order.
     """
     gradients = [(i, shape) for i, layer in enumerate(layers) for shape in layer.tensors]
-    found: list[list[tuple[int, tuple[int, ...]]]] = []
+    cut: list[list[tuple[int, tuple[int, ...]]]] = []
     filled = cap
     limit = cap
     for i, shape in gradients if forward else reversed(gradients):
         if filled >= limit:
-            found.append([])
-            limit, filled = (first if len(found) == 1 else cap), 0.0
-        found[-1].append((i, shape))
+            cut.append([])
+            limit, filled = (first if len(cut) == 1 else cap), 0.0
+        cut[-1].append((i, shape))
         filled += math.prod(shape) * width
     if forward:
-        found.reverse()
+        cut.reverse()
     return [
         Bucket(f"bucket {k}", min(i for i, _ in bucket), tuple(shape for _, shape in bucket))
-        for k, bucket in enumerate(found)
+        for k, bucket in enumerate(cut)
     ]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ops.training.backends import world
+from ops.training.backends import world_of
 from ops.training.buckets import Bucket
 from ops.training.compression import Codec, Encoded
 from ops.training.layers import Layer
@@ -47,45 +47,45 @@ def carry_out(topology: Topology, ranks: int, plan: TrainingPlan) -> TrainingSte
 
     Steps may then differ in length, in a round of one step more than gradients are stale: the fact `average_step_s`.
     """
-    there = world(topology, ranks, plan.backend, plan.interference)
-    loop = BucketedSteps(there, plan, steps=3 * plan.stale + 1 if plan.stale else 1)
-    there.run(loop.rank)
+    world = world_of(topology, ranks, plan.backend, plan.interference)
+    loop = BucketedSteps(world, plan, steps=3 * plan.stale + 1 if plan.stale else 1)
+    world.run(loop.rank)
     began = loop.begins[-1]
     round_s = loop.end - loop.begins[-1 - plan.stale]
     facts = {"average_step_s": round_s / (plan.stale + 1)} if plan.stale else {}
-    return there.step(loop.end - began, since=began, steps=loop.steps, **facts)
+    return world.step(loop.end - began, since=began, steps=loop.steps, **facts)
 
 
 class BucketedSteps:
     """The steps of all ranks."""
 
-    def __init__(self, there: World, plan: TrainingPlan, steps: int) -> None:
-        self.world, self.plan, self.steps = there, plan, steps
+    def __init__(self, world: World, plan: TrainingPlan, steps: int) -> None:
+        self.world, self.plan, self.steps = world, plan, steps
         self.begins = [0.0] * steps
         """When the rank that computes longest begins its steps: ranks that need not wait for each other drift apart."""
         self.end = 0.0
-        self.longest = there.ranks - 1 if plan.slow > 1 else 0
+        self.longest = world.ranks - 1 if plan.slow > 1 else 0
         self.encoded = [plan.codec.encode(bucket.tensors) for bucket in plan.buckets]
         self.works: dict[tuple[int, int], list[Event]] = {}
 
     def rank(self, rank: int) -> Process:
         """One rank's life."""
-        plan, there = self.plan, self.world
+        plan, world = self.plan, self.world
         width = plan.codec.width
         parameters = sum(layer.parameters for layer in plan.layers)
-        there.hold(rank, "parameters", parameters * width)
-        there.hold(rank, "gradients", parameters * width * (plan.stale + (1 if plan.view or there.ranks < 2 else 2)))
-        there.hold(rank, "optimizer", parameters * plan.state)
+        world.hold(rank, "parameters", parameters * width)
+        world.hold(rank, "gradients", parameters * width * (plan.stale + (1 if plan.view or world.ranks < 2 else 2)))
+        world.hold(rank, "optimizer", parameters * plan.state)
         for step in range(self.steps):
             if rank == self.longest:
-                self.begins[step] = there.env.now
+                self.begins[step] = world.env.now
             for micro in range(plan.accumulate):
                 yield from self.forward(rank)
                 yield from self.backward(rank, step, exchange=micro == plan.accumulate - 1)
             for work in self.works.pop((rank, step - plan.stale), []):
                 yield work
-            yield from there.compute(rank, plan.update, "update")
-        self.end = max(self.end, there.env.now)
+            yield from world.compute(rank, plan.update, "update")
+        self.end = max(self.end, world.env.now)
         for step in range(self.steps - plan.stale, self.steps):
             for work in self.works.pop((rank, step), []):
                 yield work
@@ -96,28 +96,28 @@ class BucketedSteps:
 
     def forward(self, rank: int) -> Process:
         """All layers, their activations kept."""
-        there, layers = self.world, self.plan.layers
-        yield from there.compute(rank, sum(layer.forward for layer in layers) * self.pace(rank), "forward")
-        start = there.env.now - sum(layer.forward for layer in layers) * self.pace(rank)
+        world, layers = self.world, self.plan.layers
+        yield from world.compute(rank, sum(layer.forward for layer in layers) * self.pace(rank), "forward")
+        start = world.env.now - sum(layer.forward for layer in layers) * self.pace(rank)
         for layer in layers:
             start += layer.forward * self.pace(rank)
-            there.hold(rank, "activations", layer.activation, at=start)
-        yield from there.compute(rank, self.plan.search, "look for unused parameters")
+            world.hold(rank, "activations", layer.activation, at=start)
+        yield from world.compute(rank, self.plan.search, "look for unused parameters")
 
     def backward(self, rank: int, step: int, *, exchange: bool) -> Process:
         """All layers in reverse; buckets leave as they fill, or afterwards without overlap."""
-        plan, there = self.plan, self.world
+        plan, world = self.plan, self.world
         done = len(plan.layers)
         waiting: list[tuple[Bucket, Encoded]] = []
         works = self.works[rank, step] = []
-        exchange = exchange and there.ranks > 1
+        exchange = exchange and world.ranks > 1
         for bucket, encoded in zip(plan.buckets, self.encoded, strict=True):
             layer = min(done, bucket.layer)
             yield from self.layers_back(rank, layer, done)
             done = layer
             if exchange:
                 if not plan.view:
-                    yield from there.compute(rank, plan.copy * len(bucket.tensors), f"copy into {bucket.name}")
+                    yield from world.compute(rank, plan.copy * len(bucket.tensors), f"copy into {bucket.name}")
                 waiting.append((bucket, encoded))
             if exchange and plan.overlap:
                 works += yield from self.send(rank, *waiting.pop())
@@ -125,7 +125,7 @@ class BucketedSteps:
         for bucket, encoded in waiting:
             works += yield from self.send(rank, bucket, encoded)
         if exchange and plan.bitmap:
-            works.append(there.everyone.post(rank, "allreduce", plan.bitmap, "used parameters"))
+            works.append(world.everyone.post(rank, "allreduce", plan.bitmap, "used parameters"))
 
     def layers_back(self, rank: int, first: int, stop: int) -> Process:
         """Backward through layers `stop - 1` down to `first`."""
@@ -152,12 +152,12 @@ class BucketedSteps:
 
     def finish(self, rank: int, bucket: Bucket, encoded: Encoded, event: "Event") -> Process:
         """What follows a bucket's first collective."""
-        there = self.world
+        world = self.world
         for phase in encoded.phases[1:]:
             yield event
-            yield from there.compute(rank, phase.seconds, f"encode {bucket.name}")
-            event = there.everyone.post(rank, phase.collective, phase.size, bucket.name)
+            yield from world.compute(rank, phase.seconds, f"encode {bucket.name}")
+            event = world.everyone.post(rank, phase.collective, phase.size, bucket.name)
         yield event
-        yield from there.compute(rank, encoded.decode, f"decode {bucket.name}")
+        yield from world.compute(rank, encoded.decode, f"decode {bucket.name}")
         if not self.plan.view:
-            yield from there.compute(rank, self.plan.copy * len(bucket.tensors), f"copy out of {bucket.name}")
+            yield from world.compute(rank, self.plan.copy * len(bucket.tensors), f"copy out of {bucket.name}")

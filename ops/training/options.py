@@ -1,11 +1,17 @@
 """Parameters that several workloads take."""
 
-from typing import Annotated
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from typing import Annotated, Any, TypeVar
 
-from ops.training.models import MODELS
+from ops.training.layers import Layer
+from ops.training.models import MODELS, TFLOPS, layers_of
 from sim.errors import InputError
-from sim.parameters import Bounds, Choice
+from sim.parameters import Bounds, Choice, spread
 from sim.units import GBps
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 WIDTHS = {"float32": 4, "float16": 2, "bfloat16": 2}
 """Bytes of a number by type."""
@@ -20,6 +26,56 @@ Batch = Annotated[int, Bounds(0, 1 << 20)]
 State = Annotated[int, Bounds(0, 64)]
 """Bytes of the optimizer per parameter."""
 Type = Annotated[str, Choice(tuple(WIDTHS))]
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """What a step trains: a preset or a table of layers, the samples per rank, and what a GPU achieves.
+
+    The fields are parameters of every workload marked with `trains`; 0 and "" stand for the preset's own.
+    """
+
+    model: str
+    layers: str
+    batch: int
+    tflops: float
+    dtype: str
+
+    @cached_property
+    def table(self) -> list[Layer]:
+        """Its layers. Raises InputError for a table that is none, and for a speed below zero."""
+        return layers_of(self.model, self.layers, self.batch, self.tflops)
+
+    @property
+    def width(self) -> int:
+        """Bytes of a number."""
+        return WIDTHS[self.dtype]
+
+    @property
+    def flops(self) -> float:
+        """Operations a second of one GPU."""
+        return (self.tflops or MODELS[self.model].tflops) * TFLOPS
+
+
+def trains(model: str, dtype: str) -> Callable[[Function], Function]:
+    """Give a workload a `TrainedModel`'s parameters in the place of its argument `trained`, with these defaults."""
+    fields = {
+        "model": (ModelName, model),
+        "layers": (str, ""),
+        "batch": (Batch, 0),
+        "tflops": (float, 0.0),
+        "dtype": (Type, dtype),
+    }
+
+    def put(function: Function) -> Function:
+        @spread("trained", fields)
+        @wraps(function)
+        def with_model(*values: Any, trained: dict[str, Any], **named: Any) -> Any:
+            return function(*values, trained=TrainedModel(**trained), **named)
+
+        return with_model  # type: ignore[return-value]
+
+    return put
 
 
 def check(value: float, low: float, high: float, what: str) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated
 
-from ops.training.backends import BackendName, world
+from ops.training.backends import BackendName, world_of
 from ops.training.options import Ranks
 from ops.training.step import TrainingStep
 from ops.training.world import Process, World
@@ -64,15 +64,15 @@ def allgatherv(
 
 
 def _run(topology: Topology, n: int, backend: str, collective: str, blocks: list[int], buffer: float) -> TrainingStep:
-    there = world(topology, n, backend)
+    world = world_of(topology, n, backend)
 
     def rank(rank: int) -> Process:
-        there.hold(rank, "send buffer", float(blocks[rank]))
-        there.hold(rank, "receive buffer", float(buffer))
+        world.hold(rank, "send buffer", float(blocks[rank]))
+        world.hold(rank, "receive buffer", float(buffer))
         if sum(blocks):
-            yield there.everyone.post(rank, collective, [float(b) for b in blocks])
+            yield world.everyone.post(rank, collective, [float(b) for b in blocks])
 
-    return there.step(there.run(rank))
+    return world.step(world.run(rank))
 
 
 def _one_after_another(blocks: list[int]) -> list[int]:

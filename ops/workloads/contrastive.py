@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from ops.training.backends import BackendName, world
+from ops.training.backends import BackendName, world_of
 from ops.training.losses import GRADIENTS, error, example
 from ops.training.models import TFLOPS
 from ops.training.options import WIDTHS, Ranks, Type, positive
@@ -54,31 +54,31 @@ class _Loss:
         back = whole if self.gradient not in ("none", "own") else 0.0
         return whole + self.logits(n) * self.width + back
 
-    def rank(self, there: World, rank: int) -> Process:
-        n, post = there.ranks, there.everyone.post
+    def rank(self, world: World, rank: int) -> Process:
+        n, post = world.ranks, world.everyone.post
         size, logits = self.gathered(n), self.logits(n)
         product = 2 * logits * self.features / self.speed
-        yield from there.compute(rank, self.forward, "forward")
-        there.hold(rank, "gathered features", size * len(self.towers))
-        yield there.env.all_of([post(rank, "allgather", size, f"gather {tower}") for tower in self.towers])
-        there.hold(rank, "logits", logits * self.width)
-        yield from there.compute(rank, product, "logits and loss")
+        yield from world.compute(rank, self.forward, "forward")
+        world.hold(rank, "gathered features", size * len(self.towers))
+        yield world.env.all_of([post(rank, "allgather", size, f"gather {tower}") for tower in self.towers])
+        world.hold(rank, "logits", logits * self.width)
+        yield from world.compute(rank, product, "logits and loss")
         if self.loss == "faces":
             for what in ("largest logits", "sums"):
                 yield post(rank, "allreduce", n * self.batch * 4.0, what)
-        yield from there.compute(rank, 2 * product, "gradients of the logits")
+        yield from world.compute(rank, 2 * product, "gradients of the logits")
         for tower in self.towers if self.gradient in ("allreduce", "reduce_scatter") else ():
-            there.hold(rank, "gradients of gathered", size)
+            world.hold(rank, "gradients of gathered", size)
             yield post(rank, self.gradient, size, f"gradients of {tower}")
         back = size if self.gradient in ("allreduce", "reduce_scatter") else 0.0
-        there.hold(rank, "gathered features", -size * len(self.towers))
-        there.hold(rank, "gradients of gathered", -back * len(self.towers))
-        there.hold(rank, "logits", -logits * self.width)
-        yield from there.compute(rank, self.backward, "backward")
+        world.hold(rank, "gathered features", -size * len(self.towers))
+        world.hold(rank, "gradients of gathered", -back * len(self.towers))
+        world.hold(rank, "logits", -logits * self.width)
+        yield from world.compute(rank, self.backward, "backward")
 
     def run(self, topology: Topology, ranks: int, backend: str) -> TrainingStep:
-        there = world(topology, ranks, backend)
-        return there.step(there.run(lambda rank: self.rank(there, rank)))
+        world = world_of(topology, ranks, backend)
+        return world.step(world.run(lambda rank: self.rank(world, rank)))
 
 
 @workload

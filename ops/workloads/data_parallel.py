@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ops.communicators.records import Span
-from ops.training.backends import BackendName, world
+from ops.training.backends import BackendName, world_of
 from ops.training.buckets import FIRST_BUCKET, buckets_of
 from ops.training.compression import Codec
 from ops.training.layers import Layer
 from ops.training.loop import TrainingPlan, carry_out
-from ops.training.models import layers_of
-from ops.training.options import WIDTHS, Batch, ModelName, Ranks, State, Type
+from ops.training.options import Ranks, State, TrainedModel, trains
 from ops.training.step import HOST, TrainingStep
 from ops.training.world import Process, World
 from ops.workloads import workload
@@ -41,73 +40,70 @@ class _ReplicatedStep:
     update: float
     state: float
 
-    def run(self, there: World) -> TrainingStep:
+    def run(self, world: World) -> TrainingStep:
         """All of it, rank 0 being the main GPU."""
-        lock = there.cluster.lock()
-        return there.step(there.run(lambda rank: self.rank(there, rank, lock)))
+        lock = world.cluster.lock()
+        return world.step(world.run(lambda rank: self.rank(world, rank, lock)))
 
-    def rank(self, there: World, rank: int, lock: "Lock") -> Process:
+    def rank(self, world: World, rank: int, lock: "Lock") -> Process:
         """Scatter, replicate, forward, gather, scatter, backward, reduce, update."""
-        n, post = there.ranks, there.everyone.post
+        n, post = world.ranks, world.everyone.post
         parameters = sum(layer.parameters for layer in self.layers)
         size = float(parameters * self.width)
-        there.hold(rank, "parameters", size)
+        world.hold(rank, "parameters", size)
         if rank == MAIN:
-            there.hold(rank, "optimizer", parameters * self.state)
-            there.hold(rank, "inputs", self.inputs * (n - 1))
-        there.hold(rank, "inputs", self.inputs)
+            world.hold(rank, "optimizer", parameters * self.state)
+            world.hold(rank, "inputs", self.inputs * (n - 1))
+        world.hold(rank, "inputs", self.inputs)
         yield post(rank, "scatter", n * self.inputs, "scatter inputs")
         yield post(rank, "broadcast", size, "replicate parameters")
-        yield from self.forward(there, rank, lock)
-        there.hold(rank, "outputs", self.outputs)
+        yield from self.forward(world, rank, lock)
+        world.hold(rank, "outputs", self.outputs)
         if rank == MAIN:
-            there.hold(rank, "outputs", self.outputs * (n - 1))
+            world.hold(rank, "outputs", self.outputs * (n - 1))
         yield post(rank, "gather", n * self.outputs, "gather outputs")
         yield post(rank, "scatter", n * self.outputs, "scatter output gradients")
-        there.hold(rank, "gradients", size)
+        world.hold(rank, "gradients", size)
         for layer in reversed(self.layers):
-            yield from there.compute(rank, layer.backward, f"backward {layer.name}")
-            there.hold(rank, "activations", -layer.activation)
+            yield from world.compute(rank, layer.backward, f"backward {layer.name}")
+            world.hold(rank, "activations", -layer.activation)
         yield post(rank, "reduce", size, "reduce gradients")
         if rank != MAIN:
-            there.hold(rank, "parameters", -size)
-            there.hold(rank, "gradients", -size)
+            world.hold(rank, "parameters", -size)
+            world.hold(rank, "gradients", -size)
         else:
-            yield from there.compute(rank, self.update, "update")
+            yield from world.compute(rank, self.update, "update")
 
-    def forward(self, there: World, rank: int, lock: "Lock") -> Process:
+    def forward(self, world: World, rank: int, lock: "Lock") -> Process:
         """Every layer is launched by the one thread that has the interpreter's lock, then runs on its GPU."""
         last = None
         for layer in self.layers:
             with lock.request() as turn:
                 if not turn.triggered:
                     yield turn
-                yield from self.launch(there, rank, layer)
-            last = there.env.process(self.layer(there, rank, layer))
+                yield from self.launch(world, rank, layer)
+            last = world.env.process(self.layer(world, rank, layer))
         if last is not None:
             yield last
 
-    def launch(self, there: World, rank: int, layer: Layer) -> Process:
-        start = there.env.now
+    def launch(self, world: World, rank: int, layer: Layer) -> Process:
+        start = world.env.now
         if self.gil:
-            yield there.env.timeout(self.gil)
-            there.spans.append(Span(rank, HOST, start, there.env.now, f"launch {layer.name}"))
+            yield world.env.timeout(self.gil)
+            world.spans.append(Span(rank, HOST, start, world.env.now, f"launch {layer.name}"))
 
-    def layer(self, there: World, rank: int, layer: Layer) -> Process:
-        yield from there.compute(rank, layer.forward, f"forward {layer.name}")
-        there.hold(rank, "activations", layer.activation)
+    def layer(self, world: World, rank: int, layer: Layer) -> Process:
+        yield from world.compute(rank, layer.forward, f"forward {layer.name}")
+        world.hold(rank, "activations", layer.activation)
 
 
 @workload
+@trains("resnet50", "float32")
 def data_parallel(
     topology: Topology,
     *,
     ranks: Ranks = 0,
-    model: ModelName = "resnet50",
-    layers: str = "",
-    batch: Batch = 0,
-    tflops: float = 0.0,
-    dtype: Type = "float32",
+    trained: TrainedModel,
     inputs: Size = 32 * 3 * 224 * 224 * 4,
     outputs: Size = 32 * 1000 * 4,
     gil: Time = 30 * us,
@@ -124,16 +120,15 @@ def data_parallel(
     host, so it runs on the ranks that share rank 0's. `network` replaces the machine's NICs. The timeline is that of
     `show`; efficiency is the time on one GPU over that on many, each with a batch of its own.
     """
-    there = networked(topology, network)
-    table = layers_of(model, layers, batch, tflops)
-    width, n = WIDTHS[dtype], ranks or there.n
+    machine = networked(topology, network)
+    table, width, n = trained.table, trained.width, ranks or machine.n
     loop = _ReplicatedStep(table, width, float(inputs), float(outputs), gil, update, float(state))
     codec = Codec("none", n, width, 1.0, 1.0)
     cut = buckets_of(table, width, 25 * MiB, first=FIRST_BUCKET)
     plan = TrainingPlan(table, cut, codec, backend, update=update, state=float(state))
-    near = host_mates(there, n)
-    shown = loop.run(world(there, near, backend)) if show == "dp" else carry_out(there, n, plan)
-    facts: dict[str, Any] = {"dp_ranks": near, "scaling": list(_scaling(there, n, near, loop, plan, backend))}
+    near = host_mates(machine, n)
+    shown = loop.run(world_of(machine, near, backend)) if show == "dp" else carry_out(machine, n, plan)
+    facts: dict[str, Any] = {"dp_ranks": near, "scaling": list(_scaling(machine, n, near, loop, plan, backend))}
     if show == "dp":
         facts |= _main_load(shown)
     return replace(shown, facts=facts)
@@ -162,14 +157,14 @@ def networked(topology: Topology, network: str) -> Topology:
 
 
 def _scaling(
-    there: Topology, n: int, near: int, loop: _ReplicatedStep, plan: TrainingPlan, backend: str
+    machine: Topology, n: int, near: int, loop: _ReplicatedStep, plan: TrainingPlan, backend: str
 ) -> Iterator[dict[str, Any]]:
     """Step times and efficiencies on 1, 2, 4 … and n GPUs."""
     counts = sorted({min(n, 1 << k) for k in range(n.bit_length() + 1)})
     alone: list[float] = []
     for count in counts:
-        ours = loop.run(world(there, count, backend)).time if count <= near else None
-        theirs = carry_out(there, count, replace(plan, codec=plan.codec._replace(n=count))).time
+        ours = loop.run(world_of(machine, count, backend)).time if count <= near else None
+        theirs = carry_out(machine, count, replace(plan, codec=plan.codec._replace(n=count))).time
         alone = alone or [ours or 0.0, theirs]
         yield {
             "ranks": count, "dp_s": ours, "ddp_s": theirs,

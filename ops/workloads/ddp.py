@@ -1,6 +1,6 @@
 """Distributed data parallel: gradients leave in buckets while the backward pass goes on."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -8,8 +8,7 @@ from ops.training.backends import BackendName
 from ops.training.buckets import FIRST_BUCKET, Bucket, buckets_of
 from ops.training.compression import COMPRESSIONS, Codec
 from ops.training.loop import TrainingPlan, carry_out
-from ops.training.models import MODELS, TFLOPS, layers_of
-from ops.training.options import V100_MEMORY, WIDTHS, Batch, ModelName, Ranks, State, Type, check
+from ops.training.options import V100_MEMORY, Ranks, State, TrainedModel, check, trains
 from ops.training.step import TrainingStep
 from ops.workloads import workload
 from sim.parameters import Bounds, Choice
@@ -21,15 +20,12 @@ SIZES = (1, 2, 5, 10, 25, 50, 100, 250)
 
 
 @workload
+@trains("resnet50", "float32")
 def ddp(
     topology: Topology,
     *,
     ranks: Ranks = 0,
-    model: ModelName = "resnet50",
-    layers: str = "",
-    batch: Batch = 0,
-    tflops: float = 0.0,
-    dtype: Type = "float32",
+    trained: TrainedModel,
     bucket: Size = 25 * MiB,
     first_bucket: Size = FIRST_BUCKET,
     overlap: bool = True,
@@ -64,35 +60,38 @@ def ddp(
     check(topk_share, 0.0, 1.0, "ddp: topk_share")
     check(slow, 0.001, 1000.0, "ddp: slow")
     check(interference, 0.0, 0.99, "ddp: interference")
-    table = layers_of(model, layers, batch, tflops)
-    speed = (tflops or MODELS[model].tflops) * TFLOPS
-    width = WIDTHS[dtype]
-    n = ranks or topology.n
-    tensors = sum(len(layer.tensors) for layer in table)
-    codec = Codec(compression, n, width, V100_MEMORY, speed, powersgd_rank, topk_share)
+    scan = graph == "unused"
+    tensors = sum(len(layer.tensors) for layer in trained.table) if scan else 0
+    codec = Codec(
+        compression, ranks or topology.n, trained.width, V100_MEMORY, trained.flops, powersgd_rank, topk_share
+    )
 
     def cut(cap: float) -> list[Bucket]:
-        return buckets_of(table, width, cap, first=min(first_bucket, cap), forward=graph == "unused")
+        return buckets_of(trained.table, trained.width, cap, first=min(first_bucket, cap), forward=scan)
 
     plan = TrainingPlan(
-        layers=table, buckets=cut(bucket), codec=codec, backend=backend, overlap=overlap, accumulate=accumulate,
-        stale=stale, slow=slow, interference=interference, search=search * tensors if graph == "unused" else 0.0,
-        bitmap=4 * tensors if graph == "unused" else 0, copy=copy, view=bucket_view, update=update, state=float(state),
+        layers=trained.table, buckets=cut(bucket), codec=codec, backend=backend, overlap=overlap,
+        accumulate=accumulate, stale=stale, slow=slow, interference=interference, search=search * tensors,
+        bitmap=4 * tensors, copy=copy, view=bucket_view, update=update, state=float(state),
     )  # fmt: skip
     step = carry_out(topology, ranks, plan)
-    facts = step.facts | dict(_facts(topology, ranks, plan, step, width))
+    facts = step.facts | dict(_facts(topology, ranks, plan, step))
     if best:
-        times = {cap: carry_out(topology, ranks, replace(plan, buckets=cut(cap * MiB))).time for cap in SIZES}
-        facts |= {
-            "best_bucket_bytes": min(times, key=lambda cap: times[cap]) * MiB,
-            "bucket_sizes": [{"bucket_bytes": cap * MiB, "step_time_s": time} for cap, time in times.items()],
-        }
+        facts |= _best(topology, ranks, plan, cut)
     return replace(step, facts=facts)
 
 
-def _facts(
-    topology: Topology, ranks: int, plan: TrainingPlan, step: TrainingStep, width: int
-) -> Iterator[tuple[str, Any]]:
+def _best(topology: Topology, ranks: int, plan: TrainingPlan, cut: Callable[[float], list[Bucket]]) -> dict[str, Any]:
+    """The step's time with every size of buckets, and the size with which it is shortest."""
+    times = {cap: carry_out(topology, ranks, replace(plan, buckets=cut(cap * MiB))).time for cap in SIZES}
+    return {
+        "best_bucket_bytes": min(times, key=lambda cap: times[cap]) * MiB,
+        "bucket_sizes": [{"bucket_bytes": cap * MiB, "step_time_s": time} for cap, time in times.items()],
+    }
+
+
+def _facts(topology: Topology, ranks: int, plan: TrainingPlan, step: TrainingStep) -> Iterator[tuple[str, Any]]:
+    width = plan.codec.width
     parameters = sum(layer.parameters for layer in plan.layers)
     compute = plan.accumulate * sum(layer.forward + layer.backward for layer in plan.layers) + plan.update
     yield "parameters", parameters

@@ -6,8 +6,8 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from ops.training.backends import BackendName, world
-from ops.training.blocks import TransformerBlock, block, degree_of, neighbours
+from ops.training.backends import BackendName, world_of
+from ops.training.blocks import TransformerBlock, degree_of, neighbours, transformer_block
 from ops.training.options import WIDTHS, Ranks, Type, check
 from ops.training.step import TrainingStep
 from ops.training.world import Process, Stream, World
@@ -41,19 +41,19 @@ class _ExpertStep:
     depth: int
     sent: Tokens
 
-    def rank(self, there: World, rank: int, mine: Stream, place: int) -> Process:
-        one = self.block
-        token = one.hidden * one.width
-        there_and_back = [(self.sent * token).reshape(-1).tolist(), (self.sent.T * token).reshape(-1).tolist()]
+    def rank(self, world: World, rank: int, group: Stream, place: int) -> Process:
+        block = self.block
+        token = block.hidden * block.width
+        directions = [(self.sent * token).reshape(-1).tolist(), (self.sent.T * token).reshape(-1).tolist()]
         received = int(self.sent[:, place].sum())
-        expert = 16.0 * received * one.hidden**2 / one.speed
+        expert = 16.0 * received * block.hidden**2 / block.speed
         for name, times, sign in (("", 1, 1), (" backward", 2, -1)):
             for _ in range(self.depth):
-                yield from there.compute(rank, times * one.attention, f"attention{name}")
-                yield mine.post(rank, "alltoallv", there_and_back[0], f"dispatch{name}")
-                there.hold(rank, "dispatched tokens", float(sign * received * token))
-                yield from there.compute(rank, times * expert, f"experts{name}")
-                yield mine.post(rank, "alltoallv", there_and_back[1], f"combine{name}")
+                yield from world.compute(rank, times * block.attention, f"attention{name}")
+                yield group.post(rank, "alltoallv", directions[0], f"dispatch{name}")
+                world.hold(rank, "dispatched tokens", float(sign * received * token))
+                yield from world.compute(rank, times * expert, f"experts{name}")
+                yield group.post(rank, "alltoallv", directions[1], f"combine{name}")
 
 
 @workload
@@ -81,25 +81,25 @@ def expert_parallel(
     """
     check(skew, 0.0, 16.0, "expert_parallel: skew")
     check(capacity, 0.0, 1e6, "expert_parallel: capacity")
-    one = block(hidden, tokens, 1, WIDTHS[dtype], tflops, "expert_parallel")
-    there = world(topology, ranks, backend)
-    size = degree_of(topology, there.ranks, degree, "expert_parallel")
+    block = transformer_block(hidden, tokens, 1, WIDTHS[dtype], tflops, "expert_parallel")
+    world = world_of(topology, ranks, backend)
+    size = degree_of(topology, world.ranks, degree, "expert_parallel")
     if experts % size or chosen > experts:
         raise InputError(
             f"expert_parallel: {experts} experts, {chosen} chosen, cannot be kept by {size} ranks each with as many:"
             f" choose a multiple of {size}, and at least {chosen}"
         )
-    wanted = routed(tokens, experts, chosen, skew)
-    limit = int(capacity * tokens * chosen / experts) if capacity else int(wanted.max())
-    taken = np.minimum(wanted, limit)
+    routes = routed(tokens, experts, chosen, skew)
+    limit = int(capacity * tokens * chosen / experts) if capacity else int(routes.max())
+    taken = np.minimum(routes, limit)
     per_rank = taken.reshape(size, -1).sum(axis=1)
-    loop = _ExpertStep(one, depth, np.tile(per_rank, (size, 1)))
-    groups = [there.group(group) for group in neighbours(there.ranks, size)]
-    step = there.step(there.run(lambda rank: loop.rank(there, rank, groups[rank // size], rank % size)))
+    loop = _ExpertStep(block, depth, np.tile(per_rank, (size, 1)))
+    groups = [world.group(group) for group in neighbours(world.ranks, size)]
+    step = world.step(world.run(lambda rank: loop.rank(world, rank, groups[rank // size], rank % size)))
     received = per_rank * size
     step.facts.update(
         expert_groups=len(groups), ranks_per_expert_group=size, experts_per_rank=experts // size,
         tokens_by_rank=received.tolist(), load_imbalance=float(received.max() / received.mean()) if tokens else 1.0,
-        dropped_share=float(1 - taken.sum() / wanted.sum())
+        dropped_share=float(1 - taken.sum() / routes.sum())
     )  # fmt: skip
     return step

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
-from ops.training.backends import BackendName, world
+from ops.training.backends import BackendName, world_of
 from ops.training.options import Ranks
 from ops.training.step import TrainingStep
 from ops.training.world import Process, World
@@ -29,35 +29,35 @@ class _Program:
     blocking: bool
     flags: list[dict[str, object]] = field(default_factory=list)
 
-    def run(self, there: World) -> float:
-        return there.run(lambda rank: self.rank(there, rank))
+    def run(self, world: World) -> float:
+        return world.run(lambda rank: self.rank(world, rank))
 
-    def rank(self, there: World, rank: int) -> Process:
-        n = there.ranks
-        there.hold(rank, "send buffer", self.size)
-        there.hold(rank, "receive buffer", n * self.size)
+    def rank(self, world: World, rank: int) -> Process:
+        n = world.ranks
+        world.hold(rank, "send buffer", self.size)
+        world.hold(rank, "receive buffer", n * self.size)
         if n < 2:
-            yield from there.compute(rank, self.compute, "compute")
+            yield from world.compute(rank, self.compute, "compute")
             return
-        request = _Request(there, rank, self.size, self.progress)
+        request = _Request(world, rank, self.size, self.progress)
         if self.blocking:
             yield from request.wait()
         for piece in range(self.tests + 1):
-            yield from there.compute(rank, self.compute / (self.tests + 1), "compute")
+            yield from world.compute(rank, self.compute / (self.tests + 1), "compute")
             if piece < self.tests and not self.blocking:
                 done = request.test()
                 if rank == 0:
-                    self.flags.append({"test": piece + 1, "at_s": there.env.now, "done": done})
+                    self.flags.append({"test": piece + 1, "at_s": world.env.now, "done": done})
         yield from request.wait()
 
 
 class _Request:
     """A request of one rank. With progress in calls a ring's next message leaves only when its rank is in a call."""
 
-    def __init__(self, there: World, rank: int, size: float, progress: str) -> None:
-        self.world, self.rank, self.size = there, rank, size
+    def __init__(self, world: World, rank: int, size: float, progress: str) -> None:
+        self.world, self.rank, self.size = world, rank, size
         whole = progress == HARDWARE
-        self.left = 1 if whole else there.ranks - 1
+        self.left = 1 if whole else world.ranks - 1
         self.collective = "allgather" if whole else "sendrecv"
         self.under_way: Event = self._start()
 
@@ -98,13 +98,13 @@ def iallgather(
     last. With `hardware` progress the ring goes on by itself; with progress in `calls`, as in an MPI without a
     progress thread, its next message leaves only when the ranks are inside a test or the wait.
     """
-    there = world(topology, ranks, backend)
+    world = world_of(topology, ranks, backend)
     program = _Program(float(size), compute, tests, progress, blocking=False)
-    time = program.run(there)
-    blocking = _Program(float(size), compute, 0, HARDWARE, blocking=True).run(world(topology, ranks, backend))
+    time = program.run(world)
+    blocking = _Program(float(size), compute, 0, HARDWARE, blocking=True).run(world_of(topology, ranks, backend))
     alone = blocking - compute
     return replace(
-        there.step(time),
+        world.step(time),
         facts={
             "blocking_s": blocking,
             "allgather_s": alone,

@@ -6,10 +6,9 @@ from typing import Annotated
 
 import numpy as np
 
-from ops.training.backends import BackendName, world
+from ops.training.backends import BackendName, world_of
 from ops.training.layers import Layer
-from ops.training.models import layers_of
-from ops.training.options import WIDTHS, Batch, ModelName, Ranks, Type
+from ops.training.options import Ranks, TrainedModel, trains
 from ops.training.step import COMPUTE, TrainingStep
 from ops.training.world import Process, Stream, World
 from ops.workloads import workload
@@ -77,44 +76,45 @@ class _PipelineStep:
     schedule: str
     message: float
 
-    def rank(self, there: World, rank: int, peers: Stream) -> Process:
+    def rank(self, world: World, rank: int, peers: Stream) -> Process:
         stage, count = rank // self.replicas, len(self.stages)
         me = self.stages[stage]
-        there.hold(rank, "parameters", me.bytes)
-        there.hold(rank, "gradients", me.bytes)
+        world.hold(rank, "parameters", me.bytes)
+        world.hold(rank, "gradients", me.bytes)
         before, after = rank - self.replicas, rank + self.replicas
-        inputs = [there.message(rank, before, rank, self.message, f"activations {k}") for k in range(self.micros)
+        inputs = [world.message(rank, before, rank, self.message, f"activations {k}") for k in range(self.micros)
                   if stage > 0]  # fmt: skip
         errors = {}
         if stage < count - 1:
             for what, k in order(self.schedule, stage, count, self.micros):
                 if what == BACKWARD:
-                    errors[k] = there.message(rank, after, rank, self.message, f"gradients {k}")
+                    errors[k] = world.message(rank, after, rank, self.message, f"gradients {k}")
         for what, k in order(self.schedule, stage, count, self.micros):
             if what == FORWARD:
                 if inputs:
                     yield inputs[k]
-                yield from there.compute(rank, me.forward, f"forward {k}")
-                there.hold(rank, "activations", me.activation)
+                yield from world.compute(rank, me.forward, f"forward {k}")
+                world.hold(rank, "activations", me.activation)
                 if stage < count - 1:
-                    there.message(rank, rank, after, self.message, f"activations {k}")
+                    world.message(rank, rank, after, self.message, f"activations {k}")
             else:
                 if errors:
                     yield errors[k]
-                yield from there.compute(rank, me.backward, f"backward {k}")
-                there.hold(rank, "activations", -me.activation)
+                yield from world.compute(rank, me.backward, f"backward {k}")
+                world.hold(rank, "activations", -me.activation)
                 if stage > 0:
-                    there.message(rank, rank, before, self.message, f"gradients {k}")
+                    world.message(rank, rank, before, self.message, f"gradients {k}")
         if self.replicas > 1:
             yield peers.post(rank, "allreduce", me.bytes, "gradients of the stage")
 
-    def run(self, there: World) -> TrainingStep:
+    def run(self, world: World) -> TrainingStep:
         r = self.replicas
-        groups = [there.group(range(stage * r, (stage + 1) * r)) for stage in range(len(self.stages))]
-        return there.step(there.run(lambda rank: self.rank(there, rank, groups[rank // r])))
+        groups = [world.group(range(stage * r, (stage + 1) * r)) for stage in range(len(self.stages))]
+        return world.step(world.run(lambda rank: self.rank(world, rank, groups[rank // r])))
 
 
 @workload
+@trains("gpt2_xl", "float16")
 def pipeline_parallel(
     topology: Topology,
     *,
@@ -122,11 +122,7 @@ def pipeline_parallel(
     stages: Annotated[int, Bounds(0, 1 << 12)] = 0,
     micro_batches: Annotated[int, Bounds(1, 4096)] = 8,
     schedule: Annotated[str, Choice(("1f1b", "gpipe"))] = "1f1b",
-    model: ModelName = "gpt2_xl",
-    layers: str = "",
-    batch: Batch = 0,
-    tflops: float = 0.0,
-    dtype: Type = "float16",
+    trained: TrainedModel,
     message: Size = 4 * MiB,
     backend: BackendName = "nccl",
 ) -> TrainingStep:
@@ -137,22 +133,22 @@ def pipeline_parallel(
     activations (or their gradients) between stages. Equal stages that talk for nothing idle for the share
     (p - 1) / (m + p - 1) of a step, p stages and m micro-batches.
     """
-    there = world(topology, ranks, backend)
-    count = stages or there.ranks
-    if there.ranks % count:
-        raise InputError(f"pipeline_parallel: {there.ranks} ranks do not make {count} equal stages: choose a divisor")
-    width = WIDTHS[dtype]
+    world = world_of(topology, ranks, backend)
+    count = stages or world.ranks
+    if world.ranks % count:
+        raise InputError(f"pipeline_parallel: {world.ranks} ranks do not make {count} equal stages: choose a divisor")
+    width = trained.width
     cut = [
         _Stage(
             sum(layer.forward for layer in part), sum(layer.backward for layer in part),
             float(sum(layer.activation for layer in part)), float(sum(layer.parameters for layer in part) * width),
         )
-        for part in balanced(layers_of(model, layers, batch, tflops), count)
+        for part in balanced(trained.table, count)
     ]  # fmt: skip
-    step = _PipelineStep(cut, there.ranks // count, micro_batches, schedule, float(message)).run(there)
-    busy = [step.busy(rank, COMPUTE) for rank in range(there.ranks)]
+    step = _PipelineStep(cut, world.ranks // count, micro_batches, schedule, float(message)).run(world)
+    busy = [step.busy(rank, COMPUTE) for rank in range(world.ranks)]
     step.facts.update(
-        stages=count, replicas=there.ranks // count,
+        stages=count, replicas=world.ranks // count,
         stage_compute_s=[micro_batches * (stage.forward + stage.backward) for stage in cut],
         bubble_share=1 - sum(busy) / (len(busy) * step.time) if step.time else 0.0,
         ideal_bubble_share=(count - 1) / (micro_batches + count - 1)

@@ -2,8 +2,8 @@
 
 from typing import Annotated
 
-from ops.training.backends import BackendName, world
-from ops.training.blocks import TransformerBlock, block, degree_of, neighbours
+from ops.training.backends import BackendName, world_of
+from ops.training.blocks import TransformerBlock, degree_of, neighbours, transformer_block
 from ops.training.options import WIDTHS, Ranks, Type
 from ops.training.step import TrainingStep
 from ops.training.world import Process, Stream, World
@@ -16,39 +16,39 @@ from sim.topology import Topology
 class _Ulysses:
     """Before attention every rank swaps its tokens of all heads for all tokens of its heads, afterwards back."""
 
-    def __init__(self, one: TransformerBlock, size: int) -> None:
-        self.block, self.size = one, size
+    def __init__(self, block: TransformerBlock, size: int) -> None:
+        self.block, self.size = block, size
 
-    def attention(self, there: World, rank: int, mine: Stream, times: int, name: str) -> Process:
+    def attention(self, world: World, rank: int, group: Stream, times: int, name: str) -> Process:
         swapped = self.block.activation / self.size
         for what in ("queries", "keys", "values"):
-            yield mine.post(rank, "alltoall", swapped, f"{what} {name}")
-        yield from there.compute(rank, times * self.block.attention / self.size, name)
-        yield mine.post(rank, "alltoall", swapped, f"outputs {name}")
+            yield group.post(rank, "alltoall", swapped, f"{what} {name}")
+        yield from world.compute(rank, times * self.block.attention / self.size, name)
+        yield group.post(rank, "alltoall", swapped, f"outputs {name}")
 
 
 class _Ring(_Ulysses):
     """Keys and values go round the ring; each rank attends to those it has while the next ones come."""
 
-    def attention(self, there: World, rank: int, mine: Stream, times: int, name: str) -> Process:
+    def attention(self, world: World, rank: int, group: Stream, times: int, name: str) -> Process:
         passed = 2 * self.block.activation / self.size
         for turn in range(self.size):
             coming = []
             if turn < self.size - 1:
-                coming = [mine.post(rank, "sendrecv", passed, f"pass keys {name}", algorithm="sendrecv.direct")]
-            yield from there.compute(rank, times * self.block.attention / self.size**2, name)
-            yield there.env.all_of(coming)
+                coming = [group.post(rank, "sendrecv", passed, f"pass keys {name}", algorithm="sendrecv.direct")]
+            yield from world.compute(rank, times * self.block.attention / self.size**2, name)
+            yield world.env.all_of(coming)
 
 
 class _Gathered(_Ulysses):
     """Keys and values of all tokens are gathered; backward, their gradients are summed and scattered."""
 
-    def attention(self, there: World, rank: int, mine: Stream, times: int, name: str) -> Process:
+    def attention(self, world: World, rank: int, group: Stream, times: int, name: str) -> Process:
         both = 2 * self.block.activation
-        yield mine.post(rank, "allgather", both, f"gather keys {name}")
-        yield from there.compute(rank, times * self.block.attention / self.size, name)
+        yield group.post(rank, "allgather", both, f"gather keys {name}")
+        yield from world.compute(rank, times * self.block.attention / self.size, name)
         if times > 1:
-            yield mine.post(rank, "reduce_scatter", both, f"scatter gradients of keys {name}")
+            yield group.post(rank, "reduce_scatter", both, f"scatter gradients of keys {name}")
 
 
 KINDS = {"ulysses": _Ulysses, "ring": _Ring, "gather": _Gathered}
@@ -76,32 +76,32 @@ def sequence_parallel(
     values on while it computes (Liu et al. 2023), `gather` gathers them. Backward computes twice as much and moves
     the same again. With `gradients` all ranks sum theirs, which are whole on each, behind the backward pass.
     """
-    one = block(hidden, length, batch, WIDTHS[dtype], tflops, "sequence_parallel")
-    there = world(topology, ranks, backend)
-    size = degree_of(topology, there.ranks, degree, "sequence_parallel")
-    groups = [there.group(group) for group in neighbours(there.ranks, size)]
-    kind = KINDS[how](one, size)
-    whole = float(one.parameters * one.width)
+    block = transformer_block(hidden, length, batch, WIDTHS[dtype], tflops, "sequence_parallel")
+    world = world_of(topology, ranks, backend)
+    size = degree_of(topology, world.ranks, degree, "sequence_parallel")
+    groups = [world.group(group) for group in neighbours(world.ranks, size)]
+    kind = KINDS[how](block, size)
+    whole = float(block.parameters * block.width)
 
     def rank(rank: int) -> Process:
-        mine, works = groups[rank // size], []
-        there.hold(rank, "parameters", depth * whole)
+        group, works = groups[rank // size], []
+        world.hold(rank, "parameters", depth * whole)
         for _ in range(depth):
-            yield from kind.attention(there, rank, mine, 1, "attention")
-            yield from there.compute(rank, one.feedforward / size, "mlp")
-            there.hold(rank, "activations", 2 * one.activation / size)
+            yield from kind.attention(world, rank, group, 1, "attention")
+            yield from world.compute(rank, block.feedforward / size, "mlp")
+            world.hold(rank, "activations", 2 * block.activation / size)
         for _ in range(depth):
-            yield from there.compute(rank, 2 * one.feedforward / size, "mlp backward")
-            yield from kind.attention(there, rank, mine, 2, "attention backward")
-            there.hold(rank, "activations", -2 * one.activation / size)
-            there.hold(rank, "gradients", whole)
+            yield from world.compute(rank, 2 * block.feedforward / size, "mlp backward")
+            yield from kind.attention(world, rank, group, 2, "attention backward")
+            world.hold(rank, "activations", -2 * block.activation / size)
+            world.hold(rank, "gradients", whole)
             if gradients:
-                works.append(there.everyone.post(rank, "allreduce", whole, "gradients"))
-        yield there.env.all_of(works)
+                works.append(world.everyone.post(rank, "allreduce", whole, "gradients"))
+        yield world.env.all_of(works)
 
-    step = there.step(there.run(rank))
+    step = world.step(world.run(rank))
     step.facts.update(
         sequence_groups=len(groups), ranks_per_sequence_group=size, tokens_per_rank=-(-length // size),
-        compute_s=3 * depth * (one.attention + one.feedforward) / size
+        compute_s=3 * depth * (block.attention + block.feedforward) / size
     )  # fmt: skip
     return step

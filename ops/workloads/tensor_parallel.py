@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from ops.training.backends import BackendName, world
-from ops.training.blocks import TransformerBlock, across, block, degree_of, neighbours
+from ops.training.backends import BackendName, world_of
+from ops.training.blocks import TransformerBlock, across, degree_of, neighbours, transformer_block
 from ops.training.options import WIDTHS, Ranks, Type
 from ops.training.step import TrainingStep
 from ops.training.world import Process, Stream, World
@@ -30,45 +30,45 @@ class _TensorStep:
     scattered: bool
     gradients: bool
 
-    def rank(self, there: World, rank: int, mine: Stream, others: Stream) -> Process:
-        one, t = self.block, self.degree
-        share = one.parameters * one.width / t
-        kept = one.activation / (t if self.scattered else 1)
-        there.hold(rank, "parameters", self.depth * share)
-        halves = (("attention", one.attention / t), ("mlp", one.feedforward / t))
+    def rank(self, world: World, rank: int, group: Stream, others: Stream) -> Process:
+        block, t = self.block, self.degree
+        share = block.parameters * block.width / t
+        kept = block.activation / (t if self.scattered else 1)
+        world.hold(rank, "parameters", self.depth * share)
+        halves = (("attention", block.attention / t), ("mlp", block.feedforward / t))
         for _ in range(self.depth):
             for name, seconds in halves:
-                yield from self.part(there, rank, mine, seconds, name)
-                there.hold(rank, "activations", kept)
+                yield from self.part(world, rank, group, seconds, name)
+                world.hold(rank, "activations", kept)
         works = []
         for _ in range(self.depth):
             for name, seconds in reversed(halves):
-                yield from self.part(there, rank, mine, 2 * seconds, f"{name} backward")
-                there.hold(rank, "activations", -kept)
-            there.hold(rank, "gradients", share)
+                yield from self.part(world, rank, group, 2 * seconds, f"{name} backward")
+                world.hold(rank, "activations", -kept)
+            world.hold(rank, "gradients", share)
             if self.gradients and len(others.ranks) > 1:
                 works.append(others.post(rank, "allreduce", share, "gradients"))
-        yield there.env.all_of(works)
+        yield world.env.all_of(works)
 
-    def part(self, there: World, rank: int, mine: Stream, seconds: float, name: str) -> Process:
+    def part(self, world: World, rank: int, group: Stream, seconds: float, name: str) -> Process:
         """Half a block. Where activations are scattered they are gathered before, and scattered as they are summed."""
         size = self.block.activation
         if self.scattered:
-            yield mine.post(rank, "allgather", size, f"gather {name}")
-            yield from there.compute(rank, seconds, name)
-            yield mine.post(rank, "reduce_scatter", size, f"scatter {name}")
+            yield group.post(rank, "allgather", size, f"gather {name}")
+            yield from world.compute(rank, seconds, name)
+            yield group.post(rank, "reduce_scatter", size, f"scatter {name}")
         else:
-            yield from there.compute(rank, seconds, name)
-            yield mine.post(rank, "allreduce", size, f"sum {name}")
+            yield from world.compute(rank, seconds, name)
+            yield group.post(rank, "allreduce", size, f"sum {name}")
 
-    def run(self, there: World) -> TrainingStep:
-        near = [there.group(group) for group in neighbours(there.ranks, self.degree)]
-        far = [there.group(group) for group in across(there.ranks, self.degree)]
+    def run(self, world: World) -> TrainingStep:
+        near = [world.group(group) for group in neighbours(world.ranks, self.degree)]
+        far = [world.group(group) for group in across(world.ranks, self.degree)]
 
         def rank(rank: int) -> Process:
-            return self.rank(there, rank, near[rank // self.degree], far[rank % self.degree])
+            return self.rank(world, rank, near[rank // self.degree], far[rank % self.degree])
 
-        step = there.step(there.run(rank))
+        step = world.step(world.run(rank))
         step.facts.update(
             tensor_groups=len(near), ranks_per_tensor_group=self.degree, replicas=len(far[0].ranks),
             collectives_per_block=8 if self.scattered else 4,
@@ -99,7 +99,7 @@ def tensor_parallel(
     activations (Korthikanti et al. 2022) each becomes an allgather and a reduce-scatter. The groups beside each other
     are replicas: with `gradients` each part's are summed over them behind the backward pass, over the same links.
     """
-    one = block(hidden, length, batch, WIDTHS[dtype], tflops, "tensor_parallel")
-    there = world(topology, ranks, backend)
-    size = degree_of(topology, there.ranks, degree, "tensor_parallel")
-    return _TensorStep(one, depth, size, scattered, gradients).run(there)
+    block = transformer_block(hidden, length, batch, WIDTHS[dtype], tflops, "tensor_parallel")
+    world = world_of(topology, ranks, backend)
+    size = degree_of(topology, world.ranks, degree, "tensor_parallel")
+    return _TensorStep(block, depth, size, scattered, gradients).run(world)

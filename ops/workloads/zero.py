@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
-from ops.training.backends import BackendName, world
+from ops.training.backends import BackendName, world_of
 from ops.training.buckets import Bucket, buckets_of
 from ops.training.layers import Layer
-from ops.training.models import layers_of
-from ops.training.options import WIDTHS, Batch, ModelName, Ranks, State, Type
+from ops.training.options import Ranks, State, TrainedModel, trains
 from ops.training.step import TrainingStep
 from ops.training.world import Process, World
 from ops.workloads import workload
@@ -54,13 +53,13 @@ class Shards:
         """Of all parameters."""
         return float(sum(layer.parameters for layer in self.layers) * self.width)
 
-    def run(self, there: World) -> TrainingStep:
+    def run(self, world: World) -> TrainingStep:
         """One step of all ranks."""
-        n, total = there.ranks, self.bytes
-        life = (_Sharded if self.stage == 3 else _Whole)(self, there)
-        time = there.run(life.rank)
-        moved = sum(VOLUME[_collective(call.algorithm)] * call.size for call in there.calls)
-        return there.step(
+        n, total = world.ranks, self.bytes
+        life = (_Sharded if self.stage == 3 else _Whole)(self, world)
+        time = world.run(life.rank)
+        moved = sum(VOLUME[_collective(call.algorithm)] * call.size for call in world.calls)
+        return world.step(
             time,
             parameters=round(total / self.width),
             model_bytes=total,
@@ -102,11 +101,11 @@ class _Life:
 
     def reduce(self, rank: int, size: float, name: str) -> Process:
         """Sum gradients; in stages 2 and 3 what is another rank's is dropped when that is done."""
-        there, n = self.world, self.world.ranks
+        world, n = self.world, self.world.ranks
         scattered = self.plan.stage > 0 and self.plan.reduce_scatter
-        event = there.everyone.post(rank, "reduce_scatter" if scattered else "allreduce", size, f"reduce {name}")
+        event = world.everyone.post(rank, "reduce_scatter" if scattered else "allreduce", size, f"reduce {name}")
         if self.plan.stage > 1:
-            event = there.env.process(self.drop(rank, size * (1 - 1 / n), event))
+            event = world.env.process(self.drop(rank, size * (1 - 1 / n), event))
         self.works[rank].append(event)
         if not self.plan.overlap:
             yield event
@@ -151,20 +150,20 @@ class _Whole(_Life):
 
     def gather(self, rank: int) -> Process:
         """Everyone's updated part to everyone."""
-        there, plan, n = self.world, self.plan, self.world.ranks
+        world, plan, n = self.world, self.plan, self.world.ranks
         events = []
         if plan.partitions:
             left = plan.bytes
             while left > 0:
                 events.append(
-                    there.everyone.post(rank, "allgather", min(left, plan.gather_bucket), "gather parameters")
+                    world.everyone.post(rank, "allgather", min(left, plan.gather_bucket), "gather parameters")
                 )
                 left -= plan.gather_bucket
         else:
             for root in range(n):
                 name = f"broadcast part {root}"
-                events.append(there.everyone.post(rank, "broadcast", plan.bytes / n, name, root=root))
-        yield there.env.all_of(events)
+                events.append(world.everyone.post(rank, "broadcast", plan.bytes / n, name, root=root))
+        yield world.env.all_of(events)
 
 
 class _Sharded(_Life):
@@ -212,16 +211,13 @@ class _Sharded(_Life):
 
 
 @workload
+@trains("gpt2_xl", "float16")
 def zero(
     topology: Topology,
     *,
     ranks: Ranks = 0,
     stage: Annotated[int, Bounds(0, 3)] = 2,
-    model: ModelName = "gpt2_xl",
-    layers: str = "",
-    batch: Batch = 0,
-    tflops: float = 0.0,
-    dtype: Type = "float16",
+    trained: TrainedModel,
     allgather_partitions: bool = True,
     allgather_bucket_size: Size = int(1000 * MB),
     reduce_scatter: bool = True,
@@ -241,22 +237,19 @@ def zero(
     in stage 3 (Rajbhandari et al. 2020, section 7).
     """
     shards = Shards(
-        layers_of(model, layers, batch, tflops), WIDTHS[dtype], stage, state, update, overlap_comm, reduce_scatter,
+        trained.table, trained.width, stage, state, update, overlap_comm, reduce_scatter,
         reduce_bucket_size, allgather_bucket_size, allgather_partitions,
     )  # fmt: skip
-    return shards.run(world(topology, ranks, backend))
+    return shards.run(world_of(topology, ranks, backend))
 
 
 @workload
+@trains("gpt2_xl", "float16")
 def fsdp(
     topology: Topology,
     *,
     ranks: Ranks = 0,
-    model: ModelName = "gpt2_xl",
-    layers: str = "",
-    batch: Batch = 0,
-    tflops: float = 0.0,
-    dtype: Type = "float16",
+    trained: TrainedModel,
     layers_per_unit: Annotated[int, Bounds(1, 10_000)] = 2,
     prefetch: Annotated[int, Bounds(0, 16)] = 1,
     reshard_after_forward: bool = True,
@@ -271,8 +264,8 @@ def fsdp(
     has used them: a gather less, more memory (ZeRO's stage 2 in all but name).
     """
     shards = Shards(
-        layers_of(model, layers, batch, tflops), WIDTHS[dtype], 3, state, update, prefetch > 0,
+        trained.table, trained.width, 3, state, update, prefetch > 0,
         unit=layers_per_unit, prefetch=prefetch, reshard=reshard_after_forward,
     )  # fmt: skip
-    step = shards.run(world(topology, ranks, backend))
+    step = shards.run(world_of(topology, ranks, backend))
     return replace(step, facts={**step.facts, "units": -(-len(shards.layers) // layers_per_unit)})

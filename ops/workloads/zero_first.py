@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from ops.training.backends import BackendName, world
+from ops.training.backends import BackendName, world_of
 from ops.training.options import Ranks
 from ops.training.step import TrainingStep
 from ops.training.world import Process
@@ -31,24 +31,24 @@ def zero_first(
     download, and then joins the barrier where the others have been waiting since they came; they `load` what is
     there now. Ranks come `spread` over this much time, the last rank last, or at `arrivals` like `0s+1s+200ms`.
     """
-    there = world(topology, ranks, backend)
-    n = there.ranks
+    world = world_of(topology, ranks, backend)
+    n = world.ranks
     come = _arrivals(arrivals, n) if arrivals else [spread * r / max(n - 1, 1) for r in range(n)]
     hosts = [topology.devices[device].host for device in topology.ranks[:n]]
     preparing = [r == 0 if first == "world" else hosts.index(hosts[r]) == r for r in range(n)]
     reached, left = [0.0] * n, [0.0] * n
 
     def rank(rank: int) -> Process:
-        yield there.env.timeout(come[rank])
+        yield world.env.timeout(come[rank])
         if preparing[rank]:
-            yield from there.compute(rank, prepare, "prepare")
-        reached[rank] = there.env.now
-        yield there.everyone.post(rank, "barrier")
-        left[rank] = there.env.now
+            yield from world.compute(rank, prepare, "prepare")
+        reached[rank] = world.env.now
+        yield world.everyone.post(rank, "barrier")
+        left[rank] = world.env.now
         if not preparing[rank]:
-            yield from there.compute(rank, load, "load")
+            yield from world.compute(rank, load, "load")
 
-    step = there.step(there.run(rank))
+    step = world.step(world.run(rank))
     latest = max(range(n), key=lambda r: reached[r])
     step.facts.update(
         barrier_opens_s=max(left),

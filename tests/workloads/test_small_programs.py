@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from ops.training import numbers
-from ops.training.losses import GRADIENTS, error, example, on_ranks, one_device
+from ops.training.losses import GRADIENTS, error, example, numbers, on_ranks, one_device
 from sim.errors import InputError
 from sim.machines import build
 from tests.workloads.by_hand import ALPHA, BETA, exactly, half, run, whole

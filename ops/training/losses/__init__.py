@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ops.training import numbers
-from ops.training.numbers import Array
+from ops.training.losses import numbers
+from ops.training.losses.numbers import Array
 
 SCALE = 1 / 0.07
 """CLIP's initial temperature (Radford et al. 2021)."""
