@@ -13,7 +13,7 @@ from sim.parameters import Parameter, about, bind, parameters, summary
 from sim.registry import Registry
 from sim.topology import Topology
 
-__all__ = ["WORKLOADS", "Step", "Workload", "workload"]
+__all__ = ["WORKLOADS", "TrainingStep", "Workload", "workload"]
 
 Function = Callable[..., TrainingStep]
 

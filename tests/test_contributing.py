@@ -1,0 +1,208 @@
+"""Every recipe of CONTRIBUTING.md, put into a copy of the project as one file, does what the page says of it."""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PROMPT = "$ .venv/bin/python "
+COPIED = ("app.py", "cli.py", "pyproject.toml", "sim", "ops", "ui", "terminal", "assets", "docs", "tests")
+DRIVER = """
+import contextlib, io, json, runpy, shlex, sys, warnings
+from pathlib import Path
+
+sys.path.insert(0, ".")
+import cli
+
+answers = []
+for command in json.loads(Path("commands.json").read_text()):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        words = shlex.split(command)
+        if words[0] == "cli.py":
+            cli.main(words[1:])
+        else:
+            sys.argv = words[1:]
+            with contextlib.suppress(SystemExit), warnings.catch_warnings(action="ignore"):
+                runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+    answers.append(printed.getvalue())
+Path("answers.json").write_text(json.dumps(answers))
+"""
+LOOK = """
+import sys
+sys.path.insert(0, ".")
+from streamlit.testing.v1 import AppTest
+from urllib.parse import parse_qsl
+
+at = AppTest.from_file("app.py", default_timeout=120)
+for name, word in parse_qsl(sys.argv[1]):
+    at.query_params[name] = word
+at.run()
+assert not at.exception, [e.value for e in at.exception]
+assert not at.error, [e.value for e in at.error]
+for element in [*at.main, *at.sidebar]:
+    print(getattr(element, "value", ""), getattr(element, "proto", ""))
+"""
+
+
+class Recipe(NamedTuple):
+    """A section of the page: a file, a text for it to read, commands with what they print, an address."""
+
+    title: str
+    path: str
+    source: str
+    text: str
+    commands: list[tuple[str, list[str]]]
+    address: str
+
+    @property
+    def short(self) -> str:
+        """The text with its last line cut short."""
+        return self.text.rstrip().rpartition(" ")[0] + "\n"
+
+    @property
+    def summary(self) -> str:
+        """What a list says of it, after its name."""
+        lines = next(lines for command, lines in self.commands if command.startswith("cli.py list"))
+        return lines[0].partition(" ")[2]
+
+
+def recipes():
+    """All sections that have a file."""
+    for section in re.split(r"^## (?=An? )", PAGE, flags=re.MULTILINE)[1:]:
+        fences = re.findall(r"^```(\w+)\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+        code = [body for kind, body in fences if kind not in ("console", "text")]
+        paths = [re.match(r"(?:#|//) (\S+)\n", body) for body in code]
+        assert len(code) == 1, f"a recipe is one file: {section[:40]}"
+        assert paths[0], f"its first line is its path: {section[:40]}"
+        sessions = "".join(body for kind, body in fences if kind == "console").split(PROMPT)[1:]
+        commands = [(session.splitlines()[0], list(map(plain, session.splitlines()[1:]))) for session in sessions]
+        address = re.search(r"^In the dashboard: `\?(\S+)`$", section, re.MULTILINE)
+        yield Recipe(
+            section.partition("\n")[0],
+            paths[0][1],
+            code[0].partition("\n")[2],
+            next((body for kind, body in fences if kind == "text"), ""),
+            commands,
+            address[1] if address else "",
+        )
+
+
+def plain(line):
+    """A line without the spaces that line columns up."""
+    return " ".join(line.split())
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory):
+    """A copy of the project that recipes are put into and taken out of."""
+    project = tmp_path_factory.mktemp("copy") / "ringside"
+    project.mkdir()
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, project / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, project / name)
+    return project
+
+
+@pytest.fixture
+def project(untouched, request):
+    """The copy with one recipe in it, and texts for it to read."""
+    recipe = request.param
+    added = untouched / recipe.path
+    assert not added.exists(), f"{recipe.path} is a file of the project: the recipe needs a name of its own"
+    assert added.parent.is_dir()
+    added.write_text(recipe.source, encoding="utf-8")
+    (untouched / "FILE").write_text(recipe.text, encoding="utf-8")
+    (untouched / "SHORT").write_text(recipe.short, encoding="utf-8")
+    yield untouched, recipe
+    added.unlink()
+
+
+def python(project, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", *arguments],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+def contains(printed, lines):
+    """Whether the lines are printed in this order, others in between."""
+    rest = iter(map(plain, printed.splitlines()))
+    return all(line in rest for line in lines)
+
+
+def each(chosen=lambda recipe: True):
+    """A parameter for every recipe, or some."""
+    return pytest.mark.parametrize(
+        "project", [*filter(chosen, recipes())], ids=lambda recipe: recipe.title, indirect=True
+    )
+
+
+def is_tested(recipe):
+    return any(command.startswith("-m pytest") for command, _ in recipe.commands)
+
+
+def test_the_page_has_a_recipe_for_every_list():
+    titles = {recipe.title for recipe in recipes()}
+    assert {"An algorithm", "A collective", "A machine", "A server", "A trouble", "A workload"} <= titles
+    assert {"A topology format", "A schedule format"} <= titles
+    assert all(recipe.commands and recipe.summary for recipe in recipes())
+
+
+@pytest.mark.slow
+@each()
+def test_the_terminal_has_it(project):
+    folder, recipe = project
+    asked = [command for command, _ in recipe.commands if not command.startswith("-m pytest")]
+    (folder / "commands.json").write_text(json.dumps(asked))
+    python(folder, "-c", DRIVER)
+    answers = dict(zip(asked, json.loads((folder / "answers.json").read_text()), strict=True))
+    for command, lines in recipe.commands:
+        if command in answers:
+            assert lines, f"{command} says nothing of what it prints"
+            assert contains(answers[command], lines), f"{command}\n{answers[command]}"
+
+
+@pytest.mark.slow
+@each(is_tested)
+def test_the_tests_of_its_list_take_it(project):
+    folder, recipe = project
+    for command, _ in recipe.commands:
+        if command.startswith("-m pytest"):
+            told = python(folder, *command.split(), "-p", "no:cacheprovider", "-o", "addopts=", "-q")
+            assert re.search(r"\d+ passed", told)
+
+
+@pytest.mark.slow
+@each()
+def test_the_dashboard_has_it(project):
+    folder, recipe = project
+    packed = quote(base64.urlsafe_b64encode(zlib.compress(recipe.text.encode(), 9)).decode())
+    shown = plain(python(folder, "-c", LOOK, recipe.address.replace("FILE", packed)))
+    assert recipe.summary in shown
+
+
+@pytest.mark.slow
+@each()
+def test_it_is_as_the_project_writes_itself(project):
+    folder, recipe = project
+    python(folder, "-m", "ruff", "check", "--config", str(ROOT / "pyproject.toml"), recipe.path)
+    python(folder, "-m", "ruff", "format", "--check", "--config", str(ROOT / "pyproject.toml"), recipe.path)
