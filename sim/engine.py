@@ -90,8 +90,8 @@ class Cluster:
         if self.kernel is kernel and schedule.transfers * 8 > INTERPRETED:
             self.kernel = _ready()
         own = schedule.fixed_bytes is not None and blocks is None
-        given = float(sizes.sum()) if own else float(size)
-        return self.launch(schedule, devices, sizes, proof=proof, size=given, lockstep=lockstep)
+        counted = float(sizes.sum()) if own else float(size)
+        return self.launch(schedule, devices, sizes, proof=proof, size=counted, lockstep=lockstep)
 
     def launch(
         self,
@@ -251,10 +251,10 @@ class Cluster:
         if not self.arena.keeps_history:
             return None
         net = self.arena.fabric.net
-        known = int(net.count[HISTORY])
-        transfer = net.history_transfer[:known]
-        mine = (transfer >= job.first) & (transfer < job.stop)
-        return History(transfer[mine] - job.first, net.history[:known, 0][mine], net.history[:known, 1][mine])
+        changes = int(net.count[HISTORY])
+        transfer = net.history_transfer[:changes]
+        of_job = (transfer >= job.first) & (transfer < job.stop)
+        return History(transfer[of_job] - job.first, net.history[:changes, 0][of_job], net.history[:changes, 1][of_job])
 
     def stalled(self) -> StalledError | InputError:
         """The error for a world in which nothing moves any more; it carries the trace up to there.

@@ -113,7 +113,7 @@ def about(function: Callable[..., Any]) -> str:
 def parameters(function: Callable[..., Any], skip: tuple[str, ...] = ()) -> dict[str, Parameter]:
     """The keyword arguments of a function, with kind, default and bounds from their annotations."""
     hints = get_type_hints(function, include_extras=True)
-    found = {}
+    entries = {}
     for name, argument in inspect.signature(function).parameters.items():
         if name in skip or argument.kind is inspect.Parameter.VAR_KEYWORD:
             continue
@@ -128,8 +128,8 @@ def parameters(function: Callable[..., Any], skip: tuple[str, ...] = ()) -> dict
         if get_origin(base) is Literal:
             kind, words = "str", get_args(base)
         default = None if argument.default is inspect.Parameter.empty else argument.default
-        found[name] = Parameter(name, kind, default, bounds.low, bounds.high, words)
-    return found
+        entries[name] = Parameter(name, kind, default, bounds.low, bounds.high, words)
+    return entries
 
 
 def spread(mapping: str, more: Mapping[str, tuple[Any, Any]]) -> Callable[[Function], Function]:
@@ -172,16 +172,16 @@ def _without_none(hint: Any) -> Any:
 
 
 def bind(
-    function: Callable[..., Any], given: Mapping[str, Any], owner: str, skip: tuple[str, ...] = ()
+    function: Callable[..., Any], arguments: Mapping[str, Any], owner: str, skip: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Check `given` (texts are parsed) against the function's parameters. Raises InputError."""
-    known = parameters(function, skip)
+    """Check `arguments` (texts are parsed) against the function's parameters. Raises InputError."""
+    accepted = parameters(function, skip)
     values = {}
-    for name, value in given.items():
-        if name not in known:
-            takes = f"it takes {', '.join(known)}" if known else "it takes none"
+    for name, value in arguments.items():
+        if name not in accepted:
+            takes = f"it takes {', '.join(accepted)}" if accepted else "it takes none"
             raise InputError(f"{owner} has no parameter {name[:40]!r}: {takes}")
-        parameter = known[name]
+        parameter = accepted[name]
         values[name] = parameter.parse(value, owner) if isinstance(value, str) else parameter.check(value, owner)
     return values
 
@@ -199,12 +199,12 @@ def parse_spec(text: str) -> tuple[str, dict[str, str]]:
 
 def parse_assignments(pairs: list[str], owner: str) -> dict[str, str]:
     """`["key=value", …]` as a dict. Raises InputError for one without `=` or given twice."""
-    found: dict[str, str] = {}
+    assignments: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or not key or not value:
             raise InputError(f"{owner}: {pair[:40]!r} is not key=value: write it like ranks=8")
-        if key in found:
+        if key in assignments:
             raise InputError(f"{owner}: {key} is given twice: keep one")
-        found[key] = value
-    return found
+        assignments[key] = value
+    return assignments

@@ -31,8 +31,8 @@ def message(trace: Trace) -> str:
     where = ", ".join(f"{links[i].src} -> {links[i].dst}" for i in stall.links[:NAMED]) or "none"
     sentence = f"{schedule.name} can never finish: {waits} cannot move; dead links: {where}"
     chain = circle(stall)
-    told = [f"rank {rank} waits for rank {sender}" for rank, sender in chain or waiting(stall)]
-    return "; ".join(filter(None, (sentence, _listed(told) + (", in a circle" if chain else ""))))
+    rows = [f"rank {rank} waits for rank {sender}" for rank, sender in chain or waiting(stall)]
+    return "; ".join(filter(None, (sentence, _listed(rows) + (", in a circle" if chain else ""))))
 
 
 def stuck(trace: Trace) -> list[tuple[int, int]]:
@@ -95,8 +95,8 @@ def _changed(arena: Arena, rows: NDArray[np.int64]) -> float:
     if not arena.keeps_history:
         return 0.0
     net = arena.fabric.net
-    kept = int(net.count[HISTORY])
-    return float(net.history[:kept, 0][np.isin(net.history_transfer[:kept], rows)].max(initial=0.0))
+    changes = int(net.count[HISTORY])
+    return float(net.history[:changes, 0][np.isin(net.history_transfer[:changes], rows)].max(initial=0.0))
 
 
 def _waits(schedule: Schedule, left: NDArray[np.int64]) -> list[int]:

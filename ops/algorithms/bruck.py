@@ -73,9 +73,9 @@ def bruck_alltoall(n: int) -> Steps:
     all waits where the block from i places back will be.
     """
     r = np.arange(n)
-    here = r.reshape(-1, 1)
-    yield copy(r, r, slot=(here + r) % n, to=n + (here - r) % n)
+    rank = r.reshape(-1, 1)
+    yield copy(r, r, slot=(rank + r) % n, to=n + (rank - r) % n)
     for k in range(rounds(n)):
         far = np.nonzero(r >> k & 1)[0]
-        there = (here + (1 << k)) % n
-        yield copy(r, there, slot=n + (here - far) % n, to=n + (there - far) % n)
+        peer = (rank + (1 << k)) % n
+        yield copy(r, peer, slot=n + (rank - far) % n, to=n + (peer - far) % n)

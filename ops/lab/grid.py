@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ops.lab.cells import Cell
 from ops.registry import ALGORITHMS, Algorithm
-from sim.base.yaml import Node, parse_yaml
+from sim.base.yaml import YamlNode, parse_yaml
 from sim.errors import InputError
 from sim.machines import MACHINES
 from sim.parameters import bind, parse_assignments, parse_spec
@@ -145,7 +145,7 @@ def topology_text(path: str) -> str:
     return Path(path).read_bytes().decode("utf-8-sig", errors="replace")
 
 
-def _texts(node: Node, what: str) -> list[str]:
+def _texts(node: YamlNode, what: str) -> list[str]:
     if isinstance(node.value, str):
         return [node.text(what)]
     return [item.text(what) for item in node.items(what)]

@@ -29,7 +29,7 @@ class Edges(NamedTuple):
         return self._replace(src=self.dst, dst=self.src)
 
 
-class Plan(NamedTuple):
+class TransferPlan(NamedTuple):
     """Transfers in order of time: the edge and the block of each, when it starts and ends, and what it does."""
 
     edge: Ints
@@ -38,13 +38,13 @@ class Plan(NamedTuple):
     end: Floats
     op: NDArray[np.uint8]
 
-    def sorted(self) -> "Plan":
+    def sorted(self) -> "TransferPlan":
         """In order of time, sums before copies: what is copied has been summed."""
         return self.taken(np.lexsort((self.start, self.op != REDUCE)))
 
-    def taken(self, order: NDArray[np.int64]) -> "Plan":
+    def taken(self, order: NDArray[np.int64]) -> "TransferPlan":
         """The transfers that `order` names."""
-        return Plan(self.edge[order], self.block[order], self.start[order], self.end[order], self.op[order])
+        return TransferPlan(self.edge[order], self.block[order], self.start[order], self.end[order], self.op[order])
 
     @property
     def length(self) -> float:
@@ -52,7 +52,7 @@ class Plan(NamedTuple):
         return float(self.end.max())
 
 
-Bring = Callable[[Edges, Floats, Floats], Plan]
+Bring = Callable[[Edges, Floats, Floats], TransferPlan]
 """From ways, `have[rank, block]` as when a rank has a block and `free[link]` as when a link is free, a plan that brings
 every block to every rank."""
 
@@ -113,7 +113,7 @@ def _joined(topology: Topology, devices: Ints, src: Ints, dst: Ints) -> tuple[In
     return src, dst
 
 
-def planned(collective: str, topology: Topology, edges: Edges, n: int, pieces: int, bring: Bring) -> Plan:
+def planned(collective: str, topology: Topology, edges: Edges, n: int, pieces: int, bring: Bring) -> TransferPlan:
     """A plan for a collective; a rank's own blocks are `rank * pieces …`.
 
     A reduce_scatter is an allgather on the edges turned round, played backwards; an allreduce is both, every block
@@ -136,13 +136,13 @@ def planned(collective: str, topology: Topology, edges: Edges, n: int, pieces: i
     np.maximum.at(free, used, (reduced.end - edges.latency[reduced.edge])[of])
     gathered = bring(edges, have, free)
     both = [np.concatenate([before, after]) for before, after in zip(reduced, gathered, strict=True)]
-    return Plan(*both)
+    return TransferPlan(*both)
 
 
 def matched(topology: Topology, amount: float, seed: int) -> Bring:
     """Matches blocks of `amount` bytes to edges; `seed` breaks ties. It raises InputError where ranks are cut off."""
 
-    def bring(edges: Edges, have: Floats, free: Floats) -> Plan:
+    def bring(edges: Edges, have: Floats, free: Floats) -> TransferPlan:
         most, draw = have.size, np.random.default_rng(seed)
         order = draw.permutation(len(edges.src)).astype(np.int32)
         drawn = _taken(edges, order)
@@ -169,26 +169,26 @@ def matched(topology: Topology, amount: float, seed: int) -> Bring:
         )
         if made < wanting:
             raise InputError(f"{topology.name}: some ranks are cut off from others: add a link between them")
-        return Plan(
+        return TransferPlan(
             order[told[:made, 0]], told[:made, 1], when[:made, 0], when[:made, 1], np.full(made, COPY, np.uint8)
         )
 
     return bring
 
 
-def direct(edges: Edges, have: Floats, free: Floats) -> Plan:
+def direct(edges: Edges, have: Floats, free: Floats) -> TransferPlan:
     """Everyone sends to everyone, one piece each, to the next rank first; needs an edge for every pair."""
     n = len(have)
     away = (edges.dst - edges.src) % n
     order = np.lexsort((edges.src, away)).astype(np.int32)
     begun = have.diagonal()[edges.src[order]] + away[order]
-    return Plan(order, edges.src[order], begun, begun + 1, np.full(len(order), COPY, np.uint8))
+    return TransferPlan(order, edges.src[order], begun, begun + 1, np.full(len(order), COPY, np.uint8))
 
 
-def _backwards(plan: Plan) -> Plan:
+def _backwards(plan: TransferPlan) -> TransferPlan:
     length, order = plan.length, np.argsort(-plan.start, kind="stable")
     start, end = length - plan.end[order], length - plan.start[order]
-    return Plan(plan.edge[order], plan.block[order], start, end, np.full(len(order), REDUCE, np.uint8))
+    return TransferPlan(plan.edge[order], plan.block[order], start, end, np.full(len(order), REDUCE, np.uint8))
 
 
 def _taken(edges: Edges, order: Ints) -> Edges:

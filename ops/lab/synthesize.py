@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ops.collectives import COLLECTIVES
 from ops.lab.cells import MANY, prepare
-from ops.lab.plans import Edges, Plan, choices_of_edges, direct, matched, planned
+from ops.lab.plans import Edges, TransferPlan, choices_of_edges, direct, matched, planned
 from ops.registry import ALGORITHMS
 from ops.work import Outcome, Work, carry_out, registered
 from sim.errors import InputError, StalledError
@@ -92,11 +92,11 @@ def _candidates(
 ) -> Iterator[Work]:
     """Schedules worth a run: matched ones, direct ones, and for an allreduce those that only copy."""
 
-    def shortest(what: str, bytes_of: float) -> Plan:
+    def shortest(what: str, bytes_of: float) -> TransferPlan:
         bring = [matched(topology, bytes_of, seed) for seed in range(seeds)]
         return min((planned(what, topology, edges, n, pieces, b) for b in bring), key=lambda plan: plan.length)
 
-    def plans(what: str, bytes_of: float) -> Iterator[Plan]:
+    def plans(what: str, bytes_of: float) -> Iterator[TransferPlan]:
         yield shortest(what, bytes_of)
         if pieces == 1 and len(edges.src) == n * (n - 1):
             yield planned(what, topology, edges, n, 1, direct)
@@ -128,7 +128,7 @@ def _pieces(n: int, size: float) -> Iterator[int]:
         pieces *= 2
 
 
-def _work(collective: str, n: int, pieces: int, edges: Edges, plan: Plan, queue: int, *, strict: bool) -> Work:
+def _work(collective: str, n: int, pieces: int, edges: Edges, plan: TransferPlan, queue: int, *, strict: bool) -> Work:
     """A plan as a schedule; with `queue`, what a rank sends or receives over one link has an order."""
     known = COLLECTIVES[collective]
     count = n * pieces if collective == "allreduce" else pieces
@@ -150,7 +150,7 @@ def _work(collective: str, n: int, pieces: int, edges: Edges, plan: Plan, queue:
     return Work(schedule, known, None, {"pieces": pieces, "queue": queue, "strict": strict})
 
 
-def _summed_at_home(n: int, pieces: int, edges: Edges, plan: Plan) -> Work:
+def _summed_at_home(n: int, pieces: int, edges: Edges, plan: TransferPlan) -> Work:
     """An allreduce for few bytes: all ranks gather all buffers, and everyone adds them up alone.
 
     The copy of rank r's piece j is kept in slot `(r + 1) * pieces + j`.
@@ -174,7 +174,7 @@ def _summed_at_home(n: int, pieces: int, edges: Edges, plan: Plan) -> Work:
     return Work(schedule, known, None, {"pieces": pieces, "queue": 0})
 
 
-def _steps(edges: Edges, plan: Plan, level: NDArray[np.int64]) -> Steps:
+def _steps(edges: Edges, plan: TransferPlan, level: NDArray[np.int64]) -> Steps:
     src, dst = edges.src[plan.edge], edges.dst[plan.edge]
     for k in range(int(level.max()) + 1):
         mine = level == k
@@ -182,7 +182,7 @@ def _steps(edges: Edges, plan: Plan, level: NDArray[np.int64]) -> Steps:
         yield tuple(make(src[part], dst[part], slot=plan.block[part]) for make, part in parts if part.any())
 
 
-def _queued(edges: Edges, plan: Plan, queue: int) -> tuple[Ints, Ints]:
+def _queued(edges: Edges, plan: TransferPlan, queue: int) -> tuple[Ints, Ints]:
     """Pairs (before, after): of a rank's messages over one link, each waits for the one `queue` places ahead."""
     before, after = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     first, last = edges.first[plan.edge], edges.first[plan.edge + 1] - 1
@@ -195,7 +195,7 @@ def _queued(edges: Edges, plan: Plan, queue: int) -> tuple[Ints, Ints]:
     return np.concatenate(before).astype(np.int32), np.concatenate(after).astype(np.int32)
 
 
-def _levels(plan: Plan, edges: Edges, n: int, pieces: int, pairs: tuple[Ints, Ints]) -> NDArray[np.int64]:
+def _levels(plan: TransferPlan, edges: Edges, n: int, pieces: int, pairs: tuple[Ints, Ints]) -> NDArray[np.int64]:
     """The step of every transfer: after those that brought what it carries, and after those ahead of it.
 
     Sums come as late as what waits for them allows, so that those of one place arrive in one step where they can.

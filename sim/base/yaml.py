@@ -23,12 +23,12 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class YamlNode:
     """One value: a text, a list or a mapping; `lines` is where each key of a mapping stands."""
 
     name: str
     line: int
-    value: "str | list[Node] | dict[str, Node]"
+    value: "str | list[YamlNode] | dict[str, YamlNode]"
     lines: dict[str, int] = field(default_factory=dict)
     size: int = 1
 
@@ -42,13 +42,13 @@ class Node:
             self.refuse(f"{what} is {self._shape()}: write one value")
         return self.value
 
-    def items(self, what: str) -> "list[Node]":
+    def items(self, what: str) -> "list[YamlNode]":
         """The list it is. Raises InputError naming `what` when it is none."""
         if not isinstance(self.value, list):
             self.refuse(f"{what} is {self._shape()}: write a list")
         return self.value
 
-    def mapping(self, what: str, known: Collection[str] = ()) -> "dict[str, Node]":
+    def mapping(self, what: str, known: Collection[str] = ()) -> "dict[str, YamlNode]":
         """The mapping it is, of `known` keys if any are given. Raises InputError naming `what` and the nearest key."""
         if not isinstance(self.value, dict):
             self.refuse(f"{what} is {self._shape()}: write key: value")
@@ -63,7 +63,7 @@ class Node:
         return {str: "empty" if self.value == "" else "one value", list: "a list", dict: "a mapping"}[type(self.value)]
 
 
-def parse_yaml(text: str, name: str) -> Node:
+def parse_yaml(text: str, name: str) -> YamlNode:
     """The one document of a text; `name` is what messages call it.
 
     Raises InputError, with the line, for what is not well-formed, has tags, or is unreasonably big.
@@ -92,7 +92,7 @@ def quote(text: str) -> str:
     return dumped.rstrip("\n")
 
 
-def _document(events: Iterator[Any], name: str) -> Node | None:
+def _document(events: Iterator[Any], name: str) -> YamlNode | None:
     """The root of the nodes that events make; None where there are none."""
     reader = _YamlReader(name)
     for event in events:
@@ -113,9 +113,9 @@ class _YamlReader:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.root: Node | None = None
-        self.open_now: list[tuple[Node, list[str]]] = []
-        self.anchors: dict[str, Node] = {}
+        self.root: YamlNode | None = None
+        self.open_now: list[tuple[YamlNode, list[str]]] = []
+        self.anchors: dict[str, YamlNode] = {}
         self.total = 0
 
     def close(self) -> None:
@@ -142,7 +142,7 @@ class _YamlReader:
             self.anchors[event.anchor] = node
 
 
-def _node(event: Any, name: str, anchors: dict[str, Node], open_now: set[int]) -> Node:
+def _node(event: Any, name: str, anchors: dict[str, YamlNode], open_now: set[int]) -> YamlNode:
     line = event.start_mark.line + 1
     if isinstance(event, yaml.AliasEvent):
         known = anchors.get(event.anchor)
@@ -150,16 +150,16 @@ def _node(event: Any, name: str, anchors: dict[str, Node], open_now: set[int]) -
             raise InputError(
                 f"{name}, line {line}: *{event.anchor[:40]} names nothing finished: write the value itself"
             )
-        return Node(name, line, known.value, known.lines, known.size)
+        return YamlNode(name, line, known.value, known.lines, known.size)
     if event.tag is not None and event.tag != "!":
         raise InputError(f"{name}, line {line}: the tag {event.tag[:40]} is not read here: delete it")
     if isinstance(event, yaml.ScalarEvent):
         empty = event.implicit[0] and event.value in _EMPTY
-        return Node(name, line, "" if empty else event.value)
-    return Node(name, line, {} if isinstance(event, yaml.MappingStartEvent) else [])
+        return YamlNode(name, line, "" if empty else event.value)
+    return YamlNode(name, line, {} if isinstance(event, yaml.MappingStartEvent) else [])
 
 
-def _put(parent: Node, keys: list[str], node: Node, event: Any) -> None:
+def _put(parent: YamlNode, keys: list[str], node: YamlNode, event: Any) -> None:
     """Enter a node into its list or mapping; in a mapping keys and values take turns."""
     if isinstance(parent.value, list):
         parent.value.append(node)

@@ -219,9 +219,9 @@ def settle(net, calendar, route, size, wave, begun, time):
                 bind(net, route, size, np.int64(net.route_links[m]), time)
         enter(net, i, route[i], size[i])
     if count[STALE] > 0:
-        found = gather(net)
-        fill(net, found, time)
-        for k in range(found):
+        amount = gather(net)
+        fill(net, amount, time)
+        for k in range(amount):
             if net.parent[net.links[k]] == net.links[k]:
                 expect(net, calendar, net.links[k])
     for k in range(count[FIRED]):
@@ -265,7 +265,7 @@ def complete(net, route, root, limit, wave):
         if link == root:
             break
     while due > 0:
-        kept = 0
+        remaining = 0
         for d in range(due):
             link, k, bytes_through = links[d], cursor[d], net.level[d]
             if k < net.first[link]:
@@ -291,9 +291,9 @@ def complete(net, route, root, limit, wave):
                         state[other, IS_VACATED] = 1
                         net.vacated[count[VACATED]] = other
                         count[VACATED] += 1
-            links[kept], cursor[kept], net.level[kept] = link, k - 1, bytes_through
-            kept += 1
-        due = kept
+            links[remaining], cursor[remaining], net.level[remaining] = link, k - 1, bytes_through
+            remaining += 1
+        due = remaining
     state[root, TICKET] = NONE
     net.fired[count[FIRED]] = root
     count[FIRED] += 1

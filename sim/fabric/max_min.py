@@ -55,14 +55,14 @@ def gather(net):
             amount += 1
             link = following
     net.count[STALE] = 0
-    kept = 0
+    in_use = 0
     for k in range(amount):
         link = links[k]
         state[link, IS_STALE] = 0
         if state[link, LOAD] > 0:
-            links[kept] = link
-            kept += 1
-    return kept
+            links[in_use] = link
+            in_use += 1
+    return in_use
 
 
 @helper

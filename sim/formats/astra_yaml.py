@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.base.yaml import Node, parse_yaml
+from sim.base.yaml import YamlNode, parse_yaml
 from sim.formats import reader
 from sim.topology import Device, Ints, Link, LinkKind, Router, Routes, Topology
 from sim.topology.routing import pack, with_fallback
@@ -95,7 +95,7 @@ def _notes(dims: list[Dimension]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _dimensions(root: Node) -> list[Dimension]:
+def _dimensions(root: YamlNode) -> list[Dimension]:
     said = root.mapping("the file", KEYS)
     missing = next((key for key in KEYS if key not in said), None)
     if missing is not None:
@@ -132,14 +132,14 @@ def _dimensions(root: Node) -> list[Dimension]:
     return dims
 
 
-def _size(node: Node) -> int:
+def _size(node: YamlNode) -> int:
     text = node.text("npus_count")
     if not re.fullmatch(r"\d{1,6}", text) or int(text) < 2:
         node.refuse(f"npus_count {text[:40]!r} is no whole number of 2 or more: write one like 8")
     return int(text)
 
 
-def _number(node: Node, what: str, example: str) -> float:
+def _number(node: YamlNode, what: str, example: str) -> float:
     text = node.text(what)
     try:
         value = float(text) if len(text) <= 40 else math.nan

@@ -121,8 +121,8 @@ class Perturber:
     def dead(self) -> list[int]:
         """Links without bandwidth that hold up flows."""
         net = self.cluster.arena.fabric.net
-        found: list[int] = np.nonzero((net.capacity == 0) & (net.state[:, LOAD] > 0))[0].tolist()
-        return found
+        links: list[int] = np.nonzero((net.capacity == 0) & (net.state[:, LOAD] > 0))[0].tolist()
+        return links
 
     def _despair(self) -> None:
         """Raise StalledError when a thousand messages in a row have seen a dead link hold up all the rest."""

@@ -54,14 +54,14 @@ def derive(schedule: Schedule) -> Waits:
     while True:
         before = np.empty(room, np.int32)
         columns = schedule.src, schedule.dst, schedule.moves, schedule.from_slot, schedule.to_slot
-        found = int(kernel.dependencies(schedule.slots, schedule.step_start, *columns, first, before, *scratch))
-        if found <= room:
+        count = int(kernel.dependencies(schedule.slots, schedule.step_start, *columns, first, before, *scratch))
+        if count <= room:
             break
-        room = found
+        room = count
     if schedule.after is not None:
-        first, before = _joined(first, before[:found], *schedule.after)
-        found = len(before)
-    return _turned(first, before[:found], kernel)
+        first, before = _joined(first, before[:count], *schedule.after)
+        count = len(before)
+    return _turned(first, before[:count], kernel)
 
 
 def _joined(first: NDArray[np.int64], before: Ints, earlier: Ints, later: Ints) -> tuple[NDArray[np.int64], Ints]:

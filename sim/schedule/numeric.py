@@ -31,7 +31,7 @@ _UNFILLED = 0x5A5A_5A5A_5A5A_5A5A
 """What an integer place holds that nothing has been written to; a float place holds NaN."""
 
 
-class Outcome(NamedTuple):
+class NumericOutcome(NamedTuple):
     """Are all owed elements right? `error` is the largest difference; `rank`, `slot` the first wrong place, or -1."""
 
     ok: bool
@@ -50,21 +50,21 @@ def execute(schedule: Schedule, inputs: Buffers, op: str = "sum") -> Buffers:
     _check(inputs, schedule)
     places, laid, width = inputs.shape
     state = np.full((places * schedule.slots, width), _UNFILLED if inputs.dtype.kind == "i" else np.nan, inputs.dtype)
-    whole = state.reshape(places, schedule.slots, width)
-    whole[schedule.n :] = _identity(op, inputs.dtype)  # what is added to an empty slot of a switch fills it
-    given = np.ones((places, laid), bool) if schedule.promise is None else schedule.promise.given != NOTHING
-    whole[:, :laid][given] = inputs[given]
+    buffers = state.reshape(places, schedule.slots, width)
+    buffers[schedule.n :] = _identity(op, inputs.dtype)  # what is added to an empty slot of a switch fills it
+    filled = np.ones((places, laid), bool) if schedule.promise is None else schedule.promise.given != NOTHING
+    buffers[:, :laid][filled] = inputs[filled]
     source = schedule.src[schedule.transfer_of].astype(np.int64) * schedule.slots + schedule.from_slot
     target = schedule.dst[schedule.transfer_of].astype(np.int64) * schedule.slots + schedule.to_slot
     adds = schedule.op[schedule.transfer_of] == REDUCE
     with np.errstate(all="ignore"):  # NaN, inf and overflow are the numbers' own affair, as on a GPU
         for begin, stop in pairwise(schedule.moves[schedule.step_start].tolist()):
-            read, there, adding = state[source[begin:stop]], target[begin:stop], adds[begin:stop]
-            state[there[~adding]] = read[~adding]
-            combine.at(state, there[adding], read[adding])
+            read, place, adding = state[source[begin:stop]], target[begin:stop], adds[begin:stop]
+            state[place[~adding]] = read[~adding]
+            combine.at(state, place[adding], read[adding])
         if op == "mean" and schedule.promise is not None:
-            _divide(whole, schedule.promise)
-    return whole
+            _divide(buffers, schedule.promise)
+    return buffers
 
 
 def expected(promise: Promise, inputs: Buffers, op: str = "sum") -> Buffers:
@@ -94,7 +94,7 @@ def tolerance(promise: Promise, inputs: Buffers, op: str = "sum") -> Buffers:
     return allowed
 
 
-def compare(schedule: Schedule, inputs: Buffers, op: str = "sum") -> Outcome:
+def compare(schedule: Schedule, inputs: Buffers, op: str = "sum") -> NumericOutcome:
     """Execute, and hold every owed element against `expected`. Raises InputError as `execute` does."""
     if schedule.promise is None:
         raise InputError(f"{schedule.name} promises nothing, so there is nothing to compare with: use `execute`")
@@ -104,9 +104,9 @@ def compare(schedule: Schedule, inputs: Buffers, op: str = "sum") -> Outcome:
     error = np.abs(got[owed].astype(np.longdouble) - due[owed].astype(np.longdouble))
     right = got[owed] == due[owed] if inputs.dtype.kind == "i" else error <= tolerance(promise, inputs, op)[owed]
     if right.all():
-        return Outcome(True, float(error.max(initial=0.0)), -1, -1)
+        return NumericOutcome(True, float(error.max(initial=0.0)), -1, -1)
     rank, slot = (int(x) for x in np.argwhere(owed)[int(np.argmin(right.all(axis=1)))])
-    return Outcome(False, float(error.max()), rank, slot)
+    return NumericOutcome(False, float(error.max()), rank, slot)
 
 
 def cut(schedule: Schedule, elements: int) -> NDArray[np.int64]:
@@ -120,8 +120,8 @@ def cut(schedule: Schedule, elements: int) -> NDArray[np.int64]:
     if schedule.promise.union:
         raise _without_data(schedule.name)
     parts = round(1 / schedule.unit_share)
-    whole, left = divmod(elements, parts)
-    return whole + (np.arange(schedule.promise.blocks) % parts < left)
+    share, rest = divmod(elements, parts)
+    return share + (np.arange(schedule.promise.blocks) % parts < rest)
 
 
 def random_inputs(promise: Promise, lengths: NDArray[np.int64], dtype: str, op: str, seed: int = 0) -> Buffers:
@@ -180,8 +180,8 @@ def _over_contributors(promise: Promise, values: Buffers, combine: np.ufunc) -> 
     """For every owed place, its block combined over the ranks that owe it, in rank order."""
     owed = promise.owed != NOTHING
     # many places are owed the same thing: each is computed once
-    asked = np.stack([promise.owed[owed], promise.first[owed], promise.last[owed]])
-    (block, first, last), which = np.unique(asked, axis=1, return_inverse=True)
+    sums = np.stack([promise.owed[owed], promise.first[owed], promise.last[owed]])
+    (block, first, last), which = np.unique(sums, axis=1, return_inverse=True)
     count = (last - first).astype(np.int64)
     begin = np.cumsum(count) - count
     giver = ranges(first, count)

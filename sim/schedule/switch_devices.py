@@ -24,23 +24,23 @@ def switch_devices(topology: Topology, schedule: Schedule, ranks: list[int]) -> 
             f"{schedule.name} is for ranks of {nodes} node{'s' * (nodes > 1)}, not of {len(hosts)}:"
             " take fewer ranks or another algorithm"
         )
-    found: list[int] = []
+    chosen: list[int] = []
     inside = iter(hosts)
     for kind in schedule.switches:
         if kind == "NVS":
             host = next(inside)
             near = [r for r in ranks if everywhere or devices[r].host == host]
-            there = [i for i in of_kind["NVS"] if devices[i].host == host]
+            candidates = [i for i in of_kind["NVS"] if devices[i].host == host]
         else:
-            near, there = ranks, of_kind["NET"] or (of_kind["NVS"] if len(hosts) == 1 else [])
-        if not there:
+            near, candidates = ranks, of_kind["NET"] or (of_kind["NVS"] if len(hosts) == 1 else [])
+        if not candidates:
             place = "between its nodes" if kind == "NET" else "in its node"
             raise InputError(
                 f"{schedule.name} needs a switch {place} that adds and copies, and {topology.name} has none there:"
                 " choose another algorithm or machine"
             )
-        found.append(there[0] if len(there) == 1 else _nearest(topology, near, there))
-    return found
+        chosen.append(candidates[0] if len(candidates) == 1 else _nearest(topology, near, candidates))
+    return chosen
 
 
 def _nearest(topology: Topology, ranks: list[int], switches: list[int]) -> int:

@@ -118,8 +118,8 @@ def _replayed(schedule: Schedule, promise: Promise, *, blocks: bool, contributor
     block = np.full((rows, slots), kernels.EMPTY, np.int32)
     block[:, :laid] = promise.given
     who = np.zeros((rows, slots, marks.shape[1]), np.uint64)
-    given = promise.given != NOTHING
-    who[:, :laid][given] = marks[np.nonzero(given)[0]]
+    filled = promise.given != NOTHING
+    who[:, :laid][filled] = marks[np.nonzero(filled)[0]]
     blame = np.full((rows * slots, 3), -1, np.int32)
     largest = int(np.diff(schedule.moves[schedule.step_start]).max(initial=0))
     carried = np.empty(moved, np.int32) if blocks or contributors else _no_ints()
@@ -208,8 +208,8 @@ def _twice(schedule: Schedule, promise: Promise, move: int) -> str:
         return row
 
     brought = held(int(schedule.src[i]), int(schedule.from_slot[move]), opening)
-    there = held(int(schedule.dst[i]), int(schedule.to_slot[move]), move)
-    both = _members(brought & there)
+    present = held(int(schedule.dst[i]), int(schedule.to_slot[move]), move)
+    both = _members(brought & present)
     return f"rank {_list(both)} is" if len(both) == 1 else f"ranks {_list(both)} are"
 
 

@@ -245,13 +245,13 @@ def _plug(parts: _Parts, leaf: Leaf, into: str, bandwidth: float, latency: float
 def _wire_nvlinks(parts: _Parts, nvlinks: Mapping[tuple[str, str], int]) -> None:
     rates = parts.rates
     for names in _joined(nvlinks):
-        mine = {pair: n for pair, n in nvlinks.items() if pair[0] in names}
-        ports = {a: max(n for pair, n in mine.items() if a in pair) for a in names}
-        switched = any(sum(n for pair, n in mine.items() if a in pair) > MOST_NVLINKS for a in names) and all(
-            mine.get((a, b), mine.get((b, a), 0)) == min(ports[a], ports[b]) for a, b in combinations(names, 2)
+        joined = {pair: n for pair, n in nvlinks.items() if pair[0] in names}
+        ports = {a: max(n for pair, n in joined.items() if a in pair) for a in names}
+        switched = any(sum(n for pair, n in joined.items() if a in pair) > MOST_NVLINKS for a in names) and all(
+            joined.get((a, b), joined.get((b, a), 0)) == min(ports[a], ports[b]) for a, b in combinations(names, 2)
         )
         if not switched:
-            for (a, b), n in mine.items():
+            for (a, b), n in joined.items():
                 parts.cable(a, b, n * rates.nvlink, rates.nvlink_latency, "NVL", n)
             continue
         switch = parts.add("NVS", "NVS", -1)

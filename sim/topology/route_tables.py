@@ -27,26 +27,28 @@ def tabled(topology: Topology, routes: Mapping[tuple[int, int], Sequence[int]], 
     general: list[Router] = []
 
     def route(src: Ints, dst: Ints) -> Routes:
-        wanted = src.astype(np.int64) * devices + dst
-        row = np.searchsorted(keys, wanted).astype(np.int32)
-        known = np.zeros(len(src), np.bool_)
+        key = src.astype(np.int64) * devices + dst
+        row = np.searchsorted(keys, key).astype(np.int32)
+        in_table = np.zeros(len(src), np.bool_)
         inside = row < len(keys)
-        known[inside] = keys[row[inside]] == wanted[inside]
-        listed = Routes(*take(offsets, links, row[known]))
-        other = ~known & (src != dst) if alone else ~known
+        in_table[inside] = keys[row[inside]] == key[inside]
+        listed = Routes(*take(offsets, links, row[in_table]))
+        other = ~in_table & (src != dst) if alone else ~in_table
         if alone and other.any():
             i = int(np.argmax(other))
             raise UnreachableError(
                 f"{topology.name}: no route leads from {topology.devices[src[i]].name} to"
                 f" {topology.devices[dst[i]].name}: add one"
             )
-        if known.all():
+        if in_table.all():
             return listed
         if alone:
-            return merge(known, listed, Routes(np.zeros(int((~known).sum()) + 1, np.int32), np.zeros(0, np.int32)))
+            return merge(
+                in_table, listed, Routes(np.zeros(int((~in_table).sum()) + 1, np.int32), np.zeros(0, np.int32))
+            )
         if not general:
             general.append(shortest_routes(topology))
-        return merge(known, listed, general[0](src[other], dst[other]))
+        return merge(in_table, listed, general[0](src[other], dst[other]))
 
     return route
 
@@ -61,7 +63,7 @@ def links_between(topology: Topology) -> dict[tuple[str, str], list[int]]:
     return between
 
 
-class Row(NamedTuple):
+class RouteRow(NamedTuple):
     """The routes from one device to all: the route to device d crosses `links[offsets[d]:offsets[d + 1]]`."""
 
     reached: NDArray[np.bool_]
@@ -70,10 +72,10 @@ class Row(NamedTuple):
 
     def to(self, dst: int) -> list[int]:
         """The links of one route."""
-        found: list[int] = self.links[self.offsets[dst] : self.offsets[dst + 1]].tolist()
-        return found
+        route: list[int] = self.links[self.offsets[dst] : self.offsets[dst + 1]].tolist()
+        return route
 
-    def differs(self, other: "Row") -> NDArray[np.bool_]:
+    def differs(self, other: "RouteRow") -> NDArray[np.bool_]:
         """For which devices the two rows have different routes."""
         lengths = np.diff(self.offsets)
         different: NDArray[np.bool_] = lengths != np.diff(other.offsets)
@@ -84,24 +86,24 @@ class Row(NamedTuple):
         return different
 
 
-def row(topology: Topology, src: int) -> Row:
+def row(topology: Topology, src: int) -> RouteRow:
     """All routes from one device; a device that cannot be reached has an empty one."""
     everyone = np.arange(len(topology.devices), dtype=np.int32)
     reached = np.zeros(len(everyone), np.bool_)
     lengths = np.zeros(len(everyone), np.int64)
-    found = [np.zeros(0, np.int32)]
+    parts = [np.zeros(0, np.int32)]
     for block, (offsets, links) in _reached(topology, src, everyone):
         reached[block], lengths[block] = True, np.diff(offsets)
-        found.append(links)
-    return Row(reached, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32), np.concatenate(found))
+        parts.append(links)
+    return RouteRow(reached, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32), np.concatenate(parts))
 
 
-def _reached(topology: Topology, src: int, wanted: Ints) -> Iterator[tuple[Ints, Routes]]:
+def _reached(topology: Topology, src: int, targets: Ints) -> Iterator[tuple[Ints, Routes]]:
     """The parts of `wanted` that can be reached, found by halving what cannot be asked for together."""
     try:
-        yield wanted, topology.routes(np.full(len(wanted), src, np.int32), wanted)
+        yield targets, topology.routes(np.full(len(targets), src, np.int32), targets)
     except UnreachableError:
-        if len(wanted) > 1:
-            middle = len(wanted) // 2
-            yield from _reached(topology, src, wanted[:middle])
-            yield from _reached(topology, src, wanted[middle:])
+        if len(targets) > 1:
+            middle = len(targets) // 2
+            yield from _reached(topology, src, targets[:middle])
+            yield from _reached(topology, src, targets[middle:])

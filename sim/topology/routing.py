@@ -138,13 +138,13 @@ def shortest_routes(topology: Graph) -> Router:
 
     def route(src: Ints, dst: Ints) -> Routes:
         hops: list[Ints] = []
-        wanted = dst // size
-        for number in np.unique(wanted).tolist():
-            mine = np.flatnonzero(wanted == number)
-            for depth, links in enumerate(_walk(topology, arcs, block(number), ordinal, src[mine], dst[mine])):
+        block_of = dst // size
+        for number in np.unique(block_of).tolist():
+            rows = np.flatnonzero(block_of == number)
+            for depth, links in enumerate(_walk(topology, arcs, block(number), ordinal, src[rows], dst[rows])):
                 if depth == len(hops):
                     hops.append(np.full(len(src), -1, np.int32))
-                hops[depth][mine] = links
+                hops[depth][rows] = links
         return pack(np.stack(hops, axis=1) if hops else np.zeros((len(src), 0), np.int32))
 
     return route
@@ -210,17 +210,17 @@ def _walk(
 ) -> list[Ints]:
     """One column of links per hop, -1 for pairs that have arrived."""
     columns: list[Ints] = []
-    here, left = src.astype(np.int64), ordinal[dst]
+    device, left = src.astype(np.int64), ordinal[dst]
     moving = np.flatnonzero(src != dst)
     while len(moving):
-        row, at = dst[moving] - choices.start, here[moving]
+        row, at = dst[moving] - choices.start, device[moving]
         count = choices.ways[row, at]
         if not count.all():
             stuck = moving[int(np.argmin(count))]
             raise _unreachable(topology, int(src[stuck]), int(dst[stuck]))
         arc = choices.arc[choices.offset[row, at] + left[moving] % count]
         left[moving] //= count
-        here[moving] = arcs.head[arc]
+        device[moving] = arcs.head[arc]
         column = np.full(len(src), -1, np.int32)
         column[moving] = arcs.link[arc]
         columns.append(column)

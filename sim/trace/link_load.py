@@ -54,7 +54,7 @@ def capacities(trace: Trace, edges: Floats) -> Floats:
     return average
 
 
-class Load(NamedTuple):
+class LinkLoads(NamedTuple):
     """Link k carries `rate[j]` B/s from `time[j]` s on, for j in `offsets[k]:offsets[k + 1]`."""
 
     offsets: NDArray[np.int64]
@@ -77,7 +77,7 @@ def intervals(trace: Trace) -> tuple[Ints, Floats, Floats, Floats]:
     return transfer[lasting], begin[lasting], until[lasting], rate[lasting]
 
 
-def link_load(trace: Trace) -> Load:
+def link_load(trace: Trace) -> LinkLoads:
     """The total rate on every link over time, as steps."""
     transfer, begin, until, rate = intervals(trace)
     link, row = _crossed(trace, transfer)
@@ -91,9 +91,9 @@ def link_load(trace: Trace) -> Load:
     last = np.append((links[1:] != links[:-1]) | (times[1:] != times[:-1]), True) if len(links) else np.zeros(0, bool)
     offsets = np.searchsorted(links[last], np.arange(len(trace.topology.links) + 1))
     capacity = trace.topology.bandwidth[links[last]]
-    kept = total[last]
+    rates = total[last]
     # every link's changes cancel out, so what is left where nothing flows is rounding
-    return Load(offsets, times[last], np.where(np.abs(kept) < 1e-9 * capacity, 0.0, kept))
+    return LinkLoads(offsets, times[last], np.where(np.abs(rates) < 1e-9 * capacity, 0.0, rates))
 
 
 def utilisation(trace: Trace, edges: Floats) -> Floats:
@@ -118,10 +118,11 @@ def utilisation(trace: Trace, edges: Floats) -> Floats:
         cells = np.bincount(link * (stretches + 1) + column[row], values[row], links * (stretches + 1))
         return cells.astype(np.float64).reshape(links, stretches + 1)
 
-    whole = np.cumsum(summed(first + 1, through) - summed(last, through), axis=1)[:, :-1]
-    whole[np.abs(whole) < 1e-9 * trace.topology.bandwidth.reshape(-1, 1)] = 0.0  # what cancels out leaves rounding
+    throughout = np.cumsum(summed(first + 1, through) - summed(last, through), axis=1)[:, :-1]
+    # what cancels out leaves rounding
+    throughout[np.abs(throughout) < 1e-9 * trace.topology.bandwidth.reshape(-1, 1)] = 0.0
     width = np.diff(edges)
-    carried = summed(first, head)[:, :-1] + summed(last, tail)[:, :-1] + whole * width
+    carried = summed(first, head)[:, :-1] + summed(last, tail)[:, :-1] + throughout * width
     room, whole_room = capacities(trace, edges) * width, trace.topology.bandwidth.reshape(-1, 1) * width
     return np.divide(carried, room, out=np.zeros_like(carried), where=room > 1e-9 * whole_room)
 

@@ -173,7 +173,7 @@ class Trace:
         promise = None if p is None else {name: _plain(getattr(p, name)) for name in _PROMISE}
         columns = {name: _plain(getattr(self, name)) for name in _COLUMNS}
         history = None if self.history is None else [column.tolist() for column in self.history]
-        whole = {
+        document = {
             "format": FORMAT,
             "version": VERSION,
             "topology": topology,
@@ -187,7 +187,7 @@ class Trace:
             "hits": [column.tolist() for column in self.hits],
             "capacities": [column.tolist() for column in self.capacities],
         }
-        return json.dumps(whole, allow_nan=False)
+        return json.dumps(document, allow_nan=False)
 
 
 _SCHEDULE = (
@@ -219,15 +219,17 @@ def _arrays(fields: dict[str, Any]) -> dict[str, Any]:
 def from_json(text: str) -> Trace:
     """Read what `Trace.to_json` wrote. Raises InputError for anything else."""
     try:
-        whole = json.loads(text)
+        document = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"the trace is no JSON at line {error.lineno}: export it again") from None
-    if not isinstance(whole, dict) or whole.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InputError("this JSON is no Ringside trace: it lacks the format mark; export one with `trace`")
-    if whole.get("version") != VERSION:
-        raise InputError(f"this trace has version {whole.get('version')}, and {VERSION} is read here: export it again")
+    if document.get("version") != VERSION:
+        raise InputError(
+            f"this trace has version {document.get('version')}, and {VERSION} is read here: export it again"
+        )
     try:
-        return _build(whole)
+        return _build(document)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise InputError(f"the trace is damaged ({type(error).__name__}: {error}): export it again") from None
 
@@ -255,40 +257,40 @@ def _check_shape(schedule: Schedule) -> None:
             raise ValueError(f"its schedule names {what} outside 0..{most - 1}")
 
 
-def _build(whole: dict[str, Any]) -> Trace:
-    t = dict(whole["topology"])
+def _build(document: dict[str, Any]) -> Trace:
+    t = dict(document["topology"])
     t["devices"] = tuple(Device(**d) for d in t["devices"])
     t["links"] = tuple(Link(**link) for link in t["links"])
     t["ranks"], t["assumed"] = tuple(t["ranks"]), tuple(t["assumed"])
     promise = None
-    if whole["promise"] is not None:
-        p = whole["promise"]
+    if document["promise"] is not None:
+        p = document["promise"]
         ranges = {name: range(*p[name]) for name in ("inputs", "outputs")}
         promise = Promise(**{**_arrays(p), **ranges})
-    s = dict(whole["schedule"])
+    s = dict(document["schedule"])
     phases = tuple((int(start), str(name)) for start, name in s.pop("phases"))
     after = s.pop("after")
     s["switches"] = tuple(s.get("switches", ()))
     pairs = None if after is None else (np.array(after[0], np.int32), np.array(after[1], np.int32))
     schedule = Schedule(**_arrays(s), promise=promise, phases=phases, after=pairs)
     _check_shape(schedule)
-    columns = _arrays(whole["columns"])
+    columns = _arrays(document["columns"])
     lengths = {len(columns[name]) for name in ("bytes", "route", "ready", "start", "end", "cause")}
     if lengths != {schedule.transfers}:
         raise ValueError("its columns differ in length")
     history = None
-    if whole["history"] is not None:
-        transfer, time, rate = whole["history"]
+    if document["history"] is not None:
+        transfer, time, rate = document["history"]
         history = History(np.array(transfer, np.int32), np.array(time, np.float64), np.array(rate, np.float64))
     return Trace(
         topology=Topology(**t),
         schedule=schedule,
-        verdict=Verdict(**whole["verdict"]),
-        routes=Routes(*(np.array(x, np.int32) for x in whole["routes"])),
+        verdict=Verdict(**document["verdict"]),
+        routes=Routes(*(np.array(x, np.int32) for x in document["routes"])),
         history=history,
-        troubles=tuple(str(name) for name in whole.get("troubles", ())),
-        hits=_hits(whole.get("hits"), schedule.transfers),
-        capacities=_capacities(whole.get("capacities"), len(t["links"])),
+        troubles=tuple(str(name) for name in document.get("troubles", ())),
+        hits=_hits(document.get("hits"), schedule.transfers),
+        capacities=_capacities(document.get("capacities"), len(t["links"])),
         **columns,
     )
 

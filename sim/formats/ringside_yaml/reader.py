@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import TypeVar, get_args
 
-from sim.base.yaml import Node, parse_yaml
+from sim.base.yaml import YamlNode, parse_yaml
 from sim.errors import InputError
 from sim.formats import reader
 from sim.machines import build
@@ -77,7 +77,7 @@ def read(text: str, *, name: str = "YAML") -> Topology:
     return _joined(host, said)
 
 
-def _named_machine(said: dict[str, Node]) -> Topology:
+def _named_machine(said: dict[str, YamlNode]) -> Topology:
     """A machine of `list machines`, with parameters behind its name or below it."""
     node = said["machine"]
     spec = node.text("machine")
@@ -92,7 +92,7 @@ def _named_machine(said: dict[str, Node]) -> Topology:
         node.refuse(str(error))
 
 
-def _whole(root: Node, said: dict[str, Node], title: str) -> Topology:
+def _whole(root: YamlNode, said: dict[str, YamlNode], title: str) -> Topology:
     """The machine, or the one host, that devices and links make."""
     for key in ("devices", "links"):
         if key not in said:
@@ -122,7 +122,7 @@ def _whole(root: Node, said: dict[str, Node], title: str) -> Topology:
     return replace(made, router=tabled(made, table, alone=alone))
 
 
-def _joined(host: Topology, said: dict[str, Node]) -> Topology:
+def _joined(host: Topology, said: dict[str, YamlNode]) -> Topology:
     """As many hosts as asked for."""
     if "hosts" not in said:
         return host
@@ -144,7 +144,7 @@ def _joined(host: Topology, said: dict[str, Node]) -> Topology:
         node.refuse(str(error))
 
 
-def _devices(node: Node) -> list[Device]:
+def _devices(node: YamlNode) -> list[Device]:
     devices: list[Device] = []
     seen: set[str] = set()
     for entry in node.items("devices"):
@@ -166,7 +166,7 @@ def _devices(node: Node) -> list[Device]:
     return devices
 
 
-def _links(node: Node, devices: list[Device], names: dict[str, int]) -> list[Link]:
+def _links(node: YamlNode, devices: list[Device], names: dict[str, int]) -> list[Link]:
     links: list[Link] = []
     for entry in node.items("links"):
         found = entry.mapping("a link", LINK_KEYS)
@@ -200,7 +200,7 @@ def _usual(a: Device, b: Device) -> LinkKind:
     return "SYS" if kinds == {"CPU"} else "PCI"
 
 
-def _matching(node: Node, names: dict[str, int]) -> list[int]:
+def _matching(node: YamlNode, names: dict[str, int]) -> list[int]:
     """The devices a name or a pattern with * stands for."""
     text = node.text("a device")
     if text in names:
@@ -213,14 +213,14 @@ def _matching(node: Node, names: dict[str, int]) -> list[int]:
     return found
 
 
-def _ranks(node: Node, names: dict[str, int]) -> tuple[int, ...]:
+def _ranks(node: YamlNode, names: dict[str, int]) -> tuple[int, ...]:
     ranks = [i for entry in node.items("ranks") for i in _matching(entry, names)]
     if len(set(ranks)) != len(ranks):
         node.refuse("a device plays two ranks: name each once")
     return tuple(ranks)
 
 
-def _routes(node: Node, topology: Topology) -> dict[tuple[int, int], tuple[int, ...]]:
+def _routes(node: YamlNode, topology: Topology) -> dict[tuple[int, int], tuple[int, ...]]:
     """Listed routes; a hop takes the `nth` of the links between its two devices, the first unless said."""
     between = links_between(topology)
     table: dict[tuple[int, int], tuple[int, ...]] = {}
@@ -247,7 +247,7 @@ def _routes(node: Node, topology: Topology) -> dict[tuple[int, int], tuple[int, 
     return table
 
 
-def _pairs(node: Node, names: dict[str, int]) -> dict[str, dict[str, str]]:
+def _pairs(node: YamlNode, names: dict[str, int]) -> dict[str, dict[str, str]]:
     rows = node.mapping("pairs")
     for key, row in rows.items():
         for name in (key, *row.mapping("a row of pairs")):
@@ -258,30 +258,30 @@ def _pairs(node: Node, names: dict[str, int]) -> dict[str, dict[str, str]]:
     }
 
 
-def _assumed(said: dict[str, Node]) -> tuple[str, ...]:
+def _assumed(said: dict[str, YamlNode]) -> tuple[str, ...]:
     return tuple(note.text("a note") for note in said["assumed"].items("assumed")) if "assumed" in said else ()
 
 
-def _required(entry: Node, found: dict[str, Node], what: str, keys: tuple[str, ...]) -> list[Node]:
+def _required(entry: YamlNode, found: dict[str, YamlNode], what: str, keys: tuple[str, ...]) -> list[YamlNode]:
     missing = next((key for key in keys if key not in found), None)
     if missing is not None:
         entry.refuse(f"this {what} has no {missing}: add {missing}:")
     return [found[key] for key in keys]
 
 
-def _what(node: Node, key: str) -> str:
+def _what(node: YamlNode, key: str) -> str:
     return f"{node.name}, line {node.line}: {key}"
 
 
-def _bandwidth(node: Node) -> float:
+def _bandwidth(node: YamlNode) -> float:
     return parse_bandwidth(node.text("bandwidth"), _what(node, "bandwidth"))
 
 
-def _time(node: Node, key: str) -> float:
+def _time(node: YamlNode, key: str) -> float:
     return parse_time(node.text(key), _what(node, key))
 
 
-def _number(node: Node, key: str, low: int, high: int) -> int:
+def _number(node: YamlNode, key: str, low: int, high: int) -> int:
     text = node.text(key)
     value = int(text) if re.fullmatch(r"-?\d{1,9}", text) else low - 1
     if not low <= value <= high:
@@ -289,12 +289,12 @@ def _number(node: Node, key: str, low: int, high: int) -> int:
     return value
 
 
-def _yes(node: Node, key: str) -> bool:
+def _yes(node: YamlNode, key: str) -> bool:
     word = _word(node, key, ("yes", "no", "true", "false"))
     return word in ("yes", "true")
 
 
-def _word(node: Node, key: str, words: tuple[Word, ...]) -> Word:
+def _word(node: YamlNode, key: str, words: tuple[Word, ...]) -> Word:
     text = node.text(key)
     for word in words:
         if text == word:
