@@ -146,7 +146,7 @@ def between_sockets(vendor: str, model: int, what: str = "") -> float:
 
 
 @dataclass(slots=True)
-class _Parts:
+class _HostParts:
     """Devices and links gathered on the way."""
 
     rates: Rates
@@ -176,7 +176,7 @@ def build_host(
     Where a GPU would need more NVLinks than it can have, its NVLink neighbours hang on one NVSwitch. Domains
     are joined by a full mesh of inter-socket links, as NCCL does. `empty_numa` are NUMA nodes without leaves.
     """
-    parts = _Parts(rates)
+    parts = _HostParts(rates)
     parts.devices += [Device(leaf.name, leaf.kind, leaf.numa) for leaf in leaves]
     _wire_nvlinks(parts, nvlinks)
     domains = _grouped(leaves, 1)
@@ -198,7 +198,7 @@ def _grouped(leaves: Sequence[Leaf], depth: int) -> list[list[Leaf]]:
     return [list(members) for _, members in groupby(ordered, key=lambda leaf: leaf.place[:depth])]
 
 
-def _wire_domain(parts: _Parts, cpu: str, numa: int, members: list[Leaf]) -> None:
+def _wire_domain(parts: _HostParts, cpu: str, numa: int, members: list[Leaf]) -> None:
     """Host bridges of one NUMA node; a single one is the CPU itself."""
     rates = parts.rates
     bridges = _grouped(members, 2)
@@ -211,7 +211,7 @@ def _wire_domain(parts: _Parts, cpu: str, numa: int, members: list[Leaf]) -> Non
             _wire_tree(parts, bridge, numa, tree)
 
 
-def _wire_tree(parts: _Parts, bridge: str, numa: int, tree: list[Leaf]) -> None:
+def _wire_tree(parts: _HostParts, bridge: str, numa: int, tree: list[Leaf]) -> None:
     """The PCIe switches that share one uplink to a host bridge."""
     rates = parts.rates
     if len(tree) == 1:
@@ -236,13 +236,13 @@ def _wire_tree(parts: _Parts, bridge: str, numa: int, tree: list[Leaf]) -> None:
             _plug(parts, leaf, switch, rates.pix, 0.0)
 
 
-def _plug(parts: _Parts, leaf: Leaf, into: str, bandwidth: float, latency: float) -> None:
+def _plug(parts: _HostParts, leaf: Leaf, into: str, bandwidth: float, latency: float) -> None:
     """A device's own PCIe link, as narrow as the device and as the socket it is plugged into."""
     own = parts.rates.nic if leaf.kind == "NIC" else parts.rates.pix
     parts.cable(leaf.name, into, min(own, bandwidth), parts.rates.pix_latency + latency)
 
 
-def _wire_nvlinks(parts: _Parts, nvlinks: Mapping[tuple[str, str], int]) -> None:
+def _wire_nvlinks(parts: _HostParts, nvlinks: Mapping[tuple[str, str], int]) -> None:
     rates = parts.rates
     for names in _joined(nvlinks):
         joined = {pair: n for pair, n in nvlinks.items() if pair[0] in names}
