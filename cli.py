@@ -4,65 +4,32 @@ Exit status 0 means done, 1 that the answer is no (a wrong schedule, a rank noth
 which is told in one line.
 """
 
-import argparse
 import contextlib
 import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+
+import click
 
 from sim.errors import InputError, StalledError
-from terminal import BAD_INPUT, PROGRAM, Answer, commands
+from terminal import AS_JSON, BAD_INPUT, PROGRAM, Answer, ringside
+from terminal.shared.usage import told
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """What shells call a program ended by SIGINT or SIGPIPE."""
 
 
-class _Parser(argparse.ArgumentParser):
-    """Tells a wrong flag the way every other bad input is told."""
-
-    def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message}: see `{self.prog} --help`")
-
-
-def _parser() -> _Parser:
-    parser = _Parser(prog=PROGRAM, description="See and time collective communication on a simulated GPU cluster.")
-    words = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser, required=True)
-    for name, command in commands().items():
-        word = words.add_parser(name, help=command.summary, description=command.summary, allow_abbrev=False)
-        word.set_defaults(run=command.run)
-        word.add_argument("--json", action="store_true", help="the answer as JSON")
-        for names, options in command.arguments:
-            word.add_argument(*names, **options)
-    return parser
-
-
-def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
-    """The arguments; flags that are unknown here are for another program where a command passes on all further ones."""
-    parser = _parser()
-    args, unknown = parser.parse_known_args(argv)
-    if unknown and not hasattr(args, "further"):
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    if unknown:
-        args.further = unknown + args.further
-    return args
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     try:
-        given = _parsed(argv)
-        answer: Answer = given.run(given)
-        if given.json:
-            print(json.dumps(answer.found, indent=2, allow_nan=False))
-        elif answer.status == BAD_INPUT:
-            _tell(answer.text)
-        elif answer.text:  # a program has said it all already
-            print(answer.text)
+        status = _answered(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
-    except SystemExit as helped:  # --help has been printed
-        return int(helped.code or 0)
+    except click.exceptions.Exit as helped:  # --help has been printed
+        return helped.exit_code
+    except click.UsageError as error:
+        _tell(told(error))
+        return BAD_INPUT
     except (InputError, StalledError) as error:
         _tell(str(error))
         return error.status
@@ -74,6 +41,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return PIPE_CLOSED
     except KeyboardInterrupt:
         return INTERRUPTED
+    return status
+
+
+def _answered(argv: Sequence[str]) -> int:
+    """Run one command and print what it answers; returns its status."""
+    with ringside.make_context(PROGRAM, list(argv)) as context:
+        answer: Answer = ringside.invoke(context)
+    if context.meta[AS_JSON]:
+        print(json.dumps(answer.data, indent=2, allow_nan=False))
+    elif answer.status == BAD_INPUT:
+        _tell(answer.text)
+    elif answer.text:  # a program has said it all already
+        print(answer.text)
     return answer.status
 
 

@@ -100,6 +100,8 @@ class Outcome:
     bound: float
     blocks: Sequence[float] | None = None
     """Every block's bytes where they differ."""
+    real: Mapping[str, float] = field(default_factory=dict)
+    """Seconds of real time that building and proving it took, as `build_s` and `verify_s`, where that was measured."""
 
     @property
     def busbw(self) -> float:
@@ -153,7 +155,7 @@ def carry_out(
         lockstep=lockstep,
         history=history,
         proof=proof,
-        perturbations=(*((work.pace,) if work.pace else ()), *troubles(trouble, topology)),
+        perturbations=(*((work.pace,) if work.pace else ()), *(troubles(trouble, topology) if trouble else ())),
     )
     if promise is None:
         return Outcome(work, trace, 0.0)

@@ -158,9 +158,7 @@ class Cluster:
 
     def _devices(self, schedule: Schedule, group: Sequence[int] | None) -> list[int]:
         machine = self.topology
-        if group is None and schedule.n > machine.n:
-            raise InputError(f"{machine.name} holds {machine.n} ranks, not {schedule.n}: ask for {machine.n} or fewer")
-        devices = list(machine.ranks[: schedule.n] if group is None else group)
+        devices = list(machine.ranks[: machine.taking_part(schedule.n)] if group is None else group)
         if len(devices) != schedule.n or len(set(devices)) != len(devices):
             raise InputError(f"{schedule.name} needs {schedule.n} different devices, not {devices[:8]}: name each once")
         return [*devices, *switch_devices(machine, schedule, devices)]

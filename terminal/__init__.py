@@ -1,78 +1,132 @@
-"""The terminal's commands, one file each; `@command` puts a function on the only list.
+"""The terminal's commands, one file each, called what a person types (`-` for `_`): this folder is the only list.
 
-A command is a function from the parsed arguments to an Answer. Its name is the word a person types, the first
-line of its docstring the help. Heavy imports happen inside the command that needs them.
+A command is a function under `@command` with the name of its file, `_` behind both where Python has that word. It
+takes what its options give and returns an Answer. A file is imported when its command is called, so it imports what it
+needs at its top. What several commands share is in `terminal/shared`.
 """
 
-import argparse
+import ast
 import importlib
-import inspect
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple, overload
+
+import click
 
 PROGRAM = "cli.py" if __name__ == "terminal" else __name__.partition(".")[0]
 """What messages call the program: as a package it has a command of its own."""
 DONE, NO, BAD_INPUT = 0, 1, 2
 """Exit statuses: done; the answer is no (a wrong schedule, a rank nothing reaches); the input cannot be used."""
+AS_JSON = "ringside.json"
+"""Where the outermost context keeps whether the answer is to be JSON."""
 
 
 class Answer(NamedTuple):
     """What a command has to say: the exit status, and the same thing as data and as text."""
 
     status: int
-    found: dict[str, Any]
+    data: dict[str, Any]
     text: str
 
 
-class Argument(NamedTuple):
-    """What `argparse.ArgumentParser.add_argument` is called with."""
+class TerminalCommand(click.Command):
+    """A word a person types, and what it does. Every one of them answers as JSON too."""
 
-    names: tuple[str, ...]
-    options: dict[str, Any]
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params.append(click.Option(["--json"], is_flag=True, help="the answer as JSON"))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, but an unknown option is told with what seems to be its value."""
+        every = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            at = next((i for i, arg in enumerate(every) if arg.startswith(error.option_name)), 0)
+            values = [arg for arg in every[at + 1 : at + 2] if not arg.startswith("-")]
+            raise click.UsageError(f"unrecognized arguments: {' '.join([every[at], *values])}", ctx) from None
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the function; what `--json` says is for whoever prints the answer."""
+        ctx.find_root().meta[AS_JSON] = ctx.params.pop("json")
+        return super().invoke(ctx)
 
 
-Run = Callable[[argparse.Namespace], Answer]
+class LazyGroup(click.Group):
+    """The commands, each imported when it is called: listing them reads no more than their sources."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Every command's name."""
+        return list(commands())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command of that name, if there is one."""
+        if cmd_name not in commands():
+            return None
+        file = commands()[cmd_name]
+        found: click.Command = getattr(importlib.import_module(f"{__name__}.{file}"), file)
+        return found
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """As click does, told in this program's manner when there is none."""
+        if args[0] not in commands():
+            choices = ", ".join(commands())
+            raise click.UsageError(f"argument COMMAND: invalid choice: {args[0]!r} (choose from {choices})", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Every command with the first line of its docstring."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary(name)) for name in commands()])
 
 
-class Command(NamedTuple):
-    """A word a person types, and what it does."""
-
-    name: str
-    run: Run
-    arguments: tuple[Argument, ...]
-
-    @property
-    def summary(self) -> str:
-        """The first line of its docstring."""
-        return (inspect.getdoc(self.run) or "").split("\n")[0]
+@overload
+def command(function: Callable[..., Answer], /) -> TerminalCommand: ...
 
 
-_FOUND: dict[str, Command] = {}
+@overload
+def command(*, passes_on: bool) -> Callable[[Callable[..., Answer]], TerminalCommand]: ...
+
+
+def command(function: Callable[..., Answer] | None = None, /, *, passes_on: bool = False) -> Any:
+    """Make a function with click's options the command of its file; `passes_on` lets options through that it lacks."""
+    settings = {"ignore_unknown_options": passes_on, "allow_extra_args": passes_on}
+
+    def register(function: Callable[..., Answer]) -> TerminalCommand:
+        name = function.__name__.rstrip("_").replace("_", "-")
+        return click.command(name, cls=TerminalCommand, context_settings=settings)(function)
+
+    return register if function is None else register(function)
 
 
 @cache
-def commands() -> dict[str, Command]:
-    """Every command by name; the modules of this package are imported at the first look."""
-    for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-        importlib.import_module(f"{__name__}.{module}")
-    return _FOUND
+def commands() -> Mapping[str, str]:
+    """The file of every command by its name."""
+    files = (module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
+    return {file.rstrip("_").replace("_", "-"): file for file in sorted(files)}
 
 
-def argument(*names: str, **options: Any) -> Argument:
-    """An argument of a command, given as to argparse."""
-    return Argument(names, options)
+def summary(name: str) -> str:
+    """The first line of a command's docstring, read without importing it."""
+    spec = find_spec(f"{__name__}.{commands()[name]}")
+    assert spec is not None
+    assert spec.origin is not None
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return (ast.get_docstring(functions[commands()[name]]) or "").split("\n")[0]
 
 
-def command(*arguments: Argument) -> Callable[[Run], Run]:
-    """Register a function under its own name, `_` at the end left out and `-` for `_`; returned unchanged."""
+def answers_as_json() -> bool:
+    """Whether the command that runs now was told to answer as JSON."""
+    return bool(click.get_current_context().find_root().meta[AS_JSON])
 
-    def register(run: Run) -> Run:
-        name = run.__name__.rstrip("_").replace("_", "-")
-        if name in _FOUND:
-            raise ValueError(f"two commands are called {name}")
-        _FOUND[name] = Command(name, run, arguments)
-        return run
 
-    return register
+@click.group(cls=LazyGroup, no_args_is_help=False, subcommand_metavar="COMMAND [ARGS]...")
+def ringside() -> None:
+    """See and time collective communication on a simulated GPU cluster."""

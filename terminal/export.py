@@ -1,75 +1,76 @@
 """`export`: a machine or a schedule in another format."""
 
-import argparse
 from collections.abc import Callable
 
+import click
+
+from ops.formats import SCHEDULE_FORMATS, write_schedule
+from ops.request import Request
+from ops.request.notation import assignments
 from sim.errors import InputError
-from terminal import DONE, Answer, argument, command
-from terminal.arguments import ALGORITHM, MACHINE, RANKS, machine, work, write
+from sim.formats import FORMATS, write_topology
+from terminal import DONE, Answer, command
+from terminal.shared.files import write
+from terminal.shared.options import ALGORITHM, MACHINE, RANKS, asks, refuse_needless
+from terminal.shared.types import ASSIGNMENT
 
 
-@command(
-    *ALGORITHM,
-    *MACHINE,
-    argument("--topology", metavar="FILE", help="instead of --machine: a capture in any known format"),
-    RANKS,
-    argument("--to", required=True, metavar="FORMAT", help="a format that `list formats --json` says is written"),
-    argument(
-        "--option", action="append", default=[], metavar="KEY=VALUE", help="an option of the format, like size=1MiB"
-    ),
-    argument("-o", "--output", metavar="FILE", help="where to write; the terminal if left out"),
+@command
+@asks(*ALGORITHM, *MACHINE, *RANKS, machine=False)
+@click.option("--to", required=True, metavar="FORMAT", help="a format that `list formats --json` says is written")
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    type=ASSIGNMENT,
+    metavar="KEY=VALUE",
+    help="an option of the format, like size=1MiB",
 )
-def export(given: argparse.Namespace) -> Answer:
+@click.option("-o", "--output", metavar="FILE", help="where to write; the terminal if left out")
+def export(request: Request, to: str, options: tuple[str, ...], output: str | None) -> Answer:
     """Write a machine or a schedule in another format."""
-    from sim.parameters import parse_assignments
-
-    format_name, exported = _writer(given.to)
-    options = parse_assignments(given.option, f"{format_name}, --option")
-    name, text = exported(given, format_name, options)
-    found = {"name": name, "format": format_name, "file": given.output, "bytes": len(text.encode())}
-    if given.output is None:
-        return Answer(DONE, found | {"text": text}, text.rstrip("\n"))
-    write(given.output, text)
-    return Answer(DONE, found, f"{name} is written to {given.output} as {format_name}, {found['bytes']:,} bytes")
+    format_name, exported = _writer(to)
+    name, text = exported(request, format_name, assignments(",".join(options), f"{format_name}, --option"))
+    data = {"name": name, "format": format_name, "file": output, "bytes": len(text.encode())}
+    if output is None:
+        return Answer(DONE, data | {"text": text}, text.rstrip("\n"))
+    write(output, text)
+    return Answer(DONE, data, f"{name} is written to {output} as {format_name}, {data['bytes']:,} bytes")
 
 
-Exported = Callable[[argparse.Namespace, str, dict[str, str]], tuple[str, str]]
-"""From the arguments, the format's name and its options to what was written: its name and text."""
+Exported = Callable[[Request, str, dict[str, str]], tuple[str, str]]
+"""From what is asked for, the format's name and its options to what was written: its name and text."""
 
 
-def _machine(given: argparse.Namespace, format_name: str, options: dict[str, str]) -> tuple[str, str]:
-    from sim.formats import write_topology
-
-    if given.algorithm or given.schedule or given.library or given.id:
+def _machine(request: Request, format_name: str, options: dict[str, str]) -> tuple[str, str]:
+    if request.algorithm or request.schedule or request.python:
         raise InputError(f"{format_name} holds machines, not schedules: leave out the algorithm, or choose msccl_xml")
-    if given.ranks or given.root or given.set:
+    if request.ranks or request.root or request.settings:
         raise InputError("--ranks, --root and --set are for schedules: a machine is written whole, leave them out")
-    it = machine(given, given.topology)
-    return it.name, write_topology(it, format_name, **options)
+    if not (request.machine or request.capture):
+        raise InputError("a machine must be given once: add either --machine NAME or the file of a topology")
+    machine = request.topology()
+    return machine.name, write_topology(machine, format_name, **options)
 
 
-def _schedule(given: argparse.Namespace, format_name: str, options: dict[str, str]) -> tuple[str, str]:
-    from ops.formats import write_schedule
-
-    there = machine(given, given.topology) if given.machine or given.topology else None
-    if there is not None and given.algorithm is None and given.schedule is None:
+def _schedule(request: Request, format_name: str, options: dict[str, str]) -> tuple[str, str]:
+    machine = request.topology() if request.machine or request.capture else None
+    if machine is not None and not (request.algorithm or request.schedule or request.python):
         raise InputError(f"{format_name} holds schedules, not machines: name an algorithm, or choose ringside_yaml")
-    asked = work(given, there)
-    return asked.name, write_schedule(asked.schedule, format_name, **options)
+    work = request.work(machine)
+    refuse_needless(request, work)
+    return work.name, write_schedule(work.schedule, format_name, **options)
 
 
 def _writer(word: str) -> tuple[str, Exported]:
     """The one written format that a word names, whole or by a part: `simgrid` is simgrid_xml. Raises InputError."""
-    from ops.formats import SCHEDULE_FORMATS
-    from sim.formats import FORMATS
-
     machines = {name: _machine for name, known in FORMATS.items() if known.write}
     schedules = {name: _schedule for name, known in SCHEDULE_FORMATS.items() if known.write}
-    written: dict[str, Exported] = {**machines, **schedules}
-    wanted = word.replace("-", "_")
-    names = [wanted] if wanted in written else [name for name in written if wanted in name.split("_")]
+    writers: dict[str, Exported] = {**machines, **schedules}
+    part = word.replace("-", "_")
+    names = [part] if part in writers else [name for name in writers if part in name.split("_")]
     if len(names) == 1:
-        return names[0], written[names[0]]
+        return names[0], writers[names[0]]
     raise InputError(
         f"--to {word[:40]!r} is {'several written formats' if names else 'no format that is written'}: choose from"
         f" {', '.join(machines)} for machines, {', '.join(schedules)} for schedules"

@@ -1,74 +1,96 @@
 """`mpi`: a Python program on the simulated cluster."""
 
-import argparse
 import sys
 from collections import Counter
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
+import click
+
+from ops import ALGORITHMS
+from ops.communicators.selection import Forced
+from ops.programs import ProgramRun, run_program
+from ops.request import Request
 from sim.errors import InputError
-from terminal import DONE, NO, PROGRAM, Answer, argument, command
-from terminal.arguments import machine, whole
+from sim.parameters import bind, parse_spec
+from sim.units import fmt_size, fmt_time, parse_size
+from terminal import DONE, NO, PROGRAM, Answer, answers_as_json, command
+from terminal.shared.files import write
+from terminal.shared.options import MACHINE, asks
+from terminal.shared.types import WHOLE, TypedWord
 
-if TYPE_CHECKING:
-    from ops.communicators.selection import Forced
-    from ops.programs import ProgramRun
+EAGER = TypedWord("size", lambda text, flag: 0 if text.strip() == "0" else parse_size(text, flag))
 
 
-@command(
-    argument("script", metavar="SCRIPT.py", help="a program for mpi4py, or for torch.distributed on numpy arrays"),
-    argument("args", nargs="*", metavar="ARG", help="what the script finds in sys.argv; after -- where it has flags"),
-    argument("-n", "-np", "--ranks", dest="ranks", required=True, help="how many ranks run it"),
-    argument("--machine", metavar="SPEC", help="NAME[:key=value,…], see `list machines`; switch:ranks=N if left out"),
-    argument("--topology", metavar="FILE", help="instead of --machine: a capture in any known format"),
-    argument("--assume", action="append", default=[], metavar="KEY=VALUE", help="what a file does not say"),
-    argument("--library", help="whose rules choose algorithms: openmpi (for mpi4py), mpich or nccl (for torch)"),
-    argument(
-        "--algorithm", action="append", default=[], metavar="COLLECTIVE.ALGORITHM[:key=value,…]",
-        help="take this one whatever the rules say; may be repeated",
-    ),
-    argument("--eager", default="64KiB", help="longer messages wait for their receiver; 0 lets all of them wait"),
-    argument("--trace", metavar="FILE.json", help="also write the timeline of all calls, for ui.perfetto.dev"),
-    argument(
-        "--open", nargs=2, metavar=("CALL", "FILE.json"),
-        help="also write everything that happened inside one collective, by its number in --json",
-    ),
-)  # fmt: skip
-def mpi(given: argparse.Namespace) -> Answer:
-    """Run a Python MPI program on the simulated cluster, with no MPI installed."""
-    from ops.programs import run_program
-    from sim.units import parse_size
+@command
+@click.argument("script", metavar="SCRIPT.py")
+@click.argument("args", nargs=-1, metavar="[ARG]...")
+@click.option("-n", "-np", "--ranks", "ranks", type=WHOLE, required=True, metavar="N", help="how many ranks run it")
+@asks(*MACHINE, machine=False)
+@click.option(
+    "--library",
+    metavar="NAME",
+    help="whose rules choose algorithms: openmpi (for mpi4py), mpich or nccl (for torch)",
+)
+@click.option(
+    "--algorithm",
+    "algorithms",
+    multiple=True,
+    metavar="COLLECTIVE.ALGORITHM[:key=value,…]",
+    help="take this one whatever the rules say; may be repeated",
+)
+@click.option(
+    "--eager",
+    type=EAGER,
+    default="64KiB",
+    metavar="SIZE",
+    help="longer messages wait for their receiver; 0 lets all of them wait",
+)
+@click.option("--trace", metavar="FILE.json", help="also write the timeline of all calls, for ui.perfetto.dev")
+@click.option(
+    "--open",
+    "opened",
+    type=(TypedWord("call", lambda text, _: WHOLE.convert(text, None, None)), str),
+    metavar="CALL FILE.json",
+    help="also write everything that happened inside one collective, by its number in --json",
+)
+def mpi(
+    request: Request,
+    script: str,
+    args: tuple[str, ...],
+    ranks: int,
+    library: str | None,
+    algorithms: tuple[str, ...],
+    eager: int,
+    trace: str | None,
+    opened: tuple[int, str] | None,
+) -> Answer:
+    """Run a Python MPI program on the simulated cluster, with no MPI installed.
 
-    ranks = whole(given.ranks, "-n")
-    if given.machine is None and given.topology is None:
-        given.machine = f"switch:ranks={max(2, ranks)}"
-    there = machine(given, given.topology)
-    forced = dict(_forced(text) for text in given.algorithm)
-    eager = 0 if given.eager.strip() == "0" else parse_size(given.eager, "--eager")
+    SCRIPT.py is a program for mpi4py, or for torch.distributed on numpy arrays; the ARGs are what it finds in sys.argv,
+    after -- where they have flags. The machine is switch:ranks=N if none is named.
+    """
+    if not (request.machine or request.capture):
+        request = replace(request, machine=f"switch:ranks={max(2, ranks)}")
     out = sys.stdout
 
     def say(text: str) -> None:
         out.write(text)
 
-    opened = None if given.open is None else whole(given.open[0], "--open")
     outcome = run_program(
-        given.script, there, ranks, given.args, library=given.library, forced=forced, eager=eager,
-        history=opened is not None, echo=None if given.json else say,
+        script, request.topology(), ranks, list(args), library=library, forced=dict(map(_forced, algorithms)),
+        eager=eager, history=opened is not None, echo=None if answers_as_json() else say,
     )  # fmt: skip
-    if given.trace is not None:
-        _write(given.trace, outcome.to_perfetto())
+    if trace is not None:
+        write(trace, outcome.to_perfetto())
     if opened is not None:
-        _write(given.open[1], _inside(outcome, opened))
-    if not given.json:
+        write(opened[1], _inside(outcome, opened[0]))
+    if not answers_as_json():
         sys.stdout.flush()
         sys.stderr.write(_summary(outcome))
     return Answer(DONE if outcome.ok else NO, outcome.to_dict(), "")
 
 
-def _forced(text: str) -> tuple[str, "Forced"]:
-    from ops import ALGORITHMS
-    from sim.parameters import bind, parse_spec
-
+def _forced(text: str) -> tuple[str, Forced]:
     name, settings = parse_spec(text) if not _is_alias(text) else (text, {})
     entry = ALGORITHMS[name]
     return entry.collective.name, (entry.name, bind(entry.steps, settings, entry.name, skip=("n", "root")))
@@ -79,7 +101,7 @@ def _is_alias(text: str) -> bool:
     return ":" in text and "=" not in text
 
 
-def _inside(outcome: "ProgramRun", number: int) -> str:
+def _inside(outcome: ProgramRun, number: int) -> str:
     if not 0 <= number < len(outcome.calls):
         raise InputError(f"--open {number}: the program made {len(outcome.calls)} calls, which count from 0")
     call = outcome.calls[number]
@@ -89,9 +111,7 @@ def _inside(outcome: "ProgramRun", number: int) -> str:
     return call.trace.to_json()
 
 
-def _summary(outcome: "ProgramRun") -> str:
-    from sim.units import fmt_size, fmt_time
-
+def _summary(outcome: ProgramRun) -> str:
     kinds: Counter[tuple[str, str]] = Counter()
     carried: Counter[tuple[str, str]] = Counter()
     for call in outcome.calls:
@@ -108,10 +128,3 @@ def _summary(outcome: "ProgramRun") -> str:
     if outcome.failure:
         lines.append(f"{PROGRAM}: {outcome.failure}")
     return "\n".join(lines) + "\n"
-
-
-def _write(path: str, text: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}): give a path that can") from None

@@ -1,49 +1,56 @@
 """`nccl-choice`: what NCCL would run on a machine, and what it thinks of the alternatives."""
 
-import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from terminal import DONE, Answer, argument, command
-from terminal.arguments import MACHINE, RANKS, machine, whole
+import click
 
-if TYPE_CHECKING:
-    from ops.libraries.nccl.choice import NcclChoice
-    from ops.libraries.nccl.tuner import Candidate
-    from sim.topology import Topology
+from ops.libraries.nccl.choice import NcclChoice, NcclOptions, choose, work_of
+from ops.libraries.nccl.protocol_cost import family_of
+from ops.libraries.nccl.tuner import Candidate
+from ops.request import Request
+from ops.request.notation import assignments
+from ops.work import carry_out
+from sim.parameters import bind
+from sim.topology import Topology
+from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from terminal import DONE, Answer, command
+from terminal.shared.options import MACHINE, RANKS, asks
+from terminal.shared.types import ASSIGNMENT, SIZE
 
 
-@command(
+@command
+@asks(
     *MACHINE,
-    argument("--topology", metavar="FILE", help="instead of --machine: a capture in any known format"),
-    argument(
-        "--size", action="append", default=[], help="bytes as nccl-tests counts them, like 64MiB; several allowed"
-    ),
-    argument("--collective", default="allreduce", help="allreduce if left out"),
-    RANKS,
-    argument("--set", action="append", default=[], metavar="KEY=VALUE", help="algorithm= or protocol= to force"),
+    *RANKS,
+    click.option("--set", multiple=True, type=ASSIGNMENT, metavar="KEY=VALUE", help="algorithm= or protocol= to force"),
 )
-def nccl_choice(given: argparse.Namespace) -> Answer:
+@click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    type=SIZE,
+    metavar="SIZE",
+    help="bytes as nccl-tests counts them, like 64MiB; several allowed",
+)
+@click.option("--collective", default="allreduce", metavar="NAME", help="allreduce if left out")
+def nccl_choice(request: Request, sizes: tuple[int, ...], collective: str) -> Answer:
     """The algorithm and protocol NCCL takes here, its prediction for all of them, and the rings it builds."""
-    from ops.libraries.nccl.choice import NcclOptions, choose
-    from sim.parameters import bind, parse_assignments
-    from sim.units import parse_size
-
-    there = machine(given, given.topology)
-    options = NcclOptions(**bind(NcclOptions, parse_assignments(given.set, "--set"), "nccl-choice"))
-    ranks = there.n if given.ranks is None else whole(given.ranks, "--ranks")
-    sizes = [parse_size(text, "--size") for text in given.size] or [1 << k for k in range(10, 34, 3)]
-    choices = [choose(there, given.collective, size, ranks, options=options) for size in sizes]
-    told = [_choice(there, choice) for choice in choices]
-    found = _machine(there, choices[0]) | (told[0] if len(told) == 1 else {}) | {"choices": told}
-    return Answer(DONE, found, _text(found))
+    machine = request.topology()
+    options = NcclOptions(**bind(NcclOptions, assignments(request.settings, "--set"), "nccl-choice"))
+    ranks = machine.taking_part(request.ranks)
+    choices = [
+        choose(machine, collective, size, ranks, options=options)
+        for size in sizes or [1 << k for k in range(10, 34, 3)]
+    ]
+    rows = [_choice(machine, choice) for choice in choices]
+    data = _machine(machine, choices[0]) | (rows[0] if len(rows) == 1 else {}) | {"choices": rows}
+    return Answer(DONE, data, _text(data))
 
 
-def _machine(there: "Topology", choice: "NcclChoice") -> dict[str, Any]:
-    from ops.libraries.nccl.protocol_cost import family_of
-
-    at, family = choice.seen.situation, family_of(there)
+def _machine(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
+    at, family = choice.seen.situation, family_of(topology)
     return {
-        "machine": there.name,
+        "machine": topology.name,
         "collective": choice.collective,
         "ranks": at.n,
         "nodes": at.nodes,
@@ -53,29 +60,26 @@ def _machine(there: "Topology", choice: "NcclChoice") -> dict[str, Any]:
         "channel_Bps": at.bw_intra * 1e9,
         "family": family.name if family else None,
         "rings": [list(order) for order in choice.seen.orders],
-        "assumed": list(there.assumed),
+        "assumed": list(topology.assumed),
     }
 
 
-def _choice(there: "Topology", choice: "NcclChoice") -> dict[str, Any]:
-    from ops.libraries.nccl.choice import work_of
-    from ops.work import carry_out
-
-    def row(one: "Candidate") -> dict[str, Any]:
-        simulated = carry_out(there, work_of(there, choice, taken=one), choice.size).trace.time
-        tuned = one.algorithm != "SendRecv"
+def _choice(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
+    def row(candidate: Candidate) -> dict[str, Any]:
+        simulated = carry_out(topology, work_of(topology, choice, taken=candidate), choice.size).trace.time
+        tuned = candidate.algorithm != "SendRecv"
         return {
-            "algorithm": one.algorithm,
-            "protocol": one.protocol,
+            "algorithm": candidate.algorithm,
+            "protocol": candidate.protocol,
             "channels": choice.seen.situation.channels,
-            "latency_s": one.latency if tuned else None,
-            "bandwidth_Bps": one.bandwidth if tuned else None,
-            "predicted_s": one.time if tuned else None,
+            "latency_s": candidate.latency if tuned else None,
+            "bandwidth_Bps": candidate.bandwidth if tuned else None,
+            "predicted_s": candidate.time if tuned else None,
             "simulated_s": simulated,
-            "chosen": one is choice.chosen,
+            "chosen": candidate is choice.chosen,
         }
 
-    rows = [row(one) for one in choice.candidates]
+    rows = [row(candidate) for candidate in choice.candidates]
     best = rows[0]
     return {
         "size_bytes": choice.size,
@@ -87,26 +91,24 @@ def _choice(there: "Topology", choice: "NcclChoice") -> dict[str, Any]:
     }
 
 
-def _text(found: dict[str, Any]) -> str:
-    from sim.units import fmt_bandwidth, fmt_size, fmt_time
-
-    nodes = f"{found['nodes']} nodes" if found["nodes"] > 1 else "one node"
+def _text(data: dict[str, Any]) -> str:
+    nodes = f"{data['nodes']} nodes" if data["nodes"] > 1 else "one node"
     lines = [
-        f"{found['collective']} on {found['machine']}: {found['ranks']} ranks on {nodes}, {found['generation']},"
-        f" {found['channels']} channels of {fmt_bandwidth(found['channel_Bps'])} over {found['link']}"
+        f"{data['collective']} on {data['machine']}: {data['ranks']} ranks on {nodes}, {data['generation']},"
+        f" {data['channels']} channels of {fmt_bandwidth(data['channel_Bps'])} over {data['link']}"
     ]
-    for choice in found["choices"]:
+    for choice in data["choices"]:
         lines.append(f"{fmt_size(choice['size_bytes'])}: {choice['algorithm']} {choice['protocol']}")
-        for one in choice["candidates"]:
-            told = "NCCL has no prediction" if one["predicted_s"] is None else f"{fmt_time(one['predicted_s']):>9}"
-            mark = "<-" if one["chosen"] else ""
-            rest = f"  simulated {fmt_time(one['simulated_s']):>9}  {mark}"
-            lines.append(f"  {one['algorithm']:9} {one['protocol']:7} {told}{rest}".rstrip())
-    for k, ring in enumerate(found["rings"]):
+        for row in choice["candidates"]:
+            predicted = "NCCL has no prediction" if row["predicted_s"] is None else f"{fmt_time(row['predicted_s']):>9}"
+            mark = "<-" if row["chosen"] else ""
+            rest = f"  simulated {fmt_time(row['simulated_s']):>9}  {mark}"
+            lines.append(f"  {row['algorithm']:9} {row['protocol']:7} {predicted}{rest}".rstrip())
+    for k, ring in enumerate(data["rings"]):
         shown = " ".join(map(str, ring[:32])) + (" …" if len(ring) > 32 else "")
         lines.append(f"ring {k}: {shown}")
-    family = found["family"]
+    family = data["family"]
     lines.append(
         f"note: simulated with the pace of {family}" if family else "note: simulated with NCCL's own constants"
     )
-    return "\n".join([*lines, *(f"note: {note}" for note in found["assumed"])])
+    return "\n".join([*lines, *(f"note: {note}" for note in data["assumed"])])

@@ -1,80 +1,80 @@
 """`sweep`: a grid of runs into a table."""
 
-import argparse
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import click
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ops.lab.grid import Grid, machine_text, read_grid, split
+from ops.lab.sweep import sweep as swept
 from sim.errors import InputError
-from terminal import DONE, Answer, argument, command
-from terminal.lab import AXES, JOBS, grid, jobs, many
-from terminal.progress import Bar
-
-if TYPE_CHECKING:
-    from ops.lab.grid import Grid
+from terminal import DONE, Answer, command
+from terminal.shared.lab import JOBS, axes
+from terminal.shared.options import takes
+from terminal.shared.progress import Bar
 
 
-@command(
-    *AXES,
-    argument("--grid", metavar="FILE.yaml", help="instead: the axes as YAML, a key for each"),
-    many("--trouble", "SPEC", "KIND:key=value,…, several with ` + ` between, or none; each is a point"),
-    argument("--seeds", default="", help="1,2,3: for troubles that draw something"),
-    argument("-o", "--output", required=True, metavar="TABLE.parquet", help="where rows go; it may have some already"),
-    JOBS,
-    argument("--dask", default="", metavar="ADDRESS", help="the scheduler of a Dask cluster, like tcp://host:8786"),
-    argument("--again", action="store_true", help="also repeat cells that failed"),
+@command
+@axes
+@click.option("--grid", "file", metavar="FILE.yaml", help="instead: the axes as YAML, a key for each")
+@click.option(
+    "--trouble",
+    multiple=True,
+    metavar="SPEC",
+    help="KIND:key=value,…, several with `;` between, or none; each is a point",
 )
-def sweep(given: argparse.Namespace) -> Answer:
+@click.option("--seeds", default="", metavar="N,…", help="1,2,3: for troubles that draw something")
+@click.option("-o", "--output", required=True, metavar="TABLE.parquet", help="where rows go; it may have some already")
+@takes(*JOBS)
+@click.option("--dask", default="", metavar="ADDRESS", help="the scheduler of a Dask cluster, like tcp://host:8786")
+@click.option("--again", is_flag=True, help="also repeat cells that failed")
+def sweep(
+    grid: Grid,
+    file: str | None,
+    trouble: tuple[str, ...],
+    seeds: str,
+    output: str,
+    jobs: int,
+    dask: str,
+    again: bool,
+) -> Answer:
     """Run a whole grid of what-ifs into a Parquet table; started again, it goes on where it stopped."""
-    from ops.lab.sweep import sweep
-
-    path = Path(given.output)
-    if path.suffix != ".parquet":
-        raise InputError(f"{given.output[:80]} does not end in .parquet: a sweep is a Parquet table")
-    made = sweep(
-        _grid(given),
-        path,
-        jobs=jobs(given),
-        dask=given.dask,
-        again=given.again,
-        progress=Bar("cells"),
-    )
-    found = {
-        "file": given.output,
-        "rows": made.table.num_rows,
-        "cells": made.cells,
-        "found_before": made.before,
-        "failed": made.failed,
+    if Path(output).suffix != ".parquet":
+        raise InputError(f"{output[:80]} does not end in .parquet: a sweep is a Parquet table")
+    grid = replace(grid, troubles=trouble, seeds=split(seeds))
+    grid = grid if file is None else _from_file(file, grid)
+    done = swept(grid, Path(output), jobs=jobs, dask=dask, again=again, progress=Bar("cells"))
+    data = {
+        "file": output,
+        "rows": done.table.num_rows,
+        "cells": done.cells,
+        "found_before": done.before,
+        "failed": done.failed,
     }
-    told = [f"{made.cells:,} cells are in {given.output}, {made.before:,} of them found before"]
-    if made.table.num_rows > made.cells:
-        told.append(f"it also keeps {made.table.num_rows - made.cells:,} rows of other grids")
-    told += _reasons(made.table, made.failed)
-    return Answer(DONE, found, "\n".join(told))
+    lines = [f"{done.cells:,} cells are in {output}, {done.before:,} of them found before"]
+    if done.table.num_rows > done.cells:
+        lines.append(f"it also keeps {done.table.num_rows - done.cells:,} rows of other grids")
+    return Answer(DONE, data, "\n".join([*lines, *_reasons(done.table, done.failed)]))
 
 
-def _grid(given: argparse.Namespace) -> "Grid":
-    from ops.lab.grid import read_grid, topology_text
-
-    axes = ("algorithms", "machine", "topology", "vary", "set", "sizes", "ranks", "trouble", "seeds")
-    if given.grid is None:
-        return grid(given)
-    twice = [axis for axis in axes if getattr(given, axis)]
+def _from_file(file: str, beside: Grid) -> Grid:
+    twice = [axis.name for axis in fields(Grid) if getattr(beside, axis.name)]
     if twice:
-        raise InputError(f"{given.grid} holds the whole grid: write {', '.join(twice)} there")
+        raise InputError(f"{file} holds the whole grid: write {', '.join(twice)} there")
     try:
-        text = Path(given.grid).read_text(encoding="utf-8", errors="replace")
+        text = Path(file).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise InputError(f"{given.grid} cannot be read ({error.strerror}): give the path of a grid") from None
-    return read_grid(text, given.grid, topology_text)
+        raise InputError(f"{file} cannot be read ({error.strerror}): give the path of a grid") from None
+    return read_grid(text, file, machine_text)
 
 
-def _reasons(table: object, failed: int) -> list[str]:
+def _reasons(table: pa.Table, failed: int) -> list[str]:
     """Why cells have no result, the commonest reasons first."""
-    import pyarrow.compute as pc
-
     if not failed:
         return []
-    reasons = pc.value_counts(table["reason"].drop_null()).to_pylist()  # type: ignore[index]
-    reasons.sort(key=lambda one: -one["counts"])
-    told = [f"  {one['counts']:,} x {one['values']}" for one in reasons[:5]]
-    return [f"{failed:,} have no result:", *told]
+    reasons = pc.value_counts(table["reason"].drop_null()).to_pylist()
+    reasons.sort(key=lambda entry: -entry["counts"])
+    lines = [f"  {entry['counts']:,} x {entry['values']}" for entry in reasons[:5]]
+    return [f"{failed:,} have no result:", *lines]

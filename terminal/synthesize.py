@@ -1,49 +1,60 @@
 """`synthesize`: search for a schedule that suits a machine."""
 
-import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import click
+
+from ops.lab.synthesize import Found
+from ops.lab.synthesize import synthesize as searched_for
+from ops.request import Request
+from ops.work import carry_out
 from sim.errors import InputError
-from terminal import DONE, NO, Answer, argument, command
-from terminal.arguments import MACHINE, RANKS, machine, whole, write
-from terminal.progress import Bar
+from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from terminal import DONE, NO, Answer, command
+from terminal.shared.files import ending_of, write
+from terminal.shared.options import MACHINE, RANKS, asks
+from terminal.shared.progress import Bar
+from terminal.shared.types import SIZE, WHOLE
 
-if TYPE_CHECKING:
-    from ops.lab.synthesize import Found
 
-
-@command(
-    argument("collective", help="allgather, reduce_scatter or allreduce"),
-    *MACHINE,
-    argument("--topology", metavar="FILE", help="instead of --machine: a capture in any known format"),
-    argument(
-        "--size", required=True, help="bytes as nccl-tests counts them, like 64MiB; what is found is for this size"
-    ),
-    RANKS,
-    argument("--seeds", default="4", help="how many plans are drawn for each way of cutting the blocks"),
-    argument("-o", "--output", metavar="FILE", help="also write it: .xml for MSCCL, or any ending `render` knows"),
+@command
+@click.argument("collective")
+@asks(*MACHINE, *RANKS)
+@click.option(
+    "--size",
+    type=SIZE,
+    required=True,
+    metavar="SIZE",
+    help="bytes as nccl-tests counts them, like 64MiB; what comes out is for this size",
 )
-def synthesize(given: argparse.Namespace) -> Answer:
-    """Search for a schedule that suits this machine, and compare it with the bound and with what is known."""
-    from ops.lab.synthesize import synthesize
-    from sim.units import parse_size
+@click.option(
+    "--seeds",
+    type=WHOLE,
+    default="4",
+    metavar="N",
+    help="how many plans are drawn for each way of cutting the blocks",
+)
+@click.option("-o", "--output", metavar="FILE", help="also write it: .xml for MSCCL, or any ending `render` knows")
+def synthesize(request: Request, collective: str, size: int, seeds: int, output: str | None) -> Answer:
+    """Search for a schedule that suits this machine, and compare it with the bound and with what is known.
 
-    if given.output is not None:
-        _ending(given.output)
-    there, size, seeds = machine(given, given.topology), parse_size(given.size, "--size"), whole(given.seeds, "--seeds")
+    COLLECTIVE is allgather, reduce_scatter or allreduce.
+    """
+    if output is not None:
+        _ending(output)
     if not 1 <= seeds <= 1000:
         raise InputError(f"--seeds {seeds} is not between 1 and 1000: 4 are enough for most")
-    ranks = 0 if given.ranks is None else whole(given.ranks, "--ranks")
-    found = synthesize(there, given.collective, size, ranks=ranks, seeds=seeds, progress=Bar("schedules"))
-    told = _told(found)
-    if given.output is not None:
-        _write(given.output, found, size)
-        told["file"] = given.output
-    return Answer(DONE if told["verified"] else NO, told, _text(told))
+    machine = request.topology()
+    result = searched_for(machine, collective, size, ranks=request.ranks, seeds=seeds, progress=Bar("schedules"))
+    data = _facts(result)
+    if output is not None:
+        _write(output, result, size)
+        data["file"] = output
+    return Answer(DONE if data["verified"] else NO, data, _text(data))
 
 
-def _told(found: "Found") -> dict[str, Any]:
-    best, searched, rival = found.best, found.searched, found.rival
+def _facts(result: Found) -> dict[str, Any]:
+    best, searched, rival = result.best, result.searched, result.rival
     return {
         "collective": best.work.collective.name if best.work.collective else "custom",
         "algorithm": best.work.name,
@@ -58,49 +69,45 @@ def _told(found: "Found") -> dict[str, Any]:
         "registered": rival and {"algorithm": rival.work.name, "time_s": rival.trace.time},
         "transfers": best.work.schedule.messages,
         "steps": best.work.schedule.steps,
-        "tried": found.tried,
+        "tried": result.tried,
         "verified": best.trace.verdict.verdict == "ok",
         "file": None,
     }
 
 
 def _ending(path: str) -> str:
-    from terminal.render import ending_of
-    from ui.exports import EXPORTS
+    from ui.exports import EXPORTS  # which load what draws
 
     return ending_of(path, list(EXPORTS))
 
 
-def _write(path: str, found: "Found", size: int) -> None:
-    from ops.work import carry_out
+def _write(path: str, result: Found, size: int) -> None:
     from ui.exports import render
 
-    trace = carry_out(found.best.trace.topology, found.best.work, size, history=True).trace
+    trace = carry_out(result.best.trace.topology, result.best.work, size, history=True).trace
     write(path, render(trace, _ending(path)))
 
 
-def _text(told: dict[str, Any]) -> str:
-    from sim.units import fmt_bandwidth, fmt_size, fmt_time
-
-    settings = ",".join(f"{key}={value}" for key, value in told["parameters"].items())
-    rival, time = told["registered"], told["time_s"]
+def _text(data: dict[str, Any]) -> str:
+    settings = ",".join(f"{key}={value}" for key, value in data["parameters"].items())
+    rival, time = data["registered"], data["time_s"]
     rows = {
         "time": fmt_time(time),
-        "busbw": fmt_bandwidth(told["busbw_Bps"]),
-        "bound": f"{fmt_time(told['bound_s'])} at least, whatever the ranks do (this took {time / told['bound_s']:.3g}"
+        "busbw": fmt_bandwidth(data["busbw_Bps"]),
+        "bound": f"{fmt_time(data['bound_s'])} at least, whatever the ranks do (this took {time / data['bound_s']:.3g}"
         " times that)",
     }
     if rival is None:
         rows["known"] = "no registered algorithm can do it here"
-    elif told["algorithm"] == rival["algorithm"]:
-        rows["searched"] = f"{fmt_time(told['searched']['time_s'])}: nothing found is faster than a known algorithm"
+    elif data["algorithm"] == rival["algorithm"]:
+        rows["searched"] = f"{fmt_time(data['searched']['time_s'])}: nothing found is faster than a known algorithm"
     else:
         rows["known"] = f"{rival['algorithm']}, the best of all registered ones: {fmt_time(rival['time_s'])}"
         rows["known"] += f", {rival['time_s'] / time:.3g} times as long"
-    rows["transfers"] = f"{told['transfers']:,} in {told['steps']:,} steps, the best of {told['tried']} schedules"
-    rows["verified"] = "yes" if told["verified"] else "NO"
-    if told["file"]:
-        rows["file"] = told["file"]
-    name = f"{told['algorithm']}:{settings}" if settings else told["algorithm"]
-    head = f"{name} on {told['machine']}: {told['ranks']} ranks, {fmt_size(told['size_bytes'])}"
+    rows["transfers"] = f"{data['transfers']:,} in {data['steps']:,} steps, the best of {data['tried']} schedules"
+    rows["verified"] = "yes" if data["verified"] else "NO"
+    if data["file"]:
+        rows["file"] = data["file"]
+    name = f"{data['algorithm']}:{settings}" if settings else data["algorithm"]
+    head = f"{name} on {data['machine']}: {data['ranks']} ranks, {fmt_size(data['size_bytes'])}"
     return "\n".join([head, *(f"  {key:11} {value}" for key, value in rows.items())])

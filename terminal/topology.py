@@ -1,34 +1,33 @@
 """`topology`: what a machine is made of."""
 
-import argparse
+import click
 
-from terminal import DONE, Answer, argument, command
-from terminal.arguments import MACHINE, machine
+from ops.request import Request
+from sim.topology.path_classes import describe
+from sim.units import fmt_bandwidth, fmt_time
+from terminal import DONE, Answer, command
+from terminal.shared.options import MACHINE_ALONE, asks
 
 
-@command(
-    argument("file", nargs="?", metavar="FILE", help="a capture in any known format, see `list formats`"), *MACHINE
-)
-def topology(given: argparse.Namespace) -> Answer:
-    """The devices, links and classes of pairs of a machine."""
-    from sim.topology.path_classes import describe
-    from sim.units import fmt_bandwidth, fmt_time
-
-    it = machine(given, given.file)
-    found = describe(it)
+@command
+@asks(click.argument("topology", required=False, metavar="[FILE]"), *MACHINE_ALONE)
+def topology(request: Request) -> Answer:
+    """The devices, links and classes of pairs of a machine; FILE is a capture in any format of `list formats`."""
+    machine = request.topology()
+    data = describe(machine)
     kinds: dict[tuple[str, float, float], int] = {}
-    for link in it.links:
+    for link in machine.links:
         alike = (link.kind, link.bandwidth, link.latency)
         kinds[alike] = kinds.get(alike, 0) + 1
     lines = [
-        f"{it.name}: {found['gpus']} GPUs, {found['nics']} NICs, {found['numa_nodes']} NUMA nodes,"
-        f" {len(it.links)} links",
+        f"{machine.name}: {data['gpus']} GPUs, {data['nics']} NICs, {data['numa_nodes']} NUMA nodes,"
+        f" {len(machine.links)} links",
         *(f"  {n:4} x {kind} {fmt_bandwidth(rate)}, {fmt_time(wait)}" for (kind, rate, wait), n in kinds.items()),
         "",
-        *_matrix(found["pairs"]),
-        *(f"note: {note}" for note in it.assumed),
+        *_matrix(data["pairs"]),
+        *(f"note: {note}" for note in machine.assumed),
     ]
-    return Answer(DONE, found, "\n".join(lines))
+    return Answer(DONE, data, "\n".join(lines))
 
 
 def _matrix(pairs: dict[str, dict[str, str]]) -> list[str]:

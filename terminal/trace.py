@@ -1,20 +1,23 @@
 """`trace`: a run for Perfetto."""
 
-import argparse
+import click
 
-from terminal import DONE, NO, Answer, argument, command
-from terminal.arguments import write
-from terminal.run import RUN, outcome_of, told
+from ops.request import Request
+from sim.trace.chrome_trace import to_perfetto
+from terminal import DONE, NO, Answer, command
+from terminal.shared.facts import facts
+from terminal.shared.files import write
+from terminal.shared.options import RUN, asks, carried_out
 
 
-@command(*RUN, argument("-o", "--output", metavar="FILE.json", required=True, help="where the trace goes"))
-def trace(given: argparse.Namespace) -> Answer:
+@command
+@asks(*RUN)
+@click.option("-o", "--output", metavar="FILE.json", required=True, help="where the trace goes")
+def trace(request: Request, output: str) -> Answer:
     """Write a run for ui.perfetto.dev: who sends and receives when, and how full every link is."""
-    from sim.trace.chrome_trace import to_perfetto
-
-    outcome, _ = outcome_of(given, history=True)
+    outcome = carried_out(request, history=True)
     text = to_perfetto(outcome.trace)
-    write(given.output, text)
-    found = told(outcome) | {"file": given.output, "bytes": len(text)}
+    write(output, text)
+    data = facts(outcome) | {"file": output, "bytes": len(text)}
     status = DONE if outcome.trace.verdict.ok else NO
-    return Answer(status, found, f"{outcome.work.name} is in {given.output}: open it at ui.perfetto.dev")
+    return Answer(status, data, f"{outcome.work.name} is in {output}: open it at ui.perfetto.dev")

@@ -1,86 +1,89 @@
 """`validate`: measured against simulated."""
 
-import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import click
+
+from ops.libraries.nccl.choice import NcclOptions
+from ops.libraries.nccl.protocol_cost import Pace, family_of
+from ops.measured.comparison import Compared, Outside, compare_table, verdict, winners
+from ops.measured.files import place, read_file
+from ops.measured.rows import Table
+from ops.request.notation import assignments
 from sim.errors import InputError
-from terminal import DONE, Answer, argument, command
-from terminal.arguments import whole
-
-if TYPE_CHECKING:
-    from ops.measured.comparison import Compared, Outside
-    from ops.measured.rows import Table
-    from sim.topology import Topology
+from sim.parameters import bind
+from sim.topology import Topology
+from sim.units import fmt_size, fmt_time
+from terminal import DONE, Answer, command
+from terminal.shared.types import ASSIGNMENT, WHOLE
 
 
-@command(
-    argument("files", nargs="*", metavar="FILE", help="output of nccl-tests or OSU, or a CSV of named algorithms"),
-    argument("--machine", metavar="SPEC", help="where it was measured; found in the file if left out"),
-    argument("--ranks", help="how many ranks took part, where the file does not tell"),
-    argument("--collective", help="what was measured, where the file does not tell"),
-    argument("--in-place", action="store_true", help="compare with the in-place times of nccl-tests"),
-    argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="algorithm= or protocol= that NCCL was told"
-    ),
+@command
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option("--machine", default="", metavar="SPEC", help="where it was measured; read from the file if left out")
+@click.option("--ranks", type=WHOLE, default=0, metavar="N", help="how many ranks took part, where the file is silent")
+@click.option("--collective", default="", metavar="NAME", help="what was measured, where the file is silent")
+@click.option("--in-place", is_flag=True, help="compare with the in-place times of nccl-tests")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    type=ASSIGNMENT,
+    metavar="KEY=VALUE",
+    help="algorithm= or protocol= that NCCL was made to take",
 )
-def validate(given: argparse.Namespace) -> Answer:
-    """Simulate what others have measured, and show how far off each time is."""
-    from ops.libraries.nccl.choice import NcclOptions
-    from ops.measured.comparison import Outside, compare_table, winners
-    from ops.measured.files import place, read_file
-    from sim.parameters import bind, parse_assignments
+def validate(
+    files: tuple[str, ...], machine: str, ranks: int, collective: str, in_place: bool, settings: tuple[str, ...]
+) -> Answer:
+    """Simulate what others have measured, and show how far off each time is.
 
-    if not given.files:
+    A FILE is output of nccl-tests or OSU, or a CSV of named algorithms.
+    """
+    if not files:
         raise InputError("nothing to compare with is given: name files with measurements")
-    ranks = whole(given.ranks, "--ranks") if given.ranks else 0
-    wanted = bind(NcclOptions, parse_assignments(given.set, "--set"), "validate")
-    options = NcclOptions(**wanted) if wanted else None
+    forced = bind(NcclOptions, assignments(",".join(settings), "--set"), "validate")
+    options = NcclOptions(**forced) if forced else None
     rows: list[Compared] = []
     outside: list[Outside] = []
     tables: list[dict[str, Any]] = []
-    for table in [table for file in given.files for table in read_file(file)]:  # all are read before one is run
+    for table in [table for file in files for table in read_file(file)]:  # all are read before one is run
         try:
-            there, placed, why = place(table, given.machine or "", ranks, given.collective or "")
+            topology, placed, why = place(table, machine, ranks, collective)
         except InputError as error:
-            if given.machine or len(given.files) == 1:
+            if machine or len(files) == 1:
                 raise
             outside.append(Outside(table.source, len(table.rows), str(error)))
             continue
-        found, left = compare_table(there, placed, in_place=given.in_place, options=options)
+        compared, left = compare_table(topology, placed, in_place=in_place, options=options)
         outside += left
-        tables.append(_table(there, placed, why, found) | {"first_row": len(rows)})
-        rows += found
+        tables.append(_table(topology, placed, why, compared) | {"first_row": len(rows)})
+        rows += compared
     data = _data(rows, outside, tables)
     data["winners"] = [w._asdict() for w in winners(rows)]
     return Answer(DONE, data, _text(data))
 
 
-def _table(there: "Topology", table: "Table", why: str, rows: "list[Compared]") -> dict[str, Any]:
-    from ops.libraries.nccl.protocol_cost import Pace, family_of
-    from ops.measured.comparison import verdict
-
+def _table(topology: Topology, table: Table, why: str, rows: list[Compared]) -> dict[str, Any]:
     pairs = table.kind == "osu"
-    family, found = None if pairs else family_of(there), verdict(rows)
+    family, errors = None if pairs else family_of(topology), verdict(rows)
     return {
         "source": table.source,
-        "machine": there.name,
+        "machine": topology.name,
         "machine_from": why,
         "ranks": table.ranks,
         "family": family.name if family else None,
         "parameters": {} if pairs else (family.pace if family else Pace()).as_dict(),
-        "rows": found.rows,
-        "median_error_below_1MiB": found.small,
-        "median_error_from_1MiB": found.large,
+        "rows": errors.rows,
+        "median_error_below_1MiB": errors.small,
+        "median_error_from_1MiB": errors.large,
     }
 
 
-def _data(rows: "list[Compared]", outside: "list[Outside]", tables: list[dict[str, Any]]) -> dict[str, Any]:
-    from ops.measured.comparison import verdict
-
+def _data(rows: list[Compared], outside: list[Outside], tables: list[dict[str, Any]]) -> dict[str, Any]:
     families: dict[str, list[Compared]] = {}
     for row in rows:
         families.setdefault(row.machine.partition(":")[0], []).append(row)
-    verdicts = {name: verdict(mine) for name, mine in families.items()}
+    verdicts = {name: verdict(several) for name, several in families.items()}
     return {
         "rows": [
             {
@@ -103,13 +106,11 @@ def _data(rows: "list[Compared]", outside: "list[Outside]", tables: list[dict[st
             name: {"rows": v.rows, "median_error_below_1MiB": v.small, "median_error_from_1MiB": v.large}
             for name, v in verdicts.items()
         },
-        "outside": [{"source": one.source, "rows": one.rows, "why": one.why} for one in outside],
+        "outside": [{"source": left.source, "rows": left.rows, "why": left.why} for left in outside],
     }
 
 
 def _text(data: dict[str, Any]) -> str:
-    from sim.units import fmt_size, fmt_time
-
     lines = []
     for table in data["tables"]:
         pace = f"pace of {table['family'] or 'NCCL itself'}" if table["parameters"] else "links alone"

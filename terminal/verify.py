@@ -1,58 +1,56 @@
 """`verify`: whether a schedule is correct."""
 
-import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+import click
+
+from ops.collectives import COLLECTIVES
+from ops.formats import check_schedule, recognise, schedule_text
+from ops.request.notation import assignments
+from ops.request.python_file import python_file
 from sim.errors import InputError
-from terminal import BAD_INPUT, DONE, NO, Answer, argument, command
-from terminal.arguments import ALGORITHM, python_file, work
-
-if TYPE_CHECKING:
-    from sim.schedule.verify import Verdict
-
-WHAT = argument("algorithm", nargs="?", metavar="COLLECTIVE.ALGORITHM|FILE", help="an algorithm, or a schedule's file")
+from sim.schedule.verify import Verdict
+from sim.schedule.verify import verify as verdict_on
+from terminal import BAD_INPUT, DONE, NO, Answer, command
+from terminal.shared.options import SCHEDULE, read, refuse_needless, takes
+from terminal.shared.types import RANKS
 
 
-@command(WHAT, *ALGORITHM[1:], argument("--ranks", help="how many ranks take part; files say it themselves"))
-def verify(given: argparse.Namespace) -> Answer:
+@command
+@click.argument("algorithm", required=False, metavar="[COLLECTIVE.ALGORITHM|FILE]")
+@takes(*SCHEDULE)
+@click.option("--ranks", type=RANKS, metavar="N", help="how many ranks take part; files say it themselves")
+def verify(algorithm: str | None, ranks: int | None, **words: Any) -> Answer:
     """Tell whether every contribution is there exactly once."""
-    from sim.schedule.verify import verify
-
-    if given.schedule is None and given.library is None and given.algorithm and not _is_algorithm(given.algorithm):
-        given.schedule, given.algorithm = given.algorithm, None
-    if given.schedule is not None and python_file(given.schedule) is None:
-        name, verdict = given.schedule, _judged(given)
-        what = ""
+    if words["schedule"] is None and words["library"] is None and algorithm and not _is_algorithm(algorithm):
+        words["schedule"], algorithm = algorithm, None
+    words |= {"algorithm": algorithm, "ranks": ranks}
+    file = words["schedule"]
+    if file is not None and python_file(file) is None:
+        name, verdict, what = file, _judged(file, words), ""
     else:
-        asked = work(given)
-        name, verdict = asked.name, verify(asked.schedule)
-        what = f" for {asked.schedule.n} ranks"
-    told = f": {verdict.reason}" if verdict.reason else what
-    found = {"verdict": verdict.verdict, "reason": verdict.reason}
+        request = read(words, machine=False)
+        work = request.work()
+        refuse_needless(request, work)
+        name, verdict, what = work.name, verdict_on(work.schedule), f" for {work.schedule.n} ranks"
+    data = {"verdict": verdict.verdict, "reason": verdict.reason}
     status = BAD_INPUT if verdict.verdict == "malformed" else DONE if verdict.ok else NO
-    return Answer(status, found, f"{name} is {verdict.verdict}{told}")
+    return Answer(status, data, f"{name} is {verdict.verdict}{f': {verdict.reason}' if verdict.reason else what}")
 
 
 def _is_algorithm(name: str) -> bool:
     """Anything that begins like one and is no file."""
-    from ops.collectives import COLLECTIVES
-
     return name.partition(".")[0] in COLLECTIVES and not Path(name).is_file()
 
 
-def _judged(given: argparse.Namespace) -> "Verdict":
+def _judged(file: str, words: dict[str, Any]) -> Verdict:
     """The verdict on a file. Raises InputError when there is none or the options are wrong."""
-    from ops.formats import check_schedule, recognise, schedule_text
-    from sim.parameters import parse_assignments
-    from sim.schedule.verify import Verdict
-
-    if given.library or given.id or given.root or given.ranks:
-        raise InputError(f"{given.schedule} says itself what it does: leave out --library, --id, --root and --ranks")
-    settings = parse_assignments(given.set, f"{given.schedule}, --set")
-    text = schedule_text(given.schedule)
+    if any(words[name] is not None for name in ("library", "id", "root", "ranks")):
+        raise InputError(f"{file} says itself what it does: leave out --library, --id, --root and --ranks")
+    text = schedule_text(file)
     try:
-        recognise(text, given.schedule)
+        recognise(text, file)
     except InputError as error:
         return Verdict("malformed", str(error))
-    return check_schedule(text, given.schedule, **settings)
+    return check_schedule(text, file, **assignments(",".join(words["set"]), file))

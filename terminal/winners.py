@@ -1,105 +1,97 @@
 """`winners`: the fastest algorithm for every size and number of ranks."""
 
-import argparse
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import click
+
+from ops.lab.cells import Row
+from ops.lab.grid import Grid
+from ops.lab.journal import SCHEMA, read_table
+from ops.lab.winners import Change, WinnerMap, changes, winner_map
+from ops.request import Request
+from ops.request.notation import written
 from sim.errors import InputError
-from terminal import DONE, Answer, argument, command
-from terminal.lab import AXES, FIGURE, JOBS, SIZES, draw, figure_ending, grid, jobs, rows, table
+from sim.parameters import parse_spec
+from sim.units import fmt_size
+from terminal import DONE, Answer, command
+from terminal.shared.lab import FIGURE, JOBS, axes, draw, of_sizes, rows_of, table
+from terminal.shared.options import takes
 
-if TYPE_CHECKING:
-    from ops.lab.grid import Grid
-    from ops.lab.winners import Change, WinnerMap
+SIZES = "1KiB..1GiB*4"
 
 
-@command(
-    *AXES,
-    argument("--table", metavar="TABLE.parquet", help="instead: rows that `sweep` found"),
-    argument("--grid-only", action="store_true", help="leave out the exact sizes at which the winner changes"),
-    JOBS,
-    FIGURE,
-)
-def winners(given: argparse.Namespace) -> Answer:
+@command
+@axes
+@click.option("--table", "kept", metavar="TABLE.parquet", help="instead: rows that `sweep` wrote")
+@click.option("--grid-only", is_flag=True, help="leave out the exact sizes at which the winner changes")
+@takes(*JOBS, *FIGURE)
+def winners(grid: Grid, kept: str | None, grid_only: bool, jobs: int, figure: str | None) -> Answer:
     """Map which algorithm is fastest at which size on how many ranks, and where exactly that changes."""
-    from ops.lab.winners import winner_map
-
-    figure_ending(given.output)
-    asked = None if given.table else _asked(given)
-    found = winner_map(_kept(given) if asked is None else rows(asked, jobs(given)))
-    exact = {} if asked is None or given.grid_only else _exact(asked, found)
-    name = given.table or ", ".join([*given.machine, *given.topology])
-    draw(given.output, lambda charts: charts.winners(found, f"{name}: the fastest, and how much longer the next takes"))
-    return Answer(DONE, _told(found, exact, name), _text(found, exact, name))
+    whole = None if kept else _whole(grid)
+    result = winner_map(_kept(kept or "", grid) if whole is None else rows_of(whole, jobs))
+    exact = {} if whole is None or grid_only else _exact(whole, result)
+    name = kept or ", ".join(grid.machines)
+    draw(figure, lambda charts: charts.winners(result, f"{name}: the fastest, and how much longer the next takes"))
+    return Answer(DONE, _facts(result, exact, name), _text(result, exact, name))
 
 
-def _asked(given: argparse.Namespace) -> "Grid":
+def _whole(grid: Grid) -> Grid:
     """The grid; without `--ranks`, powers of two up to the machine's own where one machine is all there is."""
-    whole = grid(given, sizes=SIZES)
-    if given.ranks or len(whole.machines) != 1 or whole.vary:
-        return whole
-    n = _topology(whole, whole.machines[0]).n
-    return grid(
-        given, sizes=SIZES, ranks=[str(k) for k in sorted({n, *(2**e for e in range(1, n.bit_length()))}) if k <= n]
-    )
+    grid = of_sizes(grid, SIZES)
+    if grid.ranks or len(grid.machines) != 1 or grid.vary:
+        return grid
+    n = grid.on(grid.machines[0]).topology().n
+    ranks = sorted({n, *(2**e for e in range(1, n.bit_length()))})
+    return replace(grid, ranks=[str(k) for k in ranks if k <= n])
 
 
-def _topology(asked: "Grid", machine: str) -> Any:
-    from sim.formats import read_topology
-    from sim.machines import build
-
-    return read_topology(asked.texts[machine], machine) if machine in asked.texts else build(machine)
-
-
-def _kept(given: argparse.Namespace) -> list[dict[str, Any]]:
-    from ops.lab.journal import SCHEMA, read_table
-
-    if given.algorithms or given.machine or given.topology or given.sizes or given.ranks:
-        raise InputError(f"{given.table} has its own algorithms, machines, sizes and ranks: leave those out")
-    found: list[dict[str, Any]] = read_table(Path(given.table)).select(SCHEMA.names).to_pylist()
-    if not found:
-        raise InputError(f"{given.table} has no rows: sweep something into it")
-    return found
+def _kept(file: str, grid: Grid) -> list[Row]:
+    if grid.algorithms or grid.machines or grid.sizes or grid.ranks:
+        raise InputError(f"{file} has its own algorithms, machines, sizes and ranks: leave those out")
+    rows: list[Row] = read_table(Path(file)).select(SCHEMA.names).to_pylist()
+    if not rows:
+        raise InputError(f"{file} has no rows: sweep something into it")
+    return rows
 
 
-def _exact(asked: "Grid", found: "WinnerMap") -> "dict[int, list[Change]]":
+def _exact(grid: Grid, result: WinnerMap) -> dict[int, list[Change]]:
     """For every number of ranks the exact sizes at which the winner changes."""
-    from ops import ALGORITHMS
-    from ops.lab.winners import changes
-    from ops.work import registered
-    from sim.parameters import parse_spec
-
-    machine_of = {}
-    for cell in asked.cells():
-        machine_of[cell.ranks or _topology(asked, cell.machine).n] = cell.machine
+    machines: dict[int, Request] = {}
+    for cell in grid.cells():
+        machines.setdefault(cell.ranks or cell.topology().n, cell)
     exact = {}
-    for r, n in enumerate(found.ranks):
-        there = _topology(asked, machine_of[n])
-        able = [name for a, name in enumerate(found.names) if found.time[r, :, a].min() < float("inf")]
-        works = {}
-        for name in able:
-            entry, settings = parse_spec(name)
-            works[name] = registered(ALGORITHMS[entry], n, topology=there, given=settings)
-        exact[n] = changes(there, works, found.sizes) if len(found.sizes) > 1 else []
+    for r, n in enumerate(result.ranks):
+        able = [name for a, name in enumerate(result.names) if result.time[r, :, a].min() < float("inf")]
+        topology = machines[n].topology()
+        works = {name: _with(machines[n], name, n).work(topology) for name in able}
+        exact[n] = changes(topology, works, result.sizes) if len(result.sizes) > 1 else []
     return exact
 
 
-def _told(found: "WinnerMap", exact: "dict[int, list[Change]]", name: str) -> dict[str, Any]:
+def _with(request: Request, spec: str, ranks: int) -> Request:
+    name, settings = parse_spec(spec)
+    return replace(request, algorithm=name, settings=written(settings), ranks=ranks)
+
+
+def _facts(result: WinnerMap, exact: dict[int, list[Change]], name: str) -> dict[str, Any]:
     return {
         "machine": name,
-        "sizes_bytes": list(found.sizes),
-        "ranks": list(found.ranks),
-        "algorithms": list(found.names),
-        "winners": [[found.winner(n, size) or None for size in found.sizes] for n in found.ranks],
+        "sizes_bytes": list(result.sizes),
+        "ranks": list(result.ranks),
+        "algorithms": list(result.names),
+        "winners": [[result.winner(n, size) or None for size in result.sizes] for n in result.ranks],
         "times_s": [
-            {name: _finite(found.time[r, :, a]) for a, name in enumerate(found.names)} for r in range(len(found.ranks))
+            {name: _finite(result.time[r, :, a]) for a, name in enumerate(result.names)}
+            for r in range(len(result.ranks))
         ],
         "changes": [
             {"ranks": n, "size_bytes": change.size, "before": change.before, "after": change.after}
             for n, several in exact.items()
             for change in several
         ],
-        "failed": [{"ranks": n, "algorithm": name, "reason": why} for (n, name), why in found.reasons.items()],
+        "failed": [{"ranks": n, "algorithm": name, "reason": why} for (n, name), why in result.reasons.items()],
     }
 
 
@@ -107,16 +99,14 @@ def _finite(times: Any) -> list[float | None]:
     return [float(t) if t < float("inf") else None for t in times]
 
 
-def _text(found: "WinnerMap", exact: "dict[int, list[Change]]", name: str) -> str:
-    from sim.units import fmt_size
-
-    number = {winner: f"{k + 1}" for k, winner in enumerate(found.winners)}
-    head = ["ranks", *(fmt_size(size).replace(" ", "") for size in found.sizes)]
-    body = [[str(n), *(number.get(found.winner(n, size), "-") for size in found.sizes)] for n in found.ranks]
-    lines = [f"{name}: the fastest of {len(found.names)} algorithms", *(f"  {line}" for line in table([head, *body]))]
+def _text(result: WinnerMap, exact: dict[int, list[Change]], name: str) -> str:
+    number = {winner: f"{k + 1}" for k, winner in enumerate(result.winners)}
+    head = ["ranks", *(fmt_size(size).replace(" ", "") for size in result.sizes)]
+    body = [[str(n), *(number.get(result.winner(n, size), "-") for size in result.sizes)] for n in result.ranks]
+    lines = [f"{name}: the fastest of {len(result.names)} algorithms", *(f"  {line}" for line in table([head, *body]))]
     lines += [f"  {k:>2}  {winner}" for winner, k in number.items()]
     for n, several in exact.items():
-        first = found.winner(n, found.sizes[0])
-        told = [first, *(f"from {fmt_size(change.size)} on {change.after}" for change in several)]
-        lines.append(f"{n} ranks: {', '.join(told)}" if first else f"{n} ranks: no algorithm can do it")
+        first = result.winner(n, result.sizes[0])
+        words = [first, *(f"from {fmt_size(change.size)} on {change.after}" for change in several)]
+        lines.append(f"{n} ranks: {', '.join(words)}" if first else f"{n} ranks: no algorithm can do it")
     return "\n".join(lines)

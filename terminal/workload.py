@@ -1,16 +1,21 @@
 """`workload`: a training step, or another program whose collectives meet compute."""
 
-import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import click
+
+from ops.communicators.records import Span
+from ops.request import Request
+from ops.training.facts import is_table, shown, words
+from ops.training.step import TrainingStep
+from ops.workloads import WORKLOADS
 from sim.errors import InputError
-from terminal import DONE, NO, Answer, argument, command
-from terminal.arguments import MACHINE, RANKS, machine, write
-
-if TYPE_CHECKING:
-    from ops.communicators.records import Span
-    from ops.training.step import TrainingStep
+from sim.parameters import parse_assignments, parse_spec
+from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from terminal import DONE, NO, Answer, command
+from terminal.shared.files import write
+from terminal.shared.options import MACHINE, asks
 
 WIDTH = 72
 """Columns of the drawn timeline."""
@@ -20,32 +25,27 @@ ROWS = 8
 """Ranks drawn at most."""
 
 
-@command(
-    argument("name", metavar="NAME", help="NAME[:key=value,…], see `list workloads`"),
-    *MACHINE,
-    argument("--topology", metavar="FILE", help="instead of --machine: a capture in any known format"),
-    RANKS,
-    argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the workload"),
-    argument("--layers", metavar="FILE", help="a model as a table: name, shapes, forward and backward time per line"),
-    argument("--trace", metavar="FILE.json", help="also write the timeline for ui.perfetto.dev"),
-)
-def workload(given: argparse.Namespace) -> Answer:
+@command
+@click.argument("name", metavar="NAME[:key=value,…]")
+@asks(*MACHINE)
+@click.option("--ranks", metavar="N", help="how many ranks take part; the whole machine if left out")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="a parameter of the workload")
+@click.option("--layers", metavar="FILE", help="a model as a table: name, shapes, forward and backward time per line")
+@click.option("--trace", metavar="FILE.json", help="also write the timeline for ui.perfetto.dev")
+def workload(
+    request: Request, name: str, ranks: str | None, settings: tuple[str, ...], layers: str | None, trace: str | None
+) -> Answer:
     """A training step: compute, communication, overlap, memory."""
-    from ops.workloads import WORKLOADS
-    from sim.parameters import parse_assignments, parse_spec
-
-    name, settings = parse_spec(given.name)
-    entry = WORKLOADS[name]
-    more = parse_assignments(given.set, f"{name}, --set")
-    if given.ranks is not None:
-        more["ranks"] = given.ranks
-    if given.layers is not None:
-        more["layers"] = _read(given.layers)
-    for key in settings.keys() & more.keys():
-        raise InputError(f"{name}: {key} is given twice: keep one")
-    step = entry.run(machine(given, given.topology), settings | more)
-    if given.trace is not None:
-        write(given.trace, step.to_perfetto())
+    word, own = parse_spec(name)
+    entry = WORKLOADS[word]
+    more = parse_assignments(list(settings), f"{word}, --set")
+    more |= {} if ranks is None else {"ranks": ranks}
+    more |= {} if layers is None else {"layers": _read(layers)}
+    for key in own.keys() & more.keys():
+        raise InputError(f"{word}: {key} is given twice: keep one")
+    step = entry.run(request.topology(), own | more)
+    if trace is not None:
+        write(trace, step.to_perfetto())
     return Answer(DONE if step.verified else NO, step.to_dict(), _text(step))
 
 
@@ -57,10 +57,7 @@ def _read(path: str) -> str:
         raise InputError(f"{path} cannot be read ({why}): give a table of layers") from None
 
 
-def _text(step: "TrainingStep") -> str:
-    from ops.training.facts import is_table, shown, words
-    from sim.units import fmt_bandwidth, fmt_size, fmt_time
-
+def _text(step: TrainingStep) -> str:
     links = step.topology.links
     busiest = int(step.link_bytes.argmax()) if len(links) and step.link_bytes.any() else None
     told = [
@@ -86,8 +83,6 @@ def _text(step: "TrainingStep") -> str:
 
 def _table(title: str, rows: list[dict[str, Any]]) -> list[str]:
     """Rows under their heads."""
-    from ops.training.facts import shown, words
-
     if not rows:
         return []
     keys = list(rows[0])
@@ -98,11 +93,11 @@ def _table(title: str, rows: list[dict[str, Any]]) -> list[str]:
     return [f"  {title}", *(f"    {line}" for line in lines), *more]
 
 
-def _fullest(step: "TrainingStep") -> int:
+def _fullest(step: TrainingStep) -> int:
     return max(range(step.ranks), key=lambda rank: step.peaks[rank])
 
 
-def _drawn(step: "TrainingStep") -> list[str]:
+def _drawn(step: TrainingStep) -> list[str]:
     """The timeline in letters: two lines a rank."""
     if not step.time or not step.spans:
         return []
@@ -121,7 +116,7 @@ def _drawn(step: "TrainingStep") -> list[str]:
     return lines
 
 
-def _filled(whole: float, spans: "list[Span]", lane: str) -> list[float]:
+def _filled(whole: float, spans: list[Span], lane: str) -> list[float]:
     """How much of every column a lane fills, 0 to 1 (more where its spans overlap)."""
     filled = [0.0] * WIDTH
     for span in spans:
@@ -132,7 +127,5 @@ def _filled(whole: float, spans: "list[Span]", lane: str) -> list[float]:
     return filled
 
 
-def _column(step: "TrainingStep") -> str:
-    from sim.units import fmt_time
-
+def _column(step: TrainingStep) -> str:
     return fmt_time(step.time / WIDTH)

@@ -61,7 +61,7 @@ COMMANDS = {
         "--size",
         "1",
     ): "no algorithm is called 'allreduce.bing': choose from allreduce.",
-    ("run", "sumall.ring", *SWITCH, "--size", "1"): "no collective is called 'sumall': choose from allreduce,",
+    ("run", "sumall.ring", *SWITCH, "--size", "1"): "no collective is called 'sumall': choose from allgather,",
     ("run", "", *SWITCH, "--size", "1"): "no collective is called ''",
     ring(machine="swatch"): "no machine is called 'swatch': choose from a100_pcie_pairs,",
     ring(machine=""): "no machine is called ''",

@@ -17,7 +17,7 @@ from sim.schedule import copy
 from sim.topology import Device, Topology
 from sim.trace import from_json
 from terminal import BAD_INPUT, DONE, NO
-from terminal.listing import SECTIONS
+from terminal.list_ import SECTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 CAPTURES = ROOT / "tests" / "data" / "nvidia-smi-topo"

@@ -1,73 +1,38 @@
-"""Runs that stand beside a scene's own on one clock: what each of them does otherwise, as words of the scene.
-
-In `Scene.against` runs stand with `|` between them; each is what differs, as `algorithm=…`, `machine=…`,
-`trouble=…`, with `&` between.
-"""
+"""Runs that stand beside a scene's own on one clock: what each of them does otherwise, as words of the scene."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import chain
 
 import streamlit as st
 
 from ops import ALGORITHMS
+from ops.request import Request
+from ops.request.notation import MOST, Changes, beside, differences, entries, listed
 from sim.errors import InputError
 from sim.machines import MACHINES
 from ui import whatif
 from ui.fields import fresh
-from ui.scenes import STALLED, Picture, Scene, crossings
+from ui.scenes import STALLED, Picture, crossings
 from ui.text import tell
 from ui.units import fmt_time
 
-MOST = 3
-"""So many runs stand beside the scene's own."""
-CHANGEABLE = ("algorithm", "machine", "size", "settings", "trouble", "ranks")
 COMPARED = ("run", "time", "busbw", "messages", "waiting", "flowing")
 """Columns of the table below the runs."""
-Changes = dict[str, str]
-Run = tuple[Scene, Picture, str]
+Run = tuple[Request, Picture, str]
 """A scene, what it looks like run, and what it is called beside others."""
 
 
-def changes(scene: Scene) -> list[Changes]:
-    """What each of the other runs does otherwise. Raises InputError."""
-    parts = [part for part in scene.against.split("|") if part][:MOST]
-    return [dict(_change(word) for word in part.split("&")) for part in parts]
-
-
-def _change(word: str) -> tuple[str, str]:
-    name, equals, value = word.partition("=")
-    if name not in CHANGEABLE or not equals or (name == "ranks" and not (value.isdecimal() and len(value) < 7)):
-        raise InputError(f"the link's against has {word[:40]!r}: write one of {', '.join(CHANGEABLE)}, then =value")
-    return name, value
-
-
-def against(runs: Sequence[Changes]) -> str:
-    """The words of a scene for other runs, each once."""
-    parts = ["&".join(f"{name}={value}" for name, value in run.items()) for run in runs]
-    return "|".join(dict.fromkeys(parts))
-
-
-def others(scene: Scene) -> list[Scene]:
-    """The scenes beside this one. Raises InputError."""
-    found = []
-    for run in changes(scene):
-        other = replace(scene, against="", **({"settings": ""} if "algorithm" in run else {}))
-        kinds = {field.name: type(getattr(other, field.name)) for field in fields(other)}
-        found.append(replace(other, **{name: kinds[name](value) for name, value in run.items()}))
-    return found
-
-
-def forked(scene: Scene, trouble: str) -> Scene:
+def forked(scene: Request, trouble: str) -> Request:
     """The scene in one more trouble, beside what it would have been without."""
-    now = ";".join(filter(None, (scene.trouble, trouble)))
-    runs = [*changes(scene), {"trouble": scene.trouble}]
-    return replace(scene, trouble=now, against=against(runs[-MOST:]))
+    now = listed([*scene.troubles, trouble])
+    runs = [*differences(scene.against), {"trouble": scene.trouble}]
+    return replace(scene, trouble=now, against=beside(runs[-MOST:]))
 
 
-def titles(scene: Scene) -> list[str]:
+def titles(scene: Request) -> list[str]:
     """What every run is called, its own first: the words in which they differ."""
-    runs = changes(scene)
+    runs = differences(scene.against)
     differing = dict.fromkeys(chain.from_iterable(runs))
     own = {name: str(getattr(scene, name)) for name in differing}
     return [" · ".join(_words(name, value) for name, value in {**own, **run}.items()) for run in ({}, *runs)]
@@ -75,15 +40,15 @@ def titles(scene: Scene) -> list[str]:
 
 def _words(name: str, value: str) -> str:
     if name == "trouble":
-        told = [whatif.describe(spec) for spec in value.split(";") if spec]
+        told = [whatif.describe(spec) for spec in entries(value)]
         return "; ".join(told) or tell("page.compare.untroubled")
     return value or tell("page.compare.usual")
 
 
-def choose(scene: Scene) -> Scene:
+def choose(scene: Request) -> Request:
     """Draw the choice of other runs; returns the scene beside them."""
     try:
-        runs = changes(scene)
+        runs = differences(scene.against)
     except InputError:
         st.session_state.scene = replace(st.session_state.scene, against="")
         raise
@@ -105,16 +70,16 @@ def choose(scene: Scene) -> Scene:
             words = " · ".join(_words(name, value) for name, value in run.items())
             if not st.checkbox(words, value=True, key=fresh(f"against_{number}_{words}")):
                 kept = [other for other in kept if other is not run]
-    return replace(scene, against=against([*kept, *wanted][:MOST]))
+    return replace(scene, against=beside([*kept, *wanted][:MOST]))
 
 
-def _algorithms(scene: Scene) -> list[str]:
+def _algorithms(scene: Request) -> list[str]:
     """Other algorithms of the same collective, where it is one of the catalogue."""
     collective = scene.algorithm.partition(".")[0] + "."
     return [] if scene.schedule else [a for a in ALGORITHMS if a.startswith(collective) and a != scene.algorithm]
 
 
-def _machines(scene: Scene) -> list[str]:
+def _machines(scene: Request) -> list[str]:
     """Other machines as they usually are, where the scene's own is a model."""
     return [] if scene.capture else [name for name in MACHINES if name != scene.machine]
 

@@ -12,6 +12,10 @@ from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
 from ops.formats import SCHEDULE_FORMATS
 from ops.formats import recognise as recognise_schedule
+from ops.request import Request
+from ops.request.examples import example_captures, example_schedules
+from ops.request.model import is_trace
+from ops.request.scenario import from_yaml, is_scenario
 from ops.work import Work
 from sim.engine import check_size
 from sim.errors import InputError, StalledError
@@ -24,9 +28,7 @@ from sim.units import GiB, KiB, fmt_size, parse_size
 from ui import rivals, scenes, whatif
 from ui.fields import RefusedError, fresh, refuse, settings
 from ui.player import VIEWS
-from ui.scenario import from_yaml, is_scenario
 from ui.scenarios import SCENARIOS
-from ui.scenes import Scene
 from ui.text import summary, tell
 
 SIZES = [fmt_size(KiB << k).replace(" ", "") for k in range(round(math.log2(4 * GiB / KiB)) + 1)]
@@ -35,7 +37,7 @@ OWN = ""
 """The choice of a text that is not one of the examples."""
 
 
-def choose() -> tuple[Scene, Topology | None]:
+def choose() -> tuple[Request, Topology | None]:
     """Draw it: returns the chosen scene and its machine, or None where a message already says why not."""
     state = st.session_state
     state.refused = []
@@ -48,19 +50,19 @@ def choose() -> tuple[Scene, Topology | None]:
     return scene, topology
 
 
-def _chosen(scene: Scene) -> tuple[Scene, Topology | None]:
+def _chosen(scene: Request) -> tuple[Request, Topology | None]:
     source = _source("page.work.from", ("catalogue", "file"), "file" if scene.schedule else "catalogue")
     try:
         if source == "catalogue":
             scene = _choose_algorithm(replace(scene, schedule=""))
         else:
             scene = _choose_schedule(scene)
-            if scenes.is_trace(scene.schedule):
-                return scene, scenes.topology_of(scene)
+            if scene.is_kept:
+                return scene, scene.topology()
         scene, topology = _choose_machine(scene)
         scene = _choose_ranks(scene, topology) if source == "catalogue" else replace(scene, ranks=0)
         if topology.n > 1:
-            scene = _choose_load(scene, scenes.work_of(scene, topology))
+            scene = _choose_load(scene, scene.work(topology))
             scene = rivals.choose(replace(scene, trouble=whatif.choose(scene.trouble, topology)))
     except InputError as error:
         refuse(error)
@@ -70,7 +72,7 @@ def _chosen(scene: Scene) -> tuple[Scene, Topology | None]:
     return scene, topology
 
 
-def choose_machine(scene: Scene) -> tuple[Scene, Topology | None]:
+def choose_machine(scene: Request) -> tuple[Request, Topology | None]:
     """The machine alone, for pages that run something else on it; None as in `choose`."""
     st.session_state.refused = []
     try:
@@ -82,7 +84,7 @@ def choose_machine(scene: Scene) -> tuple[Scene, Topology | None]:
     return scene, None
 
 
-def restore(scene: Scene) -> None:
+def restore(scene: Request) -> None:
     """Stand at another scene, whatever the widgets hold: others take their places.
 
     Nothing is deleted: a browser goes on sending what a widget holds until it has been told that it is gone, and a
@@ -94,7 +96,7 @@ def restore(scene: Scene) -> None:
     state.turn = state.get("turn", 0) + 1
 
 
-def remember(scene: Scene) -> None:
+def remember(scene: Request) -> None:
     """Keep the scene that is being left, for undoing."""
     state = st.session_state
     if scene != state.scene:
@@ -145,7 +147,7 @@ def _source(label: str, sources: tuple[str, ...], now: str) -> str:
     return chosen
 
 
-def _choose_algorithm(scene: Scene) -> Scene:
+def _choose_algorithm(scene: Request) -> Request:
     collective, _, name = scene.algorithm.partition(".")
     there = [c for c in COLLECTIVES if any(a.startswith(c + ".") for a in ALGORITHMS)]
     collective = st.selectbox(
@@ -165,10 +167,10 @@ def _choose_algorithm(scene: Scene) -> Scene:
     return _choose_settings(replace(scene, algorithm=algorithm.name), algorithm.params, algorithm.name)
 
 
-def _choose_schedule(scene: Scene) -> Scene:
+def _choose_schedule(scene: Request) -> Request:
     """A schedule as text: an example, a paste or a file, and what its format can be told."""
     endings = (*SCHEDULE_FORMATS.endings, "yaml", "yml")
-    text, place = _text(scene.schedule, scenes.example_schedules(), "schedule", endings)
+    text, place = _text(scene.schedule, example_schedules(), "schedule", endings)
     with _told_in(place):
         if is_scenario(text):
             restored = from_yaml(text, tell("page.schedule.name"))
@@ -177,17 +179,17 @@ def _choose_schedule(scene: Scene) -> Scene:
             restore(restored)
             st.rerun()
         scene = replace(scene, schedule=text)
-        if scenes.is_trace(text):
-            scenes.topology_of(scene)
+        if is_trace(text):
+            scene.topology()
             return scene
         reader = recognise_schedule(text, tell("page.schedule.name"))
         st.caption(tell("page.recognised", format=reader.title))
         scene = _choose_settings(scene, reader.options, reader.name)
-        scenes.read(scene.schedule, scene.settings)
+        scene.work()
     return scene
 
 
-def _choose_settings(scene: Scene, known: Mapping[str, Parameter], owner: str) -> Scene:
+def _choose_settings(scene: Request, known: Mapping[str, Parameter], owner: str) -> Request:
     if not known:
         return replace(scene, settings=settings(known, scene.settings, owner))
     with st.expander(tell("page.parameters"), expanded=True):
@@ -236,18 +238,18 @@ def _text(now: str, examples: Mapping[str, str], what: str, endings: tuple[str, 
     return text, place
 
 
-def _choose_machine(scene: Scene) -> tuple[Scene, Topology]:
+def _choose_machine(scene: Request) -> tuple[Request, Topology]:
     if _source("page.source", ("model", "capture"), "capture" if scene.capture else "model") == "model":
         scene = _choose_model(scene)
     else:
-        text, place = _text(scene.capture, scenes.examples(), "capture", FORMATS.endings)
+        text, place = _text(scene.capture, example_captures(), "capture", FORMATS.endings)
         with _told_in(place):
             scene = _choose_rates(replace(scene, capture=text))
-            return scene, scenes.topology_of(scene)
-    return scene, scenes.topology_of(scene)
+            return scene, scene.topology()
+    return scene, scene.topology()
 
 
-def _choose_model(scene: Scene) -> Scene:
+def _choose_model(scene: Request) -> Request:
     name, words = parse_spec(scene.machine)
     names = list(MACHINES)
     name = st.selectbox(
@@ -264,11 +266,11 @@ def _choose_model(scene: Scene) -> Scene:
         changed = settings(MACHINES.parameters(name), ",".join(f"{k}={v}" for k, v in words.items()), name)
     scene = replace(scene, capture="", rates="", machine=f"{name}:{changed}" if changed else name)
     with _told_in(place):
-        scenes.topology_of(scene)
+        scene.topology()
     return scene
 
 
-def _choose_rates(scene: Scene) -> Scene:
+def _choose_rates(scene: Request) -> Request:
     """What a capture does not say, with a default until given."""
     reader = recognise_machine(scene.capture, tell("page.capture.name"))
     st.caption(tell("page.recognised", format=reader.title))
@@ -276,7 +278,7 @@ def _choose_rates(scene: Scene) -> Scene:
         return replace(scene, rates=settings(reader.options, scene.rates, "capture"))
 
 
-def _choose_ranks(scene: Scene, topology: Topology) -> Scene:
+def _choose_ranks(scene: Request, topology: Topology) -> Request:
     most = topology.n
     if most > 2:
         ranks = st.slider(
@@ -292,7 +294,7 @@ def _choose_ranks(scene: Scene, topology: Topology) -> Scene:
     return scene
 
 
-def _choose_load(scene: Scene, work: Work) -> Scene:
+def _choose_load(scene: Request, work: Work) -> Request:
     if not work.sized:
         return scene
     help_, key = tell("page.size.help"), fresh(f"size_{scene.size if scene.size not in SIZES else ''}")
@@ -310,5 +312,5 @@ def _sizes(own: str) -> list[str]:
     try:
         return sorted([*SIZES, own], key=parse_size)
     except InputError:
-        st.session_state.scene = replace(st.session_state.scene, size=Scene.size)
+        st.session_state.scene = replace(st.session_state.scene, size=Request().size)
         raise

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ops.request import Request
 from ops.work import Outcome
 from sim.registry import Registry
 from ui.film import Film
-from ui.scenes import Scene
 
 Runs = Sequence[Outcome]
 """The scene's own run, then those beside it."""
@@ -44,7 +44,7 @@ class Ask:
 class Step:
     """A scene, the step of its schedule before which it stands, the one up to which the answer plays, and a view."""
 
-    scene: Scene
+    scene: Request
     ask: Ask | None = None
     at: int = 0
     until: int | None = None

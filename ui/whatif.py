@@ -1,21 +1,22 @@
 """What goes wrong, chosen one trouble after the other; every choice is applied at once."""
 
+from dataclasses import replace
+
 import streamlit as st
 
+from ops.request.notation import entries, listed
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.trouble import TROUBLES, troubles
 from ui.fields import RefusedError, field, fresh, refuse, usual
 from ui.text import summary, tell
 
-BETWEEN = ";"
-"""Stands between troubles in a scene's words; no device's name holds one."""
 ENDS = ("src", "dst")
 
 
 def choose(words: str, topology: Topology) -> str:
     """Draw the troubles that `words` hold and a way to add one; returns the words as they are now."""
-    specs = words.split(BETWEEN) if words else []
+    specs = entries(words)
     with st.expander(tell("page.trouble"), expanded=bool(specs), icon=":material/bolt:"):
         kept = []
         for number, spec in enumerate(specs):
@@ -43,9 +44,9 @@ def choose(words: str, topology: Topology) -> str:
         kept.append(f"{added}:{_first(added, topology)}".rstrip(":"))
     if len(kept) != len(specs):
         forget()
-        st.session_state.scene = st.session_state.scene.with_trouble(BETWEEN.join(kept))
+        st.session_state.scene = replace(st.session_state.scene, trouble=listed(kept))
         st.rerun()
-    return BETWEEN.join(kept)
+    return listed(kept)
 
 
 def _check(specs: list[str], topology: Topology) -> None:

@@ -1,28 +1,23 @@
-"""One cell of a sweep: a run told in plain words, its name for ever, and the row it becomes."""
+"""One cell of a sweep: a request, its name for ever, and the row it becomes."""
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from threading import Lock
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
-from ops.registry import ALGORITHMS
-from ops.work import Outcome, Work, carry_out, registered
+from ops.request import PreparedRun, Request
+from ops.work import Outcome
 from sim import metrics
 from sim.base.compiled import compiled
 from sim.errors import InputError, StalledError
 from sim.fabric import kernel
-from sim.formats import read_topology
-from sim.machines import build
-from sim.parameters import parse_assignments
 from sim.schedule import replay
-from sim.schedule.verify import Proof, prove
 from sim.topology import Topology
 
-Texts = Mapping[str, str]
-"""The text of every machine that was read from a file, by the name its cells call it."""
 Row = dict[str, Any]
 
 BUDGET = 1.0
@@ -33,28 +28,18 @@ _ONE = Lock()
 """Threads of one process take turns: they would not be faster together, and share the caches."""
 
 
-class Cell(NamedTuple):
-    """A run. `settings` are an algorithm's parameters as `key=value,…`; `trouble` several specs with ` + ` between.
+def name_of(cell: Request) -> str:
+    """The same for the same run, whatever grid it is in: a hash of all it is made of, the machine's file too.
 
-    `ranks` is 0 for the whole machine; `seed` is -1 where nothing is drawn.
+    Tables of every age are continued by these names, so what is hashed stays as it was written first.
     """
+    words = (cell.algorithm, cell.settings, machine_of(cell), cell.ranks, cell.bytes, " + ".join(cell.troubles))
+    return hashlib.sha256(json.dumps([*words, cell.seed, cell.capture]).encode()).hexdigest()[:20]
 
-    algorithm: str
-    settings: str
-    machine: str
-    ranks: int
-    size: int
-    trouble: str = ""
-    seed: int = -1
 
-    def name(self, texts: Texts) -> str:
-        """The same for the same run, whatever grid it is in: a hash of all it is made of, the machine's file too."""
-        told = json.dumps([*self, texts.get(self.machine, "")])
-        return hashlib.sha256(told.encode()).hexdigest()[:20]
-
-    def troubles(self) -> list[str]:
-        """Its troubles one by one."""
-        return self.trouble.split(" + ") if self.trouble else []
+def machine_of(cell: Request) -> str:
+    """What a table calls the machine: its spec, or its file."""
+    return cell.capture_name if cell.capture else cell.machine
 
 
 def prepare(runs: int) -> None:
@@ -64,79 +49,75 @@ def prepare(runs: int) -> None:
         compiled(replay)
 
 
-def row(cell: Cell, texts: Texts) -> Row:
-    """What a cell found, or in `reason` why it could not be. Never raises for a cell that cannot be."""
+def row(cell: Request) -> Row:
+    """What a cell's run came to, or in `reason` why it could not be. Never raises for a cell that cannot be."""
     try:
-        return _scenario(cell, texts) | _found(outcome(cell, texts))
+        return _words(cell) | _facts(outcome(cell))
     except (InputError, StalledError) as error:
-        return failed(cell, texts, str(error))
+        return failed(cell, str(error))
     except MemoryError:
-        return failed(cell, texts, "it does not fit into memory: use fewer ranks, or an algorithm of fewer transfers")
+        return failed(cell, "it does not fit into memory: use fewer ranks, or an algorithm of fewer transfers")
 
 
-def failed(cell: Cell, texts: Texts, reason: str) -> Row:
+def failed(cell: Request, reason: str) -> Row:
     """The row of a cell that could not be run."""
-    return _scenario(cell, texts) | {"verified": False, "reason": reason}
+    return _words(cell) | {"verified": False, "reason": reason}
 
 
-def rows(cells: Sequence[Cell], texts: Texts, budget: float = BUDGET) -> list[Row]:
+def rows(cells: Sequence[Request], budget: float = BUDGET) -> list[Row]:
     """The rows of the first cells, as many as fit into `budget` seconds and one at least."""
     with _ONE:
         prepare(len(cells))
-        begun, found = monotonic(), [row(cells[0], texts)]
-        while len(found) < len(cells) and monotonic() - begun < budget:
-            found.append(row(cells[len(found)], texts))
-        return found
+        begun, done = monotonic(), [row(cells[0])]
+        while len(done) < len(cells) and monotonic() - begun < budget:
+            done.append(row(cells[len(done)]))
+        return done
 
 
-def outcome(cell: Cell, texts: Texts) -> Outcome:
+def outcome(cell: Request) -> Outcome:
     """A cell's run. Raises InputError or StalledError for one that cannot be."""
-    topology = _topology(cell.machine, texts.get(cell.machine, ""))
-    work, proof = _work(cell.algorithm, cell.settings, cell.machine, texts.get(cell.machine, ""), cell.ranks)
-    if work.sized and not cell.size:
-        raise InputError(f"{cell.algorithm} moves data, but no size is given: add sizes")
-    return carry_out(topology, work, cell.size, proof=proof, trouble=cell.troubles())
+    return _prepared(replace(cell, size="", trouble="", seed=-1)).run(cell)
 
 
 @lru_cache(4)
-def _topology(machine: str, text: str) -> Topology:
-    return read_topology(text, machine) if text else build(machine)
+def _topology(machine: Request) -> Topology:
+    return machine.topology()
+
+
+def _on(cell: Request) -> Topology:
+    """The cell's machine, kept for those that follow."""
+    return _topology(Request(machine=cell.machine, capture=cell.capture, capture_name=cell.capture_name))
 
 
 @lru_cache(1)
-def _work(algorithm: str, settings: str, machine: str, text: str, ranks: int) -> tuple[Work, Proof]:
-    """Cells that differ in size alone follow each other, and share their schedule and its proof."""
-    entry, topology = ALGORITHMS[algorithm], _topology(machine, text)
-    if ranks > topology.n:
-        raise InputError(f"{machine} holds {topology.n} ranks, not {ranks}: ask for {topology.n} or fewer")
-    given = parse_assignments(settings.split(",") if settings else [], algorithm)
-    work = registered(entry, ranks or topology.n, topology=topology, given=given)
-    return work, prove(work.schedule)
+def _prepared(cell: Request) -> PreparedRun:
+    """Cells that differ in size and troubles alone follow each other, and share their schedule and its proof."""
+    return cell.prepare(_on(cell))
 
 
-def _scenario(cell: Cell, texts: Texts) -> Row:
+def _words(cell: Request) -> Row:
     return {
-        "cell": cell.name(texts),
+        "cell": name_of(cell),
         "collective": cell.algorithm.split(".")[0],
         "algorithm": cell.algorithm,
         "settings": cell.settings,
-        "machine": cell.machine,
-        "ranks": cell.ranks or _whole(cell, texts),
-        "size_bytes": cell.size,
+        "machine": machine_of(cell),
+        "ranks": cell.ranks or _whole(cell),
+        "size_bytes": cell.bytes,
         "trouble": cell.trouble,
         "seed": cell.seed if cell.seed >= 0 else None,
     }
 
 
-def _whole(cell: Cell, texts: Texts) -> int | None:
+def _whole(cell: Request) -> int | None:
     """How many ranks the whole machine holds, if there can be such a machine."""
     try:
-        return _topology(cell.machine, texts.get(cell.machine, "")).n
+        return _on(cell).n
     except (InputError, MemoryError):
         return None
 
 
-def _found(outcome: Outcome) -> Row:
+def _facts(outcome: Outcome) -> Row:
     trace, worst, verdict = outcome.trace, outcome.bottleneck, outcome.trace.verdict
     return {
         "ranks": outcome.work.schedule.n,

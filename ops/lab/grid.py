@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from itertools import product
-from pathlib import Path
 
-from ops.lab.cells import Cell
 from ops.registry import ALGORITHMS, Algorithm
+from ops.request import Request
+from ops.request.notation import entries, listed, size_word, written
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.errors import InputError
+from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.parameters import bind, parse_assignments, parse_spec
 from sim.trouble import TROUBLES
@@ -29,7 +30,7 @@ class Grid:
     `*.ring`. `machines` are specs, or names of `texts`, the machines that were read from files. `vary` and
     `set` are values of parameters of machines and algorithms, used where one has such a parameter. `sizes`
     may hold ranges `1KiB..1GiB` by powers of two, or `1KiB..1GiB*4` by those of four. A trouble is a spec,
-    several with ` + ` between, or `none`; a seed goes to every trouble that takes one.
+    several with `;` between, or `none`; a seed goes to every trouble that takes one.
     """
 
     algorithms: Sequence[str] = ()
@@ -42,7 +43,7 @@ class Grid:
     seeds: Sequence[str] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
 
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[Request]:
         """Every run once, those that differ in size alone together. Raises InputError for an axis that cannot be."""
         for axis, example in (("algorithms", "allreduce.ring"), ("machines", "dgx_a100")):
             if not getattr(self, axis):
@@ -54,14 +55,33 @@ class Grid:
         count = len(algorithms) * len(machines) * max(1, len(sizes)) * len(ranks) * len(disturbed)
         if count > MOST:
             raise InputError(f"a grid of {count:,} cells is larger than {MOST:,}: make its axes shorter")
-        found: dict[Cell, None] = {}
+        words = {size: size_word(size) for size in (0, *sizes)}
+        cells: dict[Request, None] = {}
         for machine, (entry, settings), n, (trouble, seed) in product(machines, algorithms, ranks, disturbed):
-            sized = entry.collective.sized
+            sized, on = entry.collective.sized, self.on(machine)
             if sized and not sizes:
                 raise InputError(f"{entry.name} moves data, but no size is given: add sizes, like 64MiB")
             for size in sizes if sized else [0]:
-                found[Cell(entry.name, settings, machine, n, size, trouble, seed)] = None
-        return list(found)
+                cell = Request(
+                    entry.name,
+                    on.machine,
+                    on.capture,
+                    capture_name=on.capture_name,
+                    settings=settings,
+                    ranks=n,
+                    size=words[size],
+                    trouble=trouble,
+                    seed=seed,
+                )
+                cells[cell] = None
+        return list(cells)
+
+    def on(self, machine: str) -> Request:
+        """A request for one of the machines, whatever is to run there."""
+        text = self.texts.get(machine, "")
+        if text:
+            return Request("", machine="", capture=text, capture_name=machine, size="")
+        return Request("", machine, size="")
 
     def _algorithms(self) -> Iterator[tuple[Algorithm, str]]:
         """Each with its parameters as a text, those of `set` in every combination."""
@@ -75,7 +95,7 @@ class Grid:
                 for combination in _combinations(many):
                     settings = given | combination
                     bind(entry.steps, settings, entry.name, skip=_SKIP)
-                    yield entry, _written(settings)
+                    yield entry, written(settings)
         _all_used(self.set, used, "no algorithm of this grid has a parameter", ", ".join(self.algorithms))
 
     def _machines(self) -> Iterator[str]:
@@ -92,7 +112,7 @@ class Grid:
             for combination in _combinations(many):
                 settings = given | combination
                 bind(MACHINES[name], settings, name)
-                yield f"{name}:{_written(settings)}" if settings else name
+                yield f"{name}:{written(settings)}" if settings else name
         _all_used(self.vary, used, "no machine of this grid has a parameter", ", ".join(self.machines))
 
     def _disturbed(self) -> Iterator[tuple[str, int]]:
@@ -100,20 +120,18 @@ class Grid:
         seeds = [_whole(text, "seeds", 0) for text in self.seeds]
         drawing = False
         for text in self.troubles or ["none"]:
-            specs = [] if text.strip() == "none" else [spec.strip() for spec in text.split(" + ")]
-            told = [(spec, *parse_spec(spec)) for spec in specs]
-            for _, name, given in told:
+            specs = () if text.strip() == "none" else entries(text)
+            parsed = [(spec, *parse_spec(spec)) for spec in specs]
+            for _, name, given in parsed:
                 bind(TROUBLES[name], given, name, skip=("topology",))
-            free = [("seed" in TROUBLES.parameters(name) and "seed" not in given) for _, name, given in told]
+            free = [("seed" in TROUBLES.parameters(name) and "seed" not in given) for _, name, given in parsed]
             drawing |= any(free)
             if not (seeds and any(free)):
-                yield " + ".join(specs), -1
+                yield listed(specs), -1
                 continue
             for seed in seeds:
-                yield (
-                    " + ".join(_seeded(*one, seed) if draws else one[0] for one, draws in zip(told, free, strict=True)),
-                    seed,
-                )
+                seeded = (_seeded(*of, seed) if draws else of[0] for of, draws in zip(parsed, free, strict=True))
+                yield listed(seeded), seed
         if seeds and not drawing:
             raise InputError("seeds are given, but no trouble of this grid draws anything: add one like jitter")
 
@@ -137,12 +155,11 @@ def read_grid(text: str, name: str, open_file: Callable[[str], str]) -> Grid:
     return Grid(**lists, **maps, texts={file: open_file(file) for file in files})  # type: ignore[arg-type]
 
 
-def topology_text(path: str) -> str:
+def machine_text(path: str) -> str:
     """A topology file's text, once it is known to be one. Raises InputError."""
-    from sim.formats import read_topology_file
-
-    read_topology_file(path)
-    return Path(path).read_bytes().decode("utf-8-sig", errors="replace")
+    text = FORMATS.text(path)
+    FORMATS.recognise(text, path)
+    return text
 
 
 def _texts(node: YamlNode, what: str) -> list[str]:
@@ -168,12 +185,8 @@ def _combinations(many: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]
         yield dict(zip(many, values, strict=True))
 
 
-def _written(settings: Mapping[str, str]) -> str:
-    return ",".join(f"{key}={value}" for key, value in settings.items())
-
-
 def _seeded(spec: str, name: str, given: Mapping[str, str], seed: int) -> str:
-    return f"{name}:{_written({**given, 'seed': str(seed)})}"
+    return f"{name}:{written({**given, 'seed': str(seed)})}"
 
 
 def _all_used(given: Iterable[str], used: set[str], what: str, where: str) -> None:

@@ -13,6 +13,7 @@ from time import monotonic
 from typing import IO, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json
 import pyarrow.parquet as pq
 
@@ -78,7 +79,8 @@ class Journal:
         if self.path.stat().st_size:
             options = pyarrow.json.ParseOptions(explicit_schema=SCHEMA, unexpected_field_behavior="error")
             parts.append(pyarrow.json.read_json(self.path, parse_options=options))
-        table = _in_order(pa.concat_tables([part.select(SCHEMA.names).cast(SCHEMA) for part in parts]), order)
+        table = _one_notation(pa.concat_tables([part.select(SCHEMA.names).cast(SCHEMA) for part in parts]))
+        table = _in_order(table, order)
         table = _with_parameters(table, texts)
         unfinished = self.table.with_name(self.table.name + ".writing")
         pq.write_table(table, unfinished, row_group_size=100_000)
@@ -159,6 +161,12 @@ def _read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     if missing:
         raise InputError(f"{path} is another kind of table, without {', '.join(sorted(missing))}: give another file")
     return table
+
+
+def _one_notation(table: pa.Table) -> pa.Table:
+    """Tables of old have ` + ` between the troubles of a row."""
+    at = table.schema.get_field_index("trouble")
+    return table.set_column(at, SCHEMA.field("trouble"), pc.replace_substring(table["trouble"], " + ", ";"))
 
 
 def _in_order(table: pa.Table, order: Sequence[str]) -> pa.Table:

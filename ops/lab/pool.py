@@ -6,7 +6,8 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from ops.lab.cells import Cell, Row, Texts, failed, rows
+from ops.lab.cells import Row, failed, rows
+from ops.request import Request
 from sim.errors import InputError
 
 BATCH = 64
@@ -19,7 +20,7 @@ KILLED = "the process that ran it was killed, most likely for want of memory: us
 class Pool(NamedTuple):
     """Takes batches of cells; `submit` works even after a process died, of which `broken` errors of its work tell."""
 
-    submit: Callable[[Sequence[Cell], Texts], "Future[list[Row]]"]
+    submit: Callable[[Sequence[Request]], "Future[list[Row]]"]
     processes: int
     broken: tuple[type[BaseException], ...]
 
@@ -34,12 +35,12 @@ def cores(jobs: int = 0) -> Iterator[Pool]:
     processes = jobs or cpu_count()
     executors: list[Executor] = [ProcessPoolExecutor(processes)]
 
-    def submit(batch: Sequence[Cell], texts: Texts) -> Future[list[Row]]:
+    def submit(batch: Sequence[Request]) -> Future[list[Row]]:
         try:
-            return executors[-1].submit(rows, batch, texts)
+            return executors[-1].submit(rows, batch)
         except BrokenProcessPool:
             executors.append(ProcessPoolExecutor(processes))
-            return executors[-1].submit(rows, batch, texts)
+            return executors[-1].submit(rows, batch)
 
     try:
         yield Pool(submit, processes, (BrokenProcessPool,))
@@ -65,18 +66,18 @@ def cluster(address: str) -> Iterator[Pool]:
         if not processes:
             raise InputError(f"the Dask scheduler at {address} has no workers: start `python -m dask worker {address}`")
         with client.get_executor(pure=False) as executor:
-            yield Pool(lambda batch, texts: executor.submit(rows, batch, texts), processes, (KilledWorker,))
+            yield Pool(lambda batch: executor.submit(rows, batch), processes, (KilledWorker,))
 
 
-def carried_out(cells: Sequence[Cell], texts: Texts, pool: Pool) -> Iterator[list[Row]]:
+def carried_out(cells: Sequence[Request], pool: Pool) -> Iterator[list[Row]]:
     """Rows as they come, every cell's once; cells whose process died get a second try, alone, after the others."""
     waiting = deque(_batches(cells, pool.processes))
-    running: dict[Future[list[Row]], Sequence[Cell]] = {}
-    suspects: list[Cell] = []
+    running: dict[Future[list[Row]], Sequence[Request]] = {}
+    suspects: list[Request] = []
     while waiting or running:
         while waiting and len(running) < pool.processes * AHEAD:
             batch = waiting.popleft()
-            running[_submit(pool, batch, texts)] = batch
+            running[pool.submit(batch)] = batch
         for future in wait(running, return_when=FIRST_COMPLETED).done:
             batch = running.pop(future)
             try:
@@ -89,19 +90,15 @@ def carried_out(cells: Sequence[Cell], texts: Texts, pool: Pool) -> Iterator[lis
                 waiting.appendleft(batch[len(found) :])
     for cell in suspects:
         try:
-            yield _result(_submit(pool, [cell], texts))
+            yield _result(pool.submit([cell]))
         except pool.broken:
-            yield [failed(cell, texts, KILLED)]
+            yield [failed(cell, KILLED)]
 
 
-def _batches(cells: Sequence[Cell], processes: int) -> Iterator[Sequence[Cell]]:
+def _batches(cells: Sequence[Request], processes: int) -> Iterator[Sequence[Request]]:
     """In order, so that neighbours share their schedule; small enough that every process gets some."""
     size = max(1, min(BATCH, len(cells) // (processes * AHEAD)))
     return (cells[i : i + size] for i in range(0, len(cells), size))
-
-
-def _submit(pool: Pool, batch: Sequence[Cell], texts: Texts) -> Future[list[Row]]:
-    return pool.submit(batch, {cell.machine: texts[cell.machine] for cell in batch if cell.machine in texts})
 
 
 def _result(future: Future[list[Row]]) -> list[Row]:

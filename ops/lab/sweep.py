@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from ops.lab.cells import name_of
 from ops.lab.grid import Grid
 from ops.lab.journal import Journal, machine_texts, read_table
 from ops.lab.pool import carried_out, cluster, cores
@@ -40,7 +41,7 @@ def sweep(
     """
     cells = grid.cells()
     texts = _all_texts(table, grid)
-    named = {cell.name(texts): cell for cell in cells}
+    named = {name_of(cell): cell for cell in cells}
     journal = Journal(table)
     try:
         kept = {name for name, well in journal.done.items() if well or not again}
@@ -49,7 +50,7 @@ def sweep(
         progress(found, len(cells))
         if left:
             with cluster(dask) if dask else cores(jobs) as pool:
-                for rows in carried_out(left, texts, pool):
+                for rows in carried_out(left, pool):
                     journal.add(rows)
                     found += len(rows)
                     progress(found, len(cells))

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from ops.lab.cells import Cell, Row, Texts, prepare, rows
+from ops.lab.cells import Row, prepare, rows
 from ops.lab.pool import carried_out, cores
+from ops.request import Request
 from ops.work import Work, carry_out
 from sim.errors import InputError, StalledError
 from sim.schedule.verify import prove
@@ -58,17 +59,17 @@ class Change:
     after: str
 
 
-def results(cells: Sequence[Cell], texts: Texts, *, jobs: int = 0) -> Iterable[list[Row]]:
+def results(cells: Sequence[Request], *, jobs: int = 0) -> Iterable[list[Row]]:
     """The rows of cells as they come, a few in this process, many on all cores."""
     if jobs == 1 or len(cells) <= INLINE:
         left = list(cells)
         while left:
-            found = rows(left, texts)
+            found = rows(left)
             yield found
             left = left[len(found) :]
         return
     with cores(jobs) as pool:
-        yield from carried_out(cells, texts, pool)
+        yield from carried_out(cells, pool)
 
 
 def winner_map(found: Iterable[Row]) -> WinnerMap:

@@ -135,8 +135,7 @@ def _simulated(
         raise InputError("the file does not tell the collective: add --collective")
     if table.kind == "osu":
         return _pair(topology, table, row)
-    if row.ranks > topology.n:
-        raise InputError(f"{topology.name} holds {topology.n} ranks, not {row.ranks}: give a machine with more hosts")
+    topology.taking_part(row.ranks)
     if table.kind == "named":
         if row.algorithm not in HONOURED:
             return _plain(topology, row)

@@ -48,9 +48,7 @@ class World:
         launch: float = 0.0,
         interference: float = 0.0,
     ) -> None:
-        self.ranks = ranks or topology.n
-        if self.ranks > topology.n:
-            raise InputError(f"{topology.name} holds {topology.n} ranks, not {ranks}: ask for {topology.n} or fewer")
+        self.ranks = topology.taking_part(ranks)
         if self.ranks < 1:
             raise InputError(f"{topology.name} has no GPU: choose a machine with one or more")
         self.topology, self.launch, self.interference = topology, launch, interference

@@ -65,6 +65,12 @@ class Topology:
         """How many ranks it can hold."""
         return len(self.ranks)
 
+    def taking_part(self, ranks: int = 0) -> int:
+        """So many ranks, or all for 0. Raises InputError for more than it holds."""
+        if ranks > self.n:
+            raise InputError(f"{self.name} holds {self.n} ranks, not {ranks}: ask for {self.n} or fewer")
+        return ranks or self.n
+
     @cached_property
     def index(self) -> dict[str, int]:
         """Device index by name."""

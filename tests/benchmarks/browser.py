@@ -10,9 +10,10 @@ from itertools import pairwise
 
 from playwright.sync_api import sync_playwright
 
+from ops.request import Request
 from tests.browser.conftest import FLAGS, Visit, chromium_path, serve
 from ui.payload import pack
-from ui.scenes import Scene, carried_out
+from ui.scenes import carried_out
 
 FRAMES = """async seconds => {
   const ticks = [];
@@ -59,7 +60,7 @@ def report(what: str, found: float, wanted: str, unit: str) -> None:
 
 def main() -> None:
     """Measure all of it."""
-    ring = carried_out(Scene(machine="switch:ranks=64"))
+    ring = carried_out(Request(machine="switch:ranks=64"))
     report("payload of the 64-rank ring", len(json.dumps(pack(ring.trace))) / 1e6, "under 1", "MB")
     address, server = serve()
     try:

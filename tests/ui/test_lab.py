@@ -7,10 +7,11 @@ from streamlit.testing.v1 import AppTest
 
 from ops import ALGORITHMS
 from ops.lab.winners import changes
+from ops.request.notation import size_word
 from ops.work import registered
 from sim.machines import build
 from sim.units import fmt_size, parse_size
-from ui.pages.lab import Question, _typed
+from ui.pages.lab import Question
 from ui.text import languages
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -111,4 +112,4 @@ def test_what_nobody_can_do_is_shown_as_such():
 @pytest.mark.parametrize("size", [1, 1000, 1001, 123457, 1 << 20, 64 << 20, (1 << 30) + 1])
 def test_sizes_are_typed_without_loss(size):
 
-    assert parse_size(_typed(size)) == size
+    assert parse_size(size_word(size)) == size

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from ops.request.examples import example_captures
 from sim.formats import read_topology
 from sim.machines import MACHINES, build
 from sim.topology import Device, Topology, both_ways
 from ui.layout import arrange
-from ui.scenes import examples
 
 WORDS = ("CORE", "POD", "LEAF", "GPU")
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"
@@ -62,9 +62,9 @@ def test_no_two_devices_of_a_machine_overlap(spec):
     check(build(spec))
 
 
-@pytest.mark.parametrize("name", sorted(examples()))
+@pytest.mark.parametrize("name", sorted(example_captures()))
 def test_no_two_devices_of_an_example_overlap(name):
-    check(read_topology(examples()[name], name))
+    check(read_topology(example_captures()[name], name))
 
 
 def test_no_two_devices_of_any_capture_overlap():

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ui import rivals
 from ui.scenes import carried_out
 from ui.teaching import LESSONS, times
 from ui.text import catalogue, languages, say
@@ -17,7 +16,7 @@ STEPS = [(name, k) for name, lesson in LESSONS.items() for k in range(1, len(les
 
 
 def runs_of(step):
-    return [carried_out(scene) for scene in (step.scene, *rivals.others(step.scene))]
+    return [carried_out(scene) for scene in (step.scene, *step.scene.others())]
 
 
 def learn(**words):

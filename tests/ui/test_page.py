@@ -8,6 +8,9 @@ from streamlit.testing.v1 import AppTest
 
 from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
+from ops.request import Request
+from ops.request.examples import example_captures, example_schedules
+from ops.request.link import from_link, to_link
 from ops.workloads import WORKLOADS
 from sim.engine import simulate
 from sim.errors import InputError
@@ -18,9 +21,8 @@ from ui import player
 from ui.exports import EXPORTS, Shot
 from ui.pages import PAGES
 from ui.rivals import COMPARED
-from ui.scenario import export
 from ui.scenarios import SCENARIOS
-from ui.scenes import Scene, example_schedules, examples, file_name, from_link, run, to_link
+from ui.scenes import export, file_name, run
 from ui.text import catalogue, languages, written
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -55,7 +57,7 @@ def test_every_collective_is_drawn(name):
     assert len(players(at)) == 1
 
 
-@pytest.mark.parametrize("capture", sorted(examples()))
+@pytest.mark.parametrize("capture", sorted(example_captures()))
 def test_every_example_capture_is_drawn(capture):
     at = page(capture=f"example-{capture}")
     assert not at.error
@@ -93,7 +95,7 @@ def test_every_example_schedule_is_drawn(name):
 
 def test_a_run_that_was_kept_is_drawn_on_its_own_machine():
     trace = simulate(build("ring:ranks=6"), ALGORITHMS["allgather.ring"].schedule(6), size=6 * MiB, history=True)
-    scene = Scene(schedule=trace.to_json(), machine="dgx1v")
+    scene = Request(schedule=trace.to_json(), machine="dgx1v")
     picture = run(scene, "en")
     assert picture.title == "allgather.ring · ring:ranks=6"
     assert (picture.time.replace("µ", "u"), picture.verdict) == (fmt_time(trace.time), "ok")
@@ -192,10 +194,10 @@ def test_an_algorithm_that_cannot_do_this_number_of_ranks_says_so():
 
 
 SCENES = [
-    Scene(),
-    Scene(algorithm="broadcast.binomial", machine="mesh:ranks=6,bandwidth=10GBps", ranks=5, size="3MB", root=2),
-    Scene(capture=examples()["hgx-h100"], rates="nvlink=30GBps", algorithm="alltoall.pairwise"),
-    Scene(capture="\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n"),
+    Request(),
+    Request(algorithm="broadcast.binomial", machine="mesh:ranks=6,bandwidth=10GBps", ranks=5, size="3MB", root=2),
+    Request(capture=example_captures()["hgx-h100"], rates="nvlink=30GBps", algorithm="alltoall.pairwise"),
+    Request(capture="\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n"),
 ]
 
 
@@ -217,9 +219,9 @@ def test_every_kind_of_file_can_be_asked_for(kind):
     at = page(machine="switch:ranks=4", size="1MiB")
     at.selectbox(key="kind").select(kind).run()
     assert not at.exception
-    data = export(Scene(machine="switch:ranks=4", size="1MiB"), kind, Shot(seconds=0.5, fps=4, width=320))
+    data = export(Request(machine="switch:ranks=4", size="1MiB"), kind, Shot(seconds=0.5, fps=4, width=320))
     assert len(data) > (500 if kind != "yaml" else 50)
-    assert file_name(Scene()) == "allreduce-ring-dgx-a100"
+    assert file_name(Request()) == "allreduce-ring-dgx-a100"
 
 
 def test_texts_of_every_language_are_of_english_ones_with_the_same_placeholders():

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli import main
+from ops.request import Request
+from ops.request.examples import example_captures
+from ops.request.scenario import from_yaml, is_scenario, to_yaml
 from sim.errors import InputError
-from ui.scenario import from_yaml, is_scenario, to_yaml
 from ui.scenarios import SCENARIOS
-from ui.scenes import Scene, examples
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -19,8 +20,8 @@ def test_every_scenario_is_read_as_it_was_written(name):
     text = to_yaml(SCENARIOS[name])
     assert is_scenario(text)
     again = from_yaml(text, "a scenario")
-    hidden = {"machine": Scene.machine} if SCENARIOS[name].capture else {}
-    hidden |= {"algorithm": Scene.algorithm, "size": Scene.size} if SCENARIOS[name].schedule else {}
+    hidden = {"machine": Request().machine} if SCENARIOS[name].capture else {}
+    hidden |= {"algorithm": Request().algorithm, "size": Request().size} if SCENARIOS[name].schedule else {}
     wanted = replace(SCENARIOS[name], **hidden)
     assert replace(again, capture=again.capture.strip(), schedule=again.schedule.strip()) == replace(
         wanted, capture=wanted.capture.strip(), schedule=wanted.schedule.strip()
@@ -29,7 +30,7 @@ def test_every_scenario_is_read_as_it_was_written(name):
 
 @given(
     st.builds(
-        Scene,
+        Request,
         settings=st.sampled_from(["", "segments=4", "radix=3,segments=2"]),
         trouble=st.sampled_from(["", "slow_link:src=GPU0,dst=NVS0", "jitter;straggler:rank=1,late=2us"]),
         ranks=st.integers(0, 4096),
@@ -61,7 +62,7 @@ def test_what_is_wrong_is_told_with_its_line(text, says):
 
 def test_the_terminal_runs_a_scenario_and_writes_one(tmp_path, capsys):
     file, capture = tmp_path / "scene.yaml", tmp_path / "topo.txt"
-    capture.write_text(examples()["dgx-1v"])
+    capture.write_text(example_captures()["dgx-1v"])
     run = ["allreduce.ring", "--topology", str(capture), "--size", "8MiB", "--trouble", "jitter:mean=2us"]
     assert main(["run", *run, "--json"]) == 0
     direct = json.loads(capsys.readouterr().out)
@@ -75,7 +76,7 @@ def test_the_terminal_runs_a_scenario_and_writes_one(tmp_path, capsys):
 
 def test_a_scenario_stands_alone(tmp_path, capsys):
     file = tmp_path / "scene.yaml"
-    file.write_text(to_yaml(Scene()))
+    file.write_text(to_yaml(Request()))
     assert main(["run", "--scenario", str(file), "--size", "1MiB"]) == 2
     assert "leave out size" in capsys.readouterr().err
     assert main(["run", "--scenario", str(tmp_path / "none.yaml")]) == 2

@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
+from ops.request import Request
+from ops.request.notation import MOST as MOST_BESIDE
+from ops.request.notation import beside, differences
 from sim.errors import InputError
 from ui import rivals
-from ui.scenes import Scene
 from ui.shapes import MOST, shape_of
 
 
@@ -55,26 +57,26 @@ def test_a_shape_of_too_many_places_is_none():
 
 
 def test_runs_beside_a_scene_differ_in_what_is_said():
-    scene = Scene(against="algorithm=allreduce.linear|machine=dgx1v&size=1MiB|trouble=", settings="segments=2")
-    linear, small, calm = rivals.others(scene)
+    scene = Request(against="algorithm=allreduce.linear|machine=dgx1v&size=1MiB|trouble=", settings="segments=2")
+    linear, small, calm = scene.others()
     assert (linear.algorithm, linear.settings, linear.against) == ("allreduce.linear", "", "")
     assert (small.machine, small.size, small.settings) == ("dgx1v", "1MiB", "segments=2")
-    assert calm == Scene(settings="segments=2")
-    assert rivals.against(rivals.changes(scene)) == scene.against
+    assert calm == Request(settings="segments=2")
+    assert beside(differences(scene.against)) == scene.against.replace("&", ";")
 
 
 def test_a_fork_keeps_what_was_and_stands_beside_it():
-    once = rivals.forked(Scene(), "slow_link:src=GPU0,dst=NVS0")
-    assert (once.trouble, rivals.others(once)[0].trouble) == ("slow_link:src=GPU0,dst=NVS0", "")
+    once = rivals.forked(Request(), "slow_link:src=GPU0,dst=NVS0")
+    assert (once.trouble, once.others()[0].trouble) == ("slow_link:src=GPU0,dst=NVS0", "")
     twice = rivals.forked(once, "straggler:rank=1,late=2us")
     assert twice.trouble == "slow_link:src=GPU0,dst=NVS0;straggler:rank=1,late=2us"
-    assert [other.trouble for other in rivals.others(twice)] == ["", "slow_link:src=GPU0,dst=NVS0"]
+    assert [other.trouble for other in twice.others()] == ["", "slow_link:src=GPU0,dst=NVS0"]
     for k in range(5):
         twice = rivals.forked(twice, f"straggler:rank={k},late=1us")
-    assert len(rivals.changes(twice)) == rivals.MOST
+    assert len(twice.others()) == MOST_BESIDE
 
 
 @pytest.mark.parametrize("words", ["algorithm", "colour=red", "ranks=many", "machine=dgx1v&x"])
 def test_a_damaged_comparison_is_told(words):
     with pytest.raises(InputError, match="the link's against has"):
-        rivals.changes(Scene(against=words))
+        Request(against=words).others()

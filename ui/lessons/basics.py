@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
+from ops.request import Request
 from sim.units import MiB
-from ui.scenes import Scene
 from ui.teaching import Ask, Step, busiest, holders, lesson, ranks, sent
 
 N = 4
 MACHINE = f"switch:ranks={N}"
 
 
-def _scene(algorithm: str, against: str = "") -> Scene:
-    return Scene(algorithm=algorithm, machine=MACHINE, size="4MiB", against=against)
+def _scene(algorithm: str, against: str = "") -> Request:
+    return Request(algorithm=algorithm, machine=MACHINE, size="4MiB", against=against)
 
 
 @lesson(order=10)

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from ops.request import Request
 from sim.units import GBps
-from ui.scenes import Scene
 from ui.teaching import Ask, Runs, Step, lesson, ratio, times
 
 NAMES = ("alltoall.linear", "alltoall.pairwise")
-CROWD = Scene(algorithm=NAMES[0], machine="nodes:nodes=2,gpus=4,nics=1", size="64MiB")
+CROWD = Request(algorithm=NAMES[0], machine="nodes:nodes=2,gpus=4,nics=1", size="64MiB")
 
 
 def _crossing(runs: Runs) -> float:

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ops.request import Request
 from sim.units import MiB
 from ui.film import Film
-from ui.scenes import Scene
 from ui.teaching import Ask, Runs, Step, fastest, lesson, ratio
 
-GATHER = Scene(algorithm="allgather.ring", machine="switch:ranks=8", size="32MiB")
+GATHER = Request(algorithm="allgather.ring", machine="switch:ranks=8", size="32MiB")
 BACKWARD = ("allreduce.ring", "reduce_scatter.ring")
 
 
@@ -24,7 +24,7 @@ def _memory(runs: Runs) -> float:
 def gathered() -> Iterator[Step]:
     """Every rank ends with all ranks' features: memory grows with the world, and so does what flows back."""
     yield Step(GATHER, Ask(_memory, within=0.01, unit="MiB"), view="matrix")
-    wide = Scene(algorithm="allgather.ring", machine="switch:ranks=32", size="128MiB")
+    wide = Request(algorithm="allgather.ring", machine="switch:ranks=32", size="128MiB")
     yield Step(wide, Ask(_memory, within=0.01, unit="MiB"), view="matrix")
-    both = Scene(algorithm=BACKWARD[0], machine="switch:ranks=8", size="32MiB", against=f"algorithm={BACKWARD[1]}")
+    both = Request(algorithm=BACKWARD[0], machine="switch:ranks=8", size="32MiB", against=f"algorithm={BACKWARD[1]}")
     yield Step(both, Ask(fastest(BACKWARD), BACKWARD, facts=lambda runs: {"times": ratio(runs)}), view="time")

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ops.lab.crossovers import reason
-from ui.scenes import Scene
+from ops.request import Request
 from ui.teaching import Ask, Step, fastest, lesson, ratio
 
 NAMES = ("allreduce.ring", "allreduce.hierarchical_2d")
-FLAT = Scene(algorithm=NAMES[0], machine="nodes:nodes=4", size="64KiB")
+FLAT = Request(algorithm=NAMES[0], machine="nodes:nodes=4", size="64KiB")
 BOTH = replace(FLAT, against=f"algorithm={NAMES[1]}")
 
 

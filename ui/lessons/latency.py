@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ops.lab.crossovers import crossovers, reason
+from ops.request import Request
 from sim.units import KiB
-from ui.scenes import Scene
 from ui.teaching import Ask, Runs, Step, fastest, lesson
 
 NAMES = ("allreduce.ring", "allreduce.recursive_doubling")
-SMALL = Scene(algorithm=NAMES[0], machine="switch:ranks=8,latency=5us", size="1KiB", against=f"algorithm={NAMES[1]}")
+SMALL = Request(algorithm=NAMES[0], machine="switch:ranks=8,latency=5us", size="1KiB", against=f"algorithm={NAMES[1]}")
 
 
 def _crossing(runs: Runs) -> float:

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ui.scenes import Scene, examples
+from ops.request import Request
+from ops.request.examples import example_captures
 from ui.teaching import Ask, Runs, Step, busiest, lesson, ratio, times
 
-BOX = Scene(algorithm="allreduce.ring", machine="dual_socket_pcie", size="64MiB")
+BOX = Request(algorithm="allreduce.ring", machine="dual_socket_pcie", size="64MiB")
 LINKS = ("CPU0 → CPU1", "GPU0 → PCI0", "PCI0 → CPU0", "NIC0 → PCI0")
 
 
@@ -30,6 +31,6 @@ def numa() -> Iterator[Step]:
         ),
     )
     yield Step(
-        Scene(algorithm="allreduce.ring", capture=examples()["dgx-1v"], size="16MiB"),
+        Request(algorithm="allreduce.ring", capture=example_captures()["dgx-1v"], size="16MiB"),
         Ask(_kind, ("NVL", "PCI", "SYS"), facts=lambda runs: {"link": busiest(runs[0])}),
     )

@@ -1,13 +1,14 @@
 """Why the ring is bandwidth-optimal."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from ops.request import Request
 from sim.units import MiB
-from ui.scenes import Scene
 from ui.teaching import Ask, Step, holders, lesson, ranks, ratio, sent, times
 
 N = 8
-RING = Scene(algorithm="allreduce.ring", machine=f"switch:ranks={N}", size="64MiB")
+RING = Request(algorithm="allreduce.ring", machine=f"switch:ranks={N}", size="64MiB")
 
 
 @lesson(order=20)
@@ -23,9 +24,9 @@ def ring() -> Iterator[Step]:
     )
     yield Step(RING, Ask(lambda runs: sent(runs[0], 0) / MiB, within=0.02, unit="MiB"), view="matrix")
     yield Step(RING, Ask(lambda runs: 100 * runs[0].bound / runs[0].trace.time, within=0.1, unit="%"), view="time")
-    double = Scene(algorithm="allreduce.ring", machine=f"switch:ranks={2 * N}", size="64MiB")
+    double = Request(algorithm="allreduce.ring", machine=f"switch:ranks={2 * N}", size="64MiB")
     yield Step(
-        Scene(**{**vars(double), "against": f"machine=switch:ranks={N}"}),
+        replace(double, against=f"machine=switch:ranks={N}"),
         Ask(
             lambda runs: times(ratio(runs)),
             ("half", "same", "twice", "four"),

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ui.scenes import Scene
+from ops.request import Request
 from ui.teaching import Ask, Step, busiest, lesson, ratio, times
 
-SERVER = Scene(algorithm="allreduce.linear", machine="switch:ranks=8", size="64MiB")
+SERVER = Request(algorithm="allreduce.linear", machine="switch:ranks=8", size="64MiB")
 BOTH = replace(SERVER, against="algorithm=allreduce.ring")
 
 

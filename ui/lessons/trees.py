@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ops.lab.crossovers import reason
-from ui.scenes import Scene
+from ops.request import Request
 from ui.teaching import Ask, Step, fastest, holders, lesson, ratio
 
 N = 16
-TREE = Scene(algorithm="broadcast.binomial", machine=f"switch:ranks={N}", size="64MiB")
+TREE = Request(algorithm="broadcast.binomial", machine=f"switch:ranks={N}", size="64MiB")
 PIPE = "algorithm=broadcast.chain&settings=segments=64"
 PAIR = ("broadcast.binomial", "broadcast.chain")
 DOUBLE = ("allreduce.ring", "allreduce.double_binary_tree")

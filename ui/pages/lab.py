@@ -7,18 +7,19 @@ from dataclasses import dataclass, fields, replace
 import streamlit as st
 
 from ops import ALGORITHMS
-from ops.lab.cells import Cell, Row
+from ops.lab.cells import Row
 from ops.lab.grid import Grid, split
 from ops.lab.sensitivity import failures, sensitivity
 from ops.lab.winners import Change, WinnerMap, changes, named, results, winner_map
+from ops.request import Request
+from ops.request.notation import size_word, written
 from ops.work import registered
 from sim.errors import InputError, StalledError
 from sim.machines import MACHINES, build
 from sim.parameters import parse_spec
-from sim.units import fmt_bandwidth, fmt_size, parse_size
+from sim.units import fmt_bandwidth, fmt_size
 from ui import lab_charts, sidebar
 from ui.pages import go, page
-from ui.scenes import Scene
 from ui.text import tell
 from ui.units import fmt_time
 
@@ -150,7 +151,7 @@ def _machines(question: Question) -> list[str]:
 
 
 @st.cache_resource
-def _kept() -> dict[tuple[Cell, ...], list[Row]]:
+def _kept() -> dict[tuple[Request, ...], list[Row]]:
     return {}
 
 
@@ -163,7 +164,7 @@ def _answer(grid: Grid) -> list[Row]:
         raise InputError(f"{len(cells):,} runs are more than {MOST:,}: ask for less here, or `sweep` from the terminal")
     if key not in known:
         bar, found = place.progress(0.0), []
-        for several in results(cells, {}):
+        for several in results(cells):
             found += several
             bar.progress(len(found) / len(cells), tell("page.lab.runs", done=len(found), of=len(cells)))
         place.empty()
@@ -235,18 +236,17 @@ def _changes(machine: str, names: Sequence[str], n: int, sizes: Sequence[int]) -
 def _open(machine: str, algorithm: str, ranks: int, size: int) -> None:
     """Go to the stage with a run."""
     name, settings = parse_spec(algorithm)
-    words = ",".join(f"{key}={value}" for key, value in settings.items())
     whole = build(machine).n == ranks
     sidebar.restore(
-        Scene(algorithm=name, machine=machine, size=_typed(size), settings=words, ranks=0 if whole else ranks)
+        Request(
+            algorithm=name,
+            machine=machine,
+            size=size_word(size),
+            settings=written(settings),
+            ranks=0 if whole else ranks,
+        )
     )
     go("stage")
-
-
-def _typed(size: int) -> str:
-    """A size as a person would type it, without loss."""
-    short = fmt_size(size).replace(" ", "")
-    return short if parse_size(short) == size else str(size)
 
 
 def _table(k: int, machine: str, rows: Sequence[Row]) -> None:

@@ -5,12 +5,12 @@ from typing import Any
 import streamlit as st
 
 from ops import ALGORITHMS
+from ops.request import Request
 from ops.work import Outcome
 from ui import player, rivals, scenes, sidebar
 from ui.memory import remembered
 from ui.pages import go, page
 from ui.payload import pack
-from ui.scenes import Scene
 from ui.teaching import LESSONS, Ask, Lesson, Step, after
 from ui.text import catalogue, spoken, tell
 
@@ -93,13 +93,13 @@ def _to(lesson: Lesson, number: int) -> None:
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _outcomes(scene: Scene) -> list[Outcome]:
+def _outcomes(scene: Request) -> list[Outcome]:
     """The runs of a step; nobody changes them, so all who learn share them."""
-    return [scenes.carried_out(one) for one in (scene, *rivals.others(scene))]
+    return [scenes.carried_out(one) for one in (scene, *scene.others())]
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _packed(scene: Scene, language: str) -> list[dict[str, Any]]:
+def _packed(scene: Request, language: str) -> list[dict[str, Any]]:
     runs = _outcomes(scene)
     titles = rivals.titles(scene) if len(runs) > 1 else [""]
     return [pack(run.trace, language) | {"title": title} for run, title in zip(runs, titles, strict=True)]
@@ -161,7 +161,7 @@ def _player(lesson: Lesson, number: int, step: Step, runs: list[Outcome], *, ans
     player.show(data, key=PLAYER, moved=lambda: None, forked=lambda: None)
 
 
-def _code(scene: Scene, runs: list[Outcome]) -> None:
+def _code(scene: Request, runs: list[Outcome]) -> None:
     """What ran, and the way to the stage with it."""
     for name in dict.fromkeys(run.work.name for run in runs):
         with st.expander(tell("page.learn.code", name=name)):

@@ -6,6 +6,8 @@ from dataclasses import replace
 import streamlit as st
 
 from ops import ALGORITHMS
+from ops.request import Request
+from ops.request.link import LONGEST_WORD, from_link, to_link
 from sim.errors import InputError, StalledError
 from sim.machines import MACHINES
 from sim.parameters import parse_spec
@@ -14,8 +16,7 @@ from sim.topology.path_classes import pair_classes
 from ui import player, rivals, scenes, sidebar, whatif
 from ui.exports import EXPORTS, Shot
 from ui.pages import page
-from ui.scenario import export
-from ui.scenes import Picture, Scene
+from ui.scenes import Picture, export
 from ui.text import spoken
 from ui.text import tell as _say
 
@@ -52,7 +53,7 @@ def stage() -> None:
     _below(scene, topology)
 
 
-def _shown(scene: Scene, topology: Topology | None) -> tuple[Scene, Topology, list[rivals.Run]]:
+def _shown(scene: Request, topology: Topology | None) -> tuple[Request, Topology, list[rivals.Run]]:
     """The scene as it was chosen, or where that cannot be shown the last one that could, and why above it."""
     runs = _carried_out(scene) if topology is not None else []
     for reason in st.session_state.refused:
@@ -60,21 +61,21 @@ def _shown(scene: Scene, topology: Topology | None) -> tuple[Scene, Topology, li
     if topology is not None and runs:
         _depart(scene)
         return scene, topology, runs
-    good = st.session_state.get("good", Scene())
-    return good, scenes.topology_of(good), _carried_out(good)
+    good = st.session_state.get("good", Request())
+    return good, good.topology(), _carried_out(good)
 
 
-def _embedded(scene: Scene) -> None:
+def _embedded(scene: Request) -> None:
     """For a slide or another page: the runs and nothing around them."""
     runs = _carried_out(scene)
     if runs:
         _stage(scene, runs)
 
 
-def _carried_out(scene: Scene) -> list[rivals.Run]:
+def _carried_out(scene: Request) -> list[rivals.Run]:
     """The scene's run and those beside it; what cannot be carried out is told and left out, its own above all."""
     runs: list[rivals.Run] = []
-    for k, (title, one) in enumerate(zip(rivals.titles(scene), [scene, *rivals.others(scene)], strict=True)):
+    for k, (title, one) in enumerate(zip(rivals.titles(scene), [scene, *scene.others()], strict=True)):
         try:
             runs.append((one, scenes.run(replace(one, against=""), spoken()), title))
         except (InputError, StalledError) as error:
@@ -90,17 +91,17 @@ def _arrive() -> str:
     if "scene" in state:
         return str(state.pop("problem", ""))
     words = {name: st.query_params[name] for name in st.query_params}
-    state.scene, state.start, problem = Scene(), 0.0, ""
+    state.scene, state.start, problem = Request(), 0.0, ""
     state.view = words["view"] if words.get("view") in player.VIEWS else player.VIEWS[0]
     try:
-        state.scene = scenes.from_link(words)
+        state.scene = from_link(words)
         state.start = _instant(words.get("t", "0"))
-        rivals.changes(state.scene)
+        state.scene.others()
         ALGORITHMS[state.scene.algorithm]
         if not state.scene.capture:
             MACHINES[parse_spec(state.scene.machine)[0]]
     except InputError as error:
-        state.scene, problem = Scene(), str(error)
+        state.scene, problem = Request(), str(error)
     return problem
 
 
@@ -114,10 +115,10 @@ def _instant(word: str) -> float:
     return t
 
 
-def _depart(scene: Scene) -> None:
+def _depart(scene: Request) -> None:
     """Write the scene into the address, keeping the instant."""
     sidebar.remember(scene)
-    words = scenes.to_link(scene)
+    words = to_link(scene)
     words |= {name: st.query_params[name] for name in KEPT if name in st.query_params}
     if words != {name: st.query_params[name] for name in st.query_params}:
         st.query_params.from_dict(words)
@@ -145,7 +146,7 @@ def _headline(picture: Picture) -> None:
 
 
 @st.fragment
-def _stage(scene: Scene, runs: list[rivals.Run]) -> None:
+def _stage(scene: Request, runs: list[rivals.Run]) -> None:
     state = st.session_state
     if "forked" in state:
         state.scene = rivals.forked(scene, state.pop("forked"))
@@ -158,7 +159,7 @@ def _stage(scene: Scene, runs: list[rivals.Run]) -> None:
         for _, picture, title in runs
     ]
     start = player.Start(state.start, state.view, keep=state.pop("keep", False))
-    data = player.player_data(packed, spoken(), start, fork=not scenes.is_trace(scene.schedule))
+    data = player.player_data(packed, spoken(), start, fork=not scene.is_kept)
     player.show(data, key=PLAYER, moved=_moved, forked=_forked)
 
 
@@ -178,11 +179,11 @@ def _moved() -> None:
 def _forked() -> None:
     """What if this happened: the page is drawn again with it, and without it beside."""
     spec = st.session_state[PLAYER].fork
-    if isinstance(spec, str) and len(spec) < scenes.LONGEST_WORD:
+    if isinstance(spec, str) and len(spec) < LONGEST_WORD:
         st.session_state.forked = spec
 
 
-def _below(scene: Scene, topology: Topology) -> None:
+def _below(scene: Request, topology: Topology) -> None:
     code, machine = st.columns([1.3, 1])
     with code, st.expander(_say("page.code"), key="code_panel", on_change="rerun") as panel:
         if not panel.open:
@@ -196,7 +197,7 @@ def _below(scene: Scene, topology: Topology) -> None:
         _take_away(scene)
 
 
-def _take_away(scene: Scene) -> None:
+def _take_away(scene: Request) -> None:
     """The run as a file of any kind, made when it is asked for."""
     with st.expander(_say("page.export"), expanded=False, icon=":material/download:"):
         kinds = list(EXPORTS)
@@ -225,9 +226,9 @@ def _kind(ending: str) -> str:
     return f".{ending} – {_say(f'export.{ending}')}"
 
 
-def _code(scene: Scene, topology: Topology) -> None:
+def _code(scene: Request, topology: Topology) -> None:
     """The algorithm's own lines, what they claim to cost with these parameters, and who knows it by which name."""
-    work = scenes.work_of(scene, topology)
+    work = scene.work(topology)
     algorithm = work.algorithm
     assert algorithm is not None
     st.code(algorithm.source, language="python")

@@ -10,16 +10,17 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ops import ALGORITHMS
+from ops.request import Request
+from ops.request.link import from_link, to_link
 from ops.training.facts import is_table, shown, words
 from ops.workloads import WORKLOADS, TrainingStep
 from sim.errors import InputError, StalledError
 from sim.parameters import Parameter
 from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_size
-from ui import scenes, sidebar, steps
+from ui import sidebar, steps
 from ui.fields import field, refuse, usual
 from ui.pages import page
-from ui.scenes import Scene
 from ui.text import catalogue, spoken, tell
 from ui.units import fmt_time
 
@@ -79,7 +80,9 @@ def train() -> None:
     _downloads(step)
 
 
-def _shown(name: str, given: Mapping[str, str], scene: Scene | None, place: DeltaGenerator) -> tuple[str, TrainingStep]:
+def _shown(
+    name: str, given: Mapping[str, str], scene: Request | None, place: DeltaGenerator
+) -> tuple[str, TrainingStep]:
     """The step that was chosen, or where there is none the last one that there was, and why above it."""
     state = st.session_state
     chosen = None
@@ -95,7 +98,7 @@ def _shown(name: str, given: Mapping[str, str], scene: Scene | None, place: Delt
         _depart(name, given, scene)
         state.train_good = (name, tuple(given.items()), scene)
         return name, chosen
-    good = state.get("train_good", (FIRST, (), Scene()))
+    good = state.get("train_good", (FIRST, (), Request()))
     return good[0], _step(*good)
 
 
@@ -105,17 +108,17 @@ def _arrive() -> str:
     if "train_scene" in state:
         return ""
     asked = {key: st.query_params[key][:LONGEST] for key in st.query_params}
-    state.train_scene, state.train_words, state.train_first, problem = Scene(), {}, FIRST, ""
+    state.train_scene, state.train_words, state.train_first, problem = Request(), {}, FIRST, ""
     try:
-        state.train_scene = scenes.from_link({key: asked[key] for key in MACHINE if key in asked})
-        scenes.topology_of(state.train_scene)
+        state.train_scene = from_link({key: asked[key] for key in MACHINE if key in asked})
+        state.train_scene.topology()
         entry = WORKLOADS[asked.get("workload", FIRST)]
         given = {key: word for key, word in asked.items() if key in entry.params}
         for key, word in given.items():
             entry.params[key].parse(word, entry.name)
         state.train_first, state.train_words = entry.name, given
     except InputError as error:
-        state.train_scene, problem = Scene(), str(error)
+        state.train_scene, problem = Request(), str(error)
     return problem
 
 
@@ -150,11 +153,11 @@ def _field(parameter: Parameter, word: str | None, owner: str) -> str:
     return st.text_area(parameter.name, word or "", height=height, key=key, placeholder=hint).strip()
 
 
-def _depart(name: str, given: Mapping[str, str], scene: Scene) -> None:
+def _depart(name: str, given: Mapping[str, str], scene: Request) -> None:
     """Write what is shown into the address."""
     state = st.session_state
     state.train_scene, state.train_first, state.train_words = scene, name, dict(given)
-    link = scenes.to_link(scene)
+    link = to_link(scene)
     asked = {"workload": name} | {key: link[key] for key in MACHINE if key in link} | dict(given)
     asked |= {key: st.query_params[key] for key in KEPT if key in st.query_params}
     if asked != {key: st.query_params[key] for key in st.query_params}:
@@ -162,9 +165,9 @@ def _depart(name: str, given: Mapping[str, str], scene: Scene) -> None:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _step(name: str, given: tuple[tuple[str, str], ...], scene: Scene) -> TrainingStep:
+def _step(name: str, given: tuple[tuple[str, str], ...], scene: Request) -> TrainingStep:
     """One step; nobody changes it, so all who ask for the same share it. Raises InputError."""
-    return WORKLOADS[name].run(scenes.topology_of(scene), dict(given))
+    return WORKLOADS[name].run(scene.topology(), dict(given))
 
 
 def _headline(step: TrainingStep) -> None:
@@ -242,7 +245,7 @@ def _watch(step: TrainingStep) -> None:
     scene = replace(st.session_state.train_scene, algorithm=longest.algorithm, ranks=step.ranks)
     if longest.size >= 1:
         scene = replace(scene, size=str(round(longest.size)))
-    words = scenes.to_link(scene) | ({"lang": spoken()} if spoken() != "en" else {})
+    words = to_link(scene) | ({"lang": spoken()} if spoken() != "en" else {})
     label = tell("train.watch", name=longest.algorithm)
     st.link_button(label, f"?{urlencode(words)}", help=tell("train.watch.help"), icon=":material/movie:")
 

@@ -11,7 +11,7 @@ from ops.programs.mpi4py.buffers import Array, Blocks, in_place, many, one
 from ops.programs.mpi4py.communicator import Comm
 from ops.programs.mpi4py.errors import wrong
 from ops.programs.mpi4py.reductions import OPS, Op
-from ops.programs.mpi4py.requests import Request
+from ops.programs.mpi4py.requests import MpiRequest
 from ops.programs.runtime.rendezvous import Contribution
 
 Result = Callable[[], Any]
@@ -29,9 +29,9 @@ def _collective(make: Maker) -> Maker:
         comm.world.wait((part,), name)
         return None if result is None else result()
 
-    def immediate(comm: Comm, *args: Any, **kwargs: Any) -> Request:
+    def immediate(comm: Comm, *args: Any, **kwargs: Any) -> MpiRequest:
         part, result = make(comm, f"I{name.lower()}", *args, **kwargs)
-        return Request(comm.world, comm.meet(part), result)
+        return MpiRequest(comm.world, comm.meet(part), result)
 
     blocking.__doc__ = immediate.__doc__ = make.__doc__
     setattr(Comm, name, blocking)

@@ -14,7 +14,7 @@ from ops.programs.mpi4py.datatypes import DATATYPES, Datatype
 from ops.programs.mpi4py.errors import CLASSES, MPIError
 from ops.programs.mpi4py.point_to_point import NO_PROC, TAG_UB, Matched
 from ops.programs.mpi4py.reductions import OPS, Op
-from ops.programs.mpi4py.requests import PROC_NULL, UNDEFINED, Prequest, Request, Status
+from ops.programs.mpi4py.requests import PROC_NULL, UNDEFINED, MpiRequest, Prequest, Status
 from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG
 from ops.programs.runtime.rendezvous import ProcessGroup
 from ops.programs.runtime.transport import Transport
@@ -56,10 +56,10 @@ def _names(world: Transport) -> dict[str, Any]:
     host = [world.topology.devices[world.device(rank)].host for rank in range(world.size)]
     return {
         **DATATYPES, **OPS, **CLASSES,
-        "Comm": Comm, "Intracomm": Intracomm, "Cartcomm": Cartcomm, "Group": RankGroup, "Request": Request,
+        "Comm": Comm, "Intracomm": Intracomm, "Cartcomm": Cartcomm, "Group": RankGroup, "Request": MpiRequest,
         "Prequest": Prequest, "Status": Status, "Datatype": Datatype, "Op": Op, "Exception": MPIError,
-        "COMM_WORLD": Intracomm(everyone), "COMM_SELF": _Self(selves), "COMM_NULL": Comm(), "REQUEST_NULL": Request(),
-        "GROUP_EMPTY": RankGroup(world, ()),
+        "COMM_WORLD": Intracomm(everyone), "COMM_SELF": _Self(selves), "COMM_NULL": Comm(),
+        "REQUEST_NULL": MpiRequest(), "GROUP_EMPTY": RankGroup(world, ()),
         "DATATYPE_NULL": Datatype("DATATYPE_NULL", np.dtype("V0")), "GROUP_NULL": None, "OP_NULL": None,
         "IN_PLACE": IN_PLACE, "BOTTOM": None, "ANY_SOURCE": ANY_SOURCE,
         "ANY_TAG": ANY_TAG, "PROC_NULL": PROC_NULL, "UNDEFINED": UNDEFINED, "TAG_UB": TAG_UB, "ROOT": -3,

@@ -9,7 +9,7 @@ import numpy as np
 
 from ops.programs.mpi4py import buffers
 from ops.programs.mpi4py.errors import MPIError, wrong
-from ops.programs.mpi4py.requests import PROC_NULL, Prequest, Request, Status
+from ops.programs.mpi4py.requests import PROC_NULL, MpiRequest, Prequest, Status
 from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
 from ops.programs.runtime.rendezvous import ProcessGroup
 from ops.programs.runtime.tasks import Pending
@@ -113,23 +113,23 @@ class Ranks:
         """Receive into a buffer."""
         self._finish("Recv", self._ask_buffer(buf, source, tag), status=status)
 
-    def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+    def Isend(self, buf: Any, dest: int, tag: int = 0) -> MpiRequest:
         """Begin to send a buffer."""
-        return Request(self.world, self._post_buffer(buf, dest, tag, "Isend"))
+        return MpiRequest(self.world, self._post_buffer(buf, dest, tag, "Isend"))
 
-    def Issend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+    def Issend(self, buf: Any, dest: int, tag: int = 0) -> MpiRequest:
         """Begin to send a buffer; done when its receiver is there."""
-        return Request(self.world, self._post_buffer(buf, dest, tag, "Issend", eager=False))
+        return MpiRequest(self.world, self._post_buffer(buf, dest, tag, "Issend", eager=False))
 
-    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> MpiRequest:
         """Begin to send a buffer without waiting for anybody."""
-        return Request(self.world, self._post_buffer(buf, dest, tag, "Ibsend", eager=True))
+        return MpiRequest(self.world, self._post_buffer(buf, dest, tag, "Ibsend", eager=True))
 
     Irsend = Isend
 
-    def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
+    def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> MpiRequest:
         """Begin to receive into a buffer."""
-        return Request(self.world, self._ask_buffer(buf, source, tag))
+        return MpiRequest(self.world, self._ask_buffer(buf, source, tag))
 
     def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
         """A send to be started again and again."""
@@ -185,18 +185,18 @@ class Ranks:
         recvbuf: Any = None,
         source: int = ANY_SOURCE,
         recvtag: int = ANY_TAG,
-    ) -> Request:
+    ) -> MpiRequest:
         """Begin to send one buffer and to receive another."""
         receive = self._ask_buffer(recvbuf, source, recvtag)
-        return Request(self.world, receive, also=(self._post_buffer(sendbuf, dest, sendtag, "Isendrecv"),))
+        return MpiRequest(self.world, receive, also=(self._post_buffer(sendbuf, dest, sendtag, "Isendrecv"),))
 
     def Isendrecv_replace(
         self, buf: Any, dest: int, sendtag: int = 0, source: int = ANY_SOURCE, recvtag: int = ANY_TAG
-    ) -> Request:
+    ) -> MpiRequest:
         """Begin to send a buffer and to receive into the same."""
         data = buffers.one(buf).copies()[0]
         sent = self.post(data, data.nbytes, dest, sendtag, "Isendrecv_replace")
-        return Request(self.world, self._ask_buffer(buf, source, recvtag), also=(sent,))
+        return MpiRequest(self.world, self._ask_buffer(buf, source, recvtag), also=(sent,))
 
     def send(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Send an object; returns when it may be changed."""
@@ -216,23 +216,23 @@ class Ranks:
         self._finish("recv", pending, status=status)
         return result()
 
-    def isend(self, obj: Any, dest: int, tag: int = 0) -> Request:
+    def isend(self, obj: Any, dest: int, tag: int = 0) -> MpiRequest:
         """Begin to send an object."""
-        return Request(self.world, self._post_object(obj, dest, tag, "isend"))
+        return MpiRequest(self.world, self._post_object(obj, dest, tag, "isend"))
 
-    def issend(self, obj: Any, dest: int, tag: int = 0) -> Request:
+    def issend(self, obj: Any, dest: int, tag: int = 0) -> MpiRequest:
         """Begin to send an object; done when its receiver is there."""
-        return Request(self.world, self._post_object(obj, dest, tag, "issend", eager=False))
+        return MpiRequest(self.world, self._post_object(obj, dest, tag, "issend", eager=False))
 
-    def ibsend(self, obj: Any, dest: int, tag: int = 0) -> Request:
+    def ibsend(self, obj: Any, dest: int, tag: int = 0) -> MpiRequest:
         """Begin to send an object without waiting for anybody."""
-        return Request(self.world, self._post_object(obj, dest, tag, "ibsend", eager=True))
+        return MpiRequest(self.world, self._post_object(obj, dest, tag, "ibsend", eager=True))
 
     rsend, irsend = send, isend
 
-    def irecv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
+    def irecv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> MpiRequest:
         """Begin to receive an object."""
-        return Request(self.world, *self._ask_object(source, tag))
+        return MpiRequest(self.world, *self._ask_object(source, tag))
 
     def sendrecv(
         self,
@@ -308,7 +308,7 @@ class Matched:
         """Receive it into a buffer."""
         self.Irecv(buf).Wait(status)
 
-    def Irecv(self, buf: Any) -> Request:
+    def Irecv(self, buf: Any) -> MpiRequest:
         """Begin to receive it into a buffer."""
         return self._begin(into(buf), None)
 
@@ -316,7 +316,7 @@ class Matched:
         """Receive it as an object."""
         return self.irecv().wait(status)
 
-    def irecv(self) -> Request:
+    def irecv(self) -> MpiRequest:
         """Begin to receive it as an object."""
         came: list[Any] = []
         return self._begin(lambda message: came.append(message.data), lambda: _loaded(came))
@@ -324,11 +324,11 @@ class Matched:
     def __bool__(self) -> bool:
         return self._message is not None
 
-    def _begin(self, take: Callable[[Message], None], result: Callable[[], Any] | None) -> Request:
+    def _begin(self, take: Callable[[Message], None], result: Callable[[], Any] | None) -> MpiRequest:
         message, self._message = self._message, None
         if self._comm is None or message is None:
-            return Request()
-        return Request(self._comm.world, message.box.take(message, take), result)
+            return MpiRequest()
+        return MpiRequest(self._comm.world, message.box.take(message, take), result)
 
 
 NO_PROC = Matched(None, None)

@@ -57,7 +57,7 @@ class Status:
         return self.cancelled
 
 
-class Request:
+class MpiRequest:
     """A call under way. `result` gives what a lower-case wait returns, once, in the rank that asks."""
 
     def __init__(
@@ -74,7 +74,7 @@ class Request:
         return self._pending is not None
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Request):
+        if not isinstance(other, MpiRequest):
             return NotImplemented
         return self is other or (self._null and other._null)
 
@@ -150,24 +150,24 @@ class Request:
         self._pending = None
 
     @classmethod
-    def Waitall(cls, requests: Sequence["Request"], statuses: list[Status] | None = None) -> bool:
+    def Waitall(cls, requests: Sequence["MpiRequest"], statuses: list[Status] | None = None) -> bool:
         """Stop until all are done."""
         cls.waitall(requests, statuses)
         return True
 
     @classmethod
-    def waitall(cls, requests: Sequence["Request"], statuses: list[Status] | None = None) -> list[Any]:
+    def waitall(cls, requests: Sequence["MpiRequest"], statuses: list[Status] | None = None) -> list[Any]:
         """Stop until all are done; the objects received."""
         _await(requests, "Waitall", every=True)
         return [request.collect(status) for request, status in zip(requests, _each(statuses, requests), strict=True)]
 
     @classmethod
-    def Waitany(cls, requests: Sequence["Request"], status: Status | None = None) -> int:
+    def Waitany(cls, requests: Sequence["MpiRequest"], status: Status | None = None) -> int:
         """Stop until one is done; its place, or UNDEFINED when none is open."""
         return cls.waitany(requests, status)[0]
 
     @classmethod
-    def waitany(cls, requests: Sequence["Request"], status: Status | None = None) -> tuple[int, Any]:
+    def waitany(cls, requests: Sequence["MpiRequest"], status: Status | None = None) -> tuple[int, Any]:
         """Stop until one is done; its place and the object received."""
         if not any(requests):
             return UNDEFINED, None
@@ -176,13 +176,13 @@ class Request:
         return i, requests[i].collect(status)
 
     @classmethod
-    def Waitsome(cls, requests: Sequence["Request"], statuses: list[Status] | None = None) -> list[int] | None:
+    def Waitsome(cls, requests: Sequence["MpiRequest"], statuses: list[Status] | None = None) -> list[int] | None:
         """Stop until at least one is done; the places of all that are."""
         return cls.waitsome(requests, statuses)[0]
 
     @classmethod
     def waitsome(
-        cls, requests: Sequence["Request"], statuses: list[Status] | None = None
+        cls, requests: Sequence["MpiRequest"], statuses: list[Status] | None = None
     ) -> tuple[list[int] | None, list[Any] | None]:
         """Stop until at least one is done; places and objects of all that are."""
         if not any(requests):
@@ -193,13 +193,13 @@ class Request:
         return places, [requests[i].collect(status) for i, status in pairs]
 
     @classmethod
-    def Testall(cls, requests: Sequence["Request"], statuses: list[Status] | None = None) -> bool:
+    def Testall(cls, requests: Sequence["MpiRequest"], statuses: list[Status] | None = None) -> bool:
         """Whether all are done."""
         return cls.testall(requests, statuses)[0]
 
     @classmethod
     def testall(
-        cls, requests: Sequence["Request"], statuses: list[Status] | None = None
+        cls, requests: Sequence["MpiRequest"], statuses: list[Status] | None = None
     ) -> tuple[bool, list[Any] | None]:
         """Whether all are done, and the objects received."""
         if not _asked(requests, all):
@@ -207,13 +207,13 @@ class Request:
         return True, [r.collect(status) for r, status in zip(requests, _each(statuses, requests), strict=True)]
 
     @classmethod
-    def Testany(cls, requests: Sequence["Request"], status: Status | None = None) -> tuple[int, bool]:
+    def Testany(cls, requests: Sequence["MpiRequest"], status: Status | None = None) -> tuple[int, bool]:
         """The place of one that is done, and whether there is one."""
         i, flag, _ = cls.testany(requests, status)
         return i, flag
 
     @classmethod
-    def testany(cls, requests: Sequence["Request"], status: Status | None = None) -> tuple[int, bool, Any]:
+    def testany(cls, requests: Sequence["MpiRequest"], status: Status | None = None) -> tuple[int, bool, Any]:
         """The place of one that is done, whether there is one, and the object received."""
         if not any(requests):
             return UNDEFINED, True, None
@@ -223,13 +223,13 @@ class Request:
         return i, True, requests[i].collect(status)
 
     @classmethod
-    def Testsome(cls, requests: Sequence["Request"], statuses: list[Status] | None = None) -> list[int] | None:
+    def Testsome(cls, requests: Sequence["MpiRequest"], statuses: list[Status] | None = None) -> list[int] | None:
         """The places of all that are done."""
         return cls.testsome(requests, statuses)[0]
 
     @classmethod
     def testsome(
-        cls, requests: Sequence["Request"], statuses: list[Status] | None = None
+        cls, requests: Sequence["MpiRequest"], statuses: list[Status] | None = None
     ) -> tuple[list[int] | None, list[Any] | None]:
         """Places and objects of all that are done."""
         if not any(requests):
@@ -239,7 +239,7 @@ class Request:
         return places, [requests[i].collect(status) for i, status in pairs]
 
 
-class Prequest(Request):
+class Prequest(MpiRequest):
     """A call that can be started again and again."""
 
     @property
@@ -251,7 +251,7 @@ class Prequest(Request):
         super().Free()
         self._freed = True
 
-    def __init__(self, begin: Callable[[], Request]) -> None:
+    def __init__(self, begin: Callable[[], MpiRequest]) -> None:
         super().__init__()
         self._begin = begin
         self._freed = False
@@ -279,16 +279,16 @@ def _each(statuses: list[Status] | None, requests: Sequence[Any]) -> list[Status
     return [*statuses[: len(requests)], *missing]
 
 
-def _open(requests: Sequence[Request]) -> tuple[list[Pending], Transport | None]:
+def _open(requests: Sequence[MpiRequest]) -> tuple[list[Pending], Transport | None]:
     pending = [part for r in requests for part in r.parts if not part.done]
     return pending, next((r._world for r in requests if r.open is not None), None)
 
 
-def _done(requests: Sequence[Request]) -> list[int]:
+def _done(requests: Sequence[MpiRequest]) -> list[int]:
     return [i for i, r in enumerate(requests) if r.open is not None and r.done]
 
 
-def _await(requests: Sequence[Request], name: str, *, every: bool) -> None:
+def _await(requests: Sequence[MpiRequest], name: str, *, every: bool) -> None:
     world = _open(requests)[1]
     if world is None:
         return
@@ -298,7 +298,7 @@ def _await(requests: Sequence[Request], name: str, *, every: bool) -> None:
         world.wait(_open(requests)[0], name, every=False)
 
 
-def _asked(requests: Sequence[Request], enough: Callable[[list[bool]], bool]) -> bool:
+def _asked(requests: Sequence[MpiRequest], enough: Callable[[list[bool]], bool]) -> bool:
     """Whether enough of the open ones are done. If not, time may pass for whoever asks in a loop."""
     pending, world = _open(requests)
     if world is not None and not enough([r.done for r in requests if r.open is not None]):

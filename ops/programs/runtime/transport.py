@@ -60,8 +60,7 @@ class Transport(Tasks):
     def __init__(
         self, topology: Topology, ranks: int, folder: str, *, selection: Selection, eager: float, history: bool
     ) -> None:
-        if ranks > topology.n:
-            raise InputError(f"{topology.name} holds {topology.n} ranks, not {ranks}: ask for {topology.n} or fewer")
+        topology.taking_part(ranks)
         self._cluster = Cluster(topology, history=history)
         super().__init__(self._cluster.env, folder)
         self.topology, self.size, self.eager = topology, ranks, eager

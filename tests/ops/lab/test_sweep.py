@@ -14,7 +14,7 @@ import pytest
 
 import cli
 from ops.lab import pool
-from ops.lab.cells import rows
+from ops.lab.cells import name_of, rows
 from ops.lab.grid import Grid, read_grid
 from ops.lab.journal import Journal
 from ops.lab.sweep import sweep
@@ -131,11 +131,11 @@ def test_what_cannot_be_run_is_a_row_with_its_reason(tmp_path):
 DEADLY = ("allreduce.ring", "switch:ranks=8", 4096)
 
 
-def deadly(cells, texts):
+def deadly(cells):
     """`rows`, were one of them to take all the memory there is."""
-    if any((cell.algorithm, cell.machine, cell.size) == DEADLY for cell in cells):
+    if any((cell.algorithm, cell.machine, cell.bytes) == DEADLY for cell in cells):
         os.kill(os.getpid(), signal.SIGKILL)
-    return rows(cells, texts)
+    return rows(cells)
 
 
 @pytest.mark.slow
@@ -185,8 +185,8 @@ def test_the_grid_of_the_documents_is_one():
     grid = read_grid(page.partition("```yaml\n")[2].partition("```")[0], "lab.md", str)
     assert grid.texts == {"my-box.txt": "my-box.txt"}
     cells = grid.cells()
-    assert len({cell.name(grid.texts) for cell in cells}) == len(cells) > 1000
-    assert "straggler:rank=0,late=1ms + jitter:mean=1us,seed=2" in {cell.trouble for cell in cells}
+    assert len({name_of(cell) for cell in cells}) == len(cells) > 1000
+    assert "straggler:rank=0,late=1ms;jitter:mean=1us,seed=2" in {cell.trouble for cell in cells}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""An algorithm in a Python file of a person's own. The file is executed, so it must come from the command line."""
+"""An algorithm in a Python file of a person's own. The file is executed, so its name comes from the command line."""
 
 import inspect
 import runpy
@@ -7,23 +7,30 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ops.collectives import COLLECTIVES, Collective
+from ops.registry import ALGORITHMS, Algorithm, algorithm
 from sim.base.user_files import user_builtins
 from sim.errors import InputError
-
-if TYPE_CHECKING:
-    from ops.registry import Algorithm
+from sim.schedule import Step
 
 
-def algorithm_of_file(path: str, function: str, collective: str | None) -> "Algorithm":
-    """The algorithm that a function of the file is, or the file's only one.
+def python_file(text: str) -> tuple[str, str] | None:
+    """File and function of `file.py` or `file.py:function`; None for any other file."""
+    file, _, function = text.rpartition(":")
+    if text.endswith(".py"):
+        return text, ""
+    return (file, function) if file.endswith(".py") else None
+
+
+def algorithm_of_file(text: str, collective: str | None) -> Algorithm:
+    """The algorithm that `file.py:function` is, or `file.py` alone if it is the only one there.
 
     A function without `@algorithm` carries out `collective`. Without `pieces=`, its slots are taken for the
     collective's blocks, cut as fine as the highest slot it names asks for. Raises InputError naming the line.
     """
-    from ops.registry import ALGORITHMS, algorithm
-
+    path, function = python_file(text) or (text, "")
     with ALGORITHMS.aside() as registered:
         names = _executed(path)
         made = [value for value in names.values() if inspect.isgeneratorfunction(value) and _lives_in(value, path)]
@@ -76,9 +83,7 @@ def _chosen(path: str, function: str, names: dict[str, Any], made: list[Any]) ->
     return only
 
 
-def _collective(name: str) -> Any:
-    from ops.collectives import COLLECTIVES
-
+def _collective(name: str) -> Collective:
     if name not in COLLECTIVES:
         raise InputError(f"no collective is called {name[:40]!r}: choose from {', '.join(COLLECTIVES)}")
     return COLLECTIVES[name]
@@ -105,9 +110,8 @@ def _told(error: BaseException, path: str) -> InputError:
     return InputError(f"{where}: {type(error).__name__}: {error}: correct it")
 
 
-def _fitting(entry: "Algorithm") -> Callable[..., int]:
+def _fitting(entry: Algorithm) -> Callable[..., int]:
     """As many pieces as make every slot the steps name a place of the collective's blocks."""
-    from sim.schedule import Step
 
     def pieces(n: int, **values: Any) -> int:
         rooted = {"root": 0} if entry.collective.rooted else {}

@@ -1,14 +1,21 @@
 """`list`: what there is."""
 
-import argparse
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
+import click
+
+from ops.collectives import COLLECTIVES
+from ops.formats import SCHEDULE_FORMATS
+from ops.registry import ALGORITHMS
+from ops.workloads import WORKLOADS
 from sim.errors import InputError
-from terminal import DONE, Answer, argument, command
-
-if TYPE_CHECKING:
-    from sim.parameters import Parameter
+from sim.formats import FORMATS
+from sim.machines import MACHINES
+from sim.parameters import Parameter
+from sim.trouble import TROUBLES
+from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from terminal import DONE, Answer, command
 
 
 class _Entry(NamedTuple):
@@ -16,39 +23,28 @@ class _Entry(NamedTuple):
 
     name: str
     summary: str
-    parameters: "dict[str, Parameter]"
+    parameters: dict[str, Parameter]
     more: Mapping[str, Any] = {}
 
 
 def _collectives() -> list[_Entry]:
-    from ops.collectives import COLLECTIVES
-
     return [_Entry(name, known.summary, {}) for name, known in COLLECTIVES.items()]
 
 
 def _algorithms() -> list[_Entry]:
-    from ops import ALGORITHMS
-
     known = ALGORITHMS.values()
     return [_Entry(a.name, a.summary, a.params, {"aliases": a.aliases, "reference": a.reference}) for a in known]
 
 
 def _machines() -> list[_Entry]:
-    from sim.machines import MACHINES
-
     return [_Entry(name, MACHINES.summary(name), MACHINES.parameters(name)) for name in MACHINES]
 
 
 def _troubles() -> list[_Entry]:
-    from sim.trouble import TROUBLES
-
     return [_Entry(name, TROUBLES.summary(name), TROUBLES.parameters(name)) for name in TROUBLES]
 
 
 def _formats() -> list[_Entry]:
-    from ops.formats import SCHEDULE_FORMATS
-    from sim.formats import FORMATS
-
     return [
         *(
             _Entry(name, known.title, known.options, {"of": "machine", "written": known.write is not None})
@@ -62,8 +58,6 @@ def _formats() -> list[_Entry]:
 
 
 def _workloads() -> list[_Entry]:
-    from ops.workloads import WORKLOADS
-
     return [_Entry(name, known.summary, known.params) for name, known in WORKLOADS.items()]
 
 
@@ -78,53 +72,54 @@ SECTIONS = {
 """Every registry a person may ask for."""
 
 
-@command(
-    argument("what", nargs="?", metavar="WHAT", help=f"one of {', '.join(SECTIONS)}; all of them if left out"),
-    argument("--library", help="of algorithms: only what openmpi, mpich, nccl … has, under its own names"),
+@command
+@click.argument("what", required=False, metavar="[WHAT]")
+@click.option(
+    "--library", metavar="NAME", help="of algorithms: only what openmpi, mpich, nccl … has, under its own names"
 )
-def list_(given: argparse.Namespace) -> Answer:
-    """What there is, from the registries."""
-    if given.library is not None:
-        if given.what not in (None, "algorithms"):
-            raise InputError(f"--library chooses among algorithms, not {given.what[:40]}: leave one of them out")
-        return _of_library(given.library)
-    if given.what is not None and given.what not in SECTIONS:
-        raise InputError(f"there is no list of {given.what[:40]!r}: choose from {', '.join(SECTIONS)}")
-    sections = {what: SECTIONS[what]() for what in ([given.what] if given.what else SECTIONS)}
-    found, texts = {}, []
-    for what, entries in sections.items():
-        width = max(len(entry.name) for entry in entries)
-        lines = [] if given.what else [what]
-        for name, summary, parameters, _ in entries:
-            lines.append(f"{name:{width}}  {summary}")
-            if given.what and parameters:
-                lines.append(f"{'':{width}}  {','.join(map(_spelled, parameters.values()))}")
-        texts.append("\n".join(lines))
-        found[what] = [
-            {"name": name, "summary": summary, "parameters": {key: p.default for key, p in parameters.items()}, **more}
-            for name, summary, parameters, more in entries
-        ]
-    return Answer(DONE, found, "\n\n".join(texts))
+def list_(what: str | None, library: str | None) -> Answer:
+    """What there is, from the registries: collectives, algorithms, machines, troubles, formats, workloads, or all."""
+    if library is not None:
+        if what not in (None, "algorithms"):
+            raise InputError(f"--library chooses among algorithms, not {what}: leave one of them out")
+        return _of_library(library)
+    if what is not None and what not in SECTIONS:
+        raise InputError(f"there is no list of {what[:40]!r}: choose from {', '.join(SECTIONS)}")
+    sections = {name: SECTIONS[name]() for name in ([what] if what else SECTIONS)}
+    data = {name: [_as_data(entry) for entry in entries] for name, entries in sections.items()}
+    blocks = [
+        [*([] if what else [name]), *_lines(rows, with_parameters=what is not None)] for name, rows in sections.items()
+    ]
+    return Answer(DONE, data, "\n\n".join("\n".join(lines) for lines in blocks))
+
+
+def _lines(entries: list[_Entry], *, with_parameters: bool) -> Iterator[str]:
+    width = max(len(entry.name) for entry in entries)
+    for name, summary, parameters, _ in entries:
+        yield f"{name:{width}}  {summary}"
+        if with_parameters and parameters:
+            yield f"{'':{width}}  {','.join(map(_spelled, parameters.values()))}"
+
+
+def _as_data(entry: _Entry) -> dict[str, Any]:
+    parameters = {key: parameter.default for key, parameter in entry.parameters.items()}
+    return {"name": entry.name, "summary": entry.summary, "parameters": parameters, **entry.more}
 
 
 def _of_library(library: str) -> Answer:
     """A library's algorithms by collective, in the order of its own numbers."""
-    from ops import ALGORITHMS
-
     rows = [(a.collective.name, i, a) for a, ids in ALGORITHMS.by_library(library) for i in ids]
     rows.sort(key=lambda row: (row[0], not row[1].isdecimal(), int(row[1]) if row[1].isdecimal() else 0, row[1]))
     widths = [
         max(len(text) for text in column) for column in zip(*((r[0], r[1], r[2].name) for r in rows), strict=True)
     ]
     lines = [f"{c:{widths[0]}}  {i:>{widths[1]}}  {a.name:{widths[2]}}  {a.summary}" for c, i, a in rows]
-    found = [{"collective": c, "id": i, "name": a.name, "summary": a.summary} for c, i, a in rows]
-    return Answer(DONE, {"library": library, "algorithms": found}, "\n".join(lines))
+    data = [{"collective": c, "id": i, "name": a.name, "summary": a.summary} for c, i, a in rows]
+    return Answer(DONE, {"library": library, "algorithms": data}, "\n".join(lines))
 
 
-def _spelled(parameter: "Parameter") -> str:
+def _spelled(parameter: Parameter) -> str:
     """A parameter with its default, as a person would type it."""
-    from sim.units import fmt_bandwidth, fmt_size, fmt_time
-
     formats = {"bandwidth": fmt_bandwidth, "time": fmt_time, "size": fmt_size}
     value = parameter.default
     if value is None:

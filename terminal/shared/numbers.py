@@ -1,42 +1,33 @@
 """`run --dtype … --op …`: the same schedule on real numbers."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from ops.request import Request
+from ops.work import Outcome
 from sim.errors import InputError
-
-if TYPE_CHECKING:
-    from sim.schedule import Schedule
-    from sim.topology import Floats
+from sim.schedule.numeric import DTYPES, OPS, compare, cut, random_inputs
+from sim.topology import Floats
 
 MOST_NUMBERS = 1 << 22
 """In all buffers together. Blocks are cut down to their first elements beyond it: all elements fare alike."""
 
 
-def wanted(dtype: str | None, op: str | None) -> tuple[str, str] | None:
-    """The dtype and op to use; None when neither is asked for. Raises InputError for names there are none of."""
-    if dtype is None and op is None:
+def kind_of(request: Request) -> tuple[str, str] | None:
+    """The dtype and op of the numbers that move along; None where none do. Raises InputError for unknown names."""
+    if not request.dtype and not request.op:
         return None
-    from sim.schedule.numeric import DTYPES, OPS
-
-    for flag, name, known in (("--dtype", dtype, DTYPES), ("--op", op, OPS)):
-        if name is not None and name not in known:
+    for flag, name, known in (("--dtype", request.dtype, DTYPES), ("--op", request.op, OPS)):
+        if name and name not in known:
             raise InputError(f"{flag} {name[:40]!r} is unknown: choose from {', '.join(known)}")
-    return dtype or DTYPES[0], op or "sum"
+    return request.dtype or DTYPES[0], request.op or "sum"
 
 
-def check(
-    schedule: "Schedule", size: int, blocks: Sequence[float] | None, typed: Sequence[float], dtype: str, op: str
-) -> dict[str, Any]:
-    """Run the schedule on random numbers and compare.
-
-    `blocks` are the bytes of every block where they differ, `typed` those that were asked for. Raises InputError for
-    bytes that are no whole elements.
-    """
-    import numpy as np
-
-    from sim.schedule.numeric import compare, cut, random_inputs
-
+def check(request: Request, outcome: Outcome, dtype: str, op: str) -> dict[str, Any]:
+    """Run the schedule on random numbers and compare. Raises InputError for bytes that are no whole elements."""
+    schedule, size, blocks = outcome.trace.schedule, int(outcome.trace.size), outcome.blocks
+    typed = request.block_bytes or blocks or []
     width = np.dtype(dtype).itemsize
     for flag, number in [("--size", size)] if blocks is None else [("--counts:", round(count)) for count in typed]:
         if number % width:
@@ -46,25 +37,23 @@ def check(
         raise InputError(f"{schedule.name} promises nothing to compare numbers with: leave out --dtype and --op")
     lengths = cut(schedule, size // width) if blocks is None else _whole_elements(np.array(blocks) / width)
     checked = np.minimum(lengths, max(1, MOST_NUMBERS // (schedule.places * schedule.slots)))
-    outcome = compare(schedule, random_inputs(promise, checked, dtype, op), op)
+    compared = compare(schedule, random_inputs(promise, checked, dtype, op), op)
     return {
         "dtype": dtype,
         "op": op,
-        "right": outcome.ok,
-        "largest_error": outcome.error if np.isfinite(outcome.error) else None,
+        "right": compared.ok,
+        "largest_error": compared.error if np.isfinite(compared.error) else None,
         "block_elements": int(lengths.max(initial=0)),
         "checked_elements": int(checked.max(initial=0)),
     }
 
 
-def _whole_elements(shares: "Floats") -> Any:
+def _whole_elements(shares: Floats) -> Any:
     """Shares of a buffer rounded so that they still make up the whole."""
-    import numpy as np
-
     return np.diff(np.floor(np.cumsum(shares) + 1e-6).astype(np.int64), prepend=0)
 
 
-def told(numbers: dict[str, Any]) -> str:
+def in_words(numbers: dict[str, Any]) -> str:
     """The outcome in one line."""
     first = ""
     if numbers["checked_elements"] < numbers["block_elements"]:

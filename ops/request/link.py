@@ -1,0 +1,68 @@
+"""Requests as the query words of a link."""
+
+import base64
+import binascii
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ops.request.examples import example_captures, example_schedules
+from ops.request.model import Request
+from ops.request.words import TEXTS, WORDS, is_number, unusual, value_of
+from sim.errors import InputError
+
+LONGEST_WORD = 1000
+LONGEST = 6000
+"""Characters of a packed text that a link may carry; longer ones stay out of it."""
+
+
+def to_link(request: Request) -> dict[str, str]:
+    """Query words that bring the request back; what is as usual is left out."""
+    words = {word: text for word, text in unusual(request) if word not in TEXTS}
+    if request.capture:
+        words.pop("machine", None)
+        words["capture"] = _packed(request.capture, example_captures())
+    if request.schedule:
+        words.pop("algorithm", None)
+        words["schedule"] = _packed(request.schedule, example_schedules())
+    return {word: text for word, text in words.items() if text}
+
+
+def from_link(words: Mapping[str, str]) -> Request:
+    """The request a link describes. Raises InputError naming the word that is damaged."""
+    values: dict[str, str | int | bool] = {}
+    for word in WORDS:
+        if word in words and word not in TEXTS:
+            value = value_of(word, words[word][:LONGEST_WORD])
+            if value is None:
+                what = "a whole number" if is_number(word) else "yes or no"
+                raise InputError(f"the link's {word}={words[word][:20]!r} is not {what}: correct the address")
+            values[word] = value
+    if "capture" in words:
+        values["capture"] = _unpacked(words["capture"], example_captures(), "capture")
+    if "schedule" in words:
+        values["schedule"] = _unpacked(words["schedule"], example_schedules(), "schedule")
+    return replace(Request(), **values)  # type: ignore[arg-type]
+
+
+def _packed(text: str, known: Mapping[str, str]) -> str:
+    """A text as a word of a link; empty when it is too long for one."""
+    name = next((name for name, example in known.items() if example == text), "")
+    packed = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode()
+    return f"example-{name}" if name else packed if len(packed) <= LONGEST else ""
+
+
+def _unpacked(word: str, known: Mapping[str, str], what: str) -> str:
+    if word.startswith("example-"):
+        name = word.removeprefix("example-")
+        if name not in known:
+            raise InputError(f"the link's {what} {name[:40]!r} is not among {', '.join(known)}: correct the address")
+        return known[name]
+    unpacker = zlib.decompressobj()
+    try:
+        text = unpacker.decompress(base64.b64decode(word, altchars=b"-_", validate=True), 1 << 20).decode()
+    except (binascii.Error, zlib.error, ValueError):
+        text = ""
+    if not unpacker.eof:
+        raise InputError(f"the link's {what} is damaged: paste the {what} again")
+    return text

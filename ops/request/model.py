@@ -1,0 +1,228 @@
+"""The one description of a run, in words; what it takes to run it; and the run itself."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
+from typing import Any
+
+from ops.formats import read_schedule
+from ops.libraries.nccl.choice import NcclOptions, choose, work_of
+from ops.registry import ALGORITHMS, Algorithm
+from ops.request.notation import Changes, assignments, differences, entries, parse_blocks
+from ops.request.python_file import algorithm_of_file
+from ops.work import Outcome, Work, carry_out, imported, kept, registered
+from sim.errors import InputError
+from sim.formats import read_topology
+from sim.machines import build
+from sim.parameters import bind
+from sim.schedule.displacements import check_displs
+from sim.schedule.verify import Proof, prove
+from sim.topology import Topology
+from sim.trace import FORMAT, from_json
+from sim.units import parse_size
+
+NCCL = "nccl."
+"""`nccl.allreduce` is what NCCL would run."""
+_FILES = 4
+"""Schedules from outside that are kept after reading; nobody changes them, so all who give the same text share one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """All words, so that it can be a link, a file, a row of a table, a cache key and a form at once.
+
+    | | |
+    |---|---|
+    | `algorithm` | `allreduce.ring`, a library's number for one, `nccl.COLLECTIVE`, or what a Python file carries out |
+    | `machine` | a spec like `switch:ranks=8` |
+    | `capture`, `rates` | instead: the text of a machine in any format, and what it does not say |
+    | `ranks` | how many take part; 0 for all there are |
+    | `size` | bytes as nccl-tests counts them, like `64MiB` |
+    | `counts`, `displs` | instead, for blocks of unequal size: their bytes, and where they stand in a buffer |
+    | `root` | the rank that a rooted collective starts from or ends at |
+    | `settings` | parameters of the algorithm, or of the schedule's format |
+    | `schedule` | instead of an algorithm: the text of a schedule in any format, or of a run that was kept |
+    | `python` | instead: `FILE.py:FUNCTION`; it is executed, so it never comes from a link or an upload |
+    | `trouble` | what goes wrong, a list of specs |
+    | `against` | what runs beside this one do otherwise |
+    | `lockstep` | does every step wait for the whole step before? |
+    | `dtype`, `op` | numbers that move along, and how they are combined |
+    | `seed` | what the troubles draw from, where a sweep says so; -1 for nothing |
+
+    `capture_name` and `schedule_name` are what messages call these texts. Lists are written as `notation` says.
+    """
+
+    algorithm: str = "allreduce.ring"
+    machine: str = "dgx_a100"
+    capture: str = ""
+    rates: str = ""
+    ranks: int = 0
+    size: str = "64MiB"
+    root: int = 0
+    settings: str = ""
+    schedule: str = ""
+    trouble: str = ""
+    against: str = ""
+    counts: str = ""
+    displs: str = ""
+    lockstep: bool = False
+    dtype: str = ""
+    op: str = ""
+    python: str = ""
+    seed: int = -1
+    capture_name: str = "capture"
+    schedule_name: str = "schedule"
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it is a run that was kept, with its machine."""
+        return is_trace(self.schedule)
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What goes wrong, one by one."""
+        return entries(self.trouble)
+
+    @property
+    def bytes(self) -> int:
+        """The size in bytes; 0 where none is given. Raises InputError for what is no size."""
+        return parse_size(self.size) if self.size else 0
+
+    def others(self) -> list["Request"]:
+        """The runs beside this one. Raises InputError."""
+        return [self.changed(changes) for changes in differences(self.against)]
+
+    def changed(self, changes: Changes) -> "Request":
+        """This one with some words changed; another algorithm has its own parameters."""
+        plain = replace(self, against="", settings="" if "algorithm" in changes else self.settings)
+        kinds = {known.name: type(getattr(plain, known.name)) for known in fields(plain)}
+        values: dict[str, Any] = {
+            word: text == "yes" if kinds[word] is bool else kinds[word](text) for word, text in changes.items()
+        }
+        return replace(plain, **values)
+
+    def topology(self) -> Topology:
+        """The machine. Raises InputError."""
+        if self.is_kept:
+            return from_json(self.schedule).topology
+        if self.capture:
+            return read_topology(self.capture, self.capture_name, **assignments(self.rates, self.capture_name))
+        return build(self.machine)
+
+    def work(self, topology: Topology | None = None) -> Work:
+        """What runs, on this machine where there is one. Raises InputError for what cannot be."""
+        if self.python:
+            return self._registered(algorithm_of_file(self.python, self.algorithm or None), topology)
+        if self.schedule:
+            return _read(self.schedule, self.schedule_name, self.settings)
+        if self.algorithm.startswith(NCCL):
+            return self._as_nccl_chooses(topology)
+        if not self.algorithm:
+            raise InputError("nothing to run is given: name a COLLECTIVE.ALGORITHM, or add --schedule FILE")
+        return self._registered(ALGORITHMS[self.algorithm], topology)
+
+    def _registered(self, entry: Algorithm, topology: Topology | None) -> Work:
+        settings = assignments(self.settings, entry.name)
+        if topology is None and not self.ranks:
+            raise InputError(f"{entry.name} can be made for many numbers of ranks: add --ranks 8")
+        ranks = topology.taking_part(self.ranks) if topology else self.ranks
+        root = self.root if entry.collective.rooted else 0
+        return registered(entry, ranks, root=root, topology=topology, given=settings)
+
+    def _as_nccl_chooses(self, topology: Topology | None) -> Work:
+        """The algorithm, protocol and orders of ranks that NCCL takes here for this size."""
+        if topology is None:
+            raise InputError(f"{self.algorithm} depends on the machine: add --machine NAME or --topology FILE")
+        if not self.size:
+            raise InputError(f"{self.algorithm} depends on the size: add --size 64MiB")
+        options = NcclOptions(**bind(NcclOptions, assignments(self.settings, self.algorithm), self.algorithm))
+        collective, ranks = self.algorithm.removeprefix(NCCL), topology.taking_part(self.ranks)
+        return work_of(topology, choose(topology, collective, self.bytes, ranks, options=options), root=self.root)
+
+    @property
+    def block_bytes(self) -> list[int]:
+        """Every block's bytes; none where they are all alike. Raises InputError for what is no size."""
+        return parse_blocks(self.counts, "counts") if self.counts else []
+
+    def blocks(self, work: Work) -> list[int] | None:
+        """Every block's bytes where they are given. Raises InputError for a collective of equal blocks."""
+        if not self.counts:
+            return None
+        if work.collective is None or not work.collective.vector:
+            raise InputError(
+                f"{work.name} has blocks of equal size: give --size, or choose a v collective for --counts"
+            )
+        return self.block_bytes
+
+    def displacements(self) -> list[int]:
+        """Where every block stands in its buffer, in bytes; none where that is not told. Raises InputError."""
+        if not self.displs:
+            return []
+        if not self.counts:
+            raise InputError("--displs says where the blocks of --counts stand: add --counts")
+        displs = parse_blocks(self.displs, "displs")
+        check_displs(self.block_bytes, displs, "--displs")
+        return displs
+
+    def prepare(self, topology: Topology | None = None) -> "PreparedRun":
+        """Build and prove what runs; the machine may be there already. Raises InputError."""
+        topology = topology or self.topology()
+        begun = time.perf_counter()
+        work = self.work(topology)
+        built = time.perf_counter()
+        proof = prove(work.schedule, blocks=self.blocks(work) is not None or work.schedule.fixed_bytes is not None)
+        real = {"build_s": built - begun, "verify_s": time.perf_counter() - built}
+        return PreparedRun(self, topology, work, proof, real)
+
+    def run(self, *, history: bool = False) -> Outcome:
+        """Prove it and run it; what was kept is as it was when it ended. Raises InputError and StalledError."""
+        return kept(from_json(self.schedule)) if self.is_kept else self.prepare().run(history=history)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedRun:
+    """A request with its machine, its schedule and the proof of it; `real` are the seconds that took."""
+
+    request: Request
+    topology: Topology
+    work: Work
+    proof: Proof
+    real: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        """The size in bytes; 0 where none is needed. Raises InputError where one is and is not given."""
+        return self._bytes(self.request)
+
+    def _bytes(self, request: Request) -> int:
+        if not self.work.sized or request.counts:
+            return 0
+        if not request.size:
+            raise InputError(f"{self.work.name} moves data, but no size is given: add --size 64MiB")
+        return request.bytes
+
+    def run(self, request: Request | None = None, *, history: bool = False) -> Outcome:
+        """The run, or that of a request that differs in size and troubles alone. Raises InputError and StalledError."""
+        request = request or self.request
+        outcome = carry_out(
+            self.topology,
+            self.work,
+            self._bytes(request),
+            blocks=request.blocks(self.work),
+            lockstep=request.lockstep,
+            history=history,
+            proof=self.proof,
+            trouble=request.troubles,
+        )
+        return replace(outcome, real=self.real)
+
+
+def is_trace(text: str) -> bool:
+    """Whether a text is a run that was kept, with its machine."""
+    return text.lstrip().startswith("{") and f'"format": "{FORMAT}"' in text[:200]
+
+
+@lru_cache(_FILES)
+def _read(text: str, name: str, settings: str) -> Work:
+    return imported(read_schedule(text, name, **assignments(settings, name)))

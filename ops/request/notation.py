@@ -1,0 +1,106 @@
+"""How a list stands in one line: `,` between parameters, `;` between entries, `|` between runs.
+
+Read as well, since links and tables of old have them: ` + ` between troubles, and `&` between the words of a run.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from sim.errors import InputError
+from sim.parameters import parse_assignments
+from sim.units import fmt_size, parse_size
+
+CHANGEABLE = ("algorithm", "machine", "size", "settings", "trouble", "ranks", "root", "counts", "lockstep")
+"""Words in which a run may differ from the one it stands beside."""
+_WHOLE = ("ranks", "root")
+MOST = 3
+"""So many runs stand beside another; what a text has beyond them is left out."""
+_NEXT_WORD = re.compile(rf"&|;(?=(?:{'|'.join(CHANGEABLE)})=)")
+"""An entry of a list never begins like a word, so `;` may stand between words too."""
+
+Changes = dict[str, str]
+"""What a run does otherwise than the one it stands beside, word by word."""
+
+
+def assignments(text: str, owner: str) -> dict[str, str]:
+    """Parameters by name. Raises InputError for one that is not `key=value`.
+
+    >>> assignments("segments=4,radix=3", "broadcast.chain")
+    {'segments': '4', 'radix': '3'}
+    """
+    return parse_assignments(text.split(",") if text else [], owner)
+
+
+def written(parameters: Mapping[str, object]) -> str:
+    """Parameters as one text.
+
+    >>> written({"segments": 4, "radix": 3})
+    'segments=4,radix=3'
+    """
+    return ",".join(f"{key}={value}" for key, value in parameters.items())
+
+
+def entries(text: str) -> tuple[str, ...]:
+    """The entries of a list, like the troubles of a run or the machines of a question.
+
+    >>> entries("jitter:mean=1us; straggler:rank=1,late=2us") == entries("jitter:mean=1us + straggler:rank=1,late=2us")
+    True
+    """
+    return tuple(part.strip() for part in re.split(r";| \+ ", text) if part.strip())
+
+
+def listed(several: Iterable[str]) -> str:
+    """Entries as one text.
+
+    >>> listed(["jitter", "straggler:rank=1,late=2us"])
+    'jitter;straggler:rank=1,late=2us'
+    """
+    return ";".join(several)
+
+
+def differences(text: str) -> list[Changes]:
+    """What each of several runs does otherwise. Raises InputError for a word that none can differ in.
+
+    >>> differences("algorithm=allreduce.linear|machine=dgx1v;size=1MiB|trouble=")
+    [{'algorithm': 'allreduce.linear'}, {'machine': 'dgx1v', 'size': '1MiB'}, {'trouble': ''}]
+    """
+    runs = [run for run in text.split("|") if run][:MOST]
+    return [dict(_change(word) for word in _NEXT_WORD.split(run)) for run in runs]
+
+
+def _change(text: str) -> tuple[str, str]:
+    word, equals, value = text.partition("=")
+    if word not in CHANGEABLE or not equals or (word in _WHOLE and not (value.isdecimal() and len(value) < 7)):
+        raise InputError(f"the link's against has {text[:40]!r}: write one of {', '.join(CHANGEABLE)}, then =value")
+    return word, value
+
+
+def beside(runs: Sequence[Changes]) -> str:
+    """What several runs do otherwise as one text, each run once.
+
+    >>> beside([{"machine": "dgx1v", "size": "1MiB"}, {"trouble": ""}, {"trouble": ""}])
+    'machine=dgx1v;size=1MiB|trouble='
+    """
+    return "|".join(dict.fromkeys(";".join(f"{word}={value}" for word, value in run.items()) for run in runs))
+
+
+def size_word(size: int) -> str:
+    """Bytes as a person would type them, without loss; nothing for none.
+
+    >>> size_word(64 << 20), size_word(12345), size_word(0)
+    ('64MiB', '12345', '')
+    """
+    if not size:
+        return ""
+    short = fmt_size(size).replace(" ", "")
+    return short if parse_size(short) == size else str(size)
+
+
+def parse_blocks(text: str, owner: str) -> list[int]:
+    """The bytes of blocks, with commas between; 0 is one of them. Raises InputError naming the block.
+
+    >>> parse_blocks("1KiB, 0, 3", "counts")
+    [1024, 0, 3]
+    """
+    parts = [part.strip() for part in text.split(",")]
+    return [0 if part == "0" else parse_size(part, f"{owner}, block {i}:") for i, part in enumerate(parts)]

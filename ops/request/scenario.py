@@ -1,0 +1,73 @@
+"""Requests as YAML: the words of a request with a line each, and texts from outside whole."""
+
+from dataclasses import replace
+
+from ops.request.model import Request
+from ops.request.words import TEXTS, WORDS, is_number, unusual, value_of
+from sim.base.yaml import YamlNode, parse_yaml, quote
+from sim.errors import InputError
+
+VERSION = "scenario-1"
+LARGEST = 4_000_000
+"""Characters of a request written down."""
+ALWAYS = ("algorithm", "machine", "size")
+
+
+def is_scenario(text: str) -> bool:
+    """Whether it is a request written by `to_yaml`, or by hand in its manner."""
+    return any(line.startswith("ringside: scenario") for line in text.lstrip()[:2000].splitlines())
+
+
+def to_yaml(request: Request) -> str:
+    """The request, what is as usual left out."""
+    written = dict(unusual(request))
+    words = {word: str(getattr(request, word)) for word in ALWAYS} | written
+    if request.capture:
+        words.pop("machine")
+    if request.schedule:
+        words = {word: text for word, text in words.items() if word not in ("algorithm", "size")}
+    if request.counts:
+        words.pop("size", None)
+    if request.python:
+        words = {"python": request.python} | words
+    lines = [f"ringside: {VERSION}"]
+    for word in ("python", *WORDS):
+        text = words.get(word)
+        if not text:
+            continue
+        if word in TEXTS and _plain(text):
+            lines += [f"{word}: |2-", *(f"  {line}" for line in text.rstrip("\n").split("\n"))]
+        else:
+            lines.append(f"{word}: {quote(text)}")
+    return "\n".join(lines) + "\n"
+
+
+def _plain(text: str) -> bool:
+    """Whether a text can stand in a YAML block as it is."""
+    return all(line.replace("\t", " ").isprintable() for line in text.split("\n"))
+
+
+def from_yaml(text: str, name: str, *, execute: bool = False) -> Request:
+    """The request that a text describes. Raises InputError naming the line and the mend.
+
+    A Python file that it names is refused unless `execute`: running the request would execute it.
+    """
+    if len(text) > LARGEST:
+        raise InputError(f"{name} is larger than {LARGEST:,} characters: give a scenario that is smaller")
+    root = parse_yaml(text, name)
+    nodes = root.mapping("the scenario", ("ringside", "python", *WORDS))
+    if "ringside" not in nodes or nodes["ringside"].text("ringside") != VERSION:
+        root.refuse(f"this is no scenario that is known here: begin it with ringside: {VERSION}")
+    if "python" in nodes and not execute:
+        nodes["python"].refuse("this scenario runs a Python file: only the terminal does that, when told --trust")
+    usual = {"algorithm": ""} if "python" in nodes else {}
+    values = {word: _value(word, node) for word, node in nodes.items() if word != "ringside"}
+    return replace(Request(), **(usual | values))  # type: ignore[arg-type]
+
+
+def _value(word: str, node: YamlNode) -> str | int | bool:
+    text = node.text(word)
+    value = text if word == "python" else value_of(word, text)
+    if value is None:
+        node.refuse(f"{word} is {text[:20]!r}: write {'a whole number' if is_number(word) else 'yes or no'}")
+    return value

@@ -1,0 +1,17 @@
+"""`bandwidth`: curves over size, as tables and figures."""
+
+from ops.lab.grid import Grid
+from terminal import DONE, Answer, command
+from terminal.shared.curves import as_nccl_tests, over_size, plain, where
+from terminal.shared.lab import FIGURE, JOBS, axes, draw, of_sizes, rows_of
+from terminal.shared.options import takes
+
+
+@command
+@axes
+@takes(*JOBS, *FIGURE)
+def bandwidth(grid: Grid, jobs: int, figure: str | None) -> Answer:
+    """Bus bandwidth against size, as nccl-tests prints it."""
+    rows = rows_of(of_sizes(grid, "8..1GiB*4"), jobs)
+    draw(figure, lambda charts: charts.bandwidths(over_size(rows), where(grid.machines, dict(grid.vary))))
+    return Answer(DONE, {"rows": plain(rows)}, as_nccl_tests(rows))

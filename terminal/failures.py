@@ -1,0 +1,27 @@
+"""`failures`: what losing a cable costs."""
+
+from ops.lab.sensitivity import failures as losses_of
+from ops.request import Request
+from sim.units import fmt_time
+from terminal import DONE, Answer, command
+from terminal.shared.lab import FIGURE, draw, table
+from terminal.shared.options import ONE, asks, prepare, takes
+from terminal.shared.progress import Bar
+from terminal.shared.swings import described, title
+
+
+@command
+@asks(*ONE)
+@takes(*FIGURE)
+def failures(request: Request, figure: str | None) -> Answer:
+    """What the run takes without each cable it uses, when what crossed it goes another way."""
+    run = prepare(request)
+    plain, losses = losses_of(run.topology, run.work, run.bytes, progress=Bar("cables"))
+    time = plain.trace.time
+    draw(figure, lambda charts: charts.failures(time, losses, title(plain)))
+    body = [[x.name, fmt_time(x.time), f"{x.time / time:.3g} x"] for x in losses if x.time is not None]
+    stuck = [f"  {x.name}: never ends, {x.reason}" for x in losses if x.time is None]
+    data = described(plain) | {
+        "losses": [{"src": x.src, "dst": x.dst, "time_s": x.time, "reason": x.reason or None} for x in losses]
+    }
+    return Answer(DONE, data, "\n".join([title(plain), *stuck, *(f"  {line}" for line in table(body))]))

@@ -1,0 +1,24 @@
+"""`scaling`: curves over ranks, as tables and figures."""
+
+from ops.lab.grid import Grid
+from sim.errors import InputError
+from sim.units import fmt_size
+from terminal import DONE, Answer, command
+from terminal.shared.curves import as_table, over_ranks, plain, where
+from terminal.shared.lab import FIGURE, JOBS, axes, draw, rows_of
+from terminal.shared.options import takes
+
+
+@command
+@axes
+@takes(*JOBS, *FIGURE)
+def scaling(grid: Grid, jobs: int, figure: str | None) -> Answer:
+    """Time against the number of ranks, at one size: of --ranks, or of a machine's parameter in --vary."""
+    rows = rows_of(grid, jobs)
+    sizes = {row["size_bytes"] for row in rows}
+    if len(sizes) > 1:
+        raise InputError(f"a curve over ranks is for one size, not {len(sizes)}: give one in --sizes")
+    curves = over_ranks(rows, machines=len(grid.machines) > 1)
+    title = f"{where(grid.machines, dict(grid.vary))}, {fmt_size(max(sizes))}"
+    draw(figure, lambda charts: charts.scaling(curves, title))
+    return Answer(DONE, {"rows": plain(rows)}, as_table(curves, rows))

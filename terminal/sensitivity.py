@@ -1,0 +1,48 @@
+"""`sensitivity`: which links matter."""
+
+import click
+
+from ops.lab.sensitivity import By
+from ops.lab.sensitivity import sensitivity as swings_of
+from ops.request import Request
+from sim.units import fmt_time
+from terminal import DONE, Answer, command
+from terminal.shared.lab import FIGURE, draw, table
+from terminal.shared.options import ONE, asks, prepare, takes
+from terminal.shared.progress import Bar
+from terminal.shared.swings import described, title
+from terminal.shared.types import NUMBER
+
+
+@command
+@asks(*ONE)
+@click.option(
+    "--by",
+    type=click.Choice(("class", "link")),
+    default="class",
+    help="change links of one class together, or one by one",
+)
+@click.option("--factor", type=NUMBER, default="2", metavar="X", help="how much slower and faster")
+@takes(*FIGURE)
+def sensitivity(request: Request, by: By, factor: float, figure: str | None) -> Answer:
+    """Which link's bandwidth or latency matters most: the run again with each slower and faster."""
+    run = prepare(request)
+    plain, swings = swings_of(run.topology, run.work, run.bytes, factor=factor, by=by, progress=Bar("changes"))
+    time = plain.trace.time
+    draw(figure, lambda charts: charts.tornado(time, swings, factor, title(plain)))
+    head = ["", f"{factor:g} x slower", f"{factor:g} x faster"]
+    body = [
+        [
+            f"{swing.what:9}  {swing.name}",
+            *(f"{fmt_time(t)} ({t / time - 1:+.1%})" for t in (swing.slower, swing.faster)),
+        ]
+        for swing in swings
+    ]
+    data = described(plain) | {
+        "factor": factor,
+        "swings": [
+            {"links": s.name, "count": s.links, "what": s.what, "slower_s": s.slower, "faster_s": s.faster}
+            for s in swings
+        ],
+    }
+    return Answer(DONE, data, "\n".join([title(plain), *(f"  {line}" for line in table([head, *body]))]))

@@ -1,0 +1,126 @@
+"""What the commands of the lab share: their grid, its rows, and figures as files."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ops.lab.cells import Row, name_of
+from ops.lab.grid import Grid, lists, machine_text, split
+from ops.lab.winners import results
+from sim.errors import InputError
+from sim.parameters import Parameter
+from terminal import Answer
+from terminal.shared.files import write
+from terminal.shared.options import Options, Words, takes
+from terminal.shared.progress import Bar
+from terminal.shared.types import TypedWord
+
+
+def _jobs(text: str, flag: str) -> int:
+    count: int = Parameter(flag, "int", None).parse(text, "the command line")
+    if count < 0:
+        raise InputError(f"{flag} {count} is below zero: give the number of processes")
+    return count
+
+
+def _figure(text: str, flag: str) -> str:
+    if Path(text).suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise InputError(f"{text[:80]} is no kind of figure: end it in .png, .svg or .pdf")
+    return text
+
+
+FIGURE: Options = (
+    click.option(
+        "-o", "--output", "figure", type=TypedWord("figure", _figure), metavar="FIGURE",
+        help="also draw it: .png, .svg or .pdf",
+    ),
+)  # fmt: skip
+JOBS: Options = (
+    click.option(
+        "--jobs", type=TypedWord("jobs", _jobs), default="0", metavar="N",
+        help="processes; one per core if left out",
+    ),
+)  # fmt: skip
+_AXES: Options = (
+    click.argument("algorithms", nargs=-1, metavar="[ALGORITHM]..."),
+    click.option(
+        "--machine", "machines", multiple=True, metavar="SPEC",
+        help="NAME[:key=value,…], see `list machines`; may be repeated",
+    ),
+    click.option(
+        "--topology", "topologies", multiple=True, metavar="FILE",
+        help="a capture in any known format is a machine too; may be repeated",
+    ),
+    click.option("--vary", multiple=True, metavar="KEY=A,B,…", help="values of a parameter of the machines"),
+    click.option("--set", multiple=True, metavar="KEY=A,B,…", help="values of a parameter of the algorithms"),
+    click.option(
+        "--sizes", default="", metavar="SIZE,…",
+        help="1MiB,64MiB or 1KiB..1GiB by powers of 2, 1KiB..1GiB*4 by those of 4",
+    ),
+    click.option("--ranks", default="", metavar="N,…", help="4,8,16; the whole machine if left out"),
+)  # fmt: skip
+"""Algorithms are `allreduce.ring:key=value`, `allreduce` for all, or `*.ring`."""
+_NAMES = ("algorithms", "machines", "topologies", "vary", "set", "sizes", "ranks")
+
+
+def axes(function: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Give a command the options of a grid, and its function what they say as `grid`."""
+
+    @wraps(function)
+    def with_grid(**values: Any) -> Answer:
+        words = {name: values.pop(name) for name in _NAMES}
+        return function(grid=_grid(words), **values)
+
+    return takes(*_AXES)(with_grid)
+
+
+def _grid(words: Words) -> Grid:
+    texts = {file: machine_text(file) for file in words["topologies"]}
+    return Grid(
+        algorithms=words["algorithms"],
+        machines=(*words["machines"], *texts),
+        sizes=split(words["sizes"]),
+        ranks=split(words["ranks"]),
+        vary=lists(words["vary"], "--vary"),
+        set=lists(words["set"], "--set"),
+        texts=texts,
+    )
+
+
+def of_sizes(grid: Grid, sizes: str) -> Grid:
+    """The grid, with these sizes where it has none."""
+    return grid if grid.sizes else replace(grid, sizes=split(sizes))
+
+
+def rows_of(grid: Grid, jobs: int) -> list[Row]:
+    """The rows of a grid, with a bar while they are made; in the grid's order."""
+    cells, bar = grid.cells(), Bar("runs")
+    rows: dict[str, Row] = {}
+    for several in results(cells, jobs=jobs):
+        rows |= {row["cell"]: row for row in several}
+        bar(len(rows), len(cells))
+    return [rows[name_of(cell)] for cell in cells]
+
+
+def draw(path: str | None, make: Callable[[Any], Any]) -> None:
+    """Write the figure that `make` makes with the charts, if one is asked for."""
+    if path is not None:
+        from ui import charts  # it takes longer to load than most answers take
+
+        write(path, charts.write(make(charts), Path(path).suffix.removeprefix(".").lower()))
+
+
+def table(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines with columns under each other, the first to the left, the others to the right."""
+    rows = list(rows)
+    if not rows:
+        return []
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *(w.rjust(k) for w, k in zip(row[1:], widths[1:], strict=True))]).rstrip()
+        for row in rows
+    ]

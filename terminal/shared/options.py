@@ -1,0 +1,229 @@
+"""Options that several commands take, each defined once, and the request they make together.
+
+`@asks(MACHINE, SIZE, …)` gives a command these options, and its function their values as one `request`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import wraps
+from typing import Any
+
+import click
+
+from ops.formats import recognise, schedule_text
+from ops.registry import ALGORITHMS
+from ops.request import PreparedRun, Request
+from ops.request.notation import listed, size_word
+from ops.request.python_file import python_file
+from ops.request.scenario import from_yaml
+from ops.work import Outcome, Work
+from sim.errors import InputError
+from sim.formats import FORMATS
+from terminal import Answer
+from terminal.shared import types
+
+Words = Mapping[str, Any]
+"""What the options of a request hold, by name; None or empty where one is not given."""
+Options = tuple[Callable[[Any], Any], ...]
+
+TOPOLOGY = click.option("--topology", metavar="FILE", help="instead of --machine: a capture in any known format")
+ASSUME = click.option(
+    "--assume", multiple=True, type=types.ASSIGNMENT, metavar="KEY=VALUE", help="what a file does not say"
+)
+MACHINE_ALONE: Options = (
+    click.option("--machine", metavar="SPEC", help="NAME[:key=value,…], see `list machines`"),
+    ASSUME,
+)
+MACHINE: Options = (*MACHINE_ALONE, TOPOLOGY)
+SCHEDULE: Options = (
+    click.option("--schedule", metavar="FILE", help="instead: a schedule in a known format, or file.py:function"),
+    click.option("--library", metavar="NAME", help="with a collective and --id: the algorithm this library calls so"),
+    click.option("--id", metavar="ID", help="a library's own number or name, see `list algorithms --library`"),
+    click.option(
+        "--root",
+        type=types.WHOLE,
+        metavar="RANK",
+        help="the rank a rooted collective starts from or ends at; 0 if left out",
+    ),
+    click.option(
+        "--set",
+        multiple=True,
+        type=types.ASSIGNMENT,
+        metavar="KEY=VALUE",
+        help="a parameter of the algorithm or format",
+    ),
+)
+ALGORITHM: Options = (click.argument("algorithm", required=False, metavar="[COLLECTIVE.ALGORITHM]"), *SCHEDULE)
+"""See `list algorithms`; nccl.COLLECTIVE is what NCCL would run."""
+SIZE: Options = (
+    click.option("--size", type=types.SIZE, metavar="SIZE", help="bytes as nccl-tests counts them, like 64MiB"),
+)
+RANKS: Options = (
+    click.option(
+        "--ranks", type=types.RANKS, metavar="N", help="how many ranks take part; the whole machine if left out"
+    ),
+)
+TROUBLE: Options = (
+    click.option("--trouble", multiple=True, metavar="SPEC", help="KIND:key=value,…, see `list troubles`"),
+)
+ONE: Options = (*ALGORITHM, *MACHINE, *SIZE, *RANKS)
+"""An algorithm on a machine."""
+RUN: Options = (
+    *ALGORITHM,
+    click.option(
+        "--scenario", metavar="FILE", help="instead of all else: a request in words, as `render -o x.yaml` writes it"
+    ),
+    click.option("--trust", is_flag=True, help="execute the Python file that a scenario names"),
+    *MACHINE,
+    *SIZE,
+    click.option(
+        "--counts",
+        type=types.BLOCKS,
+        metavar="SIZE,…",
+        help="block sizes of a v collective, like 1KiB,2KiB,0,8KiB; instead of --size",
+    ),
+    click.option(
+        "--displs",
+        type=types.BLOCKS,
+        metavar="SIZE,…",
+        help="where these blocks stand in a buffer, as MPI's displacements do",
+    ),
+    *RANKS,
+    *TROUBLE,
+    click.option("--lockstep", is_flag=True, help="let every step wait for the whole step before"),
+)
+"""What one run is made of."""
+INSTEAD = (
+    *("algorithm", "schedule", "library", "id", "root", "set", "machine", "topology", "assume"),
+    *("size", "counts", "displs", "ranks", "trouble"),
+)
+"""Options that a scenario stands for."""
+
+
+def asks(*options: Callable[[Any], Any], machine: bool = True) -> Callable[[Callable[..., Answer]], Any]:
+    """Give a command these options, and its function their values as `request`; `machine` says whether it needs one."""
+    names = _names(options)
+
+    def decorate(function: Callable[..., Answer]) -> Callable[..., Answer]:
+        @wraps(function)
+        def with_request(**values: Any) -> Answer:
+            words = {name: values.pop(name) for name in names}
+            return function(request=read(words, machine=machine), **values)
+
+        return takes(*options)(with_request)
+
+    return decorate
+
+
+def takes(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
+    """Give a command these options, and its function their values by name."""
+
+    def decorate(function: Callable[..., Answer]) -> Callable[..., Answer]:
+        for option in reversed(options):
+            option(function)
+        return function
+
+    return decorate
+
+
+def _names(options: Iterable[Callable[[Any], Any]]) -> list[str]:
+    """What the values of these options are called."""
+
+    def nothing() -> None:
+        pass
+
+    for option in options:
+        option(nothing)
+    return [param.name for param in nothing.__click_params__]  # type: ignore[attr-defined]
+
+
+def read(words: Words, *, machine: bool = True) -> Request:
+    """The request that options make. Raises InputError for what does not go together."""
+    also = {name: words[name] for name in ("lockstep", "dtype", "op") if words.get(name)}
+    if words.get("scenario") is not None:
+        return replace(_scenario(words), **also)
+    return Request(**(_machine(words, needed=machine) | _schedule(words) | _load(words) | also))
+
+
+def _scenario(words: Words) -> Request:
+    beside = [name for name in INSTEAD if words.get(name) not in (None, ())]
+    if beside:
+        raise InputError(f"--scenario says all of it: leave out {', '.join(beside)}, or change the file")
+    return from_yaml(schedule_text(words["scenario"]), words["scenario"], execute=bool(words.get("trust")))
+
+
+def _machine(words: Words, *, needed: bool) -> dict[str, str]:
+    spec, file, rates = words.get("machine"), words.get("topology"), words.get("assume") or ()
+    if (spec is not None and file is not None) or (needed and spec is None and file is None):
+        raise InputError("a machine must be given once: add either --machine NAME or the file of a topology")
+    if file is not None:
+        text = FORMATS.text(file)
+        FORMATS.recognise(text, file)
+        return {"machine": "", "capture": text, "capture_name": file, "rates": ",".join(rates)}
+    if rates:
+        raise InputError("--assume fills in what a file does not say: give --machine NAME:key=value,… instead")
+    return {"machine": spec or ""}
+
+
+def _schedule(words: Words) -> dict[str, str]:
+    name, file = words.get("algorithm"), words.get("schedule")
+    settings = {"settings": ",".join(words.get("set") or ())}
+    if file is None:
+        return settings | {"algorithm": _algorithm(name, words.get("library"), words.get("id"))}
+    if words.get("library") is not None or words.get("id") is not None:
+        raise InputError("--schedule brings its own algorithm: leave out --library and --id")
+    if python_file(file):
+        return settings | {"algorithm": name or "", "python": file}
+    text = schedule_text(file)
+    recognise(text, file)
+    if name is not None:
+        raise InputError(f"{file} says itself what it does: leave out {name}")
+    if words.get("root") is not None:
+        raise InputError(f"{file} has its own root: leave out --root")
+    return settings | {"algorithm": "", "schedule": text, "schedule_name": file}
+
+
+def _algorithm(name: str | None, library: str | None, number: str | None) -> str:
+    """The algorithm's name, by that of its own or a library's; nothing where none is given."""
+    if (library is None) != (number is None):
+        raise InputError("a library's algorithm needs both: write --library kucg --id 4")
+    if library is not None and number is not None:
+        return ALGORITHMS.known_as(name or "", library, number).name
+    return ALGORITHMS[""].name if name == "" else name or ""
+
+
+def _load(words: Words) -> dict[str, Any]:
+    size, counts, displs = words.get("size"), words.get("counts"), words.get("displs")
+    if size is not None and counts is not None:
+        raise InputError("--size and --counts are both given: keep --counts for unequal blocks, --size for equal ones")
+    return {
+        "size": size_word(size or 0),
+        "counts": ",".join(map(str, counts or ())),
+        "displs": ",".join(map(str, displs or ())),
+        "ranks": words.get("ranks") or 0,
+        "root": words.get("root") or 0,
+        "trouble": listed(words.get("trouble") or ()),
+    }
+
+
+def prepare(request: Request) -> PreparedRun:
+    """The request, built and proved. Raises InputError for what is given though it is not needed too."""
+    prepared = request.prepare()
+    refuse_needless(request, prepared.work)
+    return prepared
+
+
+def refuse_needless(request: Request, work: Work) -> None:
+    """Raise InputError for a size, a rank count or a root that what runs brings itself, or cannot have."""
+    schedule = work.schedule
+    if schedule.fixed_bytes is not None and (request.size or request.counts):
+        raise InputError(f"{work.name} brings its own sizes: leave out --size and --counts")
+    if request.schedule and request.ranks and request.ranks != schedule.n:
+        raise InputError(f"{request.schedule_name} is for {schedule.n} ranks: leave out --ranks {request.ranks}")
+    if not 0 <= request.root < schedule.n:
+        raise InputError(f"{work.name}: root {request.root} is not among ranks 0..{schedule.n - 1}: choose one of them")
+
+
+def carried_out(request: Request, *, history: bool = False) -> Outcome:
+    """The run that is asked for; one that was kept is as it was. Raises InputError and StalledError."""
+    return request.run() if request.is_kept else prepare(request).run(history=history)

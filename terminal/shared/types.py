@@ -1,0 +1,47 @@
+"""Types of options: what a person types becomes a value, or one sentence that names the flag and the mend."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from ops.request.notation import parse_blocks
+from sim.errors import InputError
+from sim.parameters import Parameter, parse_assignments
+from sim.units import parse_size, parse_time
+
+
+class TypedWord(click.ParamType[Any]):
+    """A text that `parse(text, flag)` turns into a value. Its InputError is told as it stands."""
+
+    def __init__(self, name: str, parse: Callable[[str, str], Any]) -> None:
+        self.name, self._parse = name, parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
+        """Called by click."""
+        return self._parse(value, param.opts[0] if param else self.name) if isinstance(value, str) else value
+
+
+def _number(kind: str) -> Callable[[str, str], Any]:
+    return lambda text, flag: Parameter(flag, kind, None).parse(text, "the command line")
+
+
+def _ranks(text: str, flag: str) -> int:
+    ranks: int = _number("int")(text, flag)
+    if ranks == 0:
+        raise InputError(f"a run needs at least 2 ranks, not 0: leave out {flag} for the whole machine")
+    return ranks
+
+
+def _assignment(text: str, flag: str) -> str:
+    ((key, value),) = parse_assignments([text], flag).items()
+    return f"{key}={value}"
+
+
+WHOLE = TypedWord("whole number", _number("int"))
+RANKS = TypedWord("ranks", _ranks)
+NUMBER = TypedWord("number", _number("float"))
+SIZE = TypedWord("size", parse_size)
+TIME = TypedWord("time", parse_time)
+BLOCKS = TypedWord("sizes", parse_blocks)
+ASSIGNMENT = TypedWord("key=value", _assignment)

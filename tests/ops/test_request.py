@@ -1,0 +1,218 @@
+"""One description of a run: every way to write it down brings it back, and what it says is carried out as before."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cli
+from ops.request import Request
+from ops.request.link import from_link, to_link
+from ops.request.notation import CHANGEABLE, MOST, beside, differences, entries, listed
+from ops.request.scenario import from_yaml, to_yaml
+from ops.request.words import APART
+from sim.errors import InputError
+from sim.topology import Topology
+from terminal import BAD_INPUT, DONE
+
+ROOT = Path(__file__).resolve().parents[2]
+TROUBLES = ("jitter:mean=1us,seed=2", "straggler:rank=1,late=2us", "slow_link:src=GPU0,dst=SW,share=0.5")
+STAR = """
+from sim.schedule import copy, reduce
+
+def star(n):
+    for r in range(1, n):
+        yield reduce(r, 0, slot=0)
+    for r in range(1, n):
+        yield copy(0, r, slot=0)
+"""
+CAPTURE = "\tGPU0\tGPU1\nGPU0\tX\tPIX\nGPU1\tPIX\tX\n"
+REQUESTS = st.builds(
+    Request,
+    algorithm=st.sampled_from(["allreduce.ring", "nccl.allreduce", "allgatherv.kucg:4"]),
+    machine=st.sampled_from(["dgx_a100", "switch:ranks=8,latency=2us"]),
+    ranks=st.integers(0, 4096),
+    size=st.sampled_from(["1KiB", "64MiB", "123"]),
+    root=st.integers(0, 7),
+    settings=st.sampled_from(["", "segments=4", "radix=3,segments=2"]),
+    trouble=st.lists(st.sampled_from(TROUBLES)).map(listed),
+    against=st.sampled_from(["", "algorithm=allreduce.linear|trouble=", "machine=dgx1v;size=1MiB"]),
+    displs=st.sampled_from(["", "0,1KiB"]),
+    lockstep=st.booleans(),
+    dtype=st.sampled_from(["", "int64"]),
+    op=st.sampled_from(["", "max"]),
+)
+CHANGES = st.dictionaries(
+    st.sampled_from(["algorithm", "machine", "size", "settings"]), st.just("x:y=1,z=2"), min_size=1
+) | st.just({"trouble": listed(TROUBLES), "size": "1MiB"})
+
+
+@settings(deadline=None)
+@given(REQUESTS)
+def test_a_link_and_a_file_bring_a_request_back(request):
+    assert from_link(to_link(request)) == request
+    assert from_yaml(to_yaml(request), "a scenario") == request
+
+
+@given(st.lists(st.sampled_from(TROUBLES)))
+def test_older_lists_are_read_like_ours(troubles):
+    assert entries(listed(troubles)) == entries(" + ".join(troubles)) == tuple(troubles)
+
+
+@given(st.lists(CHANGES, max_size=MOST, unique_by=str))
+def test_runs_beside_another_are_read_in_both_notations(runs):
+    assert differences(beside(runs)) == runs
+    older = "|".join("&".join(f"{word}={value}" for word, value in run.items()) for run in runs)
+    assert differences(older) == runs
+
+
+def test_a_run_beside_another_may_differ_in_any_short_word():
+    words = {"algorithm": "a", "machine": "m", "size": "1B", "settings": "", "trouble": "", "counts": "1,2"}
+    changes = words | {"ranks": "3", "root": "2", "lockstep": "yes"}
+    assert set(changes) == set(CHANGEABLE) <= {known.name for known in fields(Request)}
+    other = Request().changed(changes)
+    assert (other.ranks, other.root, other.lockstep, other.counts) == (3, 2, True, "1,2")
+    assert len(Request(against="|".join(f"ranks={k}" for k in range(20))).others()) == MOST
+
+
+@pytest.mark.parametrize("word", ["size", "python=x.py", "ranks=many", "against=x", "schedule=x", "root=-1"])
+def test_what_no_run_can_differ_in_is_refused(word):
+    with pytest.raises(InputError, match="the link's against has"):
+        Request(against=word).others()
+
+
+def test_no_link_and_no_file_that_is_opened_executes_python(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("raise SystemExit('executed')")
+    request = Request(algorithm="allreduce", python=str(file))
+    assert not set(APART) & set(to_link(request))
+    assert from_link({name: str(file) for name in APART}) == Request()
+    with pytest.raises(InputError, match="line 2: this scenario runs a Python file: only the terminal does that"):
+        from_yaml(to_yaml(request), "a.yaml")
+    assert from_yaml(to_yaml(request), "a.yaml", execute=True) == request
+
+
+def run(*argv: str):
+    return cli.main(["run", *argv, "--json"])
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["allgatherv.linear", "--machine", "switch:ranks=4", "--counts", "1KiB,0,3,8KiB", "--displs", "8KiB,0,10KiB,0"],
+        ["allreduce.ring", "--machine", "nodes:nodes=2,gpus=4", "--size", "1MiB", "--lockstep"],
+        ["allreduce", "--schedule", "{}/star.py:star", "--machine", "switch:ranks=4", "--size", "1MiB"],
+        ["nccl.allreduce", "--machine", "dgx_a100", "--size", "1MiB"],
+        ["allgatherv", "--library", "kucg", "--id", "4", "--machine", "switch:ranks=4", "--size", "1MiB"],
+        ["allreduce.ring", "--topology", "{}/box.txt", "--assume", "pix=20GBps", "--size", "1MiB"],
+        ["barrier.linear", "--machine", "switch:ranks=4"],
+    ],
+    ids=lambda argv: argv[-1] + argv[0],
+)
+def test_what_the_terminal_runs_it_writes_as_a_scenario_that_runs_the_same(argv, tmp_path, capsys):
+    (tmp_path / "star.py").write_text(STAR)
+    (tmp_path / "box.txt").write_text(CAPTURE)
+    argv = [word.format(tmp_path) for word in argv]
+    assert run(*argv) == DONE
+    direct = json.loads(capsys.readouterr().out)
+    file = str(tmp_path / "scene.yaml")
+    assert cli.main(["render", *argv, "-o", file]) == DONE
+    trust = ["--trust"] if "--schedule" in argv else []
+    if trust:
+        assert run("--scenario", file) == BAD_INPUT
+        assert "when told --trust" in capsys.readouterr().err
+    capsys.readouterr()
+    assert run("--scenario", file, *trust) == DONE
+    again = json.loads(capsys.readouterr().out)
+    real = ("build_s", "verify_s", "sim_s", "wall_s", "machine")
+    assert {k: v for k, v in again.items() if k not in real} == {k: v for k, v in direct.items() if k not in real}
+
+
+def test_a_run_that_was_kept_is_told_again(tmp_path, capsys):
+    trace, file = tmp_path / "run.json", tmp_path / "kept.yaml"
+    assert run("allgather.ring", "--machine", "ring:ranks=4", "--size", "4KiB", "--trace", str(trace)) == DONE
+    then = json.loads(capsys.readouterr().out)
+    file.write_text(to_yaml(Request(schedule=trace.read_text())))
+    assert run("--scenario", str(file)) == DONE
+    now = json.loads(capsys.readouterr().out)
+    assert (now["time_s"], now["bound_s"], now["verified"]) == (then["time_s"], then["bound_s"], True)
+
+
+def test_a_scenario_loads_no_web_framework(tmp_path):
+    file = tmp_path / "scene.yaml"
+    file.write_text(to_yaml(Request(machine="switch:ranks=4", size="1MiB")))
+    code = (
+        f"import sys, cli; status = cli.main(['run', '--scenario', {str(file)!r}])\n"
+        "print(status, 'streamlit' in sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr.split() == ["0", "False"]
+
+
+def test_too_few_ranks_are_told_in_one_place():
+    sources = [path for room in ("sim", "ops", "ui", "terminal") for path in (ROOT / room).rglob("*.py")]
+    told = [path.name for path in sources if re.search(r"holds .* ranks, not", path.read_text(encoding="utf-8"))]
+    assert told == ["model.py"]
+
+
+def test_cells_share_what_they_have_in_common():
+    ring = Request(machine="switch:ranks=4", size="1KiB")
+    prepared = ring.prepare()
+    for size, trouble in (("1KiB", ""), ("1MiB", TROUBLES[1])):
+        cell = replace(ring, size=size, trouble=trouble)
+        assert prepared.run(cell).trace.time == cell.run().trace.time
+
+
+FILES, ROOMS = 20, 12
+"""Files, and folders, whose functions are handed the machine on its way to the kernel: they only fall."""
+
+
+def test_a_machine_passes_through_few_rooms_on_its_way_to_the_kernel(capsys):
+    spec, files, arrived = "dgx_a100", set(), []
+
+    def holds(value, depth=0):
+        if isinstance(value, Topology) or (isinstance(value, str) and value == spec):
+            return True
+        if depth or isinstance(value, type):
+            return False
+        inside = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+        own = vars(value).values() if hasattr(value, "__dict__") and not callable(value) else ()
+        slots = (getattr(value, known.name) for known in fields(value)) if isinstance(value, Request) else ()
+        return any(holds(each, 1) for each in (*inside, *own, *slots))
+
+    def watch(frame, event, _):
+        code = frame.f_code
+        path = os.path.relpath(code.co_filename, ROOT)
+        if event != "call" or arrived or path.split(os.sep)[0] not in ("sim", "ops", "ui", "terminal", "cli.py"):
+            return
+        taken = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+        if code.co_name != "<module>" and any(holds(frame.f_locals.get(name)) for name in code.co_varnames[:taken]):
+            files.add(path)
+        if code.co_name == "advance":
+            arrived.append(path)
+
+    sys.setprofile(watch)
+    try:
+        assert run("allreduce.ring", "--machine", spec, "--size", "64MiB") == DONE
+    finally:
+        sys.setprofile(None)
+    capsys.readouterr()
+    assert arrived == ["sim/fabric/kernel.py"]
+    assert len(files) <= FILES, sorted(files)
+    assert len({os.path.dirname(path) for path in files}) <= ROOMS, sorted(files)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(st.sampled_from([known.name for known in fields(Request)]), st.text(max_size=12), max_size=4))
+def test_any_link_is_a_request_or_one_sentence(words):
+    with suppress(InputError):
+        request = from_link(words)
+        assert (request.python, request.seed) == ("", -1)

@@ -1,0 +1,119 @@
+"""What was kept before requests were one thing opens for ever after, with the same result.
+
+The files in `tests/data/kept` were written by the project as it was then; none of them is ever written anew.
+"""
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+import cli
+from ops.lab.grid import Grid
+from ops.lab.sweep import sweep
+from ops.request import Request
+from ops.request.link import from_link, to_link
+from ops.request.scenario import from_yaml, to_yaml
+from terminal.shared.facts import facts
+
+ROOT = Path(__file__).resolve().parent.parent
+KEPT = ROOT / "tests" / "data" / "kept"
+
+
+def read(name: str):
+    return json.loads((KEPT / name).read_text(encoding="utf-8"))
+
+
+def same(now, then) -> None:
+    """Everything that was said is said still, numbers to the last digits; more may be said."""
+    if isinstance(then, dict):
+        for key, value in then.items():
+            assert key in now
+            same(now[key], value)
+    elif isinstance(then, list):
+        assert len(now) == len(then)
+        for one, other in zip(now, then, strict=True):
+            same(one, other)
+    elif isinstance(then, float):
+        assert now == pytest.approx(then, rel=1e-12, abs=1e-15)
+    else:
+        assert now == then
+
+
+def plain(request: Request):
+    return json.loads(json.dumps(facts(request.run())))
+
+
+LINKS, SCENARIOS, TRACES, MACHINES, SCHEDULES, LINES = (
+    read(name)
+    for name in (
+        "links.json",
+        "scenarios/results.json",
+        "traces/results.json",
+        "machines/results.json",
+        "schedules/results.json",
+        "commands.json",
+    )
+)
+
+
+@pytest.mark.parametrize("link", LINKS, ids=lambda link: "&".join(f"{k}={v[:30]}" for k, v in link["words"].items()))
+def test_a_link_brings_its_run_back(link):
+    request = from_link(link["words"])
+    same(plain(request), link["run"])
+    same([plain(other) for other in request.others()], link.get("beside", []))
+    assert from_link(to_link(request)) == request
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_scenario_is_what_it_was(name):
+    request = from_yaml((KEPT / "scenarios" / f"{name}.yaml").read_text(encoding="utf-8"), name)
+    same(plain(request), SCENARIOS[name]["run"])
+    same([plain(other) for other in request.others()], SCENARIOS[name].get("beside", []))
+    assert plain(from_yaml(to_yaml(request), name)) == plain(request)
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_a_trace_shows_the_run_as_it_ended(name):
+    text = (KEPT / "traces" / f"{name}.json").read_text(encoding="utf-8")
+    same(plain(Request(schedule=text)), TRACES[name])
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_machine_in_yaml_carries_what_it_carried(name, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    path = f"tests/data/kept/machines/{name}.yaml"
+    assert cli.main(["run", "allreduce.ring", "--topology", path, "--size", "3MiB", "--json"]) == 0
+    same(json.loads(capsys.readouterr().out), MACHINES[name])
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_a_schedule_that_was_written_runs(name, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    size = [] if name.endswith("goal") else ["--size", "1MiB"]
+    path = f"tests/data/kept/schedules/{name}"
+    assert cli.main(["run", "--schedule", path, "--machine", "ring:ranks=4", *size, "--json"]) == 0
+    same(json.loads(capsys.readouterr().out), SCHEDULES[name])
+
+
+def test_a_sweep_that_was_stopped_goes_on(tmp_path):
+    for name in ("t.parquet", "t.parquet.journal"):
+        shutil.copy(KEPT / "sweep" / name, tmp_path / name)
+    then = read("sweep/rows.json")
+    done = sweep(Grid(**read("sweep/grid.json")), tmp_path / "t.parquet", jobs=1)
+    assert (done.before, done.failed) == (then["before"], then["failed"])
+    assert 0 < done.before < done.cells
+    rows = [row | {"trouble": row["trouble"].replace(" + ", ";")} for row in then["rows"]]
+    same(done.table.to_pylist(), rows)
+    assert any(";" in row["trouble"] for row in rows)
+
+
+@pytest.mark.parametrize("kept", LINES, ids=lambda kept: kept["line"])
+def test_a_command_line_says_what_it_said(kept, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    assert cli.main([*shlex.split(kept["line"]), "--json"]) == kept["status"]
+    out, err = capsys.readouterr()
+    assert err == ""
+    same(json.loads(out), kept["json"])
