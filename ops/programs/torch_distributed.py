@@ -255,9 +255,9 @@ class _Distributed:
         return src
 
     def _box(self, group: ProcessGroup | None, rank: int) -> Mailbox:
-        there = self._group(group)
+        members = self._group(group)
         place = self._place(group, rank)
-        box: Mailbox = there.boxes.setdefault(place, Mailbox(there, place))
+        box: Mailbox = members.boxes.setdefault(place, Mailbox(members, place))
         return box
 
     def _group(self, group: ProcessGroup | None) -> ProcessGroup:
@@ -292,16 +292,16 @@ class _Distributed:
         async_op: bool,
         *, op: str | None = None, root: int = 0, room: Sequence[Any] | None = None,
     ) -> AsyncWork | None:  # fmt: skip
-        there = self._group(group)
+        members = self._group(group)
         items, targets = [_flat(x) for x in sends], [_flat(x) for x in into]
         for what, some in (("inputs", items), ("outputs", targets)):
-            if len(some) not in (0, 1, there.size):
-                raise ValueError(f"{name}: {len(some)} {what} for {there.size} ranks: give one each")
+            if len(some) not in (0, 1, members.size):
+                raise ValueError(f"{name}: {len(some)} {what} for {members.size} ranks: give one each")
         expected = [_flat(x).nbytes for x in (into if room is None else room)]
         part = Contribution(
             name, collective, items, root=root, room=expected or None, library="nccl", same={"op": op} if op else None,
             fold=_fold(op) if op else None, counted=sum(len(item) for item in items) or np.inf,
-            write=(lambda gets: _fill(targets, gets, there.size if op == ReduceOp.AVG else 1)) if targets else None,
+            write=(lambda gets: _fill(targets, gets, members.size if op == ReduceOp.AVG else 1)) if targets else None,
         )  # fmt: skip
         return self._run(name, part, group, async_op)
 
@@ -342,5 +342,5 @@ def _fold(op: str) -> Callable[[Array, Array], Array]:
 
 def _fill(targets: Sequence[Array], items: Sequence[Array], share: int = 1) -> None:
     for target, item in zip(targets, items, strict=True):
-        whole = item if item.dtype == target.dtype else item.view(np.uint8).view(target.dtype)
-        target[:] = whole if share == 1 else whole / share
+        values = item if item.dtype == target.dtype else item.view(np.uint8).view(target.dtype)
+        target[:] = values if share == 1 else values / share

@@ -49,8 +49,8 @@ class Codec(NamedTuple):
                 cost = (size + half) / self.memory if half < size else 0.0
                 return Encoded([Phase(cost, "allreduce", half)], cost)
             case "topk":
-                kept = max(1, math.ceil(self.share * numbers))
-                pairs = float(kept * (self.width + 4))  # values and int32 places
+                sent = max(1, math.ceil(self.share * numbers))
+                pairs = float(sent * (self.width + 4))  # values and int32 places
                 return Encoded([Phase((size + pairs) / self.memory, "allgather", self.n * pairs)],
                                (size + 2 * self.n * pairs) / self.memory)  # fmt: skip
             case "powersgd":

@@ -148,11 +148,11 @@ def layers_of(model: str, layers: str, batch: int, tflops: float) -> list[Layer]
     """The layers of a preset for this batch and GPU (0 stands for the preset's own), or those of a person's table."""
     if layers:
         return parse_layers(layers)
-    known = MODELS[model]
-    samples, rate = batch or known.batch, (tflops or known.tflops) * TFLOPS
+    preset = MODELS[model]
+    samples, rate = batch or preset.batch, (tflops or preset.tflops) * TFLOPS
     if rate <= 0:
         raise InputError(
             f"tflops={tflops:g} is no speed: give what the GPU achieves, like 8, or 0 for the preset's own"
         )
-    parts = [part._replace(operations=part.operations * samples / rate) for part in known.parts()]
+    parts = [part._replace(operations=part.operations * samples / rate) for part in preset.parts()]
     return [Layer(p.name, p.tensors, p.operations, 2 * p.operations, p.activation * samples) for p in parts]

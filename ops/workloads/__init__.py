@@ -1,7 +1,7 @@
 """Why data moves: training steps and other programs whose collectives meet compute, one file each.
 
 A workload is a function of a machine and keyword parameters; `@workload` puts it on the only list. It runs in the
-SimPy world of `sim.engine.Cluster` and answers a `Step`.
+SimPy world of `sim.engine.Cluster` and answers a `TrainingStep`.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,9 +40,9 @@ class Workload:
         """The keyword parameters a person may set."""
         return parameters(self.function, skip=("topology",))
 
-    def run(self, topology: Topology, given: Mapping[str, Any] | None = None) -> TrainingStep:
-        """One step on this machine; texts among `given` are parsed. Raises InputError for what cannot be."""
-        values = bind(self.function, given or {}, self.name, skip=("topology",))
+    def run(self, topology: Topology, arguments: Mapping[str, Any] | None = None) -> TrainingStep:
+        """One step on this machine; texts among `arguments` are parsed. Raises InputError for what cannot be."""
+        values = bind(self.function, arguments or {}, self.name, skip=("topology",))
         settings = {name: p.default for name, p in self.params.items()} | values
         return replace(self.function(topology, **values), workload=self.name, settings=settings)
 

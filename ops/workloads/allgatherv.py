@@ -92,9 +92,9 @@ def _sizes(text: str, n: int, what: str) -> list[int]:
 
 def _drawn(blocks: list[int], places: list[int]) -> str:
     """The receive buffer in letters, each block as wide as it is; a digit is the rank's last one, `.` is a gap."""
-    whole = extent(blocks, places)
+    length = extent(blocks, places)
     row = ["."] * DRAWN
     for rank, (count, place) in enumerate(zip(blocks, places, strict=True)):
-        first, stop = (round(at / whole * DRAWN) if whole else 0 for at in (place, place + count))
+        first, stop = (round(at / length * DRAWN) if length else 0 for at in (place, place + count))
         row[first:stop] = str(rank % 10) * (stop - first)
     return "".join(row)

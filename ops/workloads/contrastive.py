@@ -50,9 +50,9 @@ class _Loss:
 
     def memory(self, n: int) -> float:
         """Bytes a rank needs for gathered features, logits and the gradients by them."""
-        whole = len(self.towers) * self.gathered(n)
-        back = whole if self.gradient not in ("none", "own") else 0.0
-        return whole + self.logits(n) * self.width + back
+        features = len(self.towers) * self.gathered(n)
+        back = features if self.gradient not in ("none", "own") else 0.0
+        return features + self.logits(n) * self.width + back
 
     def rank(self, world: World, rank: int) -> Process:
         n, post = world.ranks, world.everyone.post

@@ -56,9 +56,9 @@ class _Request:
 
     def __init__(self, world: World, rank: int, size: float, progress: str) -> None:
         self.world, self.rank, self.size = world, rank, size
-        whole = progress == HARDWARE
-        self.left = 1 if whole else world.ranks - 1
-        self.collective = "allgather" if whole else "sendrecv"
+        at_once = progress == HARDWARE
+        self.left = 1 if at_once else world.ranks - 1
+        self.collective = "allgather" if at_once else "sendrecv"
         self.under_way: Event = self._start()
 
     def _start(self) -> "Event":

@@ -81,11 +81,11 @@ def sequence_parallel(
     size = degree_of(topology, world.ranks, degree, "sequence_parallel")
     groups = [world.group(group) for group in neighbours(world.ranks, size)]
     kind = KINDS[how](block, size)
-    whole = float(block.parameters * block.width)
+    weights = float(block.parameters * block.width)
 
     def rank(rank: int) -> Process:
         group, works = groups[rank // size], []
-        world.hold(rank, "parameters", depth * whole)
+        world.hold(rank, "parameters", depth * weights)
         for _ in range(depth):
             yield from kind.attention(world, rank, group, 1, "attention")
             yield from world.compute(rank, block.feedforward / size, "mlp")
@@ -94,9 +94,9 @@ def sequence_parallel(
             yield from world.compute(rank, 2 * block.feedforward / size, "mlp backward")
             yield from kind.attention(world, rank, group, 2, "attention backward")
             world.hold(rank, "activations", -2 * block.activation / size)
-            world.hold(rank, "gradients", whole)
+            world.hold(rank, "gradients", weights)
             if gradients:
-                works.append(world.everyone.post(rank, "allreduce", whole, "gradients"))
+                works.append(world.everyone.post(rank, "allreduce", weights, "gradients"))
         yield world.env.all_of(works)
 
     step = world.step(world.run(rank))

@@ -33,18 +33,18 @@ class _TensorStep:
     def rank(self, world: World, rank: int, group: Stream, others: Stream) -> Process:
         block, t = self.block, self.degree
         share = block.parameters * block.width / t
-        kept = block.activation / (t if self.scattered else 1)
+        activation = block.activation / (t if self.scattered else 1)
         world.hold(rank, "parameters", self.depth * share)
         halves = (("attention", block.attention / t), ("mlp", block.feedforward / t))
         for _ in range(self.depth):
             for name, seconds in halves:
                 yield from self.part(world, rank, group, seconds, name)
-                world.hold(rank, "activations", kept)
+                world.hold(rank, "activations", activation)
         works = []
         for _ in range(self.depth):
             for name, seconds in reversed(halves):
                 yield from self.part(world, rank, group, 2 * seconds, f"{name} backward")
-                world.hold(rank, "activations", -kept)
+                world.hold(rank, "activations", -activation)
             world.hold(rank, "gradients", share)
             if self.gradients and len(others.ranks) > 1:
                 works.append(others.post(rank, "allreduce", share, "gradients"))

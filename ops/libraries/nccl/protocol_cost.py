@@ -89,13 +89,13 @@ class Family:
 @cache
 def families() -> dict[str, Family]:
     """Every calibrated family by name."""
-    known = {one.name for one in fields(Pace)}
-    found = {}
+    factors = {factor.name for factor in fields(Pace)}
+    entries = {}
     for name, entry in json.loads(FAMILIES.read_text()).items():
-        pace = Pace(**{key: float(value) for key, value in entry["pace"].items() if key in known})
+        pace = Pace(**{key: float(value) for key, value in entry["pace"].items() if key in factors})
         rest = {key: value for key, value in entry.items() if key not in ("pace", "machines", "like")}
-        found[name] = Family(name, tuple(entry["machines"]), pace, rest, entry.get("like", {}))
-    return found
+        entries[name] = Family(name, tuple(entry["machines"]), pace, rest, entry.get("like", {}))
+    return entries
 
 
 def family_of(topology: Topology) -> Family | None:
@@ -186,11 +186,11 @@ def costs(topology: Topology, seen: Seen, algorithm: str, protocol: Protocol, si
 
 def _route_latency(topology: Topology, schedule: Schedule, ranks: np.typing.NDArray[np.bool_]) -> Floats:
     """What the route of every transfer between ranks costs already, s; zero for those with a switch."""
-    found: Floats = np.zeros(schedule.transfers)
+    latency: Floats = np.zeros(schedule.transfers)
     pairs = schedule.src[ranks].astype(np.int64) * schedule.n + schedule.dst[ranks]
     each, where = np.unique(pairs, return_inverse=True)
     devices = np.array(topology.ranks, np.int32)
     offsets, links = topology.routes(devices[each // schedule.n], devices[each % schedule.n])
     sums = np.concatenate([[0.0], np.cumsum(topology.latency[links])])
-    found[ranks] = (sums[offsets[1:]] - sums[offsets[:-1]])[where]
-    return found
+    latency[ranks] = (sums[offsets[1:]] - sums[offsets[:-1]])[where]
+    return latency

@@ -36,13 +36,13 @@ def closed_rings(topology: Topology, devices: Sequence[int]) -> Rings:
     crossed = {topology.links[i].kind for i in np.flatnonzero(counts[best])}
     if len(devices) < 3 or len(orders) == 1 or crossed != {"NVL"}:
         return single
-    found = [single]
+    sets = [single]
     order = np.lexsort(np.array(orders).T[::-1]).astype(np.int32)
     for speed in (single.bandwidth, single.bandwidth / 2, single.bandwidth / 3):
         room = np.floor(capacity / speed * (1 + 1e-9))
         chosen = _pack(counts, room, [order] * 16, np.arange(len(orders)))
-        found.append(Rings(tuple(orders[i] for i in chosen), speed))
-    return max(found, key=lambda rings: len(rings.orders) * rings.bandwidth * (1 + 1e-6 / len(rings.orders)))
+        sets.append(Rings(tuple(orders[i] for i in chosen), speed))
+    return max(sets, key=lambda rings: len(rings.orders) * rings.bandwidth * (1 + 1e-6 / len(rings.orders)))
 
 
 def open_paths(topology: Topology, devices: Sequence[int], nic_of: Sequence[int], nic: float) -> Rings:

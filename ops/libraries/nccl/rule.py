@@ -33,5 +33,5 @@ def nccl(call: CollectiveCall) -> Decision:
 def bytes_of(call: CollectiveCall) -> int:
     """What nccl-tests calls the size, at least one byte: all blocks together where a call counts one of them."""
     blocks = call.n if call.collective.removesuffix("v") in ("allgather", "reduce_scatter", "alltoall") else 1
-    whole = call.size if call.collective == "reduce_scatterv" else call.size * blocks
-    return max(1, round(whole))
+    total = call.size if call.collective == "reduce_scatterv" else call.size * blocks
+    return max(1, round(total))

@@ -139,8 +139,8 @@ def _channels(
         fit = min(MOST_CHANNELS, sum(int(ring / GBps / speed * (1 + 1e-9)) for ring in carried), most // (speed * GBps))
         if fit and (rate not in speeds or fit * speed > 1.1 * count * rate):
             count, rate = int(fit), speed
-    kept = rate < 25 or (generation in ("Hopper", "Blackwell") and rate < 50 and count > 4) or count == MOST_CHANNELS
-    if kept:
+    stays = rate < 25 or (generation in ("Hopper", "Blackwell") and rate < 50 and count > 4) or count == MOST_CHANNELS
+    if stays:
         return count, rate
     split = min(2 * count, MOST_CHANNELS)
     return split, rate / -(-split // count)
@@ -151,13 +151,13 @@ def _nics(topology: Topology, nodes: tuple[tuple[int, ...], ...]) -> tuple[list[
 
     A path over a CPU is PHB or farther, where NCCL does without LL128.
     """
-    here = [topology.ranks[r] for r in nodes[0]]
-    there = [topology.ranks[nodes[1][i % len(nodes[1])]] for i in range(len(here))]
-    offsets, links = topology.routes(here, there)
+    senders = [topology.ranks[r] for r in nodes[0]]
+    peers = [topology.ranks[nodes[1][i % len(nodes[1])]] for i in range(len(senders))]
+    offsets, links = topology.routes(senders, peers)
     nic_of, rates = [], []
     cpus = {device.name for device in topology.devices if device.kind == "CPU"}
     through_cpu = False
-    for k in range(len(here)):
+    for k in range(len(senders)):
         route = [topology.links[i] for i in links[offsets[k] : offsets[k + 1]]]
         out = next((x.src for x in route if x.kind == "NET"), route[0].src)
         nic_of.append(topology.index[out])

@@ -78,7 +78,7 @@ def candidates(collective: str, size: float, at: Situation) -> list[Candidate]:
     """
     if collective not in ABLE:
         raise InputError(f"NCCL's tuner has no choice for {collective[:40]}: it has one for {', '.join(ABLE)}")
-    found = []
+    predictions = []
     for algorithm in ABLE[collective]:
         for p, protocol in enumerate(PROTOCOLS):
             rate = algorithm_bandwidth(collective, algorithm, p, at)
@@ -87,8 +87,8 @@ def candidates(collective: str, size: float, at: Situation) -> list[Candidate]:
             wait = latency(collective, algorithm, p, at)
             rate, wait = _corrected(collective, algorithm, protocol, size, at, rate, wait)
             time = wait + size / (1000 * rate)
-            found.append(Candidate(algorithm, protocol, wait * 1e-6, rate * 1e9, time * 1e-6))
-    return sorted(found, key=lambda one: one.time)
+            predictions.append(Candidate(algorithm, protocol, wait * 1e-6, rate * 1e9, time * 1e-6))
+    return sorted(predictions, key=lambda candidate: candidate.time)
 
 
 def steps(collective: str, n: int) -> int:

@@ -139,10 +139,10 @@ def _parts(spec: Any) -> tuple[Any, Any, Any, Datatype | None]:
     """Data, counts, displacements and type of a specification."""
     if not isinstance(spec, (list, tuple)):
         return spec, None, None, None
-    given = list(spec)
-    if not 1 <= len(given) <= 4:
-        raise ValueError(f"message: expecting 1 to 4 items, not {len(given)}")
-    data, rest = given[0], given[1:]
+    parts = list(spec)
+    if not 1 <= len(parts) <= 4:
+        raise ValueError(f"message: expecting 1 to 4 items, not {len(parts)}")
+    data, rest = parts[0], parts[1:]
     datatype = None
     if rest and (isinstance(rest[-1], (Datatype, str)) or (rest[-1] is None and len(rest) == 3)):
         last = rest.pop()

@@ -127,15 +127,15 @@ def Reduce_scatter(
     """Blocks of given lengths combined, block r at rank r."""
     recv = one(recvbuf, writes=True)
     source = recvbuf if in_place(sendbuf) else sendbuf
-    whole = one(source)
+    buffer = one(source)
     if recvcounts is None:  # everyone tells how much it has room for, as in mpi4py
         recvcounts = [int(item[0]) for item in comm._agree(name, (int(recv.counts[0]),)).gets]
     counts = np.asarray(recvcounts, np.int64)
     if len(counts) != comm.size:
         raise ValueError(f"message: {len(counts)} counts for {comm.size} ranks: give one each")
-    send = Blocks(whole.array, whole.datatype, counts, np.cumsum(counts) - counts)
-    mine = send.counts[comm.rank : comm.rank + 1]
-    recv = Blocks(recv.array, recv.datatype, mine, np.zeros(1, np.int64))
+    send = Blocks(buffer.array, buffer.datatype, counts, np.cumsum(counts) - counts)
+    own = send.counts[comm.rank : comm.rank + 1]
+    recv = Blocks(recv.array, recv.datatype, own, np.zeros(1, np.int64))
     same = {"counts": tuple(send.counts.tolist())}
     return _reduction(name, "reduce_scatter", send, op, recv, room=recv.room, uneven=True, same=same), None
 

@@ -64,9 +64,9 @@ class Comm(Ranks):
         self.group.join(part)
         return part
 
-    def _agree(self, name: str, mine: Sequence[int]) -> Contribution:
+    def _agree(self, name: str, numbers: Sequence[int]) -> Contribution:
         """Everyone hears everyone's numbers, as when communicators are made."""
-        item = np.array(mine, np.int64)
+        item = np.array(numbers, np.int64)
         part = self.meet(Contribution(name, "allgather", [item]))
         self.world.wait((part,), name)
         return part
@@ -133,8 +133,8 @@ class Comm(Ranks):
         """IDENT, CONGRUENT for the same ranks apart, SIMILAR where the order differs, or UNEQUAL."""
         if self.group is other.group:
             return IDENT
-        found = _compared(self.group.ranks, other.group.ranks)
-        return CONGRUENT if found == IDENT else found
+        result = _compared(self.group.ranks, other.group.ranks)
+        return CONGRUENT if result == IDENT else result
 
     def Free(self) -> None:
         """Nothing to give back."""

@@ -129,12 +129,12 @@ _BY_DTYPE = {
 
 def datatype_of(dtype: Any) -> Datatype:
     """The datatype of a numpy dtype, or of what becomes one. Raises TypeError for one MPI does not have."""
-    known = np.dtype(dtype)
-    if known in _BY_DTYPE:
-        return _BY_DTYPE[known]
-    if known == np.dtype("f2"):
-        return Datatype("FLOAT16", known)
-    raise TypeError(f"MPI has no datatype for {known}: send its bytes as [array, MPI.BYTE]")
+    plain = np.dtype(dtype)
+    if plain in _BY_DTYPE:
+        return _BY_DTYPE[plain]
+    if plain == np.dtype("f2"):
+        return Datatype("FLOAT16", plain)
+    raise TypeError(f"MPI has no datatype for {plain}: send its bytes as [array, MPI.BYTE]")
 
 
 def datatype_called(code: str) -> Datatype:

@@ -266,12 +266,12 @@ class Ranks:
 
     def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
         """Whether a message is there."""
-        box, wanted = self.box(self.rank), self._receive(source, tag)
-        message = box.peek(wanted)
+        box, receive = self.box(self.rank), self._receive(source, tag)
+        message = box.peek(receive)
         if message is None:
-            box.look_again(wanted)
+            box.look_again(receive)
             self.world.ask_again(box)
-            message = box.peek(wanted)
+            message = box.peek(receive)
         if message is not None and status is not None:
             status.fill(message)
         return message is not None
@@ -283,11 +283,11 @@ class Ranks:
         if source == PROC_NULL:
             return NO_PROC
         box = self.box(self.rank)
-        found = box.probe(self._receive(source, tag))
-        self._finish("Mprobe", found, status=status)
-        assert found.message is not None
-        box.set_apart(found.message)
-        return Matched(self, found.message)
+        probed = box.probe(self._receive(source, tag))
+        self._finish("Mprobe", probed, status=status)
+        assert probed.message is not None
+        box.set_apart(probed.message)
+        return Matched(self, probed.message)
 
     def Improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> "Matched | None":
         """The message that is there, set apart, or None."""

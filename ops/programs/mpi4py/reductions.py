@@ -51,10 +51,10 @@ class Op:
 
     def Reduce_local(self, inbuf: Any, inoutbuf: Any) -> None:  # noqa: N802
         """Combine two buffers of one rank into the second."""
-        mine, total = one(inbuf), one(inoutbuf, writes=True)
-        if mine.room != total.room:
-            raise ValueError(f"message: {mine.room[0]} bytes cannot be combined with {total.room[0]}")
-        total.write([self.arrays(mine.read()[0], total.read()[0])])
+        operand, total = one(inbuf), one(inoutbuf, writes=True)
+        if operand.room != total.room:
+            raise ValueError(f"message: {operand.room[0]} bytes cannot be combined with {total.room[0]}")
+        total.write([self.arrays(operand.read()[0], total.read()[0])])
 
     def Is_commutative(self) -> bool:  # noqa: N802
         """Whether operands may change places."""

@@ -29,7 +29,7 @@ class _Beside(importlib.abc.MetaPathFinder):
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.found: set[str] = set()
+        self.names: set[str] = set()
         self.random = False
         """Does any of them speak of random numbers?"""
 
@@ -37,11 +37,11 @@ class _Beside(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         top = fullname.partition(".")[0]
-        if path is not None and top not in self.found:
+        if path is not None and top not in self.names:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, [self.folder] if path is None else path, target)
         if spec is not None:
-            self.found.add(fullname)
+            self.names.add(fullname)
             self.random = self.random or speaks_of_random(spec.origin)
         return spec and of_user(spec)
 
@@ -76,10 +76,10 @@ class _Output(io.TextIOBase):
         if task is None or not self._tasks.inside:
             self._echo(text)
             return len(text)
-        whole, newline, rest = (task.unfinished_line + text).rpartition("\n")
+        lines, newline, rest = (task.unfinished_line + text).rpartition("\n")
         task.unfinished_line = rest
         if newline:
-            self._echo(whole + newline)
+            self._echo(lines + newline)
         return len(text)
 
 
@@ -108,9 +108,9 @@ class Isolation:
 
     def __enter__(self) -> "Isolation":
         hidden = {name for name in sys.modules if name.partition(".")[0] in self._served} | {"__main__"}
-        kept = {name: sys.modules.pop(name) for name in hidden if name in sys.modules and name != "__main__"}
-        kept["__main__"] = sys.modules["__main__"]
-        self._undo.callback(self._put_back, kept, sys.argv, sys.stdout, list(sys.path))
+        hidden_modules = {name: sys.modules.pop(name) for name in hidden if name in sys.modules and name != "__main__"}
+        hidden_modules["__main__"] = sys.modules["__main__"]
+        self._undo.callback(self._put_back, hidden_modules, sys.argv, sys.stdout, list(sys.path))
         sys.modules.update(self._served)
         sys.meta_path.insert(0, self._beside)
         sys.path.insert(0, self._beside.folder)
@@ -139,7 +139,7 @@ class Isolation:
                 _set_random_state(task.random)
 
     def _leave(self, task: Task) -> None:
-        for name in self._beside.found:
+        for name in self._beside.names:
             module = sys.modules.pop(name, None)
             if module is not None:
                 task.modules[name] = module
@@ -147,7 +147,7 @@ class Isolation:
             task.random = _random_state()
 
     def _rule_the_clock(self) -> None:
-        def told(real: Callable[[], float], begin: float) -> Callable[[], float]:
+        def simulated(real: Callable[[], float], begin: float) -> Callable[[], float]:
             return lambda: begin + self._tasks.clock() if self._asked_by_script() else real()
 
         def sleep(seconds: float) -> None:
@@ -160,7 +160,7 @@ class Isolation:
         for name in ("time", "perf_counter", "monotonic"):
             real = getattr(time, name)
             self._undo.callback(setattr, time, name, real)
-            setattr(time, name, told(real, real()))
+            setattr(time, name, simulated(real, real()))
         self._undo.callback(setattr, time, "sleep", real_sleep)
         setattr(time, "sleep", sleep)  # noqa: B010  the stub of `sleep` takes more kinds of numbers
 
@@ -168,10 +168,10 @@ class Isolation:
         """Libraries, and threads of a rank, go by the real clock."""
         return self._tasks.inside and self._tasks.is_script(sys._getframe(2).f_code.co_filename)
 
-    def _put_back(self, kept: dict[str, ModuleType], argv: list[str], stdout: Any, path: list[str]) -> None:
-        for name in [*self._served, *self._beside.found]:
+    def _put_back(self, hidden_modules: dict[str, ModuleType], argv: list[str], stdout: Any, path: list[str]) -> None:
+        for name in [*self._served, *self._beside.names]:
             sys.modules.pop(name, None)
-        sys.modules.update(kept)
+        sys.modules.update(hidden_modules)
         sys.argv, sys.stdout = argv, stdout
         sys.path[:] = path
         sys.meta_path.remove(self._beside)

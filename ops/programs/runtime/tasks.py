@@ -90,7 +90,7 @@ class Task:
         self.place = ScriptLine(code.co_filename, 0)
         self.ended: float | None = None
         self.status = 0
-        self.asked: set[int] = set()
+        self.tested: set[int] = set()
         self.readings = 0
 
     def wake(self) -> None:
@@ -244,7 +244,7 @@ class Tasks:
         task = self.me
         begin, place = self.now, self.where()
         task.inside, task.place, task.readings = name, place, 0
-        task.asked.clear()
+        task.tested.clear()
         enough = all if every else any
         while not enough(p.done for p in pending):
             undone = [p for p in pending if not p.done]
@@ -277,12 +277,12 @@ class Tasks:
     def ask_again(self, thing: object) -> None:
         """A test of `thing` has failed. Whoever asks again without doing anything else waits for what comes next."""
         task = self.me
-        if id(thing) not in task.asked:
-            task.asked.add(id(thing))
+        if id(thing) not in task.tested:
+            task.tested.add(id(thing))
             task.wake()
             self._stop()
             return
-        task.asked.clear()
+        task.tested.clear()
         task.inside, task.place = "Test", self.where()
         self._asking.append(task)
         self._stop()
