@@ -1,6 +1,7 @@
 """What the documents claim is executed: commands, examples, links and names of files."""
 
 import doctest
+import importlib
 import re
 import shlex
 from contextlib import ExitStack
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import cli
-from ops import ALGORITHMS, catalogue
+from ops import ALGORITHMS, api_page, catalogue
 from ops.workloads import WORKLOADS
 from sim.formats import FORMATS
 from sim.machines import MACHINES
@@ -68,6 +69,11 @@ def test_the_page_of_algorithms_is_what_the_registry_says():
     assert kept == catalogue.page(), "stale: run python -m ops.catalogue > docs/algorithms.md"
 
 
+def test_the_page_of_names_is_what_the_code_says():
+    kept = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert kept == api_page.page(), "stale: run python -m ops.api_page > docs/api.md"
+
+
 def test_two_commands_set_everything_up():
     shown = re.findall(r"^    (\./\S+)", README, re.MULTILINE)
     assert shown == ["./start", "./check"]
@@ -100,3 +106,24 @@ def test_decisions_are_numbered_without_gaps():
     assert [int(page.name[:4]) for page in pages] == list(range(1, len(pages) + 1))
     for number, page in enumerate(pages, 1):
         assert page.read_text(encoding="utf-8").startswith(f"# {number}. "), page.name
+
+
+def test_the_path_through_the_house_can_be_walked():
+    page = ROOT / "docs" / "architecture.md"
+    outcome = doctest.testfile(str(page), module_relative=False, verbose=False)
+    assert outcome.attempted > 20
+    assert outcome.failed == 0
+    text = page.read_text(encoding="utf-8")
+    names = set(re.findall(r"`((?:sim|ops|ui|terminal)(?:\.\w+)+)`", text))
+    assert len(names) > 20
+    assert [name for name in sorted(names) if not _is_there(name)] == []
+
+
+def _is_there(name: str) -> bool:
+    """Whether a dotted name is a module, or something in one."""
+    module, _, inside = name.rpartition(".")
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError:
+        return hasattr(importlib.import_module(module), inside)
+    return True
