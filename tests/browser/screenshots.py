@@ -54,7 +54,7 @@ def main(part: str = "") -> None:
                                 continue
                             size = {"width": width, "height": height}
                             visit = Visit(browser, address, viewport=size, color_scheme=scheme)
-                            visit.open(f"{query}&lang={language}", awaited='[data-testid="stMain"] h3, [data-ringside]')
+                            visit.open(f"{query}&lang={language}", awaited='[data-testid="stMain"] :is(h1, h3), [data-ringside]')
                             visit.page.wait_for_timeout(SETTLED)
                             visit.page.screenshot(path=FOLDER / file)
                             visit.context.close()

@@ -34,7 +34,7 @@ def test_a_click_on_a_cell_opens_its_run_on_the_stage(lab, size, ranks, winner):
     one = lab()
     cell(one, size, ranks).click()
     one.page.wait_for_selector('[data-ringside="player"][data-steps]', timeout=30_000)
-    title = one.page.locator("h3").first.inner_text()
+    title = one.page.locator("h1").first.inner_text()
     assert title.startswith(f"allreduce.{winner}")
     one.page.wait_for_function("() => location.search.includes('machine=switch')")
     assert "page=lab" not in one.page.url
