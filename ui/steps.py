@@ -1,5 +1,4 @@
-"""A step of a workload as pictures: who computed and communicated when (a Gantt chart), what memory held, blocks in a
-buffer.
+"""A step of a workload as pictures: a Gantt chart of compute and communication, memory over time, blocks in a buffer.
 
 Pictures are HTML with places in percent, which stretches to any width while words keep their size: what
 `st.html` lets through holds no SVG.
