@@ -38,7 +38,7 @@ def render(request: Request, output: str, view: str, language: str, **drawn: obj
     if language not in languages():
         raise InputError(f"--language {language[:20]!r} is not spoken here: choose from {', '.join(languages())}")
     shot = exports.Shot(view=view, language=language, progress=Bar("frames"), **drawn)  # type: ignore[arg-type]
-    shot.check()
+    shot.check(ending)
     outcome = carried_out(request, history=True)
     data = exports.render(outcome.trace, ending, replace(shot, scenario=to_yaml(request)))
     write(output, data)

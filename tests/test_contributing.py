@@ -72,7 +72,9 @@ class Recipe(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """What a list says of it, after its name."""
+        """What a list says of it, after its name; of what has no list, what its button says."""
+        if label := re.search(r'label: "(.*)"', self.source):
+            return label[1]
         lines = next(lines for command, lines in self.commands if command.startswith("cli.py list"))
         return lines[0].partition(" ")[2]
 
@@ -163,7 +165,7 @@ def is_tested(recipe):
 def test_the_page_has_a_recipe_for_every_list():
     titles = {recipe.title for recipe in recipes()}
     assert {"An algorithm", "A collective", "A machine", "A server", "A trouble", "A workload"} <= titles
-    assert {"A topology format", "A schedule format"} <= titles
+    assert {"A topology format", "A schedule format", "A player view"} <= titles
     assert all(recipe.commands and recipe.summary for recipe in recipes())
 
 
@@ -204,5 +206,12 @@ def test_the_dashboard_has_it(project):
 @each()
 def test_it_is_as_the_project_writes_itself(project):
     folder, recipe = project
+    if recipe.path.endswith(".js"):
+        for tool, check in (("oxlint", "--deny-warnings"), ("oxfmt", "--check")):
+            settings = str(ROOT / f".{tool}rc.json")
+            command = [str(Path(sys.executable).parent / tool), "--config", settings, check, recipe.path]
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
+        return
     python(folder, "-m", "ruff", "check", "--config", str(ROOT / "pyproject.toml"), recipe.path)
     python(folder, "-m", "ruff", "format", "--check", "--config", str(ROOT / "pyproject.toml"), recipe.path)

@@ -14,10 +14,10 @@ from ops.formats import write_schedule
 from sim.errors import InputError
 from sim.trace import Trace
 from sim.trace.chrome_trace import to_perfetto
+from ui.drawings import DRAWINGS, drawing
+from ui.views import FIRST, VIEWS
 
 MOST_FRAMES, MOST_PIXELS = 3000, 3840
-DRAWINGS = ("machine", "shape", "matrix", "time")
-"""Views that can be drawn; the figures are loaded when one is."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Shot:
     `scenario` is the scene in words that the run came from.
     """
 
-    view: str = "machine"
+    view: str = FIRST
     at: float | None = None
     seconds: float = 8.0
     fps: int = 12
@@ -38,10 +38,13 @@ class Shot:
     scenario: str = ""
     progress: Callable[[int, int], None] = lambda done, of: None
 
-    def check(self) -> None:
-        """Raise InputError for what cannot be drawn."""
-        if self.view not in DRAWINGS:
-            raise InputError(f"no view is called {self.view[:40]!r}: choose from {', '.join(DRAWINGS)}")
+    def check(self, ending: str = "") -> None:
+        """Raise InputError for what cannot be shown, or not in a file of this kind."""
+        if self.view not in VIEWS:
+            raise InputError(f"no view is called {self.view[:40]!r}: choose from {', '.join(VIEWS)}")
+        if ending in EXPORTS and EXPORTS[ending].drawn and self.view not in DRAWINGS:
+            drawn = ", ".join(view for view in VIEWS if view in DRAWINGS)
+            raise InputError(f"only the player shows the view {self.view}: choose from {drawn}, or write .html")
         if not 320 <= self.width <= MOST_PIXELS:
             raise InputError(f"a width of {self.width} pixels is not between 320 and {MOST_PIXELS}: try 1280")
         if not (1 <= self.fps <= 60 and 0 < self.seconds * self.fps <= MOST_FRAMES):
@@ -50,24 +53,31 @@ class Shot:
             )
 
 
+Writer = Callable[[Trace, Shot], bytes]
+
+
 @dataclass(frozen=True)
 class Export:
-    """A kind of file: its ending, what a person calls it, its media type, and how a trace becomes its bytes."""
+    """A kind of file: its ending, what a person calls it, its media type, and how a trace becomes its bytes.
+
+    `drawn` is one that shows a view as a drawing.
+    """
 
     ending: str
     title: str
     media: str
-    write: Callable[[Trace, Shot], bytes]
+    write: Writer
+    drawn: bool = False
 
 
 EXPORTS: dict[str, Export] = {}
 
 
-def export(ending: str, title: str, media: str) -> Callable[[Callable[[Trace, Shot], bytes]], Any]:
+def export(ending: str, title: str, media: str, *, drawn: bool = False) -> Callable[[Writer], Writer]:
     """Register a kind of file."""
 
-    def register(write: Callable[[Trace, Shot], bytes]) -> Callable[[Trace, Shot], bytes]:
-        EXPORTS[ending] = Export(ending, title, media, write)
+    def register(write: Writer) -> Writer:
+        EXPORTS[ending] = Export(ending, title, media, write, drawn)
         return write
 
     return register
@@ -79,29 +89,29 @@ def render(trace: Trace, ending: str, shot: Shot | None = None) -> bytes:
     if ending not in EXPORTS:
         raise InputError(f"no kind of file ends in {ending[:20]!r}: choose from {', '.join(EXPORTS)}")
     kind = EXPORTS[ending]
-    shot.check()
+    shot.check(ending)
     return kind.write(trace, shot)
 
 
-@export("png", "a picture", "image/png")
+@export("png", "a picture", "image/png", drawn=True)
 def png(trace: Trace, shot: Shot) -> bytes:
     """The instant `at`, or the middle of the run, at twice the pixels per inch of a screen."""
     return _still(trace, shot, "png", dpi=200)
 
 
-@export("svg", "a drawing that scales", "image/svg+xml")
+@export("svg", "a drawing that scales", "image/svg+xml", drawn=True)
 def svg(trace: Trace, shot: Shot) -> bytes:
     """The instant `at`, or the middle of the run, as shapes and text."""
     return _still(trace, shot, "svg", dpi=100)
 
 
-@export("pdf", "a page for print", "application/pdf")
+@export("pdf", "a page for print", "application/pdf", drawn=True)
 def pdf(trace: Trace, shot: Shot) -> bytes:
     """The instant `at`, or the middle of the run, as a page of shapes and text."""
     return _still(trace, shot, "pdf", dpi=100)
 
 
-@export("gif", "a film without sound for any page", "image/gif")
+@export("gif", "a film without sound for any page", "image/gif", drawn=True)
 def gif(trace: Trace, shot: Shot) -> bytes:
     """The whole run in `seconds`, on the true clock, then its end for a second."""
     from PIL import Image
@@ -113,7 +123,7 @@ def gif(trace: Trace, shot: Shot) -> bytes:
     return out.getvalue()
 
 
-@export("mp4", "a film for slides", "video/mp4")
+@export("mp4", "a film for slides", "video/mp4", drawn=True)
 def mp4(trace: Trace, shot: Shot) -> bytes:
     """The whole run in `seconds`, on the true clock; H.264, which every browser plays."""
     import av
@@ -137,14 +147,14 @@ def html(trace: Trace, shot: Shot) -> bytes:
     from ui.payload import pack
     from ui.player import ASSETS, Start, player_data, script
 
-    data = player_data([pack(trace, shot.language)], shot.language, Start(shot.at or 0.0))
+    data = player_data([pack(trace, shot.language)], shot.language, Start(shot.at or 0.0, shot.view))
     title = f"{trace.schedule.name} · {trace.topology.name}"
-    page = (ASSETS / "offline.html").read_text(encoding="utf-8")
+    page = (ASSETS / "player" / "offline.html").read_text(encoding="utf-8")
     parts = {
         "language": "zh-Hans" if shot.language == "zh" else shot.language,
         "title": _escaped(title),
-        "style": (ASSETS / "style.css").read_text(encoding="utf-8"),
-        "script": script().replace("export default function mount", "function mount").replace("</script", "<\\/script"),
+        "style": (ASSETS / "player" / "style.css").read_text(encoding="utf-8"),
+        "script": f"const mount = {script()};".replace("</script", "<\\/script").replace("<!--", "<\\!--"),
         "data": json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
     }
     for name, text in parts.items():
@@ -181,13 +191,13 @@ def _escaped(text: str) -> str:
 
 
 def _still(trace: Trace, shot: Shot, kind: str, *, dpi: int) -> bytes:
-    from ui.figure import DARK, LIGHT, VIEWS
+    from ui.figure import DARK, LIGHT
     from ui.film import Film
 
     whole = shot.view == "time" and shot.at is None
     t = trace.ended if whole else trace.began + trace.time / 2 if shot.at is None else trace.began + shot.at
     look = DARK if shot.dark else LIGHT
-    figure = VIEWS[shot.view](Film(trace, shot.language), t, width=shot.width / 100, look=look)
+    figure = drawing(shot.view)(Film(trace, shot.language), t, width=shot.width / 100, look=look)
     out = io.BytesIO()
     figure.savefig(out, format=kind, dpi=dpi, facecolor=look.paper)
     return out.getvalue()
@@ -197,13 +207,13 @@ def _frames(trace: Trace, shot: Shot) -> Iterator[NDArray[np.uint8]]:
     """Pixels `[row, column, rgb]` of every frame, from the first instant to the last."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    from ui.figure import DARK, LIGHT, VIEWS
+    from ui.figure import DARK, LIGHT
     from ui.film import Film
 
     film, count = Film(trace, shot.language), max(2, round(shot.seconds * shot.fps))
     look = DARK if shot.dark else LIGHT
     for k, t in enumerate(np.linspace(trace.began, trace.ended, count)):
-        figure = VIEWS[shot.view](film, float(t), width=shot.width / 100, look=look)
+        figure = drawing(shot.view)(film, float(t), width=shot.width / 100, look=look)
         canvas: Any = FigureCanvasAgg(figure)
         canvas.draw()
         yield np.asarray(canvas.buffer_rgba())[:, :, :3].copy()

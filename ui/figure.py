@@ -1,4 +1,4 @@
-"""Figures of print quality: the stage at an instant, and a whole run as messages between ranks over time."""
+"""What figures of print quality are made of: sheets, the stage, what ranks hold, blocks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from matplotlib.patches import FancyBboxPatch
 
 from sim.schedule import NOTHING
 from sim.units import fmt_size, fmt_time
-from ui.film import along
-from ui.palette import BLOCKS, LOAD, ink_on
+from ui.lines import SIZES, along
+from ui.palette import BLOCKS, IDLE, LOAD, MANY, SIGN, ink_on
 from ui.payload import whole
 from ui.text import say
 
@@ -27,16 +27,7 @@ if TYPE_CHECKING:
 
 PALETTE = BLOCKS
 SHADES = LinearSegmentedColormap.from_list("load", LOAD)
-SIZES = {
-    "GPU": (1.2, 0.95),
-    "NVS": (1.5, 0.55),
-    "PCI": (1.0, 0.46),
-    "CPU": (1.1, 0.6),
-    "NIC": (0.9, 0.46),
-    "NET": (1.9, 0.6),
-}
-"""Width and height of a device, in device widths."""
-MOST_ROWS, MOST_WORDS, MOST_NAMED, MOST_LABELS, MOST_MARKS, MOST_MESSAGES = 32, 24, 80, 300, 500, 20_000
+MOST_ROWS, MOST_WORDS, MOST_NAMED, MOST_LABELS, MOST_MESSAGES = 32, 24, 80, 300, 20_000
 CHINESE = (
     "Noto Sans CJK SC",
     "Noto Sans CJK JP",
@@ -70,73 +61,17 @@ class Look:
 LIGHT, DARK = Look(), Look("#fafafa", "#0e1117", "#1c1e27")
 
 
-def machine(film: "Film", t: float, *, width: float = 12.8, look: Look = LIGHT) -> Figure:
-    """The machine with every block on its way, and what each rank holds; `width` in inches."""
-    return _stage(film, film.machine, t, width, look)
-
-
-def shape(film: "Film", t: float, *, width: float = 12.8, look: Look = LIGHT) -> Figure:
-    """The same with every rank where the algorithm's own shape puts it."""
-    return _stage(film, film.shape, t, width, look)
-
-
-def _stage(film: "Film", ground: "Ground", t: float, width: float, look: Look) -> Figure:
+def stage(film: "Film", ground: "Ground", t: float, width: float, look: Look) -> Figure:
+    """Devices, links and every block on its way, and beside it what each rank holds."""
     rows = min(film.trace.schedule.n, MOST_ROWS) if film.full else 0
-    figure, (left, right) = _sheet(film, t, width, look, [2.2, 1.0] if rows else [1.0, 1e-3])
-    _standing(left, film, ground, t, look)
+    figure, (left, right) = sheet(film, t, width, look, [2.2, 1.0] if rows else [1.0, 1e-3])
+    standing(left, film, ground, t, look)
     if rows:
-        _holdings(right, film, t, look, rows)
+        holdings(right, film, t, look, rows)
     return figure
 
 
-def matrix(film: "Film", t: float, *, width: float = 12.8, look: Look = LIGHT) -> Figure:
-    """What each rank holds, and every block on its way from the place that holds it to the one that will."""
-    rows = min(film.trace.schedule.n, MOST_ROWS) if film.full else 0
-    figure, (axes, _) = _sheet(film, t, width, look, [1.0, 1e-3])
-    if not rows:
-        return figure
-    _holdings(axes, film, t, look, rows)
-    columns = min(film.held(t).block.shape[1], MOST_ROWS)
-    flights = film.flights(t, lambda rank, slot: (slot + 0.47, rank + 0.46))
-    _blocks(axes, [block for block in flights if block.x < columns and block.y < rows], look)
-    axes.set_aspect("equal", adjustable="box", anchor="NW")
-    return figure
-
-
-def time(film: "Film", t: float | None = None, *, width: float = 12.8, look: Look = LIGHT) -> Figure:
-    """Ranks downwards, time across: a line for every message, from where it leaves to where it has arrived."""
-    trace = film.trace
-    now = trace.ended if t is None else t
-    figure, (axes, _) = _sheet(film, now, width, look, [1.0, 1e-3])
-    away = np.nonzero((trace.schedule.src != trace.schedule.dst) & (trace.ready <= now))[0][:MOST_MESSAGES]
-    ends = [[(trace.ready[i], trace.schedule.src[i]), (trace.end[i], trace.schedule.dst[i])] for i in away.tolist()]
-    first = trace.schedule.moves[away]
-    numbers = (
-        film.contents.block[np.minimum(first, len(film.contents.block) - 1)] if len(film.contents.block) else first
-    )
-    colours = [_colour(int(number)) for number in numbers]
-    arrows = LineCollection(ends, colors=colours, linewidths=max(0.4, min(1.8, 60 / max(1, trace.schedule.n))))
-    axes.add_collection(arrows)
-    axes.plot([end[1][0] for end in ends], [end[1][1] for end in ends], ".", color=look.ink, markersize=2.5)
-    places = range(trace.schedule.places)
-    axes.set_yticks([p for p in places if p % max(1, len(places) // 24) == 0])
-    axes.set_ylim(len(places) - 0.5, -0.5)
-    axes.set_xlim(trace.began, max(trace.ended, trace.began + 1e-12))
-    for spell in film.spells:
-        axes.axvspan(spell.begin, spell.end, 0, 0.012, color=look.ink, linewidth=0)
-    axes.axvline(now, color=look.ink, linewidth=0.8, alpha=0.5)
-    axes.xaxis.set_major_formatter(lambda seconds, _: fmt_time(float(seconds)))
-    axes.set_ylabel(say("figure.rank", film.language))
-    axes.set_axis_on()
-    axes.grid(axis="y", color=look.ink, alpha=0.12, linewidth=0.6)
-    return figure
-
-
-VIEWS = {"machine": machine, "shape": shape, "matrix": matrix, "time": time}
-"""Every view that can be a file."""
-
-
-def _sheet(film: "Film", t: float, width: float, look: Look, ratios: list[float]) -> tuple[Figure, Any]:
+def sheet(film: "Film", t: float, width: float, look: Look, ratios: list[float]) -> tuple[Figure, Any]:
     """A page with its title, the caption of the instant and two axes."""
     trace = film.trace
     figure = Figure(figsize=(width, width * 0.5625), facecolor=look.paper, dpi=100)
@@ -160,18 +95,20 @@ def _sheet(film: "Film", t: float, width: float, look: Look, ratios: list[float]
     return figure, axes
 
 
-def _colour(block: int) -> str:
+def colour_of(block: int) -> str:
+    """The colour of a block."""
     return PALETTE[block % len(PALETTE)]
 
 
-def _standing(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:
+def standing(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:
+    """Devices, the lines between them as full as they are, and blocks."""
     frames = [_rounded(box.x, box.y, box.width, box.height, 0.12, fc=look.panel, ec="none") for box in here.boxes]
     axes.add_collection(PatchCollection(frames, match_original=True, zorder=0), autolim=False)
     for box in here.boxes:
         style: dict[str, Any] = {"fontsize": 7.5, "color": look.ink, "alpha": 0.6, "va": "center", "weight": "bold"}
         axes.text(box.x + 0.3, box.y + 0.28, box.label, **style)
     loads = film.loads(t, here)
-    busy = loads > 1e-3
+    busy = loads > IDLE
     idle = [line for line, full in zip(here.lines, busy, strict=True) if not full]
     axes.add_collection(LineCollection(idle, colors=look.ink, linewidths=0.9, alpha=0.16), autolim=False)
     full = [line for line, full in zip(here.lines, busy, strict=True) if full]
@@ -179,7 +116,7 @@ def _standing(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) 
     axes.add_collection(LineCollection(full, colors=shades, linewidths=2.4, capstyle="round"), autolim=False)
     _devices(axes, film, here, t, look)
     _marks(axes, film, here, t, look)
-    _blocks(axes, film.blocks(t, here), look)
+    paint_blocks(axes, film.blocks(t, here), look)
     corners = [(box.x + far * box.width, box.y + far * box.height) for box in here.boxes for far in (0, 1)]
     middles = np.stack([here.x, here.y], axis=1)
     around = np.array([1.0, 0.6])
@@ -199,7 +136,7 @@ def _marks(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> 
         share = spell.bandwidth / float(film.trace.topology.bandwidth[spell.link])
         frame = {"boxstyle": "round,pad=0.3", "fc": look.paper, "ec": look.ink}
         style: dict[str, Any] = {"color": look.ink, "ha": "center", "va": "center", "weight": "bold", "zorder": 8}
-        x, y = along(here.lines[lines[spell.link]], 0.36)
+        x, y = along(here.lines[lines[spell.link]], SIGN)
         axes.text(x, y, f"{share:.0%}" if share else "×", fontsize=6.5, bbox=frame, **style)
 
 
@@ -242,22 +179,25 @@ def _strip(block: Any, count: Any, full: int, x: float, y: float) -> list[Bar]:
     bars: list[Bar] = []
     for slot in range(shown):
         if block[slot] != NOTHING:
-            left, colour = x - 0.5 + slot * cell, _colour(int(block[slot]))
+            left, colour = x - 0.5 + slot * cell, colour_of(int(block[slot]))
             bars.append((left, y + 0.42, cell * 0.88, -high, colour, 0.25))
             bars.append((left, y + 0.42, cell * 0.88, -high * min(1.0, float(count[slot]) / full), colour, 1.0))
     return bars
 
 
-def _blocks(axes: "Axes", blocks: Sequence["Block"], look: Look) -> None:
-    if len(blocks) > MOST_MARKS:
-        axes.scatter([b.x for b in blocks], [b.y for b in blocks], s=4, c=[_colour(b.number) for b in blocks], zorder=6)
+def paint_blocks(axes: "Axes", blocks: Sequence["Block"], look: Look) -> None:
+    """Blocks with their names, or dots where there are very many."""
+    if len(blocks) > MANY:
+        axes.scatter(
+            [b.x for b in blocks], [b.y for b in blocks], s=4, c=[colour_of(b.number) for b in blocks], zorder=6
+        )
         return
     paint: dict[str, Any] = {"ec": look.ink, "linewidth": 0.8}
-    frames = [_rounded(b.x - 0.19, b.y - 0.19, 0.38, 0.38, 0.07, fc=_colour(b.number), **paint) for b in blocks]
+    frames = [_rounded(b.x - 0.19, b.y - 0.19, 0.38, 0.38, 0.07, fc=colour_of(b.number), **paint) for b in blocks]
     axes.add_collection(PatchCollection(frames, match_original=True, zorder=6), autolim=False)
     for b in blocks:
         style: dict[str, Any] = {
-            "color": ink_on(_colour(b.number)),
+            "color": ink_on(colour_of(b.number)),
             "ha": "center",
             "va": "center",
             "weight": "bold",
@@ -266,7 +206,7 @@ def _blocks(axes: "Axes", blocks: Sequence["Block"], look: Look) -> None:
         axes.text(b.x, b.y, b.label, fontsize=7 if len(b.label) < 3 else 5, **style)
 
 
-def _holdings(axes: "Axes", film: "Film", t: float, look: Look, rows: int) -> None:
+def holdings(axes: "Axes", film: "Film", t: float, look: Look, rows: int) -> None:
     """Ranks down, slots across: the block in every place, filled as far as contributions are in."""
     held, complete = film.held(t), whole(film.trace.schedule)
     columns = min(held.block.shape[1], MOST_ROWS)
@@ -277,7 +217,7 @@ def _holdings(axes: "Axes", film: "Film", t: float, look: Look, rows: int) -> No
             number = int(held.block[rank, slot])
             if number == NOTHING:
                 continue
-            share, colour = min(1.0, float(held.count[rank, slot]) / complete), _colour(number)
+            share, colour = min(1.0, float(held.count[rank, slot]) / complete), colour_of(number)
             bars.append((slot, rank, 0.94, 0.92, colour, 0.22))
             bars.append((slot, rank + 0.92, 0.94, -0.92 * share, colour, 1.0))
             if labelled and len(film.name(number)) < 4:

@@ -15,6 +15,7 @@ from sim.trace.link_load import Spell, capacity, spells
 from ui.captions import block_name, closing, opening, step_captions
 from ui.contents import followed, given, unfollowed
 from ui.ground import Ground, machine, shape
+from ui.lines import along
 from ui.payload import FULL, place_devices, place_names, tick
 from ui.stall import told
 
@@ -185,10 +186,3 @@ class Film:
             self._held.block[dst, slot] = self.contents.block[m] if len(self.contents.block) else NOTHING
             leaves: Any = self.contents.leaves
             self._held.count[dst, slot] = self.contents.count(leaves[m]) if self.contents.known else 1
-
-
-def along(points: Floats, share: float) -> tuple[float, float]:
-    """The point at a share of the way."""
-    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
-    want = share * along[-1]
-    return float(np.interp(want, along, points[:, 0])), float(np.interp(want, along, points[:, 1]))

@@ -8,20 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sim.trace import Trace
 from ui.layout import arrange
+from ui.lines import Floats, between
 from ui.payload import place_devices
-from ui.pieces import Bow, Box
+from ui.pieces import Box
 from ui.shapes import shape_of
-
-Floats = NDArray[np.float64]
-BESIDE = 0.1
-"""How far a line is drawn from the middle between its ends, to its right, in device widths."""
-ARC = 12
-LEVEL = 0.3
-"""How far apart the ends of a line may be for it to count as level, or upright."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +43,7 @@ def machine(trace: Trace) -> Ground:
     """The machine: a line for every link."""
     topology, stage = trace.topology, arrange(trace.topology)
     src, dst = topology.ends
-    ends = np.stack([stage.x, stage.y], axis=1)
-    lines = [_line(ends[a], ends[b], stage.bow) for a, b in zip(src, dst, strict=True)]
+    lines = between(stage.x, stage.y, src, dst, stage.bow)
     places = place_devices(trace)
     rank_of = {topology.ranks[r]: r for r in range(trace.schedule.n)}
     paths: dict[int, Floats] = {}
@@ -87,12 +79,11 @@ def shape(trace: Trace) -> Ground | None:
     drawn = shape_of(trace.schedule)
     if drawn is None:
         return None
-    n, ends = trace.schedule.n, np.stack([drawn.x, drawn.y], axis=1)
-    lines = [_line(ends[a], ends[b], drawn.bow) for a, b in zip(drawn.src, drawn.dst, strict=True)]
+    n, lines = trace.schedule.n, between(drawn.x, drawn.y, drawn.src, drawn.dst, drawn.bow)
     pair = {(a, b): k for k, (a, b) in enumerate(zip(drawn.src, drawn.dst, strict=True))}
     devices = [trace.topology.devices[d].name for d in place_devices(trace)]
 
-    def between(i: int) -> int:
+    def line_of(i: int) -> int:
         return pair[int(trace.schedule.src[i]), int(trace.schedule.dst[i])]
 
     return Ground(
@@ -103,21 +94,7 @@ def shape(trace: Trace) -> Ground | None:
         [r if r < n else -1 for r in range(len(drawn.x))],
         drawn.boxes,
         lines,
-        lambda i: lines[between(i)],
-        lambda i: [between(i)],
+        lambda i: lines[line_of(i)],
+        lambda i: [line_of(i)],
         lambda line, links: math.nan,
     )
-
-
-def _line(a: Floats, b: Floats, bow: Bow) -> Floats:
-    """Straight, kept to its right; in an arc where it would run through a row of devices."""
-    way = b - a
-    length = math.hypot(*way) or 1.0
-    level, upright = abs(way[1]) < LEVEL and length > bow.level, abs(way[0]) < LEVEL and length > bow.upright
-    if level or upright:
-        sag = min(0.42 + 0.16 * length, bow.most) + (0 if way.sum() > 0 else BESIDE * 1.6)
-        u = np.linspace(0, 1, ARC + 1)
-        off = np.array([0.0, sag] if level else [sag, 0.0])
-        return np.asarray(a + way * u[:, None] + off * (3 * u * (1 - u))[:, None])
-    aside = np.array([-way[1], way[0]]) / length * BESIDE
-    return np.stack([a + aside, b + aside])

@@ -7,12 +7,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-_TEXT = (Path(__file__).parents[1] / "assets" / "palette.js").read_text(encoding="utf-8")
-_PALETTE = json.loads(_TEXT[_TEXT.index("{") : _TEXT.rindex("}") + 1])
+_FILE = Path(__file__).parents[1] / "assets" / "paint" / "palette.json"
+_PALETTE = json.loads(_FILE.read_text(encoding="utf-8"))
 BLOCKS: tuple[str, ...] = tuple(_PALETTE["blocks"])
 """Okabe and Ito's colours, which people who see colours differently can tell apart; numbers say the same."""
 LOAD: tuple[str, ...] = tuple(_PALETTE["load"])
-"""A link that carries next to nothing, half of what it can, and all."""
+"""A link that carries next to nothing, half of what it can, and all: over plum, which stays apart from all blocks."""
+IDLE: float = _PALETTE["idle"]
+"""Up to this share of what it can carry a link counts as idle."""
+MANY: int = _PALETTE["many"]
+"""More blocks in flight are dots."""
+SIGN: float = _PALETTE["sign"]
+"""How far along a line the sign of its trouble stands, as a share."""
 INKS = ("#111111", "#ffffff")
 
 

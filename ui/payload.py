@@ -1,6 +1,6 @@
 """A trace packed for the browser: typed columns, compressed once, decoded there; no rules of any collective.
 
-Contract, version 2. `pack` gives a JSON-only dict; `tl` is base64 of zlib of: 4 bytes header length, the JSON
+Contract, version 3. `pack` gives a JSON-only dict; `tl` is base64 of zlib of: 4 bytes header length, the JSON
 header, then columns at the offsets the header lists as `[name, dtype, offset, length]`. Times are whole ticks
 of `tick` seconds. Rows are transfers in schedule order; `end` is the difference to the row before. Beyond
 `FULL` transfers the rows and their routes are left out, and steps and link loads alone are sent.
@@ -22,11 +22,14 @@ from sim.trace.link_load import spells, utilisation
 from ui.captions import block_name, closing, opening, ranges, step_captions
 from ui.contents import NAMED, Contents, followed, given, unfollowed
 from ui.layout import arrange
-from ui.shapes import shape_of
+from ui.lines import SIZES, between
+from ui.lines import columns as line_columns
+from ui.pieces import Stage
+from ui.shapes import Shape, shape_of
 from ui.stall import told
 from ui.text import say
 
-VERSION = 2
+VERSION = 3
 FULL = 300_000
 BINS = 240
 """Columns of the load chart."""
@@ -39,9 +42,11 @@ def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
     contents = followed(trace, _ticks(trace, trace.end)) if full else unfollowed(trace)
     places = place_devices(trace)
     names = place_names(trace, places, language)
+    stage, shape = arrange(trace.topology), shape_of(trace.schedule) if full else None
     header = {
         "meta": _meta(trace, full=full) | {"stalled": told(trace, language)},
-        "devices": _devices(trace),
+        "devices": _devices(trace, stage),
+        "kinds": {kind: list(size) for kind, size in SIZES.items()},
         "places": {"device": places, "name": names},
         "links": _links(trace),
         "steps": {
@@ -52,11 +57,14 @@ def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
         },
         "sets": _sets(contents),
         "block_names": _block_names(trace.schedule) if full else [],
-        "shape": _shape(trace.schedule) if full else None,
+        "shape": _shape(shape) if shape else None,
         "troubles": list(trace.troubles),
     }
     columns = _rows(trace, contents) | _routes(trace) if full else {}
     columns["load"] = _load(trace)
+    columns |= line_columns("line", between(stage.x, stage.y, *trace.topology.ends, stage.bow))
+    if shape:
+        columns |= line_columns("shape_line", between(shape.x, shape.y, shape.src, shape.dst, shape.bow))
     packed = _join(header, columns)
     return {
         "id": hashlib.sha256(packed).hexdigest()[:16],
@@ -153,8 +161,7 @@ def _meta(trace: Trace, *, full: bool) -> dict[str, Any]:
     }
 
 
-def _devices(trace: Trace) -> dict[str, Any]:
-    stage = arrange(trace.topology)
+def _devices(trace: Trace, stage: Stage) -> dict[str, Any]:
     ranks = [-1] * len(trace.topology.devices)
     for r in range(trace.schedule.n):
         ranks[trace.topology.ranks[r]] = r
@@ -167,7 +174,6 @@ def _devices(trace: Trace) -> dict[str, Any]:
         "x": [round(x, 3) for x in stage.x],
         "y": [round(y, 3) for y in stage.y],
         "boxes": [list(box) for box in stage.boxes],
-        "bow": list(stage.bow),
         "width": stage.width,
         "height": stage.height,
     }
@@ -186,13 +192,10 @@ def _links(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _shape(schedule: Schedule) -> dict[str, Any] | None:
-    """The algorithm's own shape, and for every transfer the pair of places it goes between."""
-    shape = shape_of(schedule)
-    if shape is None:
-        return None
+def _shape(shape: Shape) -> dict[str, Any]:
+    """The algorithm's own shape: places, and the pairs of them that talk."""
     rounded = {"x": [round(x, 3) for x in shape.x], "y": [round(y, 3) for y in shape.y]}
-    return {**shape._asdict(), **rounded, "boxes": [list(box) for box in shape.boxes], "bow": list(shape.bow)}
+    return {**shape._asdict(), **rounded, "boxes": [list(box) for box in shape.boxes]}
 
 
 def _steps(trace: Trace) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The player as one piece of code for the browser, mounted in the page."""
 
-import re
+import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -9,31 +9,38 @@ from typing import Any
 
 import streamlit as st
 
-from ui.exports import DRAWINGS
+from ui.bundle import bundle
 from ui.payload import VERSION
 from ui.text import catalogue
+from ui.views import FIRST, VIEWS
 
 ASSETS = Path(__file__).parents[1] / "assets"
-PARTS = (
-    *("palette.js", "timeline.js", "paint.js", "explain.js", "controls.js", "slots.js", "chart.js"),
-    *("stage.js", "views.js", "pane.js", "player.js"),
-)
-VIEWS = DRAWINGS
-"""The pictures of one instant that the player can show: those that files can too."""
+ENTRY = "player.js"
 
 
+@cache
 def script() -> str:
-    """The parts as one module: inline code cannot import, so imports go and only the default export stays."""
-    joined = "\n".join((ASSETS / part).read_text(encoding="utf-8") for part in PARTS)
-    joined = re.sub(r"^import .*\n", "", joined, flags=re.MULTILINE)
-    return re.sub(r"^export (?!default)", "", joined, flags=re.MULTILINE)
+    """An expression that gives the function which mounts the player."""
+    return f"{bundle(ENTRY, _source)}.default"
+
+
+def _source(path: str) -> str:
+    return _entry() if path == ENTRY else (ASSETS / path).read_text(encoding="utf-8")
+
+
+def _entry() -> str:
+    """The player with every view there is, under the name of its file."""
+    imports = [f'import view{k} from "./views/{name}.js";' for k, name in enumerate(VIEWS)]
+    registered = [f"register({json.dumps(name)}, view{k});" for k, name in enumerate(VIEWS)]
+    heads = ['import { register } from "./player/registry.js";', 'export { default } from "./player/player.js";']
+    return "\n".join([*heads, *imports, *registered])
 
 
 @cache
 def _component() -> Callable[..., Any]:
-    style = (ASSETS / "style.css").read_text(encoding="utf-8")
+    style = (ASSETS / "player" / "style.css").read_text(encoding="utf-8")
     mounted: Callable[..., Any] = st.components.v2.component(
-        "ringside_player", html='<div class="rs-root">\n</div>', css=style, js=script()
+        "ringside_player", html='<div class="rs-root">\n</div>', css=style, js=f"export default {script()};"
     )
     return mounted
 
@@ -46,7 +53,7 @@ class Start:
     """
 
     t: float = 0.0
-    view: str = "machine"
+    view: str = FIRST
     keep: bool = False
 
 

@@ -27,9 +27,9 @@ from sim.topology import Topology
 from sim.units import GiB, KiB, fmt_size, parse_size
 from ui import rivals, scenes, whatif
 from ui.fields import RefusedError, fresh, refuse, settings
-from ui.player import VIEWS
 from ui.scenarios import SCENARIOS
 from ui.text import summary, tell
+from ui.views import FIRST
 
 SIZES = [fmt_size(KiB << k).replace(" ", "") for k in range(round(math.log2(4 * GiB / KiB)) + 1)]
 LONGEST_PAST = 50
@@ -92,7 +92,7 @@ def restore(scene: Request) -> None:
     """
     state = st.session_state
     past = [*state.get("past", []), *([state.scene] if "scene" in state and state.scene != scene else [])]
-    state.scene, state.start, state.view, state.past = scene, 0.0, VIEWS[0], past[-LONGEST_PAST:]
+    state.scene, state.start, state.view, state.past = scene, 0.0, FIRST, past[-LONGEST_PAST:]
     state.turn = state.get("turn", 0) + 1
 
 

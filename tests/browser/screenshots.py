@@ -9,12 +9,12 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from tests.browser.conftest import FLAGS, Visit, chromium_path, serve
-from ui.exports import DRAWINGS
 from ui.text import languages
+from ui.views import VIEWS
 
 FOLDER = Path(__file__).parent / "screenshots"
 SCENES = {
-    **{f"ring-{view}": f"?t=0.00021&view={view}" for view in DRAWINGS},
+    **{f"ring-{view}": f"?t=0.00021&view={view}" for view in VIEWS},
     "dgx1v-alltoall": "?machine=dgx1v&algorithm=alltoall.linear&t=0.0005",
     "doubling-shape": "?machine=switch:ranks=16&algorithm=allreduce.recursive_doubling&t=0.002&view=shape",
     "tree-shape": "?machine=switch:ranks=16&algorithm=broadcast.binomial&t=0.003&view=shape",

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from ui.exports import DRAWINGS
 from ui.text import catalogue, languages
+from ui.views import VIEWS
 
 pytestmark = pytest.mark.browser
 RING = "?machine=switch:ranks=8"
@@ -22,7 +22,7 @@ def test_every_view_shows_the_same_instant(visit, language):
     say = words(language)
     page = visit(f"{RING}&lang={language}&t=0.002")
     before = page.ask("blocks()"), page.data("caption"), page.ask("slots(3)")
-    for view in DRAWINGS:
+    for view in VIEWS:
         page.press(say(f"player.view.{view}"))
         assert page.data("view") == view
         assert (page.ask("blocks()"), page.data("caption"), page.ask("slots(3)")) == before
@@ -30,10 +30,10 @@ def test_every_view_shows_the_same_instant(visit, language):
             "c => new Set(c.getContext('2d').getImageData(0, 0, c.width, c.height).data).size"
         )
         assert ink > 20, view
-    page.page.wait_for_url(re.compile(f"view={DRAWINGS[-1]}"))
+    page.page.wait_for_url(re.compile(f"view={VIEWS[-1]}"))
     page.page.reload()
     page.page.wait_for_selector('[data-ringside="player"][data-steps]')
-    assert page.data("view") == DRAWINGS[-1]
+    assert page.data("view") == VIEWS[-1]
 
 
 @BOTH

@@ -21,8 +21,8 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.trace import from_json
 from sim.units import MiB
+from ui.drawings import DRAWINGS
 from ui.exports import EXPORTS, Shot, render
-from ui.figure import VIEWS
 from ui.film import Film
 from ui.payload import pack, unpack
 from ui.text import languages
@@ -38,7 +38,7 @@ TRACE = run()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", sorted(DRAWINGS))
 def test_a_gif_has_every_frame_and_the_last_is_the_longest(view):
     film = Image.open(io.BytesIO(render(TRACE, "gif", replace(SMALL, view=view))))
     assert (film.format, film.n_frames, film.size) == ("GIF", 5, (480, 270))
@@ -68,7 +68,7 @@ def test_a_png_has_the_width_asked_for_and_its_paper(dark):
     assert (np.asarray(picture.convert("L"))[2, 2] < 128) == dark
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", sorted(DRAWINGS))
 def test_an_svg_is_xml_and_a_pdf_is_one_page(view):
     root = ET.fromstring(render(TRACE, "svg", replace(SMALL, view=view)))
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
@@ -147,7 +147,7 @@ def test_shots_that_cannot_be_are_refused(shot, says):
         ("allgather.linear", "nodes:nodes=8,gpus=8", 64),
     ],
 )
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", sorted(DRAWINGS))
 def test_any_run_can_be_drawn(name, machine, n, view):
     trace = run(name, machine, n, 0 if name.startswith("barrier") else n * MiB)
     assert len(render(trace, "png", replace(SMALL, view=view))) > 5000

@@ -17,13 +17,13 @@ from sim.errors import InputError
 from sim.machines import MACHINES, build
 from sim.trouble import TROUBLES
 from sim.units import MiB, fmt_time
-from ui import player
 from ui.exports import EXPORTS, Shot
 from ui.pages import PAGES
 from ui.rivals import COMPARED
 from ui.scenarios import SCENARIOS
 from ui.scenes import export, file_name, run
 from ui.text import catalogue, languages, written
+from ui.views import VIEWS
 
 APP = str(Path(__file__).parents[2] / "app.py")
 TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.")
@@ -255,7 +255,7 @@ def left_out():
 
 def test_every_text_is_used_somewhere():
     root = Path(__file__).parents[2]
-    code = "".join(p.read_text(encoding="utf-8") for p in [*root.glob("ui/**/*.py"), *root.glob("assets/*.js")])
+    code = "".join(p.read_text(encoding="utf-8") for p in [*root.glob("ui/**/*.py"), *root.glob("assets/**/*.js")])
     spoken = set(re.findall(r"[\"'](\w+(?:\.\w+)+)[\"']", code))
     spoken |= {f"player.{name}" for name in re.findall(r"say\(\"(\w+)\"\)", code)}
     spoken |= {f"player.{name}" for name in ("first", "back", "forward", "last", "full", "play", "pause")}
@@ -266,7 +266,7 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"scenario.{name}" for name in SCENARIOS} | {f"trouble.{name}" for name in TROUBLES}
     spoken |= {f"player.{name}" for name in ("nothing", "holding", "counting", "waitsfor", "sendsnext")}
     spoken |= {f"player.{name}" for name in re.findall(r"button\(\"(\w+)\"", code)} | {"player.critical.help"}
-    spoken |= {f"player.view.{name}" for name in player.VIEWS} | {f"page.compare.{name}" for name in COMPARED}
+    spoken |= {f"player.view.{name}" for name in VIEWS} | {f"page.compare.{name}" for name in COMPARED}
     spoken |= {"page.compare.algorithm", "page.compare.machine"}
     reducing = ("reduce", "switch_reduce", "local_reduce")
     spoken |= {f"caption.{name}" for name in ("copy", "local_copy", *reducing, *(f"{r}_many" for r in reducing))}

@@ -66,8 +66,10 @@ def test_a_full_link_stands_out_on_paper(look):
 
 @pytest.mark.parametrize("look", [LIGHT, DARK])
 def test_quiet_words_can_be_read_on_paper_and_on_boxes(look):
-    quiet = float(re.search(r"quiet = \(colours\) => faint\(colours, ([\d.]+)\)", (ASSETS / "paint.js").read_text())[1])
-    sheet = (ASSETS / "style.css").read_text()
+    quiet = float(
+        re.search(r"quiet = \(colours\) => faint\(colours, ([\d.]+)\)", (ASSETS / "paint" / "ink.js").read_text())[1]
+    )
+    sheet = (ASSETS / "player" / "style.css").read_text()
     assert f"CanvasText) {quiet * 100:.0f}%" in sheet
     ink, paper = np.array(numbers(look.ink)), np.array(numbers(look.paper))
     mixed = "#" + "".join(f"{round(255 * v):02x}" for v in ink * quiet + paper * (1 - quiet))
@@ -76,9 +78,11 @@ def test_quiet_words_can_be_read_on_paper_and_on_boxes(look):
 
 
 def test_words_are_never_paler_than_quiet():
-    for part in sorted(ASSETS.glob("*.js")):
+    for part in sorted(ASSETS.rglob("*.js")):
         text = part.read_text(encoding="utf-8")
         for call in re.finditer(r"fillText\(", text):
             style = text.rindex("fillStyle = ", 0, call.start())
             assert "faint(" not in text[style : text.index(";", style)], f"{part.name}: {text[style : style + 60]}"
-    assert not re.findall(r"(?<!:disabled \{ )opacity: 0", (ASSETS / "style.css").read_text(encoding="utf-8"))
+    assert not re.findall(
+        r"(?<!:disabled \{\n  )opacity: 0", (ASSETS / "player" / "style.css").read_text(encoding="utf-8")
+    )

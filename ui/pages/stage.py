@@ -14,15 +14,17 @@ from sim.parameters import parse_spec
 from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
 from ui import player, rivals, scenes, sidebar, whatif
+from ui.drawings import DRAWINGS
 from ui.exports import EXPORTS, Shot
 from ui.pages import page
 from ui.scenes import Picture, export
 from ui.text import spoken
 from ui.text import tell as _say
+from ui.views import FIRST, VIEWS, label_of
 
 PLAYER = "stage"
-STILLS, DRAWN = ("png", "svg", "pdf"), ("png", "svg", "pdf", "gif", "mp4")
-"""Files that show one instant, and files that a view can be chosen for."""
+STILLS = ("png", "svg", "pdf")
+"""Files that show one instant."""
 KEPT = ("t", "view", "lang")
 """Words of the address that are no part of a scene."""
 LONGEST_CODE = 20_000
@@ -92,7 +94,7 @@ def _arrive() -> str:
         return str(state.pop("problem", ""))
     words = {name: st.query_params[name] for name in st.query_params}
     state.scene, state.start, problem = Request(), 0.0, ""
-    state.view = words["view"] if words.get("view") in player.VIEWS else player.VIEWS[0]
+    state.view = words["view"] if words.get("view") in VIEWS else FIRST
     try:
         state.scene = from_link(words)
         state.start = _instant(words.get("t", "0"))
@@ -172,7 +174,7 @@ def _moved() -> None:
     still = st.session_state[PLAYER]
     if isinstance(still.t, int | float) and math.isfinite(still.t):
         st.query_params["t"] = f"{still.t:.12g}"
-    if still.view in player.VIEWS:
+    if still.view in VIEWS:
         st.query_params["view"] = still.view
 
 
@@ -202,16 +204,18 @@ def _take_away(scene: Request) -> None:
     with st.expander(_say("page.export"), expanded=False, icon=":material/download:"):
         kinds = list(EXPORTS)
         kind = st.selectbox(_say("page.export.kind"), kinds, format_func=_kind, key="kind")
-        view = player.VIEWS[0]
-        if kind in DRAWN:
+        still = st.session_state.get(PLAYER)
+        view = shown = getattr(still, "view", st.session_state.view)
+        if EXPORTS[kind].drawn:
             view = st.segmented_control(
-                *(_say("page.export.view"), list(player.VIEWS)),
-                default=getattr(st.session_state.get(PLAYER), "view", player.VIEWS[0]),
-                format_func=lambda name: _say(f"player.view.{name}"),
+                *(_say("page.export.view"), [name for name in VIEWS if name in DRAWINGS]),
+                default=shown if shown in DRAWINGS else FIRST,
+                format_func=lambda name: label_of(name, spoken()),
                 required=True,
                 key="export_view",
             )
-        still = st.session_state.get(PLAYER)
+            if shown not in DRAWINGS:
+                st.caption(_say("page.export.undrawn", view=label_of(shown, spoken())))
         shot = Shot(view=view, at=getattr(still, "t", None) if kind in STILLS else None, language=spoken())
         st.download_button(
             _say("page.export.make"),

@@ -1,28 +1,8 @@
-// Numbers and things in words, for captions, tips and cards.
+// Links, blocks, devices and places in words, for tips and cards.
+
+import { bytesText, fill, percent, rateText, seconds } from "../trace/words.js";
 
 const LISTED = 4;
-
-const short = (value) => String(Number(value.toPrecision(4)));
-
-export function seconds(value) {
-  const [scale, unit] = value >= 1 ? [1, "s"] : value >= 1e-3 ? [1e-3, "ms"] : value >= 1e-6 ? [1e-6, "µs"] : [1e-9, "ns"];
-  return `${short(value / scale)} ${unit}`;
-}
-
-export function bytesText(value) {
-  const k = Math.max(0, Math.min(4, Math.floor(Math.log2(Math.max(1, value)) / 10)));
-  return `${short(value / 1024 ** k)} ${["B", "KiB", "MiB", "GiB", "TiB"][k]}`;
-}
-
-export function fill(text, values) {
-  return text.replace(/{(\w+)}/g, (_, name) => String(values[name] ?? ""));
-}
-
-export function rateText(value) {
-  return `${Number((value / 1e9).toPrecision(3))} GB/s`;
-}
-
-export const percent = (share) => `${Math.round(share * 100)} %`;
 
 // A message in few words: which block, from whom to whom.
 function named(timeline, text, i) {
@@ -61,7 +41,9 @@ function explainLink(timeline, text, t, { index }) {
 // Who sends to whom, on all links: the line of a shape.
 function explainPair(timeline, text, t, { index }) {
   const { shape } = timeline;
-  const flows = timeline.moving(t).filter((i) => timeline.c.src[i] === shape.src[index] && timeline.c.dst[i] === shape.dst[index]);
+  const flows = timeline
+    .moving(t)
+    .filter((i) => timeline.c.src[i] === shape.src[index] && timeline.c.dst[i] === shape.dst[index]);
   const name = (place) => timeline.places.name[place].trim();
   const lines = [`${name(shape.src[index])} → ${name(shape.dst[index])}`];
   if (!flows.length) lines.push(text["player.idle"]);
@@ -81,7 +63,8 @@ function explainBlock(timeline, text, t, { index: i }) {
     fill(text["player.blockline"], { src, dst, share, rate: rateText(timeline.rate(i, t)) }),
   ];
   const before = timeline.cause(i);
-  if (before >= 0) lines.push(fill(text["player.after"], { message: named(timeline, text, before), at: seconds(timeline.ready[i]) }));
+  if (before >= 0)
+    lines.push(fill(text["player.after"], { message: named(timeline, text, before), at: seconds(timeline.ready[i]) }));
   else lines.push(fill(text["player.atonce"], { at: seconds(timeline.ready[i]) }));
   const waited = timeline.start[i] - timeline.ready[i];
   if (waited > 0) lines.push(fill(text["player.waited"], { time: seconds(waited) }));
@@ -90,7 +73,8 @@ function explainBlock(timeline, text, t, { index: i }) {
     const others = timeline.sharers(link, t).length - 1;
     lines.push(fill(text["player.squeezed"], { link: linkName(timeline, link), count: others }));
   }
-  for (const [trouble, time] of timeline.hits(i)) lines.push(fill(text["player.hit"], { trouble, time: seconds(time) }));
+  for (const [trouble, time] of timeline.hits(i))
+    lines.push(fill(text["player.hit"], { trouble, time: seconds(time) }));
   if (timeline.critical().has(i)) lines.push(text["player.oncritical"]);
   return lines;
 }
@@ -114,7 +98,13 @@ function explainDevice(timeline, text, t, { index }) {
   return lines;
 }
 
-const EXPLAIN = { place: explainPlace, link: explainLink, pair: explainPair, block: explainBlock, device: explainDevice };
+const EXPLAIN = {
+  place: explainPlace,
+  link: explainLink,
+  pair: explainPair,
+  block: explainBlock,
+  device: explainDevice,
+};
 
 // What is known at t about a link, a block, a device, a pair or a place, in lines.
 export function explain(timeline, text, t, focus) {

@@ -1,0 +1,169 @@
+// Who holds what: ranks down, slots across. Colour is the block, fill its contributions, the number its name.
+// Cells are pixels, and only those of what has landed since the last picture are set again.
+
+import { COLOURS, blockColour, blockNumber, channels, faint, inkOn, quiet } from "./ink.js";
+
+const GUTTER = 26;
+const READABLE = 6.5;
+const TINT = 0.22;
+const SHADES = 64;
+const SMALL_CELLS = { most: 34, high: 420 };
+const LARGE_CELLS = { most: 64, high: 560 };
+
+const word = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+const between = (a, b, share) => a.map((v, k) => Math.round(v * (1 - share) + b[k] * share));
+const edges = (count, size) => Uint32Array.from({ length: count + 1 }, (_, k) => Math.round(k * Math.max(1, size)));
+
+// Pixels of all cells, with edges on whole pixels, one pixel each at least; what they may be filled with.
+class Sheet {
+  constructor(ranks, slots, cell, row, colours) {
+    this.lefts = edges(slots, cell);
+    this.tops = edges(ranks, row);
+    this.gap = cell > 4 && row > 4 ? 1 : 0;
+    this.pixels = new ImageData(this.lefts[slots] || 1, this.tops[ranks] || 1);
+    this.words = new Uint32Array(this.pixels.data.buffer);
+    this.canvas = new OffscreenCanvas(this.pixels.width, this.pixels.height);
+    this.context = this.canvas.getContext("2d");
+    const paper = Array.from(channels(colours.paper));
+    const tints = (ink) =>
+      Uint32Array.from({ length: SHADES + 1 }, (_, k) => word(between(paper, ink, TINT + ((1 - TINT) * k) / SHADES)));
+    this.tints = COLOURS.map((colour) => tints(Array.from(channels(colour))));
+    this.empty = this.gap ? word(Array.from(channels(faint(colours, 0.05)))) : 0;
+    this.dirty = null;
+  }
+
+  // Fill a cell from the bottom up to a share with its block's colour; none where there is no block.
+  fill(rank, slot, block, share) {
+    const [left, right] = [this.lefts[slot], this.lefts[slot + 1] - this.gap];
+    const [top, bottom] = [this.tops[rank], this.tops[rank + 1] - this.gap];
+    const high = share * (bottom - top);
+    for (let y = top; y < bottom; y += 1) {
+      const cover = Math.max(0, Math.min(1, high - (bottom - 1 - y)));
+      const ink = block < 0 ? this.empty : this.tints[blockNumber(block)][Math.round(cover * SHADES)];
+      this.words.fill(ink, y * this.pixels.width + left, y * this.pixels.width + right);
+    }
+    const [a, b, c, d] = this.dirty ?? [Infinity, Infinity, 0, 0];
+    this.dirty = [Math.min(a, left), Math.min(b, top), Math.max(c, right), Math.max(d, bottom)];
+  }
+
+  // Put what has been filled on the canvas; returns its left, top, right and bottom.
+  put() {
+    const [left, top, right, bottom] = this.dirty ?? [0, 0, 0, 0];
+    if (this.dirty) this.context.putImageData(this.pixels, 0, 0, left, top, right - left, bottom - top);
+    this.dirty = null;
+    return [left, top, right, bottom];
+  }
+}
+
+export class Slots {
+  #backdrop;
+  #sheet;
+  #shown = -1;
+  #surface;
+
+  constructor(timeline) {
+    this.timeline = timeline;
+  }
+
+  // As wide as there is room for; the surface is as high as it needs. Cells of a picture of its own may be `large`.
+  layout(surface, { width }, large = false) {
+    const { ranks, slots } = this.timeline.meta;
+    const { most, high } = large ? LARGE_CELLS : SMALL_CELLS;
+    this.cell = Math.min(most, (width - GUTTER) / slots);
+    this.row = Math.max(1, Math.min(most * 0.76, Math.max(this.cell, 12), high / ranks));
+    this.largest = large ? 15 : 12;
+    surface.resize(width, ranks * this.row + 2);
+    this.#surface = surface;
+    this.#sheet = new Sheet(ranks, slots, this.cell * surface.ratio, this.row * surface.ratio, surface.colours);
+    this.#shown = -1;
+    this.#backdrop = surface.layer();
+    if (this.row >= 9) this.#paintNumbers(this.#backdrop);
+  }
+
+  // Numbers of ranks, where there is room for them.
+  #paintNumbers(g) {
+    const { colours } = this.#surface;
+    g.fillStyle = quiet(colours);
+    g.font = `600 ${Math.min(12, this.row * 0.6)}px ${colours.font}`;
+    g.textAlign = "right";
+    g.textBaseline = "middle";
+    for (let r = 0; r < this.timeline.meta.ranks; r += 1) g.fillText(String(r), GUTTER - 6, (r + 0.5) * this.row);
+  }
+
+  // The middle of a place, in pixels.
+  middle(rank, slot) {
+    return [GUTTER + (slot + 0.5) * this.cell, (rank + 0.5) * this.row];
+  }
+
+  // The rank and slot under the pointer, or null.
+  pick(x, y) {
+    const { ranks, slots } = this.timeline.meta;
+    const [rank, slot] = [Math.floor(y / this.row), Math.floor((x - GUTTER) / this.cell)];
+    return rank >= 0 && rank < ranks && slot >= 0 && slot < slots ? { kind: "place", rank, index: slot } : null;
+  }
+
+  paint(t) {
+    const { timeline, cell, row } = this;
+    const { ranks, slots } = timeline.meta;
+    const surface = this.#surface;
+    const held = timeline.held(t);
+    if (held && this.#shown !== held.done) this.#renew(held);
+    surface.clear();
+    surface.lay(this.#backdrop);
+    if (!held) return;
+    const { context: g } = surface;
+    const { canvas } = this.#sheet;
+    g.imageSmoothingEnabled = slots * cell * surface.ratio < canvas.width * 0.75;
+    g.drawImage(canvas, GUTTER, 0, slots * cell, ranks * row);
+  }
+
+  #renew(held) {
+    const { ranks, slots } = this.timeline.meta;
+    const places = ranks * slots;
+    const fill = (place) => {
+      if (place >= places) return; // a switch's
+      const block = held.block[place];
+      this.#sheet.fill(Math.floor(place / slots), place % slots, block, block < 0 ? 0 : this.#share(held, place));
+    };
+    if (this.#shown < 0 || !this.timeline.landed(this.#shown, held.done, fill)) {
+      for (let place = 0; place < places; place += 1) fill(place);
+    }
+    this.#shown = held.done;
+    const dirty = this.#sheet.put();
+    if (Math.min(this.row * 0.55, this.cell * 1.5) >= READABLE) this.#paintNames(held, dirty);
+  }
+
+  // What is put on the sheet covers the words of every cell within.
+  #paintNames(held, [left, top, right, bottom]) {
+    const { ranks, slots } = this.timeline.meta;
+    const { lefts, tops } = this.#sheet;
+    for (let rank = 0; rank < ranks; rank += 1) {
+      if (tops[rank] < top || tops[rank] >= bottom) continue;
+      for (let slot = 0; slot < slots; slot += 1) {
+        const within = lefts[slot] >= left && lefts[slot] < right;
+        if (within && held.block[rank * slots + slot] >= 0) this.#paintName(held, rank, slot);
+      }
+    }
+  }
+
+  // How much of what its block will be a place holds.
+  #share(held, place) {
+    return Math.min(1, this.timeline.contributors(held.set[place]).count / this.timeline.meta.whole);
+  }
+
+  #paintName(held, rank, slot) {
+    const { timeline, cell } = this;
+    const { colours, ratio } = this.#surface;
+    const { lefts, tops, gap, context: g } = this.#sheet;
+    const place = rank * timeline.meta.slots + slot;
+    const block = held.block[place];
+    const label = timeline.blockName(block);
+    const size = Math.min(this.largest, this.row * 0.55, (cell * 1.5) / label.length);
+    if (size < READABLE) return;
+    g.fillStyle = this.#share(held, place) > 0.6 ? inkOn(blockColour(block)) : colours.ink;
+    g.font = `600 ${size * ratio}px ${colours.font}`;
+    g.textAlign = "center";
+    g.textBaseline = "middle";
+    g.fillText(label, (lefts[slot] + lefts[slot + 1] - gap) / 2, (tops[rank] + tops[rank + 1] - gap) / 2);
+  }
+}

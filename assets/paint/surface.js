@@ -1,0 +1,46 @@
+// Paper at the resolution of the screen: a canvas of the page, and layers as large for what seldom changes.
+
+const ratio = () => globalThis.devicePixelRatio || 1;
+
+function scaled(canvas, width, height) {
+  const [w, h] = [Math.max(1, Math.round(width * ratio())), Math.max(1, Math.round(height * ratio()))];
+  if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio(), 0, 0, ratio(), 0, 0);
+  return context;
+}
+
+export class Surface {
+  #canvas;
+
+  // `colours` are those of `theme`.
+  constructor(canvas, colours) {
+    this.#canvas = canvas;
+    this.colours = colours;
+    [this.width, this.height, this.context] = [0, 0, null];
+  }
+
+  get ratio() {
+    return ratio();
+  }
+
+  // Make it so large, in CSS pixels, in which all painting is done.
+  resize(width, height) {
+    [this.width, this.height] = [width, height];
+    this.context = scaled(this.#canvas, width, height);
+    Object.assign(this.#canvas.style, { width: `${width}px`, height: `${height}px` });
+  }
+
+  // A sheet of the same size to paint on once and lay on the surface often.
+  layer() {
+    return scaled(new OffscreenCanvas(1, 1), this.width, this.height);
+  }
+
+  lay(layer) {
+    this.context.drawImage(layer.canvas, 0, 0, this.width, this.height);
+  }
+
+  clear(context = this.context) {
+    context.clearRect(0, 0, this.width, this.height);
+  }
+}

@@ -1,0 +1,36 @@
+// Elements and icons.
+
+const SVG = "http://www.w3.org/2000/svg";
+const ICONS = {
+  first: "M5 4v16M20 4 9 12l11 8z",
+  back: "M8 4v16M19 4 11 12l8 8z",
+  play: "M6 3.5 20 12 6 20.5z",
+  pause: "M7 4v16M17 4v16",
+  forward: "M16 4v16M5 4l8 8-8 8z",
+  last: "M19 4v16M4 4l11 8-11 8z",
+  full: "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5",
+};
+
+export function make(tag, className, parent, attributes = {}) {
+  const element = document.createElement(tag);
+  element.className = className;
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  parent.append(element);
+  return element;
+}
+
+export function icon(name) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+// What it does, for those who see it and those who hear it.
+export function entitle(button, words) {
+  button.setAttribute("aria-label", words);
+  button.title = words;
+}

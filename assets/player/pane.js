@@ -1,0 +1,291 @@
+// One run as a person sees it: its sentence, its pictures, and a card about what was chosen in them.
+
+import { LoadChart } from "../paint/chart.js";
+import { ramp, theme } from "../paint/ink.js";
+import { Slots } from "../paint/slots.js";
+import { Surface } from "../paint/surface.js";
+import { decode } from "../trace/decode.js";
+import { seconds } from "../trace/words.js";
+import { Card, write } from "./card.js";
+import { make } from "./elements.js";
+import { explain, linkName } from "./explain.js";
+import { registered } from "./registry.js";
+
+const CHOICES = 512;
+const FIRST = "machine"; // every run can be shown on its machine
+const HIGH = { one: 560, several: 420, least: 220, window: 0.62 };
+
+// The elements of a pane, in their order on the page.
+function elementsOf(parent) {
+  const root = make("div", "rs-player", parent, { "data-ringside": "player", tabindex: "0", role: "group" });
+  const title = make("h3", "rs-title", root);
+  const caption = make("p", "rs-caption", root);
+  const note = make("p", "rs-note", root);
+  const main = make("div", "rs-main", root);
+  const left = make("div", "rs-left", main);
+  const canvas = make("canvas", "rs-stage", left, { role: "img" });
+  const legend = make("div", "rs-legend", left);
+  const tip = make("div", "rs-tip", main, { role: "status" });
+  const side = make("div", "rs-side", main);
+  const slotsTitle = make("h4", "", side);
+  const slotsCanvas = make("canvas", "rs-slots", side, { role: "img" });
+  const chartTitle = make("h4", "", root);
+  const chartCanvas = make("canvas", "rs-chart", root, { role: "img" });
+  return {
+    root,
+    title,
+    caption,
+    note,
+    main,
+    left,
+    canvas,
+    legend,
+    tip,
+    side,
+    slotsTitle,
+    slotsCanvas,
+    chartTitle,
+    chartCanvas,
+  };
+}
+
+export class Pane {
+  #card;
+  #chart;
+  #elements;
+  #host;
+  #hovered = null;
+  #id;
+  #lookAt;
+  #picture = null;
+  #pictures = {};
+  #pinned = null;
+  #pointer = [0, 0];
+  #slots;
+  #t = 0;
+  #text = {};
+  #timeline = null;
+  #turn = 0;
+
+  // `host` can `seek(t)`, `pause()` and perhaps `fork(spec)`, and `draw()` all anew.
+  constructor(parent, host) {
+    this.#host = host;
+    this.#elements = elementsOf(parent);
+    this.#elements.note.style.display = "none";
+    this.#card = new Card(this.#elements.left, host.fork);
+    this.#elements.root.ringside = {
+      blocks: () => this.#timeline?.blocks(this.#t) ?? [],
+      slots: (rank) => this.#timeline?.slots(rank, this.#t) ?? [],
+      seek: (t) => host.seek(t),
+    };
+    this.#listen();
+  }
+
+  // The decoded run, or null as long as there is none.
+  get timeline() {
+    return this.#timeline;
+  }
+
+  get root() {
+    return this.#elements.root;
+  }
+
+  get title() {
+    return this.#elements.title.textContent;
+  }
+
+  get caption() {
+    return this.#elements.caption.textContent;
+  }
+
+  #listen() {
+    const { chartCanvas, canvas, slotsCanvas } = this.#elements;
+    const seek = (event) => {
+      if (!this.#picture) return;
+      this.#host.pause();
+      this.#host.seek(this.#chart.t(event.offsetX));
+    };
+    chartCanvas.addEventListener("pointerdown", seek);
+    chartCanvas.addEventListener("pointermove", (event) => {
+      if (event.buttons) seek(event);
+    });
+    this.#point(canvas, () => this.#picture);
+    this.#point(slotsCanvas, () => this.#slots);
+  }
+
+  // What is under the pointer is explained; what is clicked stays explained.
+  #point(canvas, picture) {
+    const under = (event) => picture()?.pick(event.offsetX, event.offsetY) ?? null;
+    canvas.addEventListener("pointermove", (event) => this.#hover(event, under(event)));
+    canvas.addEventListener("pointerleave", () => this.#hover(null, null));
+    canvas.addEventListener("pointerdown", (event) => {
+      const focus = under(event);
+      this.#hover(event, focus);
+      this.pin(focus);
+    });
+  }
+
+  // Take a run and a language; false where another call has come first.
+  async load(run, text) {
+    this.#text = text;
+    this.#label();
+    const { title, note, root } = this.#elements;
+    title.textContent = run.title ?? "";
+    root.classList.toggle("rs-titled", Boolean(run.title));
+    if (run.id === this.#id) return true;
+    this.#turn += 1;
+    const turn = this.#turn;
+    const timeline = await decode(run.tl);
+    if (turn !== this.#turn) return false;
+    this.#id = run.id;
+    this.#timeline = timeline;
+    this.#pictures = {};
+    for (const view of registered()) if (!view.refuses(timeline)) this.#pictures[view.name] = view.open(timeline);
+    this.#picture = null;
+    this.#slots = new Slots(timeline);
+    this.#chart = new LoadChart(timeline);
+    this.pin(null);
+    this.#choices();
+    note.textContent = run.note ?? "";
+    note.style.display = run.note ? "block" : "none";
+    return true;
+  }
+
+  // Say a sentence in place of a run.
+  say(sentence) {
+    this.#elements.caption.textContent = sentence;
+  }
+
+  // Read every new sentence out, or be quiet.
+  announce(aloud) {
+    this.#elements.caption.setAttribute("aria-live", aloud ? "polite" : "off");
+  }
+
+  #label() {
+    const { root, slotsTitle, chartTitle, chartCanvas, legend } = this.#elements;
+    const say = (name) => this.#text[`player.${name}`];
+    root.setAttribute("aria-label", this.#text["page.title"]);
+    slotsTitle.textContent = say("slots");
+    chartTitle.textContent = say("timeline");
+    chartCanvas.setAttribute("aria-label", say("timeline"));
+    legend.replaceChildren();
+    const scale = make("span", "rs-ramp", legend);
+    scale.style.background = ramp();
+    scale.before(`${say("load")}: ${say("idle")} `);
+    scale.after(` ${say("full_load")}`);
+    const look = make("label", "rs-look", legend);
+    look.textContent = `${say("look")} `;
+    this.#lookAt = make("select", "rs-pick", look);
+    this.#lookAt.addEventListener("change", () => this.pin(this.#lookAt.value ? JSON.parse(this.#lookAt.value) : null));
+    if (this.#host.fork) make("span", "rs-hint", legend).textContent = say("hint");
+    if (this.#timeline) this.#choices();
+  }
+
+  // Ranks and links by name: what the pointer can choose, the keyboard can too.
+  #choices() {
+    const timeline = this.#timeline;
+    const { devices, links } = timeline;
+    const ranks = devices.rank.map((rank, d) => [rank, d]).filter(([rank]) => rank >= 0);
+    const choices = ranks
+      .toSorted((a, b) => a[0] - b[0])
+      .map(([rank, d]) => [`${timeline.rankName(rank)} · ${devices.name[d]}`, { kind: "device", index: d }]);
+    for (let k = 0; k < links.src.length; k += 1) choices.push([linkName(timeline, k), { kind: "link", index: k }]);
+    this.#lookAt.replaceChildren();
+    make("option", "", this.#lookAt, { value: "" }).textContent = "–";
+    for (const [name, focus] of choices.slice(0, CHOICES)) {
+      make("option", "", this.#lookAt, { value: JSON.stringify(focus) }).textContent = name;
+    }
+  }
+
+  // Take the room there is, for a view; `span` seconds across where time runs, `several` when others stand beside.
+  layout(view, span, several) {
+    const { root, main, canvas, side, slotsCanvas, chartCanvas } = this.#elements;
+    if (!this.#timeline || !root.clientWidth) return;
+    const colours = theme(root);
+    const shown = this.#pictures[view] ? view : FIRST;
+    this.#picture = this.#pictures[shown];
+    const isWide = registered().find(({ name }) => name === shown).wide;
+    main.classList.toggle("rs-wide", isWide || !this.#timeline.meta.full);
+    const most = Math.max(
+      HIGH.least,
+      Math.min(several ? HIGH.several : HIGH.one, globalThis.innerHeight * HIGH.window),
+    );
+    this.#picture.layout(new Surface(canvas, colours), { width: canvas.parentElement.clientWidth, most, span });
+    this.#slots.layout(new Surface(slotsCanvas, colours), { width: side.clientWidth || 1 });
+    this.#chart.layout(new Surface(chartCanvas, colours), { width: root.clientWidth, span });
+  }
+
+  draw(t, { view, lit, playing }) {
+    if (!this.#picture) return;
+    const timeline = this.#timeline;
+    const { root, caption, canvas, side, slotsCanvas } = this.#elements;
+    this.#t = Math.max(0, Math.min(timeline.time, t));
+    const sentence = timeline.caption(this.#t);
+    const lights = lit && timeline.meta.full ? timeline.critical() : null;
+    this.#picture.paint(this.#t, { focus: this.#hovered ?? this.#pinned, lit: lights });
+    this.#chart.paint(this.#t);
+    if (side.clientWidth) this.#slots.paint(this.#t);
+    if (caption.textContent !== sentence) caption.textContent = sentence;
+    canvas.setAttribute("aria-label", sentence);
+    slotsCanvas.setAttribute("aria-label", `${this.#text["player.slots"]}: ${sentence}`);
+    Object.assign(root.dataset, {
+      timeS: String(this.#t),
+      step: String(timeline.step(this.#t)),
+      steps: String(timeline.meta.steps),
+      playing: String(playing),
+      caption: sentence,
+      view,
+    });
+    this.#showTip();
+    this.#card.paint(timeline, this.#text, this.#t, this.#pinned);
+  }
+
+  #hover(event, focus) {
+    const { main, canvas } = this.#elements;
+    if (!this.#timeline) return;
+    if (event) {
+      const box = main.getBoundingClientRect();
+      this.#pointer = [event.clientX - box.left, event.clientY - box.top];
+    }
+    this.#hovered = focus;
+    canvas.style.cursor = focus ? "pointer" : "";
+    this.#host.draw();
+  }
+
+  #showTip() {
+    const { tip, main } = this.#elements;
+    tip.style.display = this.#hovered ? "block" : "none";
+    if (!this.#hovered) return;
+    write(tip, explain(this.#timeline, this.#text, this.#t, this.#hovered));
+    const [x, y] = this.#pointer;
+    tip.style.left = `${Math.max(0, Math.min(x + 14, main.clientWidth - tip.offsetWidth - 4))}px`;
+    tip.style.top = `${y + 14}px`;
+  }
+
+  // Keep something in view until something else is chosen, with what can be done to it.
+  pin(focus) {
+    this.#pinned = this.#timeline ? focus : null;
+    const about = { timeline: this.#timeline, text: this.#text, now: () => this.#t, close: () => this.pin(null) };
+    this.#card.open(this.#pinned, about);
+    if (!this.#pinned) return;
+    this.#host.draw();
+    this.#card.scrollIntoView();
+  }
+
+  // Look at nothing that the pointer may have left behind.
+  unhover() {
+    this.#hovered = null;
+  }
+
+  // Whether the run has ended at an instant; one that stalled never does.
+  hasEnded(t) {
+    return !this.#timeline.meta.stalled && this.#timeline.over(t);
+  }
+
+  // How this run ended, beside the best.
+  ending(best) {
+    const { time } = this.#timeline;
+    const late = best > 0 ? time / best : 1;
+    return late > 1 + 1e-9 ? `${seconds(time)} · ×${Number(late.toPrecision(3))}` : seconds(time);
+  }
+}

@@ -1,0 +1,385 @@
+// The player: one clock for one run or several, what a person may do, and the frame loop.
+
+import { fill, seconds } from "../trace/words.js";
+import { Clock, SPEEDS } from "./clock.js";
+import { Controls } from "./controls.js";
+import { make } from "./elements.js";
+import { Pane } from "./pane.js";
+import { registered } from "./registry.js";
+
+const VERSION = 3;
+const FIRST = "machine";
+const LONGEST_FRAME = 0.1; // s: a page that slept does not jump
+const TELL_AFTER = 400; // ms
+const instances = new WeakMap();
+
+class Player {
+  #clock = new Clock();
+  #commanded = 0;
+  #controls;
+  #frame = 0;
+  #grid;
+  #host;
+  #ids = null;
+  #keys;
+  #last = null;
+  #lit = false;
+  #panes = [];
+  #parent;
+  #playing = false;
+  #report;
+  #scale = "";
+  #stands;
+  #telling = 0;
+  #text = {};
+  #turn = 0;
+  #view = FIRST;
+  #visible = true;
+  #watchSight;
+  #watchSize;
+  #calm = globalThis.matchMedia("(prefers-reduced-motion: reduce)");
+
+  // `report(t, view)` tells the page where a person has stopped; `fork(spec)` asks it what if, or is null.
+  constructor(parent, report, fork) {
+    this.#parent = parent;
+    this.#report = report;
+    this.#controls = new Controls(this.#acts());
+    this.#keys = this.#keyed();
+    this.#stands = make("p", "rs-stands", parent, { "aria-live": "polite" });
+    this.#grid = make("div", "rs-panes", parent);
+    this.#host = { seek: (t) => this.#seek(t), pause: () => this.#pause(), draw: () => this.#refresh(), fork };
+    parent.addEventListener("keydown", (event) => this.#press(event));
+    this.#watchSize = new ResizeObserver(() => this.#layout());
+    this.#watchSize.observe(this.#grid);
+    this.#watchSight = new IntersectionObserver(([entry]) => {
+      this.#visible = entry.isIntersecting;
+      this.#wake();
+    });
+    this.#watchSight.observe(this.#grid);
+  }
+
+  // What the controls may ask for.
+  #acts() {
+    const clock = this.#clock;
+    const still = (act) => (value) => {
+      this.#pause();
+      act(value);
+    };
+    return {
+      first: still(() => this.#seek(0)),
+      back: still(() => this.#seek(clock.stepFrom(-1))),
+      play: () => this.#toggle(),
+      forward: still(() => this.#seek(clock.stepFrom(1))),
+      last: still(() => this.#seek(clock.time)),
+      jump: still((step) => this.#seek(clock.endOf(step))),
+      scrub: (share) => {
+        this.#pause(true);
+        this.#seek(share * clock.time, true);
+      },
+      tell: () => this.#tell(),
+      pace: () => this.#setPace(clock.speed, !clock.even),
+      speed: (speed) => this.#setPace(speed, clock.even),
+      full: () => this.#fullScreen(),
+      view: (name) => this.#setView(name),
+      light: () => this.#setLit(!this.#lit),
+    };
+  }
+
+  // What keys do.
+  #keyed() {
+    const clock = this.#clock;
+    const go = (instant) => (event) => {
+      this.#pause(true);
+      this.#seek(instant(event));
+    };
+    const step = (by) => go((event) => (event.shiftKey ? clock.phaseFrom(by) : clock.stepFrom(by)));
+    const speed = (by) => () => {
+      const k = SPEEDS.indexOf(clock.speed) + by;
+      this.#setPace(SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, k))], clock.even);
+    };
+    const keys = {
+      " ": () => this.#toggle(),
+      k: () => this.#toggle(),
+      ArrowRight: step(1),
+      ArrowLeft: step(-1),
+      PageDown: go(() => clock.stepFrom(1)),
+      PageUp: go(() => clock.stepFrom(-1)),
+      ",": go(() => clock.eventFrom(-1)),
+      ".": go(() => clock.eventFrom(1)),
+      Home: go(() => 0),
+      End: go(() => clock.time),
+      "-": speed(-1),
+      "+": speed(1),
+      "=": speed(1),
+      t: () => this.#setPace(clock.speed, !clock.even),
+      f: () => this.#fullScreen(),
+      c: () => this.#setLit(!this.#lit),
+      v: () => this.#setView(this.#nextView()),
+      "?": () => this.#controls.toggleHelp(),
+      Escape: () => this.#clear(),
+    };
+    for (const { name, key } of registered()) {
+      if (key) keys[key] ??= () => this.#setView(this.#view === name ? FIRST : name);
+    }
+    return keys;
+  }
+
+  #press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.#ready) return;
+    event.stopPropagation();
+    if (this.#controls.keeps(event.composedPath()[0], event.key)) return;
+    const act = this.#keys[event.key] ?? this.#keys[event.key.toLowerCase()];
+    if (!act) return;
+    event.preventDefault();
+    act(event);
+  }
+
+  async load(data) {
+    this.#text = data.text;
+    this.#seat(data.runs.length);
+    if (data.v !== VERSION) {
+      for (const pane of this.#panes) pane.say(data.text["player.unknown"]);
+      return;
+    }
+    this.#controls.label(data.text);
+    this.#offerPlay();
+    this.#turn += 1;
+    const turn = this.#turn;
+    const loaded = await Promise.all(this.#panes.map((pane, k) => pane.load(data.runs[k], data.text)));
+    if (turn !== this.#turn || loaded.includes(false)) return;
+    this.#start(data);
+    this.#controls.offer(this.#clock.steps, this.#text["player.of"], this.#refusals());
+    this.#obey(data.cmd);
+    this.#setPace(this.#clock.speed, this.#clock.even);
+    this.#setView(this.#view, true);
+  }
+
+  // As many panes as runs; the controls stand above the first, or above all.
+  #seat(count) {
+    while (this.#panes.length > count) this.#panes.pop().root.remove();
+    while (this.#panes.length < count) this.#panes.push(new Pane(this.#grid, this.#host));
+    if (count > 1) this.#parent.prepend(this.#controls.root);
+    else this.#panes[0].root.prepend(this.#controls.root);
+    this.#grid.dataset.count = String(count);
+  }
+
+  // The first runs begin where they are told to. With others a person stays at the same share of the way, or at the same
+  // instant where the future forked.
+  #start({ runs, start }) {
+    const clock = this.#clock;
+    const ids = runs.map(({ id }) => id).join();
+    const [isFirst, isSame] = [this.#ids === null, this.#ids === ids];
+    const share = clock.position / Math.max(1, clock.steps);
+    this.#ids = ids;
+    clock.follow(this.#panes.map(({ timeline }) => timeline));
+    if (isFirst) {
+      clock.seek(start?.t ?? 0);
+      if (registered().some(({ name }) => name === start?.view)) this.#view = start.view;
+    } else if (!isSame) {
+      if (!start?.keep) clock.seek(clock.instant(share * clock.steps));
+      this.#tell();
+    }
+  }
+
+  // Something the page asks for, once per number.
+  #obey(command) {
+    if (!command || command.n === this.#commanded) return;
+    this.#commanded = command.n;
+    if (command.view) this.#view = command.view;
+    if (command.from !== undefined) this.#clock.seek(command.from);
+    this.#clock.until = command.to ?? null;
+    if (command.play) this.#play();
+    else this.#pause(true);
+  }
+
+  // For every view why none of the runs can be shown so, or "".
+  #refusals() {
+    const why = (view) => {
+      const reasons = this.#panes.map(({ timeline }) => view.refuses(timeline));
+      return reasons.includes("") ? "" : (this.#text[reasons[0]] ?? reasons[0]);
+    };
+    return Object.fromEntries(registered().map((view) => [view.name, why(view)]));
+  }
+
+  // Whether every pane has something to show: a new one is empty until its run is decoded.
+  get #ready() {
+    return this.#ids !== null && this.#panes.every(({ timeline }) => timeline);
+  }
+
+  #layout() {
+    if (!this.#ready) return;
+    for (const pane of this.#panes) pane.layout(this.#view, this.#clock.time, this.#panes.length > 1);
+    this.#draw();
+  }
+
+  #draw() {
+    if (!this.#ready) return;
+    const state = { view: this.#view, lit: this.#lit, playing: this.#playing };
+    for (const pane of this.#panes) pane.draw(this.#clock.t, state);
+    this.#controls.show(this.#clock, this.#scale, this.#panes[0].caption);
+    this.#paintStandings();
+  }
+
+  // Draw again what has changed without the clock; while playing the next frame does.
+  #refresh() {
+    if (!this.#playing) this.#draw();
+  }
+
+  // Several runs: who has arrived, in the order of arrival.
+  #paintStandings() {
+    const several = this.#panes.length > 1;
+    const words = [];
+    if (several) {
+      const ended = this.#panes.filter((pane) => pane.hasEnded(this.#clock.t));
+      const best = Math.min(...ended.map(({ timeline }) => timeline.time));
+      const arrived = ended.toSorted((a, b) => a.timeline.time - b.timeline.time);
+      for (const [k, pane] of arrived.entries()) words.push(`${k + 1}. ${pane.title}: ${pane.ending(best)}`);
+      for (const pane of this.#panes) pane.root.classList.toggle("rs-done", ended.includes(pane));
+    }
+    const line = words.join("   ");
+    if (this.#stands.textContent !== line) this.#stands.textContent = line;
+    this.#stands.style.display = several ? "block" : "none";
+  }
+
+  #seek(t, quiet = false) {
+    this.#clock.seek(t);
+    this.#draw();
+    if (!quiet && !this.#playing) this.#tell();
+  }
+
+  #toggle() {
+    this.#clock.until = null;
+    if (this.#playing) this.#pause();
+    else this.#play();
+  }
+
+  #play() {
+    if (!this.#ready) return;
+    if (this.#clock.over) this.#clock.seek(0);
+    this.#playing = true;
+    this.#last = null;
+    this.#offerPlay();
+    this.#wake();
+  }
+
+  #pause(quiet = false) {
+    if (!this.#playing) return;
+    this.#playing = false;
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    this.#offerPlay();
+    this.#draw();
+    if (!quiet) this.#tell();
+  }
+
+  #offerPlay() {
+    const name = this.#playing ? "pause" : "play";
+    this.#controls.offerPlay(name, this.#text[`player.${name}`]);
+    for (const pane of this.#panes) pane.announce(!this.#playing);
+  }
+
+  #wake() {
+    if (!this.#playing || !this.#visible || this.#frame) return;
+    this.#frame = requestAnimationFrame((now) => this.#tick(now));
+  }
+
+  #tick(now) {
+    this.#frame = 0;
+    if (!this.#playing) return;
+    const passed = this.#last === null ? 0 : Math.min(LONGEST_FRAME, (now - this.#last) / 1000);
+    this.#last = now;
+    if (this.#clock.pass(passed, this.#calm.matches)) {
+      this.#pause();
+      return;
+    }
+    this.#draw();
+    this.#wake();
+  }
+
+  #setPace(speed, even) {
+    Object.assign(this.#clock, { speed, even });
+    const sim = seconds(this.#clock.pace);
+    this.#scale = even ? "" : fill(this.#text["player.scale"], { sim });
+    this.#choose();
+    this.#draw();
+  }
+
+  #setView(name, quiet = false) {
+    this.#view = this.#canShow(name) ? name : FIRST;
+    this.#choose();
+    for (const pane of this.#panes) pane.unhover();
+    this.#layout();
+    if (!quiet) this.#tell();
+  }
+
+  #canShow(name) {
+    const view = registered().find((other) => other.name === name);
+    return Boolean(view) && this.#panes.some(({ timeline }) => !view.refuses(timeline));
+  }
+
+  #nextView() {
+    const names = registered()
+      .map(({ name }) => name)
+      .filter((name) => this.#canShow(name));
+    return names[(names.indexOf(this.#view) + 1) % names.length];
+  }
+
+  #setLit(lit) {
+    this.#lit = lit;
+    this.#choose();
+    this.#draw();
+  }
+
+  #choose() {
+    const { speed, even } = this.#clock;
+    const pace = this.#text[even ? "player.paced" : "player.true"];
+    this.#controls.choose({ view: this.#view, lit: this.#lit, speed, even, pace, scale: this.#scale });
+  }
+
+  // Nothing chosen, nothing explained.
+  #clear() {
+    this.#controls.toggleHelp(false);
+    for (const pane of this.#panes) {
+      pane.unhover();
+      pane.pin(null);
+    }
+    this.#draw();
+  }
+
+  #fullScreen() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else this.#parent.requestFullscreen?.();
+  }
+
+  // Tell the page where we stand, never more than twice a second.
+  #tell() {
+    clearTimeout(this.#telling);
+    this.#telling = setTimeout(() => this.#report(this.#clock.t, this.#view), TELL_AFTER);
+  }
+
+  close() {
+    this.#pause(true);
+    clearTimeout(this.#telling);
+    this.#watchSize.disconnect();
+    this.#watchSight.disconnect();
+  }
+}
+
+// What Streamlit calls when the player appears and whenever its data changes, and a page of its own once.
+export default function mount({ data, parentElement, setStateValue, setTriggerValue }) {
+  let player = instances.get(parentElement);
+  if (!player) {
+    const report = (t, view) => {
+      setStateValue?.("t", t);
+      setStateValue?.("view", view);
+    };
+    const fork = data.fork && setTriggerValue ? (spec) => setTriggerValue("fork", spec) : null;
+    player = new Player(parentElement.querySelector(".rs-root") ?? parentElement, report, fork);
+    instances.set(parentElement, player);
+  }
+  player.load(data);
+  return () => {
+    player.close();
+    instances.delete(parentElement);
+  };
+}

@@ -1,0 +1,25 @@
+// A payload unpacked: base64 of zlib of a header and typed columns.
+
+import { Timeline } from "./timeline.js";
+
+const ARRAYS = {
+  uint8: Uint8Array,
+  uint16: Uint16Array,
+  uint32: Uint32Array,
+  int32: Int32Array,
+  float32: Float32Array,
+  float64: Float64Array,
+};
+
+export async function decode(base64) {
+  const packed = Uint8Array.from(atob(base64), (character) => character.codePointAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const bytes = await new Response(stream).arrayBuffer();
+  const length = new DataView(bytes).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length)));
+  const columns = {};
+  for (const [name, type, offset, count] of header.columns) {
+    columns[name] = new ARRAYS[type](bytes, 4 + length + offset, count);
+  }
+  return new Timeline(header, columns);
+}

@@ -1,0 +1,355 @@
+// A trace that can be asked about any instant: what moves, how fast, how full links are, what is held.
+// No DOM in here, and no rule of any collective: captions, sets and counts come finished from Python.
+
+import { Contents } from "./contents.js";
+import { firstFrom, pointAlong, walk } from "./walk.js";
+
+const BUCKETS = 1024;
+const REDUCE = 1;
+
+export class Timeline {
+  #bucketStart;
+  #bucketRow;
+  #changes = new Map();
+  #contents;
+  #critical;
+  #last = { moving: null, loads: null, shares: null };
+  #sends;
+
+  constructor(header, columns) {
+    const { meta, devices, places, links, steps, sets, block_names: blockNames, shape, troubles, kinds } = header;
+    Object.assign(this, { meta, devices, places, links, steps, sets, blockNames, shape, troubles, kinds });
+    this.c = columns;
+    this.tick = meta.tick;
+    this.time = meta.time;
+    this.half = this.tick / 2; // times are whole ticks: what lies within half of one is the same instant
+    this.bounds = [0, ...steps.end.map((end) => Math.min(end * this.tick, this.time))];
+    // links that could for a while carry other than their own bandwidth
+    this.spells = links.spells.map(([link, begin, end, bandwidth]) => ({
+      link,
+      begin: begin * this.tick,
+      end: end * this.tick,
+      bandwidth,
+      share: bandwidth / links.bandwidth[link],
+    }));
+    this.lines = linesOf(columns, "line");
+    this.count = meta.full ? columns.src.length : 0;
+    if (meta.full) this.#index();
+  }
+
+  #index() {
+    const { c, count, tick } = this;
+    this.ready = new Float64Array(count);
+    this.start = new Float64Array(count);
+    this.through = new Float64Array(count);
+    this.end = new Float64Array(count);
+    this.moveStart = new Uint32Array(count + 1);
+    let last = 0;
+    for (let i = 0; i < count; i += 1) {
+      last += c.end[i];
+      this.end[i] = last * tick;
+      this.ready[i] = (last - c.span[i]) * tick;
+      const route = c.route[i];
+      const hops = c.route_start[route + 1] - c.route_start[route];
+      const lead = hops ? c.latency[route] : 0;
+      const adding = c.op[i] === REDUCE ? this.meta.gamma * c.sizes[c.size[i]] : 0;
+      this.start[i] = Math.min(this.ready[i] + lead, this.end[i]);
+      this.through[i] = Math.max(this.end[i] - adding, this.start[i]);
+      this.moveStart[i + 1] = this.moveStart[i] + c.moves[i];
+    }
+    this.#indexChanges();
+    this.#indexBuckets();
+    this.order = Uint32Array.from({ length: count }, (_, i) => i).sort((a, b) => this.end[a] - this.end[b] || a - b);
+    this.#contents = new Contents(c, this.meta.slots, this.order, this.end, this.moveStart);
+    this.paths = Array.from({ length: c.node_start.length - 1 }, (_, route) => this.#path(route));
+  }
+
+  #indexChanges() {
+    const { change = [], change_at: at, change_to: to } = this.c;
+    for (let k = 0; k < change.length; k += 1) {
+      const list = this.#changes.get(change[k]) ?? [];
+      list.push([at[k] * this.tick, to[k]]);
+      this.#changes.set(change[k], list);
+    }
+  }
+
+  #bucket(t) {
+    return this.time > 0 ? Math.max(0, Math.min(BUCKETS - 1, Math.floor((t / this.time) * BUCKETS))) : 0;
+  }
+
+  // Which transfers are under way in each stretch of the run.
+  #indexBuckets() {
+    const start = new Uint32Array(BUCKETS + 1);
+    for (let i = 0; i < this.count; i += 1) {
+      for (let b = this.#bucket(this.ready[i]); b <= this.#bucket(this.end[i]); b += 1) start[b + 1] += 1;
+    }
+    for (let b = 0; b < BUCKETS; b += 1) start[b + 1] += start[b];
+    const next = start.slice();
+    const rows = new Uint32Array(start[BUCKETS]);
+    for (let i = 0; i < this.count; i += 1) {
+      for (let b = this.#bucket(this.ready[i]); b <= this.#bucket(this.end[i]); b += 1) {
+        rows[next[b]] = i;
+        next[b] += 1;
+      }
+    }
+    this.#bucketStart = start;
+    this.#bucketRow = rows;
+  }
+
+  // A route along the lines of its links, each walked the way the message goes.
+  #path(route) {
+    const { c, links, lines } = this;
+    const points = [];
+    const [first, stop] = [c.route_start[route], c.route_start[route + 1]];
+    for (let k = first; k < stop; k += 1) {
+      const link = c.route_link[k];
+      const from = c.node[c.node_start[route] + (k - first)];
+      points.push(...(links.src[link] === from ? lines[link] : lines[link].toReversed()));
+    }
+    return walk(points);
+  }
+
+  // The step under way at t: 0 before the first, k until step k and all before it have ended.
+  step(t) {
+    return Math.min(
+      this.bounds.length - 1,
+      firstFrom(this.bounds.length, (k) => this.bounds[k], t - this.half),
+    );
+  }
+
+  // Whether the run is over at t.
+  over(t) {
+    return t + this.half >= this.time;
+  }
+
+  caption(t) {
+    const k = this.step(t);
+    if (k === 0) return this.steps.opening;
+    if (this.over(t)) return this.meta.stalled || this.steps.closing;
+    return this.steps.caption[k - 1] ?? "";
+  }
+
+  // Transfers between places that are under way.
+  moving(t) {
+    if (!this.meta.full) return [];
+    if (this.#last.moving?.t === t) return this.#last.moving.rows;
+    const now = t + this.half;
+    const b = this.#bucket(now);
+    const rows = [];
+    for (let k = this.#bucketStart[b]; k < this.#bucketStart[b + 1]; k += 1) {
+      const i = this.#bucketRow[k];
+      if (this.ready[i] < now && now <= this.end[i] && this.c.src[i] !== this.c.dst[i]) rows.push(i);
+    }
+    this.#last.moving = { t, rows };
+    return rows;
+  }
+
+  // The share of its bytes that transfer i has delivered.
+  delivered(i, t) {
+    if (t >= this.through[i]) return 1;
+    if (t <= this.start[i]) return 0;
+    const list = this.#changes.get(i);
+    if (!list) return (t - this.start[i]) / (this.through[i] - this.start[i]);
+    let bytes = 0;
+    for (let k = 0; k < list.length && list[k][0] < t; k += 1) {
+      bytes += (Math.min(t, list[k + 1]?.[0] ?? Infinity) - list[k][0]) * list[k][1];
+    }
+    return Math.min(1, bytes / this.bytes(i));
+  }
+
+  // Bytes per second of transfer i now.
+  rate(i, t) {
+    if (t < this.start[i] || t >= this.through[i]) return 0;
+    const list = this.#changes.get(i);
+    if (!list) return this.bytes(i) / (this.through[i] - this.start[i]);
+    let rate = 0;
+    for (const [at, to] of list) if (at <= t) rate = to;
+    return rate;
+  }
+
+  // 0 to 1 along the route: the latency takes its share of the way, then the delivered bytes theirs.
+  progress(i, t) {
+    const whole = this.through[i] - this.ready[i];
+    if (whole <= 0) return 1;
+    const leading = (this.start[i] - this.ready[i]) / whole;
+    if (t < this.start[i]) return Math.max(0, (t - this.ready[i]) / whole);
+    return leading + (1 - leading) * this.delivered(i, t);
+  }
+
+  // What transfer i waited for last, or -1.
+  cause(i) {
+    return this.c.cause[i] ? i - this.c.cause[i] : -1;
+  }
+
+  // The transfers that each waited for the one before, up to the last of all.
+  critical() {
+    if (!this.#critical) {
+      this.#critical = new Set();
+      for (let i = this.count ? this.order[this.count - 1] : -1; i >= 0; i = this.cause(i)) this.#critical.add(i);
+    }
+    return this.#critical;
+  }
+
+  bytes(i) {
+    return this.c.sizes[this.c.size[i]];
+  }
+
+  linksOf(i) {
+    const route = this.c.route[i];
+    return this.c.route_link.subarray(this.c.route_start[route], this.c.route_start[route + 1]);
+  }
+
+  // The flows on a link now.
+  sharers(link, t) {
+    return this.moving(t).filter((i) => this.rate(i, t) > 0 && this.linksOf(i).includes(link));
+  }
+
+  // Of the links a flow crosses now, the one that is nearest to full and that others use too; -1 without one.
+  squeeze(i, t) {
+    const [loads, shares] = [this.loads(t), this.shares(t)];
+    let [worst, share] = [-1, 0.99];
+    for (const link of this.linksOf(i)) {
+      const full = shares[link];
+      if (full > share && this.rate(i, t) < loads[link] * (1 - 1e-6)) [worst, share] = [link, full];
+    }
+    return worst;
+  }
+
+  // The next message that a rank will send and has not begun to, or -1.
+  next(rank, t) {
+    this.#sends ??= this.#indexSends();
+    const sends = this.#sends.get(rank) ?? [];
+    return sends[firstFrom(sends.length, (k) => this.ready[sends[k]], t + this.half)] ?? -1;
+  }
+
+  #indexSends() {
+    const sends = new Map();
+    const { src } = this.c;
+    for (let i = 0; i < this.count; i += 1) {
+      if (!sends.has(src[i])) sends.set(src[i], []);
+      sends.get(src[i]).push(i);
+    }
+    for (const list of sends.values()) list.sort((a, b) => this.ready[a] - this.ready[b] || a - b);
+    return sends;
+  }
+
+  // Troubles that bore on a transfer, and for how long.
+  hits(i) {
+    const { hit, hit_by: by, hit_for: seconds } = this.c;
+    const hits = [];
+    for (let k = 0; k < (hit?.length ?? 0); k += 1) if (hit[k] === i) hits.push([this.troubles[by[k]], seconds[k]]);
+    return hits;
+  }
+
+  // The first end of a transfer after t, or the last before it.
+  event(t, by) {
+    const at = (k) => this.end[this.order[k]];
+    const k = firstFrom(this.count, at, t + by * this.half);
+    if (by > 0) return k < this.count ? at(k) : this.time;
+    return k > 0 ? at(k - 1) : 0;
+  }
+
+  // Every block on its way along the machine's lines.
+  blocks(t) {
+    return this.moving(t).map((i) => {
+      const progress = this.progress(i, t);
+      const { x, y } = pointAlong(this.paths[this.c.route[i]], progress);
+      const m = this.moveStart[i];
+      const [slot, block, count] = [this.c.from[m], this.c.block[m], this.c.moves[i]];
+      return { transfer: i, slot, block, count, src: this.c.src[i], dst: this.c.dst[i], progress, x, y };
+    });
+  }
+
+  // Where links carry other than their own bandwidth now.
+  troubled(t) {
+    const now = t + this.half;
+    return this.spells.filter(({ begin, end }) => begin < now && (now <= end || this.over(end)));
+  }
+
+  // What every link can carry now, in bytes per second.
+  capacities(t) {
+    const changed = this.troubled(t);
+    if (!changed.length) return this.links.bandwidth;
+    const now = this.links.bandwidth.slice();
+    for (const { link, bandwidth } of changed) now[link] = bandwidth;
+    return now;
+  }
+
+  // The share of that which every link carries now.
+  shares(t) {
+    if (this.#last.shares?.t !== t) {
+      const room = this.capacities(t);
+      this.#last.shares = { t, now: this.loads(t).map((rate, k) => (room[k] > 0 ? rate / room[k] : 0)) };
+    }
+    return this.#last.shares.now;
+  }
+
+  // Bytes per second on every link now: exact from the flows, or the chart's average for very large runs.
+  loads(t) {
+    if (this.#last.loads?.t === t) return this.#last.loads.rates;
+    const rates = this.meta.full ? this.#flowing(t) : this.#average(t);
+    this.#last.loads = { t, rates };
+    return rates;
+  }
+
+  #flowing(t) {
+    const rates = new Float64Array(this.links.src.length);
+    const { route, route_start: start, route_link: link } = this.c;
+    for (const i of this.moving(t)) {
+      const rate = this.rate(i, t);
+      for (let k = start[route[i]]; k < start[route[i] + 1]; k += 1) rates[link[k]] += rate;
+    }
+    return rates;
+  }
+
+  #average(t) {
+    const { bins } = this.meta;
+    const room = this.capacities(t);
+    const bin = this.time > 0 ? Math.min(bins - 1, Math.floor((t / this.time) * bins)) : 0;
+    return Float64Array.from(room, (capacity, k) => (this.c.load[k * bins + bin] / 255) * capacity);
+  }
+
+  // What every place holds at t: blocks and contributor sets, and how many transfers are done; null where that is not sent.
+  held(t) {
+    return this.meta.full ? this.#contents.at(t + this.half) : null;
+  }
+
+  // See `Contents.landed`.
+  landed(from, to, visit) {
+    return this.#contents.landed(from, to, visit);
+  }
+
+  blockName(block) {
+    return this.blockNames?.[block] ?? String(block);
+  }
+
+  rankName(rank) {
+    return this.places.name[rank].trim();
+  }
+
+  contributors(set) {
+    if (!this.meta.named) return { count: Math.max(0, set), ranks: "" };
+    const entry = this.sets[set];
+    return entry ? { count: entry[0], ranks: entry[1] } : { count: 0, ranks: "" };
+  }
+
+  // What a rank holds, slot by slot.
+  slots(rank, t) {
+    const held = this.held(t);
+    if (!held) return [];
+    return Array.from({ length: this.meta.slots }, (_, slot) => {
+      const place = rank * this.meta.slots + slot;
+      const block = held.block[place];
+      if (block < 0) return { slot, block: null, count: 0, ranks: "" };
+      return { slot, block: this.blockName(block), number: block, ...this.contributors(held.set[place]) };
+    });
+  }
+}
+
+// The points of lines, from the columns NAME_start, NAME_x and NAME_y.
+export function linesOf(columns, name) {
+  const [start, xs, ys] = ["start", "x", "y"].map((part) => columns[`${name}_${part}`]);
+  return Array.from({ length: start.length - 1 }, (_, line) =>
+    Array.from({ length: start[line + 1] - start[line] }, (__, k) => [xs[start[line] + k], ys[start[line] + k]]),
+  );
+}

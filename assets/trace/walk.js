@@ -1,0 +1,39 @@
+// Lines as points, and searching in what rises.
+
+// The first of `length` rising times, `at(k)` each, that is not before t; `length` where all are.
+export function firstFrom(length, at, t) {
+  let [low, high] = [0, length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (at(middle) >= t) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+// Points with the way to each of them, for walking at an even speed.
+export function walk(points) {
+  const along = [0];
+  for (let k = 1; k < points.length; k += 1) {
+    along.push(along[k - 1] + Math.hypot(points[k][0] - points[k - 1][0], points[k][1] - points[k - 1][1]));
+  }
+  return { points, along };
+}
+
+// A point at a share of the way, and its direction there.
+export function pointAlong({ points, along }, share) {
+  const distance = share * along[along.length - 1];
+  let k = 1;
+  while (k < points.length - 1 && along[k] < distance) k += 1;
+  const span = along[k] - along[k - 1] || 1;
+  const [dx, dy] = [(points[k][0] - points[k - 1][0]) / span, (points[k][1] - points[k - 1][1]) / span];
+  const into = distance - along[k - 1];
+  return { x: points[k - 1][0] + dx * into, y: points[k - 1][1] + dy * into, dx, dy };
+}
+
+// How far a point is from a stretch of line.
+export function offLine(px, py, ax, ay, bx, by) {
+  const span = (bx - ax) ** 2 + (by - ay) ** 2 || 1;
+  const u = Math.max(0, Math.min(1, ((px - ax) * (bx - ax) + (py - ay) * (by - ay)) / span));
+  return Math.hypot(px - ax - u * (bx - ax), py - ay - u * (by - ay));
+}

@@ -1,0 +1,89 @@
+"""The player's own tests, run by the Node that Playwright brings, on runs packed here."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import playwright
+import pytest
+
+from ops import ALGORITHMS
+from sim.engine import simulate
+from sim.machines import build
+from sim.trouble import troubles
+from ui import payload
+from ui.film import Film
+
+HERE = Path(__file__).parent
+RUNS = {
+    "ring": ("switch:ranks=8", "allreduce.ring", 8, ()),
+    "contention": ("nodes:nodes=2,gpus=4", "alltoall.linear", 8, ()),
+    "doubling": ("dgx1v", "allreduce.recursive_doubling", 8, ()),
+    "tree": ("mesh:ranks=6", "broadcast.binomial", 6, ()),
+    "in_switch": ("switch:ranks=8", "allreduce.nvls", 8, ()),
+    "trouble": ("dual_socket_pcie", "allreduce.ring", 8, ("slow_link:src=CPU0,dst=CPU1,share=0.5,start=2ms,end=3ms",)),
+    "large": ("switch:ranks=8", "allgather.ring", 8, ()),
+}
+
+
+def node():
+    return Path(playwright.__file__).parent / "driver" / "node"
+
+
+def traced(machine, algorithm, n, words):
+    topology = build(machine)
+    perturbations = troubles(list(words), topology)
+    return simulate(topology, ALGORITHMS[algorithm].schedule(n), 1 << 26, history=True, perturbations=perturbations)
+
+
+def instant(film, t, *, exact):
+    """What the film shows at an instant; rates may jump at one that is `exact`ly an arrival's."""
+    held = film.held(t)
+    return {
+        "t": t - film.trace.began,
+        "step": film.step(t),
+        "caption": film.caption(t),
+        "blocks": [
+            {"transfer": block.transfer, "block": block.number, "x": block.x, "y": block.y}
+            for block in film.blocks(t, film.machine)
+        ],
+        "shares": film.loads(t, film.machine).tolist(),
+        "troubled": [spell.link for spell in film.troubled(t)],
+        "held": [
+            [[int(block), int(count) if block >= 0 else 0] for block, count in zip(*pair, strict=True)]
+            for pair in zip(held.block, held.count, strict=True)
+        ],
+        "exact": exact,
+    }
+
+
+def instants(name, trace):
+    if name == "large":
+        return []
+    ends = np.unique(trace.end)
+    exact = {*ends[:: max(1, len(ends) // 6)].tolist(), trace.ended}
+    between = set(np.linspace(trace.began, trace.ended, 12)[1:-1].tolist())
+    film = Film(trace)
+    return [instant(film, t, exact=t in exact) for t in sorted(between | exact)]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A folder of runs."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name, scene in RUNS.items():
+        trace = traced(*scene)
+        with pytest.MonkeyPatch.context() as patch:
+            if name == "large":
+                patch.setattr(payload, "FULL", 10)
+            packed = payload.pack(trace)
+        (folder / f"{name}.json").write_text(json.dumps({"payload": packed, "instants": instants(name, trace)}))
+    return folder
+
+
+@pytest.mark.parametrize("path", sorted(HERE.glob("*.test.js")), ids=lambda path: path.name)
+def test_the_players_modules(path, runs):
+    command = [node(), "--test", "--test-reporter=dot", path]
+    done = subprocess.run(command, env={"RINGSIDE_RUNS": str(runs)}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

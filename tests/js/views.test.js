@@ -1,0 +1,156 @@
+// Every view paints every run at any instant, and tells what stands under the pointer.
+
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { test } from "node:test";
+import { COLOURS as BLOCKS } from "../../assets/paint/ink.js";
+import { Surface } from "../../assets/paint/surface.js";
+import { labelOf, register, registered } from "../../assets/player/registry.js";
+import { pointAlong } from "../../assets/trace/walk.js";
+import { COLOURS, Canvas } from "./canvas.js";
+import { NAMES, run } from "./runs.js";
+
+const FOLDER = new URL("../../assets/views/", import.meta.url);
+const ROOM = { width: 800, most: 560, span: 0.01 };
+
+for (const file of readdirSync(FOLDER)) {
+  // one after the other: the order must not matter, but the list has to be whole before the tests are made
+  // oxlint-disable-next-line no-await-in-loop
+  register(file.replace(/\.js$/, ""), (await import(new URL(file, FOLDER))).default);
+}
+
+// A view's picture of a run, laid out, and what it has painted at an instant.
+function opened(name, timeline, span = timeline.time) {
+  const canvas = new Canvas(1, 1);
+  const picture = registered()
+    .find((view) => view.name === name)
+    .open(timeline);
+  picture.layout(new Surface(canvas, COLOURS), { ...ROOM, span });
+  const { context } = canvas;
+  return {
+    canvas,
+    picture,
+    paint(t, state = {}) {
+      context.calls = [];
+      picture.paint(t, { focus: null, lit: null, ...state });
+      return context.calls;
+    },
+  };
+}
+
+const numbers = (calls) => calls.flatMap(({ args }) => args.flat(3)).filter((value) => typeof value === "number");
+
+const open = () => null;
+
+const LISTED = registered();
+
+test("views stand in their order, those without one last, each under its label where no text says it better", () => {
+  register("zoo", { label: "A zoo", open, refuses: () => "" });
+  register("ants", { open, refuses: () => "" });
+  const ours = ["machine", "shape", "matrix", "time", "ants", "zoo"];
+  const views = registered().filter(({ name }) => ours.includes(name));
+  assert.deepEqual(
+    views.map(({ name }) => name),
+    ours,
+  );
+  const [ants, zoo] = views.slice(-2);
+  assert.deepEqual(
+    [labelOf(ants, {}), labelOf(zoo, {}), labelOf(zoo, { "player.view.zoo": "动物园" })],
+    ["ants", "A zoo", "动物园"],
+  );
+  assert.throws(() => register("hole", { label: "no picture" }), /the view hole has no function open/);
+});
+
+for (const name of NAMES) {
+  for (const { name: view, refuses } of LISTED) {
+    test(`${view} paints ${name} at any instant, every number finite`, async () => {
+      const { timeline, instants } = await run(name);
+      if (refuses(timeline)) {
+        assert.match(refuses(timeline), /^player\.\w+$/);
+        return;
+      }
+      const { canvas, paint } = opened(view, timeline);
+      assert.ok(canvas.height >= 20 && canvas.width === 800);
+      for (const { t } of instants) {
+        const calls = paint(t, { lit: timeline.critical(), focus: { kind: "block", index: 0 } });
+        assert.ok(calls.length > 1);
+        assert.ok(numbers(calls).every(Number.isFinite));
+      }
+    });
+  }
+}
+
+for (const view of ["machine", "shape", "matrix"]) {
+  test(`${view} paints a block for every message that is under way, and finds it again`, async () => {
+    const { timeline } = await run("ring");
+    const { paint, picture } = opened(view, timeline);
+    const t = timeline.time * 0.3;
+    const painted = paint(t).filter(({ name, fillStyle }) => name === "fill" && BLOCKS.includes(fillStyle));
+    assert.equal(painted.length, timeline.moving(t).length);
+    const chosen = painted.map(({ args: [[[left, top], [right, bottom]]] }) =>
+      picture.pick((left + right) / 2, (top + bottom) / 2),
+    );
+    assert.deepEqual(
+      chosen.map(({ kind, index }) => [kind, index]),
+      timeline.moving(t).map((i) => ["block", i]),
+    );
+  });
+}
+
+test("the machine finds devices and links under the pointer, and nothing in a corner", async () => {
+  const { timeline } = await run("ring");
+  const { paint, picture } = opened("machine", timeline);
+  paint(0);
+  const kinds = new Map();
+  for (let x = 0; x < 800; x += 4) {
+    for (let y = 0; y < 560; y += 4) {
+      const focus = picture.pick(x, y);
+      if (focus) kinds.set(focus.kind, (kinds.get(focus.kind) ?? new Set()).add(focus.index));
+    }
+  }
+  assert.equal(kinds.get("device").size, timeline.devices.name.length);
+  assert.ok(kinds.get("link").size >= timeline.links.src.length * 0.9);
+  assert.equal(picture.pick(1, 1), null);
+});
+
+test("loads are painted again only when one has changed", async () => {
+  const { timeline } = await run("ring");
+  const { canvas, paint, picture } = opened("machine", timeline);
+  const layers = () =>
+    canvas.context.calls.filter(({ name }) => name === "drawImage").map(({ args }) => args[0].context);
+  paint(timeline.time * 0.31);
+  const [, flow] = layers();
+  const strokes = flow.calls.filter(({ name }) => name === "stroke").length;
+  assert.ok(strokes > 0);
+  picture.paint(timeline.time * 0.311, { focus: null, lit: null });
+  assert.equal(flow.calls.filter(({ name }) => name === "stroke").length, strokes);
+});
+
+test("a link in trouble bears a sign with what is left of it, while it lasts", async () => {
+  const { timeline } = await run("trouble");
+  const { paint } = opened("machine", timeline);
+  const [{ begin, end, link }] = timeline.spells;
+  const signs = (t) => paint(t).filter(({ name, args }) => name === "fillText" && args[0] === "50 %").length;
+  assert.equal(signs(begin / 2), 0);
+  assert.equal(signs((begin + end) / 2), timeline.spells.length);
+  assert.ok(pointAlong({ points: timeline.lines[link], along: [0, 1] }, 0.36).x > 0);
+});
+
+test("messages over time end where they have got to, and the clock's hand stands at the instant", async () => {
+  const { timeline } = await run("ring");
+  const { paint, picture } = opened("time", timeline);
+  const t = timeline.time * 0.5;
+  const calls = paint(t);
+  const [left, , width] = calls.at(-1).args;
+  assert.ok(Math.abs(left + width / 2 - picture.x(t)) < 1e-9);
+  const moving = calls.filter(({ name, lineWidth }) => name === "stroke" && lineWidth === 2.6);
+  const tips = moving.flatMap(({ args: [points] }) => points.filter((_, k) => k % 2));
+  assert.equal(tips.length, timeline.moving(t).length);
+  for (const [x] of tips) assert.ok(x <= picture.x(t) + 1e-6);
+});
+
+test("where time runs, several runs on one clock end where each of them does", async () => {
+  const { timeline } = await run("ring");
+  const { picture } = opened("time", timeline, timeline.time * 2);
+  assert.ok(Math.abs(picture.x(timeline.time) - (34 + (800 - 46) / 2)) < 1e-9);
+});

@@ -1,0 +1,11 @@
+"""The algorithm: every rank where its own shape puts it; the machine where that would be a smudge."""
+
+from matplotlib.figure import Figure
+
+from ui.figure import LIGHT, Look, stage
+from ui.film import Film
+
+
+def draw(film: Film, t: float, *, width: float = 12.8, look: Look = LIGHT) -> Figure:
+    """At an instant."""
+    return stage(film, film.shape, t, width, look)

@@ -1,0 +1,75 @@
+"""How devices and the lines between them are drawn, for the player and for files alike."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ui.pieces import Bow
+
+Floats = NDArray[np.float64]
+SIZES = {
+    "GPU": (1.2, 0.95),
+    "NVS": (1.5, 0.55),
+    "PCI": (1.0, 0.46),
+    "CPU": (1.1, 0.6),
+    "NIC": (0.9, 0.46),
+    "NET": (1.9, 0.6),
+}
+"""Width and height of a device by its kind, in device widths."""
+BESIDE = 0.1
+"""How far a line is drawn from the middle between its ends, to its right, in device widths."""
+ARC = 12
+LEVEL = 0.3
+"""How far apart the ends of a line may be for it to count as level, or upright."""
+GRAIN = 1024
+"""Parts of a device width to which points are sent."""
+
+
+def between(x: Sequence[float], y: Sequence[float], src: Any, dst: Any, bow: Bow) -> list[Floats]:
+    """The points `[point, x or y]` of a line from every device of `src` to the one of `dst`.
+
+    Straight, kept to its right; in an arc where it would run through a row of devices.
+    """
+    ends = np.stack([x, y], axis=1).astype(np.float64)
+    a, b = ends[np.asarray(src, np.int64)], ends[np.asarray(dst, np.int64)]
+    way = b - a
+    length = np.hypot(way[:, 0], way[:, 1])
+    length[length == 0] = 1.0
+    level = (np.abs(way[:, 1]) < LEVEL) & (length > bow.level)
+    upright = (np.abs(way[:, 0]) < LEVEL) & (length > bow.upright)
+    aside = np.stack([-way[:, 1], way[:, 0]], axis=1) / length[:, None] * BESIDE
+    lines = list(np.stack([a + aside, b + aside], axis=1))
+    for k in np.nonzero(level | upright)[0].tolist():
+        lines[k] = _arc(a[k], way[k], float(length[k]), bow, is_level=bool(level[k]))
+    return lines
+
+
+def _arc(start: Floats, way: Floats, length: float, bow: Bow, *, is_level: bool) -> Floats:
+    sag = min(0.42 + 0.16 * length, bow.most) + (0 if way.sum() > 0 else BESIDE * 1.6)
+    u = np.linspace(0, 1, ARC + 1)
+    off = np.array([0.0, sag] if is_level else [sag, 0.0])
+    return np.asarray(start + way * u[:, None] + off * (3 * u * (1 - u))[:, None])
+
+
+def columns(name: str, lines: Sequence[Floats]) -> dict[str, NDArray[Any]]:
+    """Lines as `NAME_start`, where the points of each begin, and `NAME_x` and `NAME_y`.
+
+    >>> columns("line", [np.array([[0.0, 0.1], [1.0, 0.1]])])["line_start"].tolist()
+    [0, 2]
+    """
+    points = np.concatenate([np.empty((0, 2)), *lines])
+    rounded = (np.round(points * GRAIN) / GRAIN).astype(np.float32)
+    start = np.cumsum([0, *map(len, lines)]).astype(np.uint32)
+    return {f"{name}_start": start, f"{name}_x": rounded[:, 0], f"{name}_y": rounded[:, 1]}
+
+
+def along(points: Floats, share: float) -> tuple[float, float]:
+    """The point at a share of the way.
+
+    >>> along(np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 1.0]]), 0.5)
+    (2.0, 0.0)
+    """
+    gone = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+    return tuple(float(np.interp(share * gone[-1], gone, points[:, axis])) for axis in (0, 1))  # type: ignore[return-value]
