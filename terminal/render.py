@@ -13,7 +13,7 @@ from terminal.shared.files import ending_of, write
 from terminal.shared.options import RUN, asks, carried_out
 from terminal.shared.progress import Bar
 from terminal.shared.types import NUMBER, TIME, WHOLE
-from ui import exports
+from ui.files import exports
 from ui.text import languages
 
 

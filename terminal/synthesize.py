@@ -76,13 +76,13 @@ def _facts(result: Found) -> dict[str, Any]:
 
 
 def _ending(path: str) -> str:
-    from ui.exports import EXPORTS  # which load what draws
+    from ui.files.exports import EXPORTS  # which load what draws
 
     return ending_of(path, list(EXPORTS))
 
 
 def _write(path: str, result: Found, size: int) -> None:
-    from ui.exports import render
+    from ui.files.exports import render
 
     trace = carry_out(result.best.trace.topology, result.best.work, size, history=True).trace
     write(path, render(trace, _ending(path)))

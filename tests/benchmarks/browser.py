@@ -12,8 +12,8 @@ from playwright.sync_api import sync_playwright
 
 from ops.request import Request
 from tests.browser.conftest import FLAGS, Visit, chromium_path, serve
-from ui.payload import pack
-from ui.scenes import carried_out
+from ui.player.payload import pack
+from ui.scene.picture import carried_out
 
 FRAMES = """async seconds => {
   const ticks = [];

@@ -9,8 +9,8 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from tests.browser.conftest import FLAGS, Visit, chromium_path, serve
+from ui.player.views import VIEWS
 from ui.text import languages
-from ui.views import VIEWS
 
 FOLDER = Path(__file__).parent / "screenshots"
 SCENES = {
@@ -54,7 +54,10 @@ def main(part: str = "") -> None:
                                 continue
                             size = {"width": width, "height": height}
                             visit = Visit(browser, address, viewport=size, color_scheme=scheme)
-                            visit.open(f"{query}&lang={language}", awaited='[data-testid="stMain"] :is(h1, h3), [data-ringside]')
+                            visit.open(
+                                f"{query}&lang={language}",
+                                awaited='[data-testid="stMain"] :is(h1, h3), [data-ringside]',
+                            )
                             visit.page.wait_for_timeout(SETTLED)
                             visit.page.screenshot(path=FOLDER / file)
                             visit.context.close()

@@ -7,9 +7,9 @@ from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import MACHINES, build
 from sim.schedule import NOTHING
-from ui.film import Film
-from ui.payload import pack
-from ui.player import ASSETS
+from ui.player.component import ASSETS
+from ui.player.payload import pack
+from ui.stage.frames import Film
 
 pytestmark = pytest.mark.browser
 SIZES = (1 << 10, 1 << 20, 1 << 26, 1 << 30, 123_456_792)

@@ -7,7 +7,7 @@ from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.machines import build
 from sim.units import MiB
-from ui.exports import Shot, render
+from ui.files.exports import Shot, render
 
 pytestmark = pytest.mark.browser
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ui.palette import LOAD
+from ui.stage.palette import LOAD
 from ui.text import languages
 
 pytestmark = pytest.mark.browser

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from ui.player.views import VIEWS
 from ui.text import catalogue, languages
-from ui.views import VIEWS
 
 pytestmark = pytest.mark.browser
 RING = "?machine=switch:ranks=8"

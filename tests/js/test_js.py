@@ -12,8 +12,8 @@ from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.machines import build
 from sim.trouble import troubles
-from ui import payload
-from ui.film import Film
+from ui.player import payload
+from ui.stage.frames import Film
 
 HERE = Path(__file__).parent
 RUNS = {

@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from tests.js.test_js import node
-from ui.bundle import bundle
-from ui.player import script
+from ui.player.bundle import bundle
+from ui.player.component import script
 
 MODULES = {
     "main.js": """

@@ -22,9 +22,9 @@ from sim.machines import build
 from sim.trace import from_json
 from sim.units import MiB
 from ui.drawings import DRAWINGS
-from ui.exports import EXPORTS, Shot, render
-from ui.film import Film
-from ui.payload import pack, unpack
+from ui.files.exports import EXPORTS, Shot, render
+from ui.player.payload import pack, unpack
+from ui.stage.frames import Film
 from ui.text import languages
 
 SMALL = Shot(seconds=1, fps=5, width=480)

@@ -11,8 +11,8 @@ from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.parameters import Parameter
 from sim.trouble import TROUBLES
-from ui.fields import human, usual
 from ui.text import catalogue, languages
+from ui.widgets.parameter import human, usual
 
 APP = str(Path(__file__).parents[2] / "app.py")
 OWNERS = {

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ui.scenes import carried_out
-from ui.teaching import LESSONS, times
+from ui.lessons import LESSONS, times
+from ui.scene.picture import carried_out
 from ui.text import catalogue, languages, say
 
 APP = str(Path(__file__).parents[2] / "app.py")

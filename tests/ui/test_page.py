@@ -17,13 +17,13 @@ from sim.errors import InputError
 from sim.machines import MACHINES, build
 from sim.trouble import TROUBLES
 from sim.units import MiB, fmt_time
-from ui.exports import EXPORTS, Shot
+from ui.files.exports import EXPORTS, Shot
 from ui.pages import PAGES
-from ui.rivals import COMPARED
-from ui.scenarios import SCENARIOS
-from ui.scenes import export, file_name, run
+from ui.player.views import VIEWS
+from ui.scene.examples import SCENARIOS
+from ui.scene.picture import export, file_name, run
 from ui.text import catalogue, languages, written
-from ui.views import VIEWS
+from ui.widgets.compare import COMPARED
 
 APP = str(Path(__file__).parents[2] / "app.py")
 TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.")

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from ui.figure import DARK, LIGHT, SHADES
-from ui.palette import BLOCKS, LOAD, contrast, ink_on
-from ui.player import ASSETS
+from ui.files.figures import DARK, LIGHT, SHADES
+from ui.player.component import ASSETS
+from ui.stage.palette import BLOCKS, LOAD, contrast, ink_on
 
 # Machado, Oliveira and Fernandes 2009, full deficiency; linear RGB
 EYES = {

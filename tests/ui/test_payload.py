@@ -14,9 +14,9 @@ from sim.machines import build
 from sim.schedule import NOTHING
 from sim.trace.link_load import utilisation
 from sim.trouble import troubles
-from ui import payload as module
-from ui.film import Film
-from ui.payload import pack, tick, unpack
+from ui.player import payload as module
+from ui.player.payload import pack, tick, unpack
+from ui.stage.frames import Film
 
 SCENES = [
     ("allreduce.ring", "switch:ranks=8", 8),

@@ -12,7 +12,7 @@ from ops.request import Request
 from ops.request.examples import example_captures
 from ops.request.scenario import from_yaml, is_scenario, to_yaml
 from sim.errors import InputError
-from ui.scenarios import SCENARIOS
+from ui.scene.examples import SCENARIOS
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

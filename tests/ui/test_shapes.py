@@ -11,8 +11,8 @@ from ops.request import Request
 from ops.request.notation import MOST as MOST_BESIDE
 from ops.request.notation import beside, differences
 from sim.errors import InputError
-from ui import rivals
-from ui.shapes import MOST, shape_of
+from ui.stage.algorithm_layout import MOST, shape_of
+from ui.widgets import compare
 
 
 @pytest.mark.parametrize(
@@ -66,13 +66,13 @@ def test_runs_beside_a_scene_differ_in_what_is_said():
 
 
 def test_a_fork_keeps_what_was_and_stands_beside_it():
-    once = rivals.forked(Request(), "slow_link:src=GPU0,dst=NVS0")
+    once = compare.forked(Request(), "slow_link:src=GPU0,dst=NVS0")
     assert (once.trouble, once.others()[0].trouble) == ("slow_link:src=GPU0,dst=NVS0", "")
-    twice = rivals.forked(once, "straggler:rank=1,late=2us")
+    twice = compare.forked(once, "straggler:rank=1,late=2us")
     assert twice.trouble == "slow_link:src=GPU0,dst=NVS0;straggler:rank=1,late=2us"
     assert [other.trouble for other in twice.others()] == ["", "slow_link:src=GPU0,dst=NVS0"]
     for k in range(5):
-        twice = rivals.forked(twice, f"straggler:rank={k},late=1us")
+        twice = compare.forked(twice, f"straggler:rank={k},late=1us")
     assert len(twice.others()) == MOST_BESIDE
 
 

@@ -11,7 +11,7 @@ from ops.training.facts import is_table
 from ops.training.step import COMM, COMPUTE, TrainingStep
 from ops.workloads import WORKLOADS
 from sim.machines import build
-from ui.steps import buffer, columns, timeline
+from ui.charts.training import buffer, columns, timeline
 from ui.text import catalogue, languages
 
 APP = str(Path(__file__).parents[2] / "app.py")

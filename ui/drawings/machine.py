@@ -2,8 +2,8 @@
 
 from matplotlib.figure import Figure
 
-from ui.figure import LIGHT, Look, stage
-from ui.film import Film
+from ui.files.figures import LIGHT, Look, stage
+from ui.stage.frames import Film
 
 
 def draw(film: Film, t: float, *, width: float = 12.8, look: Look = LIGHT) -> Figure:

@@ -2,8 +2,8 @@
 
 from matplotlib.figure import Figure
 
-from ui.figure import LIGHT, MOST_ROWS, Look, holdings, paint_blocks, sheet
-from ui.film import Film
+from ui.files.figures import LIGHT, MOST_ROWS, Look, holdings, paint_blocks, sheet
+from ui.stage.frames import Film
 
 
 def draw(film: Film, t: float, *, width: float = 12.8, look: Look = LIGHT) -> Figure:

@@ -5,8 +5,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from sim.units import fmt_time
-from ui.figure import LIGHT, MOST_MESSAGES, Look, colour_of, sheet
-from ui.film import Film
+from ui.files.figures import LIGHT, MOST_MESSAGES, Look, colour_of, sheet
+from ui.stage.frames import Film
 from ui.text import say
 
 

@@ -1,1 +1,124 @@
-"""Lessons, one module each."""
+"""What a lesson is: steps that set the stage, some with a question that the simulator answers.
+
+A lesson is a function that yields steps, registered by `@lesson`; its words are the texts `lesson.NAME.title`,
+`lesson.NAME.K` for step K from 1 on, and where that step asks, `lesson.NAME.K.ask` and `lesson.NAME.K.because`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ops.request import Request
+from ops.work import Outcome
+from sim.registry import Registry
+from ui.stage.frames import Film
+
+Runs = Sequence[Outcome]
+"""The scene's own run, then those beside it."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A question: its answer follows from the runs, as one of `options` or as a number that may be off by `within`.
+
+    `facts` are what the explanation tells besides the answer.
+    """
+
+    answer: Callable[[Runs], str | float]
+    options: Sequence[str] = ()
+    within: float = 0.0
+    unit: str = ""
+    facts: Callable[[Runs], Mapping[str, Any]] = lambda runs: {}
+
+    def grade(self, given: str | float, runs: Runs) -> bool:
+        """Whether what a person said is right."""
+        right = self.answer(runs)
+        if isinstance(right, str) or isinstance(given, str):
+            return given == right
+        return abs(given - right) <= self.within * abs(right) + 1e-9
+
+
+@dataclass(frozen=True)
+class Step:
+    """A scene, the step of its schedule before which it stands, the one up to which the answer plays, and a view."""
+
+    scene: Request
+    ask: Ask | None = None
+    at: int = 0
+    until: int | None = None
+    view: str = "machine"
+
+
+Steps = Callable[[], Iterator[Step]]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson; `order` is its place among the others."""
+
+    name: str
+    order: int
+    steps: tuple[Step, ...]
+
+
+LESSONS: Registry[Lesson] = Registry("ui.lessons", "lesson")
+
+
+def lesson(*, order: int) -> Callable[[Steps], Steps]:
+    """Register a function that yields a lesson's steps under its own name; returned unchanged."""
+
+    def register(steps: Steps) -> Steps:
+        LESSONS.add(steps.__name__, Lesson(steps.__name__, order, tuple(steps())))
+        return steps
+
+    return register
+
+
+def ranks(n: int) -> list[str]:
+    """`rank 0` to `rank n - 1`, to choose from."""
+    return [f"rank {r}" for r in range(n)]
+
+
+def after(outcome: Outcome, step: int) -> float:
+    """The instant at which a step and all before it have ended, s."""
+    stop = int(outcome.trace.schedule.step_start[step])
+    return float(outcome.trace.end[:stop].max(initial=outcome.trace.began))
+
+
+def holders(outcome: Outcome, block: int, contributions: int, step: int) -> list[int]:
+    """Ranks that hold a block with so many contributions or more when a step has ended."""
+    held = Film(outcome.trace).held(after(outcome, step))
+    there = (held.block == block) & (held.count >= contributions)
+    return [int(r) for r in np.nonzero(there.any(axis=1))[0] if r < outcome.trace.schedule.n]
+
+
+def sent(outcome: Outcome, rank: int) -> float:
+    """Bytes that a rank sends in all."""
+    trace = outcome.trace
+    mine = (trace.schedule.src == rank) & (trace.schedule.dst != rank)
+    return float(trace.bytes[mine].sum())
+
+
+def fastest(names: Sequence[str]) -> Callable[[Runs], str]:
+    """The name of the run that ends first; names in the order of the runs."""
+    return lambda runs: names[int(np.argmin([run.trace.time for run in runs]))]
+
+
+def ratio(runs: Runs) -> float:
+    """How many times as long the first run takes as the second."""
+    return runs[0].trace.time / runs[1].trace.time
+
+
+def times(value: float) -> str:
+    """A ratio in words: the option that is nearest."""
+    words = {1.0: "same", 2.0: "twice", 4.0: "four", 8.0: "eight", 0.5: "half"}
+    return words[min(words, key=lambda known: abs(np.log(known / value)))]
+
+
+def busiest(outcome: Outcome) -> str:
+    """The link nearest to being full throughout, as `A → B`."""
+    worst = outcome.bottleneck
+    assert worst is not None, "every lesson's run moves something"
+    return f"{worst[1].src} → {worst[1].dst}"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ops.request import Request
 from sim.units import MiB
-from ui.teaching import Ask, Step, busiest, holders, lesson, ranks, sent
+from ui.lessons import Ask, Step, busiest, holders, lesson, ranks, sent
 
 N = 4
 MACHINE = f"switch:ranks={N}"

@@ -7,7 +7,7 @@ import numpy as np
 
 from ops.request import Request
 from sim.units import GBps
-from ui.teaching import Ask, Runs, Step, lesson, ratio, times
+from ui.lessons import Ask, Runs, Step, lesson, ratio, times
 
 NAMES = ("alltoall.linear", "alltoall.pairwise")
 CROWD = Request(algorithm=NAMES[0], machine="nodes:nodes=2,gpus=4,nics=1", size="64MiB")

@@ -6,8 +6,8 @@ import numpy as np
 
 from ops.request import Request
 from sim.units import MiB
-from ui.film import Film
-from ui.teaching import Ask, Runs, Step, fastest, lesson, ratio
+from ui.lessons import Ask, Runs, Step, fastest, lesson, ratio
+from ui.stage.frames import Film
 
 GATHER = Request(algorithm="allgather.ring", machine="switch:ranks=8", size="32MiB")
 BACKWARD = ("allreduce.ring", "reduce_scatter.ring")

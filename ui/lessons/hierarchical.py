@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ops.lab.crossovers import reason
 from ops.request import Request
-from ui.teaching import Ask, Step, fastest, lesson, ratio
+from ui.lessons import Ask, Step, fastest, lesson, ratio
 
 NAMES = ("allreduce.ring", "allreduce.hierarchical_2d")
 FLAT = Request(algorithm=NAMES[0], machine="nodes:nodes=4", size="64KiB")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from ops.lab.crossovers import crossovers, reason
 from ops.request import Request
 from sim.units import KiB
-from ui.teaching import Ask, Runs, Step, fastest, lesson
+from ui.lessons import Ask, Runs, Step, fastest, lesson
 
 NAMES = ("allreduce.ring", "allreduce.recursive_doubling")
 SMALL = Request(algorithm=NAMES[0], machine="switch:ranks=8,latency=5us", size="1KiB", against=f"algorithm={NAMES[1]}")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ops.request import Request
 from ops.request.examples import example_captures
-from ui.teaching import Ask, Runs, Step, busiest, lesson, ratio, times
+from ui.lessons import Ask, Runs, Step, busiest, lesson, ratio, times
 
 BOX = Request(algorithm="allreduce.ring", machine="dual_socket_pcie", size="64MiB")
 LINKS = ("CPU0 → CPU1", "GPU0 → PCI0", "PCI0 → CPU0", "NIC0 → PCI0")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ops.request import Request
 from sim.units import MiB
-from ui.teaching import Ask, Step, holders, lesson, ranks, ratio, sent, times
+from ui.lessons import Ask, Step, holders, lesson, ranks, ratio, sent, times
 
 N = 8
 RING = Request(algorithm="allreduce.ring", machine=f"switch:ranks={N}", size="64MiB")

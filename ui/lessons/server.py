@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ops.request import Request
-from ui.teaching import Ask, Step, busiest, lesson, ratio, times
+from ui.lessons import Ask, Step, busiest, lesson, ratio, times
 
 SERVER = Request(algorithm="allreduce.linear", machine="switch:ranks=8", size="64MiB")
 BOTH = replace(SERVER, against="algorithm=allreduce.ring")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ops.lab.crossovers import reason
 from ops.request import Request
-from ui.teaching import Ask, Step, fastest, holders, lesson, ratio
+from ui.lessons import Ask, Step, fastest, holders, lesson, ratio
 
 N = 16
 TREE = Request(algorithm="broadcast.binomial", machine=f"switch:ranks={N}", size="64MiB")

@@ -18,10 +18,11 @@ from sim.errors import InputError, StalledError
 from sim.machines import MACHINES, build
 from sim.parameters import parse_spec
 from sim.units import fmt_bandwidth, fmt_size
-from ui import lab_charts, sidebar
+from ui.charts import lab_charts
 from ui.pages import go, page
 from ui.text import tell
 from ui.units import fmt_time
+from ui.widgets import sidebar
 
 MOST = 4000
 """Cells of one question; more belong to `sweep`."""

@@ -7,12 +7,14 @@ import streamlit as st
 from ops import ALGORITHMS
 from ops.request import Request
 from ops.work import Outcome
-from ui import player, rivals, scenes, sidebar
-from ui.memory import remembered
+from ui.lessons import LESSONS, Ask, Lesson, Step, after
 from ui.pages import go, page
-from ui.payload import pack
-from ui.teaching import LESSONS, Ask, Lesson, Step, after
+from ui.player import component
+from ui.player.local_storage import remembered
+from ui.player.payload import pack
+from ui.scene import picture
 from ui.text import catalogue, spoken, tell
+from ui.widgets import compare, sidebar
 
 PLAYER = "lesson_player"
 
@@ -95,13 +97,13 @@ def _to(lesson: Lesson, number: int) -> None:
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _outcomes(scene: Request) -> list[Outcome]:
     """The runs of a step; nobody changes them, so all who learn share them."""
-    return [scenes.carried_out(one) for one in (scene, *scene.others())]
+    return [picture.carried_out(one) for one in (scene, *scene.others())]
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _packed(scene: Request, language: str) -> list[dict[str, Any]]:
     runs = _outcomes(scene)
-    titles = rivals.titles(scene) if len(runs) > 1 else [""]
+    titles = compare.titles(scene) if len(runs) > 1 else [""]
     return [pack(run.trace, language) | {"title": title} for run, title in zip(runs, titles, strict=True)]
 
 
@@ -155,10 +157,10 @@ def _player(lesson: Lesson, number: int, step: Step, runs: list[Outcome], *, ans
     if answered:
         end = after(runs[0], step.until) - began if step.until else None
         command |= {"n": f"{lesson.name}.{number}.answer", "play": True, "to": end}
-    data = player.player_data(
-        _packed(step.scene, spoken()), spoken(), player.Start(start, step.view), cmd=command, fork=False
+    data = component.player_data(
+        _packed(step.scene, spoken()), spoken(), component.Start(start, step.view), cmd=command, fork=False
     )
-    player.show(data, key=PLAYER, moved=lambda: None, forked=lambda: None)
+    component.show(data, key=PLAYER, moved=lambda: None, forked=lambda: None)
 
 
 def _code(scene: Request, runs: list[Outcome]) -> None:

@@ -11,8 +11,8 @@ from ops.measured.formats import MEASUREMENTS
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.units import fmt_size
-from ui import scenes
 from ui.pages import page
+from ui.scene import picture
 from ui.text import tell
 from ui.units import fmt_time
 
@@ -47,7 +47,7 @@ def measured() -> None:
     try:
         text, name = pasted, tell("page.measured.pasted")
         if file is not None:
-            text, name = scenes.decoded(file.getvalue(), file.name), file.name
+            text, name = picture.decoded(file.getvalue(), file.name), file.name
         _refuse_nothing(text, "page.measured.nothing" if file is None else "page.text.empty", name)
         _show(text, name, spec.strip(), int(ranks))
         st.session_state.measured_good = (text, name, spec.strip(), int(ranks))

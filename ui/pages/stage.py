@@ -13,14 +13,16 @@ from sim.machines import MACHINES
 from sim.parameters import parse_spec
 from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
-from ui import player, rivals, scenes, sidebar, whatif
 from ui.drawings import DRAWINGS
-from ui.exports import EXPORTS, Shot
+from ui.files.exports import EXPORTS, Shot
 from ui.pages import page
-from ui.scenes import Picture, export
+from ui.player import component
+from ui.player.views import FIRST, VIEWS, label_of
+from ui.scene import picture
+from ui.scene.picture import STALLED, Picture, export
 from ui.text import spoken
 from ui.text import tell as _say
-from ui.views import FIRST, VIEWS, label_of
+from ui.widgets import compare, sidebar, whatif
 
 PLAYER = "stage"
 STILLS = ("png", "svg", "pdf")
@@ -51,11 +53,11 @@ def stage() -> None:
     scene, topology, runs = _shown(scene, topology)
     _headline(runs[0][1])
     _stage(scene, runs)
-    rivals.show(runs)
+    compare.show(runs)
     _below(scene, topology)
 
 
-def _shown(scene: Request, topology: Topology | None) -> tuple[Request, Topology, list[rivals.Run]]:
+def _shown(scene: Request, topology: Topology | None) -> tuple[Request, Topology, list[compare.Run]]:
     """The scene as it was chosen, or where that cannot be shown the last one that could, and why above it."""
     runs = _carried_out(scene) if topology is not None else []
     for reason in st.session_state.refused:
@@ -74,12 +76,12 @@ def _embedded(scene: Request) -> None:
         _stage(scene, runs)
 
 
-def _carried_out(scene: Request) -> list[rivals.Run]:
+def _carried_out(scene: Request) -> list[compare.Run]:
     """The scene's run and those beside it; what cannot be carried out is told and left out, its own above all."""
-    runs: list[rivals.Run] = []
-    for k, (title, one) in enumerate(zip(rivals.titles(scene), [scene, *scene.others()], strict=True)):
+    runs: list[compare.Run] = []
+    for k, (title, one) in enumerate(zip(compare.titles(scene), [scene, *scene.others()], strict=True)):
         try:
-            runs.append((one, scenes.run(replace(one, against=""), spoken()), title))
+            runs.append((one, picture.run(replace(one, against=""), spoken()), title))
         except (InputError, StalledError) as error:
             st.error(f"{title}: {error}" if k else str(error), icon=":material/error:")
             if not k:
@@ -128,7 +130,7 @@ def _depart(scene: Request) -> None:
 
 def _headline(picture: Picture) -> None:
     st.title(picture.title, anchor=False)
-    if picture.verdict == scenes.STALLED:
+    if picture.verdict == STALLED:
         st.metric(_say("page.stalled"), picture.time, width="content")
         st.warning(picture.reason, icon=":material/hourglass_disabled:")
         return
@@ -148,10 +150,10 @@ def _headline(picture: Picture) -> None:
 
 
 @st.fragment
-def _stage(scene: Request, runs: list[rivals.Run]) -> None:
+def _stage(scene: Request, runs: list[compare.Run]) -> None:
     state = st.session_state
     if "forked" in state:
-        state.scene = rivals.forked(scene, state.pop("forked"))
+        state.scene = compare.forked(scene, state.pop("forked"))
         state.keep = True
         whatif.forget()
         st.rerun()
@@ -160,9 +162,9 @@ def _stage(scene: Request, runs: list[rivals.Run]) -> None:
         picture.payload["packed"] | {"title": title if several else "", "note": _note(picture)}
         for _, picture, title in runs
     ]
-    start = player.Start(state.start, state.view, keep=state.pop("keep", False))
-    data = player.player_data(packed, spoken(), start, fork=not scene.is_kept)
-    player.show(data, key=PLAYER, moved=_moved, forked=_forked)
+    start = component.Start(state.start, state.view, keep=state.pop("keep", False))
+    data = component.player_data(packed, spoken(), start, fork=not scene.is_kept)
+    component.show(data, key=PLAYER, moved=_moved, forked=_forked)
 
 
 def _note(picture: Picture) -> str:
@@ -220,7 +222,7 @@ def _take_away(scene: Request) -> None:
         st.download_button(
             _say("page.export.make"),
             data=lambda: export(scene, kind, shot),
-            file_name=f"{scenes.file_name(scene)}.{kind}",
+            file_name=f"{picture.file_name(scene)}.{kind}",
             mime=EXPORTS[kind].media,
             key="take_away",
         )

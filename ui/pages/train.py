@@ -18,11 +18,12 @@ from sim.errors import InputError, StalledError
 from sim.parameters import Parameter
 from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_size
-from ui import sidebar, steps
-from ui.fields import field, refuse, usual
+from ui.charts import training
 from ui.pages import page
 from ui.text import catalogue, spoken, tell
 from ui.units import fmt_time
+from ui.widgets import sidebar
+from ui.widgets.parameter import field, refuse, usual
 
 FIRST = "ddp"
 """What the page opens with."""
@@ -209,9 +210,9 @@ def _timeline(step: TrainingStep) -> None:
     known = catalogue(spoken())
     texts = {key: known[name] for key, name in PICTURE.items()}
     texts |= {kind: known.get(f"train.kind.{kind.replace(' ', '_')}", kind) for kind in {h.kind for h in step.changes}}
-    st.html(steps.timeline(step, ranks, (step.time * low / 100, step.time * high / 100), texts))
+    st.html(training.timeline(step, ranks, (step.time * low / 100, step.time * high / 100), texts))
     if "blocks" in step.facts:
-        st.html(steps.buffer(step.facts["blocks"], texts))
+        st.html(training.buffer(step.facts["blocks"], texts))
 
 
 def _facts(step: TrainingStep, topology: Topology) -> None:
@@ -227,7 +228,7 @@ def _facts(step: TrainingStep, topology: Topology) -> None:
             st.subheader(f"{title[0].upper()}{title[1:]}", anchor=False)
             if key in CHARTS:
                 along, up = CHARTS[key]
-                st.html(steps.columns(rows, along, up, {name: _label(name) for name in up}))
+                st.html(training.columns(rows, along, up, {name: _label(name) for name in up}))
             _table(rows)
     if step.collectives:
         st.subheader(tell("train.collectives", machine=topology.name), anchor=False)

@@ -11,11 +11,11 @@ from ops.request import Request
 from ops.request.notation import MOST, Changes, beside, differences, entries, listed
 from sim.errors import InputError
 from sim.machines import MACHINES
-from ui import whatif
-from ui.fields import fresh
-from ui.scenes import STALLED, Picture, crossings
+from ui.scene.picture import STALLED, Picture, crossings
 from ui.text import tell
 from ui.units import fmt_time
+from ui.widgets import whatif
+from ui.widgets.parameter import fresh
 
 COMPARED = ("run", "time", "busbw", "messages", "waiting", "flowing")
 """Columns of the table below the runs."""

@@ -14,16 +14,16 @@ from matplotlib.patches import FancyBboxPatch
 
 from sim.schedule import NOTHING
 from sim.units import fmt_size, fmt_time
-from ui.lines import SIZES, along
-from ui.palette import BLOCKS, IDLE, LOAD, MANY, SIGN, ink_on
-from ui.payload import whole
+from ui.player.payload import whole
+from ui.stage.lines import SIZES, along
+from ui.stage.palette import BLOCKS, IDLE, LOAD, MANY, SIGN, ink_on
 from ui.text import say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ui.film import Block, Film
-    from ui.ground import Ground
+    from ui.stage.frames import Block, Film
+    from ui.stage.geometry import Ground
 
 PALETTE = BLOCKS
 SHADES = LinearSegmentedColormap.from_list("load", LOAD)

@@ -8,8 +8,8 @@ from ops.request.notation import entries, listed
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.trouble import TROUBLES, troubles
-from ui.fields import RefusedError, field, fresh, refuse, usual
 from ui.text import summary, tell
+from ui.widgets.parameter import RefusedError, field, fresh, refuse, usual
 
 ENDS = ("src", "dst")
 

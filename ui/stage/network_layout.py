@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.topology import Topology
-from ui.pieces import GAP, STEP, Bow, Piece, Stage, above, in_lines, in_rows, join, row
+from ui.stage.boxes import GAP, STEP, Bow, Piece, Stage, above, in_lines, in_rows, join, row
 
 SPACE = 2.0
 """From one GPU of a grid to the next."""

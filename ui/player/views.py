@@ -9,7 +9,7 @@ from ui.text import catalogue
 
 FIRST = "machine"
 """The view that every run can be shown in."""
-FOLDER = Path(__file__).parents[1] / "assets" / "views"
+FOLDER = Path(__file__).parents[2] / "assets" / "views"
 
 
 class View(NamedTuple):

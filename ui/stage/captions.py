@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.schedule import NOTHING, REDUCE, Promise, Schedule
-from ui.contents import NAMED, Contents
+from ui.stage.provenance import NAMED, Contents
 from ui.text import say, spaced
 
 LISTED = 6

@@ -16,9 +16,9 @@ from sim import metrics
 from sim.errors import InputError, StalledError
 from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
-from ui.exports import Shot, render
-from ui.payload import FULL, pack
-from ui.stall import told
+from ui.files.exports import Shot, render
+from ui.player.payload import FULL, pack
+from ui.stage.stall import told
 
 STALLED = "stalled"
 """The verdict of a run that never ends."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ui.pieces import Bow
+from ui.stage.boxes import Bow
 
 Floats = NDArray[np.float64]
 SIZES = {

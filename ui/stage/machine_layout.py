@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from sim.topology import Device, Topology
-from ui.networks import lattice, tiers
-from ui.pieces import GAP, STEP, Bow, Piece, Stage, above, beside, frame, in_lines, in_rows, misfit, row
+from ui.stage.boxes import GAP, STEP, Bow, Piece, Stage, above, beside, frame, in_lines, in_rows, misfit, row
+from ui.stage.network_layout import lattice, tiers
 
 CIRCLE = 16
 """Up to this many GPUs a machine without a CPU side is drawn as a circle."""

@@ -25,11 +25,12 @@ from sim.machines import MACHINES
 from sim.parameters import Parameter, parse_spec
 from sim.topology import Topology
 from sim.units import GiB, KiB, fmt_size, parse_size
-from ui import rivals, scenes, whatif
-from ui.fields import RefusedError, fresh, refuse, settings
-from ui.scenarios import SCENARIOS
+from ui.player.views import FIRST
+from ui.scene import picture
+from ui.scene.examples import SCENARIOS
 from ui.text import summary, tell
-from ui.views import FIRST
+from ui.widgets import compare, whatif
+from ui.widgets.parameter import RefusedError, fresh, refuse, settings
 
 SIZES = [fmt_size(KiB << k).replace(" ", "") for k in range(round(math.log2(4 * GiB / KiB)) + 1)]
 LONGEST_PAST = 50
@@ -63,7 +64,7 @@ def _chosen(scene: Request) -> tuple[Request, Topology | None]:
         scene = _choose_ranks(scene, topology) if source == "catalogue" else replace(scene, ranks=0)
         if topology.n > 1:
             scene = _choose_load(scene, scene.work(topology))
-            scene = rivals.choose(replace(scene, trouble=whatif.choose(scene.trouble, topology)))
+            scene = compare.choose(replace(scene, trouble=whatif.choose(scene.trouble, topology)))
     except InputError as error:
         refuse(error)
         return scene, None
@@ -175,7 +176,7 @@ def _choose_schedule(scene: Request) -> Request:
         if is_scenario(text):
             restored = from_yaml(text, tell("page.schedule.name"))
             with suppress(StalledError):
-                scenes.carried_out(restored)
+                picture.carried_out(restored)
             restore(restored)
             st.rerun()
         scene = replace(scene, schedule=text)
@@ -229,7 +230,7 @@ def _text(now: str, examples: Mapping[str, str], what: str, endings: tuple[str, 
     help_ = tell(f"page.{what}.help")
     pasted = st.text_area(tell(f"page.{what}"), value=own, height=180, help=help_, key=fresh(f"paste_{what}"))
     with _told_in(place):
-        text = pasted if file is None else scenes.decoded(file.getvalue(), file.name)
+        text = pasted if file is None else picture.decoded(file.getvalue(), file.name)
         if file is not None and not text.strip():
             raise InputError(tell("page.text.empty", name=file.name))
     if not text.strip():

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from sim.schedule import NOTHING
 from sim.trace import Trace
 from sim.trace.link_load import Spell, capacity, spells
-from ui.captions import block_name, closing, opening, step_captions
-from ui.contents import followed, given, unfollowed
-from ui.ground import Ground, machine, shape
-from ui.lines import along
-from ui.payload import FULL, place_devices, place_names, tick
-from ui.stall import told
+from ui.player.payload import FULL, place_devices, place_names, tick
+from ui.stage.captions import block_name, closing, opening, step_captions
+from ui.stage.geometry import Ground, machine, shape
+from ui.stage.lines import along
+from ui.stage.provenance import followed, given, unfollowed
+from ui.stage.stall import told
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from ops.lab.cells import Row
 from ops.lab.sensitivity import Loss, Swing
 from ops.lab.winners import WinnerMap, named
 from sim.units import fmt_size
-from ui.figure import PALETTE
+from ui.files.figures import PALETTE
 from ui.text import tell
 from ui.units import fmt_time
 

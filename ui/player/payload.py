@@ -19,14 +19,14 @@ from sim.schedule import REDUCE, Schedule
 from sim.schedule.switch_devices import switch_devices
 from sim.trace import Trace
 from sim.trace.link_load import spells, utilisation
-from ui.captions import block_name, closing, opening, ranges, step_captions
-from ui.contents import NAMED, Contents, followed, given, unfollowed
-from ui.layout import arrange
-from ui.lines import SIZES, between
-from ui.lines import columns as line_columns
-from ui.pieces import Stage
-from ui.shapes import Shape, shape_of
-from ui.stall import told
+from ui.stage.algorithm_layout import Shape, shape_of
+from ui.stage.boxes import Stage
+from ui.stage.captions import block_name, closing, opening, ranges, step_captions
+from ui.stage.lines import SIZES, between
+from ui.stage.lines import columns as line_columns
+from ui.stage.machine_layout import arrange
+from ui.stage.provenance import NAMED, Contents, followed, given, unfollowed
+from ui.stage.stall import told
 from ui.text import say
 
 VERSION = 3

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-_FILE = Path(__file__).parents[1] / "assets" / "paint" / "palette.json"
+_FILE = Path(__file__).parents[2] / "assets" / "paint" / "palette.json"
 _PALETTE = json.loads(_FILE.read_text(encoding="utf-8"))
 BLOCKS: tuple[str, ...] = tuple(_PALETTE["blocks"])
 """Okabe and Ito's colours, which people who see colours differently can tell apart; numbers say the same."""

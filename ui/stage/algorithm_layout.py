@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sim.schedule import Schedule
-from ui.pieces import STEP, Bow, Box
+from ui.stage.boxes import STEP, Bow, Box
 
 MOST = 256
 """A shape of more places is a smudge."""

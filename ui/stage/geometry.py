@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim.trace import Trace
-from ui.layout import arrange
-from ui.lines import Floats, between
-from ui.payload import place_devices
-from ui.pieces import Box
-from ui.shapes import shape_of
+from ui.player.payload import place_devices
+from ui.stage.algorithm_layout import shape_of
+from ui.stage.boxes import Box
+from ui.stage.lines import Floats, between
+from ui.stage.machine_layout import arrange
 
 
 @dataclass(frozen=True, eq=False)

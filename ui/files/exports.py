@@ -15,7 +15,7 @@ from sim.errors import InputError
 from sim.trace import Trace
 from sim.trace.chrome_trace import to_perfetto
 from ui.drawings import DRAWINGS, drawing
-from ui.views import FIRST, VIEWS
+from ui.player.views import FIRST, VIEWS
 
 MOST_FRAMES, MOST_PIXELS = 3000, 3840
 
@@ -144,8 +144,8 @@ def mp4(trace: Trace, shot: Shot) -> bytes:
 @export("html", "one page that plays without a network", "text/html")
 def html(trace: Trace, shot: Shot) -> bytes:
     """The player and the run in one file."""
-    from ui.payload import pack
-    from ui.player import ASSETS, Start, player_data, script
+    from ui.player.component import ASSETS, Start, player_data, script
+    from ui.player.payload import pack
 
     data = player_data([pack(trace, shot.language)], shot.language, Start(shot.at or 0.0, shot.view))
     title = f"{trace.schedule.name} · {trace.topology.name}"
@@ -191,8 +191,8 @@ def _escaped(text: str) -> str:
 
 
 def _still(trace: Trace, shot: Shot, kind: str, *, dpi: int) -> bytes:
-    from ui.figure import DARK, LIGHT
-    from ui.film import Film
+    from ui.files.figures import DARK, LIGHT
+    from ui.stage.frames import Film
 
     whole = shot.view == "time" and shot.at is None
     t = trace.ended if whole else trace.began + trace.time / 2 if shot.at is None else trace.began + shot.at
@@ -207,8 +207,8 @@ def _frames(trace: Trace, shot: Shot) -> Iterator[NDArray[np.uint8]]:
     """Pixels `[row, column, rgb]` of every frame, from the first instant to the last."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    from ui.figure import DARK, LIGHT
-    from ui.film import Film
+    from ui.files.figures import DARK, LIGHT
+    from ui.stage.frames import Film
 
     film, count = Film(trace, shot.language), max(2, round(shot.seconds * shot.fps))
     look = DARK if shot.dark else LIGHT

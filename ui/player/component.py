@@ -9,12 +9,12 @@ from typing import Any
 
 import streamlit as st
 
-from ui.bundle import bundle
-from ui.payload import VERSION
+from ui.player.bundle import bundle
+from ui.player.payload import VERSION
+from ui.player.views import FIRST, VIEWS
 from ui.text import catalogue
-from ui.views import FIRST, VIEWS
 
-ASSETS = Path(__file__).parents[1] / "assets"
+ASSETS = Path(__file__).parents[2] / "assets"
 ENTRY = "player.js"
 
 

@@ -1,0 +1,1 @@
+"""Runs as files: pictures, films, pages, traces."""

@@ -1,0 +1,1 @@
+"""A request as a picture of its run, and the requests worth a look."""
