@@ -111,11 +111,11 @@ class _Reader:
         if PREFIX in text:
             raise ValueError(f"{path}: {PREFIX} is a name of the bundle's own")
         code = text.encode()
-        language, parser = _javascript()
+        parser, odd = _javascript()
         top = parser.parse(code).root_node
         if top.has_error:
             raise ValueError(f"{path}, line {_broken(top).start_point[0] + 1}: this is no JavaScript")
-        self._refuse(top, language)
+        self._refuse(top, odd)
         self._edits: dict[tuple[int, int], str] = {}
         for node in top.named_children:
             if node.type == "import_statement":
@@ -129,8 +129,8 @@ class _Reader:
     def _error(self, node: Node, what: str) -> ValueError:
         return ValueError(f"{self._path}, line {node.start_point[0] + 1}: {what}")
 
-    def _refuse(self, top: Node, language: Language) -> None:
-        for what, nodes in QueryCursor(Query(language, ODD)).captures(top).items():
+    def _refuse(self, top: Node, odd: Query) -> None:
+        for what, nodes in QueryCursor(odd).captures(top).items():
             for node in nodes:
                 if what != "await" or not _is_in_function(node):
                     raise self._error(node, f"{what} cannot be part of a bundle here")
@@ -199,11 +199,12 @@ class _Reader:
 
 
 @cache
-def _javascript() -> tuple[Language, Parser]:
+def _javascript() -> tuple[Parser, Query]:
+    """What reads the language, and what finds the odd places in it."""
     import tree_sitter_javascript
 
     language = Language(tree_sitter_javascript.language())
-    return language, Parser(language)
+    return Parser(language), Query(language, ODD)
 
 
 def _text(node: Node) -> str:

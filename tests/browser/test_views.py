@@ -1,0 +1,35 @@
+"""A view that is one file, in a real browser: the recipe's, played by a page of its own."""
+
+import pytest
+
+from tests.test_contributing import each, project, python, untouched  # noqa: F401
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@each(lambda recipe: recipe.title == "A player view")
+def test_a_view_that_is_one_file_is_a_tab_under_its_own_name_and_paints(project, chromium):  # noqa: F811
+    folder, recipe = project
+    run = ("render", "allreduce.ring", "--machine", "switch:ranks=8", "--size", "1MiB")
+    python(folder, "cli.py", *run, "-o", "sent.html", "--view", "sent")
+    context = chromium.new_context(offline=True, viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    complaints = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto((folder / "sent.html").as_uri())
+    player = page.locator('[data-ringside="player"][data-steps]')
+    player.wait_for()
+    assert player.get_attribute("data-view") == "sent"
+    tabs = player.locator(".rs-tabs button")
+    assert tabs.all_inner_texts() == ["Machine", "Algorithm", "Who holds what", "Messages over time", recipe.summary]
+    assert tabs.last.get_attribute("aria-pressed") == "true"
+    blank = player.locator(".rs-stage").evaluate("c => c.toDataURL()")
+    player.focus()
+    page.keyboard.press("End")
+    assert player.locator(".rs-stage").evaluate("c => c.toDataURL()") != blank
+    player.locator(".rs-stage").hover(position={"x": 20, "y": 150})
+    assert "rank 0" in player.locator(".rs-tip").inner_text()
+    tabs.first.click()
+    assert player.get_attribute("data-view") == "machine"
+    assert complaints == []
+    context.close()
