@@ -14,6 +14,7 @@ from sim.errors import InputError as InputError
 from sim.formats import FORMATS as FORMATS
 from sim.formats import read_topology as read_topology
 from sim.formats import reader as reader
+from sim.formats import rows as rows
 from sim.machines import MACHINES as MACHINES
 from sim.machines import build as build
 from sim.machines import machine as machine
