@@ -59,7 +59,7 @@ def _schedule(request: Request, format_name: str, options: dict[str, str]) -> tu
         raise InputError(f"{format_name} holds schedules, not machines: name an algorithm, or choose ringside_yaml")
     work = request.work(machine)
     refuse_needless(request, work)
-    return work.name, write_schedule(work.schedule, format_name, **options)
+    return work.name, write_schedule(work.schedule, format_name, machine=machine, **options)
 
 
 def _writer(word: str) -> tuple[str, Exported]:

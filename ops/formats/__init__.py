@@ -13,7 +13,7 @@ from sim.base.formats import Formats, ReadingError, Words, lines, rows
 from sim.errors import InputError
 from sim.schedule import Schedule
 from sim.schedule.verify import Verdict, verify
-from sim.topology import Floats
+from sim.topology import Floats, Topology
 from sim.units import MiB
 
 __all__ = [
@@ -107,9 +107,12 @@ def check_schedule(text: str, name: str, **overrides: Any) -> Verdict:
         return Verdict("malformed", str(slip))
 
 
-def write_schedule(schedule: Schedule, format: str, **options: Any) -> str:
-    """A schedule in another format. Raises InputError for a format that is only read, or cannot hold it."""
-    return SCHEDULE_FORMATS.write(schedule, format, **options)
+def write_schedule(schedule: Schedule, format: str, *, machine: Topology | None = None, **options: Any) -> str:
+    """A schedule in another format; where a format leaves a choice, it is made for this machine, or an ideal switch.
+
+    Raises InputError for a format that is only read, or cannot hold it.
+    """
+    return SCHEDULE_FORMATS.write(schedule, format, machine=machine, **options)
 
 
 def message_bytes(schedule: Schedule, size: float) -> Floats:

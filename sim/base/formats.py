@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -173,13 +174,19 @@ class Formats(Registry[Format[Thing]], Generic[Thing]):
         """What a file says. Raises InputError when it cannot be opened, is too large or is not text."""
         return read_text(path, self.expected)
 
-    def write(self, thing: Thing, format: str, **options: Any) -> str:
-        """A thing in another format. Raises InputError for a format that is only read, or cannot hold it."""
+    def write(self, thing: Thing, format: str, *, machine: Any = None, **options: Any) -> str:
+        """A thing in another format, for a machine where the writer takes one.
+
+        Raises InputError for a format that is only read, or cannot hold it.
+        """
         known = self[format]
         if known.write is None:
             able = ", ".join(known.name for known in self.values() if known.write)
             raise InputError(f"{self._words.things} are not written as {format}: choose from {able}")
-        return known.write(thing, **bind(known.write, options, format, skip=(self._words.thing,)))
+        bound = bind(known.write, options, format, skip=(self._words.thing, "machine"))
+        if machine is not None and "machine" in signature(known.write).parameters:
+            bound["machine"] = machine
+        return known.write(thing, **bound)
 
 
 def lines(text: str, *, comment: str = "#") -> Iterator[str]:

@@ -177,7 +177,7 @@ def perfetto(trace: Trace, shot: Shot) -> bytes:
 @export("xml", "the schedule as an MSCCL algorithm", "application/xml")
 def msccl(trace: Trace, shot: Shot) -> bytes:
     """What MSCCL and RCCL run."""
-    return write_schedule(trace.schedule, "msccl_xml").encode()
+    return write_schedule(trace.schedule, "msccl_xml", machine=trace.topology).encode()
 
 
 @export("yaml", "the scene in words, to be opened here again", "application/yaml")

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from ops.formats import message_bytes, writer
-from ops.formats.msccl_xml.writer import awaited
+from ops.formats.actions import awaited
 from sim.errors import InputError
 from sim.schedule import Schedule
 from sim.units import Size

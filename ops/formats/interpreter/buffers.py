@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ops.collectives import COLLECTIVES
+from ops.formats.interpreter.order import Trial, distinct
 from sim.schedule import NOTHING, Promise
 from sim.topology import Ints
 
@@ -34,6 +35,22 @@ class Buffers:
             if 0 <= chunk < self.size[buffer]:
                 return f"chunk {chunk} of buffer {buffer}"
         return f"slot {slot}"
+
+    def trial(self, promise: Promise | None) -> Trial:
+        """What operations start from and what they must come to; without a promise, only which places are output."""
+        n, laid = len(self.base["o"]), self.laid
+        start = distinct(n * laid)
+        if promise is None:
+            shown = [b for b in "io" if b == "o" or (self.base["i"] == self.base["o"]).all()]
+            rows = [self.base[b][:, None] + np.arange(self.size[b]) + np.arange(n)[:, None] * laid for b in shown]
+            return Trial(start, np.unique(np.concatenate([row.ravel() for row in rows])), None)
+        of_block, of_rank = distinct(promise.blocks) | np.uint64(1), distinct(n)
+        rank, slot = np.nonzero(promise.given[:n] != NOTHING)
+        start[rank * laid + slot] = of_block[promise.given[rank, slot]] * of_rank[rank]
+        rank, slot = np.nonzero(promise.owed[:n] != NOTHING)
+        upto = np.concatenate([[np.uint64(0)], np.cumsum(of_rank, dtype=np.uint64)])
+        sums = upto[promise.last[rank, slot]] - upto[promise.first[rank, slot]]
+        return Trial(start, rank * laid + slot, of_block[promise.owed[rank, slot]] * sums)
 
 
 def whole_share(collective: str, n: int) -> int:

@@ -50,6 +50,17 @@ class Race(NamedTuple):
     place: int
 
 
+class Trial(NamedTuple):
+    """Values that operations are tried on: what shared memory starts with, and what `places` of it are `due` to hold.
+
+    Everything that can be told apart has a value of its own; `due` is None where nothing is promised.
+    """
+
+    start: Values
+    places: Longs
+    due: Values | None
+
+
 @dataclass(slots=True)
 class Order:
     """Operations by number, each added after all those it comes after: so added, they can be carried out.
@@ -80,16 +91,20 @@ class Order:
         self.places += count
         return range(self.places - count, self.places)
 
-    def race(self, start: Values, result: Longs) -> Race | None:
-        """Operations whose order decides what the places of `result` hold in the end, if there are any.
-
-        `start` is what shared memory holds at first: a value of its own for everything that can be told apart.
-        """
+    def race(self, trial: Trial) -> Race | None:
+        """Operations whose order decides what the places of the trial hold in the end, if there are any."""
         pairs = self._unordered()
         for race in pairs[:MOST_TRIED]:
-            if self._differs(race, start, result):
+            if self._differs(race, trial.start, trial.places):
                 return race
-        return pairs[0] if pairs and self._differs_by_chance(start, result) else None
+        return pairs[0] if pairs and self._differs_by_chance(trial.start, trial.places) else None
+
+    def right_way_round(self, race: Race, trial: Trial) -> tuple[int, int] | None:
+        """The two operations of a race, the one that must come first in front, where that gives what is due."""
+        for a, b in (race[:2], race[1::-1]):
+            if trial.due is not None and (self._with_first(a, trial.start)[trial.places] == trial.due).all():
+                return a, b
+        return None
 
     def carried_out(self, sequence: Iterable[int], start: Values, overwritten: tuple[int, int] | None = None) -> Values:
         """What all places hold after the operations in this sequence.
@@ -136,8 +151,8 @@ class Order:
         both = first | second
         everything = range(len(self.worker))
         outcomes = (
-            self.carried_out([*sorted(first), race.first, *_without(everything, first, race.first)], start),
-            self.carried_out([*sorted(second), race.second, *_without(everything, second, race.second)], start),
+            self._with_first(race.first, start),
+            self._with_first(race.second, start),
             *(
                 self.carried_out([*sorted(both), a, b, *_without(everything, both, a, b)], start, (a, b))
                 for a, b in ((race.first, race.second), (race.second, race.first))
@@ -145,6 +160,11 @@ class Order:
             ),
         )
         return any((outcome[result] != outcomes[0][result]).any() for outcome in outcomes[1:])
+
+    def _with_first(self, i: int, start: Values) -> Values:
+        """What all places hold when an operation comes as early as it can."""
+        before = self._ancestors(i)
+        return self.carried_out([*sorted(before), i, *_without(range(len(self.worker)), before, i)], start)
 
     def _adds_to(self, i: int, place: int) -> bool:
         """Whether an operation reads what is at a place in order to write something there that depends on it."""

@@ -5,14 +5,12 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from ops.formats import ScheduleProblem, malformed
-from ops.formats.interpreter.moves import Done, Moves, join, unfold
-from ops.formats.interpreter.order import Access, Order, Race, distinct
+from ops.formats.interpreter.moves import Done, Moves, join
+from ops.formats.interpreter.order import Access, Order, Race
 from ops.formats.interpreter.turns import Turns, Worker, reading, writing
 from ops.formats.msccl_xml.program import RECEIVES, SENDS, Instruction, Program, ThreadBlock
-from sim.schedule import COPY, NOTHING, REDUCE, Promise
+from sim.schedule import COPY, REDUCE, Promise
 
 Key = tuple[str, int, int, int]
 """What a thread block sleeps for: ("step", gpu, thread block, step), or message or slot with sender, receiver
@@ -37,7 +35,7 @@ class _Connection:
 
 
 class Run:
-    """A program's transfers. `stepped` when the file itself tells which step each belongs to.
+    """A program's transfers, and what orders its operations.
 
     A message may wait in its connection for its receiver, as many as `slots` of them. A receive does not
     hold up its message, but everything after the receive waits for both it and what came before.
@@ -47,15 +45,12 @@ class Run:
         self.program = program
         self.moves = Moves(program.n, program.buffers.laid)
         self.residual = False
-        self.stepped = False
-        self.levels: list[int] = []
         self._slots = slots
         self._turns = Turns()
         self._connections: dict[tuple[int, int, int], _Connection] = {}
         self._published: dict[tuple[int, int, int], tuple[int, Done]] = {}
         self._blocks = [block for blocks in program.blocks for block in blocks]
         self._now: dict[int, Instruction] = {}
-        self._receives: dict[int, Done] = {}
         self._laid = program.buffers.laid
         self.order = Order(program.n * self._laid)
         self._after: list[list[int]] = [[] for _ in self._blocks]
@@ -71,13 +66,9 @@ class Run:
         """Raises ScheduleProblem for a duplicate connection, a deadlock or unequal counts."""
         for block in self._blocks:
             self._connect(block)
-        moving = [i for block in self._blocks for i in block.program if i.type != "nop"]
-        self.stepped = bool(moving) and all(i.at >= 0 for i in moving)
         self._turns.run([self._work(number, block) for number, block in enumerate(self._blocks)])
         if self._turns.stuck:
             raise ScheduleProblem("deadlock", self._deadlock())
-        if self.stepped:
-            self._order_by_steps()
 
     def _operation(self, number: int, *accesses: Access) -> int:
         """A thread block's next operation, after its last one and what it has waited for."""
@@ -170,7 +161,7 @@ class Run:
         now = reading(now)
         yield now
         slots = instruction.to if instruction.type in ("rcs", "rrcs") else instruction.slots
-        i = self._start(COPY, *ends, slots, now, done, instruction)
+        i = self.moves.start(COPY, *ends[:2], max(ends[2], 0), slots, now, done)
         connection.sent += 1
         connection.waiting.append((i, instruction))
         message = self.order.private(len(slots))
@@ -190,69 +181,56 @@ class Run:
         sender, message = connection.contents.popleft()
         self._after[number].append(sender)
         connection.receipts.append(self._operation(number, *self._takes_in(number, block.gpu, instruction, message)))
-        if self.stepped:
-            self._receives[i] = done
-            done = None
         now = writing(max(now, self.moves.all[i].phase))
         yield now
         slots, to = instruction.slots, instruction.to
         match instruction.type:
             case "r" | "rcs":
-                now, done = yield from self._land(i, COPY, to, now, done, instruction)
+                now, done = yield from self._land(i, COPY, to, now, done)
             case "rrs":
                 held = instruction.slots = [*self.moves.spare(block.gpu, len(slots))]
-                now, done = yield from self._land(i, COPY, held, now, done, instruction)
-                now, done = yield from self._local(REDUCE, block.gpu, slots, held, now, done, instruction)
+                now, done = yield from self._land(i, COPY, held, now, done)
+                now, done = yield from self._local(REDUCE, block.gpu, slots, held, now, done)
             case _ if slots == to:
-                now, done = yield from self._land(i, REDUCE, to, now, done, instruction)
+                now, done = yield from self._land(i, REDUCE, to, now, done)
             case _ if set(slots).isdisjoint(to):
-                now, done = yield from self._land(i, COPY, to, now, done, instruction)
-                now, done = yield from self._local(REDUCE, block.gpu, slots, to, now, done, instruction)
+                now, done = yield from self._land(i, COPY, to, now, done)
+                now, done = yield from self._local(REDUCE, block.gpu, slots, to, now, done)
             case _:
                 held = [*self.moves.spare(block.gpu, len(to))]
-                now, done = yield from self._land(i, COPY, held, now, done, instruction)
-                now, done = yield from self._local(COPY, block.gpu, slots, to, now, done, instruction)
-                now, done = yield from self._local(REDUCE, block.gpu, held, to, now, done, instruction)
+                now, done = yield from self._land(i, COPY, held, now, done)
+                now, done = yield from self._local(COPY, block.gpu, slots, to, now, done)
+                now, done = yield from self._local(REDUCE, block.gpu, held, to, now, done)
         connection.received.append((now, done))
         self._turns.wake(("slot", *ends))
         return now, done
 
-    def _land(self, i: int, op: int, to: Sequence[int], now: int, done: Done, instruction: Instruction) -> Work:
+    def _land(self, i: int, op: int, to: Sequence[int], now: int, done: Done) -> Work:
         """Put a message where it belongs; by way of spare slots where it may not be there as early as it comes."""
-        if self.stepped or self.moves.fits(i, op, to):
+        if self.moves.fits(i, op, to):
             self.moves.land(i, op, to)
             return now, join(done, i)
         rank = self.moves.all[i].dst
         held = self.moves.spare(rank, len(to))
         self.moves.land(i, COPY, held)
-        return (yield from self._local(op, rank, held, to, now, join(done, i), instruction))
+        return (yield from self._local(op, rank, held, to, now, join(done, i)))
 
     def _compute(self, gpu: int, instruction: Instruction, now: int, done: Done) -> Work:
         if instruction.type == "cpy":
-            return (yield from self._local(COPY, gpu, instruction.slots, instruction.to, now, done, instruction))
+            return (yield from self._local(COPY, gpu, instruction.slots, instruction.to, now, done))
         if instruction.type == "ra":
             self.residual = True
             instruction.slots = [*self.moves.spare(gpu, len(instruction.to))]
         start = now = reading(now)
         for slots in (instruction.slots, *instruction.sources):
-            now, done = yield from self._local(REDUCE, gpu, slots, instruction.to, start - 1, done, instruction)
+            now, done = yield from self._local(REDUCE, gpu, slots, instruction.to, start - 1, done)
         return now, done
 
-    def _local(
-        self, op: int, gpu: int, slots: Sequence[int], to: Sequence[int], now: int, done: Done, instruction: Instruction
-    ) -> Work:
+    def _local(self, op: int, gpu: int, slots: Sequence[int], to: Sequence[int], now: int, done: Done) -> Work:
         now = reading(now)
         yield now
-        i = self._start(op, gpu, gpu, 0, slots, now, done, instruction)
-        self.moves.land(i, op, to)
+        i = self.moves.local(op, gpu, slots, to, now, done)
         return now + 1, i
-
-    def _start(
-        self, op: int, src: int, dst: int, channel: int, slots: Sequence[int], phase: int, done: Done,
-        instruction: Instruction,
-    ) -> int:  # fmt: skip
-        self.levels.append(instruction.at)
-        return self.moves.start(op, src, dst, max(channel, 0), slots, phase, done)
 
     def _same_count(self, i: int, sent: Instruction, received: Instruction) -> None:
         expected = len(received.to or received.slots)
@@ -263,22 +241,6 @@ class Run:
                 f"{received.type} takes {expected} chunks, but gpu {move.src} sends {len(move.slots)} at line"
                 f" {sent.line}: make the two cnt equal",
             )
-
-    def _order_by_steps(self) -> None:
-        """Keep the waits that steps do not already tell: those for transfers of earlier steps.
-
-        A receive that waits holds its message up too; what waits in its own step only orders reads and writes.
-        """
-        for i, move in enumerate(self.moves.all):
-            waits = dict.fromkeys([*move.after, *unfold(self._receives.get(i))])
-            late = next((b for b in waits if self.levels[b] > self.levels[i]), None)
-            if late is not None:
-                malformed(
-                    self.program.source,
-                    f"a transfer of step {self.levels[i]} on gpu {move.dst} waits for one of step"
-                    f" {self.levels[late]}: correct or delete the at attributes",
-                )
-            move.after = [b for b in waits if self.levels[b] < self.levels[i]]
 
     def unreceived(self) -> str:
         """A sentence about a message that nobody receives, if there is one."""
@@ -294,27 +256,27 @@ class Run:
 
     def race(self, promise: Promise | None) -> str:
         """A sentence about two accesses to one place whose order decides the result, if there are any."""
-        n, laid, buffers = self.program.n, self._laid, self.program.buffers
-        if promise is None:
-            shown = [b for b in "io" if b == "o" or self.program.in_place]
-            rows = [buffers.base[b][:, None] + np.arange(buffers.size[b]) + np.arange(n)[:, None] * laid for b in shown]
-            result = np.unique(np.concatenate([row.ravel() for row in rows]))
-        else:
-            rank, slot = np.nonzero(promise.owed != NOTHING)
-            result = rank * laid + slot
-        race = self.order.race(distinct(self.order.shared), result)
-        return self._race(race) if race else ""
+        trial = self.program.buffers.trial(promise)
+        race = self.order.race(trial)
+        return self._race(race, self.order.right_way_round(race, trial)) if race else ""
 
-    def _race(self, race: Race) -> str:
+    def _race(self, race: Race, right: tuple[int, int] | None) -> str:
         (first, before), (second, after) = self._instructions[race.first], self._instructions[race.second]
         gpu, slot = divmod(race.place, self._laid)
         place = self.program.buffers.name(gpu, slot)
         kinds = ["writes" if race.place in self.order.writes(i) else "reads" for i in (race.first, race.second)]
         return (
             f"{self.program.source}: the result depends on chance: {self._place(first, before)} {kinds[0]} {place} and"
-            f" {self._place(second, after)} {kinds[1]} it, and nothing orders the two: let step {after.position} of tb"
-            f" {self._blocks[second].id} wait for step {before.position} of tb {self._blocks[first].id}"
-            f' (depid="{self._blocks[first].id}" deps="{before.position}", hasdep="1" there)'
+            f" {self._place(second, after)} {kinds[1]} it, and nothing orders the two: {self._dependency(right)}"
+        )
+
+    def _dependency(self, right: tuple[int, int] | None) -> str:
+        if right is None:
+            return "let one of them wait for the other"
+        (first, before), (second, after) = (self._instructions[i] for i in right)
+        return (
+            f"let step {after.position} of tb {self._blocks[second].id} wait for step {before.position} of tb"
+            f' {self._blocks[first].id} (depid="{self._blocks[first].id}" deps="{before.position}", hasdep="1" there)'
         )
 
     def _deadlock(self) -> str:

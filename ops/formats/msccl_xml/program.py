@@ -1,8 +1,6 @@
 """What an MSCCL file says, checked line by line: thread blocks and their instructions, in slots.
 
-Two dialects are read: `step` elements with both buffers, and `op` elements with one. Two attributes of our
-own are skipped by other readers: `at` is the step of our schedule a line belongs to, and `joined="1"` says
-that a line moves more slots of the message that the line before it began.
+Two dialects are read: `step` elements with both buffers, and `op` elements with one.
 """
 
 import re
@@ -36,8 +34,7 @@ FUSED = 16
 class Instruction:
     """One or more lines carried out as one: `position` is the last line's place in its thread block.
 
-    `slots` are read and `to` written; a fused reduction has more `sources`. `waits` are (thread block, step)
-    pairs; `at` is the step of our own schedule, or -1.
+    `slots` are read and `to` written; a fused reduction has more `sources`. `waits` are (thread block, step) pairs.
     """
 
     type: str
@@ -47,8 +44,6 @@ class Instruction:
     to: list[int]
     waits: list[tuple[int, int]]
     publishes: bool
-    at: int
-    joined: bool = False
     sources: list[list[int]] = field(default_factory=list)
 
 
@@ -251,7 +246,7 @@ def _copies(get: Reader, copies: list[Element], gpu: int, number: int, program: 
                     gpu, program)
             for b in "io"
         )  # fmt: skip
-        block.program.append(Instruction("cpy", copy.line, block.lines, slots, to, [], False, -1))
+        block.program.append(Instruction("cpy", copy.line, block.lines, slots, to, [], False))
         block.lines += 1
     block.program[-1].publishes = True
     return block
@@ -281,8 +276,6 @@ def _instruction(get: Reader, line: Element, block: ThreadBlock, program: Progra
         to=to,
         waits=[(waited, step)] if waited >= 0 and step >= 0 else [],
         publishes=get.whole(line, "hasdep", 0, 1, 0) == 1,
-        at=get.whole(line, "at", 0, 1 << 30, 0) if "at" in line.attributes else -1,
-        joined=line.attributes.get("joined") == "1",
     )
     block.lines += 1
     return made
@@ -311,17 +304,12 @@ def _places(get: Reader, line: Element, buffer: str, offset: int, count: int, gp
 
 
 def _append(block: ThreadBlock, new: Instruction) -> None:
-    """Add an instruction, or the line to the one before that it continues."""
+    """Add an instruction, or to the one before a reduction that the runtimes make in one pass with it."""
     last = block.program[-1] if block.program else None
     if last is not None and last.type == "nop" and last.waits and new.type != "nop" and not new.waits:
         block.trailing = True
     continues = last is not None and last.type == new.type and not last.publishes and not new.waits
-    if last is not None and continues and new.joined:
-        last.slots, last.to = last.slots + new.slots, last.to + new.to
-    elif (
-        last is not None and continues and new.type == "re" and last.to == new.to and len(last.sources) < FUSED - 1
-        and last.at == new.at
-    ):  # fmt: skip
+    if last is not None and continues and new.type == "re" and last.to == new.to and len(last.sources) < FUSED - 1:
         last.sources.append(new.slots)
     else:
         block.program.append(new)

@@ -8,15 +8,12 @@ from typing import Annotated
 from ops.formats import reader
 from ops.formats.interpreter.buffers import Buffers, lay_out
 from ops.formats.msccl_xml.execution import Run
+from ops.formats.msccl_xml.limits import MOST_COUNT, MOST_PER_CHANNEL, beyond
 from ops.formats.msccl_xml.program import Program, read_program
 from sim.parameters import Bounds
 from sim.schedule import Schedule
 from sim.schedule.verify import Verdict, verify
 
-RUNTIMES = {"microsoft/msccl": (256, 216), "ROCm/rccl": (64, 64)}
-"""Lines per thread block and thread blocks per GPU that each takes; `MSCCL_MAX_NUM_STEPS` and following."""
-MOST_COUNT, MOST_PER_CHANNEL = 71, 32
-"""Of both runtimes: largest cnt, thread blocks with a peer per channel."""
 MOST_ROOTS_TRIED = 64
 
 
@@ -35,11 +32,9 @@ def _remark(program: Program) -> str:
     """What the runtimes would refuse of a correct file, or nothing."""
     steps = max((block.lines for blocks in program.blocks for block in blocks), default=0)
     blocks = max(map(len, program.blocks), default=0)
-    for runtime, (most_steps, most_blocks) in RUNTIMES.items():
-        if steps > most_steps:
-            return f"correct, but {runtime} takes {most_steps} steps per thread block at most, not {steps}"
-        if blocks > most_blocks:
-            return f"correct, but {runtime} takes {most_blocks} thread blocks per GPU at most, not {blocks}"
+    broken = beyond(steps, blocks)
+    if broken:
+        return f"correct, but {next(iter(broken.values()))}"
     if program.widest > MOST_COUNT:
         return f"correct, but the runtimes take a cnt of {MOST_COUNT} at most, not {program.widest}"
     sending = Counter((b.gpu, b.channel) for blocks in program.blocks for b in blocks if b.send >= 0)
@@ -76,19 +71,28 @@ def read(text: str, *, name: str, slots: Slots = 0) -> Schedule:
     return _read(text, name, slots)[0]
 
 
-def _read(text: str, name: str, slots: int) -> tuple[Schedule, Program]:
+def transfers(text: str, name: str) -> Schedule:
+    """The same, with nothing proved: neither that every message is received nor that no two accesses race."""
     program = read_program(text, name)
+    return _carried_out(program, 0)[0]
+
+
+def _carried_out(program: Program, slots: int) -> tuple[Schedule, Run]:
     run = Run(program, slots)
     run.carry_out()
-    buffers = program.buffers
     schedule = run.moves.schedule(
         name=program.name,
         n=program.n,
-        promise=None if run.residual else buffers.promise,
+        promise=None if run.residual else program.buffers.promise,
         unit_share=1 / program.chunks,
         root=max(program.root, 0),
-        levels=run.levels if run.stepped else None,
     )
+    return schedule, run
+
+
+def _read(text: str, name: str, slots: int) -> tuple[Schedule, Program]:
+    program = read_program(text, name)
+    schedule, run = _carried_out(program, slots)
     rooted = program.collective in ("reduce", "broadcast", "gather", "scatter")
     if rooted and program.root < 0 and not run.residual:
         schedule = _with_root(schedule, program)

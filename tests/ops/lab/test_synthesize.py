@@ -58,12 +58,16 @@ def test_where_links_are_alike_it_is_near_the_bound():
 @pytest.mark.slow
 @pytest.mark.parametrize("collective", SEARCHED)
 @pytest.mark.parametrize("machine", ["torus", "dgx1v"])
-def test_it_survives_a_file_and_takes_the_same_time(machine, collective):
+def test_it_survives_a_file_and_takes_the_same_time_or_the_file_tells_both(machine, collective):
     found = synthesize(MACHINES[machine], collective, 1 << 26).searched
-    read = read_schedule(write_schedule(found.work.schedule, "msccl_xml"), "x.xml")
+    text = write_schedule(found.work.schedule, "msccl_xml", machine=MACHINES[machine])
+    read = read_schedule(text, "x.xml")
     again = carry_out(MACHINES[machine], imported(read), 1 << 26)
     assert again.trace.verdict.verdict == "ok"
-    assert again.trace.time == pytest.approx(found.trace.time, rel=1e-9)
+    if "as scheduled: lines of a thread block follow each other" in text:  # MSCCL sends do not await their receiver
+        assert again.trace.time < 1.3 * found.trace.time
+    else:
+        assert again.trace.time == pytest.approx(found.trace.time, rel=1e-9)
 
 
 def test_blocks_are_passed_on_where_no_route_leads():

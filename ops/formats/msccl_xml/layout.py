@@ -1,0 +1,273 @@
+"""Which thread block does what: connections, thread blocks and the waits between them, for MSCCL.
+
+A ring needs one thread block per GPU: it receives from one neighbour, adds, and sends on to the other. What may go on
+at once needs several. A `Form` says how far work is put together; the writer tries some.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from ops.formats.actions import Action
+from ops.formats.msccl_xml.limits import MOST_PER_CHANNEL
+from sim.errors import InputError
+from sim.schedule import REDUCE
+
+
+class Form(NamedTuple):
+    """How work is shared out: which connections a thread block joins, and what follows each other on one.
+
+    `join` puts a connection from a peer and one to a peer into one thread block: never, where the one passes on what
+    the other brings, or always. `apart` gives messages of one step a connection each, `alone` all messages; a
+    connection carries `most` of them.
+    """
+
+    join: Literal["never", "passing", "always"]
+    apart: bool = True
+    alone: bool = False
+    most: int = 1 << 30
+
+
+@dataclass(slots=True)
+class Line:
+    """What a thread block does at once: one end of an action, or a receive and the send that passes it on.
+
+    `waits` are (thread block, line) pairs of the same GPU. Several waits take a nop each but the last.
+    """
+
+    kind: str
+    action: Action
+    waits: list[tuple[int, int]] = field(default_factory=list)
+    awaited: bool = False
+    number: int = 0
+    """The place of its instruction among the lines of the file."""
+
+
+@dataclass(slots=True)
+class ThreadBlock:
+    """A sequential worker; -1 is no peer."""
+
+    send: int
+    recv: int
+    channel: int
+    lines: list[Line] = field(default_factory=list)
+
+    @property
+    def steps(self) -> int:
+        """Lines in the file, nops included."""
+        return self.lines[-1].number + 1 if self.lines else 0
+
+
+_End = tuple[int, int]
+"""An action and a rank at which it does something."""
+
+
+def thread_blocks(name: str, n: int, actions: Sequence[Action], form: Form) -> list[list[ThreadBlock]]:
+    """Every GPU's thread blocks. Raises InputError for an order that MSCCL cannot keep."""
+    _refuse_strangers(name, actions)
+    channels = _channels(actions, form)
+    ends: list[list[tuple[tuple[int, int], int]]] = [[] for _ in range(n)]
+    for a, action in enumerate(actions):
+        for rank, turn in action.ends():
+            ends[rank].append((turn, a))
+    return [_gpu(rank, actions, channels, form, [a for _, a in sorted(of_gpu)]) for rank, of_gpu in enumerate(ends)]
+
+
+def _refuse_strangers(name: str, actions: Sequence[Action]) -> None:
+    for action in actions:
+        own = {action.src, action.dst}
+        stranger = next((actions[b] for b in action.waits if own.isdisjoint((actions[b].src, actions[b].dst))), None)
+        if stranger is not None:
+            raise InputError(
+                f"{name} cannot be written as MSCCL XML: rank {action.src} waits for a message between ranks"
+                f" {stranger.src} and {stranger.dst}, and thread blocks wait only on their own GPU"
+            )
+
+
+def _channels(actions: Sequence[Action], form: Form) -> list[int]:
+    """The channel of every message: that on which what it passes on has come, or the first that is free."""
+    last: dict[tuple[int, int, int], tuple[int, int]] = {}
+    sends: dict[tuple[int, int], set[int]] = defaultdict(set)
+    receives: dict[tuple[int, int], set[int]] = defaultdict(set)
+    channels = [-1] * len(actions)
+
+    def fits(action: Action, channel: int) -> bool:
+        step, count = last.get((action.src, action.dst, channel), (-1, 0))
+        if (count and form.alone) or count >= form.most or (form.apart and count and step >= action.step):
+            return False
+        return all(
+            peer in peers or len(peers) < MOST_PER_CHANNEL
+            for peer, peers in ((action.dst, sends[action.src, channel]), (action.src, receives[action.dst, channel]))
+        )
+
+    for a in sorted(range(len(actions)), key=lambda a: (actions[a].step, a)):
+        action = actions[a]
+        if action.local:
+            continue
+        brought = [channels[b] for b in reversed(action.waits) if _brings(actions[b], action)]
+        channel = next((c for c in brought if fits(action, c)), -1)
+        while channel < 0 or not fits(action, channel):
+            channel += 1
+        channels[a] = channel
+        _, count = last.get((action.src, action.dst, channel), (-1, 0))
+        last[action.src, action.dst, channel] = action.step, count + 1
+        sends[action.src, channel].add(action.dst)
+        receives[action.dst, channel].add(action.src)
+    return channels
+
+
+def _brings(before: Action, action: Action) -> bool:
+    """Whether a message comes to where the other one starts."""
+    return not before.local and before.dst == action.src
+
+
+def _gpu(rank: int, actions: Sequence[Action], channels: list[int], form: Form, order: list[int]) -> list[ThreadBlock]:
+    """A GPU's thread blocks; `order` is what it does, in an order that is allowed."""
+    place = _connections(rank, actions, channels, form, order)
+    blocks: dict[tuple[int, int, int, int], ThreadBlock] = {}
+    work: dict[tuple[int, int, int, int], list[int]] = defaultdict(list)
+    for a in order:
+        work[place[a]].append(a)
+    for send, recv, channel, number in work:
+        blocks[send, recv, channel, number] = ThreadBlock(send, recv, channel)
+    needs = {a: _needs(rank, actions, a) for a in order}
+    waiting: dict[int, list[int]] = defaultdict(list)
+    for a in order:
+        for b in needs[a]:
+            waiting[b].append(a)
+    where: dict[int, tuple[int, int]] = {}
+    for t, (key, ends) in enumerate(work.items()):
+        for k, a in enumerate(ends):
+            lines = blocks[key].lines
+            if (
+                k and lines[-1].kind in ("r", "rrc") and _passes_on(actions, ends[k - 1], a, rank, needs)
+                and all(w == a or a in needs[w] or place[w] == key for w in waiting[ends[k - 1]])
+            ):  # fmt: skip
+                lines[-1].kind = "rcs" if lines[-1].kind == "r" else "rrcs"
+            else:
+                lines.append(Line(_kind(rank, actions[a]), actions[a]))
+            where[a] = t, len(lines) - 1
+    ordered = [*blocks.values()]
+    _wait(ordered, order, needs, where)
+    return ordered
+
+
+def _needs(rank: int, actions: Sequence[Action], a: int) -> list[int]:
+    """The actions of a GPU that end there before this one goes on there."""
+    action = actions[a]
+    held = action.held if rank == action.dst else ()
+    return [b for b in dict.fromkeys((*action.waits, *held)) if rank in (actions[b].src, actions[b].dst)]
+
+
+def _connections(
+    rank: int, actions: Sequence[Action], channels: list[int], form: Form, order: list[int]
+) -> dict[int, tuple[int, int, int, int]]:
+    """The thread block of every action of a GPU: peers, channel, and a number that tells local ones apart."""
+    to: dict[tuple[int, int], int] = {}
+    fro: dict[tuple[int, int], int] = {}
+    for a in order:
+        action = actions[a]
+        if not action.local and action.src == rank:
+            to.setdefault((channels[a], action.dst), a)
+        elif not action.local:
+            fro.setdefault((channels[a], action.src), a)
+    joined = dict(_joined(rank, actions, channels, form, to, fro))
+    back = {(channel, peer): source for (channel, source), peer in joined.items()}
+    place: dict[int, tuple[int, int, int, int]] = {}
+    turns: Counter[tuple[int, int]] = Counter()
+    for a in order:
+        action, channel = actions[a], channels[a]
+        if action.local:
+            turn = (0, 0) if form.alone else (action.step, action.second)
+            place[a] = -1, -1, 0, turns[turn] if form.apart else 0
+            turns[turn] += 1
+        elif action.src == rank:
+            place[a] = action.dst, back.get((channel, action.dst), -1), channel, -1
+        else:
+            place[a] = joined.get((channel, action.src), -1), action.src, channel, -1
+    return place
+
+
+def _joined(
+    rank: int, actions: Sequence[Action], channels: list[int], form: Form, to: dict[tuple[int, int], int],
+    fro: dict[tuple[int, int], int],
+) -> Iterator[tuple[tuple[int, int], int]]:  # fmt: skip
+    """Which connection from a peer, by (channel, peer), shares its thread block with which one to a peer."""
+    if form.join == "never":
+        return
+    passed: Counter[tuple[int, int, int]] = Counter()
+    for a, action in enumerate(actions):
+        if action.src == rank and not action.local:
+            for b in action.waits:
+                if _brings(actions[b], action) and channels[b] == channels[a]:
+                    passed[channels[a], actions[b].src, action.dst] += 1
+    yield from _matched(passed, to, fro, every=form.join == "always")
+
+
+def _matched(
+    passed: Counter[tuple[int, int, int]], to: dict[tuple[int, int], int], fro: dict[tuple[int, int], int],
+    *, every: bool,
+) -> Iterator[tuple[tuple[int, int], int]]:  # fmt: skip
+    """Connections in pairs, those first that pass most on; `every` pairs those too that pass nothing on."""
+    free_to, free_from = dict.fromkeys(to), dict.fromkeys(fro)
+    for channel, source, peer in sorted(passed, key=lambda key: (-passed[key], key)):
+        if (channel, peer) in free_to and (channel, source) in free_from:
+            del free_to[channel, peer], free_from[channel, source]
+            yield (channel, source), peer
+    if every:
+        for channel, source in free_from:
+            same = (
+                [(channel, source)] if (channel, source) in free_to else [key for key in free_to if key[0] == channel]
+            )
+            for key in same[:1]:
+                del free_to[key]
+                yield (channel, source), key[1]
+
+
+def _kind(rank: int, action: Action) -> str:
+    if action.local:
+        return "re" if action.op == REDUCE else "cpy"
+    if action.src == rank:
+        return "s"
+    return "rrc" if action.op == REDUCE else "r"
+
+
+def _passes_on(actions: Sequence[Action], before: int, a: int, rank: int, needs: dict[int, list[int]]) -> bool:
+    """Whether a send does nothing but pass on what a receive has brought."""
+    brought, sent = actions[before], actions[a]
+    return (
+        not sent.local
+        and not brought.local
+        and brought.dst == sent.src == rank
+        and brought.to == sent.slots
+        and set(needs[a]) - {before} <= set(needs[before])
+        and before in needs[a]
+    )
+
+
+def _wait(
+    blocks: Sequence[ThreadBlock], order: Sequence[int], needs: dict[int, list[int]], where: dict[int, tuple[int, int]]
+) -> None:
+    """Give every line the waits it needs: what its thread block has not yet waited for, or what that waited for."""
+    known: dict[tuple[int, int], dict[int, int]] = {}
+    so_far: list[dict[int, int]] = [{} for _ in blocks]
+    for a in order:
+        t, k = where[a]
+        line, own = blocks[t].lines[k], so_far[t]
+        open_ = {where[b] for b in needs[a]} - {(t, k)}
+        for place in sorted(open_, key=lambda place: -sum(known[place].values())):
+            if own.get(place[0], -1) < place[1]:
+                line.waits.append(place)
+                for other, upto in known[place].items():
+                    own[other] = max(own.get(other, -1), upto)
+        line.waits = [w for w in line.waits if not any(known[v].get(w[0], -1) >= w[1] for v in line.waits if v != w)]
+        own[t] = k
+        known[t, k] = dict(own)
+    for block in blocks:
+        number = -1
+        for line in block.lines:
+            number += max(len(line.waits), 1)
+            line.number = number
+            for t, k in line.waits:
+                blocks[t].lines[k].awaited = True
