@@ -8,6 +8,7 @@ from ui.text import language_names, say, spoken, tell
 STYLE = """
 .block-container { padding-top: 3.4rem; padding-bottom: 3rem; max-width: 1500px; }
 [data-testid="stMetricValue"] { font-size: 1.3rem; }
+@media (max-width: 640px) { .block-container { padding-top: 4.75rem; } }
 .stMain h1 { font-size: 1.75rem; padding: 0.25rem 0; }
 .stMain h3 { font-size: 1.25rem; }
 """

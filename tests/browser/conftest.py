@@ -43,13 +43,13 @@ def _healthy(address):
     return True
 
 
-def serve():
-    """Start the dashboard; returns its address and process."""
+def serve(log=subprocess.DEVNULL):
+    """Start the dashboard, what it says going to `log`; returns its address and process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
     address = f"http://127.0.0.1:{port}"
     for _ in range(300):
         if _healthy(address):

@@ -297,3 +297,14 @@ def test_a_thousand_ranks_show_what_is_true_of_all(visit):
     assert page.player.get_by_role("button", name="Who holds what").is_disabled()
     page.press("Step forward")
     assert page.data("step") == "1"
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["stage", "train", "lab", "learn", "measured"])
+def test_every_page_begins_with_its_heading_and_a_phone_shows_the_way_to_the_others(visit, language, name):
+    page = visit(f"?page={name}&lang={language}", "h1", viewport={"width": 390, "height": 844})
+    first = page.page.locator("h1, h2, h3, h4").first
+    assert first.evaluate("e => e.tagName") == "H1"
+    header = page.page.get_by_test_id("stHeader").bounding_box()
+    way = page.page.get_by_text(words(language)("page.learn.title"), exact=True).first.bounding_box()
+    assert way["y"] >= header["y"] + header["height"]

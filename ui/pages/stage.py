@@ -54,7 +54,7 @@ def stage() -> None:
     _headline(runs[0][1])
     _stage(scene, runs)
     compare.show(runs)
-    _below(scene, topology)
+    _below(scene, topology, ended=runs[0][1].verdict != scenes.STALLED)
 
 
 def _shown(scene: Request, topology: Topology | None) -> tuple[Request, Topology, list[compare.Run]]:
@@ -187,7 +187,8 @@ def _forked() -> None:
         st.session_state.forked = spec
 
 
-def _below(scene: Request, topology: Topology) -> None:
+def _below(scene: Request, topology: Topology, *, ended: bool) -> None:
+    """The code, the machine, and files of a run that has ended."""
     code, machine = st.columns([1.3, 1])
     with code, st.expander(_say("page.code"), key="code_panel", on_change="rerun") as panel:
         if not panel.open:
@@ -198,7 +199,8 @@ def _below(scene: Request, topology: Topology) -> None:
             _code(scene, topology)
     with machine:
         _machine_panel(topology)
-        _take_away(scene)
+        if ended:
+            _take_away(scene)
 
 
 def _take_away(scene: Request) -> None:
