@@ -8,10 +8,10 @@ from unittest.mock import patch
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.testing.v1 import AppTest, element_tree
 
+from ops.request.examples import example_captures, example_schedules
 from tests.monkey.garbage import LINKS, TEXTS
 from ui import text
 from ui.pages import PAGES
-from ui.scenes import example_schedules, examples
 
 APP = str(Path(__file__).parents[2] / "app.py")
 SPOKEN = text.spoken
@@ -96,7 +96,7 @@ class Monkey:
         return self.draw.choice(TEXTS)
 
     def _text_area(self, _):
-        whole = self.draw.choice([*TEXTS, *examples().values(), *example_schedules().values()])
+        whole = self.draw.choice([*TEXTS, *example_captures().values(), *example_schedules().values()])
         return whole if self.draw.random() < 0.7 else whole[: self.draw.randrange(len(whole) + 1)]
 
     def _number_input(self, widget):
