@@ -54,7 +54,7 @@ def stage() -> None:
     _headline(runs[0][1])
     _stage(scene, runs)
     compare.show(runs)
-    _below(scene, topology, ended=runs[0][1].verdict != scenes.STALLED)
+    _below(scene, topology, ended=runs[0][1].verdict != STALLED)
 
 
 def _shown(scene: Request, topology: Topology | None) -> tuple[Request, Topology, list[compare.Run]]:
