@@ -175,7 +175,7 @@ def _pair(topology: Topology, table: Table, row: Measured) -> tuple[float, str]:
     return simulate(there, message, row.size * table.messages).time / table.messages, f"{pair[0]} to {pair[1]}"
 
 
-class Verdict(NamedTuple):
+class Agreement(NamedTuple):
     """The medians of absolute errors, below 1 MiB and from there on; None without rows."""
 
     small: float | None
@@ -183,11 +183,11 @@ class Verdict(NamedTuple):
     rows: int
 
 
-def verdict(rows: list[Compared]) -> Verdict:
+def verdict(rows: list[Compared]) -> Agreement:
     """How far off a list of rows is."""
     small = [abs(row.error) for row in rows if row.size < LARGE]
     large = [abs(row.error) for row in rows if row.size >= LARGE]
-    return Verdict(median(small) if small else None, median(large) if large else None, len(rows))
+    return Agreement(median(small) if small else None, median(large) if large else None, len(rows))
 
 
 class Winner(NamedTuple):

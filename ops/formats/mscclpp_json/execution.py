@@ -7,7 +7,7 @@ from typing import Any
 from ops.formats import ScheduleProblem
 from ops.formats.interpreter.moves import Done, Moves, join
 from ops.formats.interpreter.turns import Turns, Worker, reading
-from ops.formats.mscclpp_json.plan import Channel, Operation, Plan, Ref
+from ops.formats.mscclpp_json.plan import Channel, ExecutionPlan, Operation, Ref
 from sim.schedule import COPY, REDUCE
 
 PACKETS = ("ppkt", "rppkt", "respkt", "cpkt", "upkt", "repkt", "recpkt", "recspkt")
@@ -15,14 +15,14 @@ Work = Generator[Any, None, tuple[int, Done]]
 Key = tuple[Any, ...]
 
 
-class Run:
+class PlanRun:
     """A plan's transfers. A thread block goes on when an operation's data is in place.
 
     What goes through a port goes on by itself: the thread block waits for it at a flush, and the signal that
     follows it says that it has arrived. Packets carry a flag that their reader waits for.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ExecutionPlan) -> None:
         self.plan = plan
         self.moves = Moves(plan.n + plan.switches, plan.buffers.laid)
         self.unanswered = ""

@@ -50,7 +50,7 @@ class Operation:
 
 
 @dataclass(slots=True)
-class Plan:
+class ExecutionPlan:
     """A whole file; `cut` slots make up a chunk."""
 
     name: str
@@ -67,7 +67,7 @@ class Plan:
     """What a GPU's semaphores start with, by (GPU, semaphore)."""
 
 
-class Node:
+class PlanNode:
     """A value of the file that knows where it is."""
 
     def __init__(self, value: Any, place: str, owner: str = "") -> None:
@@ -79,22 +79,22 @@ class Node:
         """Raise the problem of this place."""
         malformed(self.place, why)
 
-    def get(self, key: str, default: Any = None) -> "Node":
+    def get(self, key: str, default: Any = None) -> "PlanNode":
         """A member; without a default it is required."""
         if not isinstance(self.value, dict):
             self.refuse(f"is no object with a {key}: write the plan again")
         if key not in self.value and default is None:
             self.refuse(f"has no {key}: add it")
-        return Node(self.value.get(key, default), f"{self.place}, {key}", self.place)
+        return PlanNode(self.value.get(key, default), f"{self.place}, {key}", self.place)
 
-    def items(self, what: str = "") -> list["Node"]:
+    def items(self, what: str = "") -> list["PlanNode"]:
         """The members of a list; `what` they are called in messages."""
         if not isinstance(self.value, list):
             self.refuse("is no list: write the plan again")
         if len(self.value) > MOST_OPERATIONS:
             self.refuse(f"has more than {MOST_OPERATIONS:,} entries: give a smaller plan")
         return [
-            Node(v, f"{self.owner}, {what} {i}" if what else f"{self.place}[{i}]") for i, v in enumerate(self.value)
+            PlanNode(v, f"{self.owner}, {what} {i}" if what else f"{self.place}[{i}]") for i, v in enumerate(self.value)
         ]
 
     def whole(self, low: int, high: int) -> int:
@@ -112,10 +112,10 @@ class Node:
         return str(self.value)
 
 
-def read_plan(text: str, name: str) -> Plan:
+def read_plan(text: str, name: str) -> ExecutionPlan:
     """Parse and resolve everything that can be without running it. Raises ScheduleProblem."""
     try:
-        top = Node(json.loads(text), name)
+        top = PlanNode(json.loads(text), name)
     except json.JSONDecodeError as error:
         malformed(f"{name}, line {error.lineno}", f"no JSON ({error.msg}): give the whole file")
     except (RecursionError, ValueError):
@@ -136,7 +136,7 @@ def read_plan(text: str, name: str) -> Plan:
             malformed(name, f"thread blocks cut chunks into more than {FINEST} parts: correct tbg_size")
     in_place = bool(top.get("inplace", False).value)
     chunks = max(sizes["i"], sizes["o"], 1)
-    plan = Plan(
+    plan = ExecutionPlan(
         name=top.get("name", "plan").word()[:80],
         source=name,
         collective=NAMES.get(word, word),
@@ -183,7 +183,7 @@ def _buffers(name: str, collective: str, n: int, sizes: dict[str, int], *, in_pl
     return lay_out(collective, n, whole, sizes["s"], in_place=in_place, root=0)
 
 
-def _channels(gpu: Node, n: int, rank: int) -> dict[str, list[Any]]:
+def _channels(gpu: PlanNode, n: int, rank: int) -> dict[str, list[Any]]:
     """A GPU's channels of every type, one per peer, and for switches (buffer, ranks)."""
     found: dict[str, list[Any]] = {"memory": [], "port": [], "switch": []}
     seen: dict[tuple[int, str], int] = {}
@@ -207,7 +207,9 @@ def _channels(gpu: Node, n: int, rank: int) -> dict[str, list[Any]]:
 class _Resolver:
     """Turns the operations of one thread block into slots and channels."""
 
-    def __init__(self, plan: Plan, gpu: Node, block: Node, rank: int, channels: dict[str, list[Any]]) -> None:
+    def __init__(
+        self, plan: ExecutionPlan, gpu: PlanNode, block: PlanNode, rank: int, channels: dict[str, list[Any]]
+    ) -> None:
         self.plan, self.rank = plan, rank
         self.channels: dict[str, list[Any]] = {kind: [] for kind in channels}
         self.remote: dict[str, list[tuple[int, str]]] = {kind: [] for kind in channels}
@@ -224,7 +226,7 @@ class _Resolver:
             for i in entry.get("remote_buffer_ids").items():
                 self.remote.setdefault(kind, []).append(_pick(i, buffers, "remote buffer"))
 
-    def operations(self, ops: Node) -> list[Operation]:
+    def operations(self, ops: PlanNode) -> list[Operation]:
         """All operations in order. A pipeline's are carried out once, on all of their data."""
         found: list[Operation] = []
         for op in ops.items("op"):
@@ -240,7 +242,7 @@ class _Resolver:
                 found.append(self._operation(op, name))
         return found
 
-    def _operation(self, op: Node, name: str) -> Operation:
+    def _operation(self, op: PlanNode, name: str) -> Operation:
         kind = op.get("channel_type", "memory").word()
         part = op.get("tbg_info", {})
         share = (part.get("tb_id").whole(0, FINEST), part.get("tbg_size").whole(1, FINEST)) if part.value else (0, 1)
@@ -262,7 +264,7 @@ class _Resolver:
         self._check(op, made)
         return made
 
-    def _ref(self, ref: Node, kind: str, share: tuple[int, int]) -> Ref:
+    def _ref(self, ref: PlanNode, kind: str, share: tuple[int, int]) -> Ref:
         group: tuple[int, ...] = ()
         rank = self.rank
         if "switch_channel_id" in (ref.value if isinstance(ref.value, dict) else ()):
@@ -285,7 +287,7 @@ class _Resolver:
         base = int(buffers.base[buffer][rank])
         return Ref(rank, buffer, tuple(range(base + start, base + stop)), group)
 
-    def _check(self, op: Node, made: Operation) -> None:
+    def _check(self, op: PlanNode, made: Operation) -> None:
         """Are there as many operands, as long, as the operation takes."""
         sizes = {len(ref.slots) for ref in (*made.sources, *made.targets)}
         if len(sizes) > 1:
@@ -301,7 +303,7 @@ class _Resolver:
                     op.refuse(f"{made.name} names no semaphore of its gpu: correct semaphore_ids")
 
 
-def _pick(index: Node, among: list[Any], what: str) -> Any:
+def _pick(index: PlanNode, among: list[Any], what: str) -> Any:
     i = index.whole(0, 1 << 30)
     if i >= len(among):
         index.refuse(f"names {what} {i}, but there are {len(among)}: correct it")

@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 
 from ops.formats import malformed, reader
-from ops.formats.mscclpp_json.execution import Run
-from ops.formats.mscclpp_json.plan import Plan, read_plan
+from ops.formats.mscclpp_json.execution import PlanRun
+from ops.formats.mscclpp_json.plan import ExecutionPlan, read_plan
 from sim.schedule import Schedule
 from sim.schedule.verify import Verdict, verify
 
@@ -34,10 +34,10 @@ def read(text: str, *, name: str) -> Schedule:
     return _read(text, name)[0]
 
 
-def _read(text: str, name: str) -> tuple[Schedule, Run]:
+def _read(text: str, name: str) -> tuple[Schedule, PlanRun]:
     plan = read_plan(text, name)
     _only_whole_groups(plan)
-    run = Run(plan)
+    run = PlanRun(plan)
     run.carry_out()
     promise = plan.buffers.promise
     switches = ("NVS",) if plan.switches else ()
@@ -51,7 +51,7 @@ def _read(text: str, name: str) -> tuple[Schedule, Run]:
     return schedule, run
 
 
-def _only_whole_groups(plan: Plan) -> None:
+def _only_whole_groups(plan: ExecutionPlan) -> None:
     for operations in plan.blocks.values():
         for operation in operations:
             for ref in (*operation.sources, *operation.targets):

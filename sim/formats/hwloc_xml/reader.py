@@ -37,7 +37,7 @@ def matches(text: str) -> bool:
 
 
 @dataclass(slots=True)
-class _Parts:
+class _HwlocParts:
     """Devices and links gathered on the way; `of` names the device of an element."""
 
     rate: dict[str, float]
@@ -82,7 +82,7 @@ def read(
         root.refuse(name, f"<{root.tag[:40]}> instead of <topology>: give the file of lstopo")
     objects = read_objects(root, name)
     usual = {key: getattr(VOLTA, key) for key in given} | {"sys": _between_sockets(objects)}
-    parts = _Parts(usual | {key: value for key, value in given.items() if value is not None})
+    parts = _HwlocParts(usual | {key: value for key, value in given.items() if value is not None})
     notes = list(objects.notes)
     _leaves(objects, parts, notes)
     cpus = _cpus(objects, parts)
@@ -123,7 +123,7 @@ def _ports(ports: list[Port]) -> list[Port]:
     return [leaf for port in ports for leaf in (_ports(port.below) if port.below else [port])]
 
 
-def _leaves(objects: Objects, parts: _Parts, notes: list[str]) -> None:
+def _leaves(objects: Objects, parts: _HwlocParts, notes: list[str]) -> None:
     """GPUs as the driver counts them where it does, then NICs; of these InfiniBand and RoCE alone if there is any."""
     ports = [port for bridge in objects.bridges for port in _ports(bridge.below)]
     gpus = [port for port in ports if port.kind == "GPU"]
@@ -155,7 +155,7 @@ def _numa(objects: Objects, port: Port) -> int:
     return bridge.domains[0].numa if bridge.domains else -1
 
 
-def _cpus(objects: Objects, parts: _Parts) -> dict[int, str]:
+def _cpus(objects: Objects, parts: _HwlocParts) -> dict[int, str]:
     """One CPU device per domain, by the domain's id()."""
     numas = [domain.numa for domain in objects.domains]
     by_numa = len(set(numas)) == len(numas) and -1 not in numas
@@ -166,7 +166,7 @@ def _cpus(objects: Objects, parts: _Parts) -> dict[int, str]:
     return cpus
 
 
-def _pci(objects: Objects, parts: _Parts, cpus: dict[int, str], notes: list[str]) -> None:
+def _pci(objects: Objects, parts: _HwlocParts, cpus: dict[int, str], notes: list[str]) -> None:
     """PCI as the file nests it; a bridge that leads to one port only is part of that port's link."""
     bridges = [(bridge, ports) for bridge in objects.bridges if (ports := _wanted(bridge.below, parts))]
     for bridge, ports in bridges:
@@ -189,12 +189,12 @@ def _pci(objects: Objects, parts: _Parts, cpus: dict[int, str], notes: list[str]
         notes.append("host bridges of one CPU are joined as fast as all their PCI links together")
 
 
-def _wanted(ports: list[Port], parts: _Parts) -> list[Port]:
+def _wanted(ports: list[Port], parts: _HwlocParts) -> list[Port]:
     """The ports that lead to devices of the machine."""
     return [port for port in ports if any(id(leaf.element) in parts.of for leaf in _ports([port]))]
 
 
-def _hang(parts: _Parts, port: Port, above: str, numa: int, latency: float) -> None:
+def _hang(parts: _HwlocParts, port: Port, above: str, numa: int, latency: float) -> None:
     speeds = [port.speed]
     while len(below := _wanted(port.below, parts)) == 1:
         port = below[0]
@@ -210,7 +210,7 @@ def _hang(parts: _Parts, port: Port, above: str, numa: int, latency: float) -> N
         _hang(parts, each, switch, numa, parts.take("pxb_latency") if inner else 0.0)
 
 
-def _nvlinks(objects: Objects, parts: _Parts, cpus: dict[int, str], notes: list[str]) -> None:
+def _nvlinks(objects: Objects, parts: _HwlocParts, cpus: dict[int, str], notes: list[str]) -> None:
     """Links of the matrices. Switches that see the same devices are one: their links carry one message together."""
     if not objects.rates:
         return

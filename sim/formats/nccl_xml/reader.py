@@ -31,7 +31,7 @@ _MARK = re.compile(r"<system\b[^>]*\bversion\s*=")
 
 
 @dataclass(slots=True)
-class _Parts:
+class _SystemParts:
     """Devices and links gathered on the way; `of` names the device of a bus id."""
 
     name: str
@@ -87,7 +87,7 @@ def read(
     root = parse_xml(text, name)
     if root.tag != "system":
         root.refuse(name, f"<{root.tag[:40]}> is no <system>: give a topology file of NCCL or RCCL")
-    parts = _Parts(name, {**{key: rate for key, rate in given.items() if rate is not None}, **latencies})
+    parts = _SystemParts(name, {**{key: rate for key, rate in given.items() if rate is not None}, **latencies})
     _put_together(parts, root, nvlinks)
     machine = Topology(
         name,
@@ -105,7 +105,7 @@ def read(
     return join_by_rails(machine, hosts, port, latencies["nic_latency"])
 
 
-def _put_together(parts: _Parts, root: Element, nvlinks: int) -> None:
+def _put_together(parts: _SystemParts, root: Element, nvlinks: int) -> None:
     """All devices and links of the file, and notes of what it does not tell."""
     cpus = [element for element in root.children if element.tag == "cpu"]
     if not cpus:
@@ -124,7 +124,7 @@ def _put_together(parts: _Parts, root: Element, nvlinks: int) -> None:
     parts.notes[f"assumed latencies: {assumed}"] = None
 
 
-def _ranks(parts: _Parts, root: Element) -> tuple[int, ...]:
+def _ranks(parts: _SystemParts, root: Element) -> tuple[int, ...]:
     """Devices in the order of the job. Raises InputError where none takes part."""
     index = {device.name: i for i, device in enumerate(parts.devices)}
     ranks = tuple(index[gpu] for _, gpu in sorted(parts.order, key=lambda pair: pair[0]))
@@ -134,7 +134,7 @@ def _ranks(parts: _Parts, root: Element) -> tuple[int, ...]:
     return ranks
 
 
-def _hosts(parts: _Parts, cpus: list[Element]) -> None:
+def _hosts(parts: _SystemParts, cpus: list[Element]) -> None:
     """CPUs of every host, all joined to all, and what hangs below them."""
     hashes = list(dict.fromkeys(cpu.attributes.get("host_hash", "") for cpu in cpus))
     parts.many = len(hashes) > 1
@@ -155,7 +155,7 @@ def _hosts(parts: _Parts, cpus: list[Element]) -> None:
             parts.notes[f"assumed sys={fmt_bandwidth(rate)} between NUMA nodes: give sys= to change it"] = None
 
 
-def _network(parts: _Parts) -> None:
+def _network(parts: _SystemParts) -> None:
     """The NICs of several hosts on one switch that never binds."""
     nics = [device.name for device in parts.devices if device.kind == "NIC"]
     parts.devices.append(Device("SPINE", "NET", host=-1))
@@ -173,7 +173,7 @@ def _sockets(cpu: Element) -> float:
     return between_sockets(told.get("vendor", ""), number, told.get("arch", ""))
 
 
-def _below(parts: _Parts, element: Element, parent: str, numa: int, depth: int) -> None:
+def _below(parts: _SystemParts, element: Element, parent: str, numa: int, depth: int) -> None:
     """A PCI device, or a NIC without one, and everything below it."""
     if element.tag == "nic":
         _nic(parts, element, parent, numa, LOC)
@@ -221,7 +221,7 @@ def _kind(element: Element) -> DeviceKind:
     return "NVS" if code.startswith("0x0680") else "PCI"
 
 
-def _nic(parts: _Parts, element: Element, parent: str, numa: int, rate: float, more: float = 0.0) -> str:
+def _nic(parts: _SystemParts, element: Element, parent: str, numa: int, rate: float, more: float = 0.0) -> str:
     """A NIC; all its nets are its ports together."""
     made = parts.add("NIC", "NIC", numa)
     parts.cable(made, parent, rate, parts.rate["pix_latency"] + more)
@@ -232,7 +232,7 @@ def _nic(parts: _Parts, element: Element, parent: str, numa: int, rate: float, m
     return made
 
 
-def _rate(parts: _Parts, element: Element) -> float:
+def _rate(parts: _SystemParts, element: Element) -> float:
     """B/s of a PCI link: lanes times what its speed carries."""
     width = _whole(parts, element, "link_width", 16, 0, 64) or 16
     told = element.attributes.get("link_speed", "")
@@ -243,7 +243,7 @@ def _rate(parts: _Parts, element: Element) -> float:
     return width * (lane or 60) / 80 * GBps
 
 
-def _wires(parts: _Parts) -> None:
+def _wires(parts: _SystemParts) -> None:
     """NVLinks, xGMI and chip-to-chip links of every GPU; both ends of a cable between GPUs list it."""
     seen: set[tuple[str, str]] = set()
     for gpu, element in parts.gpus:
@@ -260,7 +260,7 @@ def _wires(parts: _Parts) -> None:
 
 
 def _wire(
-    parts: _Parts, gpu: str, element: Element, wire: Element, host: int, lanes: int, seen: set[tuple[str, str]]
+    parts: _SystemParts, gpu: str, element: Element, wire: Element, host: int, lanes: int, seen: set[tuple[str, str]]
 ) -> None:
     per_link = parts.rate.get(wire.tag, _per_link(parts, element, wire.tag))
     target, code = wire.attributes.get("target", "").lower(), wire.attributes.get("tclass", "").lower()
@@ -285,7 +285,7 @@ def _wire(
         parts.links.append(Link(other, gpu, lanes * per_link, latency, "NVL", lanes=lanes))
 
 
-def _per_link(parts: _Parts, gpu: Element, tag: str) -> float:
+def _per_link(parts: _SystemParts, gpu: Element, tag: str) -> float:
     """B/s of one NVLink of this compute capability, or one xGMI link of this architecture."""
     if tag == "nvlink":
         sm = _whole(parts, gpu, "sm", 70, 0, 1 << 16)
@@ -294,7 +294,7 @@ def _per_link(parts: _Parts, gpu: Element, tag: str) -> float:
     return (48 if code.startswith("94") else 36 if code in ("90a", "910") else 24) * GBps
 
 
-def _switch(parts: _Parts, lanes: int) -> None:
+def _switch(parts: _SystemParts, lanes: int) -> None:
     """All GPUs of a host on one NVSwitch, as a caller says."""
     if any(link.kind == "NVL" for link in parts.links):
         raise InputError(f"{parts.name} lists its own NVLinks: leave out nvlinks")
@@ -308,7 +308,7 @@ def _switch(parts: _Parts, lanes: int) -> None:
     parts.notes[f"{lanes} NVLinks of {fmt_bandwidth(rate)} per GPU on an NVSwitch, as given"] = None
 
 
-def _whole(parts: _Parts, element: Element, key: str, usual: int, low: int, high: int) -> int:
+def _whole(parts: _SystemParts, element: Element, key: str, usual: int, low: int, high: int) -> int:
     """A whole number from an attribute. Raises InputError naming the line."""
     told = element.attributes.get(key, "")
     if not told.strip():

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sim.errors import InputError
 from sim.formats import reader
 from sim.formats.nvidia_smi.placement import UNKNOWN, Placement, place
-from sim.formats.nvidia_smi.table import P2P_WORDS, Matrix, Table, check, is_gpu, tables
+from sim.formats.nvidia_smi.table import P2P_WORDS, Matrix, PastedTable, check, is_gpu, tables
 from sim.parameters import Bounds, spread
 from sim.topology import Topology
 from sim.topology.host import AMPERE, BRIDGED, HOPPER, MOST_NVLINKS, VOLTA, Leaf, Rates, build_host, rate_options
@@ -49,7 +49,7 @@ OTHER_OUTPUTS = (
 )
 
 
-def _topo_tables(text: str) -> list[Table]:
+def _topo_tables(text: str) -> list[PastedTable]:
     """Tables that hold path classes rather than peer-to-peer states."""
     found = tables(text)
     peers = set(P2P_WORDS)

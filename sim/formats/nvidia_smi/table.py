@@ -37,7 +37,7 @@ _RULE = re.compile(r"[-=+:─┼|│]+")
 
 
 @dataclass(slots=True)
-class Row:
+class PastedRow:
     """One line of the table: what stood before the name and after it."""
 
     line: int
@@ -49,7 +49,7 @@ class Row:
 
 
 @dataclass(slots=True)
-class Table:
+class PastedTable:
     """One header and the rows below it; `titles` are the affinity columns in order."""
 
     line: int
@@ -57,7 +57,7 @@ class Table:
     titles: list[str]
     shortened: bool
     """Somebody wrote `...` in the header."""
-    rows: list[Row] = field(default_factory=list)
+    rows: list[PastedRow] = field(default_factory=list)
 
     @property
     def gpus(self) -> list[str]:
@@ -91,9 +91,9 @@ def is_gpu(name: str) -> bool:
     return re.fullmatch(r"GPU[0-9]+", name) is not None
 
 
-def tables(text: str) -> list[Table]:
+def tables(text: str) -> list[PastedTable]:
     """Every table with GPUs in its header, in order; rows are taken apart but not checked."""
-    found: list[Table] = []
+    found: list[PastedTable] = []
     latest = 0
     for number, tokens in _lines(text):
         table = found[-1] if found else None
@@ -102,7 +102,7 @@ def tables(text: str) -> list[Table]:
             _extend(table, header)
             latest = number
         elif any(map(is_gpu, header)) and (table is None or len(header) > 1 or header[0] not in table.columns):
-            found.append(Table(number, [], [], False))
+            found.append(PastedTable(number, [], [], False))
             _extend(found[-1], header)
             latest = number
         elif table and (row := _row(number, tokens, table)):
@@ -139,18 +139,18 @@ def _header(tokens: list[str]) -> list[str]:
     return names if all(usual) and len(names) <= _MOST_DEVICES else []
 
 
-def _continues(table: Table, header: list[str]) -> bool:
+def _continues(table: PastedTable, header: list[str]) -> bool:
     """Whether this is the rest of a header that a terminal wrapped."""
     return not table.rows and len(table.columns) < _MOST_DEVICES and not set(header) & set(table.columns)
 
 
-def _extend(table: Table, names: list[str]) -> None:
+def _extend(table: PastedTable, names: list[str]) -> None:
     table.columns += [name for name in names if name[0] not in "@."]
     table.titles += [name for name in names if name[0] == "@"]
     table.shortened |= "..." in names
 
 
-def _row(number: int, tokens: list[str], table: Table) -> Row | None:
+def _row(number: int, tokens: list[str], table: PastedTable) -> PastedRow | None:
     """The row a line holds, or nothing when it is none."""
     at = next((i for i, token in enumerate(tokens) if not _AFFINITY.fullmatch(token)), len(tokens))
     if at == len(tokens):
@@ -165,14 +165,14 @@ def _row(number: int, tokens: list[str], table: Table) -> Row | None:
     told = bool(after) and bool(_GLUED_CELLS.fullmatch(after[0]) or _CELL.fullmatch(after[0]))
     if not told and (name not in table.columns or any(row.name == name for row in table.rows)):
         return None
-    return Row(number, name, tokens[:at], after)
+    return PastedRow(number, name, tokens[:at], after)
 
 
 def _is_value(token: str) -> bool:
     return any(pattern.fullmatch(token) for pattern in (_CELL, _GLUED_CELLS, _AFFINITY)) or token == "..."
 
 
-def _take_apart(row: Row, table: Table) -> None:
+def _take_apart(row: PastedRow, table: PastedTable) -> None:
     """Cells first, then affinities; glued cells are told apart, what is neither ends the row."""
     row.affinity = list(row.before)
     for token in row.after:
@@ -190,7 +190,7 @@ def _take_apart(row: Row, table: Table) -> None:
             row.cells.append(token)
 
 
-def check(table: Table, name: str) -> Matrix:
+def check(table: PastedTable, name: str) -> Matrix:
     """The table as a matrix. Raises InputError naming line, row and mend where cells lack or disagree."""
     rows = _rows(table, name)
     cells: dict[tuple[str, str], str] = {}
@@ -227,12 +227,12 @@ def check(table: Table, name: str) -> Matrix:
     )
 
 
-def _rows(table: Table, name: str) -> dict[str, Row]:
+def _rows(table: PastedTable, name: str) -> dict[str, PastedRow]:
     """Rows by name: every GPU's is there and complete."""
     twice = {column for column in table.columns if table.columns.count(column) > 1}
     if twice:
         raise InputError(f"{name}, line {table.line}: column {min(twice)} is there twice: paste one table")
-    rows: dict[str, Row] = {}
+    rows: dict[str, PastedRow] = {}
     for row in table.rows:
         if row.name in rows:
             raise InputError(f"{name}, line {row.line}: row {row.name} is there twice: paste one table")
@@ -267,7 +267,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:16]) + (f" and {len(names) - 16} more" if len(names) > 16 else "")
 
 
-def _column(table: Table, rows: dict[str, Row], title: str) -> dict[str, str]:
+def _column(table: PastedTable, rows: dict[str, PastedRow], title: str) -> dict[str, str]:
     """What the GPUs' rows say under an affinity title; `N/A` says nothing."""
     if title not in table.titles:
         return {}

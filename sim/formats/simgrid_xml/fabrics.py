@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from sim.errors import InputError
-from sim.formats.simgrid_xml.places import SHARED, Cable, Hop, Places, Step
+from sim.formats.simgrid_xml.places import SHARED, Cable, Crossing, Hop, Places
 from sim.formats.simgrid_xml.platform import MOST_CABLES, Platform, Zone
 
 Way = list[tuple[int, int, Hop]]
@@ -19,7 +19,7 @@ Way = list[tuple[int, int, Hop]]
 
 
 @dataclass(slots=True, eq=False)
-class Grid:
+class ZoneGrid:
     """Nodes (hosts first, then routers) and the numbered hops between them."""
 
     platform: Platform
@@ -76,15 +76,15 @@ class Grid:
         for x, y in self.jumps():
             places.wire(ports[x], ports[y])
 
-    def steps(self, places: Places, src: int, dst: int) -> list[Step]:
+    def steps(self, places: Places, src: int, dst: int) -> list[Crossing]:
         """What the route between two hosts crosses; every limited node on it costs its limiter once."""
-        found: list[Step] = []
+        found: list[Crossing] = []
         here = src
         for a, b, hop in self.way(src, dst):
             if a != here:
                 found.append(places.wire(self.port(places, here), self.port(places, a)))
             found += self._through(places, a, first=a == src)
-            found.append(Step(hop.cable, hop.way == 1 or (hop.way == 0 and self.ends[hop.cable][0] == a)))
+            found.append(Crossing(hop.cable, hop.way == 1 or (hop.way == 0 and self.ends[hop.cable][0] == a)))
             here = b
         return found + self._through(places, dst, last=True)
 
@@ -97,7 +97,7 @@ class Grid:
         name = self.names[node]
         return places.node(f"{name} port" if node in self.limiter and node < len(self.zone.hosts) else name)
 
-    def _through(self, places: Places, node: int, *, first: bool = False, last: bool = False) -> list[Step]:
+    def _through(self, places: Places, node: int, *, first: bool = False, last: bool = False) -> list[Crossing]:
         if node not in self.limiter:
             return []
         cable = self.limiter[node]
@@ -105,13 +105,13 @@ class Grid:
         own, port = places.node(self.names[node]), self.port(places, node)
         return [
             places.wire(own if first else port, inside),
-            Step(cable, True),
+            Crossing(cable, True),
             places.wire(outside, own if last else port),
         ]
 
 
 @dataclass(slots=True, eq=False)
-class Torus(Grid):
+class Torus(ZoneGrid):
     """`X,Y,Z`: neighbours along every dimension, ends joined."""
 
     dims: list[int] = field(default_factory=list)
@@ -147,7 +147,7 @@ class Torus(Grid):
 
 
 @dataclass(slots=True, eq=False)
-class FatTree(Grid):
+class FatTree(ZoneGrid):
     """`levels;down,..;up,..;count,..`: a node's children, parents and parallel cables, level by level."""
 
     down: list[int] = field(default_factory=list)
@@ -227,7 +227,7 @@ class FatTree(Grid):
 
 
 @dataclass(slots=True, eq=False)
-class Dragonfly(Grid):
+class Dragonfly(ZoneGrid):
     """`groups,links;chassis,links;routers,links;nodes`: all routers of a chassis, a column, all groups are joined."""
 
     chassis: int = 0
@@ -319,14 +319,14 @@ class Dragonfly(Grid):
         return found
 
 
-GRIDS: dict[str, Callable[[Platform, Zone], Grid]] = {
+GRIDS: dict[str, Callable[[Platform, Zone], ZoneGrid]] = {
     "TORUS": Torus.build,
     "FAT_TREE": FatTree.build,
     "DRAGONFLY": Dragonfly.build,
 }
 
 
-def grid_of(platform: Platform, zone: Zone) -> Grid:
+def grid_of(platform: Platform, zone: Zone) -> ZoneGrid:
     """The grid of a cluster. Raises InputError for a shape that is unknown or does not come out even."""
     assert zone.fabric is not None
     if zone.fabric.shape not in GRIDS:

@@ -37,7 +37,7 @@ class Hop(NamedTuple):
         return self if self.fixed else self._replace(way=-self.way)
 
 
-class Step(NamedTuple):
+class Crossing(NamedTuple):
     """What a route crosses: a cable from its end 0 to its end 1 (`forth`) or back, or a wire between two nodes."""
 
     cable: int
@@ -83,9 +83,9 @@ class Places:
             node = self._parent[node]
         return node
 
-    def walk(self, a: int, hops: Iterable[Hop], b: int) -> list[Step]:
+    def walk(self, a: int, hops: Iterable[Hop], b: int) -> list[Crossing]:
         """A connected way from a to b over the hops. Cables that fit nowhere become gates."""
-        steps: list[Step] = []
+        steps: list[Crossing] = []
         here, hops = a, list(hops)
         for i, hop in enumerate(hops):
             here = self._cross(steps, here, hop, b if i == len(hops) - 1 else -1)
@@ -96,12 +96,12 @@ class Places:
                 steps.append(self.wire(here, b))
         return steps
 
-    def wire(self, a: int, b: int) -> Step:
+    def wire(self, a: int, b: int) -> Crossing:
         """A way between two nodes that costs nothing and never fills."""
         self.wires[a, b] = None
-        return Step(-1, True, (a, b))
+        return Crossing(-1, True, (a, b))
 
-    def _cross(self, steps: list[Step], here: int, hop: Hop, last: int) -> int:
+    def _cross(self, steps: list[Crossing], here: int, hop: Hop, last: int) -> int:
         """Cross one cable; returns where that leads."""
         if hop.cable not in self.ends:
             self.lay(hop.cable, self._new(""), self._new(""))
@@ -116,7 +116,7 @@ class Places:
             self._join(here, entry)
         elif best[0] % _PASSING == _WIRED:
             steps.append(self.wire(here, entry))
-        steps.append(Step(hop.cable, forth))
+        steps.append(Crossing(hop.cable, forth))
         return leave
 
     def _cost(self, here: int, hop: Hop, way: int, last: int) -> int:
@@ -173,7 +173,7 @@ class Laid:
     wired: dict[tuple[int, int], int]
     cables: Sequence[Cable]
 
-    def links_of(self, steps: Iterable[Step]) -> list[int]:
+    def links_of(self, steps: Iterable[Crossing]) -> list[int]:
         """The links that steps cross; wires between what became one place vanish."""
         found = []
         for step in steps:

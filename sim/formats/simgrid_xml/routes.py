@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sim.errors import UnreachableError
-from sim.formats.simgrid_xml.fabrics import Grid, grid_of
-from sim.formats.simgrid_xml.places import Laid, Places, Step, lay_out
+from sim.formats.simgrid_xml.fabrics import ZoneGrid, grid_of
+from sim.formats.simgrid_xml.places import Crossing, Laid, Places, lay_out
 from sim.formats.simgrid_xml.platform import Platform, Route, Zone
 
 MOST_POINTS = 1000
@@ -22,7 +22,7 @@ MOST_POINTS = 1000
 class Local(NamedTuple):
     """A way inside one zone, and the gateways it begins and ends at where its points are zones."""
 
-    steps: list[Step]
+    steps: list[Crossing]
     gw_src: str
     gw_dst: str
 
@@ -33,22 +33,22 @@ class Network:
 
     platform: Platform
     places: Places
-    grids: dict[str, Grid]
-    steps: dict[int, list[Step]] = field(default_factory=dict)
+    grids: dict[str, ZoneGrid]
+    steps: dict[int, list[Crossing]] = field(default_factory=dict)
     """By the id() of a Route: what it crosses."""
-    up: dict[tuple[str, str], list[Step]] = field(default_factory=dict)
-    down: dict[tuple[str, str], list[Step]] = field(default_factory=dict)
-    core: dict[str, list[Step]] = field(default_factory=dict)
+    up: dict[tuple[str, str], list[Crossing]] = field(default_factory=dict)
+    down: dict[tuple[str, str], list[Crossing]] = field(default_factory=dict)
+    core: dict[str, list[Crossing]] = field(default_factory=dict)
     """Of a Cluster zone with a backbone: from its hub over the backbone back to its hub."""
     table: dict[str, dict[tuple[str, str], Route]] = field(default_factory=dict)
     before: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
     """Of a Floyd or Dijkstra zone, once asked: the point before the last, by source and destination."""
 
-    def route(self, src: str, dst: str) -> list[Step]:
+    def route(self, src: str, dst: str) -> list[Crossing]:
         """From one host or router to another. Raises UnreachableError when the file leads nowhere."""
         return self._route(src, dst, 0)
 
-    def _route(self, src: str, dst: str, depth: int) -> list[Step]:
+    def _route(self, src: str, dst: str, depth: int) -> list[Crossing]:
         if src == dst:
             return []
         if depth > 100:
@@ -167,7 +167,7 @@ def _check(platform: Platform, zone: Zone) -> None:
         zone.element.refuse(platform.name, f"zone {zone.name[:40]} has more than {MOST_POINTS:,} points: split it")
 
 
-def _walked(platform: Platform, places: Places, grids: dict[str, Grid]) -> Network:
+def _walked(platform: Platform, places: Places, grids: dict[str, ZoneGrid]) -> Network:
     network = Network(platform, places, grids)
     for name in platform.hosts:
         places.node(name, host=True)
@@ -214,7 +214,7 @@ def _star(network: Network, zone: Zone) -> None:
     if zone.backbone >= 0:
         below = places.node(f"{zone.name} backbone")
         places.lay(zone.backbone, below, hub, one_way=True)
-        network.core[zone.name] = [Step(zone.backbone, True)]
+        network.core[zone.name] = [Crossing(zone.backbone, True)]
     for point in (*zone.hosts, *zone.routers):
         node = places.node(point)
         up, down = zone.up.get(point, ()), zone.down.get(point, ())
