@@ -1,4 +1,4 @@
-"""What can be imported, as a page: `python -m ops.api_page > docs/api.md`."""
+"""What can be imported, as a page; `python -m docs` writes it."""
 
 import ast
 import inspect
@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FACES = (
     *("ops/algorithms", "ops/formats", "ops/programs", "ops/workloads", "sim/formats", "sim/machines", "sim/trouble"),
-    *("sim/base", "sim/fabric"),
+    *("sim/base", "sim/fabric", "ops/collectives", "ops/measured/formats"),
 )
 """Folders of entries that registries find, and of machinery: only the face is imported by name."""
 
@@ -19,7 +19,7 @@ HEAD = """# What can be imported
 Every public name of `sim` (the machine, schedules, time) and `ops` (what is run on it), with its signature and the
 first paragraph of what it says of itself; the rest is in the code. Names that a package's face has are imported from
 there. Algorithms are on [a page of their own](algorithms.md); other entries of lists are shown by `cli.py list`. This
-page is made by `python -m ops.api_page > docs/api.md`; a test says when it is stale.
+page is made by `python -m docs`; a test says when it is stale.
 
 Sizes are bytes, times seconds, bandwidths bytes per second. Where nothing else is said, input that cannot be used
 raises `sim.errors.InputError` with one sentence.

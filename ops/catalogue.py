@@ -1,4 +1,4 @@
-"""The list of algorithms as a page: `python -m ops.catalogue > docs/algorithms.md`."""
+"""The list of algorithms as a page; `python -m docs` writes it."""
 
 import re
 import sys
@@ -17,7 +17,7 @@ EXAMPLES = (8, 2, 4, 6, 9)
 HEAD = """# Algorithms
 
 {algorithms} algorithms for {collectives} collectives, from the list that the terminal and the dashboard use too. This
-page is made by `python -m ops.catalogue > docs/algorithms.md`; a test says when it is stale.
+page is made by `python -m docs`; a test says when it is stale.
 
 Figures are for 8 ranks where nothing else is said, and for parameters as they are when left out. *Steps* are the
 schedule's own. *Sends* and *receives* are the messages and the share of the size m of the busiest rank. *Time* is

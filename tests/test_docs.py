@@ -66,12 +66,12 @@ def _run_the_examples():
 
 def test_the_page_of_algorithms_is_what_the_registry_says():
     kept = (ROOT / "docs" / "algorithms.md").read_text(encoding="utf-8")
-    assert kept == catalogue.page(), "stale: run python -m ops.catalogue > docs/algorithms.md"
+    assert kept == catalogue.page(), "stale: run python -m docs"
 
 
 def test_the_page_of_names_is_what_the_code_says():
     kept = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    assert kept == api_page.page(), "stale: run python -m ops.api_page > docs/api.md"
+    assert kept == api_page.page(), "stale: run python -m docs"
 
 
 def test_two_commands_set_everything_up():

@@ -1,0 +1,11 @@
+"""Write the pages that are made from the code: `python -m docs`."""
+
+from pathlib import Path
+
+from ops import api_page, catalogue
+
+MADE = {"algorithms.md": catalogue.page, "api.md": api_page.page}
+
+if __name__ == "__main__":
+    for name, page in MADE.items():
+        (Path(__file__).parent / name).write_text(page(), encoding="utf-8")
