@@ -59,7 +59,7 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ActionProgram:
     """A schedule as actions. `chunks` are those of the larger buffer."""
 
     schedule: Schedule
@@ -70,14 +70,14 @@ class Program:
     actions: list[Action]
 
 
-def program(schedule: Schedule, format: str, collectives: Sequence[str], most_count: int) -> Program:
+def program(schedule: Schedule, format: str, collectives: Sequence[str], most_count: int) -> ActionProgram:
     """The actions of a schedule, `most_count` chunks at most each. Raises InputError for what no program can say."""
     chunks = _chunks(schedule, format)
     actions, slots = _actions(schedule)
     collective, in_place, buffers = _buffers(schedule, chunks, slots, collectives)
     parts = _parts(actions, buffers, most_count)
     _chain_writers(parts)
-    return Program(schedule, collective, in_place, chunks, buffers, parts)
+    return ActionProgram(schedule, collective, in_place, chunks, buffers, parts)
 
 
 def _chunks(schedule: Schedule, format: str) -> int:

@@ -45,7 +45,7 @@ class Line:
 
 
 @dataclass(slots=True)
-class ThreadBlock:
+class BlockLayout:
     """A sequential worker; -1 is no peer."""
 
     send: int
@@ -63,7 +63,7 @@ _End = tuple[int, int]
 """An action and a rank at which it does something."""
 
 
-def thread_blocks(name: str, n: int, actions: Sequence[Action], form: Form) -> list[list[ThreadBlock]]:
+def thread_blocks(name: str, n: int, actions: Sequence[Action], form: Form) -> list[list[BlockLayout]]:
     """Every GPU's thread blocks. Raises InputError for an order that MSCCL cannot keep."""
     _refuse_strangers(name, actions)
     channels = _channels(actions, form)
@@ -122,15 +122,15 @@ def _brings(before: Action, action: Action) -> bool:
     return not before.local and before.dst == action.src
 
 
-def _gpu(rank: int, actions: Sequence[Action], channels: list[int], form: Form, order: list[int]) -> list[ThreadBlock]:
+def _gpu(rank: int, actions: Sequence[Action], channels: list[int], form: Form, order: list[int]) -> list[BlockLayout]:
     """A GPU's thread blocks; `order` is what it does, in an order that is allowed."""
     place = _connections(rank, actions, channels, form, order)
-    blocks: dict[tuple[int, int, int, int], ThreadBlock] = {}
+    blocks: dict[tuple[int, int, int, int], BlockLayout] = {}
     work: dict[tuple[int, int, int, int], list[int]] = defaultdict(list)
     for a in order:
         work[place[a]].append(a)
     for send, recv, channel, number in work:
-        blocks[send, recv, channel, number] = ThreadBlock(send, recv, channel)
+        blocks[send, recv, channel, number] = BlockLayout(send, recv, channel)
     needs = {a: _needs(rank, actions, a) for a in order}
     waiting: dict[int, list[int]] = defaultdict(list)
     for a in order:
@@ -247,7 +247,7 @@ def _passes_on(actions: Sequence[Action], before: int, a: int, rank: int, needs:
 
 
 def _wait(
-    blocks: Sequence[ThreadBlock], order: Sequence[int], needs: dict[int, list[int]], where: dict[int, tuple[int, int]]
+    blocks: Sequence[BlockLayout], order: Sequence[int], needs: dict[int, list[int]], where: dict[int, tuple[int, int]]
 ) -> None:
     """Give every line the waits it needs: what its thread block has not yet waited for, or what that waited for."""
     known: dict[tuple[int, int], dict[int, int]] = {}

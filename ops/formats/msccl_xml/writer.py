@@ -11,8 +11,8 @@ from math import isclose
 from xml.sax.saxutils import quoteattr
 
 from ops.formats import writer
-from ops.formats.actions import Program, program
-from ops.formats.msccl_xml.layout import Form, Line, ThreadBlock, thread_blocks
+from ops.formats.actions import ActionProgram, program
+from ops.formats.msccl_xml.layout import BlockLayout, Form, Line, thread_blocks
 from ops.formats.msccl_xml.limits import MOST_COUNT, beyond
 from ops.formats.msccl_xml.program import PROMISED
 from ops.formats.msccl_xml.reader import transfers
@@ -95,7 +95,7 @@ def _with_remarks(made: _Candidate, place: str, time: float) -> str:
     return "\n".join([head, *(f"  <!-- {remark.replace('--', '- -')} -->" for remark in remarks), rest])
 
 
-def _text(parts: Program, blocks: Sequence[Sequence[ThreadBlock]]) -> str:
+def _text(parts: ActionProgram, blocks: Sequence[Sequence[BlockLayout]]) -> str:
     schedule, buffers, in_place = parts.schedule, parts.buffers, parts.in_place
     channels = max((block.channel for of_gpu in blocks for block in of_gpu), default=0) + 1
     whole = "i" if buffers.size["i"] >= buffers.size["o"] else "o"
@@ -118,7 +118,7 @@ def _text(parts: Program, blocks: Sequence[Sequence[ThreadBlock]]) -> str:
     return "\n".join([*lines, "</algo>", ""])
 
 
-def _steps(line: Line, of_gpu: Sequence[ThreadBlock]) -> Iterator[str]:
+def _steps(line: Line, of_gpu: Sequence[BlockLayout]) -> Iterator[str]:
     waits = [f'depid="{t}" deps="{of_gpu[t].lines[k].number}"' for t, k in line.waits] or ['depid="-1" deps="-1"']
     first = line.number - len(waits) + 1
     for s, wait in enumerate(waits[:-1], first):
