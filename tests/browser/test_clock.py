@@ -7,6 +7,7 @@ from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import MACHINES, build
 from sim.schedule import NOTHING
+from ui.player.bundle import bundle
 from ui.player.component import ASSETS
 from ui.player.payload import pack
 from ui.stage.frames import Film
@@ -30,7 +31,8 @@ LOOK = """async ({ tl, code }) => {
 def look(chromium):
     context = chromium.new_context()
     page = context.new_page()
-    code = (ASSETS / "timeline.js").read_text(encoding="utf-8")
+    modules = bundle("trace/decode.js", lambda path: (ASSETS / path).read_text(encoding="utf-8"))
+    code = f"export const {{ decode }} = {modules};"
     yield lambda trace: page.evaluate(LOOK, {"tl": pack(trace)["tl"], "code": code})
     context.close()
 
