@@ -169,3 +169,14 @@ def test_damaged_files_are_judged_or_refused_and_nothing_else(data):
     if judged.verdict == "unchecked":
         schedule = read_schedule(text, "damaged")
         assert simulate(machine(max(schedule.n, 2)), schedule).time >= 0
+
+
+def test_a_file_says_where_its_sends_do_not_wait_for_the_receivers_memory():
+    text = write_schedule(ALGORITHMS["reduce.linear"].schedule(8), "goal", size=1 << 20)
+    assert text.startswith("/* 6 times a message of reduce.linear waits until its receiver has a place for it.")
+    slower, faster = (
+        simulate(build("switch:ranks=8"), s, size=1 << 20).time
+        for s in (ALGORITHMS["reduce.linear"].schedule(8), read_schedule(text, "x.goal"))
+    )
+    assert faster < slower
+    assert write_schedule(ALGORITHMS["allgather.ring"].schedule(8), "goal", size=1 << 20).startswith("num_ranks 8")

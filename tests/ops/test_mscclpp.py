@@ -67,16 +67,17 @@ def two(blocks, *, collective="allreduce", chunks=(2, 2, 2), kind="memory", remo
     return {"name": "made", "collective": collective, "protocol": "Simple", "inplace": inplace, "gpus": gpus}
 
 
-SIGNAL, WAIT = op("signal", channel_ids=[0]), op("wait", channel_ids=[0])
+SIGNAL, WAIT, NOP = op("signal", channel_ids=[0]), op("wait", channel_ids=[0]), op("nop")
+TOGETHER = (NOP, SIGNAL, WAIT, NOP)
 
 
 def put_then_add(r):
     """Own half to the peer's scratch, add what came, put the sum back."""
     return [
         [
-            op("put", [local("i", 1 - r)], [remote(0, buffer=1)]), SIGNAL, WAIT,
+            op("put", [local("i", 1 - r)], [remote(0, buffer=1)]), *TOGETHER,
             op("re", [local("i", r), local("s", 0)], [local("i", r)]),
-            op("put", [local("i", r)], [remote(r)]), SIGNAL, WAIT,
+            op("put", [local("i", r)], [remote(r)]), *TOGETHER,
         ]
     ]  # fmt: skip
 
@@ -134,7 +135,7 @@ def test_a_wait_without_a_signal_is_a_deadlock():
     judged = judge(two(forgets))
     assert judged.verdict == "deadlock"
     assert (
-        "plan.json, gpu 1, threadblock 0, op 2: deadlock: wait waits for a signal of gpu 0 on memory channel 0"
+        "plan.json, gpu 1, threadblock 0, op 3: deadlock: wait waits for a signal of gpu 0 on memory channel 0"
         in judged.reason
     )
 
@@ -149,7 +150,7 @@ def test_what_is_added_twice_or_not_at_all_is_wrong():
     twice = two(lambda r: [[*put_then_add(r)[0], op("re", [local("i", r), local("s", 0)], [local("i", r)])]])
     assert judge(twice).verdict == "wrong"
     assert "counted twice" in judge(twice).reason
-    assert judge(two(lambda r: [put_then_add(r)[0][:-3]])).verdict == "wrong"
+    assert judge(two(lambda r: [put_then_add(r)[0][:6]])).verdict == "wrong"
 
 
 def port(r, *, flush, last):
@@ -158,7 +159,7 @@ def port(r, *, flush, last):
     wait = [op("flush", channel_ids=[0], channel_type="port")] if flush else []
     add = op("re", [local("i", r), local("s", 0)], [local("i", r)])
     back = op(last, [local("i", r)], [remote(r)], channel_ids=[0], channel_type="port")
-    return [[*ops, *tell, *wait, add, back, *(tell if last == "put" else tell[1:])]]
+    return [[*ops, *tell, NOP, *wait, add, NOP, back, *(tell if last == "put" else tell[1:])]]
 
 
 @pytest.mark.parametrize("flush", [True, False])
@@ -171,8 +172,8 @@ def test_reading_and_writing_at_a_distance_reduces():
     def blocks(r):
         return [
             [
-                SIGNAL, WAIT, op("rre", [local("i", r), remote(r)], [local("i", r)]), SIGNAL, WAIT,
-                op("get", [remote(1 - r)], [local("i", 1 - r)]), SIGNAL, WAIT,
+                *TOGETHER, op("rre", [local("i", r), remote(r)], [local("i", r)]), *TOGETHER,
+                op("get", [remote(1 - r)], [local("i", 1 - r)]), *TOGETHER,
             ]
         ]  # fmt: skip
 
@@ -205,7 +206,7 @@ def test_barriers_and_semaphores_order_thread_blocks():
     def through(first, second):
         def blocks(r):
             ops = put_then_add(r)[0]
-            return [[*ops[:4], first], [second, op("put", [local("i", r)], [remote(r)]), SIGNAL, WAIT]]
+            return [[*ops[:6], NOP, first], [second, NOP, op("put", [local("i", r)], [remote(r)]), *TOGETHER]]
 
         return blocks
 
@@ -253,10 +254,10 @@ def test_thread_blocks_of_a_group_share_a_chunk():
             "names memory buffer 7",
         ),
         (
-            lambda p: p["gpus"][0]["threadblocks"][0]["ops"][1].update(channel_ids=[3]),
+            lambda p: p["gpus"][0]["threadblocks"][0]["ops"][2].update(channel_ids=[3]),
             "names memory channel 3, but there",
         ),
-        (lambda p: p["gpus"][0]["threadblocks"][0]["ops"][1].update(channel_ids=[]), "signal names no channel"),
+        (lambda p: p["gpus"][0]["threadblocks"][0]["ops"][2].update(channel_ids=[]), "signal names no channel"),
         (lambda p: p["gpus"][0]["threadblocks"][0]["ops"][0].update(src_buff=[]), "put moves nothing"),
         (
             lambda p: p["gpus"][0]["threadblocks"][0]["ops"][0]["src_buff"][0].update(index=0, size=2),

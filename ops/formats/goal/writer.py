@@ -14,7 +14,8 @@ def write(schedule: Schedule, *, size: Size = 0) -> str:
     """Sends and receives with what they require; local moves become computations that take their work's time.
 
     GOAL knows no reductions, so that their time is not in it, and its sends do not wait for the receiver's
-    memory. Raises InputError for what GOAL cannot say, or when `size` is needed and absent.
+    memory; a comment in the file says so where a schedule's messages do. Raises InputError for what GOAL cannot
+    say, or when `size` is needed and absent.
     """
     if schedule.switches:
         raise InputError(f"{schedule.name} cannot be written as GOAL: switches add and copy in it")
@@ -32,6 +33,7 @@ def write(schedule: Schedule, *, size: Size = 0) -> str:
         tags[src, dst] += 1
         lines[src].append(f"t{i}: send {round(amounts[i])}b to {dst} tag {tag}")
         lines[dst].append(f"t{i}: recv {round(amounts[i])}b from {src} tag {tag}")
+    unawaited = 0
     for i, before in enumerate(awaited(schedule)):
         for b in before:
             common = set(ends[b]) & set(ends[i])
@@ -40,10 +42,15 @@ def write(schedule: Schedule, *, size: Size = 0) -> str:
                     f"{schedule.name} cannot be written as GOAL: rank {ends[i][0]} waits for a message between ranks"
                     f" {ends[b][0]} and {ends[b][1]}, and GOAL orders only what one rank does"
                 )
+            unawaited += ends[i][0] not in common
             for rank in common:
                 orders[rank].append(f"t{i} requires t{b}")
     ranks = (
         f"rank {rank} {{\n" + "".join(f"{line}\n" for line in (*lines[rank], *orders[rank])) + "}\n"
         for rank in range(schedule.n)
     )
-    return f"num_ranks {schedule.n}\n\n" + "\n".join(ranks)
+    remark = (
+        f"/* {unawaited:,} times a message of {schedule.name.replace('*', '')} waits until its receiver has a place for"
+        " it. A send of GOAL does not,\n   as GOAL has no memory: this may take less time than the schedule. */\n"
+    )
+    return f"{remark if unawaited else ''}num_ranks {schedule.n}\n\n" + "\n".join(ranks)

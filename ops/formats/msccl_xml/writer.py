@@ -7,13 +7,12 @@ does, the one that comes closest, and the file tells both times.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isclose
 from xml.sax.saxutils import quoteattr
 
 from ops.formats import writer
 from ops.formats.actions import ActionProgram, program
 from ops.formats.msccl_xml.layout import BlockLayout, Form, Line, thread_blocks
-from ops.formats.msccl_xml.limits import MOST_COUNT, beyond
+from ops.formats.msccl_xml.limits import MOST_COUNT, RUNTIMES, beyond
 from ops.formats.msccl_xml.program import PROMISED
 from ops.formats.msccl_xml.reader import transfers
 from sim.engine import simulate
@@ -57,36 +56,40 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
     if machine is None or len(machine.ranks) != schedule.n:
         machine = build(f"switch:ranks={schedule.n}")
     time = simulate(machine, schedule, size=MiB).time
+    layouts = [thread_blocks(schedule.name, schedule.n, parts.actions, form) for form in FORMS]
+    broken = [_broken(blocks) for blocks in layouts]
+    fewest = min(map(len, broken))
+    if fewest == len(RUNTIMES):
+        raise InputError(f"{schedule.name} cannot be written as MSCCL XML: {'; '.join(broken[0].values())}")
     best: _Candidate | None = None
-    refusal = ""
-    for form in FORMS:
-        blocks = thread_blocks(schedule.name, schedule.n, parts.actions, form)
-        steps = max((block.steps for of_gpu in blocks for block in of_gpu), default=0)
-        broken = beyond(steps, max(map(len, blocks)))
-        if len(broken) == 2:
-            refusal = refusal or "; ".join(broken.values())
+    tried = set()
+    for blocks, limits in zip(layouts, broken, strict=True):
+        text = _text(parts, blocks) if len(limits) == fewest else ""
+        if not text or text in tried:
             continue
-        if best is not None and len(broken) > len(best.broken):
-            continue
-        text = _text(parts, blocks)
-        made = _Candidate(text, broken, simulate(machine, transfers(text, schedule.name), size=MiB).time)
-        if best is None or _rank(made, time) < _rank(best, time):
+        tried.add(text)
+        made = _Candidate(text, limits, simulate(machine, transfers(text, schedule.name), size=MiB).time)
+        if best is None or _distance(made, time) < _distance(best, time):
             best = made
-        if not best.broken and isclose(best.time, time, rel_tol=1e-9):
+        if not _distance(best, time):
             break
-    if best is None:
-        raise InputError(f"{schedule.name} cannot be written as MSCCL XML: {refusal}")
+    assert best is not None
     return _with_remarks(best, machine.name, time)
 
 
-def _rank(made: _Candidate, time: float) -> tuple[int, float]:
-    """Limits broken first, then how far it is from the schedule's time."""
-    return len(made.broken), round(abs(made.time / time - 1), 9) if time else 0
+def _broken(blocks: Sequence[Sequence[BlockLayout]]) -> dict[str, str]:
+    steps = max((block.steps for of_gpu in blocks for block in of_gpu), default=0)
+    return beyond(steps, max(map(len, blocks)))
+
+
+def _distance(made: _Candidate, time: float) -> float:
+    """How far it is from the schedule's time."""
+    return round(abs(made.time / time - 1), 9) if time else 0
 
 
 def _with_remarks(made: _Candidate, place: str, time: float) -> str:
     remarks = [f"{limit}: write fewer ranks for it" for limit in made.broken.values()]
-    if not isclose(made.time, time, rel_tol=1e-9):
+    if _distance(made, time):
         remarks.append(
             f"1 MiB takes {fmt_time(made.time)} on {place} as written here, and {fmt_time(time)} as scheduled:"
             " lines of a thread block follow each other, and messages wait at their receiver"

@@ -8,9 +8,9 @@ from ops.formats import ScheduleProblem
 from ops.formats.interpreter.moves import Done, Moves, join
 from ops.formats.interpreter.turns import Turns, Worker, reading
 from ops.formats.mscclpp_json.plan import Channel, ExecutionPlan, Operation, Ref
+from ops.formats.mscclpp_json.threads import PACKETS, Threads
 from sim.schedule import COPY, REDUCE
 
-PACKETS = ("ppkt", "rppkt", "respkt", "cpkt", "upkt", "repkt", "recpkt", "recspkt")
 Work = Generator[Any, None, tuple[int, Done]]
 Key = tuple[Any, ...]
 
@@ -25,6 +25,7 @@ class PlanRun:
     def __init__(self, plan: ExecutionPlan) -> None:
         self.plan = plan
         self.moves = Moves(plan.n + plan.switches, plan.buffers.laid)
+        self.threads = Threads(plan)
         self.unanswered = ""
         self._turns = Turns()
         self._signals: dict[Channel, list[tuple[int, Done]]] = defaultdict(list)
@@ -59,36 +60,40 @@ class PlanRun:
             self._now[number] = operation
             match operation.name:
                 case "signal" | "rlxsignal":
-                    self._signal(operation, now, done)
+                    self._signal(number, operation, now, done)
                 case "wait" | "rlxwait":
-                    for channel in operation.channels:
+                    for index, channel in enumerate(operation.channels):
                         turn = self._waits[channel]
                         self._waits[channel] += 1
                         now, done = yield from self._await(
                             self._signals[_back(channel)], turn, ("signal", channel), now, done
                         )
+                        self.threads.awaits(number, operation, index, _back(channel))
                 case "flush":
+                    self.threads.flush(number, operation)
                     for channel in operation.channels:
                         done = join(done, self._flying.pop(channel, None))
                 case "barrier":
-                    now, done = yield from self._barrier(gpu, operation, now, done)
+                    now, done = yield from self._barrier(number, gpu, operation, now, done)
                 case "sem_acquire":
-                    for k in operation.number:
+                    for index, k in enumerate(operation.number):
                         turn = self._acquired[gpu, k]
                         self._acquired[gpu, k] += 1
                         now, done = yield from self._await(
                             self._released[gpu, k], turn, ("semaphore", gpu, k), now, done
                         )
+                        self.threads.awaits(number, operation, index, (gpu, k))
                 case "sem_release":
-                    for k in operation.number:
+                    for index, k in enumerate(operation.number):
+                        self.threads.raises(number, operation, index, (gpu, k))
                         self._released[gpu, k].append((now, done))
                         self._turns.wake(("semaphore", gpu, k))
                 case "nop":
-                    pass
+                    self.threads.meet(number, operation)
                 case "glres" | "gstore" | "gstorepkt":
-                    now, done = yield from self._through_switch(gpu, operation, now, done)
+                    now, done = yield from self._through_switch(number, gpu, operation, now, done)
                 case _:
-                    now, done = yield from self._move(gpu, operation, now, done)
+                    now, done = yield from self._move(number, gpu, operation, now, done)
 
     def _await(self, told: list[tuple[int, Done]], turn: int, key: Key, now: int, done: Done) -> Work:
         while len(told) <= turn:
@@ -96,16 +101,18 @@ class PlanRun:
         at, ended = told[turn]
         return max(now, at), join(done, ended)
 
-    def _signal(self, operation: Operation, now: int, done: Done) -> None:
-        for channel in operation.channels:
+    def _signal(self, number: int, operation: Operation, now: int, done: Done, before: Sequence[int] = ()) -> None:
+        for index, channel in enumerate(operation.channels):
+            self.threads.raises(number, operation, index, channel, before)
             self._signals[channel].append((now, join(done, self._flying.get(channel))))
             self._turns.wake(("signal", _back(channel)))
 
-    def _barrier(self, gpu: int, operation: Operation, now: int, done: Done) -> Work:
+    def _barrier(self, number: int, gpu: int, operation: Operation, now: int, done: Done) -> Work:
         arrived = self._barriers["all", gpu, operation.number[0]]
         arrived.append((now, done))
         generation = (len(arrived) - 1) // operation.count
         key = "barrier", gpu, operation.number[0], generation
+        self.threads.arrive(number, operation, key)
         if len(arrived) == (generation + 1) * operation.count:
             for at, ended in arrived[-operation.count :]:
                 now, done = max(now, at), join(done, ended)
@@ -113,9 +120,10 @@ class PlanRun:
             self._turns.wake(key)
         while key not in self._barriers:
             yield key
+        self.threads.leave(number, operation, key)
         return self._barriers[key][0]
 
-    def _move(self, gpu: int, operation: Operation, now: int, done: Done) -> Work:
+    def _move(self, number: int, gpu: int, operation: Operation, now: int, done: Done) -> Work:
         """Whatever reads its sources, perhaps adds them up, and writes its targets."""
         packets = operation.name in PACKETS
         if packets and operation.name not in ("ppkt", "cpkt"):
@@ -126,29 +134,32 @@ class PlanRun:
                     at, ended = self._packets[ref.rank, slot]
                     now, done = max(now, at), join(done, ended)
         if operation.name.startswith(("re", "rr")):
+            self.threads.reduce(number, operation)
             return (yield from self._reduce(gpu, operation, now, done))
         now = reading(now)
         yield now
         pairs = _pairs(operation)
+        moved = self.threads.move(number, operation, pairs)
         started = [self._transfer(COPY, source, target, now, done) for source, target in pairs]
         if operation.type == "port" and operation.name in ("put", "pws", "pwsf", "get"):
             for channel in operation.channels:
                 for i in started:
                     self._flying[channel] = join(self._flying.get(channel), i)
-            self._after_put(operation, now + 1, done)
+            self._after_put(number, operation, now + 1, done, moved)
             if operation.name == "pwsf":
+                self.threads.flush(number, operation)
                 for channel in operation.channels:
                     done = join(done, self._flying.pop(channel, None))
             return now + 1, done
         for i in started:
             done = join(done, i)
-        self._after_put(operation, now + 1, done)
+        self._after_put(number, operation, now + 1, done, moved)
         self._tell_packets(operation, [target for _, target in pairs], now + 1, done)
         return now + 1, done
 
-    def _after_put(self, operation: Operation, now: int, done: Done) -> None:
+    def _after_put(self, number: int, operation: Operation, now: int, done: Done, moved: Sequence[int]) -> None:
         if operation.name in ("pws", "pwsf"):
-            self._signal(operation, now, done)
+            self._signal(number, operation, now, done, moved)
 
     def _tell_packets(self, operation: Operation, targets: Sequence[Ref], now: int, done: Done) -> None:
         if operation.name not in PACKETS:
@@ -187,9 +198,11 @@ class PlanRun:
             self._tell_packets(operation, rest, now, done)
         return now, done
 
-    def _through_switch(self, gpu: int, operation: Operation, now: int, done: Done) -> Work:
+    def _through_switch(self, number: int, gpu: int, operation: Operation, now: int, done: Done) -> Work:
         """The switch adds what all hold and gives it to this GPU, or copies what this GPU gives it to all."""
         switch, source, target = self.plan.n, operation.sources[0], operation.targets[0]
+        summed = self._everywhere(source) if operation.name == "glres" else [source]
+        self.threads.switch(number, operation, summed, self._everywhere(target))
         held = source
         if operation.name == "glres":
             total = Ref(switch, "", tuple(self.moves.spare(switch, len(source.slots))))

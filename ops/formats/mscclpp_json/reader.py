@@ -48,7 +48,7 @@ def _read(text: str, name: str) -> tuple[Schedule, PlanRun]:
         unit_share=1 / (plan.chunks * plan.cut),
         switches=switches,
     )
-    return schedule, run
+    return replace(schedule, flaw=run.threads.race(schedule.promise)), run
 
 
 def _only_whole_groups(plan: ExecutionPlan) -> None:

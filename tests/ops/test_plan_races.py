@@ -1,0 +1,133 @@
+"""Plans whose threads race are wrong, told with what is missing; edits of published plans are judged as they end."""
+
+import copy
+import json
+import random
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from ops.formats import check_schedule
+from tests.ops.random_plans import Stuck, outcome, right
+from tests.ops.test_mscclpp import DATA, NOP, judge, local, op, put_then_add, remote, two
+
+PLANS = [DATA / f"{name}.json" for name in ("allreduce", "allreduce_packet", "reduce", "transfer_pack")]
+
+
+def test_a_wait_without_a_nop_behind_it_leaves_the_other_threads_behind():
+    judged = judge(two(lambda r: [[o for k, o in enumerate(put_then_add(r)[0]) if k != 4]]))
+    assert judged.verdict == "wrong"
+    assert "nothing orders the two: put a nop before re at gpu 1, threadblock 0, op 4" in judged.reason
+
+
+def test_a_signal_without_a_nop_before_it_tells_of_what_other_threads_have_not_written():
+    judged = judge(two(lambda r: [[o for k, o in enumerate(put_then_add(r)[0]) if k != 1]]))
+    assert judged.verdict == "wrong"
+    assert "put a nop before signal at gpu" in judged.reason
+
+
+def test_a_missing_wait_is_a_race_that_only_a_signal_and_a_wait_order():
+    judged = judge(two(lambda r: [[o for k, o in enumerate(put_then_add(r)[0]) if k != 3 or r]]))
+    assert judged.verdict == "wrong"
+    assert "let a signal and a wait, or a barrier, come between" in judged.reason
+
+
+def test_threads_keep_the_order_of_parts_that_are_their_own():
+    def shifted(by):
+        copied = op("copy", [local("i", 0, 2)], [local("s", 0, 2)])
+        back = op("copy", [local("s", by, 1)], [local("s", 2, 1)])
+        rest = [NOP, op("copy", [local("s", 2, 1)], [local("o", by, 1)])]
+        return judge(two(lambda r: [[copied, back, *rest]], collective="custom", chunks=(2, 2, 3), inplace=False))
+
+    assert shifted(0).verdict == "unchecked"
+    assert shifted(1).verdict == "wrong"
+    assert "put a nop before copy" in shifted(1).reason
+
+
+def test_a_port_reads_until_it_is_flushed():
+    def plan(*between):
+        ops = [
+            op("put", [local("i", 0)], [remote(0)], channel_ids=[0], channel_type="port"), *between,
+            op("copy", [local("s", 0)], [local("i", 0)]),
+        ]  # fmt: skip
+        return judge(two(lambda r: [ops], collective="custom", kind="port", remotes="o", inplace=False))
+
+    flush = op("flush", channel_ids=[0], channel_type="port")
+    assert plan(NOP).verdict == "wrong"
+    assert "flush the channel and then put a nop before nop at gpu 0" in plan(NOP).reason
+    assert plan(flush).verdict == "wrong"
+    assert plan(flush, NOP).verdict == "unchecked"
+
+
+def edited(plan, draw):
+    """The plan with one edit, as a person might make it by mistake."""
+    plan = copy.deepcopy(plan)
+    gpu = draw.choice(plan["gpus"])
+    ops = draw.choice([block["ops"] for block in gpu["threadblocks"]])
+    match draw.randrange(5):
+        case 0:
+            del ops[draw.choice([k for k, o in enumerate(ops) if o["name"] == "nop"] or [0])]
+        case 1:
+            del ops[draw.choice([k for k, o in enumerate(ops) if o["name"].endswith(("wait", "signal"))] or [0])]
+        case 2:
+            a, b = (draw.randrange(len(ops)) for _ in range(2))
+            ops[a], ops[b] = ops[b], ops[a]
+        case 3:
+            del ops[draw.randrange(len(ops))]
+        case _:
+            refs = [r for o in ops for end in ("src_buff", "dst_buff") for r in o.get(end, [])]
+            ref = draw.choice(refs)
+            ref["index"] = max(0, ref["index"] + draw.choice([-1, 1]))
+    return plan
+
+
+def held_against_orders(plan, count):
+    """The verdict agrees with what random orders of all threads do; a race that is told shows in some of many."""
+    judged = check_schedule(json.dumps(plan), "edited.json")
+    if judged.verdict == "malformed":
+        return "malformed"
+
+    def ends(seeds):
+        for seed in seeds:
+            try:
+                yield right(plan, outcome(plan, random.Random(seed)))
+            except Stuck:
+                yield "deadlock"
+
+    found = set(ends(range(count)))
+    if judged.verdict == "wrong" and found == {True}:
+        found |= set(ends(range(count, 40 * count)))
+    expected = {"ok": {True}, "deadlock": {"deadlock"}}.get(judged.verdict)
+    assert found == expected if expected else False in found, (judged, found)
+    return judged.verdict
+
+
+@pytest.mark.parametrize("file", PLANS, ids=lambda file: file.stem)
+def test_edited_plans_are_judged_as_random_orders_of_their_threads_end(file):
+    draw, plan = random.Random(file.stem), json.loads(file.read_text())
+    assert held_against_orders(plan, 5) == "ok"
+    for _ in range(4):
+        held_against_orders(edited(plan, draw), 10)
+
+
+def main(folder, most=100):
+    """Edits of published plans, fifty orders each: `python -m tests.ops.test_plan_races FOLDER [EDITS]`."""
+    draw, seen = random.Random(1), Counter()
+    for number in range(most):
+        file = PLANS[number % len(PLANS)]
+        plan = edited(json.loads(file.read_text()), draw)
+        try:
+            verdict = held_against_orders(plan, 50)
+        except AssertionError as difference:
+            verdict = "disagrees"
+            Path(folder, f"{number}.json").write_text(json.dumps(plan))
+            print(difference)
+        seen[verdict] += 1
+        print(f"{number + 1} of {most}: {file.stem}: {verdict}", flush=True)
+    print(dict(seen))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:]))
