@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from sim.errors import InputError
 from sim.parameters import Bounds, Choice
 from sim.topology import Topology
 from sim.units import MiB, Size
+
+if TYPE_CHECKING:
+    from sim.engine import Event
 
 FORWARD, BACKWARD = "F", "B"
 
@@ -77,35 +80,53 @@ class _PipelineStep:
     message: float
 
     def rank(self, world: World, rank: int, peers: Stream) -> Process:
-        stage, count = rank // self.replicas, len(self.stages)
+        stage = rank // self.replicas
         me = self.stages[stage]
         world.hold(rank, "parameters", me.bytes)
         world.hold(rank, "gradients", me.bytes)
-        before, after = rank - self.replicas, rank + self.replicas
-        inputs = [world.message(rank, before, rank, self.message, f"activations {k}") for k in range(self.micros)
-                  if stage > 0]  # fmt: skip
-        errors = {}
-        if stage < count - 1:
-            for what, k in order(self.schedule, stage, count, self.micros):
-                if what == BACKWARD:
-                    errors[k] = world.message(rank, after, rank, self.message, f"gradients {k}")
-        for what, k in order(self.schedule, stage, count, self.micros):
-            if what == FORWARD:
-                if inputs:
-                    yield inputs[k]
-                yield from world.compute(rank, me.forward, f"forward {k}")
-                world.hold(rank, "activations", me.activation)
-                if stage < count - 1:
-                    world.message(rank, rank, after, self.message, f"activations {k}")
-            else:
-                if errors:
-                    yield errors[k]
-                yield from world.compute(rank, me.backward, f"backward {k}")
-                world.hold(rank, "activations", -me.activation)
-                if stage > 0:
-                    world.message(rank, rank, before, self.message, f"gradients {k}")
+        turns = list(order(self.schedule, stage, len(self.stages), self.micros))
+        inputs, errors = self._arrivals(world, rank, turns)
+        for what, k in turns:
+            arrival = (inputs if what == FORWARD else errors).get(k)
+            if arrival is not None:
+                yield arrival
+            yield from self._turn(world, rank, what, k)
         if self.replicas > 1:
             yield peers.post(rank, "allreduce", me.bytes, "gradients of the stage")
+
+    def _arrivals(
+        self, world: World, rank: int, turns: Sequence[tuple[str, int]]
+    ) -> "tuple[dict[int, Event], dict[int, Event]]":
+        """When each micro-batch's activations arrive from the stage before, and its gradients from the one after."""
+        before, after = self._neighbours(rank)
+        inputs: dict[int, Event] = {}
+        errors: dict[int, Event] = {}
+        if before is not None:
+            for k in range(self.micros):
+                inputs[k] = world.message(rank, before, rank, self.message, f"activations {k}")
+        if after is not None:
+            for k in (k for what, k in turns if what == BACKWARD):
+                errors[k] = world.message(rank, after, rank, self.message, f"gradients {k}")
+        return inputs, errors
+
+    def _turn(self, world: World, rank: int, what: str, k: int) -> Process:
+        """One micro-batch forward or backward, and what comes of it sent on."""
+        me, (before, after) = self.stages[rank // self.replicas], self._neighbours(rank)
+        if what == FORWARD:
+            yield from world.compute(rank, me.forward, f"forward {k}")
+            world.hold(rank, "activations", me.activation)
+            if after is not None:
+                world.message(rank, rank, after, self.message, f"activations {k}")
+        else:
+            yield from world.compute(rank, me.backward, f"backward {k}")
+            world.hold(rank, "activations", -me.activation)
+            if before is not None:
+                world.message(rank, rank, before, self.message, f"gradients {k}")
+
+    def _neighbours(self, rank: int) -> tuple[int | None, int | None]:
+        """The ranks with the same share of the micro-batches on the stages before and after, where there are any."""
+        before, after = rank - self.replicas, rank + self.replicas
+        return before if before >= 0 else None, after if after < len(self.stages) * self.replicas else None
 
     def run(self, world: World) -> TrainingStep:
         r = self.replicas

@@ -114,18 +114,23 @@ def _report(text: str, name: str) -> _Report:
             if header != report.gpus:
                 raise InputError(f"{name}, line {number}: this table has other GPUs than the first: paste all of one")
         elif table and words and re.fullmatch(r"GPU\d{1,4}", words[0]):
-            row = _gpu(words[0])
-            if row not in header or len(words) != len(header) + 1:
-                raise InputError(
-                    f"{name}, line {number}: row {words[0]} has {len(words) - 1} entries for {len(header)} GPUs:"
-                    " paste the table again, unwrapped and whole"
-                )
-            report.cells[table] |= {(row, other): word for other, word in zip(header, words[1:], strict=True)}
+            report.cells[table] |= _row(words, header, f"{name}, line {number}")
         elif words:
             table = ""
     if not report.gpus:
         raise InputError(f"{name} holds no table of GPUs: paste the output of `rocm-smi --showtopo`")
     return report
+
+
+def _row(words: list[str], header: list[int], where: str) -> dict[Pair, str]:
+    """What a row of a table says of its GPU and each of the header's. Raises InputError where it is cut."""
+    gpu = _gpu(words[0])
+    if gpu not in header or len(words) != len(header) + 1:
+        raise InputError(
+            f"{where}: row {words[0]} has {len(words) - 1} entries for {len(header)} GPUs:"
+            " paste the table again, unwrapped and whole"
+        )
+    return {(gpu, other): word for other, word in zip(header, words[1:], strict=True)}
 
 
 def _header(words: list[str], where: str) -> list[int]:

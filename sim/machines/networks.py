@@ -4,11 +4,12 @@ import math
 from typing import Annotated
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sim.errors import InputError
 from sim.machines import machine
 from sim.parameters import Bounds, Dims
-from sim.topology import Device, Ints, Link, Routes, Topology, both_ways
+from sim.topology import Device, Ints, Link, Router, Routes, Topology, both_ways
 from sim.topology.routing import pack
 from sim.units import Bandwidth, GBps, Time, us
 
@@ -152,21 +153,31 @@ def dragonfly(
     links: list[Link] = []
     for r in range(n):
         links += both_ways(f"GPU{r}", f"R{r // gpus}", bandwidth, latency, "NET")
+    joined, gate = _dragonfly_cables(groups, routers)
     link_at = np.full((groups * routers, groups * routers), -1, np.int32)
-
-    def join(a: int, b: int, rate: float) -> None:
+    for a, b in joined:
         link_at[a, b], link_at[b, a] = len(links), len(links) + 1
-        links.extend(both_ways(f"R{a}", f"R{b}", rate, latency, "NET"))
+        rate = local if a // routers == b // routers else across
+        links += both_ways(f"R{a}", f"R{b}", rate, latency, "NET")
+    router = _dragonfly_router(n, gpus, routers, link_at, gate)
+    return Topology("dragonfly", tuple(devices), tuple(links), router=router)
 
-    for group in range(groups):
-        for i in range(routers):
-            for j in range(i):
-                join(group * routers + j, group * routers + i, local)
+
+def _dragonfly_cables(groups: int, routers: int) -> tuple[list[tuple[int, int]], NDArray[np.int64]]:
+    """Pairs of routers that a cable joins, and `gate[a, b]`: the router of group a whose cable leads to group b."""
+    joined = [
+        (group * routers + j, group * routers + i) for group in range(groups) for i in range(routers) for j in range(i)
+    ]
     gate = np.full((groups, groups), -1, np.int64)
     for a in range(groups):
         for b in range(a):
             gate[a, b], gate[b, a] = a * routers + b % routers, b * routers + (a - 1) % routers
-            join(int(gate[b, a]), int(gate[a, b]), across)
+            joined.append((int(gate[b, a]), int(gate[a, b])))
+    return joined, gate
+
+
+def _dragonfly_router(n: int, gpus: int, routers: int, link_at: Ints, gate: NDArray[np.int64]) -> Router:
+    """Minimal routes among n GPUs and their routers; `link_at[a, b]` is the link from router a to b, or -1."""
 
     def route(src: Ints, dst: Ints) -> Routes:
         columns = np.full((len(src), 5), -1, np.int32)
@@ -185,4 +196,4 @@ def dragonfly(
         columns[away, 3] = link_at[enter, b]
         return pack(columns)
 
-    return Topology("dragonfly", tuple(devices), tuple(links), router=route)
+    return route

@@ -11,6 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
+from typing import NoReturn
 
 import numpy as np
 
@@ -87,46 +88,68 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _parse(text: str, name: str) -> tuple[int, list[_Item]]:
-    n, rank, opened = 0, -1, False
-    items: list[_Item] = []
-    labels: dict[str, int] = {}
-    orders: list[tuple[int, re.Match[str]]] = []
-    seen: set[int] = set()
-    number = 1
+    parser = _Parser(name)
     for number, line in _lines(text):
-        place = f"{name}, line {number}"
-        header = _RANK.fullmatch(line)
-        if not n:
-            first = re.fullmatch(r"num_ranks\s+(\d{1,9})", line)
-            n = int(first[1]) if first else 0
-            if not 1 <= n <= MOST_RANKS:
-                malformed(place, f"{line[:40]!r} is no num_ranks of 1 to {MOST_RANKS}: begin with it")
-        elif line == "{" and rank >= 0 and not opened:
-            opened = True
-        elif line == "}" and opened:
-            _order(items, labels, orders, name)
-            rank, opened, labels, orders = -1, False, {}, []
-        elif header and rank < 0:
-            rank = int(header[1]) if len(header[1]) < 9 else n
-            if rank >= n or rank in seen:
-                malformed(place, f"rank {header[1][:20]} is there twice or not among 0..{n - 1}: correct it")
-            seen.add(rank)
-        elif opened and (item := _ITEM.fullmatch(line)):
-            label = item["label"]
-            if label in labels:
-                malformed(place, f"label {label[:40]} is there twice: rename one")
-            if label:
-                labels[label] = len(items)
-            items.append(_item(item, rank, n, number, place))
-            if len(items) > MOST_ITEMS:
-                malformed(place, f"more than {MOST_ITEMS:,} items: give a smaller schedule")
-        elif opened and (order := _ORDER.fullmatch(line)):
-            orders.append((number, order))
+        parser.line(number, line)
+    if parser.rank >= 0 or not parser.n:
+        malformed(f"{name}, line {parser.number}", "the file ends inside a rank: give the whole file")
+    return parser.n, parser.items
+
+
+class _Parser:
+    """Reads line by line: the number of ranks, then for each rank its items and their order within braces."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.n, self.rank, self.number, self.opened = 0, -1, 1, False
+        self.items: list[_Item] = []
+        self._ranks: set[int] = set()
+        self._labels: dict[str, int] = {}
+        self._orders: list[tuple[int, re.Match[str]]] = []
+
+    def line(self, number: int, line: str) -> None:
+        """Take in the next line. Raises ScheduleProblem where it does not fit what came before."""
+        self.number = number
+        if not self.n:
+            self._begin(line)
+        elif line == "{" and self.rank >= 0 and not self.opened:
+            self.opened = True
+        elif line == "}" and self.opened:
+            _order(self.items, self._labels, self._orders, self.name)
+            self.rank, self.opened, self._labels, self._orders = -1, False, {}, []
+        elif self.rank < 0 and (header := _RANK.fullmatch(line)):
+            self._open(header)
+        elif self.opened and (item := _ITEM.fullmatch(line)):
+            self._add(item)
+        elif self.opened and (order := _ORDER.fullmatch(line)):
+            self._orders.append((number, order))
         else:
-            malformed(place, f"{line[:40]!r} is no GOAL here: write send, recv, calc or requires inside rank {{ }}")
-    if rank >= 0 or not n:
-        malformed(f"{name}, line {number}", "the file ends inside a rank: give the whole file")
-    return n, items
+            self._refuse(f"{line[:40]!r} is no GOAL here: write send, recv, calc or requires inside rank {{ }}")
+
+    def _refuse(self, why: str) -> NoReturn:
+        malformed(f"{self.name}, line {self.number}", why)
+
+    def _begin(self, line: str) -> None:
+        first = re.fullmatch(r"num_ranks\s+(\d{1,9})", line)
+        self.n = int(first[1]) if first else 0
+        if not 1 <= self.n <= MOST_RANKS:
+            self._refuse(f"{line[:40]!r} is no num_ranks of 1 to {MOST_RANKS}: begin with it")
+
+    def _open(self, header: re.Match[str]) -> None:
+        self.rank = int(header[1]) if len(header[1]) < 9 else self.n
+        if self.rank >= self.n or self.rank in self._ranks:
+            self._refuse(f"rank {header[1][:20]} is there twice or not among 0..{self.n - 1}: correct it")
+        self._ranks.add(self.rank)
+
+    def _add(self, item: re.Match[str]) -> None:
+        label = item["label"]
+        if label in self._labels:
+            self._refuse(f"label {label[:40]} is there twice: rename one")
+        if label:
+            self._labels[label] = len(self.items)
+        self.items.append(_item(item, self.rank, self.n, self.number, f"{self.name}, line {self.number}"))
+        if len(self.items) > MOST_ITEMS:
+            self._refuse(f"more than {MOST_ITEMS:,} items: give a smaller schedule")
 
 
 def _item(found: re.Match[str], rank: int, n: int, line: int, place: str) -> _Item:
@@ -190,21 +213,7 @@ def _in_order(items: list[_Item], name: str, moves: Moves) -> Iterator[tuple[_It
 
     Every item starts (event 2i) and ends (event 2i + 1). The caller starts a transfer for each item it is given.
     """
-    needs = [0] * (2 * len(items))
-    then: list[list[int]] = [[] for _ in needs]
-
-    def follow(before: int, after: int) -> None:
-        then[before].append(after)
-        needs[after] += 1
-
-    for i, item in enumerate(items):
-        follow(2 * i, 2 * i + 1)
-        for b in item.ended:
-            follow(2 * b + 1, 2 * i)
-        for b in item.started:
-            follow(2 * b, 2 * i)
-        if item.kind == "recv":
-            follow(2 * item.match + 1, 2 * i + 1)
+    needs, then = _waits(items)
     level = [0] * len(needs)
     done: list[Done] = [None] * len(needs)
     cpus: dict[tuple[int, int], tuple[int, Done]] = defaultdict(lambda: (0, None))
@@ -232,6 +241,26 @@ def _in_order(items: list[_Item], name: str, moves: Moves) -> Iterator[tuple[_It
                 heappush(ready, (level[after], after))
     if passed < len(needs):
         raise ScheduleProblem("deadlock", _circle(items, needs, then, name))
+
+
+def _waits(items: list[_Item]) -> tuple[list[int], list[list[int]]]:
+    """How many events each event waits for, and which ones wait for it."""
+    needs = [0] * (2 * len(items))
+    then: list[list[int]] = [[] for _ in needs]
+
+    def follow(before: int, after: int) -> None:
+        then[before].append(after)
+        needs[after] += 1
+
+    for i, item in enumerate(items):
+        follow(2 * i, 2 * i + 1)
+        for b in item.ended:
+            follow(2 * b + 1, 2 * i)
+        for b in item.started:
+            follow(2 * b, 2 * i)
+        if item.kind == "recv":
+            follow(2 * item.match + 1, 2 * i + 1)
+    return needs, then
 
 
 def _circle(items: list[_Item], needs: list[int], then: list[list[int]], name: str) -> str:

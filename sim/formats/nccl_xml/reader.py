@@ -187,16 +187,8 @@ def _below(parts: _SystemParts, element: Element, parent: str, numa: int, depth:
         element.refuse(parts.name, f"bus id {bus[:20]} is there twice: give each device its own")
     up = parts.rate["phb_latency" if depth == 0 else "pxb_latency"]
     if kind == "GPU":
-        gpu = next((child for child in element.children if child.tag == "gpu"), None)
-        dev = "" if gpu is None else str(_whole(parts, gpu, "dev", len(parts.gpus), 0, 1 << 16))
-        made = parts.add("GPU", "GPU", numa, dev)
+        made = _gpu(parts, element, numa)
         parts.cable(made, parent, rate, parts.rate["pix_latency"] + (up if depth == 0 else 0.0))
-        if gpu is None:
-            parts.order.append((len(parts.order), made))
-        else:
-            parts.gpus.append((made, gpu))
-            if "rank" in gpu.attributes:
-                parts.order.append((_whole(parts, gpu, "rank", 0, 0, 1 << 20), made))
     elif kind == "NIC":
         nic = next((child for child in element.children if child.tag == "nic"), element)
         made = _nic(parts, nic, parent, numa, rate, up if depth == 0 else 0.0)
@@ -208,6 +200,20 @@ def _below(parts: _SystemParts, element: Element, parent: str, numa: int, depth:
         for child in element.children:
             _below(parts, child, made, numa, depth + 1)
     parts.of[parts.host, bus] = made
+
+
+def _gpu(parts: _Parts, element: Element, numa: int) -> str:
+    """The GPU of a PCI device, and which rank it is where the file tells."""
+    gpu = next((child for child in element.children if child.tag == "gpu"), None)
+    dev = "" if gpu is None else str(_whole(parts, gpu, "dev", len(parts.gpus), 0, 1 << 16))
+    made = parts.add("GPU", "GPU", numa, dev)
+    if gpu is None:
+        parts.order.append((len(parts.order), made))
+    else:
+        parts.gpus.append((made, gpu))
+        if "rank" in gpu.attributes:
+            parts.order.append((_whole(parts, gpu, "rank", 0, 0, 1 << 20), made))
+    return made
 
 
 def _kind(element: Element) -> DeviceKind:

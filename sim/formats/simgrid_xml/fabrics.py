@@ -259,15 +259,19 @@ class Dragonfly(ZoneGrid):
         for host in range(hosts):
             grid.cable(host, hosts + host // nodes)
         for group in range(groups):
-            for a, b in _couples(blades):
-                for c in range(chassis):
-                    grid.cable(grid.router(group, c, a), grid.router(group, c, b), times=greens)
-            for a, b in _couples(chassis):
-                for blade in range(blades):
-                    grid.cable(grid.router(group, a, blade), grid.router(group, b, blade), times=blacks)
+            grid._join_group(group, greens, blacks)
         for a, b in _couples(groups):
             grid.cable(grid.router(a, 0, b), grid.router(b, 0, a), times=blues)
         return grid
+
+    def _join_group(self, group: int, greens: int, blacks: int) -> None:
+        """Cables along every chassis of a group, then along every column of blades."""
+        for a, b in _couples(self.blades):
+            for c in range(self.chassis):
+                self.cable(self.router(group, c, a), self.router(group, c, b), times=greens)
+        for a, b in _couples(self.chassis):
+            for blade in range(self.blades):
+                self.cable(self.router(group, a, blade), self.router(group, b, blade), times=blacks)
 
     def jumps(self) -> Iterator[tuple[int, int]]:
         """From any chassis to the same blade of the first."""

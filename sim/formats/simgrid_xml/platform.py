@@ -138,12 +138,7 @@ def _tag(element: Element) -> str:
 
 def _element(platform: Platform, zone: Zone | None, element: Element) -> None:
     tag = _tag(element)
-    if tag == "config":
-        platform.notes["<config> is passed over: times follow the file's bandwidths and latencies alone"] = None
-    if tag == "prop" and zone is not None and zone.parent is None:
-        platform.properties[element.attributes.get("id", "")] = element.attributes.get("value", "")
-    if tag in ("trace", "trace_connect") or any(key.endswith("_file") for key in element.attributes):
-        platform.notes["profiles of changing speeds and failures are passed over: every link keeps its rate"] = None
+    _note(platform, zone, element)
     if tag in (*IGNORED, "trace", "trace_connect"):
         return
     if tag == "zone":
@@ -164,6 +159,17 @@ def _element(platform: Platform, zone: Zone | None, element: Element) -> None:
         _cabinet(platform, zone, element)
     else:
         element.refuse(platform.name, f"<{tag[:40]}> is not read here: delete it or describe it with hosts and links")
+
+
+def _note(platform: Platform, zone: Zone | None, element: Element) -> None:
+    """Keep what an element says besides what it is, and say what of it is passed over."""
+    tag = _tag(element)
+    if tag == "config":
+        platform.notes["<config> is passed over: times follow the file's bandwidths and latencies alone"] = None
+    if tag == "prop" and zone is not None and zone.parent is None:
+        platform.properties[element.attributes.get("id", "")] = element.attributes.get("value", "")
+    if tag in ("trace", "trace_connect") or any(key.endswith("_file") for key in element.attributes):
+        platform.notes["profiles of changing speeds and failures are passed over: every link keeps its rate"] = None
 
 
 def _zone(platform: Platform, parent: Zone | None, element: Element) -> Zone:
