@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from ops.lab.grid import Grid, machine_text, read_grid, split
 from ops.lab.sweep import sweep as swept
+from sim.base.textfile import Expected, read_text
 from sim.errors import InputError
 from terminal import DONE, Answer, command
 from terminal.shared.lab import JOBS, axes
@@ -63,11 +64,7 @@ def _from_file(file: str, beside: Grid) -> Grid:
     twice = [axis.name for axis in fields(Grid) if getattr(beside, axis.name)]
     if twice:
         raise InputError(f"{file} holds the whole grid: write {', '.join(twice)} there")
-    try:
-        text = Path(file).read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise InputError(f"{file} cannot be read ({error.strerror}): give the path of a grid") from None
-    return read_grid(text, file, machine_text)
+    return read_grid(read_text(file, Expected("a grid")), file, machine_text)
 
 
 def _reasons(table: pa.Table, failed: int) -> list[str]:

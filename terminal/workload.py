@@ -1,6 +1,5 @@
 """`workload`: a training step, or another program whose collectives meet compute."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +9,7 @@ from ops.request import Request
 from ops.training.facts import is_table, shown, words
 from ops.training.step import TrainingStep
 from ops.workloads import WORKLOADS
+from sim.base.textfile import Expected, read_text
 from sim.errors import InputError
 from sim.parameters import parse_assignments, parse_spec
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
@@ -40,21 +40,13 @@ def workload(
     entry = WORKLOADS[word]
     more = parse_assignments(list(settings), f"{word}, --set")
     more |= {} if ranks is None else {"ranks": ranks}
-    more |= {} if layers is None else {"layers": _read(layers)}
+    more |= {} if layers is None else {"layers": read_text(layers, Expected("a table of layers"))}
     for key in own.keys() & more.keys():
         raise InputError(f"{word}: {key} is given twice: keep one")
     step = entry.run(request.topology(), own | more)
     if trace is not None:
         write(trace, step.to_perfetto())
     return Answer(DONE if step.verified else NO, step.to_dict(), _text(step))
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise InputError(f"{path} cannot be read ({why}): give a table of layers") from None
 
 
 def _text(step: TrainingStep) -> str:

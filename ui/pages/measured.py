@@ -8,11 +8,11 @@ from ops.libraries.nccl.protocol_cost import family_of
 from ops.measured.comparison import LARGE, Compared, Outside, compare_table, verdict
 from ops.measured.files import place, read_tables
 from ops.measured.formats import MEASUREMENTS
+from sim.base.textfile import decoded
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.units import fmt_size
 from ui.pages import page
-from ui.scene import picture
 from ui.text import tell
 from ui.units import fmt_time
 
@@ -47,7 +47,7 @@ def measured() -> None:
     try:
         text, name = pasted, tell("page.measured.pasted")
         if file is not None:
-            text, name = picture.decoded(file.getvalue(), file.name), file.name
+            text, name = decoded(file.getvalue(), file.name), file.name
         _refuse_nothing(text, "page.measured.nothing" if file is None else "page.text.empty", name)
         _show(text, name, spec.strip(), int(ranks))
         st.session_state.measured_good = (text, name, spec.strip(), int(ranks))

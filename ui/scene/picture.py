@@ -7,7 +7,6 @@ from typing import Any
 
 import streamlit as st
 
-from ops.formats import LARGEST_TEXT
 from ops.lab.crossovers import crossovers, reason
 from ops.request import Request
 from ops.request.scenario import to_yaml
@@ -46,15 +45,6 @@ class Picture:
     messages: int
     waiting: float
     flowing: float
-
-
-def decoded(data: bytes, name: str) -> str:
-    """The text of a file that a person opened. Raises InputError for one that is too large or no text."""
-    if len(data) > LARGEST_TEXT:
-        raise InputError(f"{name} is larger than {fmt_size(LARGEST_TEXT)}: open a smaller file")
-    if b"\0" in data[:4096]:
-        raise InputError(f"{name} is not a text file: open one that is")
-    return data.decode("utf-8-sig", errors="replace")
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -17,6 +17,7 @@ from ops.request.examples import example_captures, example_schedules
 from ops.request.model import is_trace
 from ops.request.scenario import from_yaml, is_scenario
 from ops.work import Work
+from sim.base.textfile import decoded
 from sim.engine import check_size
 from sim.errors import InputError, StalledError
 from sim.formats import FORMATS
@@ -230,7 +231,7 @@ def _text(now: str, examples: Mapping[str, str], what: str, endings: tuple[str, 
     help_ = tell(f"page.{what}.help")
     pasted = st.text_area(tell(f"page.{what}"), value=own, height=180, help=help_, key=fresh(f"paste_{what}"))
     with _told_in(place):
-        text = pasted if file is None else picture.decoded(file.getvalue(), file.name)
+        text = pasted if file is None else decoded(file.getvalue(), file.name)
         if file is not None and not text.strip():
             raise InputError(tell("page.text.empty", name=file.name))
     if not text.strip():
