@@ -278,6 +278,14 @@ def test_what_breaks_the_format_is_malformed_and_says_where(change, message):
     assert message in judged.reason
 
 
+@pytest.mark.parametrize("older", [{"inputChunks": 2}, {"channels": [{"type": "sm", "connectedTo": [1]}]}])
+def test_a_plan_of_an_older_format_is_called_by_its_age(older):
+    gpus = [{"id": g, "outputChunks": 2, "threadblocks": []} | older for g in (0, 1)]
+    judged = judge({"name": "old", "collective": "allreduce", "protocol": "LL", "gpus": gpus})
+    assert judged.verdict == "malformed"
+    assert judged.reason.startswith("plan.json: a plan as MSCCL++ 0.5 and 0.6 wrote it")
+
+
 def test_cut_files_are_malformed_at_a_line():
     text = (DATA / "allreduce.json").read_text()
     assert judge(text[: len(text) // 2]).verdict == "malformed"

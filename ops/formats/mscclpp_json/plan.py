@@ -120,6 +120,7 @@ def read_plan(text: str, name: str) -> ExecutionPlan:
         malformed(f"{name}, line {error.lineno}", f"no JSON ({error.msg}): give the whole file")
     except (RecursionError, ValueError):
         malformed(name, "nests too deeply or holds an impossible number: give the file as its tool wrote it")
+    _refuse_older(top)
     gpus = top.get("gpus").items("gpu")
     n = len(gpus)
     if not 1 <= n <= MOST_RANKS:
@@ -157,6 +158,22 @@ def read_plan(text: str, name: str) -> ExecutionPlan:
                 block.refuse(f"has id {block.value['id']}: number the threadblocks 0 to {len(blocks) - 1} in order")
             plan.blocks[g, t] = [*_Resolver(plan, gpu, block, g, pairs[g]).operations(block.get("ops"))]
     return plan
+
+
+def _refuse_older(top: PlanNode) -> None:
+    """Call a plan of an older format by its age, which no added key would mend."""
+    gpus = top.value.get("gpus") if isinstance(top.value, dict) else None
+    for gpu in gpus if isinstance(gpus, list) else ():
+        channels = gpu.get("channels") if isinstance(gpu, dict) else None
+        older = (
+            [c for c in channels if isinstance(c, dict) and "connectedTo" in c] if isinstance(channels, list) else []
+        )
+        if older or (isinstance(gpu, dict) and "inputChunks" in gpu):
+            malformed(
+                top.place,
+                "a plan as MSCCL++ 0.5 and 0.6 wrote it (inputChunks, connectedTo), which later executors do not take:"
+                " write it again from its program with a later MSCCL++",
+            )
 
 
 def _groups(value: Any) -> list[Any]:
