@@ -202,7 +202,7 @@ def _below(parts: _SystemParts, element: Element, parent: str, numa: int, depth:
     parts.of[parts.host, bus] = made
 
 
-def _gpu(parts: _Parts, element: Element, numa: int) -> str:
+def _gpu(parts: _SystemParts, element: Element, numa: int) -> str:
     """The GPU of a PCI device, and which rank it is where the file tells."""
     gpu = next((child for child in element.children if child.tag == "gpu"), None)
     dev = "" if gpu is None else str(_whole(parts, gpu, "dev", len(parts.gpus), 0, 1 << 16))
