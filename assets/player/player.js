@@ -259,6 +259,7 @@ class Player {
     this.#playing = true;
     this.#last = null;
     this.#offerPlay();
+    this.#draw();
     this.#wake();
   }
 

@@ -190,6 +190,7 @@ def test_a_bad_capture_is_refused_beside_it_in_view_and_the_stage_stays(visit, l
     file = {"name": "topo.txt", "mimeType": "text/plain", "buffer": BAD[name].encode()}
     side.locator("input[type=file]").set_input_files(file)
     side.get_by_test_id("stAlert").wait_for()
+    page.page.get_by_test_id("stMain").get_by_test_id("stAlert").first.wait_for()
     page.settle()
     beside, above = (
         side.get_by_test_id("stAlert").bounding_box(),

@@ -125,7 +125,9 @@ def test_bad_input_is_one_sentence(train):
     box = page.get_by_label("bucket", exact=True)
     box.fill("plenty")
     box.press("Enter")
-    page.get_by_text("'plenty' is not a number with a unit").wait_for()
+    for place in ("Error", "Warning"):  # beside the field, and above the picture that stays
+        said = page.get_by_test_id(f"stAlertContent{place}")
+        said.get_by_text("'plenty' is not a number with a unit").wait_for()
 
 
 def test_it_fits_a_telephone_and_speaks_chinese(train):
