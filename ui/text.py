@@ -85,6 +85,11 @@ def tell(key: str, **values: Any) -> str:
     return say(key, spoken(), **values)
 
 
+def tell_or(key: str, english: str, **values: Any) -> str:
+    """The text of an id in the language of this visit, or this one where no catalogue has it."""
+    return tell(key, **values) if key in catalogue(spoken()) else english.format(**values)
+
+
 def summary(name: str, english: str) -> str:
     """What an algorithm, collective, machine or trouble does, in the language of this visit.
 
@@ -100,10 +105,12 @@ def things() -> dict[str, str]:
     from ops.collectives import COLLECTIVES
     from sim.machines import MACHINES
     from sim.trouble import TROUBLES
+    from ui.lessons import LESSONS
 
     lists = (ALGORITHMS, COLLECTIVES, MACHINES, TROUBLES)
     plain = {name: english.summary(name) for english in lists for name in english if not _uneven(name)}
-    return {f"summary.{name}": english for name, english in plain.items()}
+    lessons = [words for lesson in LESSONS.values() for words in lesson.words().items()]
+    return {f"summary.{name}": english for name, english in plain.items()} | dict(lessons)
 
 
 def _uneven(name: str) -> bool:
@@ -117,9 +124,11 @@ def _uneven(name: str) -> bool:
 def missing(language: str) -> dict[str, str]:
     """Ids that a language has no text for, with what is told instead."""
     from sim.trouble import TROUBLES
+    from ui.lessons import LESSONS
     from ui.pages import PAGES
 
     labels = [f"trouble.{name}" for name in TROUBLES] + [f"page.{name}.title" for name in PAGES]
+    labels += [f"lesson.{name}.title" for name in LESSONS]
     told = {key: say(key) for key in labels} | written(ENGLISH)
     if language != ENGLISH:
         told |= things()

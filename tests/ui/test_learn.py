@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from ui.lessons import LESSONS, times
 from ui.scene.picture import carried_out
-from ui.text import catalogue, languages, say
+from ui.text import catalogue, languages
 
 APP = str(Path(__file__).parents[2] / "app.py")
 ASKED = [(name, k) for name, lesson in LESSONS.items() for k, step in enumerate(lesson.steps, 1) if step.ask]
@@ -42,7 +42,8 @@ def test_every_question_has_one_right_answer_and_an_explanation(name, number):
         assert not ask.grade(answer * 3, runs)
         assert not ask.grade(0.0, runs)
     for language in languages():
-        because = say(f"lesson.{name}.{number}.because", language, answer=answer, **ask.facts(runs))
+        text = catalogue(language).get(f"lesson.{name}.{number}.because", ask.because)
+        because = text.format(answer=answer, **ask.facts(runs))
         assert "{" not in because
 
 
@@ -53,7 +54,8 @@ def test_every_step_is_drawn(name, number, language):
     at = learn(lesson=name, step=str(number), lang=language)
     assert not at.error
     texts = [element.value for element in at.markdown]
-    assert catalogue(language)[f"lesson.{name}.{number}"] in texts
+    lesson = LESSONS[name]
+    assert catalogue(language).get(f"lesson.{name}.{number}", lesson.steps[number - 1].text or lesson.about) in texts
     assert len([element for element in at.main if element.type == "bidi_component"]) >= 1
 
 
@@ -92,8 +94,10 @@ def test_a_scene_of_a_lesson_opens_on_the_stage():
 
 
 def test_texts_of_lessons_are_all_used():
-    wanted = {f"lesson.{name}.title" for name in LESSONS}
-    for name, lesson in LESSONS.items():
+    told = {name: lesson for name, lesson in LESSONS.items() if f"lesson.{name}.title" in catalogue("en")}
+    assert len(told) >= 9
+    wanted = {f"lesson.{name}.title" for name in told}
+    for name, lesson in told.items():
         for number, step in enumerate(lesson.steps, 1):
             parts = ("", ".ask", ".because") if step.ask else ("",)
             wanted |= {f"lesson.{name}.{number}{part}" for part in parts}

@@ -2,6 +2,7 @@
 
 A lesson is a function that yields steps, registered by `@lesson`; its words are the texts `lesson.NAME.title`,
 `lesson.NAME.K` for step K from 1 on, and where that step asks, `lesson.NAME.K.ask` and `lesson.NAME.K.because`.
+Where no catalogue has them, the words of the steps themselves are shown, and the docstring where a step has none.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +14,6 @@ import numpy as np
 from ops.request import Request
 from ops.work import Outcome
 from sim.registry import Registry
-from ui.stage.frames import Film
 
 Runs = Sequence[Outcome]
 """The scene's own run, then those beside it."""
@@ -23,7 +23,8 @@ Runs = Sequence[Outcome]
 class Ask:
     """A question: its answer follows from the runs, as one of `options` or as a number that may be off by `within`.
 
-    `facts` are what the explanation tells besides the answer.
+    `facts` are what the explanation tells besides the answer. `question` and `because`, in which `{answer}` and facts
+    are filled in, are English.
     """
 
     answer: Callable[[Runs], str | float]
@@ -31,6 +32,8 @@ class Ask:
     within: float = 0.0
     unit: str = ""
     facts: Callable[[Runs], Mapping[str, Any]] = lambda runs: {}
+    question: str = ""
+    because: str = ""
 
     def grade(self, given: str | float, runs: Runs) -> bool:
         """Whether what a person said is right."""
@@ -41,36 +44,52 @@ class Ask:
 
 
 @dataclass(frozen=True)
-class Step:
-    """A scene, the step of its schedule before which it stands, the one up to which the answer plays, and a view."""
+class LessonStep:
+    """A scene, the step of its schedule before which it stands, the one up to which the answer plays, and a view.
+
+    `text`, in English, is what it says.
+    """
 
     scene: Request
     ask: Ask | None = None
     at: int = 0
     until: int | None = None
     view: str = "machine"
+    text: str = ""
 
 
-Steps = Callable[[], Iterator[Step]]
+Steps = Callable[[], Iterator[LessonStep]]
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson; `order` is its place among the others."""
+    """A lesson; `order` is its place among the others, `about` its docstring."""
 
     name: str
     order: int
-    steps: tuple[Step, ...]
+    steps: tuple[LessonStep, ...]
+    about: str = ""
+
+    def words(self) -> dict[str, str]:
+        """What it says itself, in English, by the ids of texts that say it otherwise."""
+        words = {}
+        for number, step in enumerate(self.steps, 1):
+            key = f"lesson.{self.name}.{number}"
+            words[key] = step.text or self.about
+            if step.ask:
+                words |= {f"{key}.ask": step.ask.question, f"{key}.because": step.ask.because}
+        return words
 
 
 LESSONS: Registry[Lesson] = Registry("ui.lessons", "lesson")
 
 
-def lesson(*, order: int) -> Callable[[Steps], Steps]:
+def lesson(*, order: int = 1000) -> Callable[[Steps], Steps]:
     """Register a function that yields a lesson's steps under its own name; returned unchanged."""
 
     def register(steps: Steps) -> Steps:
-        LESSONS.add(steps.__name__, Lesson(steps.__name__, order, tuple(steps())))
+        name, about = steps.__name__, " ".join((steps.__doc__ or "").split())
+        LESSONS.add(name, Lesson(name, order, tuple(steps()), about))
         return steps
 
     return register
@@ -85,13 +104,6 @@ def after(outcome: Outcome, step: int) -> float:
     """The instant at which a step and all before it have ended, s."""
     stop = int(outcome.trace.schedule.step_start[step])
     return float(outcome.trace.end[:stop].max(initial=outcome.trace.began))
-
-
-def holders(outcome: Outcome, block: int, contributions: int, step: int) -> list[int]:
-    """Ranks that hold a block with so many contributions or more when a step has ended."""
-    held = Film(outcome.trace).held(after(outcome, step))
-    there = (held.block == block) & (held.count >= contributions)
-    return [int(r) for r in np.nonzero(there.any(axis=1))[0] if r < outcome.trace.schedule.n]
 
 
 def sent(outcome: Outcome, rank: int) -> float:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from ops.request import Request
 from sim.units import MiB
-from ui.lessons import Ask, Step, busiest, holders, lesson, ranks, sent
+from ui.lessons import Ask, LessonStep, busiest, lesson, ranks, sent
+from ui.scene.holders import holders
 
 N = 4
 MACHINE = f"switch:ranks={N}"
@@ -15,37 +16,37 @@ def _scene(algorithm: str, against: str = "") -> Request:
 
 
 @lesson(order=10)
-def basics() -> Iterator[Step]:
+def basics() -> Iterator[LessonStep]:
     """Broadcast, reduce, scatter, gather, allgather, allreduce, and which of them are mirrors of each other."""
-    yield Step(
+    yield LessonStep(
         _scene("broadcast.binomial"),
         Ask(lambda runs: float(len(holders(runs[0], 0, 1, step=1))), unit="ranks"),
         until=1,
         view="shape",
     )
-    yield Step(
+    yield LessonStep(
         _scene("reduce.binomial"),
         Ask(lambda runs: f"rank {holders(runs[0], 0, N, step=runs[0].trace.schedule.steps)[0]}", ranks(N)),
         view="shape",
     )
-    yield Step(_scene("scatter.linear"), Ask(lambda runs: sent(runs[0], 0) / MiB, unit="MiB"), view="shape")
-    yield Step(
+    yield LessonStep(_scene("scatter.linear"), Ask(lambda runs: sent(runs[0], 0) / MiB, unit="MiB"), view="shape")
+    yield LessonStep(
         _scene("gather.linear"),
         Ask(lambda runs: busiest(runs[0]), ("GPU0 → SW", "SW → GPU0", "GPU1 → SW")),
     )
-    yield Step(
+    yield LessonStep(
         _scene("allgather.ring"),
         Ask(lambda runs: float(sum(3 in holders(runs[0], b, 1, runs[0].trace.schedule.steps) for b in range(N)))),
         view="matrix",
     )
-    yield Step(
+    yield LessonStep(
         _scene("allreduce.ring"),
         Ask(lambda runs: float(len(holders(runs[0], 0, N, step=N - 1))), unit="ranks"),
         until=N - 1,
         view="matrix",
     )
     names = ("reduce_scatter.ring", "allreduce.ring", "broadcast.binomial")
-    yield Step(
+    yield LessonStep(
         _scene("allgather.ring", "|".join(f"algorithm={name}" for name in names)),
         Ask(
             lambda runs: names[min(range(3), key=lambda k: abs(runs[k + 1].trace.time - runs[0].trace.time))],

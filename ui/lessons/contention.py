@@ -7,7 +7,7 @@ import numpy as np
 
 from ops.request import Request
 from sim.units import GBps
-from ui.lessons import Ask, Runs, Step, lesson, ratio, times
+from ui.lessons import Ask, LessonStep, Runs, lesson, ratio, times
 
 NAMES = ("alltoall.linear", "alltoall.pairwise")
 CROWD = Request(algorithm=NAMES[0], machine="nodes:nodes=2,gpus=4,nics=1", size="64MiB")
@@ -31,11 +31,11 @@ def _share(runs: Runs) -> float:
 
 
 @lesson(order=90)
-def contention() -> Iterator[Step]:
+def contention() -> Iterator[LessonStep]:
     """A link is shared fairly, and whoever crosses a crowded one is late everywhere."""
-    yield Step(CROWD, Ask(_crossing))
-    yield Step(CROWD, Ask(_share, within=0.02, unit="GB/s", facts=lambda runs: {"flows": _crossing(runs)}))
-    yield Step(
+    yield LessonStep(CROWD, Ask(_crossing))
+    yield LessonStep(CROWD, Ask(_share, within=0.02, unit="GB/s", facts=lambda runs: {"flows": _crossing(runs)}))
+    yield LessonStep(
         replace(CROWD, against=f"algorithm={NAMES[1]}"),
         Ask(
             lambda runs: times(1 / ratio(runs)),

@@ -6,7 +6,7 @@ import numpy as np
 
 from ops.request import Request
 from sim.units import MiB
-from ui.lessons import Ask, Runs, Step, fastest, lesson, ratio
+from ui.lessons import Ask, LessonStep, Runs, fastest, lesson, ratio
 from ui.stage.frames import Film
 
 GATHER = Request(algorithm="allgather.ring", machine="switch:ranks=8", size="32MiB")
@@ -21,10 +21,10 @@ def _memory(runs: Runs) -> float:
 
 
 @lesson(order=80)
-def gathered() -> Iterator[Step]:
+def gathered() -> Iterator[LessonStep]:
     """Every rank ends with all ranks' features: memory grows with the world, and so does what flows back."""
-    yield Step(GATHER, Ask(_memory, within=0.01, unit="MiB"), view="matrix")
+    yield LessonStep(GATHER, Ask(_memory, within=0.01, unit="MiB"), view="matrix")
     wide = Request(algorithm="allgather.ring", machine="switch:ranks=32", size="128MiB")
-    yield Step(wide, Ask(_memory, within=0.01, unit="MiB"), view="matrix")
+    yield LessonStep(wide, Ask(_memory, within=0.01, unit="MiB"), view="matrix")
     both = Request(algorithm=BACKWARD[0], machine="switch:ranks=8", size="32MiB", against=f"algorithm={BACKWARD[1]}")
-    yield Step(both, Ask(fastest(BACKWARD), BACKWARD, facts=lambda runs: {"times": ratio(runs)}), view="time")
+    yield LessonStep(both, Ask(fastest(BACKWARD), BACKWARD, facts=lambda runs: {"times": ratio(runs)}), view="time")

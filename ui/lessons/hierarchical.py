@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ops.lab.crossovers import reason
 from ops.request import Request
-from ui.lessons import Ask, Step, fastest, lesson, ratio
+from ui.lessons import Ask, LessonStep, fastest, lesson, ratio
 
 NAMES = ("allreduce.ring", "allreduce.hierarchical_2d")
 FLAT = Request(algorithm=NAMES[0], machine="nodes:nodes=4", size="64KiB")
@@ -13,11 +13,11 @@ BOTH = replace(FLAT, against=f"algorithm={NAMES[1]}")
 
 
 @lesson(order=60)
-def hierarchical() -> Iterator[Step]:
+def hierarchical() -> Iterator[LessonStep]:
     """Two levels of links want two levels of algorithm."""
-    yield Step(FLAT, Ask(lambda runs: float(reason(runs[0]).messages), within=0.02))
-    yield Step(BOTH, Ask(fastest(NAMES), NAMES, facts=lambda runs: {"times": ratio(runs)}), view="time")
-    yield Step(
+    yield LessonStep(FLAT, Ask(lambda runs: float(reason(runs[0]).messages), within=0.02))
+    yield LessonStep(BOTH, Ask(fastest(NAMES), NAMES, facts=lambda runs: {"times": ratio(runs)}), view="time")
+    yield LessonStep(
         BOTH,
         Ask(
             lambda runs: float(reason(runs[1]).messages),

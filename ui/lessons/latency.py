@@ -6,7 +6,7 @@ from dataclasses import replace
 from ops.lab.crossovers import crossovers, reason
 from ops.request import Request
 from sim.units import KiB
-from ui.lessons import Ask, Runs, Step, fastest, lesson
+from ui.lessons import Ask, LessonStep, Runs, fastest, lesson
 
 NAMES = ("allreduce.ring", "allreduce.recursive_doubling")
 SMALL = Request(algorithm=NAMES[0], machine="switch:ranks=8,latency=5us", size="1KiB", against=f"algorithm={NAMES[1]}")
@@ -18,10 +18,10 @@ def _crossing(runs: Runs) -> float:
 
 
 @lesson(order=30)
-def latency() -> Iterator[Step]:
+def latency() -> Iterator[LessonStep]:
     """Few messages for little data, few bytes for much."""
-    yield Step(SMALL, Ask(fastest(NAMES), NAMES), view="time")
-    yield Step(
+    yield LessonStep(SMALL, Ask(fastest(NAMES), NAMES), view="time")
+    yield LessonStep(
         SMALL,
         Ask(
             lambda runs: float(reason(runs[0]).messages),
@@ -29,5 +29,5 @@ def latency() -> Iterator[Step]:
         ),
         view="time",
     )
-    yield Step(replace(SMALL, size="64MiB"), Ask(fastest(NAMES), NAMES), view="time")
-    yield Step(replace(SMALL, size="256KiB"), Ask(_crossing, within=0.6, unit="KiB"), view="time")
+    yield LessonStep(replace(SMALL, size="64MiB"), Ask(fastest(NAMES), NAMES), view="time")
+    yield LessonStep(replace(SMALL, size="256KiB"), Ask(_crossing, within=0.6, unit="KiB"), view="time")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ops.request import Request
 from ops.request.examples import example_captures
-from ui.lessons import Ask, Runs, Step, busiest, lesson, ratio, times
+from ui.lessons import Ask, LessonStep, Runs, busiest, lesson, ratio, times
 
 BOX = Request(algorithm="allreduce.ring", machine="dual_socket_pcie", size="64MiB")
 LINKS = ("CPU0 → CPU1", "GPU0 → PCI0", "PCI0 → CPU0", "NIC0 → PCI0")
@@ -18,11 +18,11 @@ def _kind(runs: Runs) -> str:
 
 
 @lesson(order=50)
-def numa() -> Iterator[Step]:
+def numa() -> Iterator[LessonStep]:
     """A ring is as fast as its slowest hop."""
-    yield Step(BOX)
-    yield Step(BOX, Ask(lambda runs: busiest(runs[0]), LINKS), view="machine")
-    yield Step(
+    yield LessonStep(BOX)
+    yield LessonStep(BOX, Ask(lambda runs: busiest(runs[0]), LINKS), view="machine")
+    yield LessonStep(
         replace(BOX, trouble="slow_link:src=CPU0,dst=CPU1,share=0.5", against="trouble="),
         Ask(
             lambda runs: times(ratio(runs)),
@@ -30,7 +30,7 @@ def numa() -> Iterator[Step]:
             facts=lambda runs: {"times": ratio(runs)},
         ),
     )
-    yield Step(
+    yield LessonStep(
         Request(algorithm="allreduce.ring", capture=example_captures()["dgx-1v"], size="16MiB"),
         Ask(_kind, ("NVL", "PCI", "SYS"), facts=lambda runs: {"link": busiest(runs[0])}),
     )

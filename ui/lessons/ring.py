@@ -5,27 +5,30 @@ from dataclasses import replace
 
 from ops.request import Request
 from sim.units import MiB
-from ui.lessons import Ask, Step, holders, lesson, ranks, ratio, sent, times
+from ui.lessons import Ask, LessonStep, lesson, ranks, ratio, sent, times
+from ui.scene.holders import holders
 
 N = 8
 RING = Request(algorithm="allreduce.ring", machine=f"switch:ranks={N}", size="64MiB")
 
 
 @lesson(order=20)
-def ring() -> Iterator[Step]:
+def ring() -> Iterator[LessonStep]:
     """Two laps of an eighth each: everyone sends and receives all the time, and no more than must be."""
-    yield Step(RING, view="shape")
-    yield Step(
+    yield LessonStep(RING, view="shape")
+    yield LessonStep(
         RING,
         Ask(lambda runs: f"rank {holders(runs[0], 3, N, step=N - 1)[0]}", ranks(N)),
         at=4,
         until=N - 1,
         view="shape",
     )
-    yield Step(RING, Ask(lambda runs: sent(runs[0], 0) / MiB, within=0.02, unit="MiB"), view="matrix")
-    yield Step(RING, Ask(lambda runs: 100 * runs[0].bound / runs[0].trace.time, within=0.1, unit="%"), view="time")
+    yield LessonStep(RING, Ask(lambda runs: sent(runs[0], 0) / MiB, within=0.02, unit="MiB"), view="matrix")
+    yield LessonStep(
+        RING, Ask(lambda runs: 100 * runs[0].bound / runs[0].trace.time, within=0.1, unit="%"), view="time"
+    )
     double = Request(algorithm="allreduce.ring", machine=f"switch:ranks={2 * N}", size="64MiB")
-    yield Step(
+    yield LessonStep(
         replace(double, against=f"machine=switch:ranks={N}"),
         Ask(
             lambda runs: times(ratio(runs)),

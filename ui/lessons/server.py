@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ops.request import Request
-from ui.lessons import Ask, Step, busiest, lesson, ratio, times
+from ui.lessons import Ask, LessonStep, busiest, lesson, ratio, times
 
 SERVER = Request(algorithm="allreduce.linear", machine="switch:ranks=8", size="64MiB")
 BOTH = replace(SERVER, against="algorithm=allreduce.ring")
 
 
 @lesson(order=70)
-def server() -> Iterator[Step]:
+def server() -> Iterator[LessonStep]:
     """A parameter server's link carries what all the others' do together."""
-    yield Step(SERVER, Ask(lambda runs: busiest(runs[0]), ("GPU0 → SW", "GPU3 → SW", "SW → GPU7")))
-    yield Step(
+    yield LessonStep(SERVER, Ask(lambda runs: busiest(runs[0]), ("GPU0 → SW", "GPU3 → SW", "SW → GPU7")))
+    yield LessonStep(
         BOTH,
         Ask(
             lambda runs: times(ratio(runs)),
@@ -22,7 +22,7 @@ def server() -> Iterator[Step]:
             facts=lambda runs: {"times": ratio(runs)},
         ),
     )
-    yield Step(
+    yield LessonStep(
         replace(SERVER, machine="switch:ranks=16", against="machine=switch:ranks=8"),
         Ask(
             lambda runs: times(ratio(runs)),

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from ops.lab.crossovers import reason
 from ops.request import Request
-from ui.lessons import Ask, Step, fastest, holders, lesson, ratio
+from ui.lessons import Ask, LessonStep, fastest, lesson, ratio
+from ui.scene.holders import holders
 
 N = 16
 TREE = Request(algorithm="broadcast.binomial", machine=f"switch:ranks={N}", size="64MiB")
@@ -15,16 +16,18 @@ DOUBLE = ("allreduce.ring", "allreduce.double_binary_tree")
 
 
 @lesson(order=40)
-def trees() -> Iterator[Step]:
+def trees() -> Iterator[LessonStep]:
     """A tree reaches everyone in few rounds; a pipeline keeps all links busy; two trees do both."""
-    yield Step(TREE, Ask(lambda runs: float(len(holders(runs[0], 0, 1, step=3))), unit="ranks"), until=3, view="shape")
-    yield Step(TREE, Ask(lambda runs: float(reason(runs[0]).messages)), view="time")
-    yield Step(
+    yield LessonStep(
+        TREE, Ask(lambda runs: float(len(holders(runs[0], 0, 1, step=3))), unit="ranks"), until=3, view="shape"
+    )
+    yield LessonStep(TREE, Ask(lambda runs: float(reason(runs[0]).messages)), view="time")
+    yield LessonStep(
         replace(TREE, against=PIPE),
         Ask(fastest(PAIR), PAIR, facts=lambda runs: {"times": max(ratio(runs), 1 / ratio(runs))}),
         view="time",
     )
-    yield Step(
+    yield LessonStep(
         replace(TREE, algorithm=DOUBLE[0], size="256KiB", against=f"algorithm={DOUBLE[1]}"),
         Ask(
             fastest(DOUBLE),

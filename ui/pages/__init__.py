@@ -1,6 +1,6 @@
 """The dashboard's pages, one module each; `@page` puts a function that draws one on the only list.
 
-A page's title is the text `page.NAME.title`; the address says `?page=NAME`.
+A page's title is the text `page.NAME.title`, or its name as long as there is none; the address says `?page=NAME`.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ class Page:
 PAGES: Registry[Page] = Registry(__name__, "page")
 
 
-def page(*, order: int) -> Callable[[Draw], Draw]:
+def page(*, order: int = 1000) -> Callable[[Draw], Draw]:
     """Register a function that draws a page under its own name; returned unchanged."""
 
     def register(draw: Draw) -> Draw:

@@ -7,13 +7,13 @@ import streamlit as st
 from ops import ALGORITHMS
 from ops.request import Request
 from ops.work import Outcome
-from ui.lessons import LESSONS, Ask, Lesson, Step, after
+from ui.lessons import LESSONS, Ask, Lesson, LessonStep, after
 from ui.pages import go, page
 from ui.player import component
 from ui.player.local_storage import remembered
 from ui.player.payload import pack
 from ui.scene import picture
-from ui.text import catalogue, spoken, tell
+from ui.text import catalogue, spoken, tell, tell_or
 from ui.widgets import compare, sidebar
 
 PLAYER = "lesson_player"
@@ -32,7 +32,7 @@ def learn() -> None:
     step = lesson.steps[number - 1]
     st.title(tell(f"lesson.{lesson.name}.title"), anchor=False)
     st.progress(number / len(lesson.steps), tell("page.learn.step", step=number, steps=len(lesson.steps)))
-    st.markdown(tell(f"lesson.{lesson.name}.{number}"))
+    st.markdown(tell_or(f"lesson.{lesson.name}.{number}", step.text or lesson.about))
     outcomes = _outcomes(step.scene)
     verdict = _question(lesson, number, step.ask, outcomes) if step.ask else None
     _walk(lesson, number)
@@ -111,7 +111,8 @@ def _question(lesson: Lesson, number: int, ask: Ask, runs: list[Outcome]) -> boo
     """Ask, grade and explain; returns whether the answer was right, None before there is one."""
     key = f"answer_{lesson.name}_{number}"
     with st.form(f"{key}_form", border=True):
-        st.markdown(f"**{tell(f'lesson.{lesson.name}.{number}.ask')}**")
+        question = ask.question or tell("page.learn.guess")
+        st.markdown(f"**{tell_or(f'lesson.{lesson.name}.{number}.ask', question)}**")
         if ask.options:
             given: str | float | None = st.radio(
                 tell("page.learn.guess"),
@@ -133,7 +134,7 @@ def _question(lesson: Lesson, number: int, ask: Ask, runs: list[Outcome]) -> boo
     right = ask.grade(st.session_state[key], runs)
     answer = ask.answer(runs)
     told = _option(answer) if isinstance(answer, str) else f"{answer:.4g} {_unit(ask.unit)}".strip()
-    because = tell(f"lesson.{lesson.name}.{number}.because", answer=told, **ask.facts(runs))
+    because = tell_or(f"lesson.{lesson.name}.{number}.because", ask.because, answer=told, **ask.facts(runs))
     message = f"{tell('page.learn.right' if right else 'page.learn.wrong', answer=told)} {because}"
     (st.success if right else st.info)(message, icon=":material/check_circle:" if right else ":material/lightbulb:")
     return right
@@ -149,7 +150,7 @@ def _unit(word: str) -> str:
     return tell(key) if key in catalogue(spoken()) else word
 
 
-def _player(lesson: Lesson, number: int, step: Step, runs: list[Outcome], *, answered: bool) -> None:
+def _player(lesson: Lesson, number: int, step: LessonStep, runs: list[Outcome], *, answered: bool) -> None:
     """The stage as the step sets it; an answer sets it going."""
     began = runs[0].trace.began
     start = after(runs[0], step.at) - began
