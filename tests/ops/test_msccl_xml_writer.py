@@ -83,6 +83,12 @@ def test_a_tree_takes_a_thread_block_for_every_child():
     assert [gpu.count("<tb ") for gpu in text.split("<gpu ")[1:]] == [3, 1, 1, 1, 2, 1, 1, 1]
 
 
+def test_long_programs_are_cut_where_a_runtime_takes_fewer_steps():
+    text = write_schedule(ALGORITHMS["allreduce.segmented_ring"].schedule(16), "msccl_xml")
+    judged = check_schedule(text, "long.xml")
+    assert (judged.verdict, judged.reason) == ("ok", "")
+
+
 def test_what_breaks_every_limit_is_refused_with_the_limits():
     schedule = ALGORITHMS["broadcast.linear"].schedule(230)
     with pytest.raises(InputError, match=f"{LIMIT}; {LIMIT}"):

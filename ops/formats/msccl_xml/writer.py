@@ -28,7 +28,9 @@ FORMS = (
     Form("never", alone=True),
     Form("always"),
     Form("always", most=56),
-    Form("always", most=40),
+    Form("always", most=28),
+    Form("never", most=56),
+    Form("always", most=20),
     Form("always", apart=False),
     Form("always", apart=False, most=56),
     Form("always", apart=False, most=40),
@@ -56,25 +58,37 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
     if machine is None or len(machine.ranks) != schedule.n:
         machine = build(f"switch:ranks={schedule.n}")
     time = simulate(machine, schedule, size=MiB).time
-    layouts = [thread_blocks(schedule.name, schedule.n, parts.actions, form) for form in FORMS]
-    broken = [_broken(blocks) for blocks in layouts]
-    fewest = min(map(len, broken))
-    if fewest == len(RUNTIMES):
-        raise InputError(f"{schedule.name} cannot be written as MSCCL XML: {'; '.join(broken[0].values())}")
     best: _Candidate | None = None
-    tried = set()
-    for blocks, limits in zip(layouts, broken, strict=True):
-        text = _text(parts, blocks) if len(limits) == fewest else ""
-        if not text or text in tried:
-            continue
-        tried.add(text)
-        made = _Candidate(text, limits, simulate(machine, transfers(text, schedule.name), size=MiB).time)
-        if best is None or _distance(made, time) < _distance(best, time):
-            best = made
-        if not _distance(best, time):
-            break
+    others: list[tuple[dict[str, str], list[list[BlockLayout]]]] = []
+    for form in FORMS:
+        blocks = thread_blocks(schedule.name, schedule.n, parts.actions, form)
+        limits = _broken(blocks)
+        if limits:
+            others.append((limits, blocks))
+        else:
+            best = _closer(best, _candidate(parts, blocks, limits, machine), time)
+            if not _distance(best, time):
+                break
+    if best is None:
+        fewest = min(len(limits) for limits, _ in others)
+        if fewest == len(RUNTIMES):
+            raise InputError(f"{schedule.name} cannot be written as MSCCL XML: {'; '.join(others[0][0].values())}")
+        for limits, blocks in others:
+            if len(limits) == fewest and (best is None or _distance(best, time)):
+                best = _closer(best, _candidate(parts, blocks, limits, machine), time)
     assert best is not None
     return _with_remarks(best, machine.name, time)
+
+
+def _candidate(
+    parts: ActionProgram, blocks: Sequence[Sequence[BlockLayout]], limits: dict[str, str], machine: Topology
+) -> _Candidate:
+    text = _text(parts, blocks)
+    return _Candidate(text, limits, simulate(machine, transfers(text, parts.schedule.name), size=MiB).time)
+
+
+def _closer(best: _Candidate | None, made: _Candidate, time: float) -> _Candidate:
+    return made if best is None or _distance(made, time) < _distance(best, time) else best
 
 
 def _broken(blocks: Sequence[Sequence[BlockLayout]]) -> dict[str, str]:
