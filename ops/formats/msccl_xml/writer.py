@@ -15,7 +15,6 @@ from ops.formats.msccl_xml.layout import BlockLayout, Form, Line, thread_blocks
 from ops.formats.msccl_xml.limits import MOST_COUNT, RUNTIMES, beyond
 from ops.formats.msccl_xml.program import PROMISED
 from ops.formats.msccl_xml.reader import transfers
-from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build
 from sim.schedule import Schedule
@@ -54,6 +53,8 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
 
     Raises InputError for what MSCCL cannot say or no runtime takes.
     """
+    from sim.engine import simulate  # SimPy is for those who write, not for those who list formats
+
     parts = program(schedule, "MSCCL XML", PROMISED, MOST_COUNT)
     if machine is None or len(machine.ranks) != schedule.n:
         machine = build(f"switch:ranks={schedule.n}")
