@@ -30,7 +30,7 @@ LISTS = {
 }
 """Folders that hold one file per entry of a list, or per page: as many as there are entries."""
 STILL_FULL: set[str] = set()
-STILL_TWICE = {"Step"}
+STILL_TWICE: set[str] = set()
 """What is not yet so. These lists only grow shorter."""
 
 
