@@ -53,12 +53,10 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
 
     Raises InputError for what MSCCL cannot say or no runtime takes.
     """
-    from sim.engine import simulate  # SimPy is for those who write, not for those who list formats
-
     parts = program(schedule, "MSCCL XML", PROMISED, MOST_COUNT)
     if machine is None or len(machine.ranks) != schedule.n:
         machine = build(f"switch:ranks={schedule.n}")
-    time = simulate(machine, schedule, size=MiB).time
+    time = _seconds(schedule, machine)
     best: _Candidate | None = None
     others: list[tuple[dict[str, str], list[list[BlockLayout]]]] = []
     for form in FORMS:
@@ -85,7 +83,14 @@ def _candidate(
     parts: ActionProgram, blocks: Sequence[Sequence[BlockLayout]], limits: dict[str, str], machine: Topology
 ) -> _Candidate:
     text = _text(parts, blocks)
-    return _Candidate(text, limits, simulate(machine, transfers(text, parts.schedule.name), size=MiB).time)
+    return _Candidate(text, limits, _seconds(transfers(text, parts.schedule.name), machine))
+
+
+def _seconds(schedule: Schedule, machine: Topology) -> float:
+    """What a schedule of 1 MiB takes on a machine."""
+    from sim.engine import simulate  # SimPy is for those who write, not for those who list formats
+
+    return simulate(machine, schedule, size=MiB).time
 
 
 def _closer(best: _Candidate | None, made: _Candidate, time: float) -> _Candidate:
