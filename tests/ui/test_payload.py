@@ -129,7 +129,10 @@ def test_any_run_can_be_packed_and_says_a_sentence_per_step(name, n):
     algorithm = ALGORITHMS[name]
     if algorithm.refuse(n, **{k: p.default for k, p in algorithm.params.items()}):
         return
-    trace = simulate(build(f"switch:ranks={n}"), algorithm.schedule(n), 1 << 20, history=True)
+    schedule = algorithm.schedule(n)
+    nodes = max(1, schedule.switches.count("NVS"))  # what adds inside switches is for as many nodes
+    machine = build(f"nodes:nodes={nodes},gpus={n // nodes}" if nodes > 1 else f"switch:ranks={n}")
+    trace = simulate(machine, schedule, 1 << 20, history=True)
     payload = pack(trace)
     json.dumps(payload, allow_nan=False)
     header, _ = unpack(payload)
