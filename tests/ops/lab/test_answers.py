@@ -23,7 +23,7 @@ SWITCH = build("switch:ranks=8,bandwidth=25GBps,latency=1us")
 
 
 def rows_of(grid, jobs=1):
-    return [row for several in results(grid.cells(), grid.texts, jobs=jobs) for row in several]
+    return [row for several in results(grid.cells(), jobs=jobs) for row in several]
 
 
 @pytest.mark.slow
