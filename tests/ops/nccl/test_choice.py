@@ -186,7 +186,7 @@ def test_the_terminal_runs_what_nccl_chooses(capsys):
         ),
         (["verify", "nccl.allreduce"], "nccl"),
         (["nccl-choice", "--machine", "dgx_a100", "--size", "0"], "size"),
-        (["nccl-choice", "--machine", "dgx_a100", "--ranks", "99"], "holds 2 to 8"),
+        (["nccl-choice", "--machine", "dgx_a100", "--ranks", "99"], "dgx_a100 holds 8 ranks, not 99"),
         (["nccl-choice", "--machine", "switch:ranks=1"], "holds 2 to 1"),
     ],
 )
