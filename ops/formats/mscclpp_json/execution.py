@@ -62,32 +62,15 @@ class PlanRun:
                 case "signal" | "rlxsignal":
                     self._signal(number, operation, now, done)
                 case "wait" | "rlxwait":
-                    for index, channel in enumerate(operation.channels):
-                        turn = self._waits[channel]
-                        self._waits[channel] += 1
-                        now, done = yield from self._await(
-                            self._signals[_back(channel)], turn, ("signal", channel), now, done
-                        )
-                        self.threads.awaits(number, operation, index, _back(channel))
+                    now, done = yield from self._wait(number, operation, now, done)
                 case "flush":
-                    self.threads.flush(number, operation)
-                    for channel in operation.channels:
-                        done = join(done, self._flying.pop(channel, None))
+                    done = self._flush(number, operation, done)
                 case "barrier":
                     now, done = yield from self._barrier(number, gpu, operation, now, done)
                 case "sem_acquire":
-                    for index, k in enumerate(operation.number):
-                        turn = self._acquired[gpu, k]
-                        self._acquired[gpu, k] += 1
-                        now, done = yield from self._await(
-                            self._released[gpu, k], turn, ("semaphore", gpu, k), now, done
-                        )
-                        self.threads.awaits(number, operation, index, (gpu, k))
+                    now, done = yield from self._acquire(number, gpu, operation, now, done)
                 case "sem_release":
-                    for index, k in enumerate(operation.number):
-                        self.threads.raises(number, operation, index, (gpu, k))
-                        self._released[gpu, k].append((now, done))
-                        self._turns.wake(("semaphore", gpu, k))
+                    self._release(number, gpu, operation, now, done)
                 case "nop":
                     self.threads.meet(number, operation)
                 case "glres" | "gstore" | "gstorepkt":
@@ -95,11 +78,40 @@ class PlanRun:
                 case _:
                     now, done = yield from self._move(number, gpu, operation, now, done)
 
-    def _await(self, told: list[tuple[int, Done]], turn: int, key: Key, now: int, done: Done) -> Work:
-        while len(told) <= turn:
+    def _await(self, sent: list[tuple[int, Done]], turn: int, key: Key, now: int, done: Done) -> Work:
+        while len(sent) <= turn:
             yield key
-        at, ended = told[turn]
+        at, ended = sent[turn]
         return max(now, at), join(done, ended)
+
+    def _wait(self, number: int, operation: Operation, now: int, done: Done) -> Work:
+        for index, channel in enumerate(operation.channels):
+            turn = self._waits[channel]
+            self._waits[channel] += 1
+            now, done = yield from self._await(self._signals[_back(channel)], turn, ("signal", channel), now, done)
+            self.threads.awaits(number, operation, index, _back(channel))
+        return now, done
+
+    def _acquire(self, number: int, gpu: int, operation: Operation, now: int, done: Done) -> Work:
+        for index, k in enumerate(operation.number):
+            turn = self._acquired[gpu, k]
+            self._acquired[gpu, k] += 1
+            now, done = yield from self._await(self._released[gpu, k], turn, ("semaphore", gpu, k), now, done)
+            self.threads.awaits(number, operation, index, (gpu, k))
+        return now, done
+
+    def _release(self, number: int, gpu: int, operation: Operation, now: int, done: Done) -> None:
+        for index, k in enumerate(operation.number):
+            self.threads.raises(number, operation, index, (gpu, k))
+            self._released[gpu, k].append((now, done))
+            self._turns.wake(("semaphore", gpu, k))
+
+    def _flush(self, number: int, operation: Operation, done: Done) -> Done:
+        """Whatever the operation's ports still carry is waited for."""
+        self.threads.flush(number, operation)
+        for channel in operation.channels:
+            done = join(done, self._flying.pop(channel, None))
+        return done
 
     def _signal(self, number: int, operation: Operation, now: int, done: Done, before: Sequence[int] = ()) -> None:
         for index, channel in enumerate(operation.channels):
@@ -125,14 +137,8 @@ class PlanRun:
 
     def _move(self, number: int, gpu: int, operation: Operation, now: int, done: Done) -> Work:
         """Whatever reads its sources, perhaps adds them up, and writes its targets."""
-        packets = operation.name in PACKETS
-        if packets and operation.name not in ("ppkt", "cpkt"):
-            for ref in operation.sources:
-                for slot in ref.slots if ref.buffer == "s" else ():
-                    while (ref.rank, slot) not in self._packets:
-                        yield "packet", ref.rank, slot
-                    at, ended = self._packets[ref.rank, slot]
-                    now, done = max(now, at), join(done, ended)
+        if operation.name in PACKETS and operation.name not in ("ppkt", "cpkt"):
+            now, done = yield from self._await_packets(operation.sources, now, done)
         if operation.name.startswith(("re", "rr")):
             self.threads.reduce(number, operation)
             return (yield from self._reduce(gpu, operation, now, done))
@@ -147,15 +153,21 @@ class PlanRun:
                     self._flying[channel] = join(self._flying.get(channel), i)
             self._after_put(number, operation, now + 1, done, moved)
             if operation.name == "pwsf":
-                self.threads.flush(number, operation)
-                for channel in operation.channels:
-                    done = join(done, self._flying.pop(channel, None))
+                done = self._flush(number, operation, done)
             return now + 1, done
         for i in started:
             done = join(done, i)
         self._after_put(number, operation, now + 1, done, moved)
         self._tell_packets(operation, [target for _, target in pairs], now + 1, done)
         return now + 1, done
+
+    def _await_packets(self, sources: Sequence[Ref], now: int, done: Done) -> Work:
+        for rank, slot in _scratch(sources):
+            while (rank, slot) not in self._packets:
+                yield "packet", rank, slot
+            at, ended = self._packets[rank, slot]
+            now, done = max(now, at), join(done, ended)
+        return now, done
 
     def _after_put(self, number: int, operation: Operation, now: int, done: Done, moved: Sequence[int]) -> None:
         if operation.name in ("pws", "pwsf"):
@@ -164,10 +176,9 @@ class PlanRun:
     def _tell_packets(self, operation: Operation, targets: Sequence[Ref], now: int, done: Done) -> None:
         if operation.name not in PACKETS:
             return
-        for target in targets:
-            for slot in target.slots if target.buffer == "s" else ():
-                self._packets[target.rank, slot] = now, done
-                self._turns.wake(("packet", target.rank, slot))
+        for rank, slot in _scratch(targets):
+            self._packets[rank, slot] = now, done
+            self._turns.wake(("packet", rank, slot))
 
     def _reduce(self, gpu: int, operation: Operation, now: int, done: Done) -> Work:
         """The first source takes the others in, in its target or in spare slots; the rest get the result."""
@@ -246,8 +257,8 @@ class PlanRun:
         match key[0]:
             case "signal":
                 channel = key[1]
-                told = len(self._signals[_back(channel)])
-                what = f"a signal of gpu {channel[1]} on {channel[2]} channel {channel[3]}, which sends only {told}"
+                sent = len(self._signals[_back(channel)])
+                what = f"a signal of gpu {channel[1]} on {channel[2]} channel {channel[3]}, which sends only {sent}"
             case "packet":
                 what = f"packets in slot {key[2]} of gpu {key[1]} that nobody writes"
             case "barrier":
@@ -262,6 +273,11 @@ class PlanRun:
 def _back(channel: Channel) -> Channel:
     """The other end of a channel."""
     return channel[1], channel[0], channel[2], channel[3]
+
+
+def _scratch(refs: Sequence[Ref]) -> list[tuple[int, int]]:
+    """Where packets may lie, whose reader waits for them: (rank, slot) in scratch buffers."""
+    return [(ref.rank, slot) for ref in refs if ref.buffer == "s" for slot in ref.slots]
 
 
 def _pairs(operation: Operation) -> list[tuple[Ref, Ref]]:

@@ -130,11 +130,7 @@ def read_plan(text: str, name: str) -> ExecutionPlan:
         for b, title in (("i", "input"), ("o", "output"), ("s", "scratch"))
     }
     word = top.get("collective").word().lower()
-    cut = 1
-    for group in _groups(top.value):
-        cut = lcm(cut, group) if isinstance(group, int) and 1 <= group <= FINEST else FINEST + 1
-        if cut > FINEST:
-            malformed(name, f"thread blocks cut chunks into more than {FINEST} parts: correct tbg_size")
+    cut = _cut(top)
     in_place = bool(top.get("inplace", False).value)
     chunks = max(sizes["i"], sizes["o"], 1)
     plan = ExecutionPlan(
@@ -150,14 +146,29 @@ def read_plan(text: str, name: str) -> ExecutionPlan:
     for g, gpu in enumerate(gpus):
         if gpu.get("id").whole(0, n - 1) != g:
             gpu.refuse(f"has id {gpu.value['id']}: number the gpus 0 to {n - 1} in order")
-        for k, semaphore in enumerate(gpu.get("semaphores", []).items()):
-            plan.credits[g, k] = semaphore.get("init_value", 0).whole(0, 1 << 30)
-        blocks = gpu.get("threadblocks").items("threadblock")
-        for t, block in enumerate(blocks):
-            if block.get("id").whole(0, len(blocks) - 1) != t:
-                block.refuse(f"has id {block.value['id']}: number the threadblocks 0 to {len(blocks) - 1} in order")
-            plan.blocks[g, t] = [*_Resolver(plan, gpu, block, g, pairs[g]).operations(block.get("ops"))]
+        _fill(plan, gpu, g, pairs[g])
     return plan
+
+
+def _fill(plan: ExecutionPlan, gpu: PlanNode, g: int, channels: dict[str, list[Any]]) -> None:
+    """Put the thread blocks of one GPU into the plan, and what its semaphores start with."""
+    for k, semaphore in enumerate(gpu.get("semaphores", []).items()):
+        plan.credits[g, k] = semaphore.get("init_value", 0).whole(0, 1 << 30)
+    blocks = gpu.get("threadblocks").items("threadblock")
+    for t, block in enumerate(blocks):
+        if block.get("id").whole(0, len(blocks) - 1) != t:
+            block.refuse(f"has id {block.value['id']}: number the threadblocks 0 to {len(blocks) - 1} in order")
+        plan.blocks[g, t] = _Resolver(plan, gpu, block, g, channels).operations(block.get("ops"))
+
+
+def _cut(top: PlanNode) -> int:
+    """Into how many slots a chunk falls, so that each group of thread blocks shares it evenly."""
+    cut = 1
+    for group in _groups(top.value):
+        cut = lcm(cut, group) if isinstance(group, int) and 1 <= group <= FINEST else FINEST + 1
+        if cut > FINEST:
+            malformed(top.place, f"thread blocks cut chunks into more than {FINEST} parts: correct tbg_size")
+    return cut
 
 
 def _refuse_older(top: PlanNode) -> None:
