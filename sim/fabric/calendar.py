@@ -14,6 +14,10 @@ HEAP, NODES, SPARE = range(3)
 KIND, CHAIN = range(2)
 ITEM, NEXT = range(2)
 """Columns of `Calendar.heap` and `Calendar.nodes`: a moment's kind and first node; a node's item and next node."""
+BEGIN, FLOW, END = np.int64(0), np.int64(1), np.int64(2)
+"""What an entry holds: a transfer about to flow, a link whose group or lone flow has a completion, a transfer whose
+reduction ends. Typed, like the index arrays, so that each helper is compiled once."""
+KINDS = 3
 NONE = -1
 
 Array = Any
@@ -33,15 +37,15 @@ class Calendar(NamedTuple):
     last_node: Array
 
 
-def calendar(kinds: int) -> Calendar:
-    """An empty calendar without room; `kinds` of things are told apart."""
+def calendar() -> Calendar:
+    """An empty calendar without room."""
     return Calendar(
         size=np.array([0, 0, NONE], np.int64),
         time=np.empty(0),
         heap=np.empty((0, 2), np.int32),
         nodes=np.empty((0, 2), np.int32),
-        last_time=np.zeros(kinds),
-        last_node=np.full(kinds, NONE, np.int32),
+        last_time=np.zeros(KINDS),
+        last_node=np.full(KINDS, NONE, np.int32),
     )
 
 

@@ -12,15 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim.base.compiled import helper, jit
-from sim.fabric.calendar import CHAIN, HEAP, ITEM, KIND, NODES, Calendar, free, pop, push
+from sim.fabric.calendar import BEGIN, CHAIN, END, FLOW, HEAP, ITEM, KIND, NODES, Calendar, free, pop, push
+from sim.fabric.groups import complete, settle
 from sim.fabric.links import (
     BOTTLENECK,
-    DUE,
     FIRED,
     GONE,
     HELD,
     HISTORY,
-    IS_VACATED,
     LEAST,
     LISTED,
     LOAD,
@@ -36,20 +35,16 @@ from sim.fabric.links import (
     VACATED,
     VISITS,
     Net,
-    bind,
     crossed,
     enter,
     find,
     make_stale,
-    record,
     swap,
 )
-from sim.fabric.max_min import SAME, fill, gather
+from sim.fabric.lone import bind, flow_alone, is_free, leave_alone
+from sim.fabric.max_min import SAME
 
 REDUCE = 1
-BEGIN, FLOW, END = np.int64(0), np.int64(1), np.int64(2)
-"""What a calendar entry holds: a transfer about to flow, a link whose group or lone flow has a completion, a transfer
-whose reduction ends. Typed, like the index arrays, so that each helper is compiled once."""
 IDLE, HORIZON, DONE, PAUSED = 0, 1, 2, 3
 """Why `advance` returned: nothing left to happen, the horizon, a finished job, the work allowance."""
 JOBS, LAUNCHED, FLOWS, FINISHED, ALLOWANCE, WAVES = range(6)
@@ -178,166 +173,6 @@ def history_is_short(fabric):
 
 
 @helper
-def expect(net, calendar, root):
-    """Enter a group's earliest completion into the calendar; links that carry nothing any more part."""
-    soonest = np.inf
-    link, load = root, 0
-    while True:
-        load += net.state[link, LOAD]
-        soonest = min(soonest, net.clock[link, DUE])
-        link = net.ring[link]
-        if link == root:
-            break
-    if soonest < np.inf:
-        net.state[root, TICKET] = push(calendar, soonest, FLOW, root)
-    while load == 0 and net.ring[root] != root:
-        link = net.ring[root]
-        net.ring[root] = net.ring[link]
-        net.parent[link] = net.ring[link] = link
-
-
-@helper
-def settle(net, calendar, route, size, wave, begun, time):
-    """At the end of a wave: let flows share what has to be shared, max-min fairly, and expect the next completions.
-
-    The last `begun` of `wave` are the transfers that have begun to flow where others do. Only groups in which
-    somebody's share may have changed are solved.
-    """
-    count, state = net.count, net.state
-    for k in range(count[VACATED]):
-        link = net.vacated[k]
-        state[link, IS_VACATED] = 0
-        if state[link, LOAD] == 0:
-            state[link, LISTED] = state[link, HELD] = 0
-        elif state[link, HELD] > 0:
-            make_stale(count, net.stale, state, find(net.parent, link))
-    count[VACATED] = 0
-    for k in range(begun):
-        i = np.int64(wave[len(wave) - 1 - k])
-        for m in range(net.route_start[route[i]], net.route_start[route[i] + 1]):
-            if state[net.route_links[m], LONE] != NONE:
-                bind(net, route, size, np.int64(net.route_links[m]), time)
-        enter(net, i, route[i], size[i])
-    if count[STALE] > 0:
-        amount = gather(net)
-        fill(net, amount, time)
-        for k in range(amount):
-            if net.parent[net.links[k]] == net.links[k]:
-                expect(net, calendar, net.links[k])
-    for k in range(count[FIRED]):
-        root = net.fired[k]
-        if net.parent[root] == root and state[root, TICKET] == NONE:
-            expect(net, calendar, root)
-    count[FIRED] = 0
-
-
-@helper
-def complete(net, route, root, limit, wave):
-    """List in `wave` the transfers of a group that are through by `limit`; returns how many there are.
-
-    In the example of `sim.fabric.max_min`, at 1 s, A -> B and B -> C are a group of which A -> B is due. Its count is
-    3: a, which was to wait for 3, is through and leaves the list; b waits for 6, now the least on A -> B. A link whose
-    list has been read to its end knows when it is due again: b in (6 - 3) / 3 s, if nothing changes. But a has vacated
-    A -> B, so `settle` solves the group anew. B -> C is not due and not looked at.
-    Links that are due take turns: what began together ends together, and lies together in the arrays of transfers.
-    """
-    count, state, clock, members, elsewhere, flow = (
-        net.count,
-        net.state,
-        net.clock,
-        net.members,
-        net.elsewhere,
-        net.flow,
-    )
-    links, cursor = net.links, net.level_link
-    due = arrivals = 0
-    link = root
-    while True:
-        if clock[link, DUE] <= limit:
-            links[due] = link
-            cursor[due] = net.first[link] + state[link, HELD] - 1
-            net.level[due] = max(
-                clock[link, LEAST], clock[link, PASSED] + clock[link, RATE] * (limit - clock[link, SINCE])
-            )
-            due += 1
-            clock[link, LEAST] = np.inf
-        link = net.ring[link]
-        if link == root:
-            break
-    while due > 0:
-        remaining = 0
-        for d in range(due):
-            link, k, bytes_through = links[d], cursor[d], net.level[d]
-            if k < net.first[link]:
-                more = (clock[link, LEAST] - clock[link, PASSED]) / clock[link, RATE]
-                clock[link, DUE] = clock[link, SINCE] + more
-                continue
-            slot = members[k]
-            if net.finish[slot] > bytes_through:
-                clock[link, LEAST] = min(clock[link, LEAST], net.finish[slot])
-            else:
-                last = net.first[link] + state[link, HELD] - 1
-                wave[arrivals] = flow[slot, TRANSFER]
-                arrivals += 1
-                flow[slot, BOTTLENECK] = GONE
-                if k < last:
-                    swap(members, elsewhere, k, last)
-                state[link, HELD] -= 1
-                r = route[flow[slot, TRANSFER]]
-                for m in range(net.route_start[r], net.route_start[r + 1]):
-                    other = net.route_links[m]
-                    state[other, LOAD] -= 1
-                    if state[other, IS_VACATED] == 0:
-                        state[other, IS_VACATED] = 1
-                        net.vacated[count[VACATED]] = other
-                        count[VACATED] += 1
-            links[remaining], cursor[remaining], net.level[remaining] = link, k - 1, bytes_through
-            remaining += 1
-        due = remaining
-    state[root, TICKET] = NONE
-    net.fired[count[FIRED]] = root
-    count[FIRED] += 1
-    return arrivals
-
-
-@helper
-def is_free(net, start, stop):
-    """Whether nobody flows over the links of a route, nor shares others with them."""
-    for k in range(start, stop):
-        link = net.route_links[k]
-        if net.state[link, LOAD] > 0 or net.ring[link] != link:
-            return False
-    return True
-
-
-@helper
-def flow_alone(net, calendar, i, start, stop, size, moment):
-    """Let a transfer have its whole route to itself; the first link of it keeps its rate and its completion."""
-    state = net.state
-    entrance = np.int64(net.route_links[start])
-    rate = np.inf
-    for k in range(start, stop):
-        link = net.route_links[k]
-        state[link, LOAD] += 1
-        state[link, LONE] = i
-        rate = min(rate, net.capacity[link] / state[link, LOAD])
-    net.clock[entrance, RATE], net.clock[entrance, SINCE] = rate, moment
-    if rate > 0:
-        state[entrance, TICKET] = push(calendar, moment + size / rate, FLOW, entrance)
-        if len(net.history) > 0:
-            record(net, i, moment, rate)
-
-
-@helper
-def leave_alone(net, i, entrance, start, stop):
-    """Take a transfer that had its route to itself off its links."""
-    for k in range(start, stop):
-        net.state[net.route_links[k], LOAD] -= 1
-        net.state[net.route_links[k], LONE] = NONE
-    net.state[entrance, TICKET] = NONE
-
-
-@helper
 def release(fabric, i, moment):
     """Let go what waits for a transfer that has ended, and count it off its job."""
     for e in range(fabric.after_start[i], fabric.after_start[i + 1]):
@@ -433,7 +268,7 @@ def advance(fabric, horizon):
                     if i == NONE:
                         arrivals = complete(net, route, item, limit, wave)
                     else:
-                        leave_alone(net, i, item, route_start[route[i]], route_start[route[i] + 1])
+                        leave_alone(net, item, route_start[route[i]], route_start[route[i] + 1])
                         wave[0] = i
                         arrivals = 1
                     count[FLOWS] -= arrivals

@@ -166,20 +166,6 @@ def enter(net, i, r, left):
 
 
 @helper
-def bind(net, route, size, link, time):
-    """Let a flow that was alone on its links share them, from now on."""
-    i = np.int64(net.state[link, LONE])
-    if i != NONE:
-        r = route[i]
-        entrance = net.route_links[net.route_start[r]]
-        for k in range(net.route_start[r], net.route_start[r + 1]):
-            net.state[net.route_links[k], LONE] = NONE
-            net.state[net.route_links[k], LOAD] -= 1
-        net.state[entrance, TICKET] = NONE
-        enter(net, i, r, max(0.0, size[i] - net.clock[entrance, RATE] * (time - net.clock[entrance, SINCE])))
-
-
-@helper
 def swap(members, elsewhere, a, b):
     """Let two entries of a list change places."""
     members[a], members[b] = members[b], members[a]

@@ -206,7 +206,7 @@ class Arena:
             now=np.zeros(1),
             gamma=np.array([self.topology.gamma]),
             net=net,
-            calendar=calendar(3),
+            calendar=calendar(),
             lead=floats(0),
             **{name: np.empty(0, _DTYPES.get(name, np.float64)) for name in (*_PER_TRANSFER, "wave")},
             after_start=np.zeros(1, np.int64),
