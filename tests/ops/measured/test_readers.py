@@ -56,8 +56,15 @@ HEADER = """# nThread 1 nGpus 1 minBytes 8 maxBytes 64 step: 2(factor) warmup it
 #       size   count   type   redop   root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
 #        (B)  (elements)                       (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
 """
-ROW = "  {size}  {count}  float  sum  -1  {first}  1.00  1.00  0  {second}  1.00  1.00  0\n"
-TABLE = HEADER.format(program="all_reduce") + ROW.format(size=1024, count=256, first="12.5", second="1e+06")
+ROW = "  {size}  {count}  float  sum  -1  {first}  {rate}  {rate}  0  {second}  {other}  {other}  0\n"
+
+
+def row(size, first, second, count=256):
+    rate, other = (f"{size / float(time) / 1e3:.2f}" if time != "N/A" else "N/A" for time in (first, second))
+    return ROW.format(size=size, count=count, first=first, second=second, rate=rate, other=other)
+
+
+TABLE = HEADER.format(program="all_reduce") + row(1024, "12.5", "1e+06")
 
 
 def test_devices_tell_ranks_hosts_and_machine():
@@ -76,18 +83,14 @@ def test_launchers_put_prefixes_before_every_line(prefix):
 
 
 def test_several_tables_in_one_file():
-    text = TABLE + HEADER.format(program="all_gather") + ROW.format(size=2048, count=256, first=7, second=8)
+    text = TABLE + HEADER.format(program="all_gather") + row(2048, "7", "8")
     first, second = read_tables(text, "it")
     assert [table.rows[0].collective for table in (first, second)] == ["allreduce", "allgather"]
     assert [table.rows[0].line for table in (first, second)] == [8, 16]
 
 
 def test_rows_without_a_time_are_told():
-    text = (
-        TABLE
-        + ROW.format(size=2048, count=512, first="N/A", second="9.5")
-        + ROW.format(size=0, count=0, first=1, second=1)
-    )
+    text = TABLE + row(2048, "N/A", "9.5", 512) + row(0, "1", "1", 0)
     (table,) = read_tables(text, "it")
     assert [row.seconds for row in table.rows] == [pytest.approx(12.5e-6), pytest.approx(9.5e-6)]
     assert table.unread == (("nothing was sent", (10,)),)
@@ -95,7 +98,7 @@ def test_rows_without_a_time_are_told():
 
 def test_columns_per_iteration_stand_between_the_halves():
     text = """#  size count type redop root time algbw busbw #wrong i_min i_max time algbw busbw #wrong i_min i_max
-    4096 1024 float sum -1 11.0 1.00 1.50 0 10 12 22.0 1.00 1.50 0 20 24
+    4096 1024 float sum -1 11.0 0.37 0.56 0 10 12 22.0 0.19 0.28 0 20 24
 """
     (table,) = read_tables(text, "allreduce.txt")
     assert (table.rows[0].seconds, table.rows[0].in_place) == (pytest.approx(11e-6), pytest.approx(22e-6))

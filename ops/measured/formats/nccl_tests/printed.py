@@ -1,0 +1,204 @@
+"""Tables of nccl-tests as text: runs of rows, each with the header, the devices and the program above it.
+
+A row is known by what is in it (size, count, type), not by where it begins, so that prefixes nobody has heard of do no
+harm. Format: NVIDIA/nccl-tests `src/util.cu`; tables of NCCL 1 and of nccl-tests before 2.0: `bytes N type op time`.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from sim.base.pasted import pasted_lines
+
+TYPES = {
+    "int8": 1, "uint8": 1, "char": 1, "f8e4m3": 1, "f8e5m2": 1, "fp8_e4m3": 1, "fp8_e5m2": 1, "half": 2,
+    "bfloat16": 2, "int32": 4, "uint32": 4, "int": 4, "float": 4, "int64": 8, "uint64": 8, "double": 8,
+    "fp16": 2, "float16": 2, "bf16": 2, "fp32": 4, "float32": 4, "fp64": 8, "float64": 8,
+}  # fmt: skip
+"""Bytes of an element, by what nccl-tests, rccl-tests and those who write like them call its type."""
+NAMES = {
+    "all_reduce": "allreduce", "allreduce": "allreduce", "all_gather": "allgather", "allgather": "allgather",
+    "reduce_scatter": "reduce_scatter", "reducescatter": "reduce_scatter", "alltoallv": "alltoallv",
+    "alltoall": "alltoall", "all_to_all": "alltoall", "broadcast": "broadcast", "bcast": "broadcast",
+    "reduce": "reduce", "sendrecv": "sendrecv", "gather": "gather", "scatter": "scatter", "hypercube": "hypercube",
+}  # fmt: skip
+"""Programs of nccl-tests, and what files are named after them; longer names before those inside them."""
+PROGRAM = re.compile(rf"\b({'|'.join(NAMES)})_(?:perf|test)(?:_mpi)?\b", re.IGNORECASE)
+_DEVICE = re.compile(
+    r"Rank\s{1,9}(\d{1,7})\s[^\[]{0,200}?\bon\s{1,40}\S{1,200}\s{1,9}device\s{1,9}(\d{1,4})\s{1,9}\[[^\]]{0,40}\]"
+    r"\s{0,9}(.{0,200})",
+    re.IGNORECASE,
+)
+_OLD_DEVICE = re.compile(r"Device\s{1,9}(\d{1,4})\s{1,9}->\s{1,9}(\d{1,4})\s{1,9}\[[^\]]{0,40}\]\s{0,9}(.{0,200})")
+_SIZE = re.compile(r"\d[\d_,]{0,24}")
+_ROOT = re.compile(r"(-?\d{1,6})\[")
+TIME_COLUMNS = ("time", "cputime")
+_MOST_BEFORE = 12
+"""Words in front of a row, at most."""
+_STRAY = 3
+"""Numbers that a line of nothing else must have to be the rest of a row that another message cut in two."""
+
+
+@dataclass(slots=True)
+class PrintedRow:
+    """Size, count and type of a row, and the words after them up to the first that no table has."""
+
+    line: int
+    size: int
+    count: int
+    type: str
+    redop: str
+    rest: list[str]
+    last: int = 0
+    """The line it ends in."""
+
+
+@dataclass(slots=True)
+class PrintedTable:
+    """The table being read."""
+
+    program: str = ""
+    header: list[str] = field(default_factory=list)
+    units: str = ""
+    rows: list[PrintedRow] = field(default_factory=list)
+    ranks: int = 0
+    devices: int = 0
+    words: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def starts(self) -> list[int]:
+        """The columns of the header that hold times."""
+        return [i for i, name in enumerate(self.header) if name in TIME_COLUMNS]
+
+    def following(self, *, same_run: bool) -> "PrintedTable":
+        """What the next table starts from: the devices of the same run."""
+        return PrintedTable(ranks=self.ranks if same_run else 0, words=dict(self.words))
+
+
+def number(word: str) -> float | None:
+    """A number as tables print it; None for anything else.
+
+    >>> number("1_024"), number("1e+06"), number("N/A"), number("inf")
+    (1024.0, 1000000.0, None, None)
+    """
+    try:
+        value = float(word.replace("_", "").replace(",", ""))
+    except ValueError:
+        return None
+    return value if abs(value) < float("inf") else None
+
+
+def printed_tables(text: str) -> Iterator[PrintedTable]:
+    """Every table that has rows, in the order they end; each source of a text has tables of its own."""
+    open_tables: dict[str, PrintedTable] = {"": PrintedTable()}
+    for line in pasted_lines(text):
+        if line.source not in open_tables:
+            before = open_tables[""]
+            open_tables[line.source] = replace(before, rows=[], words=dict(before.words))
+        for source in [line.source] if line.source else list(open_tables):
+            table = open_tables[source]
+            starts = _starts(line.text)
+            if starts and table.rows:
+                yield table
+                table = open_tables[source] = table.following(same_run=starts == "header")
+            _take(table, line.number, line.text, rows=source == line.source)
+    yield from (table for table in open_tables.values() if table.rows)
+
+
+def _starts(line: str) -> str:
+    """Whether a line begins a table, and how."""
+    if "nThread" in line or PROGRAM.search(line):
+        return "run"
+    return "header" if _header(line) else ""
+
+
+def _header(line: str) -> list[str]:
+    """The columns a header names, without units: empty for any other line."""
+    lower = line.lower()
+    if "time" not in lower or "bw" not in lower or ("size" not in lower and "bytes" not in lower):
+        return []
+    words = lower.replace("|", " ").replace("#wrong", "wrong").replace("#", " ").replace("error", "wrong").split()
+    names = [word.partition("(")[0] for word in words]
+    begin = next((i for i, name in enumerate(names) if name in ("size", "bytes")), len(names))
+    names = [name for name in names[begin:] if name and name != "timestamp"]
+    return names if any(name in TIME_COLUMNS for name in names) and len(names) > 2 else []
+
+
+def _take(table: PrintedTable, at: int, line: str, *, rows: bool) -> None:
+    """What a line adds to a table."""
+    if (program := PROGRAM.search(line)) is not None:
+        table.program = program[1].lower()
+    if header := _header(line):
+        table.header, table.units = header, line.lower()
+    elif "(us)" in line or "(ms)" in line or "(s)" in line:
+        table.units = line.lower()
+    elif (device := _DEVICE.search(line)) is not None or (device := _OLD_DEVICE.search(line)) is not None:
+        _add_device(table, int(device[1]), int(device[2]), device[3])
+    elif rows and (row := _row(at, line, table)) is not None:
+        table.rows.append(row)
+    elif rows and table.rows and (stray := _stray(line)) and _completes(table, at, stray):
+        table.rows[-1].rest += stray
+        table.rows[-1].last = at
+
+
+def _completes(table: PrintedTable, at: int, stray: list[str]) -> bool:
+    """Whether numbers on a line of their own are the rest of the row above: cut by a message, or by a terminal."""
+    row, starts = table.rows[-1], table.starts
+    if len(row.rest) < _STRAY:
+        return len(stray) >= _STRAY
+    whole = 2 * (starts[1] - starts[0]) if len(starts) > 1 else 0
+    return at == max(row.line, row.last) + 1 and len(row.rest) + len(stray) <= whole + 1
+
+
+def _add_device(table: PrintedTable, rank: int, device: int, name: str) -> None:
+    table.ranks, table.devices = max(table.ranks, rank + 1), max(table.devices, device + 1)
+    table.words[name.strip()] = None
+
+
+def _row(at: int, line: str, table: PrintedTable) -> PrintedRow | None:
+    """The row a line holds: size, count, type …, or size and other numbers where somebody left columns out."""
+    words = line.replace("|", " ").replace('"', " ").replace("\t", " ").split()
+    if len(words) < 4 and line.count(",") > 3:
+        words = [word.strip() for word in line.replace('"', "").split(",")]
+    typed = "type" in table.header
+    for i in range(min(len(words) - 2, _MOST_BEFORE)):
+        size, count, kind = words[i : i + 3]
+        if kind[0].isalpha() and _SIZE.fullmatch(size) and count.isdecimal() and len(count) < 20:
+            known = kind.lower() in TYPES or (typed and i + 3 < len(words) and kind.isidentifier())
+            return _typed_row(at, size, count, kind, words[i + 3 :]) if known else None
+    if typed or not words:
+        return None
+    width = len(table.header) or 4
+    begin = len(words) - width if len(words) > width and table.header else 0
+    cells = words[begin:]
+    if not _SIZE.fullmatch(cells[0]) or any(number(word) is None and word != "N/A" for word in cells):
+        return None
+    if not table.header and (len(words) != width or "." not in "".join(words[1:])):
+        return None
+    return PrintedRow(at, _whole(cells[0]), 0, "", "", cells[(table.starts or [1])[0] :])
+
+
+def _typed_row(at: int, size: str, count: str, kind: str, after: list[str]) -> PrintedRow:
+    redop = after[0].lower() if after and after[0].isalpha() and number(after[0]) is None else ""
+    return PrintedRow(at, _whole(size), int(count), kind.lower(), redop, list(_numbers(after[bool(redop) :])))
+
+
+def _numbers(words: list[str]) -> Iterator[str]:
+    """Numbers up to where something else stands: a time stamp, or a message that was printed in between."""
+    for word in words:
+        if number(word) is None and word.upper() not in ("N/A", "NAN", "INF", "-NAN", "-"):
+            if root := _ROOT.match(word):
+                yield root[1]
+            return
+        yield word
+
+
+def _stray(line: str) -> list[str]:
+    """The numbers of a line that has nothing else: the rest of a row."""
+    words = line.split()
+    numbers = list(_numbers(words))
+    return numbers if len(numbers) == len(words) else []
+
+
+def _whole(word: str) -> int:
+    return int(word.replace("_", "").replace(",", ""))

@@ -1,0 +1,164 @@
+"""Tables of nccl-tests and rccl-tests: old and new columns, several tables in one file, JSON.
+
+Format: NVIDIA/nccl-tests `src/util.cu`, `doc/PERFORMANCE.md`. Each row's size over its time must be its algbw.
+"""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+from ops.measured.formats import reader
+from ops.measured.formats.nccl_tests.halves import Half, Unread, agrees, halves, scale_of
+from ops.measured.formats.nccl_tests.printed import NAMES, PROGRAM, TYPES, PrintedTable, number, printed_tables
+from ops.measured.rows import Measured, Table
+from sim.errors import InputError
+from sim.units import us
+
+FORCED = re.compile(r"NCCL_(ALGO|PROTO)[\"']?\s{0,8}[=:]\s{0,8}[\"']?([A-Za-z0-9]{1,20})")
+
+
+def _is_report(text: str) -> bool:
+    return (
+        text[:4096].lstrip().startswith("{") and '"results"' in text and ("out_of_place" in text or "in_place" in text)
+    )
+
+
+def matches(text: str) -> bool:
+    """Whether a table, or the JSON, of nccl-tests is in it."""
+    return _is_report(text) or next(printed_tables(text), None) is not None
+
+
+@reader(
+    "nccl_tests",
+    "an output of nccl-tests",
+    matches=matches,
+    endings=("txt", "log", "json", "out"),
+    precedence=-1,  # any rows of numbers look like it
+)
+def read(text: str, *, name: str) -> list[Table]:
+    """Every table of a file; `name` is the file's, and may tell what the text does not. Raises InputError."""
+    if _is_report(text):
+        return [_from_json(text, name)]
+    tables = [_table(printed, text, name) for printed in printed_tables(text)]
+    if not any(table.rows for table in tables):
+        whys = [why if "line" in why else f"{why} in line {at[0]}" for table in tables for why, at in table.unread]
+        reasons = f": {'; '.join(whys[:3])}" if whys else ""
+        raise InputError(f"{name} holds no row of nccl-tests with a size and a time{reasons}: give its whole output")
+    full, lost = [table for table in tables if table.rows], [table for table in tables if not table.rows]
+    left = full[0].unread + tuple(entry for table in lost for entry in table.unread)
+    return [replace(full[0], unread=left), *full[1:]]
+
+
+def _table(printed: PrintedTable, text: str, name: str) -> Table:
+    scale, unread = scale_of(printed), Unread()
+    rows, factors = [], []
+    ranks_told = 0
+    for row in printed.rows:
+        first, second = halves(row, printed, scale, unread)
+        half = first or second
+        if half is None:
+            continue
+        width = row.count * TYPES.get(row.type, 0)
+        if width and row.size % width == 0:
+            ranks_told = max(ranks_told, row.size // width)
+        if half.algbw > 0:
+            factors.append((half.algbw, half.busbw))
+        both = second.seconds if first and second else 0.0
+        rows.append(Measured("", 0, row.size, half.seconds, both, "", row.line))
+    shared = ranks_told if ranks_told > 1 else 0
+    reduces = any(row.redop in {"sum", "prod", "max", "min", "avg"} for row in printed.rows)
+    collective = _collective(printed.program, name, shared, factors, reduces=reduces)
+    ranks = printed.ranks or shared or ranks_of(collective, factors)
+    forced = {{"ALGO": "algorithm", "PROTO": "protocol"}[key]: value for key, value in FORCED.findall(text)}
+    told = tuple(Measured(collective, ranks, r.size, r.seconds, r.in_place, "", r.line) for r in rows)
+    return Table(name, "nccl-tests", told, ranks, printed.devices, tuple(printed.words), unread.entries, forced=forced)
+
+
+def _collective(program: str, name: str, shared: int, factors: list[tuple[float, float]], *, reduces: bool) -> str:
+    """What ran: by the program's name, the file's, or by how bandwidths and counts relate; empty where none tells."""
+    if program:
+        return NAMES[program]
+    plain = re.sub(r"[^a-z]+", "_", name.lower().rpartition("/")[2])
+    for word in sorted(NAMES, key=len, reverse=True):
+        if word in plain:
+            return NAMES[word]
+    ratio = max((busbw / algbw for algbw, busbw in factors if busbw > 1), default=0.0)
+    if ratio > 1.005:
+        return "allreduce"
+    if shared:
+        return "reduce_scatter" if reduces else ""
+    return ""
+
+
+def ranks_of(collective: str, factors: list[tuple[float, float]]) -> int:
+    """How many ranks make busbw that many times algbw, both printed with two digits; 0 where that leaves it open.
+
+    >>> ranks_of("allreduce", [(99.64, 186.83), (100.55, 188.53)])
+    16
+    """
+    if collective not in ("allreduce", "allgather", "reduce_scatter", "alltoall", "gather", "scatter"):
+        return 0
+    share = 2.0 if collective == "allreduce" else 1.0
+    low, high = 2.0, 65536.0
+    for algbw, busbw in factors:
+        if busbw < 1:
+            continue
+        least, most = (busbw - 0.005) / (algbw + 0.005) / share, (busbw + 0.005) / (algbw - 0.005) / share
+        low, high = max(low, 1 / (1 - min(least, 0.99999))), min(high, 1 / (1 - most) if most < 1 else high)
+    found = [n for step in (8, 4, 2, 1) for n in range(2, 4097) if n % step == 0 and low - 1e-6 <= n <= high + 1e-6]
+    return found[0] if found and high < 4 * low else 0
+
+
+def _from_json(text: str, name: str) -> Table:
+    """The report of `-J`."""
+    try:
+        report = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError(f"{name} is no whole JSON: give the file that nccl-tests -J wrote") from None
+    results = report.get("results") if isinstance(report, dict) else None
+    if not isinstance(results, list) or not all(isinstance(row, dict) for row in results):
+        raise InputError(f"{name}: its results are no list of rows: give the file that nccl-tests -J wrote")
+    arguments = " ".join(map(str, report.get("args", []))) + f" {report.get('test', '')} {name}"
+    devices = [d for d in _dict(report.get("config")).get("devices", []) if isinstance(d, dict)]
+    ranks = len(devices)
+    program = PROGRAM.search(arguments)
+    unread, factors = Unread(), []
+    rows = []
+    for at, row in enumerate(results, 1):
+        size = int(number(str(row.get("size", 0))) or 0)
+        first, second = (_json_half(_dict(row.get(key)), size, at, unread) for key in ("out_of_place", "in_place"))
+        half = first or second
+        if half is None:
+            if not unread.has(at):
+                unread.add("nothing was sent", at)
+            continue
+        factors.append((half.algbw, half.busbw))
+        rows.append((size, half.seconds, second.seconds if first and second else 0.0, at))
+    collective = _collective(program[1].lower() if program else "", name, 0, factors, reduces=True)
+    ranks = ranks or ranks_of(collective, factors)
+    each = max((int(number(str(d.get("device", 0))) or 0) + 1 for d in devices), default=0)
+    told = tuple(Measured(collective, ranks, size, time, both, "", line) for size, time, both, line in rows)
+    if not told:
+        raise InputError(f"{name} holds no result with a size and a time: give the whole report")
+    env = " ".join(map(str, report.get("env", []))) if isinstance(report.get("env"), list) else ""
+    forced = {{"ALGO": "algorithm", "PROTO": "protocol"}[key]: value for key, value in FORCED.findall(env)}
+    words = tuple(dict.fromkeys(str(d.get("device_info", "")) for d in devices))
+    return Table(name, "nccl-tests", told, ranks, each, words, unread.entries, forced=forced)
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _json_half(half: dict[str, Any], size: int, at: int, unread: Unread) -> Half | None:
+    """A half of a result; nothing where it has no time, or one that is not what its algbw says."""
+    key = "time" if number(str(half.get("time"))) is not None else "cpu_time"
+    time, algbw = str(half.get(key)), str(half.get("alg_bw"))
+    seconds = (number(time) or 0.0) * us
+    if size <= 0 or seconds <= 0:
+        return None
+    if number(algbw) is not None and not agrees(size, time, algbw, (us, 1e9)):
+        unread.disagreement(size / seconds / 1e9, algbw, at)
+        return None
+    return Half(seconds, number(algbw) or 0.0, number(str(half.get("bus_bw"))) or 0.0)

@@ -1,0 +1,171 @@
+"""Lines as people paste them, without what launchers, logs, terminals, mail and editors put in front of each.
+
+Every pattern is tried where the line begins and gives nothing back (possessive quantifiers, bounded repeats), and each
+round takes a prefix off: the time is linear in the text, whatever it holds.
+"""
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from typing import NamedTuple
+
+MOST_PREFIXES = 12
+"""More in front of one line are no prefixes."""
+
+_ESCAPE = re.compile(r"(?:\x1b|␛|\^\[|\\e|\\x1b|\\033|\\u001b)\[[0-?]*+[ -/]*+[@-~]|\[\d{1,2}(?:;\d{1,2}){0,4}m")
+_LETTERS = str.maketrans(
+    dict.fromkeys("‐‑‒–—―−﹣－", "-")
+    | dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\ufffd*`\\")
+    | dict.fromkeys("\u00a0\u2007\u202f\u3000", " ")
+)
+"""Dashes and blanks that editors put for plain ones; what Markdown, terminals and byte order marks leave behind."""
+_BREAK = re.compile(r"<(?:br\s?/?|/p|/tr|/div|/li|/pre)>", re.IGNORECASE)
+_TAG = re.compile(
+    r"</?(?:p|br|tr|td|th|thead|tbody|table|div|span|pre|code|tt|samp|kbd|b|i|u|em|strong|font|li|ul|ol|a)"
+    r"(?:\s[^<>]{0,200})?/?>|</stdout>",
+    re.IGNORECASE,
+)
+_MARGIN = re.compile(r"(?:[\s>#|│┃]|//|[-+•](?=\s))++")
+"""Blanks, quotes, comments, bars, lists and the marks of a diff."""
+
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_NO_DEVICE = r"(?!GPU[\d\[]|NIC\d|mlx\d)"
+_WORD = r"[A-Za-z_][\w.@/~+=-]*+"
+_PREFIXES = {
+    "<": (r"<(?:stdout|stderr)[^<>]{0,80}>:?",),
+    "[": (
+        # Open MPI --tag-output, PRRTE
+        r"(?P<source>\[[^\[\]<>\s]{1,200}\](?:\[[^\[\]<>\s]{1,200}\])?)<std(?:out|err|diag)[^<>]{0,40}>:?",
+        # torchrun, kubectl logs --prefix
+        r"(?P<source>\[(?:rank|default|trainer|worker|pod/)[^\[\]\s]{0,200}\])(?::|(?=[\s#]))",
+        r"\[[^\[\]]{1,120}\](?::|(?=[\s#]))",
+    ),
+    "(": (r"(?P<source>\([^()=]{1,80}=[^()]{0,160}\))(?=[\s\[])",),  # SkyPilot, Ray
+    "0": (
+        r"\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]\s?\d{2}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?(?:\s?(?:Z|UTC|[+-]\d{2}:?\d{2}))?)?"
+        r"(?=[\s:,|\[(]|$)[:,]?",
+        r"\d{8}T\d{6}Z?(?=\s)",
+        r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:\s[AP]M)?(?=[\s:,|\[(]|$)[:,]?",
+        r"\d{9,10}\.\d{1,9}(?=\s)",
+        # srun -l, grep -n, numbered lists; never the domain of a PCI address
+        r"\d{1,7}(?:\.\d{1,4}(?=:))?(?:[:)](?![0-9a-fA-F]{2}[:.])|\.(?=\s)|-(?!\d))",
+    ),
+    "a": (
+        # ctime, syslog
+        rf"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\s{{1,2}})?{_MONTH}\s{{1,2}}\d{{1,2}}\s\d{{2}}:\d{{2}}:\d{{2}}"
+        r"(?:[.,]\d{1,9})?(?:\s(?:[A-Z]{3,4}\s)?\d{4}(?!\d))?:?",
+        r"[IWEF]\d{4}\s\d{2}:\d{2}:\d{2}\.\d{1,9}\s{1,8}\d{1,8}\s[^\s\]]{1,120}\]",  # glog
+        r"(?P<source>[\w.-]{1,120}+\s[\w./()-]{1,120}+\[\d{1,8}\]:)(?=\s|$)",  # journalctl
+        r"[\w./~+-]{0,200}[./][\w~+-]{1,80}:\d{1,7}[:-]",  # grep -Hn
+        r"[\w/~+-]{1,200}+\.(?:txt|log|out|md)[:-]",
+        # pdsh, clush
+        rf"(?P<source>{_NO_DEVICE}{_WORD}(?:\[[\w,.-]{{0,80}}\])?+)(?::\d{{1,7}}){{0,2}}+:(?=[\s#]|$)",
+    ),
+    "|": (
+        rf"(?P<source>{_NO_DEVICE}{_WORD})\s{{0,40}}+[|│](?=\s|$)",
+        r"\d{1,7}\s{0,8}+[|│](?=\s|$)",
+    ),  # docker compose, bat
+}
+"""What may stand in front, by the character it begins with: `0` any digit, `a` any letter, `|` where there is but one
+bar. `source` is the part that tells who wrote the line."""
+_COMPILED = {begin: tuple(re.compile(pattern) for pattern in patterns) for begin, patterns in _PREFIXES.items()}
+_LEVELS = {"INFO", "WARN", "WARNING", "ERROR", "DEBUG", "NOTICE", "STDOUT", "STDERR", "OUT", "ERR"}
+_COUNTER = re.compile(r"(\d{1,6})(?:\s|$)")
+
+
+class PastedLine(NamedTuple):
+    """One line: its number from 1 on, who wrote it where a launcher told (a host, a rank), and what was written."""
+
+    number: int
+    source: str
+    text: str
+
+
+def pasted_lines(text: str) -> list[PastedLine]:
+    r"""The lines of a text without what stands in front of them, whoever put it there.
+
+    Page breaks and entities of HTML, escape codes, dashes and blanks of word processors become what they stand for.
+
+    >>> [line.text for line in pasted_lines("[1,0]<stdout>:  8  2\n2025-09-01T10:11:12Z node7: 8  2\n> &nbsp;8<br>2")]
+    ['8  2', '8  2', '8', '2']
+    """
+    lines = [PastedLine(number, *_unprefixed(_plain(part))) for number, part in _parts(text)]
+    return _uncounted(lines)
+
+
+def _parts(text: str) -> Iterator[tuple[int, str]]:
+    """Physical lines, and those that tags of a page make of one."""
+    page = "<" in text or "&" in text
+    for number, line in enumerate(text.splitlines(), 1):
+        if not page:
+            yield number, line
+            continue
+        for part in _BREAK.split(unescape(line) if "&" in line else line):
+            yield number, _TAG.sub(" ", part) if "<" in part else part
+
+
+def _plain(line: str) -> str:
+    """A line in the letters that tools print."""
+    if "[" in line:
+        line = _ESCAPE.sub("", line)
+    return line if line.isascii() and not any(mark in line for mark in "*`\\") else line.translate(_LETTERS)
+
+
+def _unprefixed(line: str) -> tuple[str, str]:
+    """Who wrote a line, and the line without its prefixes."""
+    sources: list[str] = []
+    at, bars = 0, line.count("|") + line.count("│")
+    for _ in range(MOST_PREFIXES):
+        margin = _MARGIN.match(line, at)
+        at = margin.end() if margin else at
+        prefix = _prefix(line, at, one_bar=bars - line.count("|", 0, at) - line.count("│", 0, at) == 1)
+        if prefix is None:
+            break
+        source = prefix.groupdict().get("source") or ""
+        at = prefix.end()
+        if source and source.upper() not in _LEVELS and line[at:].strip():
+            sources.append(source)
+    return " ".join(sources), line[at:].rstrip()
+
+
+def _prefix(line: str, at: int, *, one_bar: bool) -> re.Match[str] | None:
+    """What stands in front from a place on, if anything does."""
+    first = line[at : at + 1]
+    if not first:
+        return None
+    kind = "0" if first.isdecimal() else "a" if first.isalpha() or first == "_" else first
+    kinds = (*_COMPILED.get(kind, ()), *(_COMPILED["|"] if one_bar and kind in "0a" else ()))
+    return next((match for pattern in kinds if (match := pattern.match(line, at))), None)
+
+
+def _uncounted(lines: list[PastedLine]) -> list[PastedLine]:
+    """The lines without the bare numbers that count them, as `cat -n` and `nl` print."""
+    uncounted = list(lines)
+    full = [i for i, line in enumerate(lines) if line.text]
+    counters = [_COUNTER.match(lines[i].text) for i in full]
+    begin = 0
+    while begin < len(full):
+        end = begin + 1
+        while end < len(full) and _follows(lines, full[end - 1], counters[end - 1], full[end], counters[end]):
+            end += 1
+        if end - begin > 1 and _numbered([lines[i].text for i in full[max(0, begin - 1) : end]], headed=begin > 0):
+            for i in full[begin:end]:
+                source, text = _unprefixed(_COUNTER.sub("", lines[i].text, count=1))
+                uncounted[i] = PastedLine(lines[i].number, " ".join(filter(None, (lines[i].source, source))), text)
+        begin = end
+    return uncounted
+
+
+def _numbered(texts: list[str], *, headed: bool) -> bool:
+    """Whether lines that count up are numbered lines: with words after the number, and none from a header above."""
+    above = set(texts[0].split()) if headed else set()
+    words = [word for text in texts[headed:] for word in text.split()[1:2] if not word[0].isdecimal()]
+    return bool(words) and above.isdisjoint(words)
+
+
+def _follows(
+    lines: list[PastedLine], a: int, before: re.Match[str] | None, b: int, after: re.Match[str] | None
+) -> bool:
+    """Whether a line counts on from the one above it, blank ones counted or not."""
+    step = int(after[1]) - int(before[1]) if before and after else 0
+    return step == 1 or (step > 1 and step == lines[b].number - lines[a].number)

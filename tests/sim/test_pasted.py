@@ -1,0 +1,65 @@
+"""Lines without what launchers, logs, terminals, mail and editors put in front of them."""
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sim.base.pasted import pasted_lines
+from tests.pasted import PREFIXES, numbered, prefixed
+
+BODIES = ("8  2  float  sum  -1", "GPU0   X   NV12", "size  count  type", "Rank  0 Group  0", "X    = Self")
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_a_prefix_goes_and_the_line_stays(prefix):
+    text = prefixed("\n".join(BODIES), prefix)
+    assert [line.text.strip() for line in pasted_lines(text)] == list(BODIES)
+
+
+@pytest.mark.parametrize(
+    "line", ["NIC0: mlx5_0", "GPU0  X", "0000:c5:00.0 XGMI", "GPU[0]\t\t: (Topology) Numa Node: 0",
+             "| 0-15 | 3 | GPU0 |",
+             "GPU0 | X | NV12", "mlx5_0 | PIX | SYS", "-1 5 6", "0-15,32-47 0 GPU0", "8388608 2097152 float"]
+)  # fmt: skip
+def test_what_belongs_to_a_table_is_no_prefix(line):
+    assert pasted_lines(line)[0].text == line.lstrip("| ")
+
+
+def test_a_host_or_rank_is_the_source_of_its_lines():
+    lines = pasted_lines("node1: a\nnode2: b\n[1,3]<stdout>:c\n2025-09-01T10:11:12Z node1: d\n7: e\nINFO: f\nLegend:\n")
+    assert [line.source for line in lines] == ["node1", "node2", "[1,3]", "node1", "", "", ""]
+
+
+@pytest.mark.parametrize(
+    "number", [numbered, lambda text: "".join(f" {i}  {x}\n" for i, x in enumerate(text.splitlines(), 40))]
+)
+def test_numbers_that_count_the_lines_go(number):
+    text = "GPU0 GPU1\nGPU0 X SYS\n\nGPU1 SYS X\n8 2 float\n16 4 float"
+    assert [line.text for line in pasted_lines(number(text)) if line.text] == text.replace("\n\n", "\n").splitlines()
+
+
+def test_numbers_that_count_nothing_stay():
+    sizes = "1 1 int8 sum\n2 2 int8 sum\n3 3 int8 sum"
+    assert [line.text for line in pasted_lines(sizes)] == sizes.splitlines()
+    nodes = "NUMA GPU0 GPU1\n0 GPU0 X\n1 GPU1 SYS"
+    assert [line.text for line in pasted_lines(nodes)] == nodes.splitlines()
+
+
+def test_pages_and_word_processors_are_read_as_what_they_show():
+    text = "<pre>GPU0&nbsp;X<br/>GPU1\u00a0&lt;b&gt;</pre>\n<td>0\u201315</td><td>\u22121</td>\n**8** \\_ \u200b2\n"
+    assert [(line.number, line.text.split()) for line in pasted_lines(text)] == [
+        (1, ["GPU0", "X"]), (1, ["GPU1"]), (1, []), (2, ["0-15", "-1"]), (3, ["8", "_", "2"]),
+    ]  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=200))
+@example("[" * 5000)
+@example("0: " * 5000)
+@example("a" * 5000 + "|")
+@example("<b " * 3000 + "&lt" * 2000)
+def test_any_text_keeps_its_numbers_of_lines(text):
+    lines = pasted_lines(text)
+    numbers = [line.number for line in lines]
+    assert numbers == sorted(numbers)
+    assert set(numbers) == set(range(1, len(text.splitlines()) + 1))
