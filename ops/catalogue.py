@@ -53,7 +53,7 @@ def _rows(known: Algorithm) -> Iterator[tuple[str, str]]:
     yield "time", _time(known, n)
     yield "ranks", _limits(known)
     yield "parameters", ", ".join(f"`{p.name}={_shown(p.kind, p.default)}`" for p in known.params.values())
-    yield "known as", ", ".join(f"{library} {number}" for library, number in known.ids.items())
+    yield "known as", ", ".join(f"{library} {number}" for library, number in known.known_as.items())
     yield "from", known.reference
 
 

@@ -21,6 +21,9 @@ Window = Annotated[int, Bounds(1, 1 << 16)]
 Group = Annotated[int, Bounds(0, 1 << 16)]
 """Ranks per node; 0 stands for the largest number up to 8 that divides n."""
 
+Sockets = Annotated[int, Bounds(0, 64)]
+"""Sockets per node; 0 stands for two where a node has an even number of ranks above two, else one."""
+
 
 def rounds(n: int, radix: int = 2) -> int:
     """How often 1 must be multiplied by `radix` to reach n: ⌈log n⌉.
@@ -69,6 +72,24 @@ def node_size(n: int, group: int) -> int:
 def whole_nodes(n: int, *, group: int, **_: Any) -> str | None:
     """A refusal for algorithms that need equal nodes."""
     return None if n % node_size(n, group) == 0 else f"needs nodes of {group} ranks, which do not make up {n}"
+
+
+def socket_size(n: int, group: int, sockets: int) -> int:
+    """Ranks per socket, with the defaults filled in.
+
+    >>> socket_size(16, 0, 0), socket_size(12, 6, 3), socket_size(9, 3, 0)
+    (4, 2, 3)
+    """
+    g = node_size(n, group)
+    return g // (sockets or (2 if g % 2 == 0 and g > 2 else 1))
+
+
+def whole_sockets(n: int, *, group: int, sockets: int, **_: Any) -> str | None:
+    """A refusal for algorithms that need equal nodes of equal sockets."""
+    g = node_size(n, group)
+    if n % g == 0 and sockets and g % sockets:
+        return f"needs nodes of {sockets} equal sockets, which {g} of {n} ranks do not make up"
+    return whole_nodes(n, group=group)
 
 
 def windows(peers: Sequence[Ints], own: Ints) -> list[Ints]:

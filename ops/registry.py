@@ -43,7 +43,8 @@ class Algorithm:
     `steps(n, [root=…,] **params)` yields the steps; `pieces(n, **params)` is how many slots a unit block is
     cut into, one where it is None; `refuse(n, **params)` tells why an n cannot be done; `cost(n, **params)` is
     the claim that the tests hold against simulated time; `ids` are the library names and numbers it goes by,
-    several as "2, 3".
+    several as "2, 3"; `presets` are the parameters that a library runs it with under one of them, like
+    `{"openmpi:2": {"chains": 4}}`, where they are not the defaults.
     """
 
     name: str
@@ -59,6 +60,9 @@ class Algorithm:
     ordered: bool = False
     """Do ranks block: is a step done before the rank begins the next? Otherwise what is ready starts."""
     ids: Mapping[str, str] = field(default_factory=dict)
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    preset: Mapping[str, Any] = field(default_factory=dict)
+    """Of an algorithm that was looked up by a library's number: what stands for the defaults."""
     reference: str = ""
 
     @property
@@ -79,12 +83,29 @@ class Algorithm:
     @cached_property
     def params(self) -> dict[str, Parameter]:
         """The keyword parameters a person may set."""
-        return parameters(self.steps, skip=("n", "root"))
+        there = parameters(self.steps, skip=("n", "root"))
+        return {name: replace(p, default=self.preset.get(name, p.default)) for name, p in there.items()}
 
     @property
     def defaults(self) -> dict[str, Any]:
         """Every parameter's value where none is given."""
         return {name: p.default for name, p in self.params.items()}
+
+    @cached_property
+    def known_as(self) -> dict[str, str]:
+        """By library, its numbers or names for it, with the parameters it runs it with where they differ."""
+        return {
+            library: ", ".join(self._called(library, i) for i in ids.split(", ")) for library, ids in self.ids.items()
+        }
+
+    def _called(self, library: str, number: str) -> str:
+        preset = self.presets.get(f"{library}:{number}", {})
+        return f"{number} ({', '.join(f'{key}={value}' for key, value in preset.items())})" if preset else number
+
+    def as_run_by(self, library: str, number: str) -> "Algorithm":
+        """The algorithm with the parameters that a library runs it with under this number for defaults."""
+        preset = self.presets.get(f"{library}:{number}")
+        return replace(self, preset=preset) if preset else self
 
     def schedule(self, n: int, *, root: int = 0, **given: Any) -> Schedule:
         """Unroll for n ranks. Raises InputError for an n, root or parameter it cannot do."""
@@ -158,8 +179,9 @@ class _Algorithms(Registry[Algorithm]):
             return found[name]
         alias = name.casefold()
         for entry in found.values() if ":" in name else ():
-            if any(alias == other.casefold() for other in entry.aliases):
-                return entry
+            for library, number in _each(entry.ids):
+                if alias == f"{entry.collective.name}.{library}:{number}".casefold():
+                    return entry.as_run_by(library, number)
         collective, _, _ = name.partition(".")
         there = [other for other in found if other.split(".")[0] == collective]
         if not there:
@@ -167,10 +189,13 @@ class _Algorithms(Registry[Algorithm]):
         raise InputError(f"no algorithm is called {name[:60]!r}: choose from {', '.join(there)}")
 
     def known_as(self, collective: str, library: str, number: str) -> Algorithm:
-        """What a library runs under its own number or name. Raises InputError naming those it has."""
+        """What a library runs under its own number or name, and with which parameters.
+
+        Raises InputError naming those it has.
+        """
         there = self.by_library(library)
         numbers = [(entry, i) for entry, ids in there for i in ids if entry.collective.name == collective]
-        found = next((entry for entry, i in numbers if i.casefold() == number.casefold()), None)
+        found = next((entry.as_run_by(library, i) for entry, i in numbers if i.casefold() == number.casefold()), None)
         if found is None:
             able = ", ".join(sorted({entry.collective.name for entry, _ in there}))
             told = ", ".join(f"{i} ({entry.name})" for entry, i in numbers)
@@ -200,13 +225,14 @@ def algorithm(
     ordered: bool = False,
     switches: Callable[..., tuple[str, ...]] = lambda n, **_: (),
     ids: Mapping[str, str] | None = None,
+    presets: Mapping[str, Mapping[str, Any]] | None = None,
     reference: str = "",
 ) -> Callable[[Callable[..., Steps]], Callable[..., Steps]]:
     """Register a generator of steps as `collective.name` for each collective it serves; returned unchanged.
 
     The name is the function's own, without the collective's unless `name` is given. `ids` maps a library to
     its own number or name, like `{"openmpi": "4", "nccl": "Ring"}`. `ordered` ranks block after each step.
-    `switches` are named under `Algorithm.switches`.
+    `switches` and `presets` are told under `Algorithm`.
     """
 
     def register(steps: Callable[..., Steps]) -> Callable[..., Steps]:
@@ -226,6 +252,7 @@ def algorithm(
                     ordered=ordered,
                     switches=switches,
                     ids=ids or {},
+                    presets=presets or {},
                     reference=reference,
                 ),
             )

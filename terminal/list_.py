@@ -8,6 +8,7 @@ import click
 from ops.collectives import COLLECTIVES
 from ops.formats import SCHEDULE_FORMATS
 from ops.registry import ALGORITHMS
+from ops.request.notation import written
 from ops.workloads import WORKLOADS
 from sim.errors import InputError
 from sim.formats import FORMATS
@@ -110,11 +111,19 @@ def _of_library(library: str) -> Answer:
     """A library's algorithms by collective, in the order of its own numbers."""
     rows = [(a.collective.name, i, a) for a, ids in ALGORITHMS.by_library(library) for i in ids]
     rows.sort(key=lambda row: (row[0], not row[1].isdecimal(), int(row[1]) if row[1].isdecimal() else 0, row[1]))
-    widths = [
-        max(len(text) for text in column) for column in zip(*((r[0], r[1], r[2].name) for r in rows), strict=True)
+    presets = [a.as_run_by(library, i).preset for _, i, a in rows]
+    specs = [
+        f"{a.name}:{written(preset)}" if preset else a.name for (_, _, a), preset in zip(rows, presets, strict=True)
     ]
-    lines = [f"{c:{widths[0]}}  {i:>{widths[1]}}  {a.name:{widths[2]}}  {a.summary}" for c, i, a in rows]
-    data = [{"collective": c, "id": i, "name": a.name, "summary": a.summary} for c, i, a in rows]
+    widths = [max(map(len, column)) for column in ([r[0] for r in rows], [r[1] for r in rows], specs)]
+    lines = [
+        f"{c:{widths[0]}}  {i:>{widths[1]}}  {spec:{widths[2]}}  {a.summary}"
+        for (c, i, a), spec in zip(rows, specs, strict=True)
+    ]
+    data = [
+        {"collective": c, "id": i, "name": a.name, "parameters": dict(preset), "summary": a.summary}
+        for (c, i, a), preset in zip(rows, presets, strict=True)
+    ]
     return Answer(DONE, {"library": library, "algorithms": data}, "\n".join(lines))
 
 

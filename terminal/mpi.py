@@ -93,7 +93,8 @@ def mpi(
 def _forced(text: str) -> tuple[str, Forced]:
     name, settings = parse_spec(text) if not _is_alias(text) else (text, {})
     entry = ALGORITHMS[name]
-    return entry.collective.name, (entry.name, bind(entry.steps, settings, entry.name, skip=("n", "root")))
+    chosen = bind(entry.steps, settings, entry.name, skip=("n", "root"))
+    return entry.collective.name, (entry.name, {**entry.preset, **chosen})
 
 
 def _is_alias(text: str) -> bool:

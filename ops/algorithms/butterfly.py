@@ -35,6 +35,19 @@ def halving(p: int) -> list[Ints]:
     return [c ^ (p >> k) for k in range(1, rounds(p) + 1)]
 
 
+def mirrored(p: int) -> Ints:
+    """The numbers below a power of two with their bits reversed.
+
+    >>> mirrored(8).tolist()
+    [0, 4, 2, 6, 1, 5, 3, 7]
+    """
+    c = np.arange(p, dtype=np.int32)
+    mirror = np.zeros_like(c)
+    for k in range(rounds(p)):
+        mirror |= (c >> k & 1) << (rounds(p) - 1 - k)
+    return mirror
+
+
 def swinging(n: int) -> list[Ints]:
     """Peers at Swing's distances, for a power of two."""
     r = np.arange(n, dtype=np.int32)
@@ -51,10 +64,7 @@ def _bine_position(n: int) -> Ints:
     """ν of the Bine paper: where rank r's share lies so that every message of the butterfly is one run."""
     r = np.arange(n, dtype=np.int32)
     digits = _negabinary(np.where(r % 2 == 1, r, -r)) & (n - 1)
-    gray = digits ^ (digits >> 1)
-    position = np.zeros_like(r)
-    for k in range(rounds(n)):
-        position |= (gray >> k & 1) << (rounds(n) - 1 - k)
+    position: Ints = mirrored(n)[digits ^ (digits >> 1)]
     return position
 
 
@@ -146,11 +156,8 @@ def butterfly(n: int) -> Steps:
     """
     rank = cores(n)
     p, folded = len(rank), 2 * np.arange(n - len(rank))
-    c = np.arange(p, dtype=np.int32)
-    mirror = np.zeros_like(c)
-    for k in range(rounds(p)):
-        mirror |= (c >> k & 1) << (rounds(p) - 1 - k)
-    blocks = np.stack([np.where(c < n - p, rank - 1, NOTHING), rank], axis=1)
+    mirror = mirrored(p)
+    blocks = np.stack([np.where(np.arange(p) < n - p, rank - 1, NOTHING), rank], axis=1)
     if len(folded):
         yield "fold"
         yield schedule.reduce(folded, folded + 1, slot=runs(0, n))

@@ -11,24 +11,26 @@ from ops.collectives import allreduce, broadcast
 from ops.patterns import Group, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
 from sim.schedule import Step, Steps, copy, reduce
+from sim.topology import Ints
 
 
-def in_every_node(steps: Steps, n: int, g: int) -> Steps:
-    """What g ranks do, done in every node of g ranks."""
-    first = np.arange(0, n, g)
+def among(steps: Steps, members: Ints) -> Steps:
+    """What a few ranks do, done by every row of `members` at once: rank i of the steps is each row's i-th."""
 
     def everywhere(step: Step) -> Step:
-        src, dst = ((first.reshape(-1, 1) + x).reshape(-1) for x in (step.src, step.dst))
-        return Step(step.op, src, dst, *(np.concatenate([x] * len(first)) for x in step[3:]))
+        src, dst = (members[:, x].reshape(-1) for x in (step.src, step.dst))
+        return Step(step.op, src, dst, *(np.concatenate([x] * len(members)) for x in step[3:]))
 
     for item in steps:
-        yield everywhere(item) if isinstance(item, Step) else item
+        if isinstance(item, str):
+            yield item
+        else:
+            yield everywhere(item) if isinstance(item, Step) else tuple(map(everywhere, item))
 
 
-def between_nodes(steps: Steps, g: int, local: int = 0) -> Steps:
-    """What a few ranks do, done by rank `local` of as many nodes of g ranks."""
-    for item in steps:
-        yield item._replace(src=item.src * g + local, dst=item.dst * g + local) if isinstance(item, Step) else item
+def nodes_of(n: int, g: int) -> Ints:
+    """The ranks of every node of g ranks, one row each."""
+    return np.arange(n, dtype=np.int32).reshape(-1, g)
 
 
 def _cost_2d(n: int, *, group: int) -> tuple[float, float, float]:
@@ -42,7 +44,7 @@ def _cost_2d(n: int, *, group: int) -> tuple[float, float, float]:
     pieces=lambda n, **_: n,
     only=whole_nodes,
     cost=_cost_2d,
-    ids={"ucc": "split_rail", "oneccl": "2d", "kucg": "13"},
+    ids={"ucc": "split_rail", "oneccl": "2d"},
     reference="Cho et al., BlueConnect, MLSys 2019",
 )
 def hierarchical_2d(n: int, *, group: Group = 0) -> Steps:
@@ -83,11 +85,11 @@ def hierarchical(n: int, *, group: Group = 0) -> Steps:
     """Each node adds up at its first rank, these ranks exchange totals, each node hears the result."""
     g = node_size(n, group)
     yield "reduce in the node"
-    yield from in_every_node(binomial_reduce(g), n, g)
+    yield from among(binomial_reduce(g), nodes_of(n, g))
     yield "allreduce between nodes"
-    yield from between_nodes(doubling_allreduce(n // g), g)
+    yield from among(doubling_allreduce(n // g), nodes_of(n, g)[:, :1].T)
     yield "broadcast in the node"
-    yield from in_every_node(binomial_broadcast(g), n, g)
+    yield from among(binomial_broadcast(g), nodes_of(n, g))
 
 
 def _two_level_rounds(n: int, group: int) -> int:
@@ -101,12 +103,12 @@ def _two_level_rounds(n: int, group: int) -> int:
     ordered=True,
     only=whole_nodes,
     cost=lambda n, *, group: (_two_level_rounds(n, group),) * 2,
-    ids={"mpich": "smp", "ucc": "2step", "kucg": "2"},
+    ids={"mpich": "smp", "ucc": "2step"},
 )
 def hierarchical_broadcast(n: int, *, root: int = 0, group: Group = 0) -> Steps:
     """A binomial tree between nodes, among the ranks at the root's position, then one inside each node."""
     g = node_size(n, group)
     yield "between nodes"
-    yield from between_nodes(binomial_broadcast(n // g, root=root // g), g, root % g)
+    yield from among(binomial_broadcast(n // g, root=root // g), nodes_of(n, g)[:, root % g :][:, :1].T)
     yield "in the node"
-    yield from in_every_node(binomial_broadcast(g, root=root % g), n, g)
+    yield from among(binomial_broadcast(g, root=root % g), nodes_of(n, g))

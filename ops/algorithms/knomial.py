@@ -13,15 +13,17 @@ from sim.schedule import model as schedule
 from sim.topology import Ints
 
 
-def _pairs(n: int, d: int, radix: int) -> tuple[Ints, Ints]:
+def pairs(n: int, d: int, radix: int) -> tuple[Ints, Ints]:
     """Parents and children, as places, of the edges of length d, 2d … (radix - 1)·d."""
     v = np.arange(n, dtype=np.int32)
     child = v[(v % d == 0) & (v // d % radix != 0)]
     return child // (d * radix) * (d * radix), child
 
 
-def _served(n: int, radix: int) -> int:
-    """How many the root serves in all rounds."""
+def served(n: int, radix: int) -> int:
+    """How many the root of a k-nomial tree of n ranks serves in all rounds; 0 for one rank."""
+    if n == 1:
+        return 0
     top: int = radix ** (rounds(n, radix) - 1)
     return (rounds(n, radix) - 1) * (radix - 1) + -(-n // top) - 1
 
@@ -30,13 +32,13 @@ def _served(n: int, radix: int) -> int:
     broadcast,
     name="knomial",
     ordered=True,
-    cost=lambda n, *, radix: (rounds(n, radix), _served(n, radix)),
+    cost=lambda n, *, radix: (rounds(n, radix), served(n, radix)),
     ids={"openmpi": "7", "mpich": "tree", "ucc": "0", "kucg": "10"},
 )
 def knomial_broadcast(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     """Whoever has the data sends it to radix - 1 others at once; every round multiplies how many have it."""
     for k in reversed(range(rounds(n, radix))):
-        parent, child = _pairs(n, radix**k, radix)
+        parent, child = pairs(n, radix**k, radix)
         yield copy(from_root(parent, root, n), from_root(child, root, n), slot=0)
 
 
@@ -44,14 +46,14 @@ def knomial_broadcast(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     reduce,
     name="knomial",
     ordered=True,
-    cost=lambda n, *, radix: (rounds(n, radix), _served(n, radix), _served(n, radix)),
+    cost=lambda n, *, radix: (rounds(n, radix), served(n, radix), served(n, radix)),
     ids={"openmpi": "8", "ucc": "0"},
 )
 def knomial_reduce(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     """In each round one rank in `radix` collects the partial sums of the others and adds them up."""
     for k in range(rounds(n, radix)):
         d = radix**k
-        parent, child = _pairs(n, d, radix)
+        parent, child = pairs(n, d, radix)
         turn = child // d % radix
         yield copy(from_root(child, root, n), from_root(parent, root, n), slot=0, to=turn)
         adding = np.unique(parent)
@@ -68,11 +70,11 @@ def knomial_reduce(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     cost=lambda n, *, radix: (rounds(n, radix), (n - 1) / n),
     ids={"ucc": "knomial"},
 )
-@algorithm(COLLECTIVES["scatterv"], name="knomial", ordered=True, ids={"kucg": "2"})
+@algorithm(COLLECTIVES["scatterv"], name="knomial", ordered=True, ids={"kucg": "2"}, presets={"kucg:2": {"radix": 2}})
 def knomial_scatter(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     """Whoever holds several blocks hands radix - 1 shares of them on at once, until each rank has its own."""
     for k in reversed(range(rounds(n, radix))):
-        parent, child = _pairs(n, radix**k, radix)
+        parent, child = pairs(n, radix**k, radix)
         blocks = from_root(runs(child, radix**k), root, n)
         yield copy(from_root(parent, root, n), from_root(child, root, n), slot=blocks)
 
@@ -88,6 +90,6 @@ def knomial_scatter(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
 def knomial_gather(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     """In each round one rank in `radix` collects the blocks of the others."""
     for k in range(rounds(n, radix)):
-        parent, child = _pairs(n, radix**k, radix)
+        parent, child = pairs(n, radix**k, radix)
         blocks = from_root(runs(child, radix**k), root, n)
         yield copy(from_root(child, root, n), from_root(parent, root, n), slot=blocks)

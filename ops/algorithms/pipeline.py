@@ -64,8 +64,13 @@ def reduce_up(shape: Tree, segments: int) -> Steps:
 
 
 def _chains(n: int, chains: int, root: int) -> Tree:
-    v = np.arange(n)
-    return rooted(np.where(v > chains, v - chains, np.where(v > 0, 0, NOTHING)), root)
+    """Chains are runs of places that differ in length by one at most, the longer ones first."""
+    wide = min(chains, n - 1)
+    length, longer = divmod(n - 1, wide)
+    heads = 1 + np.arange(wide) * length + np.minimum(np.arange(wide), longer)
+    parent = np.arange(-1, n - 1)
+    parent[heads] = 0
+    return rooted(parent, root)
 
 
 def _binary(n: int, root: int) -> Tree:
@@ -91,11 +96,13 @@ def _chain_cost(n: int, *, segments: int, chains: int) -> tuple[float, float]:
     pieces=_segments,
     cost=_chain_cost,
     ids={"openmpi": "2, 3", "nccl": "Ring", "kucg": "6", "oneccl": "ring"},
+    presets={"openmpi:2": {"chains": 4}, "kucg:6": {"segments": 1}},
 )
 def chain_broadcast(n: int, *, root: int = 0, segments: Segments = 8, chains: Channels = 1) -> Steps:
     """Segments follow each other from rank to rank along a chain, or along several side by side.
 
     With one chain: n - 2 + segments messages of size / segments each; best with √((n - 2)·β·size / α) segments.
+    Several are runs of ranks that the root feeds at once.
 
     >>> from sim.schedule.picture import picture
     >>> from ops import ALGORITHMS
@@ -119,6 +126,7 @@ def chain_broadcast(n: int, *, root: int = 0, segments: Segments = 8, chains: Ch
     pieces=_segments,
     cost=lambda n, **p: (*_chain_cost(n, **p), _chain_cost(n, **p)[1]),
     ids={"openmpi": "2, 3", "nccl": "Ring", "oneccl": "ring"},
+    presets={"openmpi:2": {"chains": 4}},
 )
 def chain_reduce(n: int, *, root: int = 0, segments: Segments = 8, chains: Channels = 1) -> Steps:
     """Segments of partial sums follow each other from rank to rank along a chain, or several, to the root.

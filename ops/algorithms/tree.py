@@ -155,7 +155,7 @@ def binomial_tree(n: int) -> Steps:
                 yield copy(parent, child, 0), copy(n - 1 - parent, n - 1 - child, 1)
 
 
-@algorithm(barrier, name="tree", ordered=True, cost=lambda n: (2 * rounds(n), 0), ids={"openmpi": "6", "kucg": "6"})
+@algorithm(barrier, name="tree", ordered=True, cost=lambda n: (2 * rounds(n), 0), ids={"openmpi": "6"})
 def tree_barrier(n: int) -> Steps:
     """Arrivals are reported up a binomial tree, the release goes down it."""
     yield from reduce_broadcast(n)

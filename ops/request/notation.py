@@ -6,6 +6,7 @@ Read as well, since links and tables of old have them: ` + ` between troubles, a
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from ops.registry import ALGORITHMS
 from sim.errors import InputError
 from sim.parameters import parse_assignments
 from sim.units import fmt_size, parse_size
@@ -38,6 +39,20 @@ def written(parameters: Mapping[str, object]) -> str:
     'segments=4,radix=3'
     """
     return ",".join(f"{key}={value}" for key, value in parameters.items())
+
+
+def by_name(algorithm: str, settings: str = "") -> tuple[str, str]:
+    """An algorithm that is called by a library's number: its own name, and the parameters the library runs it with.
+
+    Parameters that are chosen come before the library's. Raises InputError for a number there is none of.
+
+    >>> by_name("broadcast.openmpi:2", "segments=4"), by_name("broadcast.chain")
+    (('broadcast.chain', 'chains=4,segments=4'), ('broadcast.chain', ''))
+    """
+    if ":" not in algorithm:
+        return algorithm, settings
+    entry = ALGORITHMS[algorithm]
+    return entry.name, written({**entry.preset, **assignments(settings, entry.name)})
 
 
 def entries(text: str) -> tuple[str, ...]:

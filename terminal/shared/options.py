@@ -13,7 +13,7 @@ import click
 from ops.formats import recognise, schedule_text
 from ops.registry import ALGORITHMS
 from ops.request import PreparedRun, Request
-from ops.request.notation import listed, size_word
+from ops.request.notation import by_name, listed, size_word
 from ops.request.python_file import python_file
 from ops.request.scenario import from_yaml
 from ops.work import Outcome, Work
@@ -167,9 +167,11 @@ def _machine(words: Words, *, needed: bool) -> dict[str, str]:
 
 def _schedule(words: Words) -> dict[str, str]:
     name, file = words.get("algorithm"), words.get("schedule")
-    settings = {"settings": ",".join(words.get("set") or ())}
+    chosen = ",".join(words.get("set") or ())
+    settings = {"settings": chosen}
     if file is None:
-        return settings | {"algorithm": _algorithm(name, words.get("library"), words.get("id"))}
+        algorithm, chosen = by_name(_algorithm(name, words.get("library"), words.get("id")), chosen)
+        return {"algorithm": algorithm, "settings": chosen}
     if words.get("library") is not None or words.get("id") is not None:
         raise InputError("--schedule brings its own algorithm: leave out --library and --id")
     if python_file(file):
@@ -184,11 +186,12 @@ def _schedule(words: Words) -> dict[str, str]:
 
 
 def _algorithm(name: str | None, library: str | None, number: str | None) -> str:
-    """The algorithm's name, by that of its own or a library's; nothing where none is given."""
+    """The algorithm, by its own name or a library's number; nothing where none is given."""
     if (library is None) != (number is None):
         raise InputError("a library's algorithm needs both: write --library kucg --id 4")
     if library is not None and number is not None:
-        return ALGORITHMS.known_as(name or "", library, number).name
+        ALGORITHMS.known_as(name or "", library, number)
+        return f"{name}.{library}:{number}"
     return ALGORITHMS[""].name if name == "" else name or ""
 
 

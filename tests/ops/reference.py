@@ -18,6 +18,11 @@ TELLING = {
     "phases": [1, 3],
     "aggregate": [1, 2, 64],
     "base": [3],
+    "sockets": [1, 2],
+    "fan_in": [2, 3],
+    "fan_out": [3, 4],
+    "between": [2, 3],
+    "inside": [3, 4],
 }
 """Values of a parameter that tell more than those its bounds suggest."""
 

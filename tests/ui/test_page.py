@@ -275,3 +275,10 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"field.left_out.{name}" for name in left_out()}
     mentioned = {key for key in catalogue("en") if not key.startswith(("lesson.", *TRAIN))}
     assert mentioned - spoken == set()
+
+
+def test_a_library_s_number_in_a_link_runs_what_the_library_does():
+    at = page(algorithm="broadcast.openmpi:2", machine="switch:ranks=8")
+    assert not at.error, [e.value for e in at.error]
+    assert at.query_params["algorithm"] == "broadcast.chain"
+    assert "chains=4" in at.query_params["settings"]

@@ -244,7 +244,7 @@ def _code(scene: Request, topology: Topology) -> None:
         alphas, betas, gammas = algorithm.cost(work.schedule.n, **work.settings)
         st.markdown(_say("page.cost", alphas=alphas, betas=betas, gammas=gammas))
     if algorithm.ids:
-        names = ", ".join(f"{library} {word}" for library, word in algorithm.ids.items())
+        names = ", ".join(f"{library} {word}" for library, word in algorithm.known_as.items())
         st.markdown(f"{_say('page.ids')}: {names}")
     if algorithm.reference:
         st.markdown(f"{_say('page.reference')}: {algorithm.reference}")

@@ -15,6 +15,7 @@ from ops.formats import recognise as recognise_schedule
 from ops.request import Request
 from ops.request.examples import example_captures, example_schedules
 from ops.request.model import is_trace
+from ops.request.notation import by_name
 from ops.request.scenario import from_yaml, is_scenario
 from ops.work import Work
 from sim.base.textfile import decoded
@@ -150,6 +151,8 @@ def _source(label: str, sources: tuple[str, ...], now: str) -> str:
 
 
 def _choose_algorithm(scene: Request) -> Request:
+    algorithm, settings = by_name(scene.algorithm, scene.settings)
+    scene = replace(scene, algorithm=algorithm, settings=settings)
     collective, _, name = scene.algorithm.partition(".")
     there = [c for c in COLLECTIVES if any(a.startswith(c + ".") for a in ALGORITHMS)]
     collective = st.selectbox(
@@ -164,9 +167,9 @@ def _choose_algorithm(scene: Request) -> Request:
     chosen = st.selectbox(
         tell("page.algorithm"), algorithms, index=algorithms.index(likely), key=fresh(f"of_{collective}")
     )
-    algorithm = ALGORITHMS[f"{collective}.{chosen}"]
-    st.caption(summary(algorithm.name, algorithm.summary))
-    return _choose_settings(replace(scene, algorithm=algorithm.name), algorithm.params, algorithm.name)
+    entry = ALGORITHMS[f"{collective}.{chosen}"]
+    st.caption(summary(entry.name, entry.summary))
+    return _choose_settings(replace(scene, algorithm=entry.name), entry.params, entry.name)
 
 
 def _choose_schedule(scene: Request) -> Request:
