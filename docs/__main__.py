@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from ops import api_page, catalogue
+from ops import api_page, catalogue, trouble_page
 
-MADE = {"algorithms.md": catalogue.page, "api.md": api_page.page}
+MADE = {"algorithms.md": catalogue.page, "api.md": api_page.page, "what-if.md": trouble_page.page}
 
 if __name__ == "__main__":
     for name, page in MADE.items():

@@ -78,6 +78,8 @@ def _entry(node: ast.stmt, indent: str, below: ast.stmt | None = None) -> Iterat
             yield f"- `{name}`: {_joined(said)}"
     if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
         marks = {ast.unparse(mark) for mark in node.decorator_list}
+        if "overload" in marks:  # what it stands before says it all
+            return
         if marks & {"property", "cached_property"}:
             yield f"{indent}- `{node.name}{_result(node)}`: {_first_paragraph(node)}"
         else:

@@ -31,6 +31,13 @@ class Dims(NamedTuple):
     example: str = "4x4"
 
 
+class PointsAt(NamedTuple):
+    """What of a machine a parameter names: a link by its "start" and its "end", a "rank", a "device" of these kinds."""
+
+    what: Literal["start", "end", "rank", "device"]
+    kinds: tuple[str, ...] = ()
+
+
 Count = Annotated[int, Bounds(1, 1 << 16)]
 """A whole number of one or more."""
 
@@ -50,6 +57,7 @@ class Parameter:
     low: int = 0
     high: int = 0
     words: tuple[str, ...] = ()
+    points_at: PointsAt | None = None
 
     def parse(self, text: str, owner: str) -> Any:
         """The value a person typed. Raises InputError naming owner, parameter and the mend."""
@@ -128,8 +136,15 @@ def parameters(function: Callable[..., Any], skip: tuple[str, ...] = ()) -> dict
         if get_origin(base) is Literal:
             kind, words = "str", get_args(base)
         default = None if argument.default is inspect.Parameter.empty else argument.default
-        entries[name] = Parameter(name, kind, default, bounds.low, bounds.high, words)
+        points_at = next((e for e in extras if isinstance(e, PointsAt)), None)
+        entries[name] = Parameter(name, kind, default, bounds.low, bounds.high, words, points_at)
     return entries
+
+
+def required(function: Callable[..., Any]) -> list[str]:
+    """Names of a function's keyword arguments that have no default."""
+    arguments = inspect.signature(function).parameters.values()
+    return [a.name for a in arguments if a.kind is a.KEYWORD_ONLY and a.default is a.empty]
 
 
 def spread(mapping: str, more: Mapping[str, tuple[Any, Any]]) -> Callable[[Function], Function]:

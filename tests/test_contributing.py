@@ -71,6 +71,11 @@ class Recipe(NamedTuple):
         return self.text.rstrip().rpartition(" ")[0] + "\n"
 
     @property
+    def questions(self) -> list[str]:
+        """What a click in the player asks of it."""
+        return re.findall(r'Offer\("\w+", "[^"]*", "([^"]*)"\)', self.source)
+
+    @property
     def summary(self) -> str:
         """What a list says of it, after its name; of what has no list, what its button says."""
         if label := re.search(r'label: "(.*)"', self.source):
@@ -174,8 +179,9 @@ def test_the_page_has_a_recipe_for_every_list():
     titles = {recipe.title for recipe in recipes()}
     assert {"An algorithm", "A collective", "A machine", "A server", "A trouble", "A workload"} <= titles
     assert {"A topology format", "A schedule format", "A command of the terminal"} <= titles
-    assert {"A player view", "A lesson", "A page"} <= titles
+    assert {"A player view", "A lesson", "A page", "A what-if"} <= titles
     assert all(recipe.commands and recipe.summary for recipe in recipes())
+    assert [recipe.title for recipe in recipes() if recipe.questions] == ["A what-if"]
 
 
 @pytest.mark.slow
@@ -209,6 +215,8 @@ def test_the_dashboard_has_it(project):
     packed = quote(base64.urlsafe_b64encode(zlib.compress(recipe.text.encode(), 9)).decode())
     shown = plain(python(folder, "-c", LOOK, recipe.address.replace("FILE", packed)))
     assert recipe.summary in shown
+    for question in recipe.questions:
+        assert question in shown
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import cli
-from ops import ALGORITHMS, api_page, catalogue
+from ops import ALGORITHMS, api_page, catalogue, trouble_page
 from ops.workloads import WORKLOADS
 from sim.formats import FORMATS
 from sim.machines import MACHINES
@@ -72,6 +72,11 @@ def test_the_page_of_algorithms_is_what_the_registry_says():
 def test_the_page_of_names_is_what_the_code_says():
     kept = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     assert kept == api_page.page(), "stale: run python -m docs"
+
+
+def test_the_page_of_troubles_is_what_the_registry_says():
+    kept = (ROOT / "docs" / "what-if.md").read_text(encoding="utf-8")
+    assert kept == trouble_page.page(), "stale: run python -m docs"
 
 
 def test_two_commands_set_everything_up():

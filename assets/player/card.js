@@ -2,8 +2,7 @@
 
 import { make } from "./elements.js";
 import { explain } from "./explain.js";
-
-const LEAST = 5; // per cent of a bandwidth that can be dragged to
+import { asked, isDragged, offersOn, span } from "./offers.js";
 
 // Write lines, where they have changed.
 export function write(parent, lines) {
@@ -12,14 +11,14 @@ export function write(parent, lines) {
 }
 
 export class Card {
-  #fork;
+  #host;
   #lines = null;
   #root;
 
-  // `fork(spec)` asks what if, in the words of a trouble; null where nobody can answer.
-  constructor(parent, fork) {
+  // `host` has `offers`, what may be asked; `fork(spec)` asks it, in the words of a trouble.
+  constructor(parent, host) {
     this.#root = make("div", "rs-card", parent);
-    this.#fork = fork;
+    this.#host = host;
   }
 
   // Show what is known about `focus`; without one, nothing. `now` gives the instant; `close` is what × does.
@@ -29,7 +28,7 @@ export class Card {
     this.#lines = null;
     if (!focus) return;
     this.#lines = make("div", "rs-lines", this.#root);
-    if (this.#fork) this.#offer(focus, timeline, text, now);
+    this.#offer(focus, timeline, now);
     const away = make("button", "rs-away", this.#root, { type: "button", "aria-label": text["player.close"] });
     away.textContent = "×";
     away.addEventListener("click", close);
@@ -43,36 +42,27 @@ export class Card {
     if (this.#lines) write(this.#lines, explain(timeline, text, t, focus));
   }
 
-  // Buttons that ask what if something happened to a link or a rank.
-  #offer(focus, timeline, text, now) {
+  // What if something happened to it: a button or a slider for each question.
+  #offer(focus, timeline, now) {
     const row = make("div", "rs-actions", this.#root);
-    const button = (name, spec) => {
-      const made = make("button", "rs-button", row, { type: "button" });
-      made.textContent = text[`player.${name}`];
-      made.addEventListener("click", () => this.#fork(spec()));
-    };
-    const { devices, links, time } = timeline;
-    if (focus.kind === "link") {
-      const ends = `src=${devices.name[links.src[focus.index]]},dst=${devices.name[links.dst[focus.index]]}`;
-      const start = () => (now() > 0 && now() < time ? `,start=${Number((now() * 1e6).toPrecision(6))}us` : "");
-      const left = Math.round((100 * timeline.capacities(now())[focus.index]) / links.bandwidth[focus.index]);
-      const slowed = (share) => `slow_link:${ends},share=${share}${start()}`;
-      if (left > LEAST) this.#drag(row, text["player.bandwidth"], left, (share) => this.#fork(slowed(share)));
-      button("half", () => slowed(0.5));
-      button("cut", () => `dead_link:${ends},reroute=yes${start()}`);
-    } else if (focus.kind === "device" && devices.rank[focus.index] >= 0) {
-      const rank = devices.rank[focus.index];
-      button("slow", () => `straggler:rank=${rank},slower=2`);
-      button("late", () => `straggler:rank=${rank},late=${Number((time * 2.5e5).toPrecision(2))}us`);
+    for (const offer of offersOn(this.#host.offers, timeline, focus)) {
+      const ask = (share) => this.#host.fork(asked(offer, timeline, focus, now(), share));
+      if (isDragged(offer)) this.#drag(row, offer.text, span(timeline, focus, now()), ask);
+      else {
+        const button = make("button", "rs-button", row, { type: "button" });
+        button.textContent = offer.text;
+        button.addEventListener("click", () => ask());
+      }
     }
   }
 
-  // A link's bandwidth to be dragged; let go, and the run is done again.
+  // Per cent to be dragged; let go, and the run is done again.
   // Troubles multiply, so what is dragged to is told as a share of what is left.
-  #drag(row, words, left, set) {
+  #drag(row, words, [least, most], set) {
+    if (most <= least) return;
     const label = make("label", "rs-drag", row);
     label.textContent = `${words} `;
-    const range = { type: "range", min: String(LEAST), max: String(left), step: "1", value: String(left) };
+    const range = { type: "range", min: String(least), max: String(most), step: "1", value: String(most) };
     const slider = make("input", "", label, range);
     const shown = make("output", "", label);
     const show = () => {
@@ -81,7 +71,7 @@ export class Card {
     show();
     slider.addEventListener("input", show);
     slider.addEventListener("change", () => {
-      if (Number(slider.value) < left) set(Number((slider.value / left).toPrecision(4)));
+      if (Number(slider.value) < most) set(Number(slider.value) / most);
     });
   }
 }

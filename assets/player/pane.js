@@ -67,12 +67,12 @@ export class Pane {
   #timeline = null;
   #turn = 0;
 
-  // `host` can `seek(t)`, `pause()` and perhaps `fork(spec)`, and `draw()` all anew.
+  // `host` can `seek(t)`, `pause()` and `draw()` all anew, and `fork(spec)` where it has `offers` to ask what if.
   constructor(parent, host) {
     this.#host = host;
     this.#elements = elementsOf(parent);
     this.#elements.note.style.display = "none";
-    this.#card = new Card(this.#elements.left, host.fork);
+    this.#card = new Card(this.#elements.left, host);
     this.#elements.root.ringside = {
       blocks: () => this.#timeline?.blocks(this.#t) ?? [],
       slots: (rank) => this.#timeline?.slots(rank, this.#t) ?? [],
@@ -177,11 +177,11 @@ export class Pane {
     look.textContent = `${say("look")} `;
     this.#lookAt = make("select", "rs-pick", look);
     this.#lookAt.addEventListener("change", () => this.pin(this.#lookAt.value ? JSON.parse(this.#lookAt.value) : null));
-    if (this.#host.fork) make("span", "rs-hint", legend).textContent = say("hint");
+    if (this.#host.offers.length) make("span", "rs-hint", legend).textContent = say("hint");
     if (this.#timeline) this.#choices();
   }
 
-  // Ranks and links by name: what the pointer can choose, the keyboard can too.
+  // Ranks, links, and devices that something is offered on: what the pointer can ask about, the keyboard can too.
   #choices() {
     const timeline = this.#timeline;
     const { devices, links } = timeline;
@@ -189,6 +189,9 @@ export class Pane {
     const choices = ranks
       .toSorted((a, b) => a[0] - b[0])
       .map(([rank, d]) => [`${timeline.rankName(rank)} · ${devices.name[d]}`, { kind: "device", index: d }]);
+    const kinds = new Set(this.#host.offers.flatMap(({ on }) => on));
+    for (const [d, kind] of devices.kind.entries())
+      if (devices.rank[d] < 0 && kinds.has(kind)) choices.push([devices.name[d], { kind: "device", index: d }]);
     for (let k = 0; k < links.src.length; k += 1) choices.push([linkName(timeline, k), { kind: "link", index: k }]);
     this.#lookAt.replaceChildren();
     make("option", "", this.#lookAt, { value: "" }).textContent = "–";

@@ -39,7 +39,7 @@ class Player {
   #watchSize;
   #calm = globalThis.matchMedia("(prefers-reduced-motion: reduce)");
 
-  // `report(t, view)` tells the page where a person has stopped; `fork(spec)` asks it what if, or is null.
+  // `report(t, view)` tells the page where a person has stopped; `fork(spec)` asks it what if.
   constructor(parent, report, fork) {
     this.#parent = parent;
     this.#report = report;
@@ -47,7 +47,8 @@ class Player {
     this.#keys = this.#keyed();
     this.#stands = make("p", "rs-stands", parent, { "aria-live": "polite" });
     this.#grid = make("div", "rs-panes", parent);
-    this.#host = { seek: (t) => this.#seek(t), pause: () => this.#pause(), draw: () => this.#refresh(), fork };
+    const draw = () => this.#refresh();
+    this.#host = { seek: (t) => this.#seek(t), pause: () => this.#pause(), draw, fork, offers: [] };
     parent.addEventListener("keydown", (event) => this.#press(event));
     this.#watchSize = new ResizeObserver(() => this.#layout());
     this.#watchSize.observe(this.#grid);
@@ -136,6 +137,7 @@ class Player {
 
   async load(data) {
     this.#text = data.text;
+    this.#host.offers = data.offers ?? [];
     this.#seat(data.runs.length);
     if (data.v !== VERSION) {
       for (const pane of this.#panes) pane.say(data.text["player.unknown"]);
@@ -374,7 +376,7 @@ export default function mount({ data, parentElement, setStateValue, setTriggerVa
       setStateValue?.("t", t);
       setStateValue?.("view", view);
     };
-    const fork = data.fork && setTriggerValue ? (spec) => setTriggerValue("fork", spec) : null;
+    const fork = (spec) => setTriggerValue("fork", spec);
     player = new Player(parentElement.querySelector(".rs-root") ?? parentElement, report, fork);
     instances.set(parentElement, player);
   }

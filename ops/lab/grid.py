@@ -123,7 +123,7 @@ class Grid:
             specs = () if text.strip() == "none" else entries(text)
             parsed = [(spec, *parse_spec(spec)) for spec in specs]
             for _, name, given in parsed:
-                bind(TROUBLES[name], given, name, skip=("topology",))
+                bind(TROUBLES[name].kind, given, name, skip=("topology",))
             free = [("seed" in TROUBLES.parameters(name) and "seed" not in given) for _, name, given in parsed]
             drawing |= any(free)
             if not (seeds and any(free)):

@@ -16,6 +16,20 @@ def checked_span(kind: str, start: float, end: float | None) -> tuple[float, flo
     return start, np.inf if end is None else end
 
 
+def checked_share(kind: str, share: float) -> float:
+    """A share of a bandwidth. Raises InputError for nothing and for more than all."""
+    if not 0 < share <= 1:
+        raise InputError(f"{kind}: share={share:g} is not between 0 and 1: 0.5 is half; dead_link is for none")
+    return share
+
+
+def rank_device(topology: Topology, kind: str, rank: int) -> str:
+    """The name of a rank's device. Raises InputError for a rank that the machine has not."""
+    if not 0 <= rank < topology.n:
+        raise InputError(f"{kind}: {topology.name} has ranks 0..{topology.n - 1}, not {rank}: choose one of them")
+    return topology.devices[topology.ranks[rank]].name
+
+
 def device_index(topology: Topology, kind: str, name: str) -> int:
     """The index of a named device. Raises InputError."""
     if name not in topology.index:

@@ -1,30 +1,139 @@
-"""What goes wrong, one file per family; `@trouble` puts a kind on the only list.
+"""Faults, or what goes wrong, one file per family; `@trouble` puts a kind on the only list.
 
 A kind is a function from a machine and keyword parameters to a Perturbation: what it changes before anything runs,
 what it adds to transfers, and the process it is in the SimPy world. `straggler:rank=3,late=1ms` calls
 `straggler(topology, rank=3, late=1e-3)`. Several can be combined.
+
+Its parameters say where it may be (`LinkStart`, `LinkEnd`, `RankNumber`, `NicName`, `Endpoint` of `sim.perturbation`),
+the decorator with which values it is worth a first look, and what a click on such a place offers to ask.
 """
 
-import inspect
+import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple, get_args, overload
 
 from sim.errors import InputError
-from sim.parameters import bind, parse_spec
+from sim.parameters import Parameter, bind, parameters, parse_assignments, parse_spec, required
 from sim.perturbation import Perturbation
-from sim.registry import Registry
+from sim.perturbation.places import first_values
+from sim.registry import AdditionError, Registry
 from sim.topology import Topology
+from sim.topology.devices import DeviceKind
 
 MOST = 64
 """Troubles at once."""
+PLACES = {"start": "src", "end": "dst", "rank": "rank", "device": "device"}
+"""What is filled in for a parameter that points at a place."""
+EXAMPLES = {"src": "GPU0", "dst": "GPU1", "rank": "0", "device": "GPU0", "now": "1us", "time": "1us", "share": "0.5"}
+"""All that can be filled in: places, the instant that is shown, the run's time, what is left of a link's bandwidth."""
+BRACES = re.compile(r"{(\w+)(?:\*[\d.]+)?}")
 
 Kind = Callable[..., Perturbation]
-TROUBLES: Registry[Kind] = Registry(__name__, "trouble", function=lambda kind: kind, leading=("topology",))
 
 
-def trouble(kind: Kind) -> Kind:
-    """Register a kind of trouble under its function's name; returned unchanged."""
-    TROUBLES.add(kind.__name__, kind)
+class Offer(NamedTuple):
+    """A question that a click on a place asks.
+
+    `arguments` are those beside the place, like `share=0.5,start={now}`, left out where the instant has not come;
+    `{time*0.25}` is a quarter of the run's time, and `{share}` is dragged to. `text` asks in English, instead of the
+    trouble's own summary; other languages have a text `offer.TROUBLE.KEY`.
+    """
+
+    key: str
+    arguments: str
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """A kind of trouble, with the arguments it is first looked at with and what a click may ask."""
+
+    kind: Kind
+    first: str = ""
+    offers: tuple[Offer, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.kind.__name__
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """What it takes besides the machine."""
+        return parameters(self.kind, skip=("topology",))
+
+    def first_look(self, topology: Topology) -> str:
+        """This trouble where it is worth a look, as `name:key=value,…`."""
+        known, values = self.parameters, _assigned(self.first, self.name)
+        needed = (known[name] for name in required(self.kind) if name not in values)
+        values |= first_values(needed, topology)
+        return _spec(self.name, (f"{name}={values[name]}" for name in known if name in values))
+
+    def asked(self, offer: Offer) -> str:
+        """What an offer asks, as `name:key=value,…` with the names of `EXAMPLES` in braces."""
+        said = _assigned(offer.arguments, self.name)
+        points = {n: p.points_at for n, p in self.parameters.items() if p.points_at and n not in said}
+        several = sum(point.what == "device" for point in points.values()) > 1
+        places = {n: PLACES[point.what] for n, point in points.items() if not (several and point.what == "device")}
+        return _spec(self.name, [*(f"{n}={{{place}}}" for n, place in places.items()), offer.arguments])
+
+    def asked_on(self, offer: Offer) -> tuple[str, ...]:
+        """What has to be chosen for an offer: a "link", a "rank", a device of one of these kinds, or "machine"."""
+        braces = set(BRACES.findall(self.asked(offer)))
+        if braces & {"src", "dst"}:
+            return ("link",)
+        if "device" in braces:
+            kinds = (p.points_at.kinds for p in self.parameters.values() if p.points_at)
+            return tuple(dict.fromkeys(chain.from_iterable(kinds))) or get_args(DeviceKind)
+        return ("rank" if "rank" in braces else "machine",)
+
+    def check(self) -> None:
+        """Raise InputError for first arguments and offers that it could not be called with."""
+        bind(self.kind, _assigned(self.first, self.name), self.name, skip=("topology",))
+        for offer in self.offers:
+            spec = self.asked(offer)
+            braces = set(BRACES.findall(spec))
+            if unknown := braces - EXAMPLES.keys():
+                raise InputError(f"nothing fills in {{{min(unknown)}}}: choose from {', '.join(EXAMPLES)}")
+            if sum(bool(braces & place) for place in ({"src", "dst"}, {"rank", "device"})) > 1:
+                raise InputError(f"{spec} asks on a link and on a device at once: say one of them in its arguments")
+            _bound(self.kind, BRACES.sub(lambda match: EXAMPLES[match[1]], spec))
+
+
+class _Troubles(Registry[Trouble]):
+    """The list; what cannot be looked at first, or asked with a click, is refused."""
+
+    def _check(self, name: str, entry: Trouble) -> None:
+        super()._check(name, entry)
+        try:
+            entry.check()
+        except InputError as error:
+            raise AdditionError(f"{self._file(entry)}: trouble {name}: {error}") from error
+
+
+TROUBLES: Registry[Trouble] = _Troubles(__name__, "trouble", function=lambda entry: entry.kind, leading=("topology",))
+
+
+@overload
+def trouble(kind: Kind) -> Kind: ...
+
+
+@overload
+def trouble(*, first: str = "", offers: Iterable[Offer] = ()) -> Callable[[Kind], Kind]: ...
+
+
+def trouble(kind: Kind | None = None, *, first: str = "", offers: Iterable[Offer] = ()) -> Any:
+    """Register a kind of trouble under its function's name; returned unchanged.
+
+    `first` are arguments it is worth a look with, like `share=0.1`; `offers` what a click on a link, rank or device
+    may ask.
+    """
+    if kind is None:
+        return partial(trouble, first=first, offers=offers)
+    TROUBLES.add(kind.__name__, Trouble(kind, first, tuple(offers)))
     return kind
 
 
@@ -37,14 +146,26 @@ def troubles(specs: Iterable[str], topology: Topology) -> tuple[Perturbation, ..
     """
     perturbations = []
     for spec in specs:
-        name, texts = parse_spec(spec)
-        kind = TROUBLES[name]
-        values = bind(kind, texts, name, skip=("topology",))
-        missing = [key for key, p in TROUBLES.parameters(name).items() if p.default is None and key not in values]
-        needed = [key for key in missing if inspect.signature(kind).parameters[key].default is inspect.Parameter.empty]
-        if needed:
-            raise InputError(f"{name} needs {needed[0]}: write {name}:{needed[0]}=…")
-        perturbations.append(replace(kind(topology, **values), name=spec.strip()))
+        kind = TROUBLES[parse_spec(spec)[0]].kind
+        perturbations.append(replace(kind(topology, **_bound(kind, spec)), name=spec.strip()))
     if len(perturbations) > MOST:
         raise InputError(f"{len(perturbations)} troubles at once are more than {MOST}: leave some out")
     return tuple(perturbations)
+
+
+def _bound(kind: Kind, spec: str) -> dict[str, Any]:
+    """What a kind is called with. Raises InputError for arguments that it does not take, and where one is missing."""
+    name, texts = parse_spec(spec)
+    values = bind(kind, texts, name, skip=("topology",))
+    for key in required(kind):
+        if key not in values:
+            raise InputError(f"{name} needs {key}: write {name}:{key}=…")
+    return values
+
+
+def _assigned(arguments: str, name: str) -> dict[str, str]:
+    return parse_assignments(arguments.split(",") if arguments else [], name)
+
+
+def _spec(name: str, arguments: Iterable[str]) -> str:
+    return f"{name}:{','.join(filter(None, arguments))}".rstrip(":")

@@ -10,43 +10,53 @@ from sim.errors import InputError
 from sim.parameters import Count
 from sim.perturbation import (
     Controls,
+    Endpoint,
+    LinkEnd,
+    LinkStart,
+    NicName,
     Perturbation,
     Running,
+    checked_share,
     checked_span,
     device_index,
     limit_links,
     links_between,
 )
 from sim.topology import Ints, Routes, Topology
-from sim.trouble import trouble
+from sim.trouble import Offer, trouble
 from sim.units import MiB, Size, Time
 
 
-@trouble
+@trouble(
+    offers=[
+        Offer("share", "share={share},start={now}", "Bandwidth"),
+        Offer("half", "share=0.5,start={now}", "What if it were half as fast?"),
+    ]
+)
 def slow_link(
     topology: Topology,
     *,
-    src: str,
-    dst: str,
+    src: LinkStart,
+    dst: LinkEnd,
     share: float = 0.5,
     start: Time = 0.0,
     end: Time | None = None,
     both: bool = True,
 ) -> Perturbation:
     """A link that has only a `share` of its bandwidth from `start` to `end`, in both directions unless told."""
-    if not 0 < share <= 1:
-        raise InputError(f"slow_link: share={share:g} is not between 0 and 1: 0.5 is half; dead_link is for none")
     links_between(topology, "slow_link", src, dst, both=both)
     find = partial(links_between, kind="slow_link", src=src, dst=dst, both=both)
-    return Perturbation(process=limit_links(find, share, *checked_span("slow_link", start, end)))
+    return Perturbation(
+        process=limit_links(find, checked_share("slow_link", share), *checked_span("slow_link", start, end))
+    )
 
 
-@trouble
+@trouble(first="end=1ms", offers=[Offer("cut", "reroute=yes,start={now}", "What if it broke now?")])
 def dead_link(
     topology: Topology,
     *,
-    src: str,
-    dst: str,
+    src: LinkStart,
+    dst: LinkEnd,
     start: Time = 0.0,
     end: Time | None = None,
     both: bool = True,
@@ -58,9 +68,9 @@ def dead_link(
     return _dead(find, *checked_span("dead_link", start, end), reroute=reroute)
 
 
-@trouble
+@trouble(first="reroute=yes", offers=[Offer("lost", "reroute=yes,start={now}", "What if it were lost now?")])
 def lost_nic(
-    topology: Topology, *, nic: str, start: Time = 0.0, end: Time | None = None, reroute: bool = False
+    topology: Topology, *, nic: NicName, start: Time = 0.0, end: Time | None = None, reroute: bool = False
 ) -> Perturbation:
     """A NIC whose links carry nothing from `start` to `end`; with `reroute`, other NICs take over."""
     at = topology.index.get(nic, -1)
@@ -76,7 +86,7 @@ def lost_nic(
 
 
 @trouble
-def half_duplex(topology: Topology, *, src: str, dst: str) -> Perturbation:
+def half_duplex(topology: Topology, *, src: LinkStart, dst: LinkEnd) -> Perturbation:
     """A cable whose two directions share the bandwidth of one."""
     if len(links_between(topology, "half_duplex", src, dst, both=True)) < 2:
         raise InputError(f"half_duplex: {src} and {dst} share one link already: leave it out")
@@ -104,8 +114,8 @@ def half_duplex(topology: Topology, *, src: str, dst: str) -> Perturbation:
 def background(
     topology: Topology,
     *,
-    src: str,
-    dst: str,
+    src: Endpoint,
+    dst: Endpoint,
     size: Size = MiB,
     streams: Count = 1,
     start: Time = 0.0,

@@ -7,29 +7,31 @@ import numpy as np
 
 from sim.errors import InputError
 from sim.parameters import Bounds, Choice
-from sim.perturbation import Perturbation
+from sim.perturbation import Perturbation, RankNumber, rank_device
 from sim.schedule import Schedule
 from sim.topology import Floats, Topology
-from sim.trouble import trouble
+from sim.trouble import Offer, trouble
 from sim.units import Time, us
 
 SLOWEST = 1e6
 
 
-@trouble
-def straggler(
-    topology: Topology, *, rank: Annotated[int, Bounds(0, 1 << 16)], late: Time = 0.0, slower: float = 1.0
-) -> Perturbation:
+@trouble(
+    first="slower=2",
+    offers=[
+        Offer("slow", "slower=2", "What if it were twice as slow?"),
+        Offer("late", "late={time*0.25}", "What if it came late?"),
+    ],
+)
+def straggler(topology: Topology, *, rank: RankNumber, late: Time = 0.0, slower: float = 1.0) -> Perturbation:
     """A rank that takes part in nothing before `late`, or whose device is `slower`.
 
     Every link at the device of a rank that is slower by a factor carries that much less.
     """
-    if rank >= topology.n:
-        raise InputError(f"straggler: {topology.name} has ranks 0..{topology.n - 1}, not {rank}: choose one of them")
+    name = rank_device(topology, "straggler", rank)
     if not 1 <= slower <= SLOWEST:
         raise InputError(f"straggler: slower={slower:g} is not between 1 and {SLOWEST:g}: 2 is half as fast")
     device = topology.ranks[rank]
-    name = topology.devices[device].name
 
     def slowed(machine: Topology) -> Topology:
         links = tuple(

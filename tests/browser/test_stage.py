@@ -77,7 +77,8 @@ def test_half_a_link_is_two_choices_away_and_both_futures_stay(visit, language):
     card = page.player.locator(".rs-card")
     assert "GPU0 → SW" in card.inner_text()
     assert "25 GB/s" in card.inner_text()
-    card.get_by_role("button", name=say("player.half"), exact=True).click()
+    half = {"en": "What if it were half as fast?", "zh": "假如它只有一半快？"}
+    card.get_by_role("button", name=half[language], exact=True).click()
     page.player.nth(1).wait_for()
     page.page.wait_for_function("a => a.every(e => e.dataset.steps)", arg=page.player.element_handles())
     assert {page.player.nth(k).get_attribute("data-time-s") for k in (0, 1)} == {"0.002"}
@@ -103,6 +104,14 @@ def test_a_bandwidth_can_be_dragged_and_a_rank_made_slow(visit):
     page.player.first.get_by_role("button", name="What if it came late?").click()
     page.page.wait_for_url(re.compile("straggler%3Arank%3D2"))
     page.player.nth(2).wait_for()
+
+
+def test_a_nic_can_be_lost(visit):
+    page = visit("?machine=nodes:nodes=2,gpus=4,nics=2&t=0.001")
+    page.player.get_by_label("Look at").select_option(label="H0.NIC1")
+    page.player.get_by_role("button", name="What if it were lost now?").click()
+    page.page.wait_for_url(re.compile("trouble=lost_nic%3Anic%3DH0.NIC1%2Cstart%3D1000us%2Creroute%3Dyes"))
+    page.player.nth(1).wait_for()
 
 
 def test_a_link_is_explained_with_who_shares_it(visit):

@@ -1,7 +1,8 @@
 """Every kind of trouble against times worked out by hand, and several at once."""
 
 import math
-from pathlib import Path
+import re
+from typing import Annotated, Literal
 
 import numpy as np
 import pytest
@@ -12,9 +13,13 @@ from ops import ALGORITHMS
 from sim.engine import Cluster, simulate
 from sim.errors import InputError, StalledError, UnreachableError
 from sim.machines import build
+from sim.parameters import Bounds
+from sim.perturbation import Endpoint, LinkEnd, LinkStart, Perturbation, RankNumber
+from sim.registry import AdditionError
 from sim.topology import Device, Link, Topology, both_ways
 from sim.trace import from_json
-from sim.trouble import TROUBLES, troubles
+from sim.trouble import TROUBLES, Offer, trouble, troubles
+from sim.units import Time
 
 G = 1e9
 SWITCH = build("switch:ranks=4,bandwidth=1GBps,latency=1us")
@@ -267,10 +272,84 @@ def test_too_many_are_refused():
         troubles(["jitter"] * 65, SWITCH)
 
 
-def test_every_kind_is_tried_here():
-    here = Path(__file__).read_text(encoding="utf-8")
-    assert all(f'"{name}:' in here for name in TROUBLES)
-    assert all(TROUBLES.parameters(name) for name in TROUBLES)
+FIRST = (SWITCH, build("nodes:nodes=2,gpus=4,nics=2"), build("dgx1v"))
+
+
+@pytest.mark.parametrize("kind", TROUBLES)
+def test_every_kind_is_worth_a_first_look_and_lets_the_run_end(kind):
+    known = TROUBLES[kind]
+    assert known.parameters
+    looked = 0
+    for machine in FIRST:
+        kinds = {device.kind for device in machine.devices}
+        points = [p.points_at for p in known.parameters.values() if p.points_at]
+        if not all(kinds & {*point.kinds} for point in points if point.what == "device"):
+            continue
+        trace = run(known.first_look(machine), machine=machine, history=True)
+        assert trace.verdict.verdict == "ok"
+        again = from_json(trace.to_json())
+        assert (again.time, again.troubles) == (trace.time, (known.first_look(machine),))
+        looked += 1
+    assert looked
+
+
+def test_what_the_machine_has_not_is_refused_by_name():
+    with pytest.raises(InputError, match=re.escape("has no NIC called 'NIC0': it has none")):
+        troubles([TROUBLES["lost_nic"].first_look(SWITCH)], SWITCH)
+
+
+def test_what_a_click_asks_follows_from_the_parameters():
+    with TROUBLES.also():
+
+        @trouble(offers=[Offer("busy", "src={src},dst={dst},load=0.5"), Offer("sick", "src=GPU0,load=1")])
+        def crowded(topology, *, src: Endpoint, dst: Endpoint, load: float = 0.0):
+            """Traffic."""
+            return Perturbation()
+
+        @trouble(offers=[Offer("all", "share={share}")])
+        def dim(topology, *, share: float, where: str = "", kind: Literal["a", "b"] = "a"):
+            """All of it."""
+            return Perturbation()
+
+        @trouble
+        def plain_values(
+            topology, *, n: int, f: float, b: bool, w: Literal["x", "y"], k: Annotated[int, Bounds(3, 9)], t: Time
+        ):
+            """Nothing that a machine has."""
+            return Perturbation()
+
+        busy, sick = TROUBLES["crowded"].offers
+        assert TROUBLES["crowded"].asked(busy) == "crowded:src={src},dst={dst},load=0.5"
+        assert TROUBLES["crowded"].asked_on(busy) == ("link",)
+        assert TROUBLES["crowded"].asked(sick) == "crowded:dst={device},src=GPU0,load=1"
+        assert TROUBLES["crowded"].asked_on(sick) == ("GPU", "NIC", "CPU")
+        assert TROUBLES["dim"].asked_on(TROUBLES["dim"].offers[0]) == ("machine",)
+        assert TROUBLES["plain_values"].first_look(SWITCH) == "plain_values:n=1,f=1,b=no,w=x,k=3,t=1us"
+        assert len(troubles(["plain_values:n=1,f=1,b=no,w=x,k=3,t=1us", "dim:share=1"], SWITCH)) == 2
+    links = TROUBLES["slow_link"]
+    assert links.asked(links.offers[0]) == "slow_link:src={src},dst={dst},share={share},start={now}"
+    assert TROUBLES["lost_nic"].asked_on(TROUBLES["lost_nic"].offers[0]) == ("NIC",)
+
+
+@pytest.mark.parametrize(
+    ("first", "arguments", "says"),
+    [
+        ("speed=2", "", "trouble odd: odd has no parameter 'speed': it takes src, dst, rank, share"),
+        ("share=much", "", "trouble odd: odd: share='much' is not a finite number"),
+        ("share", "", "trouble odd: odd: 'share' is not key=value"),
+        ("", "share=1", "asks on a link and on a device at once: say one of them in its arguments"),
+        ("", "rank=0,share={left}", "nothing fills in {left}: choose from src, dst, rank, device, now, time, share"),
+        ("", "rank=0", "trouble odd: odd needs share"),
+        ("", "rank=0,share=1,more=1", "odd has no parameter 'more'"),
+    ],
+)
+def test_what_could_not_be_looked_at_or_asked_is_not_listed(first, arguments, says):
+    offers = [Offer("ask", arguments)] if arguments else []
+    with TROUBLES.also(), pytest.raises(AdditionError, match=re.escape(says)):
+
+        @trouble(first=first, offers=offers)
+        def odd(topology, *, src: LinkStart, dst: LinkEnd, rank: RankNumber, share: float):
+            """Neither here nor there."""
 
 
 def test_a_world_with_several_groups_knows_the_late_device_in_each():

@@ -159,7 +159,7 @@ def _player(lesson: Lesson, number: int, step: LessonStep, runs: list[Outcome], 
         end = after(runs[0], step.until) - began if step.until else None
         command |= {"n": f"{lesson.name}.{number}.answer", "play": True, "to": end}
     data = component.player_data(
-        _packed(step.scene, spoken()), spoken(), component.Start(start, step.view), cmd=command, fork=False
+        _packed(step.scene, spoken()), spoken(), component.Start(start, step.view), cmd=command
     )
     component.show(data, key=PLAYER, moved=lambda: None, forked=lambda: None)
 

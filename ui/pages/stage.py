@@ -163,7 +163,7 @@ def _stage(scene: Request, runs: list[compare.Run]) -> None:
         for _, picture, title in runs
     ]
     start = component.Start(state.start, state.view, keep=state.pop("keep", False))
-    data = component.player_data(packed, spoken(), start, fork=not scene.is_kept)
+    data = component.player_data(packed, spoken(), start, offers=[] if scene.is_kept else whatif.offers())
     component.show(data, key=PLAYER, moved=_moved, forked=_forked)
 
 

@@ -1,17 +1,18 @@
 """What goes wrong, chosen one trouble after the other; every choice is applied at once."""
 
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
 from ops.request.notation import entries, listed
 from sim.errors import InputError
+from sim.parameters import Parameter
+from sim.perturbation.places import choices
 from sim.topology import Topology
 from sim.trouble import TROUBLES, troubles
-from ui.text import summary, tell
+from ui.text import summary, tell, tell_or
 from ui.widgets.parameter import RefusedError, field, fresh, refuse, usual
-
-ENDS = ("src", "dst")
 
 
 def choose(words: str, topology: Topology) -> str:
@@ -26,8 +27,7 @@ def choose(words: str, topology: Topology) -> str:
                 continue
             with st.container(border=True):
                 st.markdown(f"**{tell(f'trouble.{name}')}**", help=summary(name, TROUBLES.summary(name)))
-                given = dict(pair.split("=", 1) for pair in rest.split(",") if "=" in pair)
-                now = f"{name}:{_fields(name, given, topology, number)}"
+                now = f"{name}:{_fields(name, _pairs(rest), topology, number)}"
                 if not st.button(tell("page.trouble.remove"), key=fresh(f"drop_{number}"), icon=":material/close:"):
                     kept.append(now)
         added = st.selectbox(
@@ -41,7 +41,7 @@ def choose(words: str, topology: Topology) -> str:
         if len(kept) == len(specs) and not added:
             _check(kept, topology)
     if added:
-        kept.append(f"{added}:{_first(added, topology)}".rstrip(":"))
+        kept.append(TROUBLES[added].first_look(topology))
     if len(kept) != len(specs):
         forget()
         st.session_state.scene = replace(st.session_state.scene, trouble=listed(kept))
@@ -63,59 +63,48 @@ def describe(spec: str) -> str:
     name, _, rest = spec.partition(":")
     if name not in TROUBLES:
         return spec
-    given = dict(pair.split("=", 1) for pair in rest.split(",") if "=" in pair)
-    ends = [given.pop(end) for end in ENDS if end in given]
-    words = [" → ".join(ends), *(f"{key} {word}" for key, word in given.items())]
+    arguments = _pairs(rest)
+    devices = [key for key, parameter in TROUBLES.parameters(name).items() if _names_device(parameter)]
+    ends = [arguments.pop(key) for key in devices if key in arguments] if len(devices) > 1 else []
+    words = [" → ".join(ends), *(f"{key} {word}" for key, word in arguments.items())]
     return f"{tell(f'trouble.{name}')}: {', '.join(filter(None, words))}"
 
 
-def _fields(name: str, given: dict[str, str], topology: Topology, number: int) -> str:
+def offers() -> list[dict[str, Any]]:
+    """What a click in the player may ask: on what, in which words, and the trouble with braces to fill in."""
+    return [
+        {"on": kind.asked_on(offer), "text": tell_or(f"offer.{name}.{offer.key}", text), "spec": kind.asked(offer)}
+        for name, kind in TROUBLES.items()
+        for offer in kind.offers
+        for text in [offer.text or summary(name, TROUBLES.summary(name))]
+    ]
+
+
+def _pairs(arguments: str) -> dict[str, str]:
+    return dict(pair.split("=", 1) for pair in arguments.split(",") if "=" in pair)
+
+
+def _names_device(parameter: Parameter) -> bool:
+    return parameter.points_at is not None and parameter.points_at.what != "rank"
+
+
+def _fields(name: str, arguments: dict[str, str], topology: Topology, number: int) -> str:
     """A widget for each parameter; returns what is not as usual, as `key=value,…`."""
-    words, src = {}, given.get("src")
-    for key, parameter in TROUBLES.parameters(name).items():
-        if key in (*ENDS, "nic"):
-            choices = _choices(name, key, given.get("src", ""), topology)
-            at = choices.index(given[key]) if given.get(key) in choices else 0
-            if key in given and given[key] not in choices and given.get("src") == src:
-                where = f"{name}: {topology.name} has no {key}"
-                refuse(InputError(f"{where} called {given[key][:40]!r} there: choose another"))
-            words[key] = st.selectbox(
-                key, choices, index=at, key=fresh(f"{_numbered(number, name)}_{key}_{given.get('src', '')}")
-            )
-            given = {**given, key: words[key] or ""}
-        else:
-            words[key] = field(parameter, given.get(key), _numbered(number, name))
-    known = TROUBLES.parameters(name)
-    return ",".join(f"{key}={word}" for key, word in words.items() if word and word != usual(known[key]))
-
-
-def _choices(name: str, key: str, src: str, topology: Topology) -> list[str]:
-    """Devices that make sense: NICs, ends of links, and for a link's end what its beginning is joined to."""
-    if key == "nic":
-        return [device.name for device in topology.devices if device.kind == "NIC"]
-    if name == "background":
-        return [device.name for device in topology.devices if device.kind in ("GPU", "NIC", "CPU")]
-    if key == "src":
-        return list(dict.fromkeys(link.src for link in topology.links))
-    return list(dict.fromkeys(link.dst for link in topology.links if link.src == src))
-
-
-def _first(name: str, topology: Topology) -> str:
-    """What a trouble must be told, with values that are worth a look and let the run end."""
-    known = TROUBLES.parameters(name)
-    first = topology.devices[topology.ranks[0]].name
-    widest = max((link for link in topology.links if link.src == first), key=lambda link: link.bandwidth)
-    last = topology.devices[topology.ranks[-1]].name
-    words = {
-        "rank": "0",
-        "slower": "2",
-        "src": first,
-        "dst": last if name == "background" else widest.dst,
-        "nic": next((device.name for device in topology.devices if device.kind == "NIC"), "NIC0"),
-        "end": "1ms" if name == "dead_link" else "",
-        "reroute": "yes" if name == "lost_nic" else "",
-    }
-    return ",".join(f"{key}={words[key]}" for key in known if words.get(key))
+    parameters, words = TROUBLES.parameters(name), {}
+    before = start = ""
+    for key, parameter in parameters.items():
+        points_at, owner = parameter.points_at, _numbered(number, name)
+        if points_at is None or not _names_device(parameter):
+            words[key] = field(parameter, arguments.get(key), owner)
+            continue
+        names, word = choices(points_at, topology, start), arguments.get(key, "")
+        if names and word and word not in names and start == before:
+            refuse(InputError(f"{name}: {topology.name} has no {key} called {word[:40]!r} there: choose another"))
+        at = names.index(word) if word in names else 0
+        words[key] = st.selectbox(key, names, index=at, key=fresh(f"{owner}_{key}_{start}")) if names else word
+        if points_at.what == "start":
+            before, start = word, words[key]
+    return ",".join(f"{key}={word}" for key, word in words.items() if word and word != usual(parameters[key]))
 
 
 def forget() -> None:

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { asked, isDragged, offersOn, span } from "../../assets/player/offers.js";
+import { run } from "./runs.js";
+
+const OFFERS = [
+  { on: ["link"], spec: "dead_link:src={src},dst={dst},reroute=yes,start={now}" },
+  { on: ["link"], spec: "slow_link:src={src},dst={dst},share={share},start={now}" },
+  { on: ["rank"], spec: "straggler:rank={rank},late={time*0.25}" },
+  { on: ["NIC"], spec: "lost_nic:nic={device},end={time}" },
+  { on: ["machine"], spec: "jitter" },
+];
+const device = (index) => ({ kind: "device", index });
+const [DEAD, SLOW, LATE, LOST, JITTER] = OFFERS;
+
+test("what is offered follows from what was chosen, and what is dragged stands first", async () => {
+  const { timeline } = await run("contention");
+  const { devices } = timeline;
+  const on = (focus) => offersOn(OFFERS, timeline, focus);
+  assert.deepEqual(on({ kind: "link", index: 0 }), [SLOW, DEAD, JITTER]);
+  assert.deepEqual(on(device(devices.rank.indexOf(3))), [LATE, JITTER]);
+  assert.deepEqual(on(device(devices.kind.indexOf("NIC"))), [LOST, JITTER]);
+  assert.deepEqual(on({ kind: "place", rank: 1, index: 0 }), [JITTER]);
+  assert.deepEqual(OFFERS.map(isDragged), [false, true, false, false, false]);
+});
+
+test("a question names the place, the instant and the share", async () => {
+  const { timeline } = await run("contention");
+  const { devices, links, time } = timeline;
+  const link = { kind: "link", index: 2 };
+  const ends = `src=${devices.name[links.src[2]]},dst=${devices.name[links.dst[2]]}`;
+  assert.equal(asked(DEAD, timeline, link, 1.23456789e-3), `dead_link:${ends},reroute=yes,start=1234.57us`);
+  assert.equal(asked(SLOW, timeline, link, 0, 1 / 3), `slow_link:${ends},share=0.3333`);
+  assert.equal(asked(DEAD, timeline, link, time), `dead_link:${ends},reroute=yes`, "what is over has no instant");
+  const rank = device(devices.rank.indexOf(3));
+  const quarter = Number((time * 0.25e6).toPrecision(2));
+  assert.equal(asked(LATE, timeline, rank, 1e-3), `straggler:rank=3,late=${quarter}us`);
+  const nic = devices.kind.indexOf("NIC");
+  const whole = Number((time * 1e6).toPrecision(2));
+  assert.equal(asked(LOST, timeline, device(nic), 0), `lost_nic:nic=${devices.name[nic]},end=${whole}us`);
+  assert.equal(asked(JITTER, timeline, link, 0), "jitter");
+});
+
+test("a link is dragged down from what it can carry now", async () => {
+  const { timeline } = await run("trouble");
+  const [{ link, begin, end }] = timeline.spells;
+  const focus = { kind: "link", index: link };
+  assert.deepEqual(span(timeline, focus, begin / 2), [5, 100]);
+  assert.deepEqual(span(timeline, focus, (begin + end) / 2), [5, 50]);
+  assert.deepEqual(span(timeline, device(0), 0), [5, 100]);
+});
