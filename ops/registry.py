@@ -138,6 +138,13 @@ def _each(ids: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             yield library, number
 
 
+def _spellings(collective: str, number: str) -> list[tuple[str, str]]:
+    """MPI_Reduce_scatter_block is reduce_scatter here; where a library numbers it apart, ids say `block 3`."""
+    if collective != "reduce_scatter_block":
+        return [(collective, number)]
+    return [("reduce_scatter", f"block {number}"), ("reduce_scatter", number)]
+
+
 class _Algorithms(Registry[Algorithm]):
     """Library ids find algorithms too."""
 
@@ -177,11 +184,13 @@ class _Algorithms(Registry[Algorithm]):
         found = self._all()
         if name in found:
             return found[name]
-        alias = name.casefold()
-        for entry in found.values() if ":" in name else ():
-            for library, number in _each(entry.ids):
-                if alias == f"{entry.collective.name}.{library}:{number}".casefold():
-                    return entry.as_run_by(library, number)
+        collective, _, alias = name.casefold().partition(".")
+        library, colon, number = alias.partition(":")
+        for spelled, word in _spellings(collective, number) if colon else ():
+            for entry in found.values():
+                for other, i in _each(entry.ids) if entry.collective.name == spelled else ():
+                    if (library, word) == (other.casefold(), i.casefold()):
+                        return entry.as_run_by(other, i)
         collective, _, _ = name.partition(".")
         there = [other for other in found if other.split(".")[0] == collective]
         if not there:
@@ -194,8 +203,10 @@ class _Algorithms(Registry[Algorithm]):
         Raises InputError naming those it has.
         """
         there = self.by_library(library)
-        numbers = [(entry, i) for entry, ids in there for i in ids if entry.collective.name == collective]
-        found = next((entry.as_run_by(library, i) for entry, i in numbers if i.casefold() == number.casefold()), None)
+        spelled = _spellings(collective, number.casefold())
+        numbers = [(entry, i) for entry, ids in there for i in ids if entry.collective.name == spelled[0][0]]
+        named = {i.casefold(): entry.as_run_by(library, i) for entry, i in numbers}
+        found = next((named[word] for _, word in spelled if word in named), None)
         if found is None:
             able = ", ".join(sorted({entry.collective.name for entry, _ in there}))
             told = ", ".join(f"{i} ({entry.name})" for entry, i in numbers)

@@ -68,6 +68,17 @@ def _bine_position(n: int) -> Ints:
     return position
 
 
+def bine_tree(n: int, root: int) -> list[tuple[Ints, Ints, Ints]]:
+    """Parents, children and the ranks of the children's subtrees in every round, top first."""
+    rank = (np.argsort(_negabinary(np.arange(n, dtype=np.int32)) & (n - 1)) + root).astype(np.int32) % n
+    has, moves = np.zeros(1, dtype=np.int32), []
+    for k in reversed(range(rounds(n))):
+        gets = has ^ ((2 << k) - 1)
+        moves.append((rank[has], rank[gets], rank[runs(gets >> k << k, 1 << k)]))
+        has = np.concatenate([has, gets])
+    return moves
+
+
 @algorithm(
     allreduce,
     only=power_of_two,
@@ -123,12 +134,8 @@ def bine(n: int) -> Steps:
 )
 def bine_broadcast(n: int, *, root: int = 0) -> Steps:
     """A binomial tree in base -2: children sit on both sides of their parent, so distances are a third shorter."""
-    rank = np.argsort(_negabinary(np.arange(n, dtype=np.int32)) & (n - 1))
-    has = np.zeros(1, dtype=np.int32)
-    for k in reversed(range(rounds(n))):
-        gets = has ^ ((2 << k) - 1)
-        yield copy((rank[has] + root) % n, (rank[gets] + root) % n, slot=0)
-        has = np.concatenate([has, gets])
+    for parent, child, _ in bine_tree(n, root):
+        yield copy(parent, child, slot=0)
 
 
 def _butterfly_cost(n: int) -> tuple[float, float, float]:
@@ -144,7 +151,7 @@ def _butterfly_cost(n: int) -> tuple[float, float, float]:
     ordered=True,
     exact=False,
     cost=_butterfly_cost,
-    ids={"openmpi": "4"},
+    ids={"openmpi": "4, block 4"},
     reference="Träff, EuroPVM/MPI 2005",
 )
 @algorithm(COLLECTIVES["reduce_scatterv"], ordered=True, ids={"openmpi": "4"})

@@ -61,7 +61,7 @@ def gather_broadcast(n: int) -> Steps:
     reduce_scatter,
     ordered=True,
     cost=lambda n: (2 * rounds(n), rounds(n) + (n - 1) / n, rounds(n)),
-    ids={"openmpi": "1"},
+    ids={"openmpi": "1, block 1"},
 )
 @algorithm(COLLECTIVES["reduce_scatterv"], ordered=True, ids={"openmpi": "1"})
 def reduce_then_scatter(n: int) -> Steps:

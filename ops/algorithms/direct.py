@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ops.collectives import COLLECTIVES, allgather, allreduce, alltoall, sendrecv
+from ops.collectives import COLLECTIVES, allgather, allreduce, alltoall, barrier, sendrecv
 from ops.patterns import Group, Window, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
 from sim.schedule import Steps, copy, reduce
@@ -64,6 +64,32 @@ def two(n: int, **_: Any) -> str | None:
 def two_rank(n: int) -> Steps:
     """Two ranks swap their blocks."""
     yield copy([0, 1], [1, 0], slot=[0, 1])
+
+
+@algorithm(
+    alltoall,
+    name="two_rank",
+    only=two,
+    cost=lambda n: (1, 1 / 2),
+    ids={"openmpi": "5"},
+    reference="Open MPI coll_base_alltoall.c, intra_two_procs",
+)
+def two_rank_alltoall(n: int) -> Steps:
+    """Two ranks swap what each has for the other."""
+    yield from linear_alltoall(n)
+
+
+@algorithm(
+    barrier,
+    name="two_rank",
+    only=two,
+    cost=lambda n: (1, 0),
+    ids={"openmpi": "5"},
+    reference="Open MPI coll_base_barrier.c, intra_two_procs",
+)
+def two_rank_barrier(n: int) -> Steps:
+    """Two ranks tell each other that they are there."""
+    yield reduce([0, 1], [1, 0], slot=0)
 
 
 @algorithm(

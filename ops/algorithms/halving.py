@@ -25,7 +25,7 @@ def _halving_cost(n: int) -> tuple[float, float, float]:
     name="recursive_halving",
     ordered=True,
     cost=_halving_cost,
-    ids={"openmpi": "2", "mpich": "recursive_halving"},
+    ids={"openmpi": "2, block 3", "mpich": "recursive_halving"},
 )
 @algorithm(
     COLLECTIVES["reduce_scatterv"],

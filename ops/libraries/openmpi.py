@@ -155,9 +155,9 @@ TABLES: dict[str, Rows] = {
 BUTTERFLY, HALVING = "butterfly", "recursive_halving"
 NAMES: dict[str, tuple[str, ...]] = {
     "allreduce": ("linear", "reduce_broadcast", "recursive_doubling", "ring", "segmented_ring", "rabenseifner"),
-    "alltoall": ("linear", "pairwise", "bruck", "linear_window", "pairwise"),
+    "alltoall": ("linear", "pairwise", "bruck", "linear_window", "two_rank"),
     "alltoallv": ("linear", "pairwise"),
-    "barrier": ("linear", "double_ring", "recursive_doubling", "dissemination", "recursive_doubling", "tree"),
+    "barrier": ("linear", "double_ring", "recursive_doubling", "dissemination", "two_rank", "tree"),
     "broadcast": ("linear", "chain", "chain", "split_binary_tree", "binary_tree", "binomial", "knomial",
                   "scatter_doubling_allgather", "scatter_ring_allgather"),
     "reduce": ("linear", "chain", "chain", "binary_tree", "binomial", "in_order_binary_tree", "rabenseifner"),
@@ -169,7 +169,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "scatter": ("linear", "binomial", "linear"),
     "gatherv": ("linear",), "scatterv": ("linear",), "scan": ("linear",), "exscan": ("linear",),
 }  # fmt: skip
-"""Our names for ids 1, 2, 3 …; two-process variants are the pairwise or doubling ones on two ranks."""
+"""Our names for ids 1, 2, 3 …. The decisions ask for a chain of fan-out zero, which is forced to one: a pipeline."""
 
 SHORT: dict[str, tuple[str, Callable[[int], int]]] = {
     "allreduce.ring": ("recursive_doubling", lambda n: n),

@@ -396,3 +396,177 @@ def test_a_number_s_parameters_are_told_and_may_be_changed():
     assert entry.settle(8, chains=2)["chains"] == 2
     assert ALGORITHMS["broadcast.chain"].defaults["chains"] == 1
     assert entry.known_as["openmpi"] == "2 (chains=4), 3"
+
+
+# Open MPI's reduce_scatter_block: coll_base_reduce_scatter_block.c.
+
+
+def rounddown(number, step):
+    return number // step * step
+
+
+def block_doubling(rank, n):
+    """Peers of the second: swaps at distance 1, 2, 4 …, and those who heard from a group cut short pass that on."""
+    rounds, mask = [], 1
+    while mask < n:
+        remote, tree = rank ^ mask, rounddown(rank, mask)
+        if remote < n:
+            rounds.append([remote])
+        if rounddown(remote, mask) + mask > n:
+            whole, hop = n - tree - mask, mask // 2
+            while hop:
+                other, root = rank ^ hop, rounddown(rank, 2 * hop)
+                if other > rank and rank < root + whole <= other:
+                    rounds.append([other])
+                hop //= 2
+        mask *= 2
+    return rounds
+
+
+def block_halving(rank, n):
+    """Peers of the third: odd ranks of the first pairs take part, at distance p / 2, p / 4 … 1."""
+    base = 1 << int(log2(n))
+    extra = n - base
+    if rank < 2 * extra and rank % 2 == 0:
+        return [[rank + 1]]
+    new, mask, rounds = rank // 2 if rank < 2 * extra else rank - extra, base // 2, []
+    while mask:
+        peer = new ^ mask
+        rounds.append([2 * peer + 1 if peer < extra else peer + extra])
+        mask //= 2
+    return [*rounds, [rank - 1]] if rank < 2 * extra else rounds
+
+
+def block_butterfly(rank, n):
+    """Peers of the fourth: distance 1, 2, 4 …, then what ends elsewhere goes home by the mirrored number."""
+    base = 1 << int(log2(n))
+    extra, bits = n - base, int(log2(base))
+    if rank < 2 * extra and rank % 2 == 0:
+        return [[rank + 1]]
+    new = rank // 2 if rank < 2 * extra else rank - extra
+    real = [2 * v + 1 if v < extra else v + extra for v in range(base)]
+    rounds = [[real[new ^ (1 << i)]] for i in range(bits)]
+    mirror = int(f"{new:0{bits}b}"[::-1], 2) if bits else 0
+    homes = [real[mirror] - 1, real[mirror]] if mirror < extra else [real[mirror]]
+    return [*rounds, [home for home in homes if home != rank]]
+
+
+@pytest.mark.parametrize("number, oracle", [("2", block_doubling), ("3", block_halving), ("4", block_butterfly)])
+def test_open_mpi_s_reduce_scatter_blocks_go_where_its_sources_say(number, oracle):
+    for n in (2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 15, 16, 22, 31):
+        held(f"reduce_scatter_block.openmpi:{number}", n, lambda rank, n=n: oracle(rank, n))
+
+
+def test_open_mpi_s_first_reduce_scatter_block_reduces_then_scatters():
+    schedule = ALGORITHMS["reduce_scatter_block.openmpi:1"].schedule(11)
+    assert [name for _, name in schedule.phases] == ["reduce", "scatter"]
+    assert (schedule.src[schedule.step_of >= schedule.phases[1][0]] == 0).any()
+
+
+def test_doubling_is_as_long_as_claimed_for_powers_of_two():
+    """α·log p + β·m·(log p - (p - 1) / p), as the source's comment has it."""
+    for p in (2, 4, 8, 32):
+        q = int(log2(p))
+        claim = ALGORITHMS["reduce_scatter.recursive_doubling"].cost(p)
+        assert claim == pytest.approx((q, q - (p - 1) / p, q - (p - 1) / p))
+
+
+def test_two_ranks_swap_in_open_mpi_s_fifth_alltoall_and_barrier():
+    for alias in ("alltoall.openmpi:5", "barrier.openmpi:5"):
+        held(alias, 2, lambda rank: [[1 - rank]])
+        assert ALGORITHMS[alias].refuse(3) == "is for 2 ranks, not 3"
+
+
+# Bine: HLC-Lab/pico, libpico_utils.h, libpico_reduce.c and libpico_gather.c.
+
+
+def negabinary(number, bits):
+    """The digits of a number in base -2, as many as there are bits, counting places modulo 2 ** bits."""
+    for value in (number, number - (1 << bits)):
+        digits, rest = 0, value
+        for i in range(bits + 1):
+            digit = rest % 2
+            digits, rest = digits | digit << i, -((rest - digit) // 2)
+        if digits < 1 << bits and rest == 0:
+            return digits
+    raise AssertionError(number)
+
+
+def from_negabinary(digits, n):
+    return sum((-2) ** i for i in range(digits.bit_length()) if digits >> i & 1) % n
+
+
+def bine_parent(v, n):
+    """When place v sends up, and to whom: its last digits are no longer all alike."""
+    digits, mask, step = negabinary(v, int(log2(n))), 1, 0
+    while mask < n:
+        partner = from_negabinary(digits ^ (2 * mask - 1), n)
+        last = digits & (4 * mask - 1)
+        if last not in (0, 4 * mask - 1) or (2 * mask >= n and v != 0):
+            return step, partner
+        mask, step = 2 * mask, step + 1
+    return None
+
+
+@pytest.mark.parametrize("name", ["reduce.bine", "gather.bine", "scatter.bine", "broadcast.bine"])
+def test_bine_trees_are_those_of_the_paper_s_own_code(name):
+    for n in (2, 4, 8, 16, 64):
+        for root in (0, 3 % n):
+            schedule = ALGORITHMS[name].schedule(n, root=root)
+            up = name.startswith(("reduce", "gather"))
+            child, parent = (schedule.src, schedule.dst) if up else (schedule.dst, schedule.src)
+            told = {
+                (int(c), int(p)): int(step) if up else schedule.steps - 1 - int(step)
+                for c, p, step in zip(child, parent, schedule.step_of, strict=True)
+            }
+            due = {}
+            for v in range(1, n):
+                step, partner = bine_parent(v, n)
+                due[(v + root) % n, (partner + root) % n] = step
+            assert told == due
+
+
+def test_bine_subtrees_are_runs_of_ranks():
+    for name in ("gather.bine", "scatter.bine"):
+        schedule = ALGORITHMS[name].schedule(32, root=5)
+        for row in np.split(schedule.from_slot, schedule.moves[1:-1]):
+            gaps = np.diff(np.sort(row))
+            assert (gaps > 1).sum() <= (0 in row and 31 in row)
+
+
+def bine_peer(rank, step, n):
+    """libpico: even ranks go one way, odd ones the other, by 1 - 2 + 4 - 8 … of step + 1 terms."""
+    far = from_negabinary((1 << (step + 1)) - 1, n)
+    return (rank + far) % n if rank % 2 == 0 else (rank - far) % n
+
+
+@pytest.mark.parametrize(
+    "name, far_first", [("allgather.bine", True), ("reduce_scatter.bine", False), ("alltoall.bine", False)]
+)
+def test_bine_butterflies_pair_ranks_as_the_paper_s_own_code_does(name, far_first):
+    for n in (2, 4, 8, 32):
+        steps = range(int(log2(n)))
+        order = list(reversed(steps)) if far_first else list(steps)
+        share = {"alltoall.bine": [0.5] * len(order), "reduce_scatter.bine": [0.5**k for k in range(1, len(order) + 1)]}
+        part = share.get(name, [2.0**k / n for k in steps])
+        held_with_shares(
+            name, n, lambda rank, n=n, order=order, part=part: [
+                [(bine_peer(rank, step, n), size)] for step, size in zip(order, part, strict=True)
+            ]
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["broadcast.bine_scatter_allgather", "reduce.bine_scatter_gather"])
+def test_bine_for_large_data_uses_the_butterfly_both_ways(name):
+    for n, root in ((2, 1), (8, 0), (16, 5)):
+        told, steps = sends(ALGORITHMS[name].schedule(n, root=root)), list(range(int(log2(n))))
+        for rank in range(n):
+            v = (rank - root) % n
+            butterfly = [[(bine_peer(v, step, n) + root) % n] for step in steps]
+            rest = told[rank][len(steps) :] if name.startswith("reduce") else told[rank][: -len(steps)]
+            if name.startswith("reduce"):
+                assert told[rank][: len(steps)] == butterfly
+                assert len(rest) == (v != 0)
+            else:
+                assert told[rank][-len(steps) :] == butterfly[::-1]
+            assert all(now in butterfly for now in rest)
