@@ -39,6 +39,8 @@ class Action:
     waits: list[int]
     held: list[int] = field(default_factory=list)
     run: Run = ("", 0, "", 0, 0)
+    message: int = -1
+    """Which action of the schedule it is a stretch of."""
 
     @property
     def local(self) -> bool:
@@ -175,7 +177,7 @@ def _parts(actions: Sequence[Action], buffers: Buffers, most: int) -> list[Actio
     """Every action as its stretches of chunks; whoever waits for an action waits for all of them."""
     parts: list[Action] = []
     numbers: list[range] = []
-    for action in actions:
+    for number, action in enumerate(actions):
         start = len(parts)
         for at, run in _runs(action, buffers, most):
             some = slice(at, at + run[-1])
@@ -183,7 +185,7 @@ def _parts(actions: Sequence[Action], buffers: Buffers, most: int) -> list[Actio
             parts.append(
                 Action(
                     action.op, action.src, action.dst, action.slots[some], action.to[some], action.step,
-                    action.second, waits, held, run,
+                    action.second, waits, held, run, number,
                 )
             )  # fmt: skip
         numbers.append(range(start, len(parts)))

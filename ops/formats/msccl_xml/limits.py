@@ -6,12 +6,12 @@ MOST_COUNT, MOST_PER_CHANNEL = 71, 32
 """Of both runtimes: largest cnt, and thread blocks of a GPU that send, or that receive, on one channel."""
 
 
-def beyond(steps: int, blocks: int) -> dict[str, str]:
+def broken(steps: int, blocks: int) -> dict[str, str]:
     """The limit that so many steps per thread block and thread blocks per GPU break, by runtime."""
-    broken = {}
+    limits = {}
     for runtime, (most_steps, most_blocks) in RUNTIMES.items():
         if steps > most_steps:
-            broken[runtime] = f"{runtime} takes {most_steps} steps per thread block at most, not {steps}"
+            limits[runtime] = f"{runtime} takes {most_steps} steps per thread block at most, not {steps}"
         elif blocks > most_blocks:
-            broken[runtime] = f"{runtime} takes {most_blocks} thread blocks per GPU at most, not {blocks}"
-    return broken
+            limits[runtime] = f"{runtime} takes {most_blocks} thread blocks per GPU at most, not {blocks}"
+    return limits

@@ -8,7 +8,7 @@ from typing import Annotated
 from ops.formats import reader
 from ops.formats.interpreter.buffers import Buffers, lay_out
 from ops.formats.msccl_xml.execution import Run
-from ops.formats.msccl_xml.limits import MOST_COUNT, MOST_PER_CHANNEL, beyond
+from ops.formats.msccl_xml.limits import MOST_COUNT, MOST_PER_CHANNEL, broken
 from ops.formats.msccl_xml.program import Program, read_program
 from sim.parameters import Bounds
 from sim.schedule import Schedule
@@ -32,9 +32,9 @@ def _remark(program: Program) -> str:
     """What the runtimes would refuse of a correct file, or nothing."""
     steps = max((block.lines for blocks in program.blocks for block in blocks), default=0)
     blocks = max(map(len, program.blocks), default=0)
-    broken = beyond(steps, blocks)
-    if broken:
-        return f"correct, but {next(iter(broken.values()))}"
+    limits = broken(steps, blocks)
+    if limits:
+        return f"correct, but {next(iter(limits.values()))}"
     if program.widest > MOST_COUNT:
         return f"correct, but the runtimes take a cnt of {MOST_COUNT} at most, not {program.widest}"
     sending = Counter((b.gpu, b.channel) for blocks in program.blocks for b in blocks if b.send >= 0)

@@ -6,20 +6,18 @@ does, the one that comes closest, and the file tells both times.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
 from ops.formats import writer
 from ops.formats.actions import ActionProgram, program
+from ops.formats.attempts import Attempts
 from ops.formats.msccl_xml.layout import BlockLayout, Form, Line, thread_blocks
-from ops.formats.msccl_xml.limits import MOST_COUNT, RUNTIMES, beyond
+from ops.formats.msccl_xml.limits import MOST_COUNT, RUNTIMES, broken
 from ops.formats.msccl_xml.program import PROMISED
 from ops.formats.msccl_xml.reader import transfers
 from sim.errors import InputError
-from sim.machines import build
 from sim.schedule import Schedule
 from sim.topology import Topology
-from sim.units import MiB, fmt_time
 
 FORMS = (
     Form("passing"),
@@ -38,15 +36,6 @@ FORMS = (
 ROOTED = ("broadcast", "reduce", "gather", "scatter")
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A file without its remarks, the limits it breaks by runtime, and the time it takes."""
-
-    text: str
-    broken: dict[str, str]
-    time: float
-
-
 @writer("msccl_xml")
 def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
     """The same messages with the same dependencies, timed on a machine, or on an ideal switch.
@@ -54,68 +43,33 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
     Raises InputError for what MSCCL cannot say or no runtime takes.
     """
     parts = program(schedule, "MSCCL XML", PROMISED, MOST_COUNT)
-    if machine is None or len(machine.ranks) != schedule.n:
-        machine = build(f"switch:ranks={schedule.n}")
-    time = _seconds(schedule, machine)
-    best: _Candidate | None = None
-    others: list[tuple[dict[str, str], list[list[BlockLayout]]]] = []
-    for form in FORMS:
-        blocks = thread_blocks(schedule.name, schedule.n, parts.actions, form)
-        limits = _broken(blocks)
-        if limits:
-            others.append((limits, blocks))
-        else:
-            best = _closer(best, _candidate(parts, blocks, limits, machine), time)
-            if not _distance(best, time):
-                break
+    attempts = Attempts(schedule, machine, transfers)
+    beyond: list[tuple[dict[str, str], list[list[BlockLayout]]]] = []
+
+    def within() -> Iterator[tuple[str, dict[str, str]]]:
+        for form in FORMS:
+            blocks = thread_blocks(schedule.name, schedule.n, parts.actions, form)
+            limits = _broken(blocks)
+            if limits:
+                beyond.append((limits, blocks))
+            else:
+                yield _text(parts, blocks), limits
+
+    best = attempts.closest(within())
     if best is None:
-        fewest = min(len(limits) for limits, _ in others)
+        fewest = min(len(limits) for limits, _ in beyond)
         if fewest == len(RUNTIMES):
-            raise InputError(f"{schedule.name} cannot be written as MSCCL XML: {'; '.join(others[0][0].values())}")
-        for limits, blocks in others:
-            if len(limits) == fewest and (best is None or _distance(best, time)):
-                best = _closer(best, _candidate(parts, blocks, limits, machine), time)
+            raise InputError(f"{schedule.name} cannot be written as MSCCL XML: {'; '.join(beyond[0][0].values())}")
+        best = attempts.closest((_text(parts, blocks), limits) for limits, blocks in beyond if len(limits) == fewest)
     assert best is not None
-    return _with_remarks(best, machine.name, time)
-
-
-def _candidate(
-    parts: ActionProgram, blocks: Sequence[Sequence[BlockLayout]], limits: dict[str, str], machine: Topology
-) -> _Candidate:
-    text = _text(parts, blocks)
-    return _Candidate(text, limits, _seconds(transfers(text, parts.schedule.name), machine))
-
-
-def _seconds(schedule: Schedule, machine: Topology) -> float:
-    """What a schedule of 1 MiB takes on a machine."""
-    from sim.engine import simulate  # SimPy is for those who write, not for those who list formats
-
-    return simulate(machine, schedule, size=MiB).time
-
-
-def _closer(best: _Candidate | None, made: _Candidate, time: float) -> _Candidate:
-    return made if best is None or _distance(made, time) < _distance(best, time) else best
+    head, rest = best.text.split("\n", 1)
+    remarks = (f"  <!-- {remark.replace('--', '- -')} -->" for remark in attempts.remarks(best))
+    return "\n".join([head, *remarks, rest])
 
 
 def _broken(blocks: Sequence[Sequence[BlockLayout]]) -> dict[str, str]:
     steps = max((block.steps for of_gpu in blocks for block in of_gpu), default=0)
-    return beyond(steps, max(map(len, blocks)))
-
-
-def _distance(made: _Candidate, time: float) -> float:
-    """How far it is from the schedule's time."""
-    return round(abs(made.time / time - 1), 9) if time else 0
-
-
-def _with_remarks(made: _Candidate, place: str, time: float) -> str:
-    remarks = [f"{limit}: write fewer ranks for it" for limit in made.broken.values()]
-    if _distance(made, time):
-        remarks.append(
-            f"1 MiB takes {fmt_time(made.time)} on {place} as written here, and {fmt_time(time)} as scheduled:"
-            " lines of a thread block follow each other, and messages wait at their receiver"
-        )
-    head, rest = made.text.split("\n", 1)
-    return "\n".join([head, *(f"  <!-- {remark.replace('--', '- -')} -->" for remark in remarks), rest])
+    return broken(steps, max(map(len, blocks)))
 
 
 def _text(parts: ActionProgram, blocks: Sequence[Sequence[BlockLayout]]) -> str:

@@ -1,5 +1,5 @@
 """MSCCL++'s execution plans, read and carried out."""
 
-from ops.formats.mscclpp_json import reader
+from ops.formats.mscclpp_json import reader, writer
 
-__all__ = ["reader"]
+__all__ = ["reader", "writer"]

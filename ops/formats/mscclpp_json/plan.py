@@ -20,6 +20,8 @@ FINEST = 64
 """Parts into which thread blocks of a group may cut a chunk here."""
 SILENT = ("nop", "barrier", "signal", "wait", "flush", "rlxsignal", "rlxwait", "sem_acquire", "sem_release")
 """What moves no data."""
+PUTS = ("put", "pws", "pwsf", "get")
+"""What moves each source to the target of the same place, each with a size of its own."""
 
 Channel = tuple[int, int, str, int]
 """From this GPU, to that one, of this type, the how-manieth of the pair."""
@@ -317,8 +319,9 @@ class _Resolver:
 
     def _check(self, op: PlanNode, made: Operation) -> None:
         """Are there as many operands, as long, as the operation takes."""
-        sizes = {len(ref.slots) for ref in (*made.sources, *made.targets)}
-        if len(sizes) > 1:
+        sizes = [[len(ref.slots) for ref in refs] for refs in (made.sources, made.targets)]
+        in_pairs = made.name in PUTS and sizes[0] == sizes[1]
+        if not in_pairs and len({*sizes[0], *sizes[1]}) > 1:
             op.refuse(f"{made.name} has operands of different sizes: make them equal")
         if made.name not in SILENT and not (made.sources and made.targets):
             op.refuse(f"{made.name} moves nothing: give it src_buff and dst_buff")

@@ -1,0 +1,24 @@
+"""What the executor of MSCCL++ takes; `src/core/include/execution_common.hpp` of microsoft/mscclpp."""
+
+MOST_OPERATIONS = 64
+"""Of a thread block; `MAX_OPERATION`."""
+MOST_CHANNELS = 16
+"""Of a thread block, by type; as many buffers of others; `MAX_CHANNEL`."""
+MOST_AT_ONCE, MOST_SEMAPHORES = 8, 16
+"""Channels and semaphores that one operation names; `MAX_CHANNEL_PER_OPERATION`, `MAX_DEVICE_SEMAPHORES`."""
+MOST_BLOCKS = 108
+"""Of a GPU. They wait for each other, so that all must run at once: one on every multiprocessor of an A100 (NVIDIA A100
+Tensor Core GPU architecture, 2020: 108 of them)."""
+
+
+def broken(operations: int, channels: int, buffers: int, blocks: int) -> str:
+    """The limit that the largest of these break, or nothing."""
+    for count, most, what in (
+        (operations, MOST_OPERATIONS, "operations per thread block"),
+        (channels, MOST_CHANNELS, "channels of a type per thread block"),
+        (buffers, MOST_CHANNELS, "buffers of others per thread block"),
+        (blocks, MOST_BLOCKS, "thread blocks per GPU"),
+    ):
+        if count > most:
+            return f"microsoft/mscclpp takes {most} {what} at most, not {count}"
+    return ""
