@@ -7,8 +7,8 @@ import click
 
 from ops.collectives import COLLECTIVES
 from ops.formats import SCHEDULE_FORMATS
+from ops.libraries import LIBRARIES
 from ops.registry import ALGORITHMS
-from ops.request.notation import written
 from ops.workloads import WORKLOADS
 from sim.errors import InputError
 from sim.formats import FORMATS
@@ -62,6 +62,10 @@ def _workloads() -> list[_Entry]:
     return [_Entry(name, known.summary, known.params) for name, known in WORKLOADS.items()]
 
 
+def _libraries() -> list[_Entry]:
+    return [_Entry(name, known.summary, {}) for name, known in LIBRARIES.items()]
+
+
 SECTIONS = {
     "collectives": _collectives,
     "algorithms": _algorithms,
@@ -69,6 +73,7 @@ SECTIONS = {
     "troubles": _troubles,
     "formats": _formats,
     "workloads": _workloads,
+    "libraries": _libraries,
 }
 """Every registry a person may ask for."""
 
@@ -79,7 +84,10 @@ SECTIONS = {
     "--library", metavar="NAME", help="of algorithms: only what openmpi, mpich, nccl … has, under its own names"
 )
 def list_(what: str | None, library: str | None) -> Answer:
-    """What there is, from the registries: collectives, algorithms, machines, troubles, formats, workloads, or all."""
+    """What there is, from the registries: collectives, algorithms, machines, troubles, formats, workloads, or all.
+
+    The libraries, too, whose rules choose algorithms for programs.
+    """
     if library is not None:
         if what not in (None, "algorithms"):
             raise InputError(f"--library chooses among algorithms, not {what}: leave one of them out")
@@ -109,6 +117,8 @@ def _as_data(entry: _Entry) -> dict[str, Any]:
 
 def _of_library(library: str) -> Answer:
     """A library's algorithms by collective, in the order of its own numbers."""
+    from ops.request.notation import written  # requests bring SimPy, which the other lists do without
+
     rows = [(a.collective.name, i, a) for a, ids in ALGORITHMS.by_library(library) for i in ids]
     rows.sort(key=lambda row: (row[0], not row[1].isdecimal(), int(row[1]) if row[1].isdecimal() else 0, row[1]))
     presets = [a.as_run_by(library, i).preset for _, i, a in rows]

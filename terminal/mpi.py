@@ -8,6 +8,7 @@ import click
 
 from ops import ALGORITHMS
 from ops.communicators.selection import Forced
+from ops.libraries import LIBRARIES
 from ops.programs import ProgramRun, run_program
 from ops.request import Request
 from sim.errors import InputError
@@ -16,7 +17,7 @@ from sim.units import fmt_size, fmt_time, parse_size
 from terminal import DONE, NO, PROGRAM, Answer, answers_as_json, command
 from terminal.shared.files import write
 from terminal.shared.options import MACHINE, asks
-from terminal.shared.types import WHOLE, TypedWord
+from terminal.shared.types import WHOLE, EntryOption, TypedWord
 
 EAGER = TypedWord("size", lambda text, flag: 0 if text.strip() == "0" else parse_size(text, flag))
 
@@ -28,8 +29,10 @@ EAGER = TypedWord("size", lambda text, flag: 0 if text.strip() == "0" else parse
 @asks(*MACHINE, machine=False)
 @click.option(
     "--library",
+    cls=EntryOption,
+    of=LIBRARIES,
     metavar="NAME",
-    help="whose rules choose algorithms: openmpi (for mpi4py), mpich or nccl (for torch)",
+    help="whose rules choose algorithms; if left out Open MPI's for mpi4py, NCCL's for torch",
 )
 @click.option(
     "--algorithm",

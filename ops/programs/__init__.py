@@ -38,7 +38,7 @@ def run_program(
 ) -> ProgramRun:
     """Run a script on so many ranks of a machine, with no MPI installed.
 
-    `library` is whose rule chooses algorithms: openmpi, mpich or nccl; Open MPI's for mpi4py and NCCL's for
+    `library` is whose rule chooses algorithms, an entry of `ops.libraries`; Open MPI's for mpi4py and NCCL's for
     torch.distributed unless given. `forced` maps collectives to (algorithm, parameters). Messages of at most
     `eager` bytes do not wait for their receiver. `echo` is told the output as it comes. With `history`, the traces of
     collectives know every change of rate. Raises InputError for a script or machine that cannot be used; what goes

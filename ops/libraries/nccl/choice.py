@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ops.collectives import COLLECTIVES
 from ops.libraries import Decision
@@ -12,12 +12,14 @@ from ops.libraries.nccl.protocol_cost import Pace, costs, family_of, hop
 from ops.libraries.nccl.topology_search import Seen, look, rooted_orders
 from ops.libraries.nccl.tuner import Candidate, candidates
 from ops.registry import ALGORITHMS as REGISTERED
-from ops.work import Work
 from sim.errors import InputError
 from sim.parameters import Choice
 from sim.schedule import Schedule
 from sim.topology import Topology
 from sim.units import KiB
+
+if TYPE_CHECKING:
+    from ops.work import Work
 
 POINT_TO_POINT = ("alltoall", "sendrecv")
 """Collectives that NCCL makes of sends and receives; the tuner has no say in them."""
@@ -134,7 +136,7 @@ def work_of(
     root: int = 0,
     pace: Pace | None = None,
     taken: Candidate | None = None,
-) -> Work:
+) -> "Work":
     """What NCCL takes, or another of the candidates, ready to be carried out; arguments as for `decision_of`."""
     candidate, seen = taken or choice.chosen, choice.seen
     pace = pace or pace_of(topology)
@@ -148,6 +150,8 @@ def work_of(
         **decision.settings,
     }
     perturbation = costs(topology, seen, candidate.algorithm, candidate.protocol, choice.size, pace)
+    from ops.work import Work  # SimPy is for those who run it, not for those who list libraries
+
     return Work(schedule, entry.collective, entry, settings, perturbation)
 
 
