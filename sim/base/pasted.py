@@ -62,8 +62,8 @@ _PREFIXES = {
         rf"(?P<source>{_NO_DEVICE}{_WORD}(?:\[[\w,.-]{{0,80}}\])?+)(?::\d{{1,7}}){{0,2}}+:(?=[\s#]|$)",
     ),
     "|": (
-        rf"(?P<source>{_NO_DEVICE}{_WORD})\s{{0,40}}+[|│](?=\s|$)",
-        r"\d{1,7}\s{0,8}+[|│](?=\s|$)",
+        rf"(?P<source>{_NO_DEVICE}{_WORD})\s{{0,40}}+[|│](?=\s{{1,80}}\S)",
+        r"\d{1,7}\s{0,8}+[|│](?=\s{1,80}\S)",
     ),  # docker compose, bat
 }
 """What may stand in front, by the character it begins with: `0` any digit, `a` any letter, `|` where there is but one

@@ -97,6 +97,9 @@ VOLTA = Rates(
 )
 """V100 on Skylake: effective rates of NCCL `src/graph/topo.h` (SM70, PCI gen3 x16, SKL_QPI); EDR InfiniBand."""
 
+PASCAL = replace(VOLTA, nvlink=18 * GBps, sys=6 * GBps)
+"""P100 on Broadwell: as VOLTA, NVLink of SM60 and the socket link of BDW in NCCL `src/graph/topo.h`."""
+
 AMPERE = Rates(
     nvlink=20 * GBps, pix=24 * GBps, pxb=24 * GBps, phb=24 * GBps, node=24 * GBps, sys=16 * GBps, nic=25 * GBps
 )
@@ -124,6 +127,10 @@ CDNA3 = replace(CDNA, nvlink=48 * GBps, pix=48 * GBps, pxb=48 * GBps, phb=48 * G
 GRACE = replace(HOPPER, pix=48 * GBps, sys=100 * GBps, nic=24 * GBps)
 """GH200 on Grace: NVLinks as HOPPER; Slingshot at 200 Gbit/s, 23.98 GB/s measured on Alps (OSU). What joins the Grace
 sockets has a nominal 100 GB/s each way (NVIDIA Grace CPU white paper, coherent NVLink between four superchips)."""
+
+
+GRACE_BLACKWELL = replace(BLACKWELL, sys=GRACE.sys)
+"""GB200 on Grace: NVLinks and NICs as BLACKWELL, sockets as GRACE."""
 
 
 def between_sockets(vendor: str, model: int, what: str = "") -> float:

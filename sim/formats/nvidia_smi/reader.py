@@ -15,24 +15,15 @@ from numpy.typing import NDArray
 
 from sim.errors import InputError
 from sim.formats import reader
+from sim.formats.nvidia_smi.generation import generation, named
 from sim.formats.nvidia_smi.placement import UNKNOWN, Placement, place
-from sim.formats.nvidia_smi.table import P2P_WORDS, Matrix, PastedTable, check, is_gpu, tables
+from sim.formats.nvidia_smi.table import P2P_WORDS, Matrix, PastedTable, check, has_rows, is_gpu, tables
 from sim.parameters import Bounds, spread
 from sim.topology import Topology
-from sim.topology.host import AMPERE, BRIDGED, HOPPER, MOST_NVLINKS, VOLTA, Leaf, Rates, build_host, rate_options
+from sim.topology.host import Leaf, Rates, build_host, rate_options
 from sim.topology.path_classes import CLASSES
 from sim.topology.rails import join_by_rails
 from sim.units import Time, fmt_bandwidth, fmt_time
-
-GENERATIONS = (
-    (13, HOPPER, "Hopper or newer"),
-    (5, AMPERE, "A100 or A800"),
-    (3, BRIDGED, "Ampere cards with an NVLink bridge"),
-    (1, VOLTA, "Volta or Turing"),
-    (0, AMPERE, "cards on PCIe gen4"),
-)
-"""From how many NVLinks per GPU, its rates and their name: V100 has 6, GA102 4, A100 12, A800 8, H100 18
-(NVIDIA data sheets). Six links are V100's, told apart below."""
 
 MOST_NUMA = 1023
 """The highest NUMA node Linux numbers (CONFIG_NODES_SHIFT is at most 10)."""
@@ -67,6 +58,8 @@ def explain(text: str) -> str:
         return (
             "the output of `nvidia-smi topo -p2p`, which says who may talk to whom, not how: paste `nvidia-smi topo -m`"
         )
+    if has_rows(text):
+        return "rows of `nvidia-smi topo -m` without the line of names above them: paste the whole output"
     return next((told for pattern, told in OTHER_OUTPUTS if re.search(pattern, text, re.MULTILINE)), "")
 
 
@@ -83,6 +76,7 @@ def read(
     text: str,
     *,
     name: str = "nvidia-smi topo -m",
+    gpu: str = "",
     given: Mapping[str, float | None],
     hosts: Annotated[int, Bounds(1, 1024)] = 1,
     overhead: Time = 0.0,
@@ -91,7 +85,8 @@ def read(
     """The machine behind a matrix; `hosts` of them joined by their NICs.
 
     Bandwidths and latencies are those of `sim.topology.host.Rates`; what is not given follows from the generation of
-    the GPUs and is listed in `assumed`. Raises InputError for a matrix that is cut, lopsided or impossible.
+    the GPUs, which is that of `gpu`, of the GPU the text names, or of those that have as many NVLinks, and is listed in
+    `assumed`. Raises InputError for a matrix that is cut, lopsided or impossible.
     """
     found = _topo_tables(text)
     if not found:
@@ -103,16 +98,16 @@ def read(
         raise InputError(f"{name}: a pair of GPUs says NV0, no NVLink at all: paste the table again")
     numa = _numa(matrix, gpus, name)
     placement = _place(matrix, gpus, numa, name)
-    notes = _notes(text, matrix, gpus, placement, numa, tables_found=len(found))
+    notes = _notes(text, matrix, gpus, placement, numa, tables_found=len(found)) + _table_notes(found[0])
     numa = numa or _numa_of_groups(placement, gpus)
     leaves = _leaves(matrix, placement, numa)
     present = {leaf.numa for leaf in leaves}
     listed = {node for nodes in numa.values() for node in nodes}
-    rates, suggestion = _generation(nvlinks)
+    rates, suggestions = _rates(gpu, text, nvlinks)
     rates = replace(rates, **{key: value for key, value in given.items() if value is not None})
     host = build_host(name, leaves, rates, nvlinks, empty_numa=sorted(listed - present))
     pairs = {a: {b: matrix.cells[a, b] for b in matrix.names if (a, b) in matrix.cells} for a in matrix.names}
-    notes += _rate_notes(_rates_used(nvlinks, placement, leaves, hosts), rates, given, suggestion)
+    notes += _rate_notes(_rates_used(nvlinks, placement, leaves, hosts), rates, given, suggestions)
     host = replace(host, pairs=pairs, assumed=tuple(notes), overhead=overhead, gamma=gamma)
     return join_by_rails(host, hosts, rates.nic, rates.nic_latency)
 
@@ -195,18 +190,29 @@ def _leaves(matrix: Matrix, placement: Placement, numa: dict[str, frozenset[int]
     ]
 
 
-def _generation(nvlinks: dict[tuple[str, str], int]) -> tuple[Rates, str]:
-    """Rates of the GPUs whose NVLinks these are, and why."""
-    total: dict[str, int] = {}
-    for pair, n in nvlinks.items():
-        for gpu in pair:
-            total[gpu] = total.get(gpu, 0) + n
-    most = max(total.values(), default=0)
-    per_gpu = most if most <= MOST_NVLINKS else max(nvlinks.values())
-    rates, words = next((rates, words) for least, rates, words in GENERATIONS if per_gpu >= least)
-    if per_gpu in (5, 6):
-        rates, words = VOLTA, "V100"
-    return rates, f"{per_gpu} NVLinks per GPU read as {words}" if per_gpu else f"no NVLinks: read as {words}"
+def _rates(gpu: str, text: str, nvlinks: dict[tuple[str, str], int]) -> tuple[Rates, list[str]]:
+    """Rates of the GPUs, and why. Raises InputError for a GPU nobody knows."""
+    if not gpu:
+        return generation(text, nvlinks)
+    names = named(gpu)
+    if len(names) != 1:
+        raise InputError(f"nvidia_smi: gpu={gpu[:40]!r} is no GPU known here: give one like B200, H100, A100 or V100")
+    return names[0].generation.rates, [f"read as {names[0].name}"]
+
+
+def _table_notes(table: PastedTable) -> list[str]:
+    """What of the table itself could not be read."""
+    notes = []
+    if table.cut:
+        lost = ", ".join([*table.lost, *(["affinities"] if not table.titles else [])])
+        notes.append(f"every line is cut at the same column, and what lies beyond is left out: {lost or 'a title'}")
+    rows = [row for row in table.rows if row.unread and is_gpu(row.name)]
+    if rows:
+        notes.append(
+            f"affinities of {', '.join(row.name for row in rows)} are read up to {rows[0].unread[:20]!r}"
+            f" (line {rows[0].line}), which is no list of CPUs"
+        )
+    return notes
 
 
 def _notes(
@@ -266,7 +272,7 @@ def _rates_used(nvlinks: dict[tuple[str, str], int], placement: Placement, leave
     return [key for key, so in used.items() if so]
 
 
-def _rate_notes(used: list[str], rates: Rates, given: Mapping[str, float | None], suggestion: str) -> list[str]:
+def _rate_notes(used: list[str], rates: Rates, given: Mapping[str, float | None], suggestions: list[str]) -> list[str]:
     """The rates in use that nobody gave, with their numbers."""
     notes = [
         f"assumed {key}={(fmt_time if key.endswith('_latency') else fmt_bandwidth)(getattr(rates, key))}:"
@@ -274,4 +280,4 @@ def _rate_notes(used: list[str], rates: Rates, given: Mapping[str, float | None]
         for key in used
         if given[key] is None
     ]
-    return [f"{suggestion}, rates as in NCCL's src/graph/topo.h", *notes] if notes else []
+    return [*suggestions[:-1], f"{suggestions[-1]}, rates as in NCCL's src/graph/topo.h", *notes] if notes else []

@@ -5,22 +5,15 @@ tokens count here, never columns on the screen.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sim.errors import InputError
+from sim.formats.nvidia_smi.lines import ONE_DEVICE, word_lines
 
 P2P_WORDS = ("OK", "CNS", "GNS", "TNS", "NS", "DR", "U")
 """Cells of `nvidia-smi topo -p2p`."""
 
-_ESCAPE = re.compile(r"(?:\x1b|␛|\\e|\\x1b|\\033)\[[0-?]*[ -/]*[@-~]|\[\d{1,2}(?:;\d{1,2})*m|[\u200b\ufeff\ufffd*`\\]")
-_MARGIN = re.compile(r"^[\s>#]+")
-_TITLES = (
-    (re.compile(r"GPU\s*NUMA\s*ID"), " @gpu "),
-    (re.compile(r"CPU\s*Affinity"), " @cpu "),
-    (re.compile(r"NUMA\s*Affinity"), " @numa "),
-)
 _CLASS = r"(?:NV[0-9]{1,2}|PIX|PXB|PHB|NODE|SYS|SOC|X)"
 _CELL = re.compile(rf"{_CLASS}|{'|'.join(P2P_WORDS)}")
 _GLUED_CELLS = re.compile(rf"((?:{_CLASS})+)([\d,-]*)")
@@ -28,12 +21,16 @@ _AFFINITY = re.compile(r"N/A|-1|\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*,?")
 _DEVICE = re.compile(r"(?=\D*\d)[A-Za-z][\w.\-]*")
 _GLUED_NAME = re.compile(rf"(.+?)((?:{_CLASS})+)")
 _GLUED_DEVICES = re.compile(r"(?:GPU\d+|NIC\d+|mlx\d+_(?:bond_)?\d+){2,}")
-_ONE_DEVICE = re.compile(r"GPU\d+|NIC\d+|mlx\d+_(?:bond_)?\d+")
 _TITLE_WORDS = {"CPU": ["@cpu"], "NUMA": ["@numa"], "Affinity": [], "GPU": [], "ID": []}
 """What a header that was wrapped inside a title leaves behind."""
+_MOST_BEFORE = 16
+"""Words in front of a row, at most."""
+_LONGEST = 256
+"""A longer word is no name with cells glued to it."""
 _MOST_DEVICES = 512
 """More than any host has and than a table of 1 MiB can hold rows for."""
-_RULE = re.compile(r"[-=+:─┼|│]+")
+_FRAGMENT = re.compile(r"[A-Za-z][A-Za-z_]{0,7}")
+"""What is left of a title or name where a header is cut."""
 
 
 @dataclass(slots=True)
@@ -46,6 +43,8 @@ class PastedRow:
     after: list[str]
     cells: list[str] = field(default_factory=list)
     affinity: list[str] = field(default_factory=list)
+    unread: str = ""
+    """The word behind its cells that is no affinity."""
 
 
 @dataclass(slots=True)
@@ -55,8 +54,16 @@ class PastedTable:
     line: int
     columns: list[str]
     titles: list[str]
+    titles_first: bool
+    """Whether affinities stand before the names."""
     shortened: bool
     """Somebody wrote `...` in the header."""
+    full: bool = False
+    """The header is as wide as lines can be."""
+    cut: bool = False
+    """The header ends where every line is cut that is as long."""
+    lost: list[str] = field(default_factory=list)
+    """What was cut off: columns and titles."""
     rows: list[PastedRow] = field(default_factory=list)
 
     @property
@@ -95,48 +102,97 @@ def tables(text: str) -> list[PastedTable]:
     """Every table with GPUs in its header, in order; rows are taken apart but not checked."""
     found: list[PastedTable] = []
     latest = 0
-    for number, tokens in _lines(text):
+    for number, words, full in word_lines(text):
         table = found[-1] if found else None
-        header = _header(tokens)
+        header, cut = _header(words, full=full)
         if header and table and latest == number - 1 and _continues(table, header):
-            _extend(table, header)
+            _extend(table, header, cut=cut)
             latest = number
         elif any(map(is_gpu, header)) and (table is None or len(header) > 1 or header[0] not in table.columns):
-            found.append(PastedTable(number, [], [], False))
-            _extend(found[-1], header)
+            found.append(PastedTable(number, [], [], header[0][0] == "@", False, full=full))
+            _extend(found[-1], header, cut=cut)
             latest = number
-        elif table and (row := _row(number, tokens, table)):
+        elif table and (row := _row(number, words, table)):
             table.rows.append(row)
             latest = number
-        elif table and table.rows and latest == number - 1 and tokens and all(map(_is_value, tokens)):
-            table.rows[-1].after += tokens
+        elif table and table.rows and latest == number - 1 and words and all(map(_is_value, words)):
+            table.rows[-1].after += words
             latest = number
     for table in found:
         for row in table.rows:
             _take_apart(row, table)
+        table.cut |= table.full and any(_is_beyond(row, table) for row in table.rows)
+        if table.cut:
+            _cut_to_whole_columns(table)
     return found
 
 
-def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Line number and tokens of every line; affinity titles become `@cpu`, `@numa`, `@gpu`."""
-    for number, line in enumerate(text.splitlines(), 1):
-        line = _MARGIN.sub("", _ESCAPE.sub("", line)).replace("|", " ").replace("│", " ")
-        for title, token in _TITLES:
-            line = title.sub(token, line)
-        line = re.sub(r"(?<=\d),\s+(?=\d)", ",", line.replace("N/A", " N/A ").replace("…", "..."))
-        yield number, [token for token in line.split() if not _RULE.fullmatch(token)]
+def _header(words: list[str], *, full: bool) -> tuple[list[str], bool]:
+    """The names and titles of a line that holds nothing else but a prefix, and whether it ends inside one.
 
-
-def _header(tokens: list[str]) -> list[str]:
-    """The names and titles of a line that holds nothing else."""
+    `full` tells that the line is as wide as the widest, which is where all of them are cut if they are.
+    """
+    begin = next((i for i, word in enumerate(words) if _begins_header(word)), 0)
+    begin = 0 if all(map(_is_title, words[:begin])) else begin
     names: list[str] = []
-    for token in tokens:
-        glued = _GLUED_DEVICES.fullmatch(token)
-        names += _ONE_DEVICE.findall(token) if glued else _TITLE_WORDS.get(token, [token])
-    usual = (
-        name[0] == "@" or name == "..." or (_DEVICE.fullmatch(name) and not _CELL.fullmatch(name)) for name in names
+    for word in words[begin:]:
+        glued = _GLUED_DEVICES.fullmatch(word)
+        names += ONE_DEVICE.findall(word) if glued else _TITLE_WORDS.get(word, [word])
+    cut = sum(map(is_gpu, names)) > 1 and _is_cut(words[-1], names, full=full)
+    if cut:
+        names = _whole_names(words, names)
+    return (names if all(map(_is_title, names)) and len(names) <= _MOST_DEVICES else []), cut
+
+
+def _is_cut(last: str, names: list[str], *, full: bool) -> bool:
+    """Whether a header ends in half a title, or in a name that is there already, as GPU1 is where GPU10 is cut."""
+    if not _is_title(names[-1]) and _FRAGMENT.fullmatch(last):
+        return full or any(word.startswith(last) for word in (*_TITLE_WORDS, "NIC", "mlx"))
+    return full and (last in ("CPU", "GPU", "NUMA") or (names[-1][0] != "@" and names[-1] in names[:-1]))
+
+
+def _whole_names(words: list[str], names: list[str]) -> list[str]:
+    """The names and titles of a header that are not cut off."""
+    titles = _TITLE_WORDS.get(words[-1])
+    names = names[:-1] if titles is None else names[: len(names) - len(titles)]
+    return names[:-1] if titles is None and words[-2:-1] == ["NUMA"] and names[-1:] == ["@numa"] else names
+
+
+def has_rows(text: str) -> bool:
+    """Whether lines hold a GPU's name and cells, as rows do that have lost their header."""
+    return any(
+        is_gpu(word) and len(words) > at + 2 and all(map(_is_cell, words[at + 1 : at + 3]))
+        for _, words, _ in word_lines(text)
+        for at, word in enumerate(words[:_MOST_BEFORE])
     )
-    return names if all(usual) and len(names) <= _MOST_DEVICES else []
+
+
+def _begins_header(word: str) -> bool:
+    return is_gpu(word) or word[0] == "@" or _GLUED_DEVICES.fullmatch(word) is not None or word in _TITLE_WORDS
+
+
+def _is_title(name: str) -> bool:
+    """Whether a word may stand in a header."""
+    return name[0] == "@" or name == "..." or bool(_DEVICE.fullmatch(name) and not _CELL.fullmatch(name))
+
+
+def _is_beyond(row: PastedRow, table: PastedTable) -> bool:
+    """Whether a row has what the header has no column for."""
+    return len(row.cells) > len(table.columns) or not (is_gpu(row.name) or row.name in table.columns)
+
+
+def _cut_to_whole_columns(table: PastedTable) -> None:
+    """Leave out what lies beyond the place where all lines are cut, if that is not among the GPUs."""
+    whole = min((len(row.cells) for row in table.rows if is_gpu(row.name)), default=0)
+    gpus = max((i + 1 for i, name in enumerate(table.columns) if is_gpu(name)), default=0)
+    kept = max(min(whole, len(table.columns)), gpus)
+    table.lost = table.columns[kept:]
+    table.columns = table.columns[:kept]
+    for row in table.rows:
+        row.cells = row.cells[:kept]
+    others = [row.name for row in table.rows if row.name not in table.columns and not is_gpu(row.name)]
+    table.lost += [name for name in dict.fromkeys(others) if name not in table.lost]
+    table.rows = [row for row in table.rows if row.name not in others]
 
 
 def _continues(table: PastedTable, header: list[str]) -> bool:
@@ -144,28 +200,41 @@ def _continues(table: PastedTable, header: list[str]) -> bool:
     return not table.rows and len(table.columns) < _MOST_DEVICES and not set(header) & set(table.columns)
 
 
-def _extend(table: PastedTable, names: list[str]) -> None:
+def _extend(table: PastedTable, names: list[str], *, cut: bool) -> None:
     table.columns += [name for name in names if name[0] not in "@."]
     table.titles += [name for name in names if name[0] == "@"]
     table.shortened |= "..." in names
+    table.cut = cut
 
 
-def _row(number: int, tokens: list[str], table: PastedTable) -> PastedRow | None:
-    """The row a line holds, or nothing when it is none."""
-    at = next((i for i, token in enumerate(tokens) if not _AFFINITY.fullmatch(token)), len(tokens))
-    if at == len(tokens):
-        return None
-    name, after = tokens[at], tokens[at + 1 :]
-    if name not in table.columns:
-        glued = _GLUED_NAME.fullmatch(name)
+def _row(number: int, words: list[str], table: PastedTable) -> PastedRow | None:
+    """The row a line holds, or nothing when it is none: a name and cells after it, whatever stands before."""
+    for at, word in enumerate(words[:_MOST_BEFORE]):
+        name, after = word, words[at + 1 :]
+        glued = _GLUED_NAME.fullmatch(name) if name not in table.columns and len(name) <= _LONGEST else None
         if glued and glued[1] in table.columns:
             name, after = glued[1], [glued[2], *after]
-    if not _DEVICE.fullmatch(name) or _CELL.fullmatch(name):
-        return None
-    told = bool(after) and bool(_GLUED_CELLS.fullmatch(after[0]) or _CELL.fullmatch(after[0]))
-    if not told and (name not in table.columns or any(row.name == name for row in table.rows)):
-        return None
-    return PastedRow(number, name, tokens[:at], after)
+        if not _DEVICE.fullmatch(name) or _CELL.fullmatch(name):
+            continue
+        cells = next((i for i, cell in enumerate(after) if not _is_cell(cell)), len(after))
+        prefix = at > 0 and not table.titles_first
+        if cells >= (len(table.gpus) if prefix else 1) or (
+            at == 0 and name in table.columns and all(row.name != name for row in table.rows)
+        ):
+            return PastedRow(number, name, _affinities(words[:at], table), after)
+    return None
+
+
+def _affinities(before: list[str], table: PastedTable) -> list[str]:
+    """What stands before a name, where the titles of affinities do: as many words as titles, the last ones."""
+    if not table.titles_first:
+        return []
+    values = [word for word in before if _AFFINITY.fullmatch(word)]
+    return values[-len(table.titles) :]
+
+
+def _is_cell(word: str) -> bool:
+    return bool(_CELL.fullmatch(word) or _GLUED_CELLS.fullmatch(word))
 
 
 def _is_value(token: str) -> bool:
@@ -181,6 +250,7 @@ def _take_apart(row: PastedRow, table: PastedTable) -> None:
             continue
         if row.affinity[len(row.before) :] or not (glued or _CELL.fullmatch(token)):
             if not _AFFINITY.fullmatch(token):
+                row.unread = token
                 break
             row.affinity.append(token)
         elif glued:
