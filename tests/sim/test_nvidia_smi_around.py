@@ -102,7 +102,7 @@ def csv(text, quoted=True, separator=","):
     lambda text: text.replace("\x1b", "^["),
     lambda text: text.replace("\x1b[4m", "[4m").replace("\x1b[0m", "[0m"),
     lambda text: "\n".join("**" + line + "**" for line in text.splitlines()),
-], ids=["page", "page in one line", "pre", "table", "CSV", "unquoted", "semicolons", "caret", "bare", "bold"])  # fmt: skip
+], ids=["page", "one line", "pre", "table", "CSV", "unquoted", "semicolons", "caret", "bare", "bold"])  # fmt: skip
 @pytest.mark.parametrize("number", ["011", "013"])
 def test_pages_and_spreadsheets_show_the_same_machine(number, render):
     (path,) = CAPTURES.glob(f"{number}*")
