@@ -16,6 +16,10 @@ class Phase(NamedTuple):
     collective: str
     size: float
 
+    def sent(self, n: int) -> float:
+        """Bytes of its own that each of n ranks sends once."""
+        return self.size / n if self.collective == "allgather" else self.size
+
 
 class Encoded(NamedTuple):
     """A bucket's phases, and the compute that follows its last collective."""

@@ -46,21 +46,35 @@ def carry_out(topology: Topology, ranks: int, plan: TrainingPlan) -> TrainingSte
     """Run the plan; with stale gradients the last of some steps, when they follow each other steadily.
 
     Steps may then differ in length, in a round of one step more than gradients are stale: the fact `average_step_s`.
+    Stale gradients let the first steps run ahead of the exchange, but only as far as they are stale: in the long run
+    no step is shorter than its collectives, one after the other, so that steps begin no sooner than those end.
     """
-    world = world_of(topology, ranks, plan.backend, plan.interference)
-    loop = BucketedSteps(world, plan, steps=3 * plan.stale + 1 if plan.stale else 1)
-    world.run(loop.rank)
+    if not plan.stale:
+        world, loop = _steps(topology, ranks, plan, 1)
+        return world.step(loop.end)
+    count = 3 * plan.stale + 1
+    world, loop = _steps(topology, ranks, plan, count)
+    busy = sum(call.end - call.start + world.launch for call in world.calls) / count
+    if busy > loop.average:
+        world, loop = _steps(topology, ranks, plan, count, period=busy)
     began = loop.begins[-1]
-    round_s = loop.end - loop.begins[-1 - plan.stale]
-    facts = {"average_step_s": round_s / (plan.stale + 1)} if plan.stale else {}
-    return world.step(loop.end - began, since=began, steps=loop.steps, **facts)
+    return world.step(loop.end - began, since=began, steps=count, average_step_s=loop.average)
+
+
+def _steps(
+    topology: Topology, ranks: int, plan: TrainingPlan, count: int, period: float = 0.0
+) -> tuple[World, "BucketedSteps"]:
+    world = world_of(topology, ranks, plan.backend, plan.interference)
+    loop = BucketedSteps(world, plan, count, period)
+    world.run(loop.rank)
+    return world, loop
 
 
 class BucketedSteps:
-    """The steps of all ranks."""
+    """The steps of all ranks, each of `period` seconds at least."""
 
-    def __init__(self, world: World, plan: TrainingPlan, steps: int) -> None:
-        self.world, self.plan, self.steps = world, plan, steps
+    def __init__(self, world: World, plan: TrainingPlan, steps: int, period: float) -> None:
+        self.world, self.plan, self.steps, self.period = world, plan, steps, period
         self.begins = [0.0] * steps
         """When the rank that computes longest begins its steps: ranks that need not wait for each other drift apart."""
         self.end = 0.0
@@ -85,10 +99,17 @@ class BucketedSteps:
             for work in self.works.pop((rank, step - plan.stale), []):
                 yield work
             yield from world.compute(rank, plan.update, "update")
+            if world.env.now < (step + 1) * self.period:
+                yield world.env.timeout((step + 1) * self.period - world.env.now)
         self.end = max(self.end, world.env.now)
         for step in range(self.steps - plan.stale, self.steps):
             for work in self.works.pop((rank, step), []):
                 yield work
+
+    @property
+    def average(self) -> float:
+        """Seconds of a step, over the last round of one step more than gradients are stale."""
+        return (self.end - self.begins[-1 - self.plan.stale]) / (self.plan.stale + 1)
 
     def pace(self, rank: int) -> float:
         """How many times longer this rank computes."""

@@ -96,7 +96,8 @@ def _facts(topology: Topology, ranks: int, plan: TrainingPlan, step: TrainingSte
     compute = plan.accumulate * sum(layer.forward + layer.backward for layer in plan.layers) + plan.update
     yield "parameters", parameters
     yield "gradient_bytes", parameters * width
-    yield "sent_bytes", sum(p.size for b in plan.buckets for p in plan.codec.encode(b.tensors).phases)
+    phases = [phase for bucket in plan.buckets for phase in plan.codec.encode(bucket.tensors).phases]
+    yield "sent_bytes", sum(phase.sent(plan.codec.n) for phase in phases)
     yield "buckets", [fmt_size(b.parameters * width) for b in plan.buckets]
     yield "compute_s", compute
     average = step.facts.get("average_step_s", step.time)

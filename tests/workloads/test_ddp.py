@@ -111,6 +111,11 @@ def test_power_sgd_leaves_small_matrices_and_vectors_alone():
     assert run("ddp", layers=table, compression="powersgd").facts["sent_bytes"] == 4 * 1100
 
 
+def test_top_k_counts_what_one_rank_sends_once():
+    """A hundredth of 2 million values, each of four bytes with four of its place."""
+    assert step(compression="topk").facts["sent_bytes"] == 2e4 * (4 + 4)
+
+
 def test_stale_gradients_cost_nothing_until_communication_is_the_longer():
     slow = build("switch:ranks=2,bandwidth=1GBps,latency=1us")
     assert step(stale=1).time == exactly(6e-3)
