@@ -32,7 +32,7 @@ def test_the_map_of_winners_agrees_with_brute_force():
     grid = Grid(
         algorithms=["allreduce"],
         machines=[NODES],
-        sizes=["1KiB..1GiB*4"],
+        sizes=["1KiB..1GiB*16"],
         ranks=["2", "3", "8", "12", "16", "32"],
     )
     found, topology = winner_map(rows_of(grid, jobs=2)), build(NODES)

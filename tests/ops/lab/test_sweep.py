@@ -142,10 +142,10 @@ def deadly(cells):
 def test_a_cell_that_kills_its_process_fails_alone(tmp_path, monkeypatch):
     """Its neighbours in the same batch, and those that ran beside it, are tried again."""
     monkeypatch.setattr(pool, "rows", deadly)
-    told = sweep(Grid(**AXES), tmp_path / "t.parquet", jobs=2)
+    told = sweep(Grid(**{**AXES, "seeds": ["1"]}), tmp_path / "t.parquet", jobs=2)
     failures = [row for row in told.table.to_pylist() if row["reason"]]
-    assert told.table.num_rows == 96
-    assert len(failures) == 4
+    assert told.table.num_rows == 48
+    assert len(failures) == 2
     assert {(row["algorithm"], row["machine"], row["size_bytes"]) for row in failures} == {DEADLY}
     assert {row["reason"] for row in failures} == {pool.KILLED}
 

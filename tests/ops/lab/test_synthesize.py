@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -35,12 +36,18 @@ MACHINES = {
 }
 
 
+@cache
+def searched(machine, collective, size):
+    """What several tests look at, found once."""
+    return synthesize(MACHINES[machine], collective, size)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1 << 14, 1 << 20, 1 << 26], ids=["16KiB", "1MiB", "64MiB"])
 @pytest.mark.parametrize("collective", SEARCHED)
 @pytest.mark.parametrize("machine", MACHINES)
 def test_it_meets_every_registered_algorithm_and_never_beats_the_bound(machine, collective, size):
-    found = synthesize(MACHINES[machine], collective, size)
+    found = searched(machine, collective, size)
     assert found.searched.trace.verdict.verdict == "ok"
     assert found.rival is not None
     assert found.searched.trace.time <= found.rival.trace.time * (1 + 1e-9)
@@ -59,7 +66,7 @@ def test_where_links_are_alike_it_is_near_the_bound():
 @pytest.mark.parametrize("collective", SEARCHED)
 @pytest.mark.parametrize("machine", ["torus", "dgx1v"])
 def test_it_survives_a_file_and_takes_the_same_time_or_the_file_tells_both(machine, collective):
-    found = synthesize(MACHINES[machine], collective, 1 << 26).searched
+    found = searched(machine, collective, 1 << 26).searched
     text = write_schedule(found.work.schedule, "msccl_xml", machine=MACHINES[machine])
     read = read_schedule(text, "x.xml")
     again = carry_out(MACHINES[machine], imported(read), 1 << 26)
