@@ -16,8 +16,9 @@ EXAMPLES = (8, 2, 4, 6, 9)
 
 HEAD = """# Algorithms
 
-{algorithms} algorithms for {collectives} collectives, from the list that the terminal and the dashboard use too. This
-page is made by `python -m docs`; a test says when it is stale.
+{algorithms} algorithms for {collectives} collectives, {forms} of them with a form for blocks of unequal size, from the
+list that the terminal and the dashboard use too; `list algorithms` counts them. This page is made by `python -m docs`;
+a test says when it is stale.
 
 Figures are for 8 ranks where nothing else is said, and for parameters as they are when left out. *Steps* are the
 schedule's own. *Sends* and *receives* are the messages and the share of the size m of the busiest rank. *Time* is
@@ -30,7 +31,8 @@ the time for equal ones. m counts as in nccl-tests.
 def page() -> str:
     """The whole page, in Markdown."""
     served = [name for name in COLLECTIVES if any(a.collective.name == name for a in ALGORITHMS.values())]
-    parts = [HEAD.format(algorithms=len(ALGORITHMS), collectives=len(served))]
+    distinct = len(ALGORITHMS.distinct())
+    parts = [HEAD.format(algorithms=distinct, forms=len(ALGORITHMS) - distinct, collectives=len(served))]
     for name in served:
         parts.append(f"## {name}\n\n{COLLECTIVES[name].summary}\n")
         parts += [entry(a) for a in ALGORITHMS.values() if a.collective.name == name]

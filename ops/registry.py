@@ -197,6 +197,11 @@ class _Algorithms(Registry[Algorithm]):
             raise InputError(f"no collective is called {collective[:40]!r}: choose from {', '.join(COLLECTIVES)}")
         raise InputError(f"no algorithm is called {name[:60]!r}: choose from {', '.join(there)}")
 
+    def distinct(self) -> list[Algorithm]:
+        """Those that are no other's form for blocks of unequal size."""
+        twins = {name for name, a in self.items() if a.collective.vector and name.replace("v.", ".", 1) in self}
+        return [a for name, a in self.items() if name not in twins]
+
     def known_as(self, collective: str, library: str, number: str) -> Algorithm:
         """What a library runs under its own number or name, and with which parameters.
 

@@ -99,7 +99,15 @@ def list_(what: str | None, library: str | None) -> Answer:
     blocks = [
         [*([] if what else [name]), *_lines(rows, with_parameters=what is not None)] for name, rows in sections.items()
     ]
-    return Answer(DONE, data, "\n\n".join("\n".join(lines) for lines in blocks))
+    text = "\n\n".join("\n".join(lines) for lines in blocks)
+    return _counted(data, text) if what == "algorithms" else Answer(DONE, data, text)
+
+
+def _counted(data: dict[str, Any], text: str) -> Answer:
+    """How many algorithms there are, forms of one for unequal blocks not counted twice."""
+    distinct = len(ALGORITHMS.distinct())
+    forms = f"{distinct} algorithms, {len(ALGORITHMS) - distinct} of them with a form for blocks of unequal size"
+    return Answer(DONE, {**data, "distinct": distinct}, f"{text}\n\n{forms}")
 
 
 def _lines(entries: list[_Entry], *, with_parameters: bool) -> Iterator[str]:

@@ -14,7 +14,7 @@ from sim.schedule import Steps, copy, reduce
 from sim.topology import Ints
 
 
-def _everyone(n: int) -> tuple[Ints, Ints]:
+def everyone(n: int) -> tuple[Ints, Ints]:
     """All pairs of different ranks, peers rotated: 0 to 1, 1 to 2 and so on, then 0 to 2, 1 to 3 and so on."""
     r, i = np.arange(n, dtype=np.int32), np.arange(1, n, dtype=np.int32).reshape(-1, 1)
     return np.broadcast_to(r, (n - 1, n)).reshape(-1), ((r + i) % n).reshape(-1)
@@ -29,7 +29,7 @@ def _everyone(n: int) -> tuple[Ints, Ints]:
 @algorithm(COLLECTIVES["allgatherv"], name="linear", ids={"kucg": "4", "ucc": "linear"})
 def linear_allgather(n: int) -> Steps:
     """Everyone sends its block to everyone, all at once."""
-    src, dst = _everyone(n)
+    src, dst = everyone(n)
     yield copy(src, dst, slot=src)
 
 
@@ -43,7 +43,7 @@ def linear_allgather(n: int) -> Steps:
 def linear_alltoall(n: int) -> Steps:
     """Everyone sends every block to its receiver, all at once."""
     r = np.arange(n)
-    src, dst = _everyone(n)
+    src, dst = everyone(n)
     yield copy(r, r, slot=r, to=n + r), copy(src, dst, slot=dst, to=n + src)
 
 
@@ -100,7 +100,7 @@ def two_rank_barrier(n: int) -> Steps:
 def allgather_reduce(n: int) -> Steps:
     """Everyone sends its whole buffer to everyone and adds up what arrives: one message's latency, n - 1 buffers."""
     r = np.arange(n)
-    src, dst = _everyone(n)
+    src, dst = everyone(n)
     yield "allgather"
     yield copy(src, dst, slot=0, to=1 + (dst - src - 1) % n)
     yield "reduce"
@@ -116,7 +116,7 @@ def allgather_reduce(n: int) -> Steps:
 def all_pairs(n: int) -> Steps:
     """Everyone collects and adds up one share from everyone, then sends the total to everyone."""
     r = np.arange(n)
-    src, dst = _everyone(n)
+    src, dst = everyone(n)
     yield "reduce-scatter"
     yield copy(src, dst, slot=dst, to=n + (dst - src - 1) % n)
     yield reduce(r, r, slot=runs(n, n - 1), to=r.reshape(-1, 1))
@@ -134,7 +134,7 @@ def all_pairs(n: int) -> Steps:
 def linear_window(n: int, *, window: Window = 4) -> Steps:
     """As linear, but each rank has at most `window` messages under way each way."""
     r = np.arange(n)
-    src, dst = (peers.reshape(n - 1, n) for peers in _everyone(n))
+    src, dst = (peers.reshape(n - 1, n) for peers in everyone(n))
     yield copy(r, r, slot=r, to=n + r)
     for i in range(0, n - 1, window):
         s, d = src[i : i + window].reshape(-1), dst[i : i + window].reshape(-1)

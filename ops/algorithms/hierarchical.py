@@ -6,11 +6,11 @@ Ranks i·group … i·group + group - 1 are node i.
 import numpy as np
 
 from ops.algorithms.doubling import doubling_allreduce, doubling_cost
-from ops.algorithms.tree import binomial_broadcast, binomial_reduce
-from ops.collectives import allreduce, broadcast
+from ops.algorithms.tree import binomial_broadcast, binomial_gather, binomial_reduce, fan_out
+from ops.collectives import COLLECTIVES, allgather, allreduce, broadcast
 from ops.patterns import Group, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
-from sim.schedule import Step, Steps, copy, reduce
+from sim.schedule import NOTHING, Step, Steps, copy, reduce
 from sim.topology import Ints
 
 
@@ -112,3 +112,48 @@ def hierarchical_broadcast(n: int, *, root: int = 0, group: Group = 0) -> Steps:
     yield from among(binomial_broadcast(n // g, root=root // g), nodes_of(n, g)[:, root % g :][:, :1].T)
     yield "in the node"
     yield from among(binomial_broadcast(g, root=root % g), nodes_of(n, g))
+
+
+def _gather_ring_broadcast_cost(n: int, *, group: int) -> tuple[float, float]:
+    g = node_size(n, group)
+    nodes = n // g
+    alphas, betas = rounds(g) + nodes - 1 + rounds(g), (g - 1) / n + (nodes - 1) / nodes + rounds(g)
+    return alphas, betas
+
+
+@algorithm(
+    allgather,
+    name="hierarchical",
+    ordered=True,
+    only=whole_nodes,
+    cost=_gather_ring_broadcast_cost,
+)
+@algorithm(
+    COLLECTIVES["allgatherv"],
+    name="hierarchical",
+    ordered=True,
+    only=whole_nodes,
+    ids={"ucc": "gab"},
+    reference="UCC src/components/cl/hier/allgatherv, gather + allgather + broadcast",
+)
+def hierarchical_allgather(n: int, *, group: Group = 0) -> Steps:
+    """Each node gathers at its first rank, these pass what they have round a ring, each node hears all of it.
+
+    Trees in the node are binomial.
+    """
+    g = node_size(n, group)
+    nodes, first = n // g, nodes_of(n, g)[:, 0]
+    yield "gather in the node"
+    for step in binomial_gather(g):
+        if isinstance(step, Step):
+            blocks = np.where(step.slot >= 0, step.slot + first.reshape(-1, 1, 1), NOTHING).reshape(
+                -1, step.slot.shape[1]
+            )
+            src, dst = ((first.reshape(-1, 1) + x).reshape(-1) for x in (step.src, step.dst))
+            yield copy(src, dst, slot=blocks.reshape(len(src), -1))
+    yield "allgather between nodes"
+    node = np.arange(nodes)
+    for k in range(nodes - 1):
+        yield copy(first, first[(node + 1) % nodes], slot=runs(first[(node - k) % nodes], g))
+    yield "broadcast in the node"
+    yield from among(fan_out(g, 0, runs(0, n)), nodes_of(n, g))

@@ -11,6 +11,7 @@ from ops.collectives import COLLECTIVES, allgather, allreduce, broadcast, reduce
 from ops.patterns import Group, Segments, node_size, runs, tree, whole_nodes
 from ops.registry import algorithm
 from sim.schedule import NOTHING, Step, Steps, copy, reduce
+from sim.topology import Ints
 
 
 @algorithm(
@@ -157,6 +158,69 @@ def collnet_direct(n: int, *, group: Group = 0) -> Steps:
     if g > 1:
         yield "allgather in the node"
         yield copy(src, peer, slot=src % g)
+
+
+def _rails(n: int, g: int) -> Ints:
+    """Row i has the ranks at position i of every node."""
+    rails: Ints = np.arange(n, dtype=np.int32).reshape(-1, g).T
+    return rails
+
+
+@algorithm(
+    allgather,
+    name="collnet_direct",
+    switches=lambda n, **_: ("NET",),
+    only=whole_nodes,
+    cost=lambda n, *, group: (
+        (node_size(n, group) > 1) + (n > node_size(n, group)),
+        1 - (n == node_size(n, group)) / n,
+    ),
+    ids={"nccl": "CollNetDirect"},
+    reference="NCCL src/device/all_gather.h, CollNet",
+)
+def collnet_allgather(n: int, *, group: Group = 0) -> Steps:
+    """The network's switch copies each block to the same position of all nodes, where every rank passes its own on."""
+    g = node_size(n, group)
+    rank = np.arange(n)
+    if n > g:
+        yield "switch"
+        yield copy(rank, n, slot=rank)
+        node = rank.reshape(-1, 1) // g
+        other = (node + np.arange(1, n // g)) % (n // g)
+        yield copy(n, rank, slot=other * g + rank.reshape(-1, 1) % g)
+    if g > 1:
+        yield "allgather in the node"
+        src, turn = np.repeat(rank, g - 1), np.tile(np.arange(1, g), n)
+        yield copy(src, src // g * g + (src + turn) % g, slot=_rails(n, g)[src % g])
+
+
+@algorithm(
+    reduce_scatter,
+    name="collnet_direct",
+    switches=lambda n, **_: ("NET",),
+    only=whole_nodes,
+    cost=lambda n, *, group: (
+        (node_size(n, group) > 1) + (n > node_size(n, group)),
+        1 + 1 / n if n > node_size(n, group) else (n - 1) / n,
+        (node_size(n, group) - 1) / node_size(n, group),
+    ),
+    ids={"nccl": "CollNetDirect"},
+    reference="NCCL src/device/reduce_scatter.h, CollNet",
+)
+def collnet_reduce_scatter(n: int, *, group: Group = 0) -> Steps:
+    """Each rank adds up its node's blocks for its position everywhere, the network's switch adds the nodes'."""
+    g = node_size(n, group)
+    nodes, rank = n // g, np.arange(n)
+    if g > 1:
+        yield "reduce-scatter in the node"
+        src, turn = np.repeat(rank, g - 1), np.tile(np.arange(1, g), n)
+        peer = src // g * g + (src + turn) % g
+        yield copy(src, peer, slot=_rails(n, g)[peer % g], to=n + runs((turn - 1) * nodes, nodes))
+        yield reduce(rank, rank, slot=runs(n, (g - 1) * nodes), to=np.tile(_rails(n, g)[rank % g], g - 1))
+    if nodes > 1:
+        yield "switch"
+        yield reduce(rank, n, slot=_rails(n, g)[rank % g])
+        yield copy(n, rank, slot=rank)
 
 
 def _chain_cost(n: int, *, group: int, segments: int) -> tuple[float, float, float]:

@@ -1,0 +1,150 @@
+"""Gloo's own: binary blocks, rings with and without chunks, and everyone telling everyone."""
+
+from itertools import pairwise, zip_longest
+
+import numpy as np
+
+from ops.algorithms.butterfly import halving, mirrored, scatter_sums, spread
+from ops.algorithms.direct import everyone
+from ops.collectives import allreduce, barrier
+from ops.collectives import reduce as reduce_to_root
+from ops.patterns import power_below, rounds, runs
+from ops.registry import algorithm
+from sim.schedule import Step, Steps, copy, reduce
+from sim.topology import Ints
+
+
+def _blocks(n: int) -> list[tuple[int, int]]:
+    """Where each power of two that n is the sum of begins, and how large it is, the largest first."""
+    sizes = [1 << k for k in reversed(range(n.bit_length())) if n >> k & 1]
+    return [(sum(sizes[:i]), size) for i, size in enumerate(sizes)]
+
+
+def _shares(n: int, size: int) -> Ints:
+    """The slots that each rank of a block of so many ends up with: halves of halves, the lower rank's lower."""
+    each = power_below(n) // size
+    return runs(mirrored(size) * each, each)
+
+
+def _side_by_side(parts: list[list[Step]]) -> Steps:
+    for steps in zip_longest(*parts):
+        yield tuple(step for step in steps if step is not None)
+
+
+def _between(n: int, large: tuple[int, int], small: tuple[int, int]) -> tuple[Ints, Ints, Ints]:
+    """Who of a small block shares slots with whom of the next larger one, and which slots."""
+    owner = np.empty(power_below(n), dtype=np.int32)
+    slots = _shares(n, small[1])
+    owner[slots] = np.arange(small[1], dtype=np.int32).reshape(-1, 1)
+    theirs = _shares(n, large[1])
+    return small[0] + owner[theirs[:, 0]], large[0] + np.arange(large[1], dtype=np.int32), theirs
+
+
+def _binary_blocks_cost(n: int) -> tuple[float, float, float]:
+    blocks, p = _blocks(n), power_below(n)
+    extra = sum(1 / size for _, size in blocks[1:])
+    return 2 * (rounds(p) + len(blocks) - 1), 2 * (p - 1) / p + 2 * extra, (p - 1) / p + extra
+
+
+@algorithm(
+    allreduce,
+    ordered=True,
+    exact=False,
+    pieces=power_below,
+    cost=_binary_blocks_cost,
+    ids={"gloo": "allreduce_halving_doubling"},
+    reference="Thakur et al., IJHPCA 2005; Gloo gloo/allreduce_halving_doubling.h",
+)
+def binary_blocks(n: int) -> Steps:
+    """Halving and doubling inside blocks of 8, 4, 2 … ranks; smaller blocks hand their shares to the next larger one.
+
+    Neighbours swap the largest halves. The claim is met for a power of two and is a bound otherwise.
+    """
+    blocks = _blocks(n)
+    peers = [halving(size)[::-1] for _, size in blocks]
+    ranks = [first + np.arange(size, dtype=np.int32) for first, size in blocks]
+    shares = [_shares(n, size) for _, size in blocks]
+    inside = list(zip(ranks, peers, shares, strict=True))
+    joints = [_between(n, large, small) for large, small in pairwise(blocks)]
+    yield "reduce-scatter"
+    yield from _side_by_side([[s for s in scatter_sums(*part) if isinstance(s, Step)] for part in inside])
+    if joints:
+        yield "to larger blocks"
+    for small, large, slots in reversed(joints):
+        yield reduce(small, large, slot=slots)
+    if joints:
+        yield "to smaller blocks"
+    for small, large, slots in joints:
+        yield copy(large, small, slot=slots)
+    yield "allgather"
+    yield from _side_by_side([[s for s in spread(*part) if isinstance(s, Step)] for part in inside])
+
+
+@algorithm(
+    allreduce,
+    pieces=lambda n: 2 * n,
+    cost=lambda n: (2 * (n - 1), 2 * (n - 1) / n, (n - 1) / n / 2),
+    ids={"gloo": "allreduce_ring_chunked"},
+    reference="Gloo gloo/allreduce_ring_chunked.h",
+)
+def ring_chunked(n: int) -> Steps:
+    """A ring with two chunks of each block in flight, which are added at the same time."""
+    r = np.arange(n)
+    for phase, move in (("reduce-scatter", reduce), ("allgather", copy)):
+        yield phase
+        for k in range(n - 1):
+            block = (r - k + (move is copy)) % n
+            yield move(r, (r + 1) % n, slot=2 * block)
+            yield move(r, (r + 1) % n, slot=2 * block + 1)
+
+
+@algorithm(
+    allreduce,
+    cost=lambda n: (n - 1, n - 1, 1),
+    ids={"gloo": "allreduce_ring"},
+    reference="Gloo gloo/allreduce_ring.h, docs/algorithms.md",
+)
+def whole_ring(n: int) -> Steps:
+    """Whole buffers go round a ring as they are, and everyone adds up all that pass: n - 1 hops of everything.
+
+    What has just come is passed on while it is added; two places take turns to hold it.
+    """
+    r = np.arange(n)
+    for k in range(n - 1):
+        inbox = 1 + k % 2
+        yield copy(r, (r + 1) % n, slot=0 if k == 0 else 3 - inbox, to=inbox)
+        yield reduce(r, r, slot=inbox, to=0)
+
+
+@algorithm(
+    barrier,
+    name="all_to_all",
+    cost=lambda n: (1, 0),
+    ids={"gloo": "all_to_all"},
+    reference="Gloo gloo/barrier_all_to_all.h",
+)
+def everyone_barrier(n: int) -> Steps:
+    """Everyone tells everyone else that it is there, all at once."""
+    src, dst = everyone(n)
+    yield reduce(src, dst, slot=0)
+
+
+@algorithm(
+    reduce_to_root,
+    name="ring_gather",
+    pieces=lambda n: 2 * n,
+    cost=lambda n: (n, 2 * (n - 1) / n, (n - 1) / n / 2),
+    ids={"gloo": "reduce"},
+    reference="Gloo gloo/reduce.cc",
+)
+def ring_gather(n: int, *, root: int = 0) -> Steps:
+    """Partial sums go round a ring downwards, two halves of each block in flight; then the root collects the blocks."""
+    r = np.arange(n)
+    yield "reduce-scatter"
+    for k in range(n - 1):
+        block = (r + 1 + k) % n
+        yield reduce(r, (r - 1) % n, slot=2 * block)
+        yield reduce(r, (r - 1) % n, slot=2 * block + 1)
+    yield "gather"
+    others = np.delete(r, root)
+    yield copy(others, root, slot=runs(2 * others, 2))
