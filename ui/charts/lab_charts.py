@@ -1,25 +1,25 @@
-"""The lab's answers as Vega-Lite charts, which a page can draw and be told of clicks on."""
+"""The lab's answers as charts that a page can draw and be told of clicks on."""
 
 import math
 from collections.abc import Sequence
 from typing import Any
 
+import altair as alt
+
 from ops.lab.cells import Row
 from ops.lab.sensitivity import Loss, Swing
 from ops.lab.winners import WinnerMap, named
 from sim.units import fmt_size
+from ui.charts.marks import BAR, ROW, above_bars, across, chart, down, keyed
 from ui.files.figures import PALETTE
 from ui.text import tell
 from ui.units import fmt_time
 
-Spec = dict[str, Any]
 CHANGED = {"bandwidth": "page.lab.bandwidth", "latency": "page.lab.latency"}
 CELL = "cell"
 """What a click on the map selects."""
-
-
-GAPS: Spec = {"scale": {"paddingInner": 0.05, "paddingOuter": 0}}
-LEGEND: Spec = {"orient": "top", "columns": 2, "labelLimit": 260, "symbolSize": 160, "symbolType": "square"}
+NOBODY = "#dddddd"
+UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
 def colour(name: str, names: Sequence[str]) -> str:
@@ -32,120 +32,127 @@ def short(name: str) -> str:
     return name.partition(".")[2]
 
 
-def winner_map(found: WinnerMap) -> Spec:
+def winner_map(winners: WinnerMap) -> alt.Chart:
     """Sizes across, ranks up, a cell in its winner's colour; a click selects `ranks` and `bytes`."""
-    values = []
-    for n in found.ranks:
-        for size in found.sizes:
-            winner, margin = found.winner(n, size), found.margin(n, size)
-            times = found.time[found.ranks.index(n), found.sizes.index(size)]
-            values.append(
-                {
-                    "ranks": n,
-                    "bytes": size,
-                    "size": fmt_size(size),
-                    "winner": short(winner) if winner else tell("page.lab.nobody"),
-                    "time": fmt_time(float(times.min())) if winner else "–",
-                    "margin": f"{margin:.3g}" if math.isfinite(margin) else "–",
-                }
-            )
-    names = [short(name) for name in found.winners]
-    colours = [colour(name, found.names) for name in found.winners]
-    if any(not found.winner(n, size) for n in found.ranks for size in found.sizes):
-        names, colours = [*names, tell("page.lab.nobody")], [*colours, "#dddddd"]
-    tips = {"winner": "page.lab.winner", "time": "page.time", "margin": "page.lab.margin", "ranks": "page.lab.ranks"}
-    return _chart(
-        values,
-        {"type": "rect", "cursor": "pointer", "cornerRadius": 3},
-        x=_ordinal("size", tell("page.lab.size"), [fmt_size(size) for size in found.sizes]) | GAPS,
-        y=_ordinal("ranks", tell("page.lab.ranks"), list(reversed(found.ranks))) | GAPS,
-        color={
-            "field": "winner",
-            "type": "nominal",
-            "scale": {"domain": names, "range": colours},
-            "legend": {"title": tell("page.lab.winner"), **LEGEND},
-        },
-        tooltip=[{"field": field, "title": tell(key)} for field, key in tips.items()],
-    ) | {
-        "height": 44 * len(found.ranks) + 90,
-        "params": [{"name": CELL, "select": {"type": "point", "fields": ["ranks", "bytes"]}}],
+    cells = [_cell(winners, n, size) for n in winners.ranks for size in winners.sizes]
+    colours = {short(name): colour(name, winners.names) for name in winners.winners}
+    if any(not winners.winner(n, size) for n in winners.ranks for size in winners.sizes):
+        colours[tell("page.lab.nobody")] = NOBODY
+    gaps = alt.Scale(paddingInner=0.05, paddingOuter=0)
+    picture: alt.Chart = (
+        chart(cells, height=44 * len(winners.ranks) + 90)
+        .mark_rect(cursor="pointer", cornerRadius=3)
+        .encode(
+            x=across("size", tell("page.lab.size"), [fmt_size(size) for size in winners.sizes], gaps),
+            y=down("ranks", tell("page.lab.ranks"), list(reversed(winners.ranks)), gaps),
+            color=keyed("winner", colours, _squares(), tell("page.lab.winner")),
+            tooltip=[
+                alt.Tooltip("winner:N", title=tell("page.lab.winner")),
+                alt.Tooltip("time:N", title=tell("page.time")),
+                alt.Tooltip("margin:N", title=tell("page.lab.margin")),
+                alt.Tooltip("ranks:N", title=tell("page.lab.ranks")),
+                alt.Tooltip("size:N", title=tell("page.lab.size")),
+            ],
+        )
+        .add_params(alt.selection_point(name=CELL, fields=["ranks", "bytes"]))
+    )
+    return picture
+
+
+def _cell(winners: WinnerMap, n: int, size: int) -> dict[str, Any]:
+    winner, margin = winners.winner(n, size), winners.margin(n, size)
+    times = winners.time[winners.ranks.index(n), winners.sizes.index(size)]
+    return {
+        "ranks": n,
+        "bytes": size,
+        "size": fmt_size(size),
+        "winner": short(winner) if winner else tell("page.lab.nobody"),
+        "time": fmt_time(float(times.min())) if winner else "–",
+        "margin": f"{margin:.3g}" if math.isfinite(margin) else "–",
     }
 
 
-def curves(rows: Sequence[Row], names: Sequence[str]) -> Spec:
+def curves(rows: Sequence[Row], names: Sequence[str]) -> alt.Chart:
     """Bus bandwidth against size, a line per algorithm, coloured by its place among `names`."""
-    values = [
+    points = [
         {"name": short(named(row)), "size": fmt_size(row["size_bytes"]), "busbw": row["busbw_Bps"] / 1e9}
         for row in rows
         if row.get("reason") is None
     ]
     sizes = [fmt_size(size) for size in sorted({row["size_bytes"] for row in rows})]
-    drawn = [name for name in names if any(value["name"] == short(name) for value in values)]
-    return _chart(
-        values,
-        {"type": "line", "point": True, "strokeWidth": 2},
-        x=_ordinal("size", tell("page.lab.size"), sizes),
-        y={"field": "busbw", "type": "quantitative", "title": f"{tell('page.busbw')} (GB/s)"},
-        color={
-            "field": "name",
-            "type": "nominal",
-            "scale": {
-                "domain": [short(name) for name in drawn],
-                "range": [colour(name, names) for name in drawn],
-            },
-            "legend": {"title": None, **LEGEND},
-        },
-        tooltip=[{"field": "name"}, {"field": "size"}, {"field": "busbw", "format": ".4g"}],
-    ) | {"height": 380}
+    drawn = {point["name"] for point in points}
+    colours = {short(name): colour(name, names) for name in names if short(name) in drawn}
+    busbw = f"{tell('page.busbw')} (GB/s)"
+    picture: alt.Chart = (
+        chart(points, height=380)
+        .mark_line(point=True, strokeWidth=2)
+        .encode(
+            x=across("size", tell("page.lab.size"), sizes),
+            y=alt.Y("busbw:Q", title=busbw),
+            color=keyed("name", colours, _squares()),
+            tooltip=[
+                alt.Tooltip("name:N", title=tell("page.algorithm")),
+                alt.Tooltip("size:N", title=tell("page.lab.size")),
+                alt.Tooltip("busbw:Q", title=busbw, format=".4g"),
+            ],
+        )
+    )
+    return picture
 
 
-def tornado(plain: float, swings: Sequence[Swing], most: int = 16) -> Spec:
-    """Bars from the run's own time (us) to what it becomes."""
+def tornado(plain: float, swings: Sequence[Swing], most: int = 16) -> alt.Chart:
+    """Bars from the run's own time (s) to what it becomes."""
     shown = swings[:most]
-    values = [
+    second, unit = next((each for each in UNITS if plain >= each[0]), UNITS[-1])
+    bars = [
         {
             "name": f"{swing.name} · {tell(CHANGED[swing.what])}",
             "what": tell(f"page.lab.{what}"),
-            "plain": plain * 1e6,
-            "time": time * 1e6,
-            "told": fmt_time(time),
+            "plain": plain / second,
+            "time": time / second,
+            "text": fmt_time(time),
         }
         for swing in shown
         for what, time in (("slower", swing.slower), ("faster", swing.faster))
     ]
-    return _chart(
-        values,
-        {"type": "bar", "height": 14},
-        y=_ordinal("name", None, list(dict.fromkeys(value["name"] for value in values))),
-        x={"field": "plain", "type": "quantitative", "title": f"{tell('page.time')} (us)", "scale": {"zero": False}},
-        x2={"field": "time"},
-        color={
-            "field": "what",
-            "type": "nominal",
-            "scale": {"domain": [tell("page.lab.slower"), tell("page.lab.faster")], "range": [PALETTE[5], PALETTE[0]]},
-            "legend": {"title": None, "orient": "top"},
-        },
-        tooltip=[{"field": "name"}, {"field": "what"}, {"field": "told", "title": tell("page.time")}],
-    ) | {"height": 26 * len(shown) + 80}
+    colours = {tell("page.lab.slower"): PALETTE[5], tell("page.lab.faster"): PALETTE[0]}
+    picture: alt.Chart = (
+        chart(bars, height=ROW * len(shown) + 110)
+        .mark_bar(height=BAR)
+        .encode(
+            y=above_bars("name", list(dict.fromkeys(bar["name"] for bar in bars))),
+            x=alt.X("plain:Q", title=f"{tell('page.time')} ({unit})", scale=alt.Scale(zero=False)),
+            x2="time:Q",
+            color=keyed("what", colours, alt.Legend(orient="top")),
+            tooltip=[
+                alt.Tooltip("name:N", title=tell("page.lab.link")),
+                alt.Tooltip("what:N", title=tell("page.lab.change")),
+                alt.Tooltip("text:N", title=tell("page.time")),
+            ],
+        )
+    )
+    return picture
 
 
-def losses(plain: float, found: Sequence[Loss], most: int = 32) -> Spec:
+def losses(plain: float, lost: Sequence[Loss], most: int = 32) -> alt.Chart:
     """How many times as long a run takes without each cable."""
-    shown = [loss for loss in found if loss.time is not None][:most]
-    values = [{"name": loss.name, "times": (loss.time or 0.0) / plain} for loss in shown]
-    return _chart(
-        values,
-        {"type": "bar", "height": 14, "color": PALETTE[0]},
-        y=_ordinal("name", None, [loss.name for loss in shown]),
-        x={"field": "times", "type": "quantitative", "title": tell("page.lab.times")},
-        tooltip=[{"field": "name"}, {"field": "times", "format": ".4g"}],
-    ) | {"height": 22 * len(shown) + 60}
+    shown = [loss for loss in lost if loss.time is not None][:most]
+    bars = [{"name": loss.name, "times": (loss.time or 0.0) / plain} for loss in shown]
+    picture: alt.Chart = (
+        chart(bars, height=ROW * len(shown) + 90)
+        .mark_bar(height=BAR, color=PALETTE[0])
+        .encode(
+            y=above_bars("name", [loss.name for loss in shown]),
+            x=alt.X("times:Q", title=tell("page.lab.times")),
+            tooltip=[
+                alt.Tooltip("name:N", title=tell("page.lab.cable")),
+                alt.Tooltip("times:Q", title=tell("page.lab.times"), format=".4g"),
+            ],
+        )
+    )
+    return picture
 
 
-def _ordinal(field: str, title: str | None, order: Sequence[Any]) -> Spec:
-    axis = {"labelLimit": 420, "labelAngle": 0}
-    return {"field": field, "type": "ordinal", "sort": list(order), "title": title, "axis": axis}
-
-
-def _chart(values: Sequence[Spec], mark: Spec, **encoding: Any) -> Spec:
-    return {"data": {"values": list(values)}, "mark": mark, "encoding": encoding}
+def _squares() -> alt.Legend:
+    """A key to colours of algorithms, whose names are long."""
+    return alt.Legend(orient="top", columns=2, labelLimit=260, symbolSize=160, symbolType="square")

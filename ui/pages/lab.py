@@ -180,7 +180,7 @@ def _show(k: int, machine: str, rows: Sequence[Row], found: WinnerMap) -> None:
     if not found.winners:
         st.info(tell("page.lab.nobody"))
     st.caption(tell("page.lab.click"))
-    picked = st.vega_lite_chart(
+    picked = st.altair_chart(
         lab_charts.winner_map(found),
         width="stretch",
         on_select="rerun",
@@ -198,7 +198,7 @@ def _show(k: int, machine: str, rows: Sequence[Row], found: WinnerMap) -> None:
         if len(found.ranks) > 1
         else found.ranks[0]
     )
-    st.vega_lite_chart(
+    st.altair_chart(
         lab_charts.curves([r for r in rows if r["ranks"] == ranks], found.names), width="stretch", key=f"lab_lines_{k}"
     )
     _table(k, machine, rows)
@@ -303,9 +303,9 @@ def _links(k: int, machine: str, found: WinnerMap) -> None:
             st.error(str(error), icon=":material/error:")
             return
         st.markdown(f"{plain.work.name}: **{fmt_time(plain.trace.time)}**, {fmt_bandwidth(plain.busbw)}")
-        st.vega_lite_chart(lab_charts.tornado(plain.trace.time, swings), width="stretch", key=f"lab_tornado_{k}")
+        st.altair_chart(lab_charts.tornado(plain.trace.time, swings), width="stretch", key=f"lab_tornado_{k}")
         stuck = [loss.name for loss in lost if loss.time is None]
         if len(stuck) < len(lost):
-            st.vega_lite_chart(lab_charts.losses(plain.trace.time, lost), width="stretch", key=f"lab_losses_{k}")
+            st.altair_chart(lab_charts.losses(plain.trace.time, lost), width="stretch", key=f"lab_losses_{k}")
         if stuck:
             st.caption(tell("page.lab.never", cables=", ".join(stuck[:12]) + (" …" if len(stuck) > 12 else "")))

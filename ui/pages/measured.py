@@ -1,7 +1,5 @@
 """Measured against simulated: paste a table of nccl-tests and see two curves."""
 
-from typing import Any
-
 import streamlit as st
 
 from ops.libraries.nccl.protocol_cost import family_of
@@ -12,6 +10,7 @@ from sim.base.textfile import decoded
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.units import fmt_size
+from ui.charts import measured as charts
 from ui.pages import page
 from ui.text import tell
 from ui.units import fmt_time
@@ -24,8 +23,6 @@ EXAMPLE = """# nThread 1 nGpus 8 minBytes 1048576 maxBytes 1073741824
     33554432       8388608     float     sum      -1    379.5   88.41  154.71
 """
 """Rows of microsoft/msccl-leaderboard (MIT), one NDv4."""
-COLOURS = ("#d55e00", "#0072b2")
-"""Measured and simulated, apart for colour-blind eyes too (Okabe and Ito)."""
 
 
 @page(order=50)
@@ -77,7 +74,7 @@ def _show(text: str, name: str, spec: str, ranks: int) -> None:
         compared.append((topology, rows, outside, why))
     for number, (topology, rows, outside, why) in enumerate(compared):
         _headline(topology, rows, why)
-        _chart(rows, number)
+        st.altair_chart(charts.times(rows), width="stretch", key=f"measured_chart_{number}")
         with st.expander(tell("page.measured.numbers")):
             st.dataframe([_line(row) for row in rows], hide_index=True)
         _left_out(outside)
@@ -92,43 +89,6 @@ def _headline(topology: Topology, rows: list[Compared], why: str) -> None:
     limit = fmt_size(LARGE)
     for column, key, value in ((small, "below", found.small), (large, "above", found.large)):
         column.metric(tell(f"page.measured.{key}", size=limit), "–" if value is None else f"{value:.1%}")
-
-
-def _chart(rows: list[Compared], number: int) -> None:
-    """Time over size, both on logarithmic scales."""
-    names = tell("page.measured.measured"), tell("page.measured.simulated")
-    points = [
-        {
-            "size": row.size,
-            "time": time,
-            "which": which,
-            "label": f"{fmt_size(row.size)}: {fmt_time(time)}",
-            "way": row.way,
-        }
-        for row in rows
-        for which, time in zip(names, (row.measured, row.simulated), strict=True)
-    ]
-    axis: dict[str, Any] = {"type": "quantitative", "scale": {"type": "log"}}
-    st.vega_lite_chart(
-        {
-            "data": {"values": points},
-            "mark": {"type": "line", "point": True},
-            "height": 360,
-            "encoding": {
-                "x": axis | {"field": "size", "title": tell("page.measured.size"), "axis": {"format": "~s"}},
-                "y": axis | {"field": "time", "title": tell("page.measured.time"), "axis": {"format": "~s"}},
-                "color": {
-                    "field": "which",
-                    "title": None,
-                    "scale": {"domain": list(names), "range": list(COLOURS)},
-                    "legend": {"orient": "top"},
-                },
-                "tooltip": [{"field": "label", "title": " "}, {"field": "way", "title": tell("page.measured.way")}],
-            },
-        },
-        key=f"measured_chart_{number}",
-        width="stretch",
-    )
 
 
 def _line(row: Compared) -> dict[str, str]:
