@@ -10,6 +10,7 @@ from terminal import BAD_INPUT, DONE
 RING = ("render", "allreduce.ring", "--machine", "switch:ranks=4", "--size", "1MiB")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "begins"),
     [

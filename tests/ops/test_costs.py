@@ -59,6 +59,7 @@ def test_time_on_an_ideal_switch_is_as_claimed(name):
         check(ALGORITHMS[name], n, {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CLAIMED if ALGORITHMS[name].params])
 def test_claims_hold_for_every_parameter(name):
     for parameter in ALGORITHMS[name].params:

@@ -66,6 +66,7 @@ def test_what_is_written_is_proved_when_read_again_and_takes_the_same_time_or_te
     held_to_its_promise(name, n)
 
 
+@pytest.mark.slow
 def test_a_ring_takes_one_thread_block_a_gpu_as_an_author_would_write_it():
     for n, blocks in ((8, 1), (32, 1)):
         text = write_schedule(ALGORITHMS["allreduce.ring"].schedule(n), "msccl_xml")

@@ -135,6 +135,7 @@ def test_no_private_attribute_decides_a_verdict():
     assert not simulate(build("switch:ranks=8"), read_schedule(loose, "loose.xml"), size=1 << 20).verdict.ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", SMALL, ids=lambda file: file.stem)
 def test_edited_programs_are_judged_as_random_orders_of_them_end(file):
     draw = random.Random(file.stem)

@@ -56,6 +56,7 @@ def in_workload(spec, collective, size, ranks):
     return world.calls[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collective", CALLS)
 @pytest.mark.parametrize("spec", MACHINE_SPECS)
 def test_programs_and_workloads_take_what_nccl_choice_says(tmp_path, spec, collective):
@@ -150,6 +151,7 @@ def test_unequal_blocks_go_round_the_rings_of_equal_ones(tmp_path):
     assert blocks.sum() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MACHINES)
 def test_nccl_finds_an_answer_on_every_machine(name):
     machine = build(name)

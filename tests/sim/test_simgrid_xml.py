@@ -189,6 +189,7 @@ def test_a_platform_gives_simgrids_times(case):
     assert trace.time == pytest.approx(case.seconds, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", TIMES, ids=lambda case: f"{case.name}-{case.ranks}")
 def test_a_machine_written_and_read_gives_simgrids_times(case):
     back = read(write_topology(case.machine(), "simgrid_xml"))
@@ -290,6 +291,7 @@ def wild_platforms(draw):
     return ZONE.format("\n".join(lines)), {pair: [i for i, _ in way] for pair, way in ways.items()}
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(wild_platforms())
 def test_any_routes_become_connected_ways_over_just_those_links(drawn):

@@ -102,6 +102,7 @@ def test_what_cannot_be_read_is_refused_beside_its_field_and_the_value_before_st
     assert at.metric[0].value == time
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -82,6 +82,7 @@ def test_links_are_tried_when_asked():
     assert any("GB/s" in element.value for element in at.markdown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "says"),
     [

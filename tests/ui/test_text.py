@@ -73,6 +73,7 @@ def test_forms_for_unequal_blocks_need_no_text_of_their_own():
     assert {"summary.allgather.ring", "summary.allgather", "summary.a100_quad", "summary.straggler"} <= things().keys()
 
 
+@pytest.mark.slow
 def test_the_report_is_a_command_that_ends_well():
     done = subprocess.run([sys.executable, "-m", "ui.text"], cwd=ROOT, capture_output=True, text=True, check=True)
     assert re.fullmatch(r"(\w+: (no|\d+) texts missing\n(  .*\n)*)+", done.stdout)

@@ -92,6 +92,7 @@ def test_the_link_that_matters_most_is_the_one_between_the_sockets():
     assert all(a.range >= b.range for a, b in pairwise(swings))
 
 
+@pytest.mark.slow
 def test_losing_a_cable_of_a_ring_sends_its_blocks_the_long_way():
     """Every block crosses the gap once, over three links the other way round, which nothing else uses."""
     ring = build("ring:ranks=4,bandwidth=25GBps,latency=1us")
@@ -157,6 +158,7 @@ def test_scaling_is_the_claimed_cost_at_every_number_of_ranks(tmp_path, capsys):
     assert file.read_bytes()[:4] == b"%PDF"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["sensitivity", "failures"])
 def test_links_are_told_and_drawn(command, tmp_path, capsys):
     file = tmp_path / "x.png"

@@ -176,6 +176,7 @@ def test_what_is_no_measurement_is_told(text, told):
         read_tables(text, "paste")
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=200), st.integers(0, len(TABLE)))
 def test_any_text_is_read_or_refused(noise, at):
