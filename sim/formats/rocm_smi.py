@@ -68,7 +68,7 @@ def read(
     overhead: Time = 0.0,
     gamma: Time = 0.0,
 ) -> Topology:
-    """The machine behind the tables; GPUs pass on what is not for them where a pair is several xGMI hops apart.
+    """The machine behind the tables; GPUs pass on over xGMI what came over it where a pair is several hops apart.
 
     `xgmi` is what joins a pair directly, all its links together. Raises InputError for tables that are cut,
     lopsided or name a link there is none of.
@@ -90,8 +90,9 @@ def read(
         seats[domain] = seats.get(domain, -1) + 1
         leaves.append(Leaf(f"GPU{gpu}", "GPU", Place(domain, seats[domain]), report.numa.get(gpu, -1)))
     host = build_host(name, leaves, rates, {(f"GPU{a}", f"GPU{b}"): 1 for a, b in direct})
+    relays = max((_xgmi_hops(report, pair, name) - 1 for pair in far), default=0)
     notes = report.notes + _rate_notes(given, rates, suggestion, direct=bool(direct), domains=len(seats))
-    return replace(host, overhead=overhead, gamma=gamma, forwarding=bool(far), assumed=tuple(notes))
+    return replace(host, overhead=overhead, gamma=gamma, relays=relays, assumed=tuple(notes))
 
 
 def _report(text: str, name: str) -> _Report:

@@ -16,13 +16,15 @@ Frontier user guide (200 GB/s in a card, 100 or 50 between cards) and copies mea
 def mi250x() -> Server:
     """4 MI250X, which are 8 GPUs: four xGMI links inside a card, one or two between; 4 NUMA nodes, a NIC per card.
 
-    As in Frontier; dies without a link of their own reach each other through others. `xgmi` is one link, 50 GB/s
-    nominal, 36 in RCCL `src/graph/topo.h` (MI200); copies from die 0 reach 35-39 over one, 76 over two.
+    Links as in Frontier; dies without a link of their own reach each other through one other. A NIC shares a PCIe
+    switch with the second die of its card, as in RCCL's topo_8p_90a.xml: no die passes on to PCIe what came over xGMI.
+    `xgmi` is one link, 50 GB/s nominal, 36 in RCCL `src/graph/topo.h` (MI200); copies from die 0 reach 35-39 over one,
+    76 over two.
     """
     numa = (3, 3, 1, 1, 0, 0, 2, 2)
     leaves = [gpu(i, Place(domain=i // 2, upper=i % 2), numa[i]) for i in range(8)]
     leaves += [nic(k, Place(domain=k, upper=1), numa[2 * k]) for k in range(4)]
-    return Server(leaves, numbered(CARDS), forwarding=True)
+    return Server(leaves, numbered(CARDS), relays=1)
 
 
 @server(CDNA3, xgmi=True)

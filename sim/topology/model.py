@@ -31,6 +31,8 @@ class Topology:
     gamma: float = 0.0
     forwarding: bool = False
     """May a GPU pass on what is not for it?"""
+    relays: int = 0
+    """Through how many GPUs, one after another, traffic between two others may go where it stays on NVLinks."""
     router: Router | None = None
     assumed: tuple[str, ...] = ()
     pairs: dict[str, dict[str, str]] = field(default_factory=dict)

@@ -1,7 +1,9 @@
 """Static routes: a general router for any machine, and what closed-form routers share.
 
 A route is as short as can be, where a link's length is by kind, so that NVLink beats PCIe, PCIe beats the
-links between sockets and those beat the network. GPUs pass nothing on unless the machine is `forwarding`.
+links between sockets and those beat the network. GPUs pass nothing on unless the machine is `forwarding`, or has
+`relays`: then so many in a row pass on to a GPU, over an NVLink, what came from a GPU over one, as NCCL and RCCL
+have it (`src/graph/paths.cc`: "allow routing through a GPU only as 1 hop").
 Among equally short routes the widest one wins (by its narrowest link); those still equal are shared out by
 destination: its ordinal among the devices of its kind picks the way (D-mod-k), the quotient picks at the
 next branch. So a pair's route never depends on which other pairs are asked for.
@@ -44,6 +46,10 @@ class Graph(Protocol):
     @property
     def forwarding(self) -> bool:
         """Whether a GPU passes on what is not for it."""
+
+    @property
+    def relays(self) -> int:
+        """How many GPUs in a row pass on what stays on NVLinks."""
 
     @property
     def bandwidth(self) -> Floats:
@@ -127,6 +133,64 @@ def merge(inside: NDArray[np.bool_], yes: Routes, no: Routes) -> Routes:
 
 def shortest_routes(topology: Graph) -> Router:
     """The general router of a topology. Raises UnreachableError for a pair that nothing connects."""
+    plain = _plain_routes(topology)
+    return _with_relays(topology, plain) if topology.relays and not topology.forwarding else plain
+
+
+class _NvlinkGraph(NamedTuple):
+    """The NVLinks between GPUs alone, where every GPU passes on."""
+
+    name: str
+    devices: tuple[Device, ...]
+    links: tuple[Link, ...]
+    forwarding: bool
+    relays: int
+    bandwidth: Floats
+    ends: tuple[Ints, Ints]
+
+
+def _with_relays(topology: Graph, plain: Router) -> Router:
+    """A router that leads from GPU to GPU over NVLinks where few enough GPUs are between them."""
+    gpu = np.array([device.kind == "GPU" for device in topology.devices])
+    src, dst = topology.ends
+    wires = np.flatnonzero(np.array([link.kind == "NVL" for link in topology.links], np.bool_) & gpu[src] & gpu[dst])
+    graph = _NvlinkGraph(
+        topology.name,
+        topology.devices,
+        tuple(topology.links[i] for i in wires),
+        True,
+        0,
+        topology.bandwidth[wires],
+        (src[wires], dst[wires]),
+    )
+    over, group = _plain_routes(graph), _groups(len(gpu), *graph.ends)
+
+    def route(src: Ints, dst: Ints) -> Routes:
+        near = gpu[src] & gpu[dst] & (group[src] == group[dst]) & (src != dst)
+        offsets, links = over(src[near], dst[near])
+        links, lengths = wires[links].astype(np.int32), np.diff(offsets)
+        few = lengths - 1 <= topology.relays
+        near[np.flatnonzero(near)[~few]] = False
+        ends = np.concatenate([[0], np.cumsum(lengths[few])]).astype(np.int32)
+        return merge(near, Routes(ends, links[np.repeat(few, lengths)]), plain(src[~near], dst[~near]))
+
+    return route
+
+
+def _groups(devices: int, src: Ints, dst: Ints) -> NDArray[np.int64]:
+    """Each device's group, called by its first member: those that links lead to, whichever way."""
+    group = np.arange(devices)
+    while True:
+        lowest = group.copy()
+        np.minimum.at(lowest, src, group[dst])
+        np.minimum.at(lowest, dst, group[src])
+        if (lowest == group).all():
+            return group
+        group = lowest
+
+
+def _plain_routes(topology: Graph) -> Router:
+    """A router that knows of no relays."""
     arcs = _arcs(topology)
     ordinal = _ordinals(topology)
     size = max(1, _BLOCK // max(1, len(arcs.link), len(topology.devices)))

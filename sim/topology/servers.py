@@ -17,17 +17,17 @@ Hosts = Annotated[int, Bounds(1, 1024)]
 class Server(NamedTuple):
     """The parts of a host: GPUs and NICs in their places, how many NVLinks each pair of GPUs has.
 
-    With `forwarding` a GPU passes on what is not for it.
+    `relays` GPUs in a row pass on what is not for them from one NVLink to another.
     """
 
     leaves: Sequence[Leaf]
     nvlinks: Mapping[tuple[str, str], int] = {}
-    forwarding: bool = False
+    relays: int = 0
 
 
 def joined(name: str, server: Server, rates: Rates, hosts: int = 1) -> Topology:
     """As many hosts alike as wanted, NIC k of each on rail k."""
-    host = replace(build_host(name, server.leaves, rates, server.nvlinks), forwarding=server.forwarding)
+    host = replace(build_host(name, server.leaves, rates, server.nvlinks), relays=server.relays)
     return join_by_rails(replace(host, pairs=pair_classes(host)), hosts, rates.nic, rates.nic_latency)
 
 

@@ -163,7 +163,10 @@ class Trace:
         """Everything needed to look at this run again."""
         s, p = self.schedule, self.schedule.promise
         topology = {
-            **{k: getattr(self.topology, k) for k in ("name", "overhead", "gamma", "forwarding", "assumed", "pairs")},
+            **{
+                k: getattr(self.topology, k)
+                for k in ("name", "overhead", "gamma", "forwarding", "relays", "assumed", "pairs")
+            },
             "ranks": list(self.topology.ranks),
             "devices": [asdict(d) for d in self.topology.devices],
             "links": [asdict(link) for link in self.topology.links],

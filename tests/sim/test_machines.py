@@ -295,6 +295,16 @@ def test_dgx2_has_the_classes_of_its_cut_capture():
         assert {b: word for b, word in words.items() if b != row[0]} == classes[row[0]]
 
 
+def test_dies_of_an_mi250x_pass_on_to_dies_and_to_no_nic():
+    machine = build("mi250x")
+    classes = pair_classes(machine)
+    assert [link.dst for link in machine.path("GPU0", "GPU5")] == ["GPU1", "GPU5"]
+    assert {classes[f"GPU{i}"][f"NIC{k}"] for i in range(8) for k in range(4) if i // 2 != k} == {"SYS"}
+    assert {classes[f"NIC{a}"][f"NIC{b}"] for a in range(4) for b in range(4) if a != b} == {"SYS"}
+    for a, b in (("GPU0", "NIC0"), ("NIC0", "NIC2"), ("GPU4", "CPU3")):
+        assert not [link for link in machine.path(a, b)[:-1] if link.dst.startswith("GPU")]
+
+
 def test_dies_of_an_mi250x_copy_as_fast_as_they_were_measured():
     """Kernel copies from die 0 of Frontier reach 142, 39, 37, 37, 35, 76, 69 GB/s."""
     machine = build("mi250x")

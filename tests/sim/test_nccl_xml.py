@@ -206,3 +206,84 @@ def test_any_damage_is_read_or_told(file, place, with_what):
     text = file.read_text(encoding="utf-8")
     place %= len(text)
     assert read_or_told(text[:place] + with_what + text[place + 3 :], file.name)
+
+
+def rccl(*gpus, cpus="", gcn="906"):
+    """Two sockets; every entry is a socket, a bus and the buses its GPU has an xGMI link to."""
+    text = '<system version="2">\n'
+    for socket in (0, 1):
+        text += f' <cpu numaid="{socket}" arch="x86_64" vendor="AuthenticAMD" familyid="143" modelid="49">\n'
+        for rank, (where, bus, targets) in enumerate(gpus):
+            wires = "".join(f'<xgmi target="0000:{t}:00.0" count="1" tclass="0x038000"/>' for t in targets)
+            text += (
+                f'  <pci busid="0000:{bus}:00.0" class="0x038000" link_speed="16 GT/s" link_width="16">'
+                f'<gpu dev="{rank}" gcn="{gcn}" rank="{rank}">{wires}</gpu></pci>\n'
+                if where == socket
+                else ""
+            )
+        text += cpus + " </cpu>\n"
+        cpus = ""
+    return text + "</system>\n"
+
+
+NIC = """  <pci busid="0000:{bus}:00.{f}" class="0x020700" link_speed="16 GT/s" link_width="16">
+   <nic><net name="m" dev="{f}" speed="200000"/></nic></pci>
+"""
+
+
+def test_a_gpu_passes_nothing_from_xgmi_to_pcie():
+    text = rccl((0, "01", ["81"]), (0, "02", []), (1, "81", ["01"]), (1, "82", []), cpus=NIC.format(bus="09", f=0))
+    machine = read_topology(text, "two sockets")
+    classes = pair_classes(machine)
+    assert classes["GPU0"] == {"GPU1": "PHB", "GPU2": "NV1", "GPU3": "SYS", "NIC0": "PHB"}
+    assert classes["GPU1"] == {"GPU0": "PHB", "GPU2": "SYS", "GPU3": "SYS", "NIC0": "PHB"}
+    assert classes["GPU2"]["NIC0"] == "SYS"
+    assert [link.dst for link in machine.path("GPU2", "NIC0")] == ["CPU1", "CPU0", "NIC0"]
+
+
+def test_a_gpu_passes_on_from_xgmi_to_xgmi_once():
+    chain = rccl((0, "01", ["02"]), (0, "02", ["01", "81"]), (1, "81", ["02", "82"]), (1, "82", ["81"]))
+    machine = read_topology(chain, "chain")
+    assert [link.dst for link in machine.path("GPU0", "GPU2")] == ["GPU1", "GPU2"]
+    assert [link.dst for link in machine.path("GPU0", "GPU3")] == ["CPU0", "CPU1", "GPU3"]
+    assert pair_classes(machine)["GPU0"] == {"GPU1": "NV1", "GPU2": "NV1", "GPU3": "SYS"}
+
+
+@pytest.mark.parametrize(
+    ("gcn", "rate"), [("906", 24e9), ("908", 24e9), ("gfx90a", 36e9), ("gfx942", 48e9), ("gfx950", 48e9), ("950", 48e9)]
+)
+def test_every_architecture_has_the_xgmi_links_of_rccl(gcn, rate):
+    machine = read_topology(rccl((0, "01", ["02"]), (0, "02", ["01"]), gcn=gcn), "it")
+    assert {link.bandwidth for link in machine.links if link.kind == "NVL"} == {rate}
+
+
+def test_an_id_may_stand_twice_where_kinds_differ_or_bridges_share_it():
+    bridges = "".join(
+        f'  <pci busid="0000:01:00.0" class="0x060400" link_speed="16 GT/s">\n{NIC.format(bus=b, f=0)}  </pci>\n'
+        for b in ("01", "c8")
+    )
+    machine = read_topology(rccl((0, "01", ["02"]), (0, "02", ["01"]), cpus=bridges), "it")
+    assert kinds(machine) == {"GPU": 2, "CPU": 2, "PCI": 2, "NIC": 2}
+    assert pair_classes(machine)["GPU0"]["GPU1"] == "NV1"
+    ports = read_topology(rccl((0, "01", []), cpus=NIC.format(bus="c8", f=0) * 2), "it")
+    assert kinds(ports)["NIC"] == 1
+    with pytest.raises(InputError, match=r"line 4: bus id 0000:01:00.0 is there twice: give each GPU its own"):
+        read_topology(rccl((0, "01", []), (0, "01", [])), "it")
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "<!-------- a table of dashes -------->",
+        "<!-- a -- b --->",
+        "<!----->",
+        "<!--\n--- x ---\n-->",
+        "<!-- <cpu> -->",
+    ],
+)
+def test_comments_made_of_dashes_are_read(comment):
+    text = rccl((0, "01", ["02"]), (0, "02", ["01"]))
+    machine = read_topology(f"{comment}\n{text}{comment}", "it")
+    assert machine.links == read_topology(text, "it").links
+    with pytest.raises(InputError, match=rf"line {comment.count(chr(10)) + 5}: bus id"):
+        read_topology(f"{comment}\n{rccl((0, '01', []), (0, '01', []))}", "it")

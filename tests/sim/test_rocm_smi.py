@@ -79,7 +79,7 @@ def test_cards_on_two_sockets_without_xgmi():
 def test_a_ring_of_xgmi_is_forwarded_over():
     hops = lambda i, j: min((i - j) % 4, (j - i) % 4)  # noqa: E731
     machine = read_topology(output(4, lambda i, j: "XGMI", hops=hops, numa=lambda i: 0), "it")
-    assert machine.forwarding
+    assert (machine.relays, machine.forwarding) == (1, False)
     assert len(machine.path("GPU0", "GPU1")) == 1
     assert {link.kind for link in machine.path("GPU0", "GPU2")} == {"NVL"}
     assert len(machine.path("GPU0", "GPU2")) == 2

@@ -30,7 +30,7 @@ def small_machines(draw):
         )
     )
     links = tuple(Link(f"D{a}", f"D{b}", width, 0.0, kind, both) for a, b, width, kind, both in drawn if a != b)
-    return Topology("drawn", devices, links, ranks=(0,), forwarding=draw(st.booleans()))
+    return Topology("drawn", devices, links, ranks=(0,), forwarding=draw(st.booleans()), relays=draw(st.integers(0, 2)))
 
 
 def simple_paths(topology, src, dst):
@@ -39,14 +39,28 @@ def simple_paths(topology, src, dst):
     arcs = [(int(a), int(b), i) for i, (a, b) in enumerate(zip(src_of, dst_of, strict=True))]
     arcs += [(b, a, i) for a, b, i in arcs if topology.links[i].both]
 
+    def relayed(links):
+        """Whether all of it is NVLinks from GPU to GPU so far, and few enough of them to go on."""
+        ends = {end for i in links for end in (int(src_of[i]), int(dst_of[i]))} | {dst}
+        wires = all(topology.links[i].kind == "NVL" for i in links)
+        return wires and len(links) <= topology.relays and all(topology.devices[end].kind == "GPU" for end in ends)
+
+    def goes_on(links, following):
+        """What a GPU passed on stays on NVLinks between GPUs."""
+        gpu = [topology.devices[int(end)].kind == "GPU" for end in (src_of[following], dst_of[following])]
+        passed = any(
+            topology.devices[int(e)].kind == "GPU" and int(e) != src for i in links for e in (src_of[i], dst_of[i])
+        )
+        return topology.forwarding or not passed or (topology.links[following].kind == "NVL" and all(gpu))
+
     def extend(at, seen, links):
         if at == dst:
             yield links
             return
-        if at != src and topology.devices[at].kind == "GPU" and not topology.forwarding:
+        if at != src and topology.devices[at].kind == "GPU" and not topology.forwarding and not relayed(links):
             return
         for a, b, i in arcs:
-            if a == at and b not in seen:
+            if a == at and b not in seen and (at == src or goes_on(links, i)):
                 yield from extend(b, seen | {b}, [*links, i])
 
     return list(extend(src, {src}, []))
@@ -256,3 +270,28 @@ def test_packed_rows_keep_what_is_not_negative():
 
 def test_nothing_asked_is_nothing_routed():
     assert shortest_routes(two_tiers(2, 1, 1))(np.zeros(0, np.int32), np.zeros(0, np.int32)).offsets.tolist() == [0]
+
+
+def chain_of_gpus(relays):
+    """Four GPUs in a row on NVLinks, each on PCIe too, two on either socket."""
+    devices = [Device(f"GPU{i}", "GPU") for i in range(4)] + [Device(f"CPU{i}", "CPU") for i in range(2)]
+    links = [link for i in range(3) for link in both_ways(f"GPU{i}", f"GPU{i + 1}", 36e9, 0.0, "NVL")]
+    links += [link for i in range(4) for link in both_ways(f"GPU{i}", f"CPU{i // 2}", 24e9, 0.0, "PCI")]
+    links += both_ways("CPU0", "CPU1", 16e9, 0.0, "SYS")
+    return Topology("row", tuple(devices), tuple(links), relays=relays)
+
+
+@pytest.mark.parametrize(
+    ("relays", "two", "three"),
+    [
+        (0, ["CPU0", "CPU1", "GPU2"], ["CPU0", "CPU1", "GPU3"]),
+        (1, ["GPU1", "GPU2"], ["CPU0", "CPU1", "GPU3"]),
+        (2, ["GPU1", "GPU2"], ["GPU1", "GPU2", "GPU3"]),
+    ],
+)
+def test_gpus_pass_on_over_nvlinks_as_often_as_they_may_and_never_to_pcie(relays, two, three):
+    row = chain_of_gpus(relays)
+    assert [link.dst for link in row.path("GPU0", "GPU2")] == two
+    assert [link.dst for link in row.path("GPU0", "GPU3")] == three
+    assert [link.dst for link in row.path("GPU0", "CPU1")] == ["CPU0", "CPU1"]
+    assert [link.dst for link in row.path("CPU0", "GPU3")] == ["CPU1", "GPU3"]

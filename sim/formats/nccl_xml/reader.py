@@ -27,19 +27,21 @@ NVLINK_BY_SM = ((60, 18.0), (70, 20.0), (80, 20.0), (86, 12.0), (89, 12.0), (90,
 LOC = 5000 * GBps
 """Between PCI switches that are one chip: LOC_BW."""
 LATENCIES = ("nvlink_latency", "pix_latency", "pxb_latency", "phb_latency", "sys_latency", "nic_latency")
+TARGETS = ("GPU", "NVS", "NIC", "PCI")
+"""What a link may end at, likeliest first, where several kinds of devices have its bus id."""
 _MARK = re.compile(r"<system\b[^>]*\bversion\s*=")
 
 
 @dataclass(slots=True)
 class _SystemParts:
-    """Devices and links gathered on the way; `of` names the device of a bus id."""
+    """Devices and links gathered on the way; `of` names the device of a host, kind and bus id."""
 
     name: str
     rate: dict[str, float]
     host: int = 0
     devices: list[Device] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
-    of: dict[tuple[int, str], str] = field(default_factory=dict)
+    of: dict[tuple[int, str, str], str] = field(default_factory=dict)
     gpus: list[tuple[str, Element]] = field(default_factory=list)
     order: list[tuple[int, str]] = field(default_factory=list)
     count: Counter[str] = field(default_factory=Counter)
@@ -84,7 +86,7 @@ def read(
     Templates say nothing of NVLinks: `nvlinks` per GPU are taken to end at an NVSwitch. `nvlink` and `xgmi` are of
     one link; NCCL's value for the GPU where they are left out.
     """
-    root = parse_xml(text, name)
+    root = parse_xml(_without_comments(text), name)
     if root.tag != "system":
         root.refuse(name, f"<{root.tag[:40]}> is no <system>: give a topology file of NCCL or RCCL")
     parts = _SystemParts(name, {**{key: rate for key, rate in given.items() if rate is not None}, **latencies})
@@ -96,13 +98,22 @@ def read(
         _ranks(parts, root),
         overhead=overhead,
         gamma=gamma,
-        forwarding=any(wire.tag == "xgmi" for _, gpu in parts.gpus for wire in gpu.children),
+        relays=int(any(wire.tag == "xgmi" for _, gpu in parts.gpus for wire in gpu.children)),
         assumed=tuple(parts.notes),
     )
     if parts.many and hosts > 1:
         root.refuse(name, "it has several hosts of its own: leave out hosts")
     port = parts.rate.get("nic", max(parts.ports.values(), default=1.25 * GBps))
     return join_by_rails(machine, hosts, port, latencies["nic_latency"])
+
+
+def _without_comments(text: str) -> str:
+    """The text without comments, which begin and end as in NCCL's own parser: dashes inside are no matter to it."""
+    parts, at = [], 0
+    while (begin := text.find("<!--", at)) >= 0 and (end := text.find("-->", begin + len("<!--"))) >= 0:
+        parts += [text[at:begin], "\n" * text.count("\n", begin, end)]
+        at = end + len("-->")
+    return "".join([*parts, text[at:]])
 
 
 def _put_together(parts: _SystemParts, root: Element, nvlinks: int) -> None:
@@ -183,14 +194,17 @@ def _below(parts: _SystemParts, element: Element, parent: str, numa: int, depth:
     bus = element.attributes.get("busid", "").lower()
     if not bus:
         element.refuse(parts.name, "a <pci> without busid: give the file as NCCL reads it")
-    if (parts.host, bus) in parts.of:
-        element.refuse(parts.name, f"bus id {bus[:20]} is there twice: give each device its own")
+    if kind == "GPU" and (parts.host, kind, bus) in parts.of:
+        element.refuse(parts.name, f"bus id {bus[:20]} is there twice: give each GPU its own")
     up = parts.rate["phb_latency" if depth == 0 else "pxb_latency"]
     if kind == "GPU":
         made = _gpu(parts, element, numa)
         parts.cable(made, parent, rate, parts.rate["pix_latency"] + (up if depth == 0 else 0.0))
     elif kind == "NIC":
         nic = next((child for child in element.children if child.tag == "nic"), element)
+        if (parts.host, kind, bus) in parts.of:  # another function of it, and its ports are on the same PCIe link
+            _add_ports(parts, nic, parts.of[parts.host, kind, bus])
+            return
         made = _nic(parts, nic, parent, numa, rate, up if depth == 0 else 0.0)
     elif kind == "NVS":
         made = parent
@@ -199,7 +213,7 @@ def _below(parts: _SystemParts, element: Element, parent: str, numa: int, depth:
         parts.cable(made, parent, rate, up)
         for child in element.children:
             _below(parts, child, made, numa, depth + 1)
-    parts.of[parts.host, bus] = made
+    parts.of.setdefault((parts.host, kind, bus), made)
 
 
 def _gpu(parts: _SystemParts, element: Element, numa: int) -> str:
@@ -231,11 +245,16 @@ def _nic(parts: _SystemParts, element: Element, parent: str, numa: int, rate: fl
     """A NIC; all its nets are its ports together."""
     made = parts.add("NIC", "NIC", numa)
     parts.cable(made, parent, rate, parts.rate["pix_latency"] + more)
+    _add_ports(parts, element, made)
+    return made
+
+
+def _add_ports(parts: _SystemParts, element: Element, nic: str) -> None:
     nets = [child for child in element.children if child.tag == "net"]
     speeds = [_whole(parts, net, "speed", 10_000, -1, 1 << 30) for net in nets]
     if speeds:
-        parts.ports[made] = sum((speed if speed > 0 else 10_000) / 8000 * GBps for speed in speeds)
-    return made
+        ports = sum((speed if speed > 0 else 10_000) / 8000 * GBps for speed in speeds)
+        parts.ports[nic] = parts.ports.get(nic, 0.0) + ports
 
 
 def _rate(parts: _SystemParts, element: Element) -> float:
@@ -273,11 +292,11 @@ def _wire(
     latency = parts.rate["nvlink_latency"]
     if code.startswith("0x068000"):
         parts.host = host
-        switch = parts.of.setdefault((host, "nvs"), "") or parts.add("NVS", "NVS", -1)
-        parts.of[host, "nvs"] = switch
+        switch = parts.of.setdefault((host, "NVS", ""), "") or parts.add("NVS", "NVS", -1)
+        parts.of[host, "NVS", ""] = switch
         parts.cable(gpu, switch, lanes * per_link, latency / 2, "NVL", lanes)
         return
-    other = parts.of.get((host, target))
+    other = next((parts.of[host, kind, target] for kind in TARGETS if (host, kind, target) in parts.of), None)
     if other is None:
         wire.refuse(parts.name, f"{wire.tag} to {target[:20]!r}, which is no device here: correct the target")
     if other == gpu:  # Azure publishes such files, and NCCL gets no path out of it
@@ -297,7 +316,7 @@ def _per_link(parts: _SystemParts, gpu: Element, tag: str) -> float:
         sm = _whole(parts, gpu, "sm", 70, 0, 1 << 16)
         return next((rate for least, rate in reversed(NVLINK_BY_SM) if sm >= least), 18.0) * GBps
     code = gpu.attributes.get("gcn", "").lower().removeprefix("gfx")
-    return (48 if code.startswith("94") else 36 if code in ("90a", "910") else 24) * GBps
+    return (48 if code.startswith(("94", "95")) else 36 if code in ("90a", "910") else 24) * GBps
 
 
 def _switch(parts: _SystemParts, lanes: int) -> None:

@@ -24,8 +24,8 @@ Word = TypeVar("Word", bound=str)
 VERSION = "1"
 MACHINE_KEYS = ("ringside", "name", "machine", "parameters", "assumed")
 OWN_KEYS = (
-    "ringside", "name", "devices", "links", "ranks", "overhead", "gamma", "forwarding", "hosts", "routes", "routing",
-    "pairs", "assumed",
+    "ringside", "name", "devices", "links", "ranks", "overhead", "gamma", "forwarding", "relays", "hosts", "routes",
+    "routing", "pairs", "assumed",
 )  # fmt: skip
 DEVICE_KEYS = ("name", "count", "kind", "numa", "host")
 LINK_KEYS = ("from", "to", "bandwidth", "latency", "kind", "duplex", "lanes")
@@ -92,6 +92,10 @@ def _named_machine(said: dict[str, YamlNode]) -> Topology:
         node.refuse(str(error))
 
 
+MOST_RELAYS = 64
+"""More GPUs in a row pass nothing on."""
+
+
 def _whole(root: YamlNode, said: dict[str, YamlNode], title: str) -> Topology:
     """The machine, or the one host, that devices and links make."""
     for key in ("devices", "links"):
@@ -110,6 +114,7 @@ def _whole(root: YamlNode, said: dict[str, YamlNode], title: str) -> Topology:
         tuple(links),
         ranks,
         forwarding=_yes(said["forwarding"], "forwarding") if "forwarding" in said else False,
+        relays=_number(said["relays"], "relays", 0, MOST_RELAYS) if "relays" in said else 0,
         assumed=_assumed(said),
         pairs=_pairs(said["pairs"], names) if "pairs" in said else {},
         overhead=overhead,
