@@ -4,7 +4,9 @@ Exit status 0 means done, 1 that the answer is no (a wrong schedule, a rank noth
 which is told in one line.
 """
 
+import codecs
 import contextlib
+import io
 import json
 import os
 import sys
@@ -62,6 +64,22 @@ def _tell(message: str) -> None:
     print(f"{PROGRAM}: {' '.join(line.split())}", file=sys.stderr)
 
 
+def _spell_out(error: UnicodeError) -> tuple[str, int]:
+    """What an output that knows few letters gets for the others: `us` for `µs`, a question mark otherwise."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lost = error.object[error.start : error.end]
+    return "".join("u" if letter == "µ" else "?" for letter in lost), error.end
+
+
+def _speak_every_encoding() -> None:
+    """Let no letter that a terminal or a pipe cannot show end a command."""
+    codecs.register_error("ringside", _spell_out)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="ringside")
+
+
 def _stay_within_memory() -> None:
     """Let a run that is too large end with a message, not by freezing the computer."""
     with contextlib.suppress(ImportError, ValueError, OSError):
@@ -75,6 +93,7 @@ def _stay_within_memory() -> None:
 def program() -> int:
     """`main` in a process of its own."""
     _stay_within_memory()
+    _speak_every_encoding()
     return main()
 
 

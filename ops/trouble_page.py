@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from sim.parameters import Parameter
 from sim.trouble import TROUBLES, Trouble
-from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from sim.units import exact_bandwidth, exact_size, exact_time
 
 HEAD = """# What if
 
@@ -14,7 +14,7 @@ What can go wrong in a run, from the list that the terminal and the dashboard us
 clicked, the instant that is shown, and the run's time. This page is made by `python -m docs`; a test says when it is
 stale.
 """
-UNITS = {"bandwidth": fmt_bandwidth, "time": fmt_time, "size": fmt_size}
+UNITS = {"bandwidth": exact_bandwidth, "time": exact_time, "size": exact_size}
 
 
 def page() -> str:
@@ -41,7 +41,7 @@ def _shown(parameter: Parameter) -> str:
         return f"`{parameter.name}`"
     if isinstance(value, bool):
         return f"`{parameter.name}={'yes' if value else 'no'}`"
-    return f"`{parameter.name}={UNITS[parameter.kind](value) if parameter.kind in UNITS else value}`".replace(" ", "")
+    return f"`{parameter.name}={UNITS[parameter.kind](value) if parameter.kind in UNITS else value}`"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """SI inside: bytes, seconds, bytes per second. Units multiply on the way in, `fmt_*` on the way out.
 
-GB is 10^9 bytes and GiB is 2^30, never mixed; `Gbps` counts bits.
+GB is 10^9 bytes and GiB is 2^30, never mixed; `Gbps` counts bits. What is shown has a space and signs, `1.5 µs` and
+`25 GB/s`; what is typed, and stands in links and files, has neither, `1.5us` and `25GBps`. Both are read.
 
 >>> parse_size("64MiB"), parse_bandwidth("200Gbps"), parse_time("1.5us")
 (67108864, 25000000000.0, 1.5e-06)
@@ -123,9 +124,9 @@ def fmt_time(seconds: float) -> str:
     """Four digits and a unit.
 
     >>> fmt_time(0.075189927), fmt_time(2e-6), fmt_time(0)
-    ('75.19 ms', '2 us', '0 ns')
+    ('75.19 ms', '2 µs', '0 ns')
     """
-    return _fmt(seconds, ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")))
+    return _fmt(seconds, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")))
 
 
 _BINARY_STEPS = ((TiB, "TiB"), (GiB, "GiB"), (MiB, "MiB"), (KiB, "KiB"))
@@ -143,13 +144,23 @@ def fmt_size(size: float) -> str:
     return _fmt(size, ((TB, "TB"), (GB, "GB"), (MB, "MB"), (KB, "KB"), (1.0, "B")))
 
 
+def exact_size(size: int) -> str:
+    """What `fmt_size` says, as it is typed; plain bytes where `parse_size` would not read exactly this from that.
+
+    >>> exact_size(64 << 20), exact_size(12345), exact_size(100_000)
+    ('64MiB', '12345', '100KB')
+    """
+    text = fmt_size(size).replace(" ", "")
+    return text if parse_size(text) == size else str(size)
+
+
 def fmt_bandwidth(rate: float) -> str:
     """Decimal bytes per second, as nccl-tests prints them.
 
     >>> fmt_bandwidth(25e9)
     '25 GB/s'
     """
-    return _fmt(rate, ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")))
+    return _fmt(rate, ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "KB/s"), (1.0, "B/s")))
 
 
 def exact_bandwidth(rate: float) -> str:

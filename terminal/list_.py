@@ -15,7 +15,7 @@ from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.parameters import Parameter
 from sim.trouble import TROUBLES
-from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from sim.units import exact_bandwidth, exact_size, exact_time
 from terminal import DONE, Answer, command
 
 
@@ -147,12 +147,12 @@ def _of_library(library: str) -> Answer:
 
 def _spelled(parameter: Parameter) -> str:
     """A parameter with its default, as a person would type it."""
-    formats = {"bandwidth": fmt_bandwidth, "time": fmt_time, "size": fmt_size}
+    formats = {"bandwidth": exact_bandwidth, "time": exact_time, "size": exact_size}
     value = parameter.default
     if value is None:
         text = "…"
     elif parameter.kind in formats:
-        text = formats[parameter.kind](value).replace(" ", "")
+        text = formats[parameter.kind](value)
     elif isinstance(value, bool):
         text = "yes" if value else "no"
     else:

@@ -14,7 +14,7 @@ from ops.request import Request
 from ops.request.notation import written
 from sim.errors import InputError
 from sim.parameters import parse_spec
-from sim.units import fmt_size
+from sim.units import exact_size, fmt_size
 from terminal import DONE, Answer, command
 from terminal.shared.lab import FIGURE, JOBS, axes, draw, of_sizes, rows_of, table
 from terminal.shared.options import takes
@@ -101,7 +101,7 @@ def _finite(times: Any) -> list[float | None]:
 
 def _text(result: WinnerMap, exact: dict[int, list[Change]], name: str) -> str:
     number = {winner: f"{k + 1}" for k, winner in enumerate(result.winners)}
-    head = ["ranks", *(fmt_size(size).replace(" ", "") for size in result.sizes)]
+    head = ["ranks", *(exact_size(size) for size in result.sizes)]
     body = [[str(n), *(number.get(result.winner(n, size), "-") for size in result.sizes)] for n in result.ranks]
     lines = [f"{name}: the fastest of {len(result.names)} algorithms", *(f"  {line}" for line in table([head, *body]))]
     lines += [f"  {k:>2}  {winner}" for winner, k in number.items()]

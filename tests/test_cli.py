@@ -1,6 +1,7 @@
 """The terminal's front door, in-process through `main` and, where a process matters, as a process."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,18 @@ def forgetful():
     entry = Algorithm(name, COLLECTIVES["broadcast"], steps, lambda n, **_: 1, lambda n, **_: None, None)
     with ALGORITHMS.also({name: entry}):
         yield name
+
+
+@pytest.mark.parametrize("encoding, micro", [("utf-8", "µs"), ("ascii", "us"), ("latin-1", "µs"), ("cp437", "µs")])
+def test_output_that_knows_few_letters_gets_those_it_knows(encoding, micro):
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    run = ("run", "allreduce.ring", "--machine", "switch:ranks=2", "--size", "1KiB")
+    told = subprocess.run([sys.executable, "cli.py", *run], cwd=ROOT, env=environment, capture_output=True, check=True)
+    assert f" {micro}" in told.stdout.decode(encoding)
+    listed = subprocess.run(
+        [sys.executable, "cli.py", "list", "algorithms"], cwd=ROOT, env=environment, capture_output=True, check=True
+    )
+    assert "allreduce.ring" in listed.stdout.decode(encoding)
 
 
 def test_a_run_tells_the_closed_form_time_and_the_bandwidths_of_nccl_tests(ask):

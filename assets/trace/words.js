@@ -8,9 +8,15 @@ export function seconds(value) {
   return `${short(value / scale)} ${unit}`;
 }
 
+const BINARY = ["TiB", "GiB", "MiB", "KiB"].map((unit, k) => [1024 ** (4 - k), unit]);
+const DECIMAL = ["TB", "GB", "MB", "KB", "B"].map((unit, k) => [1000 ** (4 - k), unit]);
+
+// As sim.units.fmt_size has it: binary units where they come out whole, decimal ones otherwise.
 export function bytesText(value) {
-  const k = Math.max(0, Math.min(4, Math.floor(Math.log2(Math.max(1, value)) / 10)));
-  return `${short(value / 1024 ** k)} ${["B", "KiB", "MiB", "GiB", "TiB"][k]}`;
+  const [whole, binary] = BINARY.find(([scale]) => value >= scale) ?? [1, "B"];
+  if (Number.isInteger((value / whole) * 4)) return `${value / whole} ${binary}`;
+  const [scale, unit] = DECIMAL.find(([least]) => value >= least) ?? [1, "B"];
+  return `${short(value / scale)} ${unit}`;
 }
 
 export function fill(text, values) {

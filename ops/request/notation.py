@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ops.registry import ALGORITHMS
 from sim.errors import InputError
 from sim.parameters import parse_assignments
-from sim.units import fmt_size, parse_size
+from sim.units import exact_size, parse_size
 
 CHANGEABLE = ("algorithm", "machine", "size", "settings", "trouble", "ranks", "root", "counts", "lockstep")
 """Words in which a run may differ from the one it stands beside."""
@@ -105,10 +105,7 @@ def size_word(size: int) -> str:
     >>> size_word(64 << 20), size_word(12345), size_word(0)
     ('64MiB', '12345', '')
     """
-    if not size:
-        return ""
-    short = fmt_size(size).replace(" ", "")
-    return short if parse_size(short) == size else str(size)
+    return exact_size(size) if size else ""
 
 
 def parse_blocks(text: str, owner: str) -> list[int]:

@@ -198,14 +198,14 @@ def advance(fabric, horizon):
     calendar entry: it begins transfers, completes flows or ends reductions. What arrives is listed in
     `wave`, then either goes on to its reduction or releases what waits for it.
 
-    Five moments of a rank that sends 1 MB of partial sums over an idle link of 1 GB/s and 2 us (overhead 1 us, gamma
+    Five moments of a rank that sends 1 MB of partial sums over an idle link of 1 GB/s and 2 µs (overhead 1 µs, gamma
     0.1 ns per byte), and of what waits for it:
 
-        0 us       the job is launched: the transfer is ready, its BEGIN is entered for 0 + 3 us
-        3 us       BEGIN: alone on its route, so its FLOW is entered for 3 + 1000 us; nothing to settle
-        1003 us    FLOW: the last byte is there; a reduction, so its END is entered for 1003 + 100 us
-        1103 us    END: what waits for it alone is ready, its BEGIN is entered for 1103 + 3 us
-        1106 us    BEGIN of the next, and so on, until the calendar is empty
+        0 µs       the job is launched: the transfer is ready, its BEGIN is entered for 0 + 3 µs
+        3 µs       BEGIN: alone on its route, so its FLOW is entered for 3 + 1000 µs; nothing to settle
+        1003 µs    FLOW: the last byte is there; a reduction, so its END is entered for 1003 + 100 µs
+        1103 µs    END: what waits for it alone is ready, its BEGIN is entered for 1103 + 3 µs
+        1106 µs    BEGIN of the next, and so on, until the calendar is empty
 
     >>> from sim.engine import simulate
     >>> from sim.machines import build

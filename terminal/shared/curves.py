@@ -58,7 +58,7 @@ def _add(curves: Curves, row: Row, name: Sequence[str], x: str, y: str) -> None:
 
 
 def as_nccl_tests(rows: Sequence[Row]) -> str:
-    """Blocks of lines as nccl-tests prints them: size, time in us, algbw and busbw in GB/s."""
+    """Blocks of lines as nccl-tests prints them: size, time in µs, algbw and busbw in GB/s."""
     blocks: dict[str, list[Row]] = {}
     for row in rows:
         blocks.setdefault(f"# {named(row)} on {row['machine']}, {row['ranks']} ranks", []).append(row)
@@ -70,7 +70,7 @@ def _block(rows: Sequence[Row]) -> list[str]:
     reasons = sorted({row["reason"] for row in rows if row.get("reason")})
     lines = [f"# {reason}" for reason in reasons]
     if well:
-        head = ("size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)")
+        head = ("size (B)", "time (µs)", "algbw (GB/s)", "busbw (GB/s)")
         lines += [f"  {line}" for line in table([head, *map(_figures, well)])]
         mean = sum(row["busbw_Bps"] for row in well) / len(well)
         lines.append(f"# Avg bus bandwidth    : {mean / 1e9:.4g}")

@@ -9,11 +9,10 @@ import altair as alt
 from ops.lab.cells import Row
 from ops.lab.sensitivity import Loss, Swing
 from ops.lab.winners import WinnerMap, named
-from sim.units import fmt_size
+from sim.units import fmt_size, fmt_time
 from ui.charts.marks import BAR, ROW, above_bars, across, chart, down, keyed
 from ui.files.figures import PALETTE
 from ui.text import tell
-from ui.units import fmt_time
 
 CHANGED = {"bandwidth": "page.lab.bandwidth", "latency": "page.lab.latency"}
 CELL = "cell"

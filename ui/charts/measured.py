@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import altair as alt
 
 from ops.measured.comparison import Compared
-from sim.units import fmt_size
+from sim.units import fmt_size, fmt_time
 from ui.charts.marks import chart, keyed
 from ui.text import tell
-from ui.units import fmt_time
 
 COLOURS = ("#d55e00", "#0072b2")
 """Measured and simulated, apart for colour-blind eyes too (Okabe and Ito)."""

@@ -12,8 +12,7 @@ import numpy as np
 
 from ops.training.facts import shown
 from ops.training.step import COMM, COMPUTE, HOST, WAIT, Interval, TrainingStep, overlaps
-from sim.units import fmt_size
-from ui.units import fmt_time
+from sim.units import fmt_size, fmt_time
 
 COLORS = {
     "compute": "#0072B2",

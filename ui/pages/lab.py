@@ -17,11 +17,10 @@ from ops.work import registered
 from sim.errors import InputError, StalledError
 from sim.machines import MACHINES, build
 from sim.parameters import parse_spec
-from sim.units import fmt_bandwidth, fmt_size
+from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui.charts import lab_charts
 from ui.pages import go, page
 from ui.text import tell
-from ui.units import fmt_time
 from ui.widgets import sidebar
 
 MOST = 4000

@@ -9,11 +9,10 @@ from ops.measured.formats import MEASUREMENTS
 from sim.base.textfile import decoded
 from sim.errors import InputError
 from sim.topology import Topology
-from sim.units import fmt_size
+from sim.units import fmt_size, fmt_time
 from ui.charts import measured as charts
 from ui.pages import page
 from ui.text import tell
-from ui.units import fmt_time
 
 EXAMPLE = """# nThread 1 nGpus 8 minBytes 1048576 maxBytes 1073741824
 # Collective test starting: all_reduce_perf

@@ -17,11 +17,10 @@ from ops.workloads import WORKLOADS, TrainingStep
 from sim.errors import InputError, StalledError
 from sim.parameters import Parameter
 from sim.topology import Topology
-from sim.units import fmt_bandwidth, fmt_size
+from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui.charts import training
 from ui.pages import page
 from ui.text import catalogue, spoken, tell
-from ui.units import fmt_time
 from ui.widgets import sidebar
 from ui.widgets.parameter import field, refuse, usual
 

@@ -2,8 +2,8 @@
 
 from sim.stall import circle, stuck, waiting
 from sim.trace import Trace
+from sim.units import fmt_time
 from ui.text import say
-from ui.units import fmt_time
 
 LISTED = 12
 """A sentence names at most this many ranks or messages of a kind."""

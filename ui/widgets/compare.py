@@ -11,9 +11,9 @@ from ops.request import Request
 from ops.request.notation import MOST, Changes, beside, differences, entries, listed
 from sim.errors import InputError
 from sim.machines import MACHINES
+from sim.units import fmt_time
 from ui.scene.picture import STALLED, Picture, crossings
 from ui.text import tell
-from ui.units import fmt_time
 from ui.widgets import whatif
 from ui.widgets.parameter import fresh
 

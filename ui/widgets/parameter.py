@@ -11,7 +11,7 @@ from sim.parameters import Parameter
 from sim.units import KiB, fmt_size, parse_bandwidth, parse_size, parse_time
 from ui.text import catalogue, spoken, tell
 
-BANDWIDTHS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
+BANDWIDTHS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "KB/s"), (1.0, "B/s"))
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 

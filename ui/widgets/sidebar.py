@@ -26,7 +26,7 @@ from sim.formats import recognise as recognise_machine
 from sim.machines import MACHINES
 from sim.parameters import Parameter, parse_spec
 from sim.topology import Topology
-from sim.units import GiB, KiB, fmt_size, parse_size
+from sim.units import GiB, KiB, exact_size, parse_size
 from ui.player.views import FIRST
 from ui.scene import picture
 from ui.scene.examples import SCENARIOS
@@ -34,7 +34,7 @@ from ui.text import summary, tell
 from ui.widgets import compare, whatif
 from ui.widgets.parameter import RefusedError, fresh, refuse, settings
 
-SIZES = [fmt_size(KiB << k).replace(" ", "") for k in range(round(math.log2(4 * GiB / KiB)) + 1)]
+SIZES = [exact_size(KiB << k) for k in range(round(math.log2(4 * GiB / KiB)) + 1)]
 LONGEST_PAST = 50
 OWN = ""
 """The choice of a text that is not one of the examples."""
