@@ -91,16 +91,27 @@ def command(function: Callable[..., Answer], /) -> TerminalCommand: ...
 
 
 @overload
-def command(*, passes_on: bool) -> Callable[[Callable[..., Answer]], TerminalCommand]: ...
+def command(
+    *, passes_on: bool = False, kind: type[TerminalCommand] = TerminalCommand
+) -> Callable[[Callable[..., Answer]], TerminalCommand]: ...
 
 
-def command(function: Callable[..., Answer] | None = None, /, *, passes_on: bool = False) -> Any:
-    """Make a function with click's options the command of its file; `passes_on` lets options through that it lacks."""
+def command(
+    function: Callable[..., Answer] | None = None,
+    /,
+    *,
+    passes_on: bool = False,
+    kind: type[TerminalCommand] = TerminalCommand,
+) -> Any:
+    """Make a function with click's options the command of its file; `passes_on` lets options through that it lacks.
+
+    `kind` is its class, where it reads its line in a manner of its own.
+    """
     settings = {"ignore_unknown_options": passes_on, "allow_extra_args": passes_on}
 
     def register(function: Callable[..., Answer]) -> TerminalCommand:
         name = function.__name__.rstrip("_").replace("_", "-")
-        return click.command(name, cls=TerminalCommand, context_settings=settings)(function)
+        return click.command(name, cls=kind, context_settings=settings)(function)
 
     return register if function is None else register(function)
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 import click
@@ -14,7 +15,7 @@ from ops.request import Request
 from sim.errors import InputError
 from sim.parameters import bind, parse_spec
 from sim.units import fmt_size, fmt_time, parse_size
-from terminal import DONE, NO, PROGRAM, Answer, answers_as_json, command
+from terminal import DONE, NO, PROGRAM, Answer, TerminalCommand, answers_as_json, command
 from terminal.shared.files import write
 from terminal.shared.options import MACHINE, asks
 from terminal.shared.types import WHOLE, EntryOption, TypedWord
@@ -22,7 +23,55 @@ from terminal.shared.types import WHOLE, EntryOption, TypedWord
 EAGER = TypedWord("size", lambda text, flag: 0 if text.strip() == "0" else parse_size(text, flag))
 
 
-@command
+class LaunchCommand(TerminalCommand):
+    """A launcher's line: options, a script, and what the script finds in `sys.argv`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Behind the script, an option that this command lacks or has already is the script's, as all is behind --."""
+        flags = {
+            flag: option for option in self.get_params(ctx) if isinstance(option, click.Option) for flag in option.opts
+        }
+        at = 0
+        while at < len(args) and args[at].startswith("-") and args[at] != "--":
+            at += _words(flags, args[at])
+        own, rest = args[:at], args[at:]
+        if rest and rest[0] != "--":
+            own, rest = _sorted(flags, own, rest[1:], rest[:1])
+        return super().parse_args(ctx, own + rest)
+
+
+Flags = Mapping[str, click.Option]
+
+
+def _sorted(flags: Flags, own: list[str], args: list[str], script: list[str]) -> tuple[list[str], list[str]]:
+    """This command's own words, and the script with its arguments behind a --."""
+    has = {_option(flags, word) for word in own}
+    while args and args[0] != "--":
+        option = _option(flags, args[0])
+        if option is None or (option in has and not option.multiple):
+            script.append(args.pop(0))
+            continue
+        has.add(option)
+        count = _words(flags, args[0])
+        if count > len(args):  # a value is missing, which click says best
+            return [*script, *own, *args], []
+        own, args = own + args[:count], args[count:]
+    return own, ["--", *script, *args[1:]]
+
+
+def _option(flags: Flags, word: str) -> click.Option | None:
+    """The option that a word of the line names: --name, --name=value, -n or -n8."""
+    name = word.partition("=")[0] if word.startswith("--") else word
+    return flags.get(name) or (flags.get(word[:2]) if word[2:].isdigit() else None)
+
+
+def _words(flags: Flags, word: str) -> int:
+    """How many words of the line this one takes with its values."""
+    option = _option(flags, word)
+    return 1 if option is None or option.is_flag or word not in option.opts else 1 + option.nargs
+
+
+@command(kind=LaunchCommand)
 @click.argument("script", metavar="SCRIPT.py")
 @click.argument("args", nargs=-1, metavar="[ARG]...")
 @click.option("-n", "-np", "--ranks", "ranks", type=WHOLE, required=True, metavar="N", help="how many ranks run it")
@@ -69,8 +118,9 @@ def mpi(
 ) -> Answer:
     """Run a Python MPI program on the simulated cluster, with no MPI installed.
 
-    SCRIPT.py is a program for mpi4py, or for torch.distributed on numpy arrays; the ARGs are what it finds in sys.argv,
-    after -- where they have flags. The machine is switch:ranks=N if none is named.
+    SCRIPT.py is a program for mpi4py, or for torch.distributed on numpy arrays. The ARGs are what it finds in sys.argv:
+    behind the script, all that is no option of this command, or one that stands twice, and everything after --. The
+    machine is switch:ranks=N if none is named.
     """
     if not (request.machine or request.capture):
         request = replace(request, machine=f"switch:ranks={max(2, ranks)}")

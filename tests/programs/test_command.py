@@ -35,6 +35,45 @@ def test_the_programs_output_is_all_there_is_on_stdout(script, capsys):
     assert "allreduce" in said.err
 
 
+ECHO = "import sys\nprint(sys.argv[1:], flush=True)\n"
+
+
+@pytest.mark.parametrize(
+    "line, argv",
+    [
+        ("S -n 1 x y", ["x", "y"]),
+        ("S x -n 1 y", ["x", "y"]),
+        ("S -n 1 -- x --json -n 4", ["x", "--json", "-n", "4"]),
+        ("S --steps 3 -n1 --lr=1e-3 -v", ["--steps", "3", "--lr=1e-3", "-v"]),
+        ("S --ranks=1 --machine switch:ranks=2 -5 -", ["-5", "-"]),
+        ("-n 1 S -n 100 --flag", ["-n", "100", "--flag"]),
+        ("-n 1 -- S --machine mesh -- x", ["--machine", "mesh", "--", "x"]),
+        ("-n 1 S a -- b -- c", ["a", "b", "--", "c"]),
+        ("-n 1 --algorithm allreduce.ring S --algorithm broadcast.binomial x", ["x"]),
+        ("-n 1 S", []),
+    ],
+)
+def test_what_is_behind_the_script_is_the_scripts_unless_the_command_still_needs_it(tmp_path, capsys, line, argv):
+    (tmp_path / "echo.py").write_text(ECHO, encoding="utf-8")
+    assert cli.main(["mpi", *line.replace("S", str(tmp_path / "echo.py"), 1).split()]) == DONE
+    assert capsys.readouterr().out == f"{argv}\n"
+
+
+@pytest.mark.parametrize(
+    "line, part",
+    [
+        ("--bogus 3 -n 1 S", "unrecognized arguments: --bogus"),
+        ("S x", "required: -n"),
+        ("-n 1 --", "required: SCRIPT.py"),
+        ("S -n", "expected one argument"),
+        ("S x -n 1 --open 3", "expected 2 arguments"),
+    ],
+)
+def test_a_line_that_lacks_something_is_told_so(script, capsys, line, part):
+    assert cli.main(["mpi", *line.replace("S", script, 1).split()]) == BAD_INPUT
+    assert part in capsys.readouterr().err.splitlines()[-1]
+
+
 def test_a_silent_program_leaves_stdout_empty(tmp_path, capsys):
     (tmp_path / "silent.py").write_text("from mpi4py import MPI\n", encoding="utf-8")
     assert cli.main(["mpi", str(tmp_path / "silent.py"), "-n", "1"]) == DONE

@@ -1,5 +1,6 @@
 """Ranks are like processes: modules, argv, random numbers and output of their own; nothing is left behind."""
 
+import os
 import random
 import sys
 import time
@@ -154,3 +155,43 @@ def test_groups_make_communicators(tmp_path):
     """
     lines = sorted(simulated(script, tmp_path, 4).output.splitlines())
     assert lines == ["0 True", "1 1 [3, 1] 1 5", "2 True", "3 0 [3, 1] 1 5"]
+
+
+def test_every_rank_finds_the_variables_that_launchers_set(tmp_path):
+    script = """
+        import os
+        names = "RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE ROLE_RANK PMI_RANK PMI_SIZE"
+        print(*(os.environ[name] for name in names.split()), os.environ["MASTER_ADDR"], os.getenv("MASTER_PORT"))
+    """
+    lines = simulated(script, tmp_path, 5, "nodes:nodes=2,gpus=3").output.splitlines()
+    assert lines == [
+        "0 5 0 3 0 2 0 0 5 127.0.0.1 29500",
+        "1 5 1 3 0 2 1 1 5 127.0.0.1 29500",
+        "2 5 2 3 0 2 2 2 5 127.0.0.1 29500",
+        "3 5 0 2 1 2 3 3 5 127.0.0.1 29500",
+        "4 5 1 2 1 2 4 4 5 127.0.0.1 29500",
+    ]
+
+
+def test_what_a_rank_writes_into_the_environment_is_its_own_and_gone_afterwards(tmp_path, monkeypatch):
+    monkeypatch.setenv("FROM_OUTSIDE", "kept")
+    before, kept = os.environ, dict(os.environ)
+    script = """
+        import os
+        from os import environ
+        from mpi4py import MPI
+        rank = MPI.COMM_WORLD.rank
+        os.environ["MASTER_PORT"] = environ["OWN"] = str(rank)
+        MPI.COMM_WORLD.Barrier()
+        assert environ["OWN"] == os.getenv("MASTER_PORT") == str(rank) and os.environ["FROM_OUTSIDE"] == "kept"
+        assert os.environ.get("NOT_THERE") is None and "OWN" in os.environ and dict(os.environ) == os.environ.copy()
+        del environ["FROM_OUTSIDE"]
+        MPI.COMM_WORLD.Barrier()
+        try:
+            os.environ["RANK"] = rank
+        except TypeError as error:
+            print(error, "FROM_OUTSIDE" in os.environ, (os.environ | {"RANK": "x"})["RANK"])
+    """
+    assert simulated(script, tmp_path, 3).output == "str expected, not int False x\n" * 3
+    assert os.environ is before
+    assert dict(os.environ) == kept

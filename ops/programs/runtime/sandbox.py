@@ -1,13 +1,14 @@
 """What every rank has of its own, as if it were a process: modules beside the script, argv, output, random numbers.
 
 Ranks share one Python process. Between two ranks' turns, the script's own modules, `sys.argv` and the global
-random generators are exchanged; modules from elsewhere (numpy, the standard library) are shared, as they are
+random generators are exchanged, and `os.environ` knows who asks; modules from elsewhere (numpy, the standard library) are shared, as they are
 the same for all. `time` tells simulated time to a rank, and sleeping takes simulated time.
 """
 
 import importlib.abc
 import importlib.machinery
 import io
+import os
 import random
 import sys
 import time
@@ -18,7 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from ops.programs.runtime.tasks import Task, Tasks
+from ops.programs.runtime.environment import RankEnvironment, launched
+from ops.programs.runtime.tasks import Task
+from ops.programs.runtime.transport import Transport
 from sim.base.user_files import of_user
 
 Echo = Callable[[str], None]
@@ -60,7 +63,7 @@ class _Output(io.TextIOBase):
 
     encoding = "utf-8"
 
-    def __init__(self, tasks: Tasks, echo: Echo) -> None:
+    def __init__(self, tasks: Transport, echo: Echo) -> None:
         self._tasks, self._echo = tasks, echo
 
     def writable(self) -> bool:
@@ -99,7 +102,7 @@ class Isolation:
     """Serves modules, clock and output to the ranks while a run lasts, and puts everything back afterwards."""
 
     def __init__(
-        self, tasks: Tasks, argv: Sequence[str], served: dict[str, ModuleType], echo: Echo, source: bytes
+        self, tasks: Transport, argv: Sequence[str], served: dict[str, ModuleType], echo: Echo, source: bytes
     ) -> None:
         self._tasks, self._argv, self._served, self._echo = tasks, list(argv), served, echo
         self._beside = _Beside(tasks.folder.rstrip("/\\") or "/")
@@ -115,6 +118,8 @@ class Isolation:
         sys.meta_path.insert(0, self._beside)
         sys.path.insert(0, self._beside.folder)
         sys.stdout = _Output(self._tasks, self._echo)
+        self._undo.callback(setattr, os, "environ", os.environ)
+        setattr(os, "environ", RankEnvironment(self._tasks, os.environ, launched(self._tasks)))  # noqa: B010
         self._undo.callback(_set_random_state, _random_state())
         self._rule_the_clock()
         self._tasks.enter, self._tasks.leave = self._enter, self._leave
