@@ -7,16 +7,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.programs.mpi4py.datatypes import Datatype, Whole, datatype_called, datatype_of
+from ops.programs.mpi4py.memory import view
 
 Array = NDArray[Any]
 
 
-class _InPlace:
+class Place:
+    """`MPI.IN_PLACE` and `MPI.BOTTOM`: names that stand where a buffer does."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
     def __repr__(self) -> str:
-        return "MPI.IN_PLACE"
+        return self.name
+
+    def __int__(self) -> int:
+        return 0
+
+    def __reduce__(self) -> str:
+        return self.name
 
 
-IN_PLACE = _InPlace()
+IN_PLACE, BOTTOM = Place("IN_PLACE"), Place("BOTTOM")
 
 
 def in_place(spec: Any) -> bool:
@@ -29,14 +41,15 @@ class Blocks:
 
     def __init__(self, array: Array, datatype: Datatype, counts: Whole, displs: Whole) -> None:
         self.array, self.datatype, self.counts, self.displs = array, datatype, counts, displs
-        last = (displs + counts - 1) * datatype.extent + (
+        last = (displs + counts - 1) * datatype.extents + (
             0 if datatype.offsets is None else datatype.offsets.max(initial=0)
         )
         reach = int(last[counts > 0].max(initial=-1)) + 1
         if (counts < 0).any() or (displs < 0).any() or reach > len(array):
+            name = datatype.name or "a derived datatype"
             raise ValueError(
-                f"message: the buffer has {len(array)} elements of {datatype}, but counts {_few(counts)}"
-                f" at displacements {_few(displs)} reach {reach}"
+                f"message: the buffer has {len(array)} elements of {name}, but counts {_few(counts)} at"
+                f" displacements {_few(displs)} reach {reach}"
             )
 
     def __len__(self) -> int:
@@ -84,7 +97,7 @@ class Blocks:
         self.array[self._places(i)[: len(values)]] = values
 
     def _places(self, i: int) -> Whole:
-        starts = (self.displs[i] + np.arange(self.counts[i])) * self.datatype.extent
+        starts = (self.displs[i] + np.arange(self.counts[i])) * self.datatype.extents
         if self.datatype.offsets is not None:
             starts = np.add.outer(starts, self.datatype.offsets).reshape(-1)
         places: Whole = starts
@@ -99,8 +112,10 @@ def _few(numbers: Whole) -> str:
     return f"[{shown}, …]" if len(numbers) > 6 else f"[{shown}]"
 
 
-def one(spec: Any, *, writes: bool = False) -> Blocks:
-    """A buffer as a single piece. Raises TypeError or ValueError in mpi4py's manner."""
+def one(spec: Any, *, writes: bool = False, optional: bool = False) -> Blocks:
+    """A buffer as a single piece. Raises TypeError or ValueError in mpi4py's manner; None passes where it may."""
+    if spec is None and optional:
+        spec = (None, 0, datatype_of("u1"))
     data, counts, displs, datatype = _parts(spec)
     array, datatype = _typed(data, datatype, writes=writes)
     if counts is None:
@@ -132,19 +147,21 @@ def _whole(length: int, datatype: Datatype) -> int:
     if datatype.offsets is None:
         return length
     reach = int(datatype.offsets.max(initial=-1)) + 1
-    return 0 if length < reach else 1 + (length - reach) // datatype.extent
+    return 0 if length < reach else 1 + (length - reach) // datatype.extents
 
 
 def _parts(spec: Any) -> tuple[Any, Any, Any, Datatype | None]:
     """Data, counts, displacements and type of a specification."""
+    if spec is None or isinstance(spec, (str, int, float)):
+        raise TypeError("message: expecting buffer or list/tuple")
     if not isinstance(spec, (list, tuple)):
         return spec, None, None, None
     parts = list(spec)
-    if not 1 <= len(parts) <= 4:
-        raise ValueError(f"message: expecting 1 to 4 items, not {len(parts)}")
+    if not 2 <= len(parts) <= 4:
+        raise ValueError("message: expecting 2 to 4 items")
     data, rest = parts[0], parts[1:]
     datatype = None
-    if rest and (isinstance(rest[-1], (Datatype, str)) or (rest[-1] is None and len(rest) == 3)):
+    if isinstance(rest[-1], (Datatype, str)) or (rest[-1] is None and len(rest) == 3):
         last = rest.pop()
         datatype = datatype_called(last) if isinstance(last, str) else last
     counts = rest[0] if rest else None
@@ -156,24 +173,14 @@ def _parts(spec: Any) -> tuple[Any, Any, Any, Datatype | None]:
 
 def _typed(data: Any, datatype: Datatype | None, *, writes: bool) -> tuple[Array, Datatype]:
     """The buffer as a row of the datatype's basic elements, without copying it."""
+    if datatype is not None:
+        datatype.stands()
     if data is None:
         return np.zeros(0, np.uint8 if datatype is None else datatype.base), datatype or datatype_of("u1")
-    array = data if isinstance(data, np.ndarray) else _viewed(data)
-    if writes and not array.flags.writeable:
-        raise ValueError("message: buffer source array is read-only")
-    if not (array.flags.c_contiguous or array.flags.f_contiguous):
-        raise ValueError("ndarray is not contiguous")
-    flat = array.reshape(-1, order="A") if array.ndim != 1 else array
+    array = view(data, writes=writes)
     if datatype is None:
-        return flat, datatype_of(flat.dtype)
-    if flat.dtype == datatype.base:
-        return flat, datatype
-    raw = flat.view(np.uint8)
+        return array, datatype_of(array.dtype)
+    if array.dtype == datatype.base:
+        return array, datatype
+    raw = array.view(np.uint8)
     return raw[: len(raw) - len(raw) % datatype.base.itemsize].view(datatype.base), datatype
-
-
-def _viewed(data: Any) -> Array:
-    try:
-        return np.from_dlpack(data) if hasattr(data, "__dlpack__") else np.asarray(memoryview(data))
-    except (TypeError, BufferError, RuntimeError):
-        raise TypeError(f"message: expecting buffer, not {type(data).__name__}") from None

@@ -8,29 +8,39 @@ from typing import Any
 import numpy as np
 
 from ops.programs.mpi4py.communicator import Comm
+from ops.programs.mpi4py.constants import CART, PROC_NULL
 from ops.programs.mpi4py.errors import wrong
-from ops.programs.mpi4py.requests import PROC_NULL
 from ops.programs.runtime.rendezvous import ProcessGroup
 
 
 class Intracomm(Comm):
     """A communicator of one group."""
 
-    @classmethod
-    def _plain(cls, group: ProcessGroup) -> "Intracomm":
-        return Intracomm(group)
+    def plain(self) -> Comm:
+        """The null communicator, of the kind that is made of this one."""
+        return Intracomm()
 
     def Create_cart(self, dims: Sequence[int], periods: Any = None, reorder: bool = False) -> Comm:
         """Its first ranks as a grid; the others get the null communicator."""
         return make(self, dims, periods)
 
 
-class Cartcomm(Intracomm):
+class Topocomm(Intracomm):
+    """A communicator whose ranks have neighbours."""
+
+
+class Cartcomm(Topocomm):
     """A communicator whose ranks are the points of a grid, the last dimension running fastest."""
 
-    def __init__(self, group: ProcessGroup, dims: Sequence[int], periods: Sequence[bool]) -> None:
-        super().__init__(group)
-        self.dims, self.periods = list(dims), [bool(p) for p in periods]
+    dims: list[int]
+    periods: list[bool]
+
+    @classmethod
+    def grid(cls, group: ProcessGroup, dims: Sequence[int], periods: Sequence[bool]) -> "Cartcomm":
+        """The ranks of a group as the points of a grid."""
+        made = cls.over(group)
+        made.dims, made.periods = list(dims), [bool(p) for p in periods]
+        return made
 
     @property
     def ndim(self) -> int:
@@ -49,6 +59,11 @@ class Cartcomm(Intracomm):
         """Sizes, periods and where this rank is."""
         return self.dims, self.periods, self.coords
 
+    def Get_topology(self) -> int:
+        """A grid."""
+        self.stands()
+        return CART
+
     def Get_dim(self) -> int:
         """How many dimensions it has."""
         return self.ndim
@@ -60,7 +75,7 @@ class Cartcomm(Intracomm):
     def Get_coords(self, rank: int) -> list[int]:
         """Where a rank is."""
         if not 0 <= rank < self.size:
-            wrong("ERR_RANK", f"rank {rank} is not among ranks 0..{self.size - 1} of {self.group.name}")
+            wrong("ERR_RANK", f"rank {rank} is not among ranks 0..{self.size - 1} of {self.peers.name}")
         return [int(x) for x in np.unravel_index(rank, self.dims)] if self.dims else []
 
     def Get_cart_rank(self, coords: Sequence[int]) -> int:
@@ -86,19 +101,14 @@ class Cartcomm(Intracomm):
         """The lines or planes through every point that keep the given dimensions."""
         keeps = [bool(keep) for keep in remain_dims]
         fixed = tuple(x for x, keep in zip(self.coords, keeps, strict=True) if not keep)
-        part = self._agree("Sub", (0, 0))
+        part = self.agree("Sub", (0, 0))
         ranks = [
             r for r in range(self.size)
             if tuple(x for x, keep in zip(self.Get_coords(r), keeps, strict=True) if not keep) == fixed
         ]  # fmt: skip
         chosen = [i for i, keep in enumerate(keeps) if keep]
-        group = self._members(part, fixed, ranks, "sub")
-        return Cartcomm(group, [self.dims[i] for i in chosen], [self.periods[i] for i in chosen])
-
-    def Dup(self, info: Any = None) -> "Comm":
-        """The same grid apart from the others' messages."""
-        part = self._agree("Dup", (0,))
-        return Cartcomm(self._members(part, 0, range(self.size), "dup"), self.dims, self.periods)
+        group = self.members(part, fixed, ranks, "sub")
+        return Cartcomm.grid(group, [self.dims[i] for i in chosen], [self.periods[i] for i in chosen])
 
 
 def make(comm: Comm, dims: Sequence[int], periods: Any) -> Comm:
@@ -107,11 +117,14 @@ def make(comm: Comm, dims: Sequence[int], periods: Any) -> Comm:
     around = np.broadcast_to(False if periods is None else np.asarray(periods, bool), len(sizes)).tolist()
     points = math.prod(sizes)
     if points > comm.size or min(sizes, default=1) < 1:
-        wrong("ERR_DIMS", f"a grid of {sizes} has {points} points for {comm.size} ranks")
-    part = comm._agree("Create_cart", (*sizes, *map(int, around)))
+        wrong(
+            "ERR_ARG" if points > comm.size else "ERR_DIMS",
+            f"a grid of {sizes} has {points} points for {comm.size} ranks",
+        )
+    part = comm.agree("Create_cart", (*sizes, *map(int, around)))
     if comm.rank >= points:
-        return Comm()
-    return Cartcomm(comm._members(part, "cart", range(points), "cart"), sizes, around)
+        return Cartcomm()
+    return Cartcomm.grid(comm.members(part, "cart", range(points), "cart"), sizes, around)
 
 
 def compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:

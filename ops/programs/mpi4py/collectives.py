@@ -1,7 +1,6 @@
 """mpi4py's collectives: a function turns a rank's arguments into its part; blocking and I-variants follow."""
 # ruff: noqa: N802  functions are called as mpi4py calls them
 
-import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,8 +9,10 @@ import numpy as np
 from ops.programs.mpi4py.buffers import Array, Blocks, in_place, many, one
 from ops.programs.mpi4py.communicator import Comm
 from ops.programs.mpi4py.errors import wrong
+from ops.programs.mpi4py.info import Info
+from ops.programs.mpi4py.matched import PICKLE, pickled
 from ops.programs.mpi4py.reductions import OPS, Op
-from ops.programs.mpi4py.requests import MpiRequest
+from ops.programs.mpi4py.requests import MpiRequest, Prequest
 from ops.programs.runtime.rendezvous import Contribution
 
 Result = Callable[[], Any]
@@ -33,10 +34,15 @@ def _collective(make: Maker) -> Maker:
         part, result = make(comm, f"I{name.lower()}", *args, **kwargs)
         return MpiRequest(comm.world, comm.meet(part), result)
 
-    blocking.__doc__ = immediate.__doc__ = make.__doc__
+    def persistent(comm: Comm, *args: Any, **kwargs: Any) -> Prequest:
+        options = {key: value for key, value in kwargs.items() if key != "info"}
+        return Prequest(lambda: immediate(comm, *(a for a in args if not isinstance(a, Info)), **options))
+
+    blocking.__doc__ = immediate.__doc__ = persistent.__doc__ = make.__doc__
     setattr(Comm, name, blocking)
     if name[0].isupper():
         setattr(Comm, f"I{name.lower()}", immediate)
+        setattr(Comm, f"{name}_init", persistent)
     return make
 
 
@@ -52,6 +58,10 @@ def _room(recv: Blocks | None) -> list[int] | None:
 
 
 def _reduction(name: str, collective: str, send: Blocks, op: Op, recv: Blocks | None, **more: Any) -> Contribution:
+    if not isinstance(op, Op):
+        raise TypeError(f"Argument 'op' has incorrect type (expected mpi4py.MPI.Op, got {type(op).__name__})")
+    if recv is not None and collective != "reduce_scatter" and recv.elements != send.elements:
+        raise ValueError(f"mismatch in send count {send.elements} and receive count {recv.elements}")
     same = {"op": op.name, **more.pop("same", _sum_of(send))}
     return Contribution(
         name, collective, more.pop("sends", None) or send.copies(), same=same, fold=op.arrays, commutes=op.commutes,
@@ -129,7 +139,7 @@ def Reduce_scatter(
     source = recvbuf if in_place(sendbuf) else sendbuf
     buffer = one(source)
     if recvcounts is None:  # everyone tells how much it has room for, as in mpi4py
-        recvcounts = [int(item[0]) for item in comm._agree(name, (int(recv.counts[0]),)).gets]
+        recvcounts = [int(item[0]) for item in comm.agree(name, (int(recv.counts[0]),)).gets]
     counts = np.asarray(recvcounts, np.int64)
     if len(counts) != comm.size:
         raise ValueError(f"message: {len(counts)} counts for {comm.size} ranks: give one each")
@@ -221,12 +231,8 @@ def Alltoallv(comm: Comm, name: str, sendbuf: Any, recvbuf: Any) -> tuple[Contri
 # The same with objects, pickled
 
 
-def _pickled(thing: Any) -> bytes:
-    return pickle.dumps(thing, pickle.HIGHEST_PROTOCOL)
-
-
 def _objects(part: Contribution) -> list[Any]:
-    return [pickle.loads(item) for item in part.gets]
+    return [PICKLE.loads(item) for item in part.gets]
 
 
 def _object(part: Contribution) -> Any:
@@ -235,14 +241,14 @@ def _object(part: Contribution) -> Any:
 
 def _fold(op: Callable[[Any, Any], Any]) -> Callable[[bytes, bytes], bytes]:
     combine = op.objects if isinstance(op, Op) else op
-    return lambda a, b: _pickled(combine(pickle.loads(a), pickle.loads(b)))
+    return lambda a, b: pickled(combine(PICKLE.loads(a), PICKLE.loads(b)))
 
 
 def _one_per_rank(comm: Comm, things: Any) -> list[bytes]:
     listed = list(things)
     if len(listed) != comm.size:
         raise ValueError(f"expecting {comm.size} items, got {len(listed)}")
-    return [_pickled(thing) for thing in listed]
+    return [pickled(thing) for thing in listed]
 
 
 @_collective
@@ -255,7 +261,7 @@ def barrier(comm: Comm, name: str) -> tuple[Contribution, None]:
 def bcast(comm: Comm, name: str, obj: Any, root: int = 0) -> tuple[Contribution, Result]:
     """The root's object goes to all."""
     here = comm.rank == root
-    part = Contribution(name, "broadcast", [_pickled(obj)] if here else [], root=root)
+    part = Contribution(name, "broadcast", [pickled(obj)] if here else [], root=root)
     return part, lambda: obj if here else _object(part)
 
 
@@ -270,7 +276,7 @@ def scatter(comm: Comm, name: str, sendobj: Any, root: int = 0) -> tuple[Contrib
 @_collective
 def gather(comm: Comm, name: str, sendobj: Any, root: int = 0) -> tuple[Contribution, Result]:
     """Everyone's object comes to the root."""
-    part = Contribution(name, "gather", [_pickled(sendobj)], root=root)
+    part = Contribution(name, "gather", [pickled(sendobj)], root=root)
     here = comm.rank == root
     return part, lambda: _objects(part) if here else None
 
@@ -278,7 +284,7 @@ def gather(comm: Comm, name: str, sendobj: Any, root: int = 0) -> tuple[Contribu
 @_collective
 def allgather(comm: Comm, name: str, sendobj: Any) -> tuple[Contribution, Result]:
     """Everyone's object comes to all."""
-    part = Contribution(name, "allgather", [_pickled(sendobj)])
+    part = Contribution(name, "allgather", [pickled(sendobj)])
     return part, lambda: _objects(part)
 
 
@@ -292,8 +298,10 @@ def alltoall(comm: Comm, name: str, sendobj: Any) -> tuple[Contribution, Result]
 def _combined(comm: Comm, name: str, collective: str, obj: Any, op: Any, root: int = 0) -> tuple[Contribution, Result]:
     if not callable(op):
         wrong("ERR_OP", f"{op!r} is no operation")
+    if isinstance(op, Op):
+        op.stands()
     commutes = op.commutes if isinstance(op, Op) else False
-    part = Contribution(name, collective, [_pickled(obj)], same={"op": getattr(op, "__qualname__", op)}, root=root,
+    part = Contribution(name, collective, [pickled(obj)], same={"op": getattr(op, "__qualname__", op)}, root=root,
                 fold=_fold(op), commutes=commutes)  # fmt: skip
     return part, lambda: _object(part)
 

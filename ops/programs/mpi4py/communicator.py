@@ -2,32 +2,79 @@
 # ruff: noqa: N802, ARG002  methods and arguments are called as mpi4py calls them
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from ops.programs.mpi4py.errors import wrong
-from ops.programs.mpi4py.point_to_point import TAG_UB, Ranks
-from ops.programs.mpi4py.requests import PROC_NULL, UNDEFINED
+from ops.programs.mpi4py.attributes import Attributed, Keyval
+from ops.programs.mpi4py.constants import (
+    APPNUM,
+    COMM_TYPE_SHARED,
+    CONGRUENT,
+    IDENT,
+    IO,
+    LARGEST_TAG,
+    LASTUSEDCODE,
+    TAG_UB,
+    UNDEFINED,
+    UNIVERSE_SIZE,
+    WTIME_IS_GLOBAL,
+)
+from ops.programs.mpi4py.errors import whole, wrong
+from ops.programs.mpi4py.groups import RankGroup, compared
+from ops.programs.mpi4py.info import ERRHANDLERS, Errhandler, Info
+from ops.programs.mpi4py.point_to_point import Ranks
+from ops.programs.mpi4py.requests import MpiRequest
+from ops.programs.runtime.messages import ANY_SOURCE
 from ops.programs.runtime.rendezvous import Contribution, ProcessGroup
-from ops.programs.runtime.transport import Transport
+
+PREDEFINED = {
+    TAG_UB: LARGEST_TAG, IO: ANY_SOURCE, UNIVERSE_SIZE: None, APPNUM: 0, LASTUSEDCODE: 1073741823, WTIME_IS_GLOBAL: 0,
+}  # fmt: skip
+"""The attributes that MPI sets, valued as MPICH's mpiexec sets them."""
 
 
-class Comm(Ranks):
+class Comm(Attributed, Ranks):
     """A communicator."""
 
-    def __init__(self, group: ProcessGroup | None = None) -> None:
-        super().__init__(group)
-        self._name = group.name if group else "MPI_COMM_NULL"
+    name = ""
+
+    @classmethod
+    def over(cls, group: ProcessGroup | tuple[ProcessGroup, ...], name: str = "") -> Self:
+        """A communicator of a group."""
+        made = cls.__new__(cls)
+        made.token, made.name = group, name
+        return made
 
     @property
-    def name(self) -> str:
-        """Its name."""
-        return self._name
+    def group(self) -> RankGroup:
+        """Its ranks as a group."""
+        return self.Get_group()
 
-    @name.setter
-    def name(self, name: str) -> None:
-        self._name = name
+    @property
+    def info(self) -> Info:
+        """Its hints: none."""
+        return self.Get_info()
+
+    @property
+    def topology(self) -> int:
+        """Which kind of topology its ranks have."""
+        return self.Get_topology()
+
+    @property
+    def is_intra(self) -> bool:
+        """Always."""
+        return self.Is_intra()
+
+    @property
+    def is_inter(self) -> bool:
+        """Never: communicators here are of one group."""
+        return self.Is_inter()
+
+    @property
+    def is_topo(self) -> bool:
+        """Whether its ranks have a topology."""
+        return self.Get_topology() != UNDEFINED
 
     def Get_rank(self) -> int:
         """This rank's number in it."""
@@ -39,204 +86,169 @@ class Comm(Ranks):
 
     def Get_name(self) -> str:
         """Its name."""
-        return self._name
+        return self.name
 
     def Set_name(self, name: str) -> None:
         """Give it a name."""
-        self._name = name
+        self.name = name
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Comm) and self._made_of is other._made_of
-
-    def __hash__(self) -> int:
-        return hash(id(self._made_of))
-
-    def __bool__(self) -> bool:
-        return self._made_of is not None
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{type(self).__name__}.{name} is not simulated: docs/programs.md lists what is")
+    def Get_topology(self) -> int:
+        """Which kind of topology its ranks have."""
+        self.stands()
+        return UNDEFINED
 
     def meet(self, part: Contribution) -> Contribution:
         """Bring a part to this communicator's next collective."""
-        if not 0 <= part.root < self.size:
-            wrong("ERR_ROOT", f"root {part.root} is not among ranks 0..{self.size - 1} of {self.group.name}")
-        self.group.join(part)
+        root = whole(part.root)
+        if not 0 <= root < self.size:
+            wrong("ERR_ROOT", f"root {part.root} is not among ranks 0..{self.size - 1} of {self.peers.name}")
+        part.root = root
+        self.peers.join(part)
         return part
 
-    def _agree(self, name: str, numbers: Sequence[int]) -> Contribution:
+    def agree(self, name: str, numbers: Sequence[int]) -> Contribution:
         """Everyone hears everyone's numbers, as when communicators are made."""
-        item = np.array(numbers, np.int64)
-        part = self.meet(Contribution(name, "allgather", [item]))
+        part = self._meet(name, numbers)
         self.world.wait((part,), name)
         return part
 
-    def _members(self, part: Contribution, key: Any, ranks: Sequence[int], how: str) -> ProcessGroup:
+    def _meet(self, name: str, numbers: Sequence[int]) -> Contribution:
+        return self.meet(Contribution(name, "allgather", [np.array(numbers, np.int64)]))
+
+    def members(self, part: Contribution, key: Any, ranks: Sequence[int], how: str) -> ProcessGroup:
         """The new group that all who computed the same key share."""
         assert part.meeting is not None
         made: dict[Any, ProcessGroup] = part.meeting.made
         if key not in made:
-            made[key] = self.group.child([self.group.ranks[r] for r in ranks], how)
+            peers = self.peers
+            made[key] = peers.child([peers.ranks[r] for r in ranks], how)
         return made[key]
 
     def Split(self, color: int = 0, key: int = 0) -> "Comm":
         """One communicator per color, ranks in the order of their keys; UNDEFINED takes no part."""
-        part = self._agree("Split", (color, key))
-        rows = [(int(item[1]), r) for r, item in enumerate(part.gets) if item[0] == color]
+        part = self.agree("Split", (whole(color), whole(key)))
+        rows = [(int(item[1]), r) for r, item in enumerate(part.gets) if item[0] == whole(color)]
         if color == UNDEFINED:
-            return Comm()
-        return type(self)._plain(self._members(part, color, [r for _, r in sorted(rows)], "split"))
+            return self.plain()
+        return self.plain().over(self.members(part, whole(color), [r for _, r in sorted(rows)], "split"))
 
-    def Split_type(self, split_type: int = 1, key: int = 0, info: Any = None) -> "Comm":
-        """One communicator per host."""
-        return self.Split(self.world.hosts[self.world.me.rank], key)
+    def Split_type(self, split_type: int, key: int = 0, info: Info | None = None) -> "Comm":
+        """One communicator per host; UNDEFINED takes no part."""
+        if split_type not in (COMM_TYPE_SHARED, UNDEFINED):
+            kinds = range(COMM_TYPE_SHARED, COMM_TYPE_SHARED + 4)
+            if split_type in kinds:
+                raise NotImplementedError(f"split type {split_type} is not simulated: MPI.COMM_TYPE_SHARED is")
+            wrong("ERR_ARG", f"there is no split type {split_type}")
+        host = self.world.hosts[self.world.me.rank]
+        return self.Split(host if split_type == COMM_TYPE_SHARED else UNDEFINED, key)
 
-    def Dup(self, info: Any = None) -> "Comm":
+    def Dup(self, info: Info | None = None) -> Self:
         """The same ranks apart from the others' messages."""
-        part = self._agree("Dup", (0,))
-        return type(self)._plain(self._members(part, 0, range(self.size), "dup"))
+        return self._duplicate(self.agree("Dup", (0,)))
 
-    Clone = Dup
+    Clone = Dup_with_info = Dup
 
-    def Get_group(self) -> "RankGroup":
+    def Idup(self, info: Info | None = None) -> tuple[Self, MpiRequest]:
+        """A duplicate that may be used once the request is done."""
+        part = self._meet("Idup", (0,))
+        return self._duplicate(part), MpiRequest(self.world, part)
+
+    Idup_with_info = Idup
+
+    def _duplicate(self, part: Contribution) -> Self:
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__, public="", name="")
+        made.token = self.members(part, 0, range(self.size), "dup")
+        self.copy_attributes(made)
+        return made
+
+    def Get_group(self) -> RankGroup:
         """Its ranks as a group."""
-        return RankGroup(self.world, self.group.ranks)
+        return RankGroup.over(self.world, self.peers.ranks)
 
-    def Create(self, group: "RankGroup") -> "Comm":
+    def Create(self, group: RankGroup) -> "Comm":
         """A communicator of some of the ranks; the others get the null communicator."""
-        part = self._agree("Create", (len(group.ranks), *group.ranks))
+        part = self.agree("Create", (len(group.ranks), *group.ranks))
         return self._created(part, group)
 
-    def Create_group(self, group: "RankGroup", tag: int = 0) -> "Comm":
+    def Create_group(self, group: RankGroup, tag: int = 0) -> "Comm":
         """As `Create`, called by the members alone."""
-        inner = self.group.within(group.ranks)
-        part = Comm(inner)._agree("Create_group", (tag,))
+        part = Comm.over(self.peers.within(group.ranks)).agree("Create_group", (tag,))
         return self._created(part, group)
 
-    def _created(self, part: Contribution, group: "RankGroup") -> "Comm":
+    def _created(self, part: Contribution, group: RankGroup) -> "Comm":
         if self.world.me.rank not in group.ranks:
-            return Comm()
-        places = [self.group.place_of[rank] for rank in group.ranks]
-        return type(self)._plain(self._members(part, tuple(places), places, "create"))
+            return self.plain()
+        peers = self.peers
+        outside = [rank for rank in group.ranks if rank not in peers.place_of]
+        if outside:
+            wrong("ERR_GROUP", f"rank {outside[0]} of the world is not in {peers.name}")
+        places = [peers.place_of[rank] for rank in group.ranks]
+        return self.plain().over(self.members(part, tuple(places), places, "create"))
 
-    @classmethod
-    def _plain(cls, group: ProcessGroup) -> "Comm":
-        return Comm(group)
+    def plain(self) -> "Comm":
+        """The null communicator, of the kind that is made of this one."""
+        return Comm()
 
     def Abort(self, errorcode: int = 0) -> None:
         """End the run on all ranks."""
         world = self.world
-        world.me.status = errorcode or 1
+        world.me.status = whole(errorcode) or 1
         world.halt(f"rank {world.me.rank} called Abort({errorcode}) at {world.where()}")
 
     def Compare(self, other: "Comm") -> int:
         """IDENT, CONGRUENT for the same ranks apart, SIMILAR where the order differs, or UNEQUAL."""
-        if self.group is other.group:
+        if self.peers is other.peers:
             return IDENT
-        result = _compared(self.group.ranks, other.group.ranks)
+        result = compared(self.peers.ranks, other.peers.ranks)
         return CONGRUENT if result == IDENT else result
 
     def Free(self) -> None:
-        """Nothing to give back."""
+        """Give it back: it is the null communicator from now on. Raises MPI.Exception for a predefined one."""
+        if self.token is not None and not self.public:
+            self.delete_attributes()
+        super().Free()
 
     Disconnect = Free
 
     def Is_inter(self) -> bool:
         """Never: communicators here are of one group."""
+        self.stands()
         return False
 
     def Is_intra(self) -> bool:
         """Always."""
+        self.stands()
         return True
 
-    def Get_attr(self, keyval: int) -> Any:
-        """The largest tag; nothing else is kept."""
-        return TAG_UB if keyval == TAG_UB else None
+    def attributes(self) -> dict[int, tuple[Keyval, Any]]:
+        """Those that the rank that asks has attached."""
+        kept: dict[int, tuple[Keyval, Any]] = self.peers.kept.setdefault(self.world.me.rank, {})
+        return kept
 
-    def Set_errhandler(self, errhandler: Any) -> None:
+    def Get_attr(self, keyval: int) -> Any:
+        """The value under a key, or one that MPI sets; None without one."""
+        if not isinstance(keyval, Keyval) and keyval in PREDEFINED:
+            return PREDEFINED[keyval]
+        return super().Get_attr(keyval)
+
+    def Get_info(self) -> Info:
+        """Its hints: none."""
+        self.stands()
+        return Info.Create()
+
+    def Set_info(self, info: Info) -> None:
+        """Hints are taken, and change nothing."""
+
+    def Get_errhandler(self) -> Errhandler:
+        """The handler that raises exceptions: there is no other."""
+        self.stands()
+        return ERRHANDLERS["ERRORS_RETURN"]
+
+    def Set_errhandler(self, errhandler: Errhandler) -> None:
         """Errors are raised as exceptions, whatever is set."""
 
-
-IDENT, CONGRUENT, SIMILAR, UNEQUAL = range(4)
-
-
-def _compared(a: Sequence[int], b: Sequence[int]) -> int:
-    if tuple(a) == tuple(b):
-        return IDENT
-    return SIMILAR if sorted(a) == sorted(b) else UNEQUAL
-
-
-class RankGroup:
-    """`MPI.Group`: ranks of the world in an order of their own."""
-
-    def __init__(self, world: Transport, ranks: Sequence[int]) -> None:
-        self._world, self.ranks = world, tuple(ranks)
-
-    @property
-    def size(self) -> int:
-        """How many ranks it has."""
-        return len(self.ranks)
-
-    @property
-    def rank(self) -> int:
-        """This rank's place in it, or UNDEFINED."""
-        me = self._world.me.rank
-        return self.ranks.index(me) if me in self.ranks else UNDEFINED
-
-    def Get_size(self) -> int:
-        """How many ranks it has."""
-        return self.size
-
-    def Get_rank(self) -> int:
-        """This rank's place in it, or UNDEFINED."""
-        return self.rank
-
-    def Incl(self, ranks: Sequence[int]) -> "RankGroup":
-        """Those at the given places."""
-        return RankGroup(self._world, [self.ranks[r] for r in ranks])
-
-    def Excl(self, ranks: Sequence[int]) -> "RankGroup":
-        """All but those at the given places."""
-        return RankGroup(self._world, [rank for r, rank in enumerate(self.ranks) if r not in set(ranks)])
-
-    def Range_incl(self, ranges: Sequence[Sequence[int]]) -> "RankGroup":
-        """Those in (first, last, stride) ranges."""
-        return self.Incl(
-            [r for first, last, step in ranges for r in range(first, last + (1 if step > 0 else -1), step)]
-        )
-
-    def Range_excl(self, ranges: Sequence[Sequence[int]]) -> "RankGroup":
-        """All but those in (first, last, stride) ranges."""
-        left_out = set(self.Range_incl(ranges).ranks)
-        return RankGroup(self._world, [rank for rank in self.ranks if rank not in left_out])
-
-    def Dup(self) -> "RankGroup":
-        """The same ranks."""
-        return RankGroup(self._world, self.ranks)
-
-    def Compare(self, other: "RankGroup") -> int:
-        """IDENT, SIMILAR where the order differs, or UNEQUAL."""
-        return _compared(self.ranks, other.ranks)
-
-    def Union(self, other: "RankGroup") -> "RankGroup":
-        """Those in either."""
-        return RankGroup(self._world, [*self.ranks, *(r for r in other.ranks if r not in self.ranks)])
-
-    def Intersection(self, other: "RankGroup") -> "RankGroup":
-        """Those in both."""
-        return RankGroup(self._world, [r for r in self.ranks if r in other.ranks])
-
-    def Difference(self, other: "RankGroup") -> "RankGroup":
-        """Those in this one only."""
-        return RankGroup(self._world, [r for r in self.ranks if r not in other.ranks])
-
-    def Translate_ranks(self, ranks: Sequence[int] | None = None, group: "RankGroup | None" = None) -> list[int]:
-        """The places of these ranks, all of them unless given, in another group: everyone's unless given."""
-        other = group or RankGroup(self._world, range(self._world.size))
-        ranks = range(self.size) if ranks is None else ranks
-        if PROC_NULL in ranks:
-            return [r if r == PROC_NULL else self.Translate_ranks([r], other)[0] for r in ranks]
-        return [other.ranks.index(self.ranks[r]) if self.ranks[r] in other.ranks else UNDEFINED for r in ranks]
-
-    def Free(self) -> None:
-        """Nothing to give back."""
+    @classmethod
+    def Get_parent(cls) -> "Comm":
+        """Who spawned this program: nobody."""
+        return Comm()

@@ -1,40 +1,46 @@
 """`mpi4py` as the ranks import it: a package with the module `MPI`, made anew for every run."""
 
-import pickle
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any, NoReturn
-
-import numpy as np
+from typing import Any
 
 from ops.programs.mpi4py import collectives  # noqa: F401  gives communicators their collectives
-from ops.programs.mpi4py.buffers import IN_PLACE
-from ops.programs.mpi4py.cartesian import Cartcomm, Intracomm, compute_dims
-from ops.programs.mpi4py.communicator import CONGRUENT, IDENT, SIMILAR, UNEQUAL, Comm, RankGroup
-from ops.programs.mpi4py.datatypes import DATATYPES, Datatype
-from ops.programs.mpi4py.errors import CLASSES, MPIError
-from ops.programs.mpi4py.point_to_point import NO_PROC, TAG_UB, Matched
+from ops.programs.mpi4py.absent import fill_in, stand_ins
+from ops.programs.mpi4py.buffers import BOTTOM, IN_PLACE, Place
+from ops.programs.mpi4py.cartesian import Cartcomm, Intracomm, Topocomm, compute_dims
+from ops.programs.mpi4py.communicator import Comm
+from ops.programs.mpi4py.constants import CONSTANTS
+from ops.programs.mpi4py.datatypes import BY_CODE, DATATYPES, NULL, Datatype
+from ops.programs.mpi4py.errors import CLASSES, SAME, MPIError, text_of, wrong
+from ops.programs.mpi4py.groups import RankGroup
+from ops.programs.mpi4py.handles import publish
+from ops.programs.mpi4py.info import ERRHANDLERS, Errhandler, Info
+from ops.programs.mpi4py.matched import NO_PROC, PICKLE, Matched, Pickle
+from ops.programs.mpi4py.memory import address_of, alloc_mem
 from ops.programs.mpi4py.reductions import OPS, Op
-from ops.programs.mpi4py.requests import PROC_NULL, UNDEFINED, MpiRequest, Prequest, Status
-from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG
+from ops.programs.mpi4py.requests import NULL as NO_REQUEST
+from ops.programs.mpi4py.requests import MpiRequest, Prequest, Status
 from ops.programs.runtime.rendezvous import ProcessGroup
 from ops.programs.runtime.transport import Transport
 
-VERSION = (4, 1)
+VERSION = (5, 0)
+"""The standard that MPICH 5 follows."""
 
 
 def serve(world: Transport) -> dict[str, ModuleType]:
     """The modules that stand in for mpi4py during a run."""
     package, mpi = ModuleType("mpi4py"), ModuleType("mpi4py.MPI")
+    rc = _Settings()
     package.__dict__.update(
-        __path__=[], __version__="4.1.0", MPI=mpi, rc=_Settings(), get_include=lambda: "", get_config=dict
-    )
-    mpi.__dict__.update(_names(world))
-    mpi.__dict__["__getattr__"] = _not_there
+        __path__=[], __version__="4.1.2", MPI=mpi, rc=rc, get_include=lambda: "", get_config=dict,
+        profile=lambda *_, **__: None,
+    )  # fmt: skip
+    mpi.__dict__.update(_names(world, rc))
     return {"mpi4py": package, "mpi4py.MPI": mpi}
 
 
 class _Settings:
-    """`mpi4py.rc`: takes every setting and needs none."""
+    """`mpi4py.rc`: takes every setting, of which `initialize` and `thread_level` show."""
 
     def __init__(self) -> None:
         self.initialize = self.finalize = self.threads = True
@@ -44,48 +50,82 @@ class _Settings:
         self.__dict__.update(settings)
 
 
-def _not_there(name: str) -> NoReturn:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise AttributeError(f"MPI.{name} is not simulated: docs/programs.md lists what is")
+class _Lifetime:
+    """Which ranks have called Init and Finalize; importing MPI is as good as Init unless rc says otherwise."""
+
+    def __init__(self, world: Transport, rc: _Settings) -> None:
+        self._world, self._rc = world, rc
+        self._begun: set[int] = set()
+        self._ended: set[int] = set()
+
+    def is_initialized(self) -> bool:
+        return bool(self._rc.initialize) or self._world.me.rank in self._begun
+
+    def is_finalized(self) -> bool:
+        return self._world.me.rank in self._ended
+
+    def init(self) -> None:
+        if self.is_initialized():
+            wrong("ERR_OTHER", "Cannot call MPI_INIT or MPI_INIT_THREAD more than once")
+        self._begun.add(self._world.me.rank)
+
+    def init_thread(self, required: int = CONSTANTS["THREAD_MULTIPLE"]) -> int:
+        self.init()
+        return min(required, self.query_thread())
+
+    def query_thread(self) -> int:
+        return CONSTANTS[f"THREAD_{str(self._rc.thread_level).upper()}"]
+
+    def finalize(self) -> None:
+        if not self.is_initialized() or self.is_finalized():
+            wrong("ERR_OTHER", "MPI_FINALIZE is called once, after MPI_INIT")
+        self._ended.add(self._world.me.rank)
 
 
-def _names(world: Transport) -> dict[str, Any]:
+def _names(world: Transport, rc: _Settings) -> dict[str, Any]:
     everyone = ProcessGroup(world, range(world.size), "MPI_COMM_WORLD")
-    selves = [ProcessGroup(world, (rank,), "MPI_COMM_SELF") for rank in range(world.size)]
-    host = [world.topology.devices[world.device(rank)].host for rank in range(world.size)]
-    return {
-        **DATATYPES, **OPS, **CLASSES,
-        "Comm": Comm, "Intracomm": Intracomm, "Cartcomm": Cartcomm, "Group": RankGroup, "Request": MpiRequest,
-        "Prequest": Prequest, "Status": Status, "Datatype": Datatype, "Op": Op, "Exception": MPIError,
-        "COMM_WORLD": Intracomm(everyone), "COMM_SELF": _Self(selves), "COMM_NULL": Comm(),
-        "REQUEST_NULL": MpiRequest(), "GROUP_EMPTY": RankGroup(world, ()),
-        "DATATYPE_NULL": Datatype("DATATYPE_NULL", np.dtype("V0")), "GROUP_NULL": None, "OP_NULL": None,
-        "IN_PLACE": IN_PLACE, "BOTTOM": None, "ANY_SOURCE": ANY_SOURCE,
-        "ANY_TAG": ANY_TAG, "PROC_NULL": PROC_NULL, "UNDEFINED": UNDEFINED, "TAG_UB": TAG_UB, "ROOT": -3,
-        "IDENT": IDENT, "CONGRUENT": CONGRUENT, "SIMILAR": SIMILAR, "UNEQUAL": UNEQUAL, "MESSAGE_NULL": None,
-        "MESSAGE_NO_PROC": NO_PROC, "Message": Matched, "Alloc_mem": bytearray, "Free_mem": lambda mem: None,
-        "COMM_TYPE_SHARED": 1, "ORDER_C": 0, "ORDER_FORTRAN": 1, "ORDER_F": 1, "INFO_NULL": None,
-        "ERRORS_RETURN": "return", "ERRORS_ARE_FATAL": "fatal", "MAX_PROCESSOR_NAME": 255, "MAX_ERROR_STRING": 512,
-        "THREAD_SINGLE": 0, "THREAD_FUNNELED": 1, "THREAD_SERIALIZED": 2, "THREAD_MULTIPLE": 3,
-        "Wtime": world.clock, "Wtick": lambda: 1e-9, "Get_processor_name": lambda: f"node{host[world.me.rank]}",
-        "Get_version": lambda: VERSION,
-        "get_vendor": lambda: ("Ringside", (0, 1, 0)), "Get_library_version": lambda: "Ringside, a simulated cluster",
-        "Get_address": id, "Init": lambda: None, "Init_thread": lambda required=3: 3, "Finalize": lambda: None,
-        "Is_initialized": lambda: True, "Is_finalized": lambda: False, "Query_thread": lambda: 3,
-        "Is_thread_main": lambda: True, "Compute_dims": compute_dims, "VERSION": VERSION[0], "SUBVERSION": VERSION[1],
-        "BSEND_OVERHEAD": 0, "Attach_buffer": lambda buf: None, "Detach_buffer": lambda: None, "pickle": pickle,
+    selves = tuple(ProcessGroup(world, (rank,), "MPI_COMM_SELF") for rank in range(world.size))
+    nobody = Comm()
+    nobody.name = "MPI_COMM_NULL"
+    PICKLE.__init__()  # type: ignore[misc]
+    classes = {
+        "Comm": Comm, "Intracomm": Intracomm, "Topocomm": Topocomm, "Cartcomm": Cartcomm, "Group": RankGroup,
+        "Request": MpiRequest, "Prequest": Prequest, "Status": Status, "Datatype": Datatype, "Op": Op,
+        "Exception": MPIError, "Message": Matched, "Info": Info, "Errhandler": Errhandler, "Pickle": Pickle,
+        "InPlaceType": Place, "BottomType": Place,
     }  # fmt: skip
+    fill_in(classes)
+    return publish({
+        **DATATYPES, **OPS, **CLASSES, **SAME, **CONSTANTS, **ERRHANDLERS, **classes, **stand_ins(classes),
+        "COMM_WORLD": Intracomm.over(everyone, "MPI_COMM_WORLD"), "COMM_SELF": Intracomm.over(selves, "MPI_COMM_SELF"),
+        "COMM_NULL": nobody, "REQUEST_NULL": NO_REQUEST, "GROUP_NULL": RankGroup(),
+        "GROUP_EMPTY": RankGroup.over(world, ()), "DATATYPE_NULL": NULL, "OP_NULL": Op(),
+        "ERRHANDLER_NULL": Errhandler(), "INFO_NULL": Info(), "INFO_ENV": Info.Create(), "MESSAGE_NULL": Matched(),
+        "MESSAGE_NO_PROC": NO_PROC, "IN_PLACE": IN_PLACE, "BOTTOM": BOTTOM, "pickle": PICKLE,
+        "_typedict": BY_CODE | {t.base.char: t for t in BY_CODE.values() if t.name != "MPI_CHAR"}
+        | {"c": DATATYPES["CHAR"]},
+        **_functions(world, _Lifetime(world, rc)),
+    })  # fmt: skip
 
 
-class _Self(Intracomm):
-    """COMM_SELF: each rank alone."""
+def _functions(world: Transport, life: _Lifetime) -> dict[str, Callable[..., Any]]:
+    buffers: dict[int, Any] = {}
 
-    def __init__(self, groups: list[ProcessGroup]) -> None:
-        super().__init__(groups[0])
-        self._groups = groups
+    def processor() -> str:
+        return f"node{world.topology.devices[world.device(world.me.rank)].host}"
 
-    @property
-    def group(self) -> ProcessGroup:
-        """The rank that asks."""
-        return self._groups[self._groups[0].world.me.rank]
+    def attach(buf: Any) -> None:
+        buffers[world.me.rank] = buf
+
+    return {
+        "Alloc_mem": alloc_mem, "Free_mem": lambda mem: None, "Get_address": address_of,
+        "Aint_add": lambda base, disp: base + disp, "Aint_diff": lambda a, b: a - b,
+        "Wtime": world.clock, "Wtick": lambda: 1e-9, "Get_processor_name": processor, "Get_version": lambda: VERSION,
+        "get_vendor": lambda: ("Ringside", (0, 1, 0)), "Get_library_version": lambda: "Ringside, a simulated cluster",
+        "Init": life.init, "Init_thread": life.init_thread, "Finalize": life.finalize,
+        "Is_initialized": life.is_initialized, "Is_finalized": life.is_finalized, "Query_thread": life.query_thread,
+        "Is_thread_main": lambda: True, "Compute_dims": compute_dims, "Pcontrol": lambda level: None,
+        "Attach_buffer": attach, "Detach_buffer": lambda: buffers.pop(world.me.rank, None),
+        "Flush_buffer": lambda: None, "Get_error_string": text_of, "Get_error_class": lambda code: code,
+        "_sizeof": lambda datatype: datatype.extent, "_typecode": lambda datatype: datatype.tocode(),
+    }  # fmt: skip

@@ -1,99 +1,123 @@
 """Sending and receiving: what a communicator has for messages between two ranks."""
 # ruff: noqa: N802, ARG002  methods and arguments are called as mpi4py calls them
 
-import pickle
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ops.programs.mpi4py import buffers
-from ops.programs.mpi4py.errors import MPIError, wrong
-from ops.programs.mpi4py.requests import PROC_NULL, MpiRequest, Prequest, Status
+from ops.programs.mpi4py.constants import LARGEST_TAG, PROC_NULL
+from ops.programs.mpi4py.errors import whole, wrong
+from ops.programs.mpi4py.handles import Handle
+from ops.programs.mpi4py.matched import Matched, Take, done, into, keep, loaded, pickled
+from ops.programs.mpi4py.requests import MpiRequest, Prequest, Status
 from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
 from ops.programs.runtime.rendezvous import ProcessGroup
 from ops.programs.runtime.tasks import Pending
 from ops.programs.runtime.transport import Transport
 
-TAG_UB = (1 << 31) - 1
 
+class Ranks(Handle):
+    """Ranks of a group, as one of them sees it; the same object serves all of them.
 
-class Ranks:
-    """Ranks of a group, as one of them sees it; the same object serves all of them."""
+    The token is their process group, or for COMM_SELF one of every rank of the world.
+    """
 
-    def __init__(self, group: ProcessGroup | None = None) -> None:
-        self._made_of = group
+    kind, error = "Comm", "ERR_COMM"
 
     @property
-    def group(self) -> ProcessGroup:
+    def peers(self) -> ProcessGroup:
         """The ranks. Raises MPI.Exception for the null communicator."""
-        return self._made_of or wrong("ERR_COMM", "this is the null communicator, which has no ranks")
+        group = self.stands()
+        if isinstance(group, tuple):
+            return group[group[0].world.me.rank]  # type: ignore[no-any-return]
+        return group  # type: ignore[no-any-return]
 
     @property
     def world(self) -> Transport:
         """The run it belongs to."""
-        return self.group.world
+        return self.peers.world
 
     @property
     def rank(self) -> int:
         """This rank's number in it."""
-        return self.group.place_of[self.world.me.rank]
+        peers = self.peers
+        return peers.place_of[peers.world.me.rank]
 
     @property
     def size(self) -> int:
         """How many ranks it has."""
-        return self.group.size
+        return self.peers.size
 
     def box(self, place: int) -> Mailbox:
         """What is addressed to one of the ranks."""
-        boxes: dict[int, Mailbox] = self.group.boxes
+        peers = self.peers
+        boxes: dict[int, Mailbox] = peers.boxes
         if place not in boxes:
-            boxes[place] = Mailbox(self.group, place)
+            boxes[place] = Mailbox(peers, place)
         return boxes[place]
 
-    def post(self, data: Any, size: int, dest: int, tag: int, name: str, *, eager: bool | None = None) -> Pending:
-        """Send something of so many bytes."""
-        if dest == PROC_NULL:
-            return _done()
-        self._check(dest, "destination")
-        if not (isinstance(tag, (int, np.integer)) and 0 <= tag <= TAG_UB):
-            wrong("ERR_TAG", f"a message cannot have tag {tag}: tags go from 0 to {TAG_UB}")
-        return self.box(dest).post(Message(self.rank, dest, tag, data, size), name, eager=eager)
+    def place(self, rank: Any, what: str) -> int:
+        """A rank that was named. Raises TypeError or MPI.Exception for one there is not."""
+        place = whole(rank)
+        if not 0 <= place < self.size:
+            wrong("ERR_RANK", f"{what} {rank} is not among ranks 0..{self.size - 1} of {self.peers.name}")
+        return place
 
-    def ask(self, source: int, tag: int, take: Callable[[Message], None] | None) -> Pending:
-        """Receive something."""
-        if source == PROC_NULL:
-            return _done()
-        return self.box(self.rank).receive(self._receive(source, tag, take))
+    def _letter(self, data: Any, size: int, dest: Any, tag: Any) -> Message | None:
+        """A message to be sent; None to nobody. Nothing has happened yet."""
+        here, number = self.rank, whole(tag)
+        if whole(dest) == PROC_NULL:
+            return None
+        place = self.place(dest, "destination")
+        if not 0 <= number <= LARGEST_TAG:
+            wrong("ERR_TAG", f"a message cannot have tag {tag}: tags go from 0 to {LARGEST_TAG}")
+        return Message(here, place, number, data, size)
 
-    def _receive(self, source: int, tag: int, take: Callable[[Message], None] | None = None) -> Receive:
-        if source != ANY_SOURCE:
-            self._check(source, "source")
-        return Receive(source, tag, take)
+    def _envelope(self, source: Any, tag: Any, take: Take | None = None) -> Receive | None:
+        """A receive to be posted; None from nobody. Nothing has happened yet."""
+        place, number = whole(source), whole(tag)
+        if place == PROC_NULL:
+            return None
+        if number != ANY_TAG and not 0 <= number <= LARGEST_TAG:
+            wrong("ERR_TAG", f"no message has tag {tag}: tags go from 0 to {LARGEST_TAG}")
+        return Receive(place if place == ANY_SOURCE else self.place(source, "source"), number, take)
 
-    def _check(self, rank: int, what: str) -> None:
-        if not (isinstance(rank, (int, np.integer)) and 0 <= rank < self.size):
-            wrong("ERR_RANK", f"{what} {rank} is not among ranks 0..{self.size - 1} of {self.group.name}")
+    def _post(self, letter: Message | None, name: str, *, eager: bool | None = None) -> Pending:
+        return done() if letter is None else self.box(letter.dst).post(letter, name, eager=eager)
 
-    def _post_buffer(self, buf: Any, dest: int, tag: int, name: str, *, eager: bool | None = None) -> Pending:
-        blocks = buffers.one(buf)
-        (data,) = blocks.read()
+    def _ask(self, envelope: Receive | None) -> Pending:
+        return done() if envelope is None else self.box(self.rank).receive(envelope)
+
+    def _post_buffer(self, buf: Any, dest: Any, tag: Any, name: str, *, eager: bool | None = None) -> Pending:
+        (data,) = buffers.one(buf, optional=whole(dest) == PROC_NULL).read()
         at_once = data.nbytes <= self.world.eager if eager is None else eager
-        return self.post(data.copy() if at_once else data, data.nbytes, dest, tag, name, eager=eager)
+        return self._post(self._letter(data.copy() if at_once else data, data.nbytes, dest, tag), name, eager=eager)
 
-    def _ask_buffer(self, buf: Any, source: int, tag: int) -> Pending:
-        return self.ask(source, tag, into(buf))
+    def _ask_buffer(self, buf: Any, source: Any, tag: Any) -> Pending:
+        return self._ask(self._envelope(source, tag, into(buf, optional=whole(source) == PROC_NULL)))
+
+    def _exchange(
+        self, name: str, send: tuple[Any, Any, Any], recv: tuple[Any, Any, Any], *, apart: bool = False
+    ) -> tuple[Pending, Pending]:
+        """Begin to send (buffer, dest, tag) and to receive (buffer, source, tag). A wrong one leaves nothing behind."""
+        sendbuf, dest, sendtag = send
+        recvbuf, source, recvtag = recv
+        (data,) = buffers.one(sendbuf, optional=whole(dest) == PROC_NULL).read()
+        data = data.copy() if apart or data.nbytes <= self.world.eager else data
+        letter = self._letter(data, data.nbytes, dest, sendtag)
+        envelope = self._envelope(source, recvtag, into(recvbuf, optional=whole(source) == PROC_NULL))
+        receive = self._ask(envelope)
+        return self._post(letter, name), receive
 
     def _finish(self, name: str, *pending: Pending, status: Status | None = None) -> None:
         self.world.wait(pending, name)
         receive = pending[-1]
+        if status is not None and isinstance(receive, Receive):
+            status.fill(receive.message)
+        elif status is not None:
+            status.nobody()
         if receive.problem is not None:
             raise receive.problem
-        if status is not None:
-            if isinstance(receive, Receive):
-                status.fill(receive.message)
-            else:
-                status.nobody()
 
     def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send a buffer; returns when it may be used again."""
@@ -160,8 +184,11 @@ class Ranks:
         status: Status | None = None,
     ) -> None:
         """Send one buffer and receive another at the same time."""
-        receive = self._ask_buffer(recvbuf, source, recvtag)
-        self._finish("Sendrecv", self._post_buffer(sendbuf, dest, sendtag, "Sendrecv"), receive, status=status)
+        self._finish(
+            "Sendrecv",
+            *self._exchange("Sendrecv", (sendbuf, dest, sendtag), (recvbuf, source, recvtag)),
+            status=status,
+        )
 
     def Sendrecv_replace(
         self,
@@ -173,9 +200,9 @@ class Ranks:
         status: Status | None = None,
     ) -> None:
         """Send a buffer and receive into the same."""
-        data = buffers.one(buf).copies()[0]
-        sent = self.post(data, data.nbytes, dest, sendtag, "Sendrecv_replace")
-        self._finish("Sendrecv_replace", sent, self._ask_buffer(buf, source, recvtag), status=status)
+        name = "Sendrecv_replace"
+        pair = self._exchange(name, (buf, dest, sendtag), (buf, source, recvtag), apart=True)
+        self._finish(name, *pair, status=status)
 
     def Isendrecv(
         self,
@@ -187,16 +214,16 @@ class Ranks:
         recvtag: int = ANY_TAG,
     ) -> MpiRequest:
         """Begin to send one buffer and to receive another."""
-        receive = self._ask_buffer(recvbuf, source, recvtag)
-        return MpiRequest(self.world, receive, also=(self._post_buffer(sendbuf, dest, sendtag, "Isendrecv"),))
+        sent, receive = self._exchange("Isendrecv", (sendbuf, dest, sendtag), (recvbuf, source, recvtag))
+        return MpiRequest(self.world, receive, also=(sent,))
 
     def Isendrecv_replace(
         self, buf: Any, dest: int, sendtag: int = 0, source: int = ANY_SOURCE, recvtag: int = ANY_TAG
     ) -> MpiRequest:
         """Begin to send a buffer and to receive into the same."""
-        data = buffers.one(buf).copies()[0]
-        sent = self.post(data, data.nbytes, dest, sendtag, "Isendrecv_replace")
-        return MpiRequest(self.world, self._ask_buffer(buf, source, recvtag), also=(sent,))
+        name = "Isendrecv_replace"
+        sent, receive = self._exchange(name, (buf, dest, sendtag), (buf, source, recvtag), apart=True)
+        return MpiRequest(self.world, receive, also=(sent,))
 
     def send(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Send an object; returns when it may be changed."""
@@ -245,33 +272,38 @@ class Ranks:
         status: Status | None = None,
     ) -> Any:
         """Send one object and receive another at the same time."""
-        pending, result = self._ask_object(source, recvtag)
-        self._finish("sendrecv", self._post_object(sendobj, dest, sendtag, "sendrecv"), pending, status=status)
-        return result()
+        data, came = pickled(sendobj), list[Any]()
+        letter = self._letter(data, len(data), dest, sendtag)
+        envelope = self._envelope(source, recvtag, keep(came))
+        self._finish("sendrecv", self._post(letter, "sendrecv"), self._ask(envelope), status=status)
+        return loaded(came)
 
-    def _post_object(self, obj: Any, dest: int, tag: int, name: str, *, eager: bool | None = None) -> Pending:
-        data = pickle.dumps(obj, pickle.HIGHEST_PROTOCOL)
-        return self.post(data, len(data), dest, tag, name, eager=eager)
+    def _post_object(self, obj: Any, dest: Any, tag: Any, name: str, *, eager: bool | None = None) -> Pending:
+        data = pickled(obj)
+        return self._post(self._letter(data, len(data), dest, tag), name, eager=eager)
 
-    def _ask_object(self, source: int, tag: int) -> tuple[Pending, Callable[[], Any]]:
+    def _ask_object(self, source: Any, tag: Any) -> tuple[Pending, Callable[[], Any]]:
         came: list[Any] = []
-        pending = self.ask(source, tag, lambda message: came.append(message.data))
-        return pending, lambda: _loaded(came)
+        return self._ask(self._envelope(source, tag, keep(came))), lambda: loaded(came)
 
     def Probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
         """Stop until a message is there, without receiving it."""
-        if source != PROC_NULL:
-            self._finish("Probe", self.box(self.rank).probe(self._receive(source, tag)), status=status)
+        envelope = self._envelope(source, tag)
+        self._finish("Probe", done() if envelope is None else self.box(self.rank).probe(envelope), status=status)
         return True
 
     def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
         """Whether a message is there."""
-        box, receive = self.box(self.rank), self._receive(source, tag)
-        message = box.peek(receive)
+        box, envelope = self.box(self.rank), self._envelope(source, tag)
+        if envelope is None:
+            if status is not None:
+                status.nobody()
+            return True
+        message = box.peek(envelope)
         if message is None:
-            box.look_again(receive)
+            box.look_again(envelope)
             self.world.ask_again(box)
-            message = box.peek(receive)
+            message = box.peek(envelope)
         if message is not None and status is not None:
             status.fill(message)
         return message is not None
@@ -280,83 +312,10 @@ class Ranks:
 
     def Mprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> "Matched":
         """Stop until a message is there, and set it apart for whoever has the answer."""
-        if source == PROC_NULL:
-            return NO_PROC
-        box = self.box(self.rank)
-        probed = box.probe(self._receive(source, tag))
-        self._finish("Mprobe", probed, status=status)
-        assert probed.message is not None
-        box.set_apart(probed.message)
-        return Matched(self, probed.message)
+        return Matched.Probe(self, source, tag, status)
 
     def Improbe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> "Matched | None":
         """The message that is there, set apart, or None."""
-        if source == PROC_NULL:
-            return NO_PROC
-        return self.Mprobe(source, tag, status) if self.Iprobe(source, tag) else None
+        return Matched.Iprobe(self, source, tag, status)
 
     mprobe, improbe = Mprobe, Improbe
-
-
-class Matched:
-    """`MPI.Message`: a message that a matched probe has set apart."""
-
-    def __init__(self, comm: Ranks | None, message: Message | None) -> None:
-        self._comm, self._message = comm, message
-
-    def Recv(self, buf: Any, status: Status | None = None) -> None:
-        """Receive it into a buffer."""
-        self.Irecv(buf).Wait(status)
-
-    def Irecv(self, buf: Any) -> MpiRequest:
-        """Begin to receive it into a buffer."""
-        return self._begin(into(buf), None)
-
-    def recv(self, status: Status | None = None) -> Any:
-        """Receive it as an object."""
-        return self.irecv().wait(status)
-
-    def irecv(self) -> MpiRequest:
-        """Begin to receive it as an object."""
-        came: list[Any] = []
-        return self._begin(lambda message: came.append(message.data), lambda: _loaded(came))
-
-    def __bool__(self) -> bool:
-        return self._message is not None
-
-    def _begin(self, take: Callable[[Message], None], result: Callable[[], Any] | None) -> MpiRequest:
-        message, self._message = self._message, None
-        if self._comm is None or message is None:
-            return MpiRequest()
-        return MpiRequest(self._comm.world, message.box.take(message, take), result)
-
-
-NO_PROC = Matched(None, None)
-
-
-def into(buf: Any) -> Callable[[Message], None]:
-    """What puts a message into a buffer, or notes that it is too long."""
-    blocks = buffers.one(buf, writes=True)
-
-    def take(message: Message) -> None:
-        data = message.data if isinstance(message.data, np.ndarray) else np.frombuffer(message.data, np.uint8)
-        (room,) = blocks.room
-        if message.size > room:
-            assert message.receive is not None
-            message.receive.problem = MPIError(
-                "ERR_TRUNCATE", f"message truncated: {message.size} bytes arrived, but the buffer has room for {room}"
-            )
-        else:
-            blocks.write_piece(0, data)
-
-    return take
-
-
-def _loaded(came: list[Any]) -> Any:
-    return pickle.loads(bytes(came[0])) if came and len(came[0]) else None
-
-
-def _done() -> Pending:
-    pending = Pending()
-    pending.done = True
-    return pending

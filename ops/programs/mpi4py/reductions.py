@@ -1,31 +1,56 @@
 """MPI's reduction operations, on arrays and on objects."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ops.programs.mpi4py.buffers import one
 from ops.programs.mpi4py.datatypes import datatype_of
+from ops.programs.mpi4py.handles import Handle
 
 Array = NDArray[Any]
 
 
-class Op:
+class Op(Handle):
     """`arrays(a, b)` and `objects(a, b)` combine two contributions, the lower rank's first.
 
-    `commutes` is None for a user's own commutative operation, as libraries treat those with care.
+    `commutes` is None for a user's own commutative operation, as libraries treat those with care. The token is the
+    same of all handles for one operation; a user's `function` travels with it when it is pickled.
     """
 
-    def __init__(
-        self,
+    kind, error = "Op", "ERR_OP"
+    name = "MPI.OP_NULL"
+    commutes: bool | None = True
+    function: Callable[..., Any] | None = None
+
+    @classmethod
+    def over(
+        cls,
         name: str,
         arrays: Callable[[Array, Array], Array],
         objects: Callable[[Any, Any], Any],
         commutes: bool | None = True,
-    ) -> None:
-        self.name, self.arrays, self.objects, self.commutes = name, arrays, objects, commutes
+    ) -> Self:
+        """An operation on arrays and on objects."""
+        made = cls.__new__(cls)
+        made.token, made.name, made.commutes = (arrays, objects), name, commutes
+        return made
+
+    @property
+    def arrays(self) -> Callable[[Array, Array], Array]:
+        """What combines two arrays. Raises MPI.Exception for the null operation."""
+        function: Callable[[Array, Array], Array] = self.stands()[0]
+        return function
+
+    @property
+    def objects(self) -> Callable[[Any, Any], Any]:
+        """What combines two objects. Raises ValueError for the null operation."""
+        if self.token is None:
+            raise ValueError("cannot call user-defined operation")
+        function: Callable[[Any, Any], Any] = self.token[1]
+        return function
 
     def __call__(self, a: Any, b: Any) -> Any:
         """Two objects combined."""
@@ -34,20 +59,26 @@ class Op:
     def __repr__(self) -> str:
         return self.name
 
+    def __reduce__(self) -> Any:
+        if self.public or self.function is None:
+            return super().__reduce__()
+        return (type(self).Create, (self.function, self.Is_commutative()))
+
     @classmethod
-    def Create(cls, function: Callable[..., Any], commute: bool = False) -> "Op":  # noqa: N802
+    def Create(cls, function: Callable[..., Any], commute: bool = False) -> Self:  # noqa: N802
         """A user's operation: `function(in, inout, datatype)` on buffers, `function(a, b)` on objects."""
+        if not callable(function):
+            raise TypeError("expecting a callable")
         name = getattr(function, "__name__", "user operation")
 
         def arrays(a: Array, b: Array) -> Array:
             total = b.copy()
-            function(a.copy().data.cast("B"), total.data.cast("B"), datatype_of(a.dtype))
+            function(a.copy().view(np.uint8).data, total.view(np.uint8).data, datatype_of(a.dtype))
             return total
 
-        def objects(a: Any, b: Any) -> Any:
-            return function(a, b)
-
-        return cls(name, arrays, objects, None if commute else False)
+        made = cls.over(name, arrays, function, None if commute else False)
+        made.function = function
+        return made
 
     def Reduce_local(self, inbuf: Any, inoutbuf: Any) -> None:  # noqa: N802
         """Combine two buffers of one rank into the second."""
@@ -58,15 +89,18 @@ class Op:
 
     def Is_commutative(self) -> bool:  # noqa: N802
         """Whether operands may change places."""
+        self.stands()
         return self.commutes is not False
 
     @property
     def is_commutative(self) -> bool:
         """Whether operands may change places."""
-        return self.commutes is not False
+        return self.Is_commutative()
 
-    def Free(self) -> None:  # noqa: N802
-        """Nothing to give back."""
+    @property
+    def is_predefined(self) -> bool:
+        """Whether MPI has it by name, or it is null."""
+        return self.function is None
 
 
 def _quiet(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
@@ -102,18 +136,18 @@ def _located(better: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
 
 
 OPS: dict[str, Op] = {
-    "SUM": Op("MPI.SUM", _quiet(np.add), lambda a, b: a + b),
-    "PROD": Op("MPI.PROD", _quiet(np.multiply), lambda a, b: a * b),
-    "MAX": Op("MPI.MAX", _quiet(np.maximum), lambda a, b: b if b > a else a),
-    "MIN": Op("MPI.MIN", _quiet(np.minimum), lambda a, b: b if b < a else a),
-    "LAND": Op("MPI.LAND", _quiet(np.logical_and), lambda a, b: bool(a) & bool(b)),
-    "LOR": Op("MPI.LOR", _quiet(np.logical_or), lambda a, b: bool(a) | bool(b)),
-    "LXOR": Op("MPI.LXOR", _quiet(np.logical_xor), lambda a, b: bool(a) ^ bool(b)),
-    "BAND": Op("MPI.BAND", _quiet(np.bitwise_and), lambda a, b: a & b),
-    "BOR": Op("MPI.BOR", _quiet(np.bitwise_or), lambda a, b: a | b),
-    "BXOR": Op("MPI.BXOR", _quiet(np.bitwise_xor), lambda a, b: a ^ b),
-    "MAXLOC": Op("MPI.MAXLOC", _by_place(np.greater), _located(lambda a, b: a > b)),
-    "MINLOC": Op("MPI.MINLOC", _by_place(np.less), _located(lambda a, b: a < b)),
-    "REPLACE": Op("MPI.REPLACE", lambda a, b: b, lambda a, b: b, commutes=False),
-    "NO_OP": Op("MPI.NO_OP", lambda a, b: a, lambda a, b: a, commutes=False),
+    "SUM": Op.over("MPI.SUM", _quiet(np.add), lambda a, b: a + b),
+    "PROD": Op.over("MPI.PROD", _quiet(np.multiply), lambda a, b: a * b),
+    "MAX": Op.over("MPI.MAX", _quiet(np.maximum), lambda a, b: b if b > a else a),
+    "MIN": Op.over("MPI.MIN", _quiet(np.minimum), lambda a, b: b if b < a else a),
+    "LAND": Op.over("MPI.LAND", _quiet(np.logical_and), lambda a, b: bool(a) & bool(b)),
+    "LOR": Op.over("MPI.LOR", _quiet(np.logical_or), lambda a, b: bool(a) | bool(b)),
+    "LXOR": Op.over("MPI.LXOR", _quiet(np.logical_xor), lambda a, b: bool(a) ^ bool(b)),
+    "BAND": Op.over("MPI.BAND", _quiet(np.bitwise_and), lambda a, b: a & b),
+    "BOR": Op.over("MPI.BOR", _quiet(np.bitwise_or), lambda a, b: a | b),
+    "BXOR": Op.over("MPI.BXOR", _quiet(np.bitwise_xor), lambda a, b: a ^ b),
+    "MAXLOC": Op.over("MPI.MAXLOC", _by_place(np.greater), _located(lambda a, b: a > b)),
+    "MINLOC": Op.over("MPI.MINLOC", _by_place(np.less), _located(lambda a, b: a < b)),
+    "REPLACE": Op.over("MPI.REPLACE", lambda a, b: b, lambda a, b: b, commutes=False),
+    "NO_OP": Op.over("MPI.NO_OP", lambda a, b: a, lambda a, b: a, commutes=False),
 }

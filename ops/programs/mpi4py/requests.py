@@ -1,23 +1,29 @@
 """Requests and statuses: what non-blocking calls return."""
-# ruff: noqa: N802, ARG002  methods and arguments are called as mpi4py calls them
+# ruff: noqa: N802  methods and arguments are called as mpi4py calls them
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ops.programs.mpi4py.constants import PROC_NULL, UNDEFINED
 from ops.programs.mpi4py.datatypes import Datatype
+from ops.programs.mpi4py.errors import wrong
 from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
 from ops.programs.runtime.tasks import Pending
 from ops.programs.runtime.transport import Transport
-
-UNDEFINED = -32766
-PROC_NULL = -2
 
 
 class Status:
     """Where a message came from, its tag and its bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, status: "Status | None" = None) -> None:
         self.source, self.tag, self.error, self._bytes, self.cancelled = ANY_SOURCE, ANY_TAG, 0, 0, False
+        if status is not None:
+            self.__dict__.update(status.__dict__)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Status) and self.__dict__ == other.__dict__
+
+    __hash__ = object.__hash__
 
     def fill(self, message: Message | None) -> None:
         """Take over from a message; without one, it is that of an empty request."""
@@ -50,7 +56,33 @@ class Status:
         size = 1 if datatype is None else datatype.size
         return self._bytes // size if size and self._bytes % size == 0 else UNDEFINED
 
-    Get_elements = Get_count
+    def Get_elements(self, datatype: Datatype) -> int:
+        """How many basic elements of a datatype came."""
+        whole = self.Get_count(datatype)
+        if whole != UNDEFINED:
+            return whole * datatype.basic
+        per = datatype.size // datatype.basic
+        return self._bytes // per if self._bytes % per == 0 else UNDEFINED
+
+    def Set_source(self, source: int) -> None:
+        """Say who sent it."""
+        self.source = source
+
+    def Set_tag(self, tag: int) -> None:
+        """Say which tag it has."""
+        self.tag = tag
+
+    def Set_error(self, error: int) -> None:
+        """Say what went wrong."""
+        self.error = error
+
+    def Set_elements(self, datatype: Datatype, count: int) -> None:
+        """Say how many of a datatype came."""
+        self._bytes = count * datatype.size
+
+    def Set_cancelled(self, flag: bool) -> None:
+        """Say whether it was taken back."""
+        self.cancelled = flag
 
     def Is_cancelled(self) -> bool:
         """Whether the request was taken back."""
@@ -103,12 +135,15 @@ class MpiRequest:
         """The result of a finished call; the request is used up."""
         pending, self._pending = self._pending, None
         if pending is None:
+            if status is not None:
+                status.__init__()  # type: ignore[misc]
             return None
-        if pending.problem is not None:
-            raise pending.problem
         if status is not None:
+            status.__init__()  # type: ignore[misc]
             status.fill(pending.message if isinstance(pending, Receive) else None)
             status.cancelled = self._cancelled
+        if pending.problem is not None:
+            raise pending.problem
         return None if self._result is None or self._cancelled else self._result()
 
     def Wait(self, status: Status | None = None) -> bool:
@@ -133,12 +168,17 @@ class MpiRequest:
 
     def Get_status(self, status: Status | None = None) -> bool:
         """Whether it is done; the request stays as it is."""
-        return self.done
+        done = _asked([self], all)
+        if done and status is not None and isinstance(self._pending, Receive):
+            status.fill(self._pending.message)
+        return done
 
     get_status = Get_status
 
     def Cancel(self) -> None:
         """Take an unmatched receive back."""
+        if self._null:
+            wrong("ERR_REQUEST", "Null Request")
         if isinstance(self._pending, Receive):
             box: Mailbox = self._pending.box
             self._cancelled = box.cancel(self._pending)
@@ -147,7 +187,19 @@ class MpiRequest:
 
     def Free(self) -> None:
         """Forget it; what is under way goes on."""
+        if self._null:
+            wrong("ERR_REQUEST", "Null Request")
         self._pending = None
+
+    def free(self) -> None:
+        """Forget it if there is anything to forget."""
+        if not self._null:
+            self.Free()
+
+    def __reduce__(self) -> Any:
+        if self is NULL:
+            return "REQUEST_NULL"
+        raise ValueError("cannot serialize 'mpi4py.MPI.Request' instance")
 
     @classmethod
     def Waitall(cls, requests: Sequence["MpiRequest"], statuses: list[Status] | None = None) -> bool:
@@ -169,7 +221,7 @@ class MpiRequest:
     @classmethod
     def waitany(cls, requests: Sequence["MpiRequest"], status: Status | None = None) -> tuple[int, Any]:
         """Stop until one is done; its place and the object received."""
-        if not any(requests):
+        if not _any_open(requests):
             return UNDEFINED, None
         _await(requests, "Waitany", every=False)
         i = _done(requests)[0]
@@ -185,7 +237,7 @@ class MpiRequest:
         cls, requests: Sequence["MpiRequest"], statuses: list[Status] | None = None
     ) -> tuple[list[int] | None, list[Any] | None]:
         """Stop until at least one is done; places and objects of all that are."""
-        if not any(requests):
+        if not _any_open(requests):
             return None, None
         _await(requests, "Waitsome", every=False)
         places = _done(requests)
@@ -215,7 +267,7 @@ class MpiRequest:
     @classmethod
     def testany(cls, requests: Sequence["MpiRequest"], status: Status | None = None) -> tuple[int, bool, Any]:
         """The place of one that is done, whether there is one, and the object received."""
-        if not any(requests):
+        if not _any_open(requests):
             return UNDEFINED, True, None
         if not _asked(requests, any):
             return UNDEFINED, False, None
@@ -232,7 +284,7 @@ class MpiRequest:
         cls, requests: Sequence["MpiRequest"], statuses: list[Status] | None = None
     ) -> tuple[list[int] | None, list[Any] | None]:
         """Places and objects of all that are done."""
-        if not any(requests):
+        if not _any_open(requests):
             return None, None
         places = _done(requests) if _asked(requests, any) else []
         pairs = zip(places, _each(statuses, places), strict=True)
@@ -251,6 +303,9 @@ class Prequest(MpiRequest):
         super().Free()
         self._freed = True
 
+    def __bool__(self) -> bool:
+        return not self._freed
+
     def __init__(self, begin: Callable[[], MpiRequest]) -> None:
         super().__init__()
         self._begin = begin
@@ -260,12 +315,16 @@ class Prequest(MpiRequest):
         """Begin once more."""
         started = self._begin()
         self._world, self._pending, self._result = started._world, started._pending, started._result
+        self._also, self._cancelled = started._also, False
 
     @classmethod
     def Startall(cls, requests: Sequence["Prequest"]) -> None:
         """Begin all of them."""
         for request in requests:
             request.Start()
+
+
+NULL = MpiRequest()
 
 
 def _each(statuses: list[Status] | None, requests: Sequence[Any]) -> list[Status | None]:
@@ -282,6 +341,10 @@ def _each(statuses: list[Status] | None, requests: Sequence[Any]) -> list[Status
 def _open(requests: Sequence[MpiRequest]) -> tuple[list[Pending], Transport | None]:
     pending = [part for r in requests for part in r.parts if not part.done]
     return pending, next((r._world for r in requests if r.open is not None), None)
+
+
+def _any_open(requests: Sequence[MpiRequest]) -> bool:
+    return any(request.open is not None for request in requests)
 
 
 def _done(requests: Sequence[MpiRequest]) -> list[int]:

@@ -12,8 +12,8 @@ from ops.programs.runtime.rendezvous import ProcessGroup
 from ops.programs.runtime.tasks import Missing, Pending
 from ops.programs.runtime.transport import ProgramCall
 
-ANY_SOURCE = -1
-ANY_TAG = -1
+ANY_SOURCE, ANY_TAG = -2, -1
+"""As MPICH numbers them."""
 
 
 class Message(Pending):

@@ -28,6 +28,8 @@ class ProcessGroup(Communicator["ProgramMeeting"]):
         self.children = 0
         self.boxes: dict[int, Any] = {}
         """Messages to each of them that nobody has received yet."""
+        self.kept: dict[int, dict[Any, Any]] = {}
+        """What programs have attached to it, by rank of the world."""
         self._within: dict[tuple[int, ...], ProcessGroup] = {}
 
     def join(self, contribution: "Contribution") -> None:

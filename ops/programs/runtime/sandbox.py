@@ -1,8 +1,9 @@
 """What every rank has of its own, as if it were a process: modules beside the script, argv, output, random numbers.
 
 Ranks share one Python process. Between two ranks' turns, the script's own modules, `sys.argv` and the global
-random generators are exchanged, and `os.environ` knows who asks; modules from elsewhere (numpy, the standard library) are shared, as they are
-the same for all. `time` tells simulated time to a rank, and sleeping takes simulated time.
+random generators are exchanged, and `os.environ` knows who asks; modules from elsewhere (numpy, the standard
+library) are shared, as they are the same for all. `time` tells simulated time to a rank, and sleeping takes simulated
+time.
 """
 
 import importlib.abc
