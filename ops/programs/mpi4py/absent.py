@@ -34,7 +34,7 @@ WORDS = {
     "Graphcomm": "Get_dims Get_neighbors Get_neighbors_count Get_topo",
     "Distgraphcomm": "Get_dist_neighbors Get_dist_neighbors_count",
     "Grequest": "Complete Start complete",
-    "buffer": "allocate cast fromaddress frombuffer release tobytes toreadonly",
+    "buffer": "fromaddress",
     "Comm": (
         "Ack_failed Agree Alltoallw Alltoallw_init Attach_buffer Call_errhandler Create_errhandler Detach_buffer"
         " Flush_buffer Get_failed Iagree Ialltoallw Iflush_buffer Is_revoked Ishrink Join Precv_init Psend_init Revoke"
@@ -66,7 +66,7 @@ FUNCTIONS = (
     " Get_hw_resource_info Iflush_buffer Lookup_name Open_port Publish_name Register_datarep Remove_error_class"
     " Remove_error_code Remove_error_string Unpublish_name _addressof _handleof"
 )
-WHOLE = ("Win", "File", "Session", "Intercomm", "Graphcomm", "Distgraphcomm", "Grequest", "buffer")
+WHOLE = ("Win", "File", "Session", "Intercomm", "Graphcomm", "Distgraphcomm", "Grequest")
 """Classes of which nothing is simulated."""
 NULLS = {"WIN_NULL": "Win", "FILE_NULL": "File", "SESSION_NULL": "Session"}
 
@@ -93,10 +93,11 @@ def stand_ins(bases: Mapping[str, type]) -> dict[str, Any]:
     parents = {"Intercomm": "Comm", "Graphcomm": "Topocomm", "Distgraphcomm": "Topocomm", "Grequest": "Request"}
     made: dict[str, Any] = {}
     for name in WHOLE:
-        made[name] = type(name, (bases.get(parents.get(name, ""), Handle),), {"kind": parents.get(name, name)})
+        made[name] = type(
+            name, (bases.get(parents.get(name, ""), Handle),), {"kind": name} if name not in parents else {}
+        )
         for word in WORDS[name].split():
             setattr(made[name], word, staticmethod(_absent(f"{name}.{word}")))
     fill_in({name: made[name] for name in WHOLE})
-    made["memory"] = made["buffer"]
     nulls = {name: made[kind]() for name, kind in NULLS.items()}
     return made | nulls | {name: _absent(name) for name in FUNCTIONS.split()}

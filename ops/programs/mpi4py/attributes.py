@@ -1,11 +1,12 @@
 """What programs attach to communicators and datatypes: attributes under keys of their own."""
 # ruff: noqa: N802  methods are called as mpi4py calls them
 
+import traceback
 from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from ops.programs.mpi4py.errors import wrong
+from ops.programs.mpi4py.errors import MPIError, wrong
 
 Hook = Callable[..., Any] | bool | None
 _NUMBERS = count(1)
@@ -16,6 +17,15 @@ class Keyval(int):
 
     copy_fn: Hook
     delete_fn: Hook
+
+
+def _called(function: Callable[..., Any], *args: Any) -> Any:
+    """What a program's own function says; what it raises becomes MPI's, as it passes through the library."""
+    try:
+        return function(*args)
+    except Exception as error:
+        traceback.print_exc()
+        raise MPIError("ERR_OTHER", f"{type(error).__name__}: {error}") from error
 
 
 class Attributed:
@@ -58,14 +68,14 @@ class Attributed:
             wrong("ERR_OTHER" if isinstance(keyval, Keyval) else "ERR_KEYVAL", "nothing is kept under this key")
         key, value = self.attributes().pop(keyval)
         if callable(key.delete_fn):
-            key.delete_fn(self, key, value)
+            _called(key.delete_fn, self, key, value)
 
     def copy_attributes(self, duplicate: "Attributed") -> None:
         """Hand on what the keys' copy functions say."""
         for key, value in list(self.attributes().values()):
             if key.copy_fn is None or key.copy_fn is False:
                 continue
-            copied = key.copy_fn(self, key, value) if callable(key.copy_fn) else value
+            copied = _called(key.copy_fn, self, key, value) if callable(key.copy_fn) else value
             if copied is not NotImplemented:
                 duplicate.attributes()[key] = key, copied
 

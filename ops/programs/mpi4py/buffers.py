@@ -7,28 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.programs.mpi4py.datatypes import Datatype, Whole, datatype_called, datatype_of
-from ops.programs.mpi4py.memory import view
+from ops.programs.mpi4py.memory import BOTTOM, IN_PLACE, view
 
 Array = NDArray[Any]
-
-
-class Place:
-    """`MPI.IN_PLACE` and `MPI.BOTTOM`: names that stand where a buffer does."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __int__(self) -> int:
-        return 0
-
-    def __reduce__(self) -> str:
-        return self.name
-
-
-IN_PLACE, BOTTOM = Place("IN_PLACE"), Place("BOTTOM")
 
 
 def in_place(spec: Any) -> bool:
@@ -177,6 +158,8 @@ def _typed(data: Any, datatype: Datatype | None, *, writes: bool) -> tuple[Array
         datatype.stands()
     if data is None:
         return np.zeros(0, np.uint8 if datatype is None else datatype.base), datatype or datatype_of("u1")
+    if data is BOTTOM:
+        raise NotImplementedError("MPI.BOTTOM, for addresses of the whole memory, is not simulated: give the array")
     array = view(data, writes=writes)
     if datatype is None:
         return array, datatype_of(array.dtype)

@@ -56,6 +56,10 @@ class Comm(Attributed, Ranks):
         """Its hints: none."""
         return self.Get_info()
 
+    @info.setter
+    def info(self, info: Info) -> None:
+        self.Set_info(info)
+
     @property
     def topology(self) -> int:
         """Which kind of topology its ranks have."""
@@ -228,6 +232,7 @@ class Comm(Attributed, Ranks):
 
     def Get_attr(self, keyval: int) -> Any:
         """The value under a key, or one that MPI sets; None without one."""
+        self.stands()
         if not isinstance(keyval, Keyval) and keyval in PREDEFINED:
             return PREDEFINED[keyval]
         return super().Get_attr(keyval)
@@ -239,14 +244,16 @@ class Comm(Attributed, Ranks):
 
     def Set_info(self, info: Info) -> None:
         """Hints are taken, and change nothing."""
+        self.stands(), info.stands()
 
     def Get_errhandler(self) -> Errhandler:
         """The handler that raises exceptions: there is no other."""
         self.stands()
-        return ERRHANDLERS["ERRORS_RETURN"]
+        return Errhandler(ERRHANDLERS["ERRORS_RETURN"])
 
     def Set_errhandler(self, errhandler: Errhandler) -> None:
         """Errors are raised as exceptions, whatever is set."""
+        self.stands(), errhandler.stands()
 
     @classmethod
     def Get_parent(cls) -> "Comm":

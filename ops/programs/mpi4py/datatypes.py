@@ -127,13 +127,20 @@ class Datatype(Attributed, Handle):
         """Give it a name."""
         self.name = name
 
+    def Free(self) -> None:
+        """Give it back: it is the null datatype from now on. Raises MPI.Exception for a predefined one."""
+        if self.token is not None and not self.public:
+            self.delete_attributes()
+        super().Free()
+
     def decode(self) -> tuple["Datatype", str, dict[str, Any]]:
         """What it was made of, how, and with which arguments."""
         return (self, "NAMED", {}) if self.made is None else self.made
 
-    def __reduce__(self) -> Any:
-        if self.public or self.made is None:
-            return super().__reduce__()
+    def remade(self) -> Any:
+        """What it was made of."""
+        if self.made is None:
+            return super().remade()
         base, how, arguments = self.made
         return (_rebuilt, (base, how, arguments))
 
@@ -249,7 +256,7 @@ class Datatype(Attributed, Handle):
         made.basic = self.basic
         return made
 
-    def _at(self, starts: Whole, extent: int, how: str, **arguments: Any) -> "Datatype":
+    def _at(self, starts: Whole, extent: int, how: str, /, **arguments: Any) -> "Datatype":
         """Copies of it at these places, counted in elements of its base."""
         self.stands()
         if starts.min(initial=0) < 0:
@@ -317,6 +324,7 @@ DATATYPES: dict[str, Datatype] = {
     **_plain("DOUBLE FLOAT64_T DOUBLE_PRECISION REAL8 F_DOUBLE", "f8"), **_plain("LONG_DOUBLE REAL16", "g"),
     **_plain("COMPLEX C_COMPLEX C_FLOAT_COMPLEX CXX_FLOAT_COMPLEX COMPLEX8 F_COMPLEX F_FLOAT_COMPLEX", "c8"),
     **_plain("DOUBLE_COMPLEX C_DOUBLE_COMPLEX CXX_DOUBLE_COMPLEX COMPLEX16 F_DOUBLE_COMPLEX", "c16"),
+    **_plain("BFLOAT16_T", "V2"), **_plain("COMPLEX4", "V4"), **_plain("INTEGER16 LOGICAL16", "V16"),
     **_plain("C_LONG_DOUBLE_COMPLEX CXX_LONG_DOUBLE_COMPLEX COMPLEX32", "G"),
     **_pair("FLOAT_INT", "f4"), **_pair("DOUBLE_INT", "f8"), **_pair("LONG_INT", "i8"), **_pair("SHORT_INT", "i2"),
     **_pair("TWOINT", "i4"), **_pair("INT_INT", "i4"), **_pair("LONG_DOUBLE_INT", "g"),

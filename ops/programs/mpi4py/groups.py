@@ -37,6 +37,7 @@ class RankGroup(Handle):
         return ranks
 
     def _some(self, ranks: Sequence[int]) -> "RankGroup":
+        self.stands()
         return RankGroup.over(self.world, ranks)
 
     def _at(self, places: Sequence[Any]) -> list[int]:
@@ -57,6 +58,7 @@ class RankGroup(Handle):
     @property
     def rank(self) -> int:
         """This rank's place in it, or UNDEFINED."""
+        self.stands()
         me = self.world.me.rank
         return self.ranks.index(me) if me in self.ranks else UNDEFINED
 

@@ -1,6 +1,7 @@
 """Handles: what mpi4py has for communicators, groups, types, operations, requests and the like."""
 # ruff: noqa: N802  methods are called as mpi4py calls them
 
+import copyreg
 from typing import Any, Self
 
 from ops.programs.mpi4py.errors import CLASSES, text_of, wrong
@@ -42,6 +43,12 @@ class Handle:
     def __reduce__(self) -> Any:
         if self.public:
             return self.public
+        if (self.kind, self.token) in _PUBLISHED:
+            return (copyreg.__newobj__, (type(self), _PUBLISHED[self.kind, self.token]))  # type: ignore[attr-defined]
+        return self.remade()
+
+    def remade(self) -> Any:
+        """What pickling keeps of it. Raises ValueError for a handle that means nothing elsewhere."""
         raise ValueError(f"cannot serialize '{type(self).__module__}.{type(self).__name__}' instance")
 
     def Free(self) -> None:
@@ -55,6 +62,11 @@ class Handle:
         if self.token is not None and not self.public:
             self.Free()
 
+    @property
+    def handle(self) -> int:
+        """The number that C libraries know it by: there is none."""
+        raise NotImplementedError(f"MPI.{self.kind}.handle is not simulated: docs/programs.md lists what is")
+
     def stands(self) -> Any:
         """What it stands for. Raises MPI.Exception for a null handle."""
         return (
@@ -64,11 +76,17 @@ class Handle:
         )
 
 
+_PUBLISHED: dict[Any, Handle] = {}
+"""The handles that have a name in MPI, by what they stand for."""
+
+
 def publish(names: dict[str, Any]) -> dict[str, Any]:
     """Tell handles their names in the module MPI, and classes that they are mpi4py's."""
+    _PUBLISHED.clear()
     for name, thing in names.items():
         if isinstance(thing, Handle):
             thing.public = name
+            _PUBLISHED[thing.kind, thing.token] = thing
         elif isinstance(thing, type):
             thing.__module__, thing.__name__, thing.__qualname__ = "mpi4py.MPI", name, name
     return names

@@ -1,7 +1,7 @@
 """`MPI.Info`, keys and values that libraries take as hints, and `MPI.Errhandler`."""
 # ruff: noqa: N802  methods are called as mpi4py calls them
 
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from ops.programs.mpi4py.constants import CONSTANTS
@@ -83,24 +83,25 @@ class Info(Handle):
     def __delitem__(self, key: str) -> None:
         del self._items[key]
 
-    def __reduce__(self) -> Any:
-        return super().__reduce__() if self.public else (type(self).Create, (dict(self._items),))
+    def remade(self) -> Any:
+        """Its items."""
+        return (type(self).Create, (dict(self._items),))
 
     def get(self, key: str, default: str | None = None) -> str | None:
         """The value of a key, or the default."""
         return self._items.get(key, default)
 
-    def keys(self) -> KeysView[str]:
+    def keys(self) -> list[str]:
         """The keys."""
-        return self._items.keys()
+        return list(self)
 
-    def values(self) -> ValuesView[str]:
+    def values(self) -> list[str]:
         """The values."""
-        return self._items.values()
+        return [self._items[key] for key in self]
 
-    def items(self) -> "list[tuple[str, str]] | ItemsView[str, str]":
+    def items(self) -> list[tuple[str, str]]:
         """Keys and values."""
-        return list(self._items.items())
+        return [(key, self._items[key]) for key in self]
 
     def update(self, items: "Mapping[str, str] | Iterable[tuple[str, str]]" = (), **more: str) -> None:
         """Set many."""

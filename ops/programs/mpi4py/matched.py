@@ -60,7 +60,7 @@ class Matched(Handle):
         if envelope is None:
             if status is not None:
                 status.nobody()
-            return NO_PROC
+            return cls(NO_PROC)
         box = comm.box(comm.rank)
         probed = box.probe(envelope)
         comm._finish("Mprobe", probed, status=status)
@@ -99,9 +99,9 @@ class Matched(Handle):
 
     def _begin(self, take: Take, result: Callable[[], Any] | None) -> MpiRequest:
         message = self.stands()
+        self.token = NOBODY if self is NO_PROC else None
         if message is NOBODY:
             return MpiRequest(None, done())
-        self.token = None
         return MpiRequest(self.comm.world, message.box.take(message, take), result)
 
 

@@ -4,6 +4,7 @@ Nothing is taken on trust: what is not memory of this process is refused before 
 """
 
 import ctypes
+import math
 import os
 from typing import Any, ClassVar
 
@@ -38,6 +39,81 @@ class _Versioned(ctypes.Structure):
         ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
         ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _Tensor),
     ]  # fmt: skip
+
+
+class Place:
+    """`MPI.IN_PLACE` and `MPI.BOTTOM`: names that stand where a buffer does."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __int__(self) -> int:
+        return 0
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+IN_PLACE, BOTTOM = Place("IN_PLACE"), Place("BOTTOM")
+
+
+class Memory(np.ndarray[Any, Any]):
+    """`MPI.buffer`: bytes, into which anything with a buffer may be written."""
+
+    def __new__(cls, buf: Any) -> "Memory":
+        """The bytes of a buffer, not copied."""
+        return cls.frombuffer(buf)
+
+    @classmethod
+    def allocate(cls, nbytes: int, clear: bool = False) -> "Memory":  # noqa: ARG003
+        """So many bytes, all zero."""
+        return np.zeros(whole(nbytes), np.uint8).view(cls)
+
+    @classmethod
+    def frombuffer(cls, buf: Any, readonly: bool = False) -> "Memory":
+        """The bytes of a buffer, not copied."""
+        made = view(buf).view(np.uint8).view(cls)
+        made.flags.writeable = made.flags.writeable and not readonly
+        return made
+
+    @property
+    def address(self) -> int:
+        """Where it lies."""
+        return int(self.ctypes.data)
+
+    @property
+    def obj(self) -> Any:
+        """Whose memory it is."""
+        return self.base
+
+    @property
+    def readonly(self) -> bool:
+        """Whether it may not be written."""
+        return not self.flags.writeable
+
+    @property
+    def format(self) -> str:
+        """Bytes."""
+        return "B"
+
+    def cast(self, format: str) -> memoryview:
+        """The same as elements of another format."""
+        return self.data.cast(format)  # type: ignore[call-overload, no-any-return]
+
+    def toreadonly(self) -> "Memory":
+        """The same, which may not be written."""
+        return Memory.frombuffer(self, readonly=True)
+
+    def release(self) -> None:
+        """Nothing to give back: Python does."""
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        if not isinstance(value, (int, np.integer)):
+            value = view(value).view(np.uint8)
+        super().__setitem__(place, value)
 
 
 def view(data: Any, *, writes: bool = False) -> Array:
@@ -84,9 +160,11 @@ def _from_dlpack(data: Any) -> Array:
     else:
         tensor = _Tensor.from_address(address)
     shape = _shape(tensor)
-    kind = KINDS.get(tensor.code) if tensor.lanes == 1 else None
-    dtype = np.dtype(f"{kind}{(tensor.bits + 7) // 8}" if kind else "u1")
-    size = int(np.prod(shape)) * ((tensor.bits * tensor.lanes + 7) // 8)
+    width = (tensor.bits * tensor.lanes + 7) // 8
+    pair = tensor.lanes == 2 and KINDS.get(tensor.code) == "f"  # so producers name complex numbers of 256 bits
+    kind = "c" if pair else KINDS.get(tensor.code) if tensor.lanes == 1 else None
+    dtype = np.dtype(f"{kind}{width}" if kind else "u1")
+    size = math.prod(shape) * width
     if tensor.device_type not in HOST:
         raise BufferError(f"dlpack: memory of device {tensor.device_type} is not in reach: copy it to the host")
     return _at((tensor.data or 0) + tensor.byte_offset, size, dtype, bool(flags & READ_ONLY), (data, capsule))
@@ -164,14 +242,16 @@ def _readable(address: int, size: int) -> bool:
     return True
 
 
-def alloc_mem(size: Any, info: Any = None) -> memoryview:
+def alloc_mem(size: Any, info: Any = None) -> Memory:
     """`MPI.Alloc_mem`: so many bytes. Raises MPI.Exception for less than none."""
     count = whole(size)
     if count < 0:
         wrong("ERR_ARG", f"memory of {count} bytes cannot be had: ask for 0 or more")
-    return memoryview(bytearray(count))
+    return Memory.allocate(count)
 
 
 def address_of(location: Any) -> int:
     """`MPI.Get_address`: where a buffer lies."""
+    if location is None or isinstance(location, Place):
+        return 0
     return int(view(location).ctypes.data)

@@ -6,7 +6,6 @@ from typing import Any
 
 from ops.programs.mpi4py import collectives  # noqa: F401  gives communicators their collectives
 from ops.programs.mpi4py.absent import fill_in, stand_ins
-from ops.programs.mpi4py.buffers import BOTTOM, IN_PLACE, Place
 from ops.programs.mpi4py.cartesian import Cartcomm, Intracomm, Topocomm, compute_dims
 from ops.programs.mpi4py.communicator import Comm
 from ops.programs.mpi4py.constants import CONSTANTS
@@ -16,33 +15,32 @@ from ops.programs.mpi4py.groups import RankGroup
 from ops.programs.mpi4py.handles import publish
 from ops.programs.mpi4py.info import ERRHANDLERS, Errhandler, Info
 from ops.programs.mpi4py.matched import NO_PROC, PICKLE, Matched, Pickle
-from ops.programs.mpi4py.memory import address_of, alloc_mem
+from ops.programs.mpi4py.memory import BOTTOM, IN_PLACE, Memory, Place, address_of, alloc_mem
 from ops.programs.mpi4py.reductions import OPS, Op
 from ops.programs.mpi4py.requests import NULL as NO_REQUEST
 from ops.programs.mpi4py.requests import MpiRequest, Prequest, Status
 from ops.programs.runtime.rendezvous import ProcessGroup
 from ops.programs.runtime.transport import Transport
 
-VERSION = (5, 0)
-"""The standard that MPICH 5 follows."""
+VERSION = CONSTANTS["VERSION"], CONSTANTS["SUBVERSION"]
 
 
 def serve(world: Transport) -> dict[str, ModuleType]:
     """The modules that stand in for mpi4py during a run."""
-    package, mpi = ModuleType("mpi4py"), ModuleType("mpi4py.MPI")
-    rc = _Settings()
+    package, mpi, rc = ModuleType("mpi4py"), ModuleType("mpi4py.MPI"), _Settings("mpi4py.rc")
     package.__dict__.update(
         __path__=[], __version__="4.1.2", MPI=mpi, rc=rc, get_include=lambda: "", get_config=dict,
         profile=lambda *_, **__: None,
     )  # fmt: skip
     mpi.__dict__.update(_names(world, rc))
-    return {"mpi4py": package, "mpi4py.MPI": mpi}
+    return {"mpi4py": package, "mpi4py.MPI": mpi, "mpi4py.rc": rc}
 
 
-class _Settings:
+class _Settings(ModuleType):
     """`mpi4py.rc`: takes every setting, of which `initialize` and `thread_level` show."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
         self.initialize = self.finalize = self.threads = True
         self.thread_level = "multiple"
 
@@ -92,10 +90,10 @@ def _names(world: Transport, rc: _Settings) -> dict[str, Any]:
         "Comm": Comm, "Intracomm": Intracomm, "Topocomm": Topocomm, "Cartcomm": Cartcomm, "Group": RankGroup,
         "Request": MpiRequest, "Prequest": Prequest, "Status": Status, "Datatype": Datatype, "Op": Op,
         "Exception": MPIError, "Message": Matched, "Info": Info, "Errhandler": Errhandler, "Pickle": Pickle,
-        "InPlaceType": Place, "BottomType": Place,
+        "InPlaceType": Place, "BottomType": Place, "buffer": Memory,
     }  # fmt: skip
     fill_in(classes)
-    return publish({
+    return {"memory": Memory} | publish({
         **DATATYPES, **OPS, **CLASSES, **SAME, **CONSTANTS, **ERRHANDLERS, **classes, **stand_ins(classes),
         "COMM_WORLD": Intracomm.over(everyone, "MPI_COMM_WORLD"), "COMM_SELF": Intracomm.over(selves, "MPI_COMM_SELF"),
         "COMM_NULL": nobody, "REQUEST_NULL": NO_REQUEST, "GROUP_NULL": RankGroup(),
@@ -104,7 +102,7 @@ def _names(world: Transport, rc: _Settings) -> dict[str, Any]:
         "MESSAGE_NO_PROC": NO_PROC, "IN_PLACE": IN_PLACE, "BOTTOM": BOTTOM, "pickle": PICKLE,
         "_typedict": BY_CODE | {t.base.char: t for t in BY_CODE.values() if t.name != "MPI_CHAR"}
         | {"c": DATATYPES["CHAR"]},
-        **_functions(world, _Lifetime(world, rc)),
+        **_functions(world, _Lifetime(world, rc)), "ERR_LASTCODE": 1073741823, "UNWEIGHTED": None, "WEIGHTS_EMPTY": (),
     })  # fmt: skip
 
 

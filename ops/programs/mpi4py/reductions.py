@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ops.programs.mpi4py.buffers import one
 from ops.programs.mpi4py.datatypes import datatype_of
 from ops.programs.mpi4py.handles import Handle
+from ops.programs.mpi4py.memory import Memory
 
 Array = NDArray[Any]
 
@@ -59,24 +60,25 @@ class Op(Handle):
     def __repr__(self) -> str:
         return self.name
 
-    def __reduce__(self) -> Any:
-        if self.public or self.function is None:
-            return super().__reduce__()
+    def remade(self) -> Any:
+        """The user's function, which travels by its name."""
+        if self.function is None:
+            return super().remade()
         return (type(self).Create, (self.function, self.Is_commutative()))
 
     @classmethod
     def Create(cls, function: Callable[..., Any], commute: bool = False) -> Self:  # noqa: N802
-        """A user's operation: `function(in, inout, datatype)` on buffers, `function(a, b)` on objects."""
+        """A user's operation: `function(in, inout, datatype)` on buffers, `function(a, b, None)` on objects."""
         if not callable(function):
             raise TypeError("expecting a callable")
         name = getattr(function, "__name__", "user operation")
 
         def arrays(a: Array, b: Array) -> Array:
             total = b.copy()
-            function(a.copy().view(np.uint8).data, total.view(np.uint8).data, datatype_of(a.dtype))
+            function(Memory.frombuffer(a.copy()), Memory.frombuffer(total), datatype_of(a.dtype))
             return total
 
-        made = cls.over(name, arrays, function, None if commute else False)
+        made = cls.over(name, arrays, lambda a, b: function(a, b, None), None if commute else False)
         made.function = function
         return made
 
@@ -128,9 +130,7 @@ def _by_place(better: Callable[[Array, Array], Array]) -> Callable[[Array, Array
 def _located(better: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
     def combine(a: Any, b: Any) -> Any:
         (u, i), (v, j) = a, b
-        if u == v:
-            return u, min(i, j)
-        return (u, i) if better(u, v) else (v, j)
+        return a if better(u, v) or (u == v and i <= j) else b
 
     return combine
 

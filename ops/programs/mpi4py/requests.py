@@ -2,7 +2,7 @@
 # ruff: noqa: N802  methods and arguments are called as mpi4py calls them
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 from ops.programs.mpi4py.constants import PROC_NULL, UNDEFINED
 from ops.programs.mpi4py.datatypes import Datatype
@@ -18,6 +18,8 @@ class Status:
     def __init__(self, status: "Status | None" = None) -> None:
         self.source, self.tag, self.error, self._bytes, self.cancelled = ANY_SOURCE, ANY_TAG, 0, 0, False
         if status is not None:
+            if not isinstance(status, Status):
+                raise TypeError(f"Argument 'status' has incorrect type (got {type(status).__name__})")
             self.__dict__.update(status.__dict__)
 
     def __eq__(self, other: object) -> bool:
@@ -38,6 +40,10 @@ class Status:
     def count(self) -> int:
         """Bytes of the message."""
         return self._bytes
+
+    @count.setter
+    def count(self, count: int) -> None:
+        self._bytes = count
 
     def Get_source(self) -> int:
         """The sender's rank."""
@@ -90,17 +96,36 @@ class Status:
 
 
 class MpiRequest:
-    """A call under way. `result` gives what a lower-case wait returns, once, in the rank that asks."""
+    """A call under way. `result` gives what a lower-case wait returns, once, in the rank that asks.
+
+    `MPI.Request(request)` is another one for the same call, which classes of programs' own are made of.
+    """
+
+    _world: Transport | None = None
+    _pending: Pending | None = None
+    _result: Callable[[], Any] | None = None
+    _also: tuple[Pending, ...] = ()
+    _cancelled = False
+
+    def __new__(cls, *args: Any, **_: Any) -> Self:
+        """One for the same call as another, or a new one."""
+        made = super().__new__(cls)
+        if args and isinstance(args[0], MpiRequest):
+            made.__dict__.update(args[0].__dict__)
+        return made
 
     def __init__(
         self,
-        world: Transport | None = None,
+        world: "Transport | MpiRequest | None" = None,
         pending: Pending | None = None,
         result: Callable[[], Any] | None = None,
         also: tuple[Pending, ...] = (),
     ) -> None:
-        self._world, self._pending, self._result, self._also = world, pending, result, also
-        self._cancelled = False
+        if not (world is None or isinstance(world, (Transport, MpiRequest))):
+            raise TypeError(f"Argument 'request' has incorrect type (got {type(world).__name__})")
+        if pending is not None:
+            self._world, self._pending = None if isinstance(world, MpiRequest) else world, pending
+            self._result, self._also = result, also
 
     def __bool__(self) -> bool:
         return self._pending is not None
@@ -108,7 +133,7 @@ class MpiRequest:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MpiRequest):
             return NotImplemented
-        return self is other or (self._null and other._null)
+        return self is other or (self._null and other._null) or bool(self.__dict__ and self.__dict__ == other.__dict__)
 
     @property
     def _null(self) -> bool:
@@ -148,20 +173,26 @@ class MpiRequest:
 
     def Wait(self, status: Status | None = None) -> bool:
         """Stop until it is done."""
-        self.wait(status)
+        self._waited(status)
         return True
 
     def Test(self, status: Status | None = None) -> bool:
         """Whether it is done."""
-        return self.test(status)[0]
+        return self._tested(status)[0]
 
     def wait(self, status: Status | None = None) -> Any:
         """Stop until it is done; the object received, if any."""
-        _await([self], "Wait", every=True)
-        return self.collect(status)
+        return self._waited(status)
 
     def test(self, status: Status | None = None) -> tuple[bool, Any]:
         """Whether it is done, and the object received."""
+        return self._tested(status)
+
+    def _waited(self, status: Status | None) -> Any:
+        _await([self], "Wait", every=True)
+        return self.collect(status)
+
+    def _tested(self, status: Status | None) -> tuple[bool, Any]:
         if not _asked([self], all):
             return False, None
         return True, self.collect(status)
@@ -296,7 +327,7 @@ class Prequest(MpiRequest):
 
     @property
     def _null(self) -> bool:
-        return self._freed
+        return self._freed or self._begin is None
 
     def Free(self) -> None:
         """It will not be started again."""
@@ -304,15 +335,20 @@ class Prequest(MpiRequest):
         self._freed = True
 
     def __bool__(self) -> bool:
-        return not self._freed
+        return not self._null
 
-    def __init__(self, begin: Callable[[], MpiRequest]) -> None:
+    _begin: Callable[[], MpiRequest] | None = None
+    _freed = False
+
+    def __init__(self, begin: "Callable[[], MpiRequest] | MpiRequest | None" = None) -> None:
         super().__init__()
-        self._begin = begin
-        self._freed = False
+        if begin is not None and not isinstance(begin, MpiRequest):
+            self._begin = begin
 
     def Start(self) -> None:
         """Begin once more."""
+        if self._begin is None or self._freed:
+            wrong("ERR_REQUEST", "Null Request")
         started = self._begin()
         self._world, self._pending, self._result = started._world, started._pending, started._result
         self._also, self._cancelled = started._also, False

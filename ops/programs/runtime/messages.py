@@ -193,7 +193,8 @@ class Mailbox:
     def _hand_over(self, message: Message) -> None:
         receive = message.receive
         assert receive is not None
-        if receive.take is not None:
-            receive.take(message)
+        take, receive.take = receive.take, None  # which holds a program's buffer
+        if take is not None:
+            take(message)
         message.data = None
         receive.finish()

@@ -149,6 +149,7 @@ class ProgramMeeting(Meeting[Contribution]):
         for part in parts:
             if part.write is not None:
                 part.write(part.gets)
+            part.sends, part.write = [], None  # which hold a program's buffers
             part.finish()
 
     def _check_room(self, parts: list[Contribution], gets: list[Items]) -> None:
