@@ -203,3 +203,41 @@ def test_what_is_wrong_is_told_with_its_line_and_the_mend(text, message):
 def test_a_file_cut_anywhere_is_a_machine_or_a_message(data):
     text = text_of(data.draw(st.sampled_from(["power8gpudistances", "24em64t-2n6c2t-pci"])))
     assert machine_or_message(lambda cut: read_topology(cut, "m"), text[: data.draw(st.integers(0, len(text)))], "m")
+
+
+def memories(*packages, around=()):
+    """Nodes around all packages as (number, CPUs, subtype), then packages, each with CPUs and nodes of its own."""
+    node = '<object type="NUMANode" os_index="{}" cpuset="{}" subtype="{}" gp_index="9{}"/>'
+    whole = sum(int(cpus, 16) for cpus, _ in packages)
+    text = f'<topology version="3.0"><object type="Machine" os_index="0" cpuset="{whole:#010x}" gp_index="1">'
+    text += "".join(node.format(number, cpus, subtype, number) for number, cpus, subtype in around)
+    for i, (cpus, nodes) in enumerate(packages):
+        text += f'<object type="Package" os_index="{i}" cpuset="{cpus}" gp_index="1{i}">'
+        text += "".join(node.format(number, own, subtype, number) for number, own, subtype in nodes) + "</object>"
+    return text + "</object></topology>"
+
+
+TWO_PACKAGES = (
+    ("0x0f", [(0, "0x0f", "DRAM"), (1, "0x0f", "HBM")]),
+    ("0xf0", [(2, "0xf0", "DRAM"), (3, "0xf0", "HBM")]),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers", "bare"),
+    [
+        (memories(*TWO_PACKAGES, around=[(4, "0xff", "CXL-DRAM")]), [0, 2], "1, 3, 4"),
+        (memories(*TWO_PACKAGES, around=[(4, "0xff", "")]), [0, 2], "1, 3, 4"),
+        (memories(("0x0f", [(0, "0x0f", "DRAM")]), around=[(1, "0x0f", "CXL-DRAM")]), [0], "1"),
+        (memories(("0x0f", [(1, "0x0f", "HBM"), (0, "0x0f", "DRAM")])), [0], "1"),
+        (memories(("0x0f", [(0, "0x03", "")]), ("0xf0", []), around=[(4, "0xff", "CXL-DRAM")]), [0, 4, 4], ""),
+        (memories(("0xff", [(2, "0xff", ""), (1, "0xf0", ""), (0, "0x0f", "")])), [0, 1], "2"),
+        (memories(("0x0f", []), ("0xf0", []), around=[(0, "0xff", "")]), [0, 0], ""),
+    ],
+    ids=["CXL above packages", "plain above", "one package", "HBM first", "leftovers", "nested", "one for all"],
+)
+def test_a_numa_node_around_others_takes_only_cpus_that_no_nearer_one_has(text, numbers, bare):
+    machine = read_topology(text, "it")
+    assert sorted(device.numa for device in machine.devices if device.kind == "CPU") == numbers
+    notes = [note for note in machine.assumed if "have no CPUs of their own" in note]
+    assert notes == ([f"NUMA nodes {bare} have no CPUs of their own (memory alone): left out"] if bare else [])

@@ -221,10 +221,15 @@ HOSTS = '<host id="a" speed="1f"/><host id="b" speed="1f"/><link id="l" bandwidt
 CLUSTER = '<cluster id="c" prefix="h" suffix="" radical="0-{}" speed="1f" bw="1GBps" lat="1us" {}/>'
 
 
+DEPLOYMENT = "p.xml, line 1: a deployment file of SimGrid, which says what runs on which host: give the platform file"
+
+
 @pytest.mark.parametrize(
     "text, message",
     [
         ('<platform version="4.1"></platform>', "p.xml, line 1: 0 outermost zones instead of one"),
+        ('<platform version="4.1"><actor host="A" function="f"><argument value="1"/></actor></platform>', DEPLOYMENT),
+        ('<platform version="3"><process host="A" function="f"/><process host="B"/></platform>', DEPLOYMENT),
         ('<platform version="2"></platform>', "p.xml, line 1: platform version '2' is not read here"),
         ('<!DOCTYPE platform SYSTEM "x.dtd"><other/>', "p.xml, line 1: <other> instead of <platform>"),
         ('<!DOCTYPE platform [<!ENTITY a "b">]><platform version="4.1"/>', "p.xml, line 1: a DOCTYPE is not read"),

@@ -159,7 +159,7 @@ def _domains(found: Objects, machine: Element) -> None:
     for package in packages or [None]:
         inside = whole if package is None else _set(found, package, "cpuset")
         taken = 0
-        for node in nodes:
+        for node in _narrowest_first(found, nodes, package):
             cpus = inside & _set(found, node, "cpuset")
             if cpus & ~taken:
                 taken |= cpus
@@ -169,7 +169,23 @@ def _domains(found: Objects, machine: Element) -> None:
     known = {domain.numa for domain in found.domains}
     bare = [number for node in nodes if (number := _number(found, node, "os_index")) not in known]
     if bare:
-        found.notes.append(f"NUMA nodes {', '.join(map(str, bare))} have no CPUs of their own (memory alone): left out")
+        found.notes.append(
+            f"NUMA nodes {', '.join(map(str, sorted(bare)))} have no CPUs of their own (memory alone): left out"
+        )
+
+
+def _narrowest_first(found: Objects, nodes: list[Element], package: Element | None) -> list[Element]:
+    """NUMA nodes in the order in which they take CPUs: those of few before those around them, the package's own first.
+
+    A node that covers the machine, like CXL memory, has only the CPUs that no nearer one has.
+    """
+    own = {id(element) for element in walk(package)} if package is not None else set()
+
+    def order(node: Element) -> tuple[int, bool, bool]:
+        special = node.attributes.get("subtype", "DRAM") not in ("", "DRAM")
+        return _set(found, node, "cpuset").bit_count(), id(node) not in own, special
+
+    return sorted(nodes, key=order)
 
 
 def _bridges(found: Objects, element: Element, parent: Element) -> None:

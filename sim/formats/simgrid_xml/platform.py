@@ -13,6 +13,10 @@ MOST_CABLES = 1 << 19
 RENAMED = {"AS": "zone", "ASroute": "zoneRoute", "bypassASroute": "bypassZoneRoute", "link:ctn": "link_ctn"}
 """Names of version 3 and what version 4 calls them."""
 
+ZONES = ("zone", "cluster")
+ACTORS = ("actor", "process", "argument")
+"""What a deployment file holds instead, in versions 4 and 3."""
+
 ROUTES = ("route", "zoneRoute", "bypassRoute", "bypassZoneRoute")
 IGNORED = ("prop", "config", "disk", "storage", "storage_type", "mount", "mstorage", "model_prop")
 """Elements that say nothing of the network."""
@@ -120,7 +124,12 @@ def read_platform(root: Element, name: str) -> Platform:
             name, f"platform version {version[:20]!r} is not read here: bring it to 4.1 with simgrid_update_xml"
         )
     platform = Platform(name)
-    outermost = [child for child in root.children if _tag(child) in ("zone", "cluster")]
+    if any(child.tag in ACTORS for child in root.children) and not any(_tag(c) in ZONES for c in root.children):
+        root.refuse(
+            name,
+            "a deployment file of SimGrid, which says what runs on which host: give the platform file it is written for",
+        )
+    outermost = [child for child in root.children if _tag(child) in ZONES]
     if len(outermost) != 1:
         root.refuse(name, f"{len(outermost)} outermost zones instead of one: put all into one <zone>")
     for child in root.children:
