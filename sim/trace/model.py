@@ -4,7 +4,7 @@ import json
 import math
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,7 @@ class Capacities(NamedTuple):
 
 NO_CAPACITIES = Capacities(np.zeros(0, np.int32), np.zeros(0), np.zeros(0))
 NO_HITS = Hits(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
+Columns = TypeVar("Columns", Hits, Capacities)
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,27 +293,19 @@ def _build(document: dict[str, Any]) -> Trace:
         routes=Routes(*(np.array(x, np.int32) for x in document["routes"])),
         history=history,
         troubles=tuple(str(name) for name in document.get("troubles", ())),
-        hits=_hits(document.get("hits"), schedule.transfers),
-        capacities=_capacities(document.get("capacities"), len(t["links"])),
+        hits=_filled(document.get("hits"), NO_HITS, "transfer", schedule.transfers, "hits name transfers"),
+        capacities=_filled(document.get("capacities"), NO_CAPACITIES, "link", len(t["links"]), "capacities name links"),
         **columns,
     )
 
 
-def _hits(columns: list[list[float]] | None, transfers: int) -> Hits:
+def _filled(columns: list[list[float]] | None, empty: Columns, within: str, limit: int, what: str) -> Columns:
+    """Columns of one length and of the types of the empty ones, whose numbers in column `within` are below a limit."""
     if columns is None:
-        return NO_HITS
-    trouble, transfer, seconds = columns
-    hits = Hits(np.array(trouble, np.int32), np.array(transfer, np.int32), np.array(seconds, np.float64))
-    if {len(column) for column in hits} != {len(hits.transfer)} or not np.isin(hits.transfer, range(transfers)).all():
-        raise ValueError("its hits name transfers that are not there")
-    return hits
-
-
-def _capacities(columns: list[list[float]] | None, links: int) -> Capacities:
-    if columns is None:
-        return NO_CAPACITIES
-    link, time, bandwidth = columns
-    changes = Capacities(np.array(link, np.int32), np.array(time, np.float64), np.array(bandwidth, np.float64))
-    if {len(column) for column in changes} != {len(changes.link)} or not np.isin(changes.link, range(links)).all():
-        raise ValueError("its capacities name links that are not there")
-    return changes
+        return empty
+    kinds: tuple[NDArray[Any], ...] = empty
+    made = type(empty)(*(np.array(column, kind.dtype) for column, kind in zip(columns, kinds, strict=True)))
+    places = getattr(made, within)
+    if {len(column) for column in made} != {len(places)} or not np.isin(places, range(limit)).all():
+        raise ValueError(f"its {what} that are not there")
+    return made
