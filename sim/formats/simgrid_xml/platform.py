@@ -127,7 +127,7 @@ def read_platform(root: Element, name: str) -> Platform:
     if any(child.tag in ACTORS for child in root.children) and not any(_tag(c) in ZONES for c in root.children):
         root.refuse(
             name,
-            "a deployment file of SimGrid, which says what runs on which host: give the platform file it is written for",
+            "a deployment file of SimGrid, which says what runs on which host: give the platform file of those hosts",
         )
     outermost = [child for child in root.children if _tag(child) in ZONES]
     if len(outermost) != 1:
