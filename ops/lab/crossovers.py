@@ -63,8 +63,10 @@ def crossovers(
     def lead(names: tuple[str, str], size: int) -> float:
         return time(names[0], size) - time(names[1], size)
 
-    found = [c for names in combinations(works, 2) for c in _between(partial(lead, names), names, low, high, exact)]
-    return sorted(found, key=lambda crossing: crossing.size)
+    crossovers = [
+        c for names in combinations(works, 2) for c in _between(partial(lead, names), names, low, high, exact)
+    ]
+    return sorted(crossovers, key=lambda crossing: crossing.size)
 
 
 def _between(
@@ -72,7 +74,7 @@ def _between(
 ) -> list[Crossover]:
     """Where `lead` changes its sign; below zero the first name is ahead."""
     sizes = [round(low * (high / low) ** (k / POINTS)) for k in range(POINTS + 1)]
-    leads, found = [lead(size) for size in sizes], []
+    leads, crossovers = [lead(size) for size in sizes], []
     for k in range(POINTS):
         before, after = leads[k], leads[k + 1]
         if before * after < 0:
@@ -81,5 +83,5 @@ def _between(
                 middle = round(math.sqrt(left * right))
                 left, right = (middle, right) if lead(middle) * before > 0 else (left, middle)
             ahead = 0 if before < 0 else 1
-            found.append(Crossover(names[ahead], names[1 - ahead], right))
-    return found
+            crossovers.append(Crossover(names[ahead], names[1 - ahead], right))
+    return crossovers

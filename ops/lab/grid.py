@@ -87,13 +87,13 @@ class Grid:
         """Each with its parameters as a text, those of `set` in every combination."""
         used: set[str] = set()
         for text in self.algorithms:
-            name, given = parse_spec(text)
+            name, arguments = parse_spec(text)
             entries = _named(name)
             for entry in entries:
-                many = {key: values for key, values in self.set.items() if key in entry.params and key not in given}
+                many = {key: values for key, values in self.set.items() if key in entry.params and key not in arguments}
                 used |= many.keys()
                 for combination in _combinations(many):
-                    settings = given | combination
+                    settings = arguments | combination
                     bind(entry.steps, settings, entry.name, skip=_SKIP)
                     yield entry, written(settings)
         _all_used(self.set, used, "no algorithm of this grid has a parameter", ", ".join(self.algorithms))
@@ -105,12 +105,12 @@ class Grid:
             if text in self.texts:
                 yield text
                 continue
-            name, given = parse_spec(text)
-            known = MACHINES.parameters(name)
-            many = {key: values for key, values in self.vary.items() if key in known and key not in given}
+            name, arguments = parse_spec(text)
+            parameters = MACHINES.parameters(name)
+            many = {key: values for key, values in self.vary.items() if key in parameters and key not in arguments}
             used |= many.keys()
             for combination in _combinations(many):
-                settings = given | combination
+                settings = arguments | combination
                 bind(MACHINES[name], settings, name)
                 yield f"{name}:{written(settings)}" if settings else name
         _all_used(self.vary, used, "no machine of this grid has a parameter", ", ".join(self.machines))
@@ -122,9 +122,9 @@ class Grid:
         for text in self.troubles or ["none"]:
             specs = () if text.strip() == "none" else entries(text)
             parsed = [(spec, *parse_spec(spec)) for spec in specs]
-            for _, name, given in parsed:
-                bind(TROUBLES[name].kind, given, name, skip=("topology",))
-            free = [("seed" in TROUBLES.parameters(name) and "seed" not in given) for _, name, given in parsed]
+            for _, name, arguments in parsed:
+                bind(TROUBLES[name].kind, arguments, name, skip=("topology",))
+            free = [("seed" in TROUBLES.parameters(name) and "seed" not in arguments) for _, name, arguments in parsed]
             drawing |= any(free)
             if not (seeds and any(free)):
                 yield listed(specs), -1
@@ -143,12 +143,12 @@ def read_grid(text: str, name: str, open_file: Callable[[str], str]) -> Grid:
     """
     root = parse_yaml(text, name)
     axes = [axis.name for axis in fields(Grid) if axis.name != "texts"]
-    found = root.mapping("a grid", [*axes, "topologies"])
-    lists = {key: _texts(node, key) for key, node in found.items() if key not in ("vary", "set")}
+    nodes = root.mapping("a grid", [*axes, "topologies"])
+    lists = {key: _texts(node, key) for key, node in nodes.items() if key not in ("vary", "set")}
     maps = {
-        key: {inner: _texts(value, inner) for inner, value in found[key].mapping(key).items()}
+        key: {inner: _texts(value, inner) for inner, value in nodes[key].mapping(key).items()}
         for key in ("vary", "set")
-        if key in found
+        if key in nodes
     }
     files = lists.pop("topologies", [])
     lists["machines"] = [*lists.get("machines", []), *files]
@@ -172,9 +172,9 @@ def _named(name: str) -> list[Algorithm]:
     """One algorithm, all of a collective, or all that a pattern fits."""
     if "*" in name or "?" in name or "." not in name:
         pattern = name if "." in name else f"{name}.*"
-        found = [entry for known, entry in ALGORITHMS.items() if fnmatchcase(known, pattern)]
-        if found:
-            return found
+        matches = [entry for full_name, entry in ALGORITHMS.items() if fnmatchcase(full_name, pattern)]
+        if matches:
+            return matches
     return [ALGORITHMS[name]]
 
 
@@ -185,12 +185,12 @@ def _combinations(many: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]
         yield dict(zip(many, values, strict=True))
 
 
-def _seeded(spec: str, name: str, given: Mapping[str, str], seed: int) -> str:
-    return f"{name}:{written({**given, 'seed': str(seed)})}"
+def _seeded(spec: str, name: str, arguments: Mapping[str, str], seed: int) -> str:
+    return f"{name}:{written({**arguments, 'seed': str(seed)})}"
 
 
-def _all_used(given: Iterable[str], used: set[str], what: str, where: str) -> None:
-    for key in given:
+def _all_used(keys: Iterable[str], used: set[str], what: str, where: str) -> None:
+    for key in keys:
         if key not in used:
             raise InputError(f"{what} {key[:40]!r} to vary: {where[:80]}")
 
@@ -207,11 +207,11 @@ def _sizes(texts: Sequence[str]) -> list[int]:
     >>> _sizes(["1KiB..8KiB", "1MB"])
     [1024, 2048, 4096, 8192, 1000000]
     """
-    found: list[int] = []
+    sizes: list[int] = []
     for text in texts:
         low, dots, rest = text.partition("..")
         if not dots:
-            found.append(parse_size(text, "sizes:"))
+            sizes.append(parse_size(text, "sizes:"))
             continue
         high, star, factor = rest.partition("*")
         times = _whole(factor, f"sizes: {text[:40]}: the factor", 2) if star else 2
@@ -219,9 +219,9 @@ def _sizes(texts: Sequence[str]) -> list[int]:
         if last < size:
             raise InputError(f"sizes: {text[:40]} goes down: write the smaller size first")
         while size <= last:
-            found.append(size)
+            sizes.append(size)
             size *= times
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(sizes))
 
 
 def lists(pairs: Sequence[str], owner: str) -> dict[str, list[str]]:

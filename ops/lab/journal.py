@@ -55,7 +55,7 @@ class Journal:
         self.table, self.path = table, table.with_name(table.name + ".journal")
         self._file, self._synced = _locked(self.path), monotonic()
         try:
-            self.done = dict(_known(table))
+            self.done = dict(_cells_done(table))
             self.done |= {row["cell"]: row["reason"] is None for row in self._recover()}
         except InputError:
             self.leave()
@@ -102,13 +102,13 @@ class Journal:
         end = 0
         for line in self._file:
             try:
-                found = json.loads(line) if line.endswith(b"\n") else None
+                row = json.loads(line) if line.endswith(b"\n") else None
             except ValueError:
-                found = None
-            if not isinstance(found, dict) or "cell" not in found:
+                row = None
+            if not isinstance(row, dict) or "cell" not in row:
                 break
             end += len(line)
-            yield {"cell": found["cell"], "reason": found.get("reason")}
+            yield {"cell": row["cell"], "reason": row.get("reason")}
         self._file.truncate(end)
         self._file.seek(end)
 
@@ -122,9 +122,9 @@ def read_table(path: Path) -> pa.Table:
 
 def machine_texts(table: pa.Table) -> dict[str, str]:
     """The text of every machine in a table that came from a file."""
-    kept = (table.schema.metadata or {}).get(b"ringside.machines", b"{}")
-    found: dict[str, str] = json.loads(kept)
-    return found
+    encoded = (table.schema.metadata or {}).get(b"ringside.machines", b"{}")
+    texts: dict[str, str] = json.loads(encoded)
+    return texts
 
 
 def _locked(path: Path) -> IO[bytes]:
@@ -144,7 +144,7 @@ def _locked(path: Path) -> IO[bytes]:
     return file
 
 
-def _known(table: Path) -> Iterator[tuple[str, bool]]:
+def _cells_done(table: Path) -> Iterator[tuple[str, bool]]:
     if table.exists():
         columns = _read_table(table, ["cell", "reason"])
         well = columns["reason"].is_null().to_pylist()
@@ -186,5 +186,5 @@ def _with_parameters(table: pa.Table, texts: Mapping[str, str]) -> pa.Table:
             values = pa.array([spec.get(key) for spec in specs], pa.string())
             table = table.append_column(f"{column}.{key}", values.take(encoded.indices))
     used = set(table["machine"].unique().to_pylist())
-    kept = {name: text for name, text in texts.items() if name in used}
-    return table.replace_schema_metadata({"ringside.machines": json.dumps(kept)} if kept else None)
+    texts_in_use = {name: text for name, text in texts.items() if name in used}
+    return table.replace_schema_metadata({"ringside.machines": json.dumps(texts_in_use)} if texts_in_use else None)

@@ -81,13 +81,13 @@ def carried_out(cells: Sequence[Request], pool: Pool) -> Iterator[list[Row]]:
         for future in wait(running, return_when=FIRST_COMPLETED).done:
             batch = running.pop(future)
             try:
-                found = _result(future)
+                rows = _result(future)
             except pool.broken:
                 suspects += batch
                 continue
-            yield found
-            if len(found) < len(batch):
-                waiting.appendleft(batch[len(found) :])
+            yield rows
+            if len(rows) < len(batch):
+                waiting.appendleft(batch[len(rows) :])
     for cell in suspects:
         try:
             yield _result(pool.submit([cell]))

@@ -75,16 +75,16 @@ def sensitivity(
     proof = prove(work.schedule)
     plain = carry_out(topology, work, size, proof=proof)
     groups = list(_groups(plain, by))
-    asked = [(group, what) for group in groups for what in ("bandwidth", "latency") if _has(topology, group, what)]
+    changes = [(group, what) for group in groups for what in ("bandwidth", "latency") if _has(topology, group, what)]
     swings = []
-    prepare(2 * len(asked))
-    for k, (group, what) in enumerate(asked):
+    prepare(2 * len(changes))
+    for k, (group, what) in enumerate(changes):
         times = [
             carry_out(_changed(topology, group.links, what, scale), work, size, proof=proof).trace.time
             for scale in _scales(what, factor)
         ]
         swings.append(Swing(group.name, what, len(group.links), *times))
-        progress(k + 1, len(asked))
+        progress(k + 1, len(changes))
     return plain, sorted(swings, key=lambda swing: -swing.range)
 
 
@@ -116,12 +116,12 @@ def _groups(plain: Outcome, by: By) -> Iterator[Group]:
     """What the run crossed, in groups, the busiest first."""
     topology, use = plain.trace.topology, link_use(plain.trace)
     kinds = {device.name: device.kind for device in topology.devices}
-    found: dict[tuple[object, ...], list[int]] = {}
+    groups: dict[tuple[object, ...], list[int]] = {}
     for i, link in enumerate(topology.links):
         ends = (kinds[link.src], kinds[link.dst]) if by == "class" else (link.src, link.dst)
         same = (link.kind, link.bandwidth, link.latency) if by == "class" else ()
-        found.setdefault((*sorted(ends), *same), []).append(i)
-    crossed = [links for links in found.values() if use[links].max() > 0]
+        groups.setdefault((*sorted(ends), *same), []).append(i)
+    crossed = [links for links in groups.values() if use[links].max() > 0]
     crossed.sort(key=lambda links: -use[links].max())
     for links in crossed[:MOST]:
         link = topology.links[links[0]]
@@ -145,9 +145,9 @@ def _scales(what: str, factor: float) -> tuple[float, float]:
 
 def _changed(topology: Topology, links: list[int], what: str, scale: float) -> Topology:
     """The same machine with some links scaled; routes as they were."""
-    there = set(links)
+    scaled = set(links)
     changed = tuple(
-        replace(link, **{what: getattr(link, what) * scale}) if i in there else link
+        replace(link, **{what: getattr(link, what) * scale}) if i in scaled else link
         for i, link in enumerate(topology.links)
     )
     return replace(topology, links=changed, router=topology.routes)

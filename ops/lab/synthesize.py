@@ -111,14 +111,14 @@ def _candidates(
 
 def rival(topology: Topology, collective: str, n: int, size: float) -> Outcome | None:
     """The fastest registered algorithm with its parameters as they are; None where none can do it here."""
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     for entry in ALGORITHMS.values():
         if entry.collective.name == collective:
             try:
-                found.append(carry_out(topology, registered(entry, n, topology=topology), size))
+                outcomes.append(carry_out(topology, registered(entry, n, topology=topology), size))
             except (InputError, StalledError):
                 continue
-    return min(found, key=lambda outcome: outcome.trace.time, default=None)
+    return min(outcomes, key=lambda outcome: outcome.trace.time, default=None)
 
 
 def _pieces(n: int, size: float) -> Iterator[int]:
@@ -130,7 +130,7 @@ def _pieces(n: int, size: float) -> Iterator[int]:
 
 def _work(collective: str, n: int, pieces: int, edges: Edges, plan: TransferPlan, queue: int, *, strict: bool) -> Work:
     """A plan as a schedule; with `queue`, what a rank sends or receives over one link has an order."""
-    known = COLLECTIVES[collective]
+    entry = COLLECTIVES[collective]
     count = n * pieces if collective == "allreduce" else pieces
     plan = plan.sorted()
     pairs = _queued(edges, plan, queue)
@@ -141,13 +141,13 @@ def _work(collective: str, n: int, pieces: int, edges: Edges, plan: TransferPlan
         _steps(edges, plan.taken(order), level[order]),
         name=f"{collective}.synthesized",
         n=n,
-        promise=known.promise(n, count, 0),
-        unit_share=1 / (known.units(n) * count),
+        promise=entry.promise(n, count, 0),
+        unit_share=1 / (entry.units(n) * count),
     )
     if queue:
         place = np.argsort(order).astype(np.int32)
         schedule = replace(schedule, after=(place[pairs[0][later]], place[pairs[1][later]]))
-    return Work(schedule, known, None, {"pieces": pieces, "queue": queue, "strict": strict})
+    return Work(schedule, entry, None, {"pieces": pieces, "queue": queue, "strict": strict})
 
 
 def _summed_at_home(n: int, pieces: int, edges: Edges, plan: TransferPlan) -> Work:
@@ -155,30 +155,30 @@ def _summed_at_home(n: int, pieces: int, edges: Edges, plan: TransferPlan) -> Wo
 
     The copy of rank r's piece j is kept in slot `(r + 1) * pieces + j`.
     """
-    known = COLLECTIVES["allreduce"]
+    entry = COLLECTIVES["allreduce"]
     plan = plan.sorted()
     src, dst = edges.src[plan.edge], edges.dst[plan.edge]
     owner, piece = np.divmod(plan.block, pieces)
-    kept = (owner + 1) * pieces + piece
+    copy_slot = (owner + 1) * pieces + piece
     level = _levels(plan, edges, n, pieces, _queued(edges, plan, 0))
 
     def steps() -> Steps:
         for k in range(int(level.max()) + 1):
-            mine = level == k
-            held = np.where(owner == src, piece, kept)[mine]
-            yield copy(src[mine], dst[mine], slot=held, to=kept[mine])
-        yield reduce(dst, dst, slot=kept, to=piece)
+            of_step = level == k
+            held = np.where(owner == src, piece, copy_slot)[of_step]
+            yield copy(src[of_step], dst[of_step], slot=held, to=copy_slot[of_step])
+        yield reduce(dst, dst, slot=copy_slot, to=piece)
 
-    promise = known.promise(n, pieces, 0)
+    promise = entry.promise(n, pieces, 0)
     schedule = unroll(steps(), name="allreduce.synthesized", n=n, promise=promise, unit_share=1 / pieces)
-    return Work(schedule, known, None, {"pieces": pieces, "queue": 0})
+    return Work(schedule, entry, None, {"pieces": pieces, "queue": 0})
 
 
 def _steps(edges: Edges, plan: TransferPlan, level: NDArray[np.int64]) -> Steps:
     src, dst = edges.src[plan.edge], edges.dst[plan.edge]
     for k in range(int(level.max()) + 1):
-        mine = level == k
-        parts = [(make, mine & (plan.op == op)) for make, op in ((reduce, REDUCE), (copy, COPY))]
+        of_step = level == k
+        parts = [(make, of_step & (plan.op == op)) for make, op in ((reduce, REDUCE), (copy, COPY))]
         yield tuple(make(src[part], dst[part], slot=plan.block[part]) for make, part in parts if part.any())
 
 

@@ -46,8 +46,8 @@ class WinnerMap:
     @property
     def winners(self) -> list[str]:
         """Everyone who wins somewhere, in the order of their sizes."""
-        found = (self.winner(n, size) for size in self.sizes for n in self.ranks)
-        return [name for name in dict.fromkeys(found) if name]
+        names = (self.winner(n, size) for size in self.sizes for n in self.ranks)
+        return [name for name in dict.fromkeys(names) if name]
 
 
 @dataclass(frozen=True)
@@ -64,19 +64,19 @@ def results(cells: Sequence[Request], *, jobs: int = 0) -> Iterable[list[Row]]:
     if jobs == 1 or len(cells) <= INLINE:
         left = list(cells)
         while left:
-            found = rows(left)
-            yield found
-            left = left[len(found) :]
+            answers = rows(left)
+            yield answers
+            left = left[len(answers) :]
         return
     with cores(jobs) as pool:
         yield from carried_out(cells, pool)
 
 
-def winner_map(found: Iterable[Row]) -> WinnerMap:
+def winner_map(rows: Iterable[Row]) -> WinnerMap:
     """The map that rows of a grid or a sweep make. Raises InputError for rows that fill a place of it twice."""
     places: dict[tuple[int, int, str], Row] = {}
     reasons: dict[tuple[int, str], str] = {}
-    for row in found:
+    for row in rows:
         name = named(row)
         if row["ranks"] is None:
             raise InputError(f"{name} on {row['machine']}: {row['reason']}")

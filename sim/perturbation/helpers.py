@@ -41,13 +41,13 @@ def links_between(topology: Topology, kind: str, src: str, dst: str, *, both: bo
     """Indices of the links from one device to another, and back with `both`. Raises InputError where there is none."""
     for name in (src, dst):
         device_index(topology, kind, name)
-    there, back = (src, dst), (dst, src)
+    forward, backward = (src, dst), (dst, src)
     ends = [((link.src, link.dst), link.both) for link in topology.links]
-    found = [i for i, (way, _) in enumerate(ends) if way == there]
-    found += [i for i, (way, shared) in enumerate(ends) if way == back and (both or shared)]
-    if not found:
+    links = [i for i, (way, _) in enumerate(ends) if way == forward]
+    links += [i for i, (way, shared) in enumerate(ends) if way == backward and (both or shared)]
+    if not links:
         raise InputError(f"{kind}: {topology.name} has no link {src} -> {dst}: `topology --json` lists them")
-    return found
+    return links
 
 
 def limit_links(find: Callable[[Topology], list[int]], share: float, start: float, end: float) -> Process:

@@ -62,8 +62,8 @@ def _least(parameter: Parameter) -> str:
 
 def _ranks_first(names: list[str], topology: Topology) -> list[str]:
     """Those that are ranks' devices, in the order of ranks; where there is none, all."""
-    there = set(names)
-    return [name for name in (topology.devices[d].name for d in topology.ranks) if name in there] or names
+    allowed = set(names)
+    return [name for name in (topology.devices[d].name for d in topology.ranks) if name in allowed] or names
 
 
 def _widest(topology: Topology, start: str) -> str:

@@ -67,10 +67,10 @@ class Trouble:
 
     def first_look(self, topology: Topology) -> str:
         """This trouble where it is worth a look, as `name:key=value,…`."""
-        known, values = self.parameters, _assigned(self.first, self.name)
-        needed = (known[name] for name in required(self.kind) if name not in values)
+        parameters, values = self.parameters, _assigned(self.first, self.name)
+        needed = (parameters[name] for name in required(self.kind) if name not in values)
         values |= first_values(needed, topology)
-        return _spec(self.name, (f"{name}={values[name]}" for name in known if name in values))
+        return _spec(self.name, (f"{name}={values[name]}" for name in parameters if name in values))
 
     def asked(self, offer: Offer) -> str:
         """What an offer asks, as `name:key=value,…` with the names of `EXAMPLES` in braces."""

@@ -75,8 +75,8 @@ def lost_nic(
     """A NIC whose links carry nothing from `start` to `end`; with `reroute`, other NICs take over."""
     at = topology.index.get(nic, -1)
     if at < 0 or topology.devices[at].kind != "NIC":
-        known = [device.name for device in topology.devices if device.kind == "NIC"]
-        mend = f"choose from {', '.join(known[:8])}" if known else "it has none"
+        nics = [device.name for device in topology.devices if device.kind == "NIC"]
+        mend = f"choose from {', '.join(nics[:8])}" if nics else "it has none"
         raise InputError(f"lost_nic: {topology.name} has no NIC called {nic[:40]!r}: {mend}")
 
     def find(topology: Topology) -> list[int]:

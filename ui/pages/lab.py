@@ -93,25 +93,25 @@ def _arrive() -> Question:
     return Question(**words)
 
 
-def _form(asked: Question) -> Question:
+def _form(question: Question) -> Question:
     """Draw the form and put what it says into the address. Raises InputError for a collective there is none of."""
     served = sorted({entry.collective.name for entry in ALGORITHMS.values()})
-    if asked.collective not in served:
-        raise InputError(f"no collective is called {asked.collective[:40]!r}: choose from {', '.join(served)}")
+    if question.collective not in served:
+        raise InputError(f"no collective is called {question.collective[:40]!r}: choose from {', '.join(served)}")
     collective = st.selectbox(
-        tell("page.collective"), served, index=served.index(asked.collective), key="lab_collective"
+        tell("page.collective"), served, index=served.index(question.collective), key="lab_collective"
     )
-    if collective != asked.collective:
-        asked = replace(asked, collective=collective, algorithms=",".join(USUAL.get(collective, ())))
-    there = [entry.name.partition(".")[2] for entry in ALGORITHMS.values() if entry.collective.name == collective]
-    known = [name for name in split(asked.algorithms) if parse_spec(name)[0] in there]
-    specs = asked.specs
+    if collective != question.collective:
+        question = replace(question, collective=collective, algorithms=",".join(USUAL.get(collective, ())))
+    names = [entry.name.partition(".")[2] for entry in ALGORITHMS.values() if entry.collective.name == collective]
+    listed = [name for name in split(question.algorithms) if parse_spec(name)[0] in names]
+    specs = question.specs
     with st.form("lab", border=True):
         left, right = st.columns(2)
         algorithms = left.multiselect(
             tell("page.lab.algorithms"),
-            list(dict.fromkeys([*there, *known])),
-            default=known,
+            list(dict.fromkeys([*names, *listed])),
+            default=listed,
             placeholder=tell("page.lab.all"),
             key=f"lab_algorithms_{collective}",
         )
@@ -123,9 +123,11 @@ def _form(asked: Question) -> Question:
             help=tell("page.lab.machines.help"),
             key="lab_machines",
         )
-        sizes = left.text_input(tell("page.lab.sizes"), asked.sizes, help=tell("page.lab.sizes.help"), key="lab_sizes")
+        sizes = left.text_input(
+            tell("page.lab.sizes"), question.sizes, help=tell("page.lab.sizes.help"), key="lab_sizes"
+        )
         ranks = right.text_input(
-            tell("page.lab.ranks"), asked.ranks, placeholder=tell("page.lab.ranks.all"), key="lab_ranks"
+            tell("page.lab.ranks"), question.ranks, placeholder=tell("page.lab.ranks.all"), key="lab_ranks"
         )
         st.form_submit_button(tell("page.lab.ask"), type="primary", key="lab_ask")
     now = Question(collective, ",".join(algorithms), BETWEEN.join(machines), sizes.strip(), ranks.strip())
@@ -138,10 +140,10 @@ def _depart(question: Question) -> None:
     usual = Question()
     words = {f.name: str(getattr(question, f.name)) for f in fields(question)}
     words = {name: word for name, word in words.items() if word != getattr(usual, name)}
-    kept = {name: st.query_params[name] for name in ("page", "lang") if name in st.query_params}
+    others = {name: st.query_params[name] for name in ("page", "lang") if name in st.query_params}
     now = {name: st.query_params[name] for name in st.query_params}
-    if now != {**kept, **words}:
-        st.query_params.from_dict({**kept, **words})
+    if now != {**others, **words}:
+        st.query_params.from_dict({**others, **words})
 
 
 def _machines(question: Question) -> list[str]:
@@ -158,68 +160,70 @@ def _kept() -> dict[tuple[Request, ...], list[Row]]:
 def _answer(grid: Grid) -> list[Row]:
     """The rows of a grid, from those who asked before or now, with a bar. Raises InputError for one too large."""
     place = st.empty()  # there whether or not a bar is drawn, so that what follows keeps its place
-    cells, known = grid.cells(), _kept()
+    cells, answers = grid.cells(), _kept()
     key = tuple(cells)
     if len(cells) > MOST:
         raise InputError(f"{len(cells):,} runs are more than {MOST:,}: ask for less here, or `sweep` from the terminal")
-    if key not in known:
-        bar, found = place.progress(0.0), []
+    if key not in answers:
+        bar, rows = place.progress(0.0), []
         for several in results(cells):
-            found += several
-            bar.progress(len(found) / len(cells), tell("page.lab.runs", done=len(found), of=len(cells)))
+            rows += several
+            bar.progress(len(rows) / len(cells), tell("page.lab.runs", done=len(rows), of=len(cells)))
         place.empty()
-        while len(known) >= KEPT:
-            known.pop(next(iter(known)), None)
-        known[key] = found
-    return known[key]
+        while len(answers) >= KEPT:
+            answers.pop(next(iter(answers)), None)
+        answers[key] = rows
+    return answers[key]
 
 
-def _show(k: int, machine: str, rows: Sequence[Row], found: WinnerMap) -> None:
+def _show(k: int, machine: str, rows: Sequence[Row], winners: WinnerMap) -> None:
     """One machine's map, curves, table and links."""
-    if not found.winners:
+    if not winners.winners:
         st.info(tell("page.lab.nobody"))
     st.caption(tell("page.lab.click"))
     picked = st.altair_chart(
-        lab_charts.winner_map(found),
+        lab_charts.winner_map(winners),
         width="stretch",
         on_select="rerun",
         selection_mode=lab_charts.CELL,
         key=f"lab_map_{k}",
     )
     for place in picked.selection.get(lab_charts.CELL, []):
-        winner = found.winner(int(place["ranks"]), int(place["bytes"]))
+        winner = winners.winner(int(place["ranks"]), int(place["bytes"]))
         if winner:
             _open(machine, winner, int(place["ranks"]), int(place["bytes"]))
     with st.container():  # one place, however much it holds
-        _exact(k, machine, found)
+        _exact(k, machine, winners)
     ranks = (
-        st.select_slider(tell("page.lab.curves"), list(found.ranks), value=found.ranks[-1], key=f"lab_curve_{k}")
-        if len(found.ranks) > 1
-        else found.ranks[0]
+        st.select_slider(tell("page.lab.curves"), list(winners.ranks), value=winners.ranks[-1], key=f"lab_curve_{k}")
+        if len(winners.ranks) > 1
+        else winners.ranks[0]
     )
     st.altair_chart(
-        lab_charts.curves([r for r in rows if r["ranks"] == ranks], found.names), width="stretch", key=f"lab_lines_{k}"
+        lab_charts.curves([r for r in rows if r["ranks"] == ranks], winners.names),
+        width="stretch",
+        key=f"lab_lines_{k}",
     )
     _table(k, machine, rows)
-    _links(k, machine, found)
+    _links(k, machine, winners)
 
 
-def _exact(k: int, machine: str, found: WinnerMap) -> None:
+def _exact(k: int, machine: str, winners: WinnerMap) -> None:
     """The sizes at which the winner changes, for every number of ranks, when they are asked for."""
-    if len(found.sizes) < 2 or not st.toggle(
+    if len(winners.sizes) < 2 or not st.toggle(
         tell("page.lab.exact"), key=f"lab_exact_{k}", help=tell("page.lab.exact.help")
     ):
         return
     lines = []
-    for n in found.ranks:
-        first = found.winner(n, found.sizes[0])
+    for n in winners.ranks:
+        first = winners.winner(n, winners.sizes[0])
         if first:
-            several = _changes(machine, found.names, n, found.sizes)
+            several = _changes(machine, winners.names, n, winners.sizes)
             later = [
                 tell("page.lab.exact.from", size=fmt_size(c.size), name=lab_charts.short(c.after)) for c in several
             ]
-            told = ", ".join([lab_charts.short(first), *later])
-            lines.append(f"- {tell('page.lab.exact.line', ranks=n, told=told)}")
+            words = ", ".join([lab_charts.short(first), *later])
+            lines.append(f"- {tell('page.lab.exact.line', ranks=n, told=words)}")
     st.markdown("\n".join(lines))
 
 
@@ -272,29 +276,29 @@ def _table(k: int, machine: str, rows: Sequence[Row]) -> None:
                 _open(machine, named(rows[at]), rows[at]["ranks"], rows[at]["size_bytes"])
 
 
-def _links(k: int, machine: str, found: WinnerMap) -> None:
+def _links(k: int, machine: str, winners: WinnerMap) -> None:
     """Which links matter to one run, and what losing one costs."""
     with st.expander(tell("page.lab.links")):
         left, middle, right = st.columns(3)
-        name = left.selectbox(tell("page.algorithm"), found.names, key=f"lab_link_name_{k}")
+        name = left.selectbox(tell("page.algorithm"), winners.names, key=f"lab_link_name_{k}")
         size = (
             middle.select_slider(
                 tell("page.lab.size"),
-                list(found.sizes),
-                value=found.sizes[-1],
+                list(winners.sizes),
+                value=winners.sizes[-1],
                 format_func=fmt_size,
                 key=f"lab_link_size_{k}",
             )
-            if len(found.sizes) > 1
-            else found.sizes[0]
+            if len(winners.sizes) > 1
+            else winners.sizes[0]
         )
-        wanted = right.toggle(tell("page.lab.links.show"), key=f"lab_links_{k}", help=tell("page.lab.links.help"))
-        if not wanted or name is None:
+        is_tried = right.toggle(tell("page.lab.links.show"), key=f"lab_links_{k}", help=tell("page.lab.links.help"))
+        if not is_tried or name is None:
             return
         entry, settings = parse_spec(name)
         topology = build(machine)
         try:
-            work = registered(ALGORITHMS[entry], found.ranks[-1], topology=topology, given=settings)
+            work = registered(ALGORITHMS[entry], winners.ranks[-1], topology=topology, given=settings)
             with st.spinner(tell("page.lab.links")):
                 plain, swings = sensitivity(topology, work, size)
                 _, lost = failures(topology, work, size)

@@ -43,10 +43,10 @@ def learn() -> None:
 def _chosen(lessons: list[Lesson], done: set[str]) -> Lesson:
     """The lesson that the address or the sidebar names."""
     names = [lesson.name for lesson in lessons]
-    wanted = st.query_params.get("lesson", names[0])
-    if wanted not in names:
-        st.error(tell("page.learn.bad", name=wanted[:40]), icon=":material/link_off:")
-        wanted = names[0]
+    lesson_name = st.query_params.get("lesson", names[0])
+    if lesson_name not in names:
+        st.error(tell("page.learn.bad", name=lesson_name[:40]), icon=":material/link_off:")
+        lesson_name = names[0]
 
     def chosen() -> None:
         st.query_params["lesson"] = st.session_state.lesson
@@ -56,12 +56,12 @@ def _chosen(lessons: list[Lesson], done: set[str]) -> Lesson:
         name = st.radio(
             tell("page.learn.lessons"),
             names,
-            index=names.index(wanted),
+            index=names.index(lesson_name),
             format_func=lambda n: f"{tell(f'lesson.{n}.title')}{' ✓' if n in done else ''}",
             key="lesson",
             on_change=chosen,
         )
-    return LESSONS[name or wanted]
+    return LESSONS[name or lesson_name]
 
 
 def _step(lesson: Lesson) -> int:
@@ -97,7 +97,7 @@ def _to(lesson: Lesson, number: int) -> None:
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _outcomes(scene: Request) -> list[Outcome]:
     """The runs of a step; nobody changes them, so all who learn share them."""
-    return [picture.carried_out(one) for one in (scene, *scene.others())]
+    return [picture.carried_out(run) for run in (scene, *scene.others())]
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -114,7 +114,7 @@ def _question(lesson: Lesson, number: int, ask: Ask, runs: list[Outcome]) -> boo
         question = ask.question or tell("page.learn.guess")
         st.markdown(f"**{tell_or(f'lesson.{lesson.name}.{number}.ask', question)}**")
         if ask.options:
-            given: str | float | None = st.radio(
+            said: str | float | None = st.radio(
                 tell("page.learn.guess"),
                 list(ask.options),
                 index=None,
@@ -125,17 +125,17 @@ def _question(lesson: Lesson, number: int, ask: Ask, runs: list[Outcome]) -> boo
         else:
             unit = _unit(ask.unit)
             label = tell("page.learn.guess.unit", unit=unit) if unit else tell("page.learn.guess")
-            given = st.number_input(label, value=None, step=1.0, format="%g", key=f"{key}_number")
-        if st.form_submit_button(tell("page.learn.check")) and given is not None:
-            st.session_state[key] = given
+            said = st.number_input(label, value=None, step=1.0, format="%g", key=f"{key}_number")
+        if st.form_submit_button(tell("page.learn.check")) and said is not None:
+            st.session_state[key] = said
     if key not in st.session_state:
         st.caption(tell("page.learn.first"))
         return None
     right = ask.grade(st.session_state[key], runs)
     answer = ask.answer(runs)
-    told = _option(answer) if isinstance(answer, str) else f"{answer:.4g} {_unit(ask.unit)}".strip()
-    because = tell_or(f"lesson.{lesson.name}.{number}.because", ask.because, answer=told, **ask.facts(runs))
-    message = f"{tell('page.learn.right' if right else 'page.learn.wrong', answer=told)} {because}"
+    words = _option(answer) if isinstance(answer, str) else f"{answer:.4g} {_unit(ask.unit)}".strip()
+    because = tell_or(f"lesson.{lesson.name}.{number}.because", ask.because, answer=words, **ask.facts(runs))
+    message = f"{tell('page.learn.right' if right else 'page.learn.wrong', answer=words)} {because}"
     (st.success if right else st.info)(message, icon=":material/check_circle:" if right else ":material/lightbulb:")
     return right
 

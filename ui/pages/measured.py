@@ -80,13 +80,13 @@ def _show(text: str, name: str, spec: str, ranks: int) -> None:
 
 
 def _headline(topology: Topology, rows: list[Compared], why: str) -> None:
-    family, found = family_of(topology), verdict(rows)
-    told = tell("page.measured.family", name=family.name) if family else tell("page.measured.constants")
+    family, errors = family_of(topology), verdict(rows)
+    constants = tell("page.measured.family", name=family.name) if family else tell("page.measured.constants")
     reason = tell("page.measured.given") if why == "given" else tell("page.measured.found")
-    st.markdown(f"**{topology.name}** ({reason}): {rows[0].ranks} × {rows[0].collective}. {told}")
+    st.markdown(f"**{topology.name}** ({reason}): {rows[0].ranks} × {rows[0].collective}. {constants}")
     small, large = st.columns(2)
     limit = fmt_size(LARGE)
-    for column, key, value in ((small, "below", found.small), (large, "above", found.large)):
+    for column, key, value in ((small, "below", errors.small), (large, "above", errors.large)):
         column.metric(tell(f"page.measured.{key}", size=limit), "–" if value is None else f"{value:.1%}")
 
 
@@ -102,6 +102,6 @@ def _line(row: Compared) -> dict[str, str]:
 
 def _left_out(outside: list[Outside]) -> None:
     if outside:
-        with st.expander(tell("page.measured.outside", count=sum(one.rows for one in outside))):
-            for one in outside:
-                st.text(f"{one.rows}: {one.why}")
+        with st.expander(tell("page.measured.outside", count=sum(group.rows for group in outside))):
+            for group in outside:
+                st.text(f"{group.rows}: {group.why}")

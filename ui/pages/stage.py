@@ -79,9 +79,9 @@ def _embedded(scene: Request) -> None:
 def _carried_out(scene: Request) -> list[compare.Run]:
     """The scene's run and those beside it; what cannot be carried out is told and left out, its own above all."""
     runs: list[compare.Run] = []
-    for k, (title, one) in enumerate(zip(compare.titles(scene), [scene, *scene.others()], strict=True)):
+    for k, (title, request) in enumerate(zip(compare.titles(scene), [scene, *scene.others()], strict=True)):
         try:
-            runs.append((one, picture.run(replace(one, against=""), spoken()), title))
+            runs.append((request, picture.run(replace(request, against=""), spoken()), title))
         except (InputError, StalledError) as error:
             st.error(f"{title}: {error}" if k else str(error), icon=":material/error:")
             if not k:

@@ -67,11 +67,11 @@ def train() -> None:
         st.caption(tell("train.tagline"))
         name = _choose_workload()
         scene, topology = sidebar.choose_machine(st.session_state.train_scene)
-        given = _choose_parameters(name)
+        arguments = _choose_parameters(name)
         place = st.container()
     if problem:
         st.error(problem, icon=":material/link_off:")
-    name, step = _shown(name, given, scene if topology is not None else None, place)
+    name, step = _shown(name, arguments, scene if topology is not None else None, place)
     st.title(tell(f"train.name.{name}"), anchor=False)
     st.markdown(tell(f"train.about.{name}"))
     _headline(step)
@@ -81,22 +81,22 @@ def train() -> None:
 
 
 def _shown(
-    name: str, given: Mapping[str, str], scene: Request | None, place: DeltaGenerator
+    name: str, arguments: Mapping[str, str], scene: Request | None, place: DeltaGenerator
 ) -> tuple[str, TrainingStep]:
     """The step that was chosen, or where there is none the last one that there was, and why above it."""
     state = st.session_state
     chosen = None
     try:
         with st.spinner(tell("train.running")):
-            chosen = _step(name, tuple(given.items()), scene) if scene is not None else None
+            chosen = _step(name, tuple(arguments.items()), scene) if scene is not None else None
     except (InputError, StalledError) as error:
         with place:
             refuse(error)
     for reason in state.refused:
         st.warning(tell("page.stays", reason=reason), icon=":material/error:")
     if chosen is not None and scene is not None:
-        _depart(name, given, scene)
-        state.train_good = (name, tuple(given.items()), scene)
+        _depart(name, arguments, scene)
+        state.train_good = (name, tuple(arguments.items()), scene)
         return name, chosen
     good = state.get("train_good", (FIRST, (), Request()))
     return good[0], _step(*good)
@@ -107,16 +107,16 @@ def _arrive() -> str:
     state = st.session_state
     if "train_scene" in state:
         return ""
-    asked = {key: st.query_params[key][:LONGEST] for key in st.query_params}
+    address = {key: st.query_params[key][:LONGEST] for key in st.query_params}
     state.train_scene, state.train_words, state.train_first, problem = Request(), {}, FIRST, ""
     try:
-        state.train_scene = from_link({key: asked[key] for key in MACHINE if key in asked})
+        state.train_scene = from_link({key: address[key] for key in MACHINE if key in address})
         state.train_scene.topology()
-        entry = WORKLOADS[asked.get("workload", FIRST)]
-        given = {key: word for key, word in asked.items() if key in entry.params}
-        for key, word in given.items():
+        entry = WORKLOADS[address.get("workload", FIRST)]
+        arguments = {key: word for key, word in address.items() if key in entry.params}
+        for key, word in arguments.items():
             entry.params[key].parse(word, entry.name)
-        state.train_first, state.train_words = entry.name, given
+        state.train_first, state.train_words = entry.name, arguments
     except InputError as error:
         state.train_scene, problem = Request(), str(error)
     return problem
@@ -137,12 +137,12 @@ def _choose_workload() -> str:
 def _choose_parameters(name: str) -> dict[str, str]:
     """The parameters that differ from the workload's own."""
     state = st.session_state
-    entry, asked = WORKLOADS[name], state.train_words if name == state.train_first else {}
+    entry, first = WORKLOADS[name], state.train_words if name == state.train_first else {}
     with st.expander(tell("train.parameters"), expanded=True):
-        given = {key: _field(p, asked.get(key), name) for key, p in entry.params.items()}
+        arguments = {key: _field(p, first.get(key), name) for key, p in entry.params.items()}
     with st.expander(tell("train.meaning")):
         st.markdown(f"{entry.summary}\n\n{entry.about}")
-    return {key: word for key, word in given.items() if word != usual(entry.params[key])}
+    return {key: word for key, word in arguments.items() if word != usual(entry.params[key])}
 
 
 def _field(parameter: Parameter, word: str | None, owner: str) -> str:
@@ -153,21 +153,21 @@ def _field(parameter: Parameter, word: str | None, owner: str) -> str:
     return st.text_area(parameter.name, word or "", height=height, key=key, placeholder=hint).strip()
 
 
-def _depart(name: str, given: Mapping[str, str], scene: Request) -> None:
+def _depart(name: str, arguments: Mapping[str, str], scene: Request) -> None:
     """Write what is shown into the address."""
     state = st.session_state
-    state.train_scene, state.train_first, state.train_words = scene, name, dict(given)
+    state.train_scene, state.train_first, state.train_words = scene, name, dict(arguments)
     link = to_link(scene)
-    asked = {"workload": name} | {key: link[key] for key in MACHINE if key in link} | dict(given)
-    asked |= {key: st.query_params[key] for key in KEPT if key in st.query_params}
-    if asked != {key: st.query_params[key] for key in st.query_params}:
-        st.query_params.from_dict(asked)
+    address = {"workload": name} | {key: link[key] for key in MACHINE if key in link} | dict(arguments)
+    address |= {key: st.query_params[key] for key in KEPT if key in st.query_params}
+    if address != {key: st.query_params[key] for key in st.query_params}:
+        st.query_params.from_dict(address)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _step(name: str, given: tuple[tuple[str, str], ...], scene: Request) -> TrainingStep:
+def _step(name: str, arguments: tuple[tuple[str, str], ...], scene: Request) -> TrainingStep:
     """One step; nobody changes it, so all who ask for the same share it. Raises InputError."""
-    return WORKLOADS[name].run(scene.topology(), dict(given))
+    return WORKLOADS[name].run(scene.topology(), dict(arguments))
 
 
 def _headline(step: TrainingStep) -> None:
@@ -187,8 +187,8 @@ def _headline(step: TrainingStep) -> None:
             st.metric(tell("train.busiest"), f"{busiest.src} → {busiest.dst}", f"{fmt_size(most)}, {rate}", "off",
                       width="content", delta_arrow="off")  # fmt: skip
     hidden = max(0.0, moving - step.exposed_s)
-    told = {"moving": fmt_time(moving), "hidden": fmt_time(hidden), "exposed": fmt_time(step.exposed_s)}
-    st.caption(tell("train.told", rank=communicating, share=f"{share:.1%}", **told))
+    times = {"moving": fmt_time(moving), "hidden": fmt_time(hidden), "exposed": fmt_time(step.exposed_s)}
+    st.caption(tell("train.told", rank=communicating, share=f"{share:.1%}", **times))
     if not step.verified:
         st.error(tell("train.wrong"), icon=":material/gpp_bad:")
 
@@ -206,9 +206,11 @@ def _timeline(step: TrainingStep) -> None:
         window = st.slider(tell("train.window"), 0, 100, (0, 100), format="%d %%", key="train_window")
     low, high = window if window[0] < window[1] else (0, 100)
     ranks = range(first, min(step.ranks, first + ROWS))
-    known = catalogue(spoken())
-    texts = {key: known[name] for key, name in PICTURE.items()}
-    texts |= {kind: known.get(f"train.kind.{kind.replace(' ', '_')}", kind) for kind in {h.kind for h in step.changes}}
+    translated = catalogue(spoken())
+    texts = {key: translated[name] for key, name in PICTURE.items()}
+    texts |= {
+        kind: translated.get(f"train.kind.{kind.replace(' ', '_')}", kind) for kind in {h.kind for h in step.changes}
+    }
     st.html(training.timeline(step, ranks, (step.time * low / 100, step.time * high / 100), texts))
     if "blocks" in step.facts:
         st.html(training.buffer(step.facts["blocks"], texts))
@@ -252,8 +254,8 @@ def _watch(step: TrainingStep) -> None:
 
 def _label(key: str) -> str:
     """A fact's name in the visit's language."""
-    known = f"train.fact.{key}"
-    return tell(known) if known in catalogue(spoken()) else words(key)
+    text_id = f"train.fact.{key}"
+    return tell(text_id) if text_id in catalogue(spoken()) else words(key)
 
 
 def _table(rows: list[dict[str, Any]]) -> None:

@@ -40,8 +40,8 @@ def titles(scene: Request) -> list[str]:
 
 def _words(name: str, value: str) -> str:
     if name == "trouble":
-        told = [whatif.describe(spec) for spec in entries(value)]
-        return "; ".join(told) or tell("page.compare.untroubled")
+        troubles = [whatif.describe(spec) for spec in entries(value)]
+        return "; ".join(troubles) or tell("page.compare.untroubled")
     return value or tell("page.compare.usual")
 
 
@@ -53,24 +53,24 @@ def choose(scene: Request) -> Request:
         st.session_state.scene = replace(st.session_state.scene, against="")
         raise
     with st.expander(tell("page.compare"), expanded=bool(runs), icon=":material/compare_arrows:"):
-        kept = [run for run in runs if set(run) - {"algorithm", "machine"} and run != {"trouble": ""}]
-        room = MOST - len(kept)
-        wanted: list[Changes] = []
-        for name, there in (("algorithm", _algorithms(scene)), ("machine", _machines(scene))):
-            now = [run[name] for run in runs if set(run) == {name} and run[name] in there]
-            if there:
+        others = [run for run in runs if set(run) - {"algorithm", "machine"} and run != {"trouble": ""}]
+        room = MOST - len(others)
+        chosen_runs: list[Changes] = []
+        for name, names in (("algorithm", _algorithms(scene)), ("machine", _machines(scene))):
+            now = [run[name] for run in runs if set(run) == {name} and run[name] in names]
+            if names:
                 label = tell(f"page.compare.{name}")
                 chosen = st.multiselect(
-                    label, there, default=now, max_selections=room, key=fresh(f"against_{name}_{there[0]}")
+                    label, names, default=now, max_selections=room, key=fresh(f"against_{name}_{names[0]}")
                 )
-                wanted += [{name: word} for word in chosen]
+                chosen_runs += [{name: word} for word in chosen]
         if scene.trouble and st.checkbox(tell("page.compare.without"), {"trouble": ""} in runs, key=fresh("without")):
-            wanted.append({"trouble": ""})
-        for number, run in enumerate(kept):
+            chosen_runs.append({"trouble": ""})
+        for number, run in enumerate(others):
             words = " · ".join(_words(name, value) for name, value in run.items())
             if not st.checkbox(words, value=True, key=fresh(f"against_{number}_{words}")):
-                kept = [other for other in kept if other is not run]
-    return replace(scene, against=beside([*kept, *wanted][:MOST]))
+                others = [other for other in others if other is not run]
+    return replace(scene, against=beside([*others, *chosen_runs][:MOST]))
 
 
 def _algorithms(scene: Request) -> list[str]:

@@ -100,26 +100,26 @@ def field(parameter: Parameter, word: str | None, owner: str) -> str:
     What cannot be read is refused below the widget, and `word`, or else the default, stays.
     """
     default, key, meaning = usual(parameter), fresh(f"{owner}_{parameter.name}"), _meaning(parameter)
-    kept, text = _read(parameter, word, owner)
+    readable, text = _read(parameter, word, owner)
     if parameter.kind == "bool":
-        return "yes" if st.toggle(parameter.name, value=(kept or default) == "yes", key=key) else "no"
+        return "yes" if st.toggle(parameter.name, value=(readable or default) == "yes", key=key) else "no"
     if parameter.words:
         words = list(parameter.words)
-        return st.selectbox(parameter.name, words, index=words.index(kept or default), key=key)
+        return st.selectbox(parameter.name, words, index=words.index(readable or default), key=key)
     if parameter.kind == "int" and parameter.high:
-        number = int(kept or parameter.default or parameter.low)
+        number = int(readable or parameter.default or parameter.low)
         value = None if meaning and number == parameter.default else number
         chosen = st.number_input(
             parameter.name, parameter.low, parameter.high, value, key=key, placeholder=meaning or None
         )
         return default if chosen is None else str(int(chosen))
-    value_text = "" if meaning and (kept or default) == default else text or human(parameter, parameter.default)
+    value_text = "" if meaning and (readable or default) == default else text or human(parameter, parameter.default)
     entered = st.text_input(parameter.name, value=value_text, key=key, placeholder=meaning or None).strip()
     if not entered:
         return default
-    if kept and entered == text:
-        return kept
-    return _entered(parameter, entered, owner) or kept or default
+    if readable and entered == text:
+        return readable
+    return _entered(parameter, entered, owner) or readable or default
 
 
 def _read(parameter: Parameter, word: str | None, owner: str) -> tuple[str, str]:
@@ -146,10 +146,10 @@ def _entered(parameter: Parameter, entered: str, owner: str) -> str:
     return entered if parameter.kind == "str" else _typed(entered)
 
 
-def settings(known: Mapping[str, Parameter], words: str, owner: str) -> str:
+def settings(parameters: Mapping[str, Parameter], words: str, owner: str) -> str:
     """A widget for each parameter; returns those that are not as usual, as `key=value,…`."""
     pairs = dict(pair.split("=", 1) for pair in words.split(",") if "=" in pair)
-    for name in pairs.keys() - known.keys():
-        refuse(InputError(f"{owner} has no parameter {name[:40]!r}: it takes {', '.join(known) or 'none'}"))
-    chosen = {name: field(parameter, pairs.get(name), owner) for name, parameter in known.items()}
-    return ",".join(f"{name}={word}" for name, word in chosen.items() if word != usual(known[name]))
+    for name in pairs.keys() - parameters.keys():
+        refuse(InputError(f"{owner} has no parameter {name[:40]!r}: it takes {', '.join(parameters) or 'none'}"))
+    chosen = {name: field(parameter, pairs.get(name), owner) for name, parameter in parameters.items()}
+    return ",".join(f"{name}={word}" for name, word in chosen.items() if word != usual(parameters[name]))

@@ -118,8 +118,8 @@ def _undo() -> None:
         restore(state.scene if broken or not past else past.pop())
         state.past = past
 
-    there = state.get("broken", False) or bool(state.get("past"))
-    st.button(tell("page.undo"), icon=":material/undo:", on_click=undone, disabled=not there, key="undo")
+    can_undo = state.get("broken", False) or bool(state.get("past"))
+    st.button(tell("page.undo"), icon=":material/undo:", on_click=undone, disabled=not can_undo, key="undo")
 
 
 def _scenarios() -> None:
@@ -154,11 +154,11 @@ def _choose_algorithm(scene: Request) -> Request:
     algorithm, settings = by_name(scene.algorithm, scene.settings)
     scene = replace(scene, algorithm=algorithm, settings=settings)
     collective, _, name = scene.algorithm.partition(".")
-    there = [c for c in COLLECTIVES if any(a.startswith(c + ".") for a in ALGORITHMS)]
+    names = [c for c in COLLECTIVES if any(a.startswith(c + ".") for a in ALGORITHMS)]
     collective = st.selectbox(
         tell("page.collective"),
-        there,
-        index=there.index(collective),
+        names,
+        index=names.index(collective),
         help=summary(collective, COLLECTIVES[collective].summary),
         key=fresh("collective"),
     )
@@ -194,11 +194,11 @@ def _choose_schedule(scene: Request) -> Request:
     return scene
 
 
-def _choose_settings(scene: Request, known: Mapping[str, Parameter], owner: str) -> Request:
-    if not known:
-        return replace(scene, settings=settings(known, scene.settings, owner))
+def _choose_settings(scene: Request, parameters: Mapping[str, Parameter], owner: str) -> Request:
+    if not parameters:
+        return replace(scene, settings=settings(parameters, scene.settings, owner))
     with st.expander(tell("page.parameters"), expanded=True):
-        return replace(scene, settings=settings(known, scene.settings, owner))
+        return replace(scene, settings=settings(parameters, scene.settings, owner))
 
 
 @contextmanager
@@ -218,11 +218,11 @@ def _text(now: str, examples: Mapping[str, str], what: str, endings: tuple[str, 
     Raises RefusedError while there is none.
     """
     names = [*examples, OWN]
-    known = next((i for i, text in enumerate(examples.values()) if text == now), len(examples) if now else 0)
+    at = next((i for i, text in enumerate(examples.values()) if text == now), len(examples) if now else 0)
     choice = st.selectbox(
         tell("page.example"),
         names,
-        index=known,
+        index=at,
         format_func=lambda x: x or tell("page.example.own"),
         key=fresh(f"ex_{what}"),
     )

@@ -19,17 +19,17 @@ def choose(words: str, topology: Topology) -> str:
     """Draw the troubles that `words` hold and a way to add one; returns the words as they are now."""
     specs = entries(words)
     with st.expander(tell("page.trouble"), expanded=bool(specs), icon=":material/bolt:"):
-        kept = []
+        remaining = []
         for number, spec in enumerate(specs):
             name, _, rest = spec.partition(":")
             if name not in TROUBLES:
-                kept.append(spec)
+                remaining.append(spec)
                 continue
             with st.container(border=True):
                 st.markdown(f"**{tell(f'trouble.{name}')}**", help=summary(name, TROUBLES.summary(name)))
                 now = f"{name}:{_fields(name, _pairs(rest), topology, number)}"
                 if not st.button(tell("page.trouble.remove"), key=fresh(f"drop_{number}"), icon=":material/close:"):
-                    kept.append(now)
+                    remaining.append(now)
         added = st.selectbox(
             tell("page.trouble.add"),
             list(TROUBLES),
@@ -38,15 +38,15 @@ def choose(words: str, topology: Topology) -> str:
             placeholder=tell("page.trouble.none"),
             key=fresh(f"add_trouble_{len(specs)}"),
         )
-        if len(kept) == len(specs) and not added:
-            _check(kept, topology)
+        if len(remaining) == len(specs) and not added:
+            _check(remaining, topology)
     if added:
-        kept.append(TROUBLES[added].first_look(topology))
-    if len(kept) != len(specs):
+        remaining.append(TROUBLES[added].first_look(topology))
+    if len(remaining) != len(specs):
         forget()
-        st.session_state.scene = replace(st.session_state.scene, trouble=listed(kept))
+        st.session_state.scene = replace(st.session_state.scene, trouble=listed(remaining))
         st.rerun()
-    return listed(kept)
+    return listed(remaining)
 
 
 def _check(specs: list[str], topology: Topology) -> None:
