@@ -16,7 +16,8 @@ Radix = Annotated[int, Bounds(2, 1024)]
 """How many ranks one round of a k-ary algorithm brings together."""
 Channels = Annotated[int, Bounds(1, 64)]
 """Copies of a pattern, each on a share of the data."""
-Window = Annotated[int, Bounds(1, 1 << 16)]
+NO_LIMIT = 1 << 16
+Window = Annotated[int, Bounds(1, NO_LIMIT)]
 """How many messages a rank has under way at once."""
 Group = Annotated[int, Bounds(0, 1 << 16)]
 """Ranks per node; 0 stands for the largest number up to 8 that divides n."""

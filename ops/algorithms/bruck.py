@@ -46,6 +46,7 @@ def bruck_allgather(n: int) -> Steps:
     ordered=True,
     cost=lambda n, *, radix: (rounds(n, radix), (n - 1) / n),
     ids={"openmpi": "2", "mpich": "k_brucks"},
+    presets={"mpich:k_brucks": {"radix": 2}},
     reference="Bruck et al., TPDS 1997",
 )
 @algorithm(COLLECTIVES["allgatherv"], ordered=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ops.collectives import COLLECTIVES, allgather, allreduce, alltoall, barrier, sendrecv
-from ops.patterns import Group, Window, node_size, rounds, runs, whole_nodes
+from ops.patterns import NO_LIMIT, Group, Window, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
 from sim.schedule import Steps, copy, reduce
 from sim.topology import Ints
@@ -129,6 +129,7 @@ def all_pairs(n: int) -> Steps:
     ordered=True,
     cost=lambda n, *, window: (-(-(n - 1) // window), (n - 1) / n),
     ids={"openmpi": "4"},
+    presets={"openmpi:4": {"window": NO_LIMIT}},
 )
 @algorithm(COLLECTIVES["alltoallv"], ordered=True)
 def linear_window(n: int, *, window: Window = 4) -> Steps:

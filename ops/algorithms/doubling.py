@@ -185,6 +185,7 @@ def _exchange_cost(n: int, *, radix: int) -> tuple[float, float]:
     exact=False,
     cost=_exchange_cost,
     ids={"mpich": "recexch_doubling", "ucc": "knomial"},
+    presets={"mpich:recexch_doubling": {"radix": 2}},
 )
 @algorithm(COLLECTIVES["allgatherv"], ordered=True, ids={"ucc": "knomial"})
 def recursive_exchange(n: int, *, radix: Radix = 4) -> Steps:

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ops.algorithms.butterfly import halving, scatter_sums, spread
+from ops.algorithms.butterfly import halving, mirrored, scatter_sums, spread
 from ops.algorithms.doubling import cores
 from ops.collectives import COLLECTIVES, allreduce, reduce_scatter
 from ops.collectives import reduce as reduce_to_root
-from ops.patterns import power_below, rounds, runs
+from ops.patterns import power_below, rounds, runs, windows
 from ops.registry import algorithm
 from sim.schedule import NOTHING, Steps, copy, reduce
 from sim.topology import Ints
@@ -79,29 +79,53 @@ def rabenseifner_cost(n: int) -> tuple[float, float, float]:
 def rabenseifner(n: int) -> Steps:
     """Recursive halving leaves each rank one share of the sum, recursive doubling spreads the shares.
 
-    Where n is no power of two, three more messages: neighbours first add half a buffer each for the other.
+    Neighbours swap the largest halves: first at distance 1, then 2, 4 …, and back. Where n is no power of two,
+    three more messages: neighbours first add half a buffer each for the other.
     """
-    rank = cores(n)
-    p = len(rank)
-    yield from fold(n, rank)
+    yield from fold(n)
     yield "reduce-scatter"
-    yield from scatter_sums(rank, halving(p), np.arange(p, dtype=np.int32))
+    yield from scatter_shares(n)
     yield "allgather"
-    yield from spread(rank, halving(p), np.arange(p, dtype=np.int32))
+    yield from spread_shares(n)
+    yield from unfold(n)
+
+
+def proxies(n: int) -> Ints:
+    """The power of two of ranks that take part for all: even ones of the first pairs, then the rest."""
+    p = power_below(n)
+    c = np.arange(p, dtype=np.int32)
+    return np.where(c < n - p, 2 * c, c + (n - p))
+
+
+def scatter_shares(n: int) -> Steps:
+    """Each of the proxies adds up one share, lower ranks the lower halves, the nearest peers first."""
+    p = power_below(n)
+    yield from scatter_sums(proxies(n), halving(p)[::-1], mirrored(p))
+
+
+def spread_shares(n: int) -> Steps:
+    """The same rounds backwards, until the proxies have all shares."""
+    p = power_below(n)
+    yield from spread(proxies(n), halving(p)[::-1], mirrored(p))
+
+
+def unfold(n: int) -> Steps:
+    """Those who take no part hear the total from their neighbours."""
+    p = power_below(n)
     if n > p:
         yield "unfold"
-        yield copy(rank[: n - p], rank[: n - p] ^ 1, slot=runs(0, p))
+        yield copy(proxies(n)[: n - p], proxies(n)[: n - p] ^ 1, slot=runs(0, p))
 
 
-def fold(n: int, rank: Ints) -> Steps:
-    """The first `rank`s also get the sums of their neighbours that take no part; both add half a buffer."""
-    p = len(rank)
+def fold(n: int) -> Steps:
+    """The first proxies also get the sums of their neighbours that take no part; both add half a buffer."""
+    rank, p = proxies(n), power_below(n)
     if n > p:
         yield "fold"
         stays, goes = rank[: n - p], rank[: n - p] ^ 1
         low, high = runs(0, p // 2), runs(p // 2, p // 2)
-        yield reduce(goes, stays, slot=high), reduce(stays, goes, slot=low)
-        yield copy(goes, stays, slot=low)
+        yield reduce(goes, stays, slot=low), reduce(stays, goes, slot=high)
+        yield copy(goes, stays, slot=high)
 
 
 def _rabenseifner_reduce_cost(n: int) -> tuple[float, float, float]:
@@ -122,17 +146,20 @@ def _rabenseifner_reduce_cost(n: int) -> tuple[float, float, float]:
 def rabenseifner_reduce(n: int, *, root: int = 0) -> Steps:
     """Recursive halving leaves each rank one share of the sum, a binomial tree gathers the shares at the root.
 
-    Where n is no power of two, two more messages: neighbours first add half a buffer each for the other.
+    Neighbours swap the largest halves. Where n is no power of two, two more messages: neighbours first add half
+    a buffer each for the other. A root that took no part gets rank 0's share before it gathers in its place.
     """
-    rank = cores(n)
-    rank[rank == root ^ 1] = np.where(root < 2 * (n - len(rank)), root, root ^ 1)
+    rank = proxies(n)
     p = len(rank)
-    yield from fold(n, rank)
+    peers, shares = halving(p)[::-1], windows(halving(p)[::-1], mirrored(p))
+    yield from fold(n)
     yield "reduce-scatter"
-    yield from scatter_sums(rank, halving(p), np.arange(p, dtype=np.int32))
+    yield from scatter_sums(rank, peers, mirrored(p))
     yield "gather"
+    if root not in rank:
+        yield copy(rank[0], root, slot=shares[-1][:1])
+        rank = np.concatenate([[root], rank[1:]]).astype(np.int32)
     place = np.arange(p) ^ int(np.argmax(rank == root))
-    for k in range(rounds(p)):
-        d = 1 << k
-        child = np.nonzero(place % (2 * d) == d)[0]
-        yield copy(rank[child], rank[child ^ d], slot=runs(child // d * d, d))
+    for k in reversed(range(rounds(p))):
+        child = np.nonzero(place >> k == 1)[0]
+        yield copy(rank[child], rank[child ^ 1 << k], slot=shares[k + 1][child])

@@ -34,6 +34,7 @@ def served(n: int, radix: int) -> int:
     ordered=True,
     cost=lambda n, *, radix: (rounds(n, radix), served(n, radix)),
     ids={"openmpi": "7", "mpich": "tree", "ucc": "0", "kucg": "10"},
+    presets={"mpich:tree": {"radix": 2}},
 )
 def knomial_broadcast(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     """Whoever has the data sends it to radix - 1 others at once; every round multiplies how many have it."""

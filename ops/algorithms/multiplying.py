@@ -33,6 +33,7 @@ def _multiplying_cost(n: int, *, radix: int) -> tuple[float, float, float]:
     ordered=True,
     cost=_multiplying_cost,
     ids={"mpich": "recursive_multiplying"},
+    presets={"mpich:recursive_multiplying": {"radix": 2}},
     reference="MPICH src/mpi/coll/allreduce/allreduce_intra_recursive_multiplying.c",
 )
 def recursive_multiplying(n: int, *, radix: Radix = 4) -> Steps:
@@ -69,6 +70,7 @@ def _bruck_cost(n: int, *, radix: int) -> tuple[float, float]:
     ordered=True,
     cost=_bruck_cost,
     ids={"mpich": "k_brucks"},
+    presets={"mpich:k_brucks": {"radix": 2}},
     reference="Bruck et al., TPDS 1997; MPICH src/mpi/coll/alltoall/alltoall_intra_k_brucks.c",
 )
 @algorithm(COLLECTIVES["alltoallv"], name="k_bruck", ordered=True)
@@ -107,6 +109,7 @@ def _held(n: int, p: int) -> Ints:
     exact=False,
     cost=_far_first_cost,
     ids={"mpich": "recexch_halving"},
+    presets={"mpich:recexch_halving": {"radix": 2}},
     reference="MPICH src/mpi/coll/allgather, recexch with distance halving",
 )
 @algorithm(COLLECTIVES["allgatherv"], ordered=True)

@@ -4,22 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from ops.algorithms.butterfly import halving, mirrored, scatter_sums, spread
+from ops.algorithms.butterfly import mirrored
 from ops.algorithms.doubling import doubling_allreduce, doubling_cost
-from ops.algorithms.halving import fold, rabenseifner_cost
+from ops.algorithms.halving import fold, proxies, rabenseifner_cost, scatter_shares, spread_shares, unfold
 from ops.algorithms.hierarchical import among, nodes_of
 from ops.collectives import allreduce
-from ops.patterns import Group, Sockets, node_size, power_below, runs, socket_size, whole_nodes, whole_sockets
+from ops.patterns import Group, Sockets, node_size, power_below, socket_size, whole_nodes, whole_sockets
 from ops.registry import algorithm
-from sim.schedule import Step, Steps, copy
+from sim.schedule import Step, Steps
 from sim.topology import Ints
-
-
-def _proxies(g: int) -> Ints:
-    """Those of g ranks that take part: even ones of the pairs, then the rest."""
-    p = power_below(g)
-    c = np.arange(p, dtype=np.int32)
-    return np.where(c < g - p, 2 * c, c + (g - p))
 
 
 def _cost(inside: int, *across: int) -> tuple[float, float, float]:
@@ -33,20 +26,19 @@ def _cost(inside: int, *across: int) -> tuple[float, float, float]:
     )
 
 
-def _inside(size: int) -> tuple[Steps, Steps]:
-    """Reduce-scatter and allgather among a few ranks: neighbours first, so that most bytes go the shortest way."""
-    rank, p = _proxies(size), power_below(size)
+def _scatter(size: int) -> Steps:
+    """The reduce-scatter among a few ranks."""
+    for item in (*fold(size), *scatter_shares(size)):
+        if not isinstance(item, str):
+            yield item
 
-    def scatter() -> Steps:
-        yield from fold(size, rank)
-        yield from scatter_sums(rank, halving(p)[::-1], mirrored(p))
 
-    def gather() -> Steps:
-        yield from spread(rank, halving(p)[::-1], mirrored(p))
-        if size > p:
-            yield copy(rank[: size - p], rank[: size - p] ^ 1, slot=runs(0, p))
-
-    return (item for item in scatter() if isinstance(item, Step | tuple)), gather()
+def _gather(size: int) -> Steps:
+    """The allgather among a few ranks."""
+    yield from spread_shares(size)
+    for item in unfold(size):
+        if not isinstance(item, str):
+            yield item
 
 
 def _across(members: Ints, size: int) -> Steps:
@@ -54,7 +46,7 @@ def _across(members: Ints, size: int) -> Steps:
 
     `members` has the groups along its first axis and the positions of a group along its last.
     """
-    rank, own = _proxies(size), mirrored(power_below(size))
+    rank, own = proxies(size), mirrored(power_below(size))
     for item in doubling_allreduce(members.shape[-2]):
         if isinstance(item, Step):
             src, dst = (members[..., end, :][..., rank] for end in (item.src, item.dst))
@@ -83,13 +75,12 @@ def _not_alone(n: int, *, group: int, **rest: Any) -> str | None:
 def node_rabenseifner(n: int, *, group: Group = 0) -> Steps:
     """Halving inside each node, doubling between nodes for each share on its own, collecting inside each node."""
     g = node_size(n, group)
-    scatter, gather = _inside(g)
     yield "reduce-scatter in the node"
-    yield from among(scatter, nodes_of(n, g))
+    yield from among(_scatter(g), nodes_of(n, g))
     yield "allreduce between nodes"
     yield from _across(nodes_of(n, g), g)
     yield "allgather in the node"
-    yield from among(gather, nodes_of(n, g))
+    yield from among(_gather(g), nodes_of(n, g))
 
 
 def _not_alone_in_sockets(n: int, *, group: int, sockets: int, **rest: Any) -> str | None:
@@ -113,12 +104,11 @@ def _not_alone_in_sockets(n: int, *, group: int, sockets: int, **rest: Any) -> s
 def socket_rabenseifner(n: int, *, group: Group = 0, sockets: Sockets = 0) -> Steps:
     """Halving inside each socket, doubling of the shares between sockets, then nodes, collecting inside each socket."""
     g, s = node_size(n, group), socket_size(n, group, sockets)
-    scatter, gather = _inside(s)
     yield "reduce-scatter in the socket"
-    yield from among(scatter, nodes_of(n, s))
+    yield from among(_scatter(s), nodes_of(n, s))
     yield "allreduce between sockets"
     yield from _across(nodes_of(n, s).reshape(-1, g // s, s), s)
     yield "allreduce between nodes"
     yield from _across(nodes_of(n, s).reshape(-1, g // s, s).swapaxes(0, 1), s)
     yield "allgather in the socket"
-    yield from among(gather, nodes_of(n, s))
+    yield from among(_gather(s), nodes_of(n, s))

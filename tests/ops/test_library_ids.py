@@ -234,6 +234,44 @@ def test_kucg_s_rabenseifners_refuse_nodes_and_sockets_of_one():
     assert ALGORITHMS["allreduce.kucg:14"].refuse(4, group=2, sockets=2)
 
 
+@pytest.mark.parametrize(
+    "alias", ["allreduce.openmpi:6", "allreduce.mpich:reduce_scatter_allgather", "allreduce.kucg:12"]
+)
+def test_rabenseifner_s_allreduce_swaps_the_largest_halves_with_the_nearest(alias):
+    """coll_base_allreduce.c, redscat_allgather: vector halving and distance doubling, even ranks of pairs."""
+    for n in (2, 3, 4, 6, 7, 8, 13, 16, 23):
+        held_with_shares(alias, n, kucg_rabenseifner(n, n, lambda rank: []))
+
+
+def redscat_gather(rank, n, root):
+    """coll_base_reduce.c: the same halving, then shares go back towards the root, the smallest first."""
+    base = 1 << int(log2(n))
+    extra, steps = n - base, int(log2(base))
+    outside = root < 2 * extra and root % 2
+    rounds = halving(rank, n)
+    sent = [[(rank + 1, 0.5)]] if rounds and rank < 2 * extra else []
+    if rounds is None:
+        sent = [[(rank - 1, 0.5)], [(rank - 1, 0.5)]]
+    sent += [[pair] for pair in rounds or []]
+    if outside and rank == 0:
+        return [*sent, [(root, 1 / base)]]
+    if rank == root or rounds is None:
+        return sent
+    new = rank // 2 if rank < 2 * extra else rank - extra
+    goal = 0 if outside else root // 2 if root < 2 * extra else root - extra
+    step = (new ^ goal).bit_length() - 1
+    peer = new ^ (1 << step)
+    peer = root if outside and peer == 0 else 2 * peer if peer < extra else peer + extra
+    return [*sent, [(peer, 2.0 ** (steps - 1 - step) / base)]]
+
+
+def test_rabenseifner_s_reduce_gathers_along_the_same_pairs():
+    for n in (2, 4, 6, 7, 8, 13, 16):
+        for root in sorted({0, 1, 2 % n, n - 1}):
+            for alias in ("reduce.openmpi:7", "reduce.mpich:reduce_scatter_gather"):
+                held_with_shares(alias, n, lambda rank, n=n, root=root: redscat_gather(rank, n, root), root)
+
+
 # Open MPI's chains: coll_base_topo.c, ompi_coll_base_topo_build_chain.
 
 
