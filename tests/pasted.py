@@ -26,7 +26,8 @@ def prefixed(text: str, *prefixes: str) -> str:
 
 def several_prefixes() -> st.SearchStrategy[list[str]]:
     """One launcher's prefix or two, one around the other; what needs the line to begin with it comes first."""
-    return st.lists(st.sampled_from(PREFIXES), min_size=1, max_size=2)
+    some = st.lists(st.sampled_from(PREFIXES), min_size=1, max_size=2)
+    return some.filter(lambda prefixes: "".join(prefixes).count("|") + "".join(prefixes).count("│") < 2)
 
 
 def numbered(text: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sim.errors import InputError
-from sim.formats import read_topology, read_topology_file, recognise
+from sim.formats import read_topology, read_topology_file
 from sim.machines import build
 from sim.topology.path_classes import describe, pair_classes
 from sim.topology.routing import shortest_routes
@@ -135,4 +135,4 @@ def test_bad_tables_are_told_in_one_sentence(text, told):
 )
 def test_other_outputs_are_told_apart(text, told):
     with pytest.raises(InputError, match=told):
-        recognise(text, "paste")
+        read_topology(text, "paste")
