@@ -55,7 +55,7 @@ def test_no_stale_step_is_either(machine, stale, compression, speed, slow, overl
     assert step.facts["scaling_efficiency_share"] <= 1 + 1e-9 or slow < 1
 
 
-@pytest.mark.parametrize("stale", [1, 2, 8])
+@pytest.mark.parametrize("stale", [1, 4])
 def test_stale_gradients_reach_the_efficiency_that_the_link_allows(stale):
     """153.3 MB a step through 1 GB/s take 153.3 ms; the step computes for 97 ms."""
     step = WORKLOADS["ddp"].run(build("switch:ranks=4,bandwidth=1GBps"), {"stale": stale})
