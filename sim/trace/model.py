@@ -4,15 +4,14 @@ import json
 import math
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.errors import InputError
-from sim.schedule import Promise, Schedule
+from sim.schedule import REDUCE, Schedule
 from sim.schedule.verify import Verdict
-from sim.topology import Device, Floats, Ints, Link, Routes, Topology
+from sim.topology import Floats, Ints, Routes, Topology
 
 FORMAT = "ringside-trace"
 VERSION = 1
@@ -61,7 +60,6 @@ class Capacities(NamedTuple):
 
 NO_CAPACITIES = Capacities(np.zeros(0, np.int32), np.zeros(0), np.zeros(0))
 NO_HITS = Hits(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
-Columns = TypeVar("Columns", Hits, Capacities)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +102,9 @@ class Trace:
 
     @cached_property
     def arrived(self) -> Floats:
-        """When every transfer's last byte was there, before any reduction."""
-        reducing = (self.schedule.op == 1) * self.topology.gamma * self.bytes
+        """When every transfer's last byte was there, before any reduction; a switch adds at the speed of its links."""
+        by_rank = (self.schedule.op == REDUCE) & (self.schedule.dst < self.schedule.n)
+        reducing = by_rank * self.topology.gamma * self.bytes
         through: Floats = np.maximum(self.end - reducing, self.start)
         return through
 
@@ -200,112 +199,9 @@ _SCHEDULE = (
 )
 _PROMISE = ("name", "blocks", "given", "owed", "first", "last", "inputs", "outputs", "union")
 _COLUMNS = ("size", "began", "ended", "bytes", "route", "ready", "start", "end", "cause", "instants")
-_DTYPES: dict[str, Any] = {"op": np.uint8, "step_start": np.int64, "moves": np.int64}
-_FLOATS = ("bytes", "ready", "start", "end", "fixed_bytes", "work")
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, range):
         return [value.start, value.stop]
     return value.tolist() if isinstance(value, np.ndarray) else value
-
-
-def _arrays(fields: dict[str, Any]) -> dict[str, Any]:
-    """Lists become arrays of the dtype their name asks for."""
-    return {
-        name: np.array(value, np.float64 if name in _FLOATS else _DTYPES.get(name, np.int32))
-        if isinstance(value, list)
-        else value
-        for name, value in fields.items()
-    }
-
-
-def from_json(text: str) -> Trace:
-    """Read what `Trace.to_json` wrote. Raises InputError for anything else."""
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"the trace is no JSON at line {error.lineno}: export it again") from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise InputError("this JSON is no Ringside trace: it lacks the format mark; export one with `trace`")
-    if document.get("version") != VERSION:
-        raise InputError(
-            f"this trace has version {document.get('version')}, and {VERSION} is read here: export it again"
-        )
-    try:
-        return _build(document)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise InputError(f"the trace is damaged ({type(error).__name__}: {error}): export it again") from None
-
-
-def _check_shape(schedule: Schedule) -> None:
-    """Kernels trust their indices, so a schedule from outside is checked first. Raises ValueError."""
-    steps, moves = schedule.step_start, schedule.moves
-    sound = (
-        len(steps) == schedule.steps + 1
-        and steps[0] == moves[0] == 0
-        and (np.diff(steps) >= 0).all()
-        and (np.diff(moves) >= 0).all()
-        and steps[-1] == len(schedule.src) == len(schedule.dst) == len(schedule.op) == len(moves) - 1
-        and moves[-1] == len(schedule.from_slot) == len(schedule.to_slot)
-    )
-    if not sound:
-        raise ValueError("its schedule's columns differ in length")
-    for numbers, most, what in (
-        (schedule.src, schedule.places, "ranks"),
-        (schedule.dst, schedule.places, "ranks"),
-        (schedule.from_slot, schedule.slots, "slots"),
-        (schedule.to_slot, schedule.slots, "slots"),
-    ):
-        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < most:
-            raise ValueError(f"its schedule names {what} outside 0..{most - 1}")
-
-
-def _build(document: dict[str, Any]) -> Trace:
-    t = dict(document["topology"])
-    t["devices"] = tuple(Device(**d) for d in t["devices"])
-    t["links"] = tuple(Link(**link) for link in t["links"])
-    t["ranks"], t["assumed"] = tuple(t["ranks"]), tuple(t["assumed"])
-    promise = None
-    if document["promise"] is not None:
-        p = document["promise"]
-        ranges = {name: range(*p[name]) for name in ("inputs", "outputs")}
-        promise = Promise(**{**_arrays(p), **ranges})
-    s = dict(document["schedule"])
-    phases = tuple((int(start), str(name)) for start, name in s.pop("phases"))
-    after = s.pop("after")
-    s["switches"] = tuple(s.get("switches", ()))
-    pairs = None if after is None else (np.array(after[0], np.int32), np.array(after[1], np.int32))
-    schedule = Schedule(**_arrays(s), promise=promise, phases=phases, after=pairs)
-    _check_shape(schedule)
-    columns = _arrays(document["columns"])
-    lengths = {len(columns[name]) for name in ("bytes", "route", "ready", "start", "end", "cause")}
-    if lengths != {schedule.transfers}:
-        raise ValueError("its columns differ in length")
-    history = None
-    if document["history"] is not None:
-        transfer, time, rate = document["history"]
-        history = History(np.array(transfer, np.int32), np.array(time, np.float64), np.array(rate, np.float64))
-    return Trace(
-        topology=Topology(**t),
-        schedule=schedule,
-        verdict=Verdict(**document["verdict"]),
-        routes=Routes(*(np.array(x, np.int32) for x in document["routes"])),
-        history=history,
-        troubles=tuple(str(name) for name in document.get("troubles", ())),
-        hits=_filled(document.get("hits"), NO_HITS, "transfer", schedule.transfers, "hits name transfers"),
-        capacities=_filled(document.get("capacities"), NO_CAPACITIES, "link", len(t["links"]), "capacities name links"),
-        **columns,
-    )
-
-
-def _filled(columns: list[list[float]] | None, empty: Columns, within: str, limit: int, what: str) -> Columns:
-    """Columns of one length and of the types of the empty ones, whose numbers in column `within` are below a limit."""
-    if columns is None:
-        return empty
-    kinds: tuple[NDArray[Any], ...] = empty
-    made = type(empty)(*(np.array(column, kind.dtype) for column, kind in zip(columns, kinds, strict=True)))
-    places = getattr(made, within)
-    if {len(column) for column in made} != {len(places)} or not np.isin(places, range(limit)).all():
-        raise ValueError(f"its {what} that are not there")
-    return made

@@ -115,3 +115,16 @@ def test_a_switch_that_misses_a_rank_is_found_out():
     src = schedule.src.copy()
     src[2] = 1
     assert "counted twice" in verify(replace(schedule, src=src)).reason
+
+
+@pytest.mark.parametrize("name", ["allreduce.nvls", "reduce_scatter.nvls", "allreduce.collnet_chain"])
+def test_a_switch_adds_at_the_speed_of_its_links_so_that_bytes_arrive_when_they_end(name):
+    machine = build("switch:ranks=4,gamma=0.5ns,bandwidth=1GBps")
+    trace = simulate(machine, ALGORITHMS[name].schedule(4), 1 << 20, history=True)
+    into_switch = trace.schedule.dst >= trace.schedule.n
+    assert into_switch.any()
+    assert trace.arrived[into_switch].tolist() == trace.end[into_switch].tolist()
+    for i in range(trace.schedule.transfers):
+        times, rates = trace.rates(i)
+        spans = np.diff([*times, trace.arrived[i]])
+        assert (spans * rates).sum() == pytest.approx(trace.bytes[i])
