@@ -135,7 +135,7 @@ class TracePart:
             self.damaged("has rows of different lengths")
         if not numbers.size:
             numbers = numbers.astype(np.int64)
-        if numbers.dtype.kind not in kinds or (numbers.ndim != dimensions and numbers.size):
+        if numbers.dtype.kind not in kinds or numbers.ndim != dimensions:
             self.damaged("holds something other than numbers")
         if length >= 0 and len(numbers) != length:
             self.damaged(f"has {len(numbers)} entries, not {length}")
