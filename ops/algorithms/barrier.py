@@ -3,22 +3,26 @@
 import numpy as np
 
 from ops.collectives import barrier
-from ops.patterns import rounds
+from ops.patterns import Radix, rounds
 from ops.registry import algorithm
 from sim.schedule import Steps, reduce
 
 
 @algorithm(
     barrier,
-    cost=lambda n: (rounds(n), 0),
+    cost=lambda n, *, radix: (rounds(n, radix), 0),
     ids={"openmpi": "4", "mpich": "k_dissemination", "gloo": "dissemination"},
-    reference="Hensgen, Finkel and Manber 1988",
+    reference="Hensgen, Finkel and Manber 1988; MPICH src/mpi/coll/barrier/barrier_intra_k_dissemination.c",
 )
-def dissemination(n: int) -> Steps:
-    """Round k: everyone tells the rank 2^k places on whom it has heard of."""
+def dissemination(n: int, *, radix: Radix = 2) -> Steps:
+    """Round k: everyone tells the rank 2^k places on whom it has heard of; with another radix, radix - 1 ranks.
+
+    They stand radix^k, twice that and so on up to radix - 1 times that places on.
+    """
     r = np.arange(n)
-    for k in range(rounds(n)):
-        yield reduce(r, (r + (1 << k)) % n, slot=0)
+    for k in range(rounds(n, radix)):
+        d = radix**k
+        yield tuple(reduce(r, (r + far) % n, slot=0) for far in range(d, min(d * radix, n), d))
 
 
 @algorithm(barrier, cost=lambda n: (2 * n, 0), ids={"openmpi": "2", "oneccl": "ring"})

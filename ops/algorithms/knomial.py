@@ -71,7 +71,13 @@ def knomial_reduce(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     cost=lambda n, *, radix: (rounds(n, radix), (n - 1) / n),
     ids={"ucc": "knomial"},
 )
-@algorithm(COLLECTIVES["scatterv"], name="knomial", ordered=True, ids={"kucg": "2"}, presets={"kucg:2": {"radix": 2}})
+@algorithm(
+    COLLECTIVES["scatterv"],
+    name="knomial",
+    ordered=True,
+    ids={"kucg": "2, stars 1"},
+    presets={"kucg:2": {"radix": 2}, "kucg:stars 1": {"radix": 2}},
+)
 def knomial_scatter(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     """Whoever holds several blocks hands radix - 1 shares of them on at once, until each rank has its own."""
     for k in reversed(range(rounds(n, radix))):

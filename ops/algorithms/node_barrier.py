@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ops.algorithms.knomial import pairs
+from ops.algorithms.knomial import knomial_broadcast, pairs
 from ops.algorithms.node_aware import (
     SOURCE,
     Level,
@@ -31,6 +31,22 @@ def _arrivals(n: int, *, radix: int) -> Steps:
 def _moments(levels: Sequence[Level], across: float = 0) -> tuple[float, float]:
     """The cost of a barrier: no data."""
     return levels_cost(levels)[0] + across, 0
+
+
+@algorithm(
+    barrier,
+    name="knomial",
+    ordered=True,
+    cost=lambda n, *, fan_in, fan_out: (rounds(n, fan_in) + rounds(n, fan_out), 0),
+    ids={"kucg": "stars 1"},
+    reference="openeuler-mirror/kucg src/planc/stars/algorithm/barrier/barrier_faninfanout.c",
+)
+def knomial_barrier(n: int, *, fan_in: Radix = 4, fan_out: Radix = 2) -> Steps:
+    """Arrivals climb one k-nomial tree of all ranks, the release goes down another."""
+    yield "up"
+    yield from _arrivals(n, radix=fan_in)
+    yield "down"
+    yield from knomial_broadcast(n, radix=fan_out)
 
 
 @algorithm(

@@ -150,6 +150,12 @@ def test_kucg_s_trees_climb_sockets_and_nodes_as_its_sources_say(alias):
         held(alias, n, oracle, **params)
 
 
+def test_kucg_s_offloaded_barrier_climbs_by_four_and_comes_down_by_two():
+    for n in (2, 5, 8, 13, 17):
+        ranks = list(range(n))
+        held("barrier.kucg:stars 1", n, lambda rank, ranks=ranks: machine_aware(rank, [(ranks, 4, 2)], []))
+
+
 def test_kucg_s_second_allreduce_is_binomial_trees_and_doubling():
     for n, g, s in SHAPES:
         held("allreduce.kucg:2", n, kucg_tree(n, g, s, fan_in=2, fan_out=2, socket=False), group=g)
@@ -341,7 +347,8 @@ def test_kucg_s_second_scatterv_is_a_binomial_tree(n):
         def oracle(rank, root=root):
             return [[(c + root) % n for c in now] for now in knomial_children((rank - root) % n, n, 2)]
 
-        held("scatterv.kucg:2", n, oracle, root)
+        for number in ("2", "stars 1"):
+            held(f"scatterv.kucg:{number}", n, oracle, root)
 
 
 def test_kucg_s_third_scatterv_goes_to_the_nodes_first():

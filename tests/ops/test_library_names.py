@@ -136,6 +136,20 @@ def test_mpich_s_recursive_multiplying_swaps_in_groups_of_k():
             held("allreduce.mpich:recursive_multiplying", n, lambda rank, n=n, k=k: multiplying(rank, n, k), radix=k)
 
 
+def test_mpich_s_dissemination_tells_k_minus_1_ranks_a_round():
+    for k in (2, 3, 4):
+        for n in (2, 4, 7, 9, 16, 20):
+
+            def oracle(rank, n=n, k=k):
+                rounds, shift = [], 1
+                while shift < n:
+                    rounds.append([(rank + j * shift) % n for j in range(1, k) if j * shift < n])
+                    shift *= k
+                return rounds
+
+            held("barrier.mpich:k_dissemination", n, oracle, radix=k)
+
+
 def test_mpich_s_k_bruck_alltoall_sends_by_digits():
     for k in (2, 3, 4):
         for n in (2, 5, 9, 16, 20):
@@ -197,6 +211,32 @@ def test_ucc_s_sliding_window_fetches_from_the_ranks_after_it():
             (schedule.src == rank) & (schedule.to_slot[schedule.moves[:-1]] < 2 * n) & (schedule.dst != rank)
         )
         assert ((schedule.dst[puts] - rank) % n).tolist() == [1, 2, 3, 4, 5, 6] * 2
+
+
+def recursive_knomial(rank, n, radix):
+    """recursive_knomial.h: groups of the pattern's loop, extras served by the even rank before them."""
+    k = min(radix, n)
+    reach = k
+    while reach < n:
+        reach *= k
+    whole = reach if reach == n else reach // k
+    extra = n - n // whole * whole
+    if rank < 2 * extra and rank % 2:
+        return [[rank - 1]]
+    loop, rounds, power = rank // 2 if rank < 2 * extra else rank - extra, [], 1
+    while power < n - extra:
+        step = power * k
+        peers = [(loop + j * power) % step + loop // step * step for j in range(1, k)]
+        rounds.append([2 * p if p < extra else p + extra for p in peers if p < n - extra])
+        power = step
+    return [*rounds, [rank + 1]] if rank < 2 * extra else rounds
+
+
+@pytest.mark.parametrize("alias", ["allreduce.ucc:0", "barrier.ucc:knomial"])
+def test_ucc_s_recursive_knomial_leaves_few_ranks_out(alias):
+    for k in (2, 3, 4):
+        for n in (2, 3, 4, 5, 7, 8, 11, 12, 13, 16, 24, 30):
+            held(alias, n, lambda rank, n=n, k=k: recursive_knomial(rank, n, k), radix=k)
 
 
 def test_ucc_s_hierarchical_allgatherv_gathers_passes_and_broadcasts():

@@ -92,7 +92,9 @@ def test_sizes_below_a_byte_a_block_are_padded(capsys):
 def test_algorithms_of_mpi_libraries_are_compared_on_a_machine_of_ones_own(capsys, tmp_path):
     """A ring of 4 on a switch: 3 blocks of a quarter at 25 GB/s after 1 µs each, whose two links are one hop."""
     path = tmp_path / "it.csv"
-    path.write_text("collective,algorithm,bytes,median_us\nallgather,ring_ompi,1000000,36\nallgather,bine_send_remap_over,8,1\n")
+    path.write_text(
+        "collective,algorithm,bytes,median_us\nallgather,ring_ompi,1000000,36\nallgather,bine_send_remap_over,8,1\n"
+    )
     assert main(["validate", str(path)]) == 2
     assert "measures MPI libraries" in capsys.readouterr().err
     machine = "switch:ranks=4,bandwidth=25GBps,latency=1us"

@@ -1,0 +1,92 @@
+"""UCC's recursive k-nomial pattern: groups of up to `radix` ranks at distance 1, k, k² …, the last one of what is left.
+
+Only ranks beyond the largest multiple of a power of `radix` take no part; an even neighbour stands for each of them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ops.collectives import allreduce, barrier
+from ops.patterns import Radix, power_below, runs
+from ops.registry import algorithm
+from sim.schedule import Steps, copy, reduce
+from sim.topology import Ints
+
+SOURCE = "UCC src/coll_patterns/recursive_knomial.h"
+
+
+class KnomialPattern(NamedTuple):
+    """The ranks that take part, those that do not, and the peers of the former, a row per peer, round by round."""
+
+    ranks: Ints
+    extra: Ints
+    peers: list[Ints]
+
+
+def _pattern(n: int, radix: int) -> KnomialPattern:
+    k = min(radix, n)
+    whole = power_below(n, k)
+    used = n // whole * whole
+    v, left = np.arange(used, dtype=np.int32), n - used
+    ranks = np.where(v < left, 2 * v, v + left)
+    peers, d = [], 1
+    while d < used:
+        members = min(k, used // d)
+        turn = np.arange(1, members, dtype=np.int32).reshape(-1, 1)
+        peers.append(v // (d * k) * (d * k) + (v % (d * k) + turn * d) % (d * members))
+        d *= k
+    return KnomialPattern(ranks, 2 * np.arange(left, dtype=np.int32) + 1, peers)
+
+
+def _cost(n: int, *, radix: int) -> tuple[float, float, float]:
+    _, extra, peers = _pattern(n, radix)
+    folds, swaps = len(extra) > 0, sum(len(group) for group in peers)
+    return len(peers) + 2 * folds, swaps + 2 * folds, swaps + folds
+
+
+@algorithm(
+    allreduce,
+    ordered=True,
+    cost=_cost,
+    ids={"ucc": "0"},
+    reference=f"{SOURCE}; src/components/tl/ucp/allreduce/allreduce_knomial.c",
+)
+def recursive_knomial(n: int, *, radix: Radix = 4) -> Steps:
+    """Groups of up to `radix` ranks at distance 1, k, k² … tell each other their sums and add them up.
+
+    A rank that is left over hands its data to its neighbour first and hears the total last.
+    """
+    ranks, extra, peers = _pattern(n, radix)
+    if len(extra):
+        yield "fold"
+        yield reduce(extra, extra - 1, slot=0)
+        yield "exchange"
+    for group in peers:
+        yield tuple(copy(ranks, ranks[peer], slot=0, to=1 + turn) for turn, peer in enumerate(group))
+        yield reduce(ranks, ranks, slot=runs(1, len(group)), to=runs(0, 1))
+    if len(extra):
+        yield "unfold"
+        yield copy(extra - 1, extra, slot=0)
+
+
+@algorithm(
+    barrier,
+    name="recursive_knomial",
+    ordered=True,
+    cost=lambda n, *, radix: (_cost(n, radix=radix)[0], 0),
+    ids={"ucc": "knomial"},
+    reference=f"{SOURCE}; src/components/tl/ucp/barrier/barrier_knomial.c",
+)
+def recursive_knomial_barrier(n: int, *, radix: Radix = 4) -> Steps:
+    """Groups of up to `radix` ranks at distance 1, k, k² … tell each other whom they have heard of."""
+    ranks, extra, peers = _pattern(n, radix)
+    if len(extra):
+        yield "fold"
+        yield reduce(extra, extra - 1, slot=0)
+        yield "exchange"
+    for group in peers:
+        yield tuple(reduce(ranks, ranks[peer], slot=0) for peer in group)
+    if len(extra):
+        yield "unfold"
+        yield copy(extra - 1, extra, slot=0)
