@@ -53,7 +53,7 @@ _PREFIXES = {
     "a": (
         # ctime, syslog
         rf"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\s{{1,2}})?{_MONTH}\s{{1,2}}\d{{1,2}}\s\d{{2}}:\d{{2}}:\d{{2}}"
-        r"(?:[.,]\d{1,9})?(?:\s(?:[A-Z]{3,4}\s)?(?:19|20)\d{2}(?!\d))?:?",
+        r"(?:[.,]\d{1,9})?(?:\s(?:[A-Z]{3,4}\s)?(?:19|20)\d{2}(?![\d/-]))?:?",
         r"[IWEF]\d{4}\s\d{2}:\d{2}:\d{2}\.\d{1,9}\s{1,8}\d{1,8}\s[^\s\]]{1,120}\]",  # glog
         r"(?P<source>[\w.-]{1,120}+\s[\w./()-]{1,120}+\[\d{1,8}\]:)(?=\s|$)",  # journalctl
         r"[\w./~+-]{0,200}[./][\w~+-]{1,80}:\d{1,7}(?::(?![0-9a-fA-F]{2}[:.])|-(?!\d))",  # grep -Hn
@@ -70,6 +70,8 @@ _PREFIXES = {
 bar. `source` is the part that tells who wrote the line."""
 _COMPILED = {begin: tuple(re.compile(pattern) for pattern in patterns) for begin, patterns in _PREFIXES.items()}
 _LEVELS = {"INFO", "WARN", "WARNING", "ERROR", "DEBUG", "NOTICE", "STDOUT", "STDERR", "OUT", "ERR"}
+NO_WORDS = {"N/A", "NAN", "INF", "-", "X"}
+"""What stands for a number, or for none, in a table of numbers whose rows are numbered too."""
 _COUNTER = re.compile(r"(\d{1,6})(?:\s|$)")
 
 
@@ -159,7 +161,8 @@ def _uncounted(lines: list[PastedLine]) -> list[PastedLine]:
 def _numbered(texts: list[str], *, headed: bool) -> bool:
     """Whether lines that count up are numbered lines: with words after the number, and none from a header above."""
     above = set(texts[0].split()) if headed else set()
-    words = [word for text in texts[headed:] for word in text.split()[1:2] if not word[0].isdecimal()]
+    seconds = [word for text in texts[headed:] for word in text.split()[1:2]]
+    words = [word for word in seconds if not word[0].isdecimal() and word.upper() not in NO_WORDS]
     return bool(words) and above.isdisjoint(words)
 
 

@@ -19,6 +19,7 @@ from ops.request.scenario import from_yaml
 from ops.work import Outcome, Work
 from sim.errors import InputError
 from sim.formats import FORMATS
+from sim.topology.pair_rates import beside
 from terminal import Answer
 from terminal.shared import types
 
@@ -30,9 +31,15 @@ TOPOLOGY = click.option("--topology", metavar="FILE", help="instead of --machine
 ASSUME = click.option(
     "--assume", multiple=True, type=types.ASSIGNMENT, metavar="KEY=VALUE", help="what a file does not say"
 )
+PAIRS = click.option(
+    "--pairs",
+    metavar="FILE",
+    help="output of p2pBandwidthLatencyTest or nvbandwidth, for rates that a capture does not tell",
+)
 MACHINE_ALONE: Options = (
     click.option("--machine", metavar="SPEC", help="NAME[:key=value,…], see `list machines`"),
     ASSUME,
+    PAIRS,
 )
 MACHINE: Options = (*MACHINE_ALONE, TOPOLOGY)
 SCHEDULE: Options = (
@@ -94,7 +101,7 @@ RUN: Options = (
 )
 """What one run is made of."""
 INSTEAD = (
-    *("algorithm", "schedule", "library", "id", "root", "set", "machine", "topology", "assume"),
+    *("algorithm", "schedule", "library", "id", "root", "set", "machine", "topology", "assume", "pairs"),
     *("size", "counts", "displs", "ranks", "trouble"),
 )
 """Options that a scenario stands for."""
@@ -159,7 +166,11 @@ def _machine(words: Words, *, needed: bool) -> dict[str, str]:
     if file is not None:
         text = FORMATS.text(file)
         FORMATS.recognise(text, file)
+        if words.get("pairs") is not None:
+            text = beside(text, FORMATS.text(words["pairs"]), words["pairs"])
         return {"machine": "", "capture": text, "capture_name": file, "rates": ",".join(rates)}
+    if words.get("pairs") is not None:
+        raise InputError("--pairs fills in what a capture does not say: add the file of a topology")
     if rates:
         raise InputError("--assume fills in what a file does not say: give --machine NAME:key=value,… instead")
     return {"machine": spec or ""}

@@ -26,6 +26,7 @@ from sim.formats import recognise as recognise_machine
 from sim.machines import MACHINES
 from sim.parameters import Parameter, parse_spec
 from sim.topology import Topology
+from sim.topology.pair_rates import beside, matrices
 from sim.units import GiB, KiB, exact_size, parse_size
 from ui.player.views import FIRST
 from ui.scene import picture
@@ -229,18 +230,34 @@ def _text(now: str, examples: Mapping[str, str], what: str, endings: tuple[str, 
     place = st.empty()
     if choice != OWN:
         return examples[choice], place
-    file = st.file_uploader(tell(f"page.{what}.file"), type=[*endings], key=fresh(f"file_{what}"))
+    opened = st.file_uploader(
+        tell(f"page.{what}.file"),
+        type=[*endings],
+        accept_multiple_files=what == "capture",
+        key=fresh(f"file_{what}"),
+    )
+    files = opened if isinstance(opened, list) else [opened] if opened is not None else []
     own = "" if now in examples.values() else now
     help_ = tell(f"page.{what}.help")
     pasted = st.text_area(tell(f"page.{what}"), value=own, height=180, help=help_, key=fresh(f"paste_{what}"))
     with _told_in(place):
-        text = pasted if file is None else decoded(file.getvalue(), file.name)
-        if file is not None and not text.strip():
-            raise InputError(tell("page.text.empty", name=file.name))
+        texts = [(decoded(file.getvalue(), file.name), file.name) for file in files]
+        for text, name in texts:
+            if not text.strip():
+                raise InputError(tell("page.text.empty", name=name))
+        text = _together(texts) if texts else pasted
     if not text.strip():
         place.info(help_)
         raise RefusedError
     return text, place
+
+
+def _together(texts: list[tuple[str, str]]) -> str:
+    """Opened files as one text: a capture, and what was measured between its GPUs. Raises InputError."""
+    (whole, _), *measured = sorted(texts, key=lambda file: bool(matrices(file[0])))
+    for text, name in measured:
+        whole = beside(whole, text, name)
+    return whole
 
 
 def _choose_machine(scene: Request) -> tuple[Request, Topology]:

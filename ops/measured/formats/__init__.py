@@ -17,6 +17,12 @@ WORDS = Words(
     "give the tables alone",
     "output of nccl-tests or other measurement",
 )
-MEASUREMENTS: Formats[list[Table]] = Formats(__name__, WORDS, largest=LARGEST_TEXT)
+OTHER_THINGS = (
+    (
+        r"directional P2P=(Enabled|Disabled) Bandwidth|memcpy (CE|SM) GPU\(row\)",
+        "a matrix of rates between GPUs: paste it below the machine's `nvidia-smi topo -m`, or give it as --pairs",
+    ),
+)
+MEASUREMENTS: Formats[list[Table]] = Formats(__name__, WORDS, largest=LARGEST_TEXT, other_things=OTHER_THINGS)
 
 reader = MEASUREMENTS.reader

@@ -21,6 +21,7 @@ from sim.formats.nvidia_smi.table import P2P_WORDS, Matrix, PastedTable, check, 
 from sim.parameters import Bounds, spread
 from sim.topology import Topology
 from sim.topology.host import Leaf, Rates, build_host, rate_options
+from sim.topology.pair_rates import Pairs, matrices, rates_of
 from sim.topology.path_classes import CLASSES
 from sim.topology.rails import join_by_rails
 from sim.units import Time, fmt_bandwidth, fmt_time
@@ -57,6 +58,11 @@ def explain(text: str) -> str:
     if any(table.words & set(P2P_WORDS) for table in tables(text)):
         return (
             "the output of `nvidia-smi topo -p2p`, which says who may talk to whom, not how: paste `nvidia-smi topo -m`"
+        )
+    if matrices(text):
+        return (
+            "a matrix of rates between GPUs, which tells no paths: paste `nvidia-smi topo -m` of the same machine"
+            " above it"
         )
     if has_rows(text):
         return "rows of `nvidia-smi topo -m` without the line of names above them: paste the whole output"
@@ -104,10 +110,15 @@ def read(
     present = {leaf.numa for leaf in leaves}
     listed = {node for nodes in numa.values() for node in nodes}
     rates, suggestions = _rates(gpu, text, nvlinks)
-    rates = replace(rates, **{key: value for key, value in given.items() if value is not None})
+    told = {key: value for key, value in given.items() if value is not None}
+    classes = {(a, b): CLASSES[placement.classes[i, j]] for (i, a), (j, b) in combinations(enumerate(gpus), 2)}
+    measured, measured_notes = rates_of(text, Pairs(gpus, nvlinks, classes), replace(rates, **told), name)
+    rates = replace(rates, **{**measured, **told})
     host = build_host(name, leaves, rates, nvlinks, empty_numa=sorted(listed - present))
     pairs = {a: {b: matrix.cells[a, b] for b in matrix.names if (a, b) in matrix.cells} for a in matrix.names}
-    notes += _rate_notes(_rates_used(nvlinks, placement, leaves, hosts), rates, given, suggestions)
+    notes += measured_notes
+    unknown = [key for key in _rates_used(nvlinks, placement, leaves, hosts) if key not in measured]
+    notes += _rate_notes(unknown, rates, given, suggestions)
     host = replace(host, pairs=pairs, assumed=tuple(notes), overhead=overhead, gamma=gamma)
     return join_by_rails(host, hosts, rates.nic, rates.nic_latency)
 

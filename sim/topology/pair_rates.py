@@ -1,0 +1,159 @@
+"""Rates that were measured between pairs of GPUs, pasted beside a table of `topo -m`, which tells none.
+
+Format: NVIDIA/cuda-samples `p2pBandwidthLatencyTest.cu`, NVIDIA/nvbandwidth `testcases_ce.cpp`: a title, a row of GPU
+numbers, a row for each GPU. Latencies in them hold the cost of a copy, and are not those of a link.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from statistics import median
+from typing import NamedTuple
+
+from sim.base.pasted import pasted_lines
+from sim.errors import InputError
+from sim.topology.host import Rates
+from sim.units import GBps, fmt_bandwidth
+
+_CUDA = re.compile(
+    r"(?P<way>Uni|Bi)directional P2P=(?P<peers>Enabled|Disabled) Bandwidth\s{0,4}"
+    r"(?:\(P2P (?P<what>Writes|Reads)\)\s{0,4})?Matrix\s{0,4}\(GB/s\)",
+    re.IGNORECASE,
+)
+_COPY = re.compile(
+    r"memcpy (?P<engine>CE|SM) GPU\(row\) (?P<arrow><->|<-|->) GPU\(column\)[\w ]{0,20} bandwidth \(GB/s\)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d{1,7}(?:\.\d{1,9})?|N/A", re.IGNORECASE)
+CLASSES = ("pix", "pxb", "phb", "node", "sys")
+"""Rates of PCIe, from the innermost out: a pair farther apart goes over all of those before its own."""
+
+
+@dataclass(slots=True)
+class RateMatrix:
+    """A matrix as printed: where its title is, how much it is to be believed, and its rows in GB/s."""
+
+    line: int
+    title: str
+    rank: int
+    """0 is best: one way, straight from GPU to GPU, by the copy engines."""
+    share: float
+    """What one way is of the number: half of both together."""
+    gpus: list[str] = field(default_factory=list)
+    rows: dict[str, list[str]] = field(default_factory=dict)
+
+
+def matrices(text: str) -> list[RateMatrix]:
+    """Every matrix of bandwidths between GPUs, in the order of the text."""
+    found: list[RateMatrix] = []
+    reading = False
+    for number, _, line in pasted_lines(text):
+        title = _title(number, line)
+        words = line.replace("|", " ").replace("D\\D", " ").replace("DD", " ").split()
+        if title is not None:
+            found.append(title)
+            reading = True
+        elif not reading or not words:
+            reading = reading and (not words and not found[-1].rows)
+        elif not found[-1].gpus:
+            found[-1].gpus = [word for word in words if word.isdecimal()]
+            reading = len(found[-1].gpus) == len(words)
+        elif words[0] in found[-1].gpus and words[0] not in found[-1].rows and all(map(_NUMBER.fullmatch, words)):
+            found[-1].rows[words[0]] = words[1:]
+        else:
+            reading = False
+    return [matrix for matrix in found if matrix.gpus]
+
+
+def _title(number: int, line: str) -> RateMatrix | None:
+    """The matrix a title begins: one way before both, peers before copies through the host, engines before kernels."""
+    if cuda := _CUDA.search(line):
+        both = cuda["way"].lower() == "bi"
+        rank = 8 * (cuda["peers"].lower() == "disabled") + 4 * both + ((cuda["what"] or "").lower() == "reads")
+        return RateMatrix(number, cuda[0], rank, 0.5 if both else 1.0)
+    if copy := _COPY.search(line):
+        both = copy["arrow"] == "<->"
+        return RateMatrix(number, copy[0], 4 * both + 2 * (copy["engine"].upper() == "SM"), 0.5 if both else 1.0)
+    return None
+
+
+def beside(capture: str, measured: str, name: str) -> str:
+    """A capture and what was measured between its GPUs as one text; `name` is what messages call the second.
+
+    Raises InputError where that is no matrix of rates.
+    """
+    if not matrices(measured):
+        raise InputError(
+            f"{name} holds no matrix of rates between GPUs: give the output of p2pBandwidthLatencyTest or nvbandwidth"
+        )
+    return f"{capture}\n\n{measured}"
+
+
+class Pairs(NamedTuple):
+    """The GPUs of a table, how many NVLinks a pair has, and the PCIe class of every pair."""
+
+    gpus: list[str]
+    nvlinks: Mapping[tuple[str, str], int]
+    classes: Mapping[tuple[str, str], str]
+
+
+def rates_of(text: str, pairs: Pairs, usual: Rates, name: str) -> tuple[dict[str, float], list[str]]:
+    """The rates (B/s) that a matrix in a text tells, by the names of `Rates`, and what told them.
+
+    Each is the median of the pairs whose class it sets; rates within are at least as much, which `usual` ones may not
+    be. Raises InputError for a matrix that is cut, or of another machine.
+    """
+    best = min(matrices(text), key=lambda matrix: matrix.rank, default=None)
+    if best is None:
+        return {}, []
+    _check(best, len(pairs.gpus), name)
+    samples: dict[str, list[float]] = {}
+    for (i, a), (j, b) in combinations(enumerate(pairs.gpus), 2):
+        links = pairs.nvlinks.get((a, b), 0)
+        key = "nvlink" if links else pairs.classes[a, b].lower()
+        for value in (_value(best, i, j), _value(best, j, i)):
+            if value > 0:
+                samples.setdefault(key, []).append(value / max(1, links))
+    rates = {key: median(values) for key, values in samples.items()}
+    inner = _raised(rates, usual)
+    notes = [f"measured {_listed(rates)}: medians of {best.title!r}, line {best.line}"] if rates else []
+    if inner:
+        notes.append(f"raised {_listed(inner)}, as the pairs beyond were measured to be as fast")
+    return rates | inner, notes
+
+
+def _listed(rates: Mapping[str, float]) -> str:
+    return ", ".join(f"{key}={fmt_bandwidth(rate)}" for key, rate in rates.items())
+
+
+def _value(matrix: RateMatrix, row: int, column: int) -> float:
+    """B/s from the one to the other, 0 where the matrix does not tell."""
+    word = matrix.rows[matrix.gpus[row]][column]
+    return 0.0 if word.upper() == "N/A" else float(word) * matrix.share * GBps
+
+
+def _raised(rates: Mapping[str, float], usual: Rates) -> dict[str, float]:
+    """What rates within must be raised to, so that the pairs beyond are as fast as they were measured."""
+    raised = {}
+    for at, key in enumerate(CLASSES):
+        beyond = max((rates[outer] for outer in CLASSES[at + 1 :] if outer in rates), default=0.0)
+        if beyond > rates.get(key, getattr(usual, key)):
+            raised[key] = beyond
+    return raised
+
+
+def _check(matrix: RateMatrix, n: int, name: str) -> None:
+    """Raise InputError where a matrix is not whole, or not of so many GPUs."""
+    if len(matrix.gpus) != n:
+        raise InputError(
+            f"{name}, line {matrix.line}: this matrix is of {len(matrix.gpus)} GPUs, the table of {n}: give both of one"
+            " machine"
+        )
+    for gpu in matrix.gpus:
+        cells = len(matrix.rows.get(gpu, []))
+        if cells != n:
+            raise InputError(
+                f"{name}, line {matrix.line}: row {gpu} of this matrix has {cells} numbers for {n} GPUs: paste it"
+                " again, unwrapped and whole"
+            )
