@@ -1,17 +1,14 @@
 """`compare`: algorithms side by side."""
 
-from dataclasses import replace
 from typing import Any
 
 import click
 
 from ops.lab.crossovers import crossovers, reason
 from ops.request import Request
-from ops.request.notation import written
 from ops.work import Outcome
 from sim import metrics
 from sim.errors import InputError
-from sim.parameters import parse_spec
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
 from terminal.shared.options import MACHINE, RANKS, SIZE, TROUBLE, asks
@@ -27,27 +24,20 @@ def compare(request: Request, algorithms: tuple[str, ...]) -> Answer:
     if len(set(algorithms)) < len(algorithms):
         raise InputError("an algorithm is given twice: name each once, or give one of them other parameters")
     machine = request.topology()
-    several = {spec: _with(request, spec).prepare(machine) for spec in algorithms}
+    several = {spec: request.of(spec).prepare(machine) for spec in algorithms}
     outcomes = {spec: prepared.run() for spec, prepared in several.items()}
     sized = any(prepared.work.sized for prepared in several.values())
-    works = {spec: prepared.work for spec, prepared in several.items()}
-    changes = crossovers(machine, works) if sized and not request.trouble else []
+    changes = crossovers(several) if sized and not request.trouble else []
     rows = [_row(spec, outcome) for spec, outcome in outcomes.items()]
     data = {
         "machine": machine.name,
-        "ranks": works[algorithms[0]].schedule.n,
+        "ranks": several[algorithms[0]].work.schedule.n,
         "size_bytes": request.bytes if sized else 0,
         "runs": rows,
         "winner": min(rows, key=lambda row: row["time_s"])["algorithm"],
         "crossovers": [{"below": c.below, "above": c.above, "size_bytes": c.size} for c in changes],
     }
     return Answer(DONE if all(row["verified"] for row in rows) else NO, data, _text(data))
-
-
-def _with(request: Request, spec: str) -> Request:
-    """The request for an algorithm with its parameters behind a colon."""
-    name, settings = parse_spec(spec)
-    return replace(request, algorithm=name, settings=written(settings))
 
 
 def _row(spec: str, outcome: Outcome) -> dict[str, Any]:

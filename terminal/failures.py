@@ -15,8 +15,7 @@ from terminal.shared.swings import described, title
 @takes(*FIGURE)
 def failures(request: Request, figure: str | None) -> Answer:
     """What the run takes without each cable it uses, when what crossed it goes another way."""
-    run = prepare(request)
-    plain, losses = losses_of(run.topology, run.work, run.bytes, progress=Bar("cables"))
+    plain, losses = losses_of(prepare(request), progress=Bar("cables"))
     time = plain.trace.time
     draw(figure, lambda charts: charts.failures(time, losses, title(plain)))
     body = [[x.name, fmt_time(x.time), f"{x.time / time:.3g} x"] for x in losses if x.time is not None]

@@ -26,8 +26,7 @@ from terminal.shared.types import NUMBER
 @takes(*FIGURE)
 def sensitivity(request: Request, by: By, factor: float, figure: str | None) -> Answer:
     """Which link's bandwidth or latency matters most: the run again with each slower and faster."""
-    run = prepare(request)
-    plain, swings = swings_of(run.topology, run.work, run.bytes, factor=factor, by=by, progress=Bar("changes"))
+    plain, swings = swings_of(prepare(request), factor=factor, by=by, progress=Bar("changes"))
     time = plain.trace.time
     draw(figure, lambda charts: charts.tornado(time, swings, factor, title(plain)))
     head = ["", f"{factor:g} x slower", f"{factor:g} x faster"]

@@ -1,10 +1,11 @@
 """`synthesize`: search for a schedule that suits a machine."""
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from ops.lab.synthesize import Found
+from ops.lab.synthesize import SearchResult
 from ops.lab.synthesize import synthesize as searched_for
 from ops.request import Request
 from ops.work import carry_out
@@ -19,13 +20,16 @@ from terminal.shared.types import SIZE, WHOLE
 
 @command
 @click.argument("collective")
-@asks(*MACHINE, *RANKS)
-@click.option(
-    "--size",
-    type=SIZE,
-    required=True,
-    metavar="SIZE",
-    help="bytes as nccl-tests counts them, like 64MiB; what comes out is for this size",
+@asks(
+    *MACHINE,
+    *RANKS,
+    click.option(
+        "--size",
+        type=SIZE,
+        required=True,
+        metavar="SIZE",
+        help="bytes as nccl-tests counts them, like 64MiB; what comes out is for this size",
+    ),
 )
 @click.option(
     "--seeds",
@@ -35,7 +39,7 @@ from terminal.shared.types import SIZE, WHOLE
     help="how many plans are drawn for each way of cutting the blocks",
 )
 @click.option("-o", "--output", metavar="FILE", help="also write it: .xml for MSCCL, or any ending `render` knows")
-def synthesize(request: Request, collective: str, size: int, seeds: int, output: str | None) -> Answer:
+def synthesize(request: Request, collective: str, seeds: int, output: str | None) -> Answer:
     """Search for a schedule that suits this machine, and compare it with the bound and with what is known.
 
     COLLECTIVE is allgather, reduce_scatter or allreduce.
@@ -44,16 +48,15 @@ def synthesize(request: Request, collective: str, size: int, seeds: int, output:
         _ending(output)
     if not 1 <= seeds <= 1000:
         raise InputError(f"--seeds {seeds} is not between 1 and 1000: 4 are enough for most")
-    machine = request.topology()
-    result = searched_for(machine, collective, size, ranks=request.ranks, seeds=seeds, progress=Bar("schedules"))
+    result = searched_for(replace(request, algorithm=collective), seeds=seeds, progress=Bar("schedules"))
     data = _facts(result)
     if output is not None:
-        _write(output, result, size)
+        _write(output, result)
         data["file"] = output
     return Answer(DONE if data["verified"] else NO, data, _text(data))
 
 
-def _facts(result: Found) -> dict[str, Any]:
+def _facts(result: SearchResult) -> dict[str, Any]:
     best, searched, rival = result.best, result.searched, result.rival
     return {
         "collective": best.work.collective.name if best.work.collective else "custom",
@@ -81,10 +84,11 @@ def _ending(path: str) -> str:
     return ending_of(path, list(EXPORTS))
 
 
-def _write(path: str, result: Found, size: int) -> None:
+def _write(path: str, result: SearchResult) -> None:
     from ui.files.exports import render
 
-    trace = carry_out(result.best.trace.topology, result.best.work, size, history=True).trace
+    best = result.best
+    trace = carry_out(best.trace.topology, best.work, best.trace.size, history=True).trace
     write(path, render(trace, _ending(path)))
 
 

@@ -11,9 +11,7 @@ from ops.lab.grid import Grid
 from ops.lab.journal import SCHEMA, read_table
 from ops.lab.winners import Change, WinnerMap, changes, winner_map
 from ops.request import Request
-from ops.request.notation import written
 from sim.errors import InputError
-from sim.parameters import parse_spec
 from sim.units import exact_size, fmt_size
 from terminal import DONE, Answer, command
 from terminal.shared.lab import FIGURE, JOBS, axes, draw, of_sizes, rows_of, table
@@ -61,18 +59,16 @@ def _exact(grid: Grid, result: WinnerMap) -> dict[int, list[Change]]:
     machines: dict[int, Request] = {}
     for cell in grid.cells():
         machines.setdefault(cell.ranks or cell.topology().n, cell)
-    exact = {}
+    exact: dict[int, list[Change]] = {}
     for r, n in enumerate(result.ranks):
+        if len(result.sizes) < 2:
+            exact[n] = []
+            continue
         able = [name for a, name in enumerate(result.names) if result.time[r, :, a].min() < float("inf")]
         topology = machines[n].topology()
-        works = {name: _with(machines[n], name, n).work(topology) for name in able}
-        exact[n] = changes(topology, works, result.sizes) if len(result.sizes) > 1 else []
+        runs = {name: replace(machines[n].of(name), ranks=n).prepare(topology) for name in able}
+        exact[n] = changes(runs, result.sizes)
     return exact
-
-
-def _with(request: Request, spec: str, ranks: int) -> Request:
-    name, settings = parse_spec(spec)
-    return replace(request, algorithm=name, settings=written(settings), ranks=ranks)
 
 
 def _facts(result: WinnerMap, exact: dict[int, list[Change]], name: str) -> dict[str, Any]:

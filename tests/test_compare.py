@@ -5,9 +5,8 @@ import json
 import pytest
 
 import cli
-from ops import ALGORITHMS
 from ops.lab.crossovers import crossovers, reason
-from ops.work import carry_out, registered
+from ops.request import Request
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
 
@@ -15,13 +14,13 @@ ALPHA, BETA = 2e-6, 1 / 25e9
 SWITCH = build("switch:ranks=8,bandwidth=25GBps,latency=1us")
 
 
-def works(*names, n=8):
-    return {name: registered(ALGORITHMS[name], n) for name in names}
+def runs(*names):
+    return {name: Request(name).prepare(SWITCH) for name in names}
 
 
 def test_the_crossover_is_where_the_closed_forms_meet():
     """14 α + 7/4 β m against 3 α + 3 β m."""
-    (found,) = crossovers(SWITCH, works("allreduce.ring", "allreduce.recursive_doubling"))
+    (found,) = crossovers(runs("allreduce.ring", "allreduce.recursive_doubling"))
     assert (found.below, found.above) == ("allreduce.recursive_doubling", "allreduce.ring")
     assert found.size == pytest.approx(11 * ALPHA / (1.25 * BETA), rel=0.01)
 
@@ -29,7 +28,7 @@ def test_the_crossover_is_where_the_closed_forms_meet():
 def test_three_algorithms_have_a_crossover_per_pair():
     """Rabenseifner: 6 α + 7/4 β m, ahead of the ring at every size."""
     names = ("allreduce.ring", "allreduce.recursive_doubling", "allreduce.rabenseifner")
-    found = crossovers(SWITCH, works(*names))
+    found = crossovers(runs(*names))
     sizes = {frozenset((c.below, c.above)): c.size for c in found}
     assert sizes.keys() == {frozenset(names[:2]), frozenset(names[1:])}
     assert sizes[frozenset(names[1:])] == pytest.approx(3 * ALPHA / (1.25 * BETA), rel=0.01)
@@ -37,8 +36,7 @@ def test_three_algorithms_have_a_crossover_per_pair():
 
 def test_the_reason_counts_messages_in_a_row_and_what_they_wait():
     ring, doubling = (
-        reason(carry_out(SWITCH, work, 1 << 20))
-        for work in works("allreduce.ring", "allreduce.recursive_doubling").values()
+        reason(run.at(1 << 20)) for run in runs("allreduce.ring", "allreduce.recursive_doubling").values()
     )
     assert (ring.messages, doubling.messages) == (14, 3)
     assert ring.waiting == pytest.approx(14 * ALPHA)

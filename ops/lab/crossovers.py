@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import combinations
 
-from ops.work import Outcome, Work, carry_out
+from ops.request import PreparedRun
+from ops.work import Outcome
 from sim.metrics import critical_path
-from sim.topology import Topology
 from sim.units import GiB, KiB
 
 SMALLEST, LARGEST = KiB, 4 * GiB
@@ -43,14 +43,13 @@ def reason(outcome: Outcome) -> Reason:
 
 
 def crossovers(
-    topology: Topology,
-    works: Mapping[str, Work],
+    runs: Mapping[str, PreparedRun],
     *,
     low: int = SMALLEST,
     high: int = LARGEST,
     exact: float = 0.01,
 ) -> list[Crossover]:
-    """Every size between `low` and `high` at which one of two named works overtakes the other, to within `exact`.
+    """Every size between `low` and `high` at which one of two named runs overtakes the other, to within `exact`.
 
     Each is closed in on by halving, so it need be no size that anyone has tried. Two that overtake each other twice
     within a twelfth of the range are missed.
@@ -58,14 +57,12 @@ def crossovers(
 
     @cache
     def time(name: str, size: int) -> float:
-        return carry_out(topology, works[name], size).trace.time
+        return runs[name].at(size).trace.time
 
     def lead(names: tuple[str, str], size: int) -> float:
         return time(names[0], size) - time(names[1], size)
 
-    crossovers = [
-        c for names in combinations(works, 2) for c in _between(partial(lead, names), names, low, high, exact)
-    ]
+    crossovers = [c for names in combinations(runs, 2) for c in _between(partial(lead, names), names, low, high, exact)]
     return sorted(crossovers, key=lambda crossing: crossing.size)
 
 

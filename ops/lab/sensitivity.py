@@ -7,10 +7,11 @@ from typing import Literal
 import numpy as np
 
 from ops.lab.cells import prepare
-from ops.work import Outcome, Work, carry_out
+from ops.request import PreparedRun
+from ops.request.notation import listed
+from ops.work import Outcome
 from sim.errors import InputError, StalledError
 from sim.metrics import link_use
-from sim.schedule.verify import prove
 from sim.topology import Link, Topology
 from sim.units import fmt_bandwidth, fmt_time
 
@@ -57,9 +58,7 @@ class Group:
 
 
 def sensitivity(
-    topology: Topology,
-    work: Work,
-    size: float,
+    run: PreparedRun,
     *,
     factor: float = 2.0,
     by: By = "class",
@@ -72,15 +71,14 @@ def sensitivity(
     """
     if not 1 < factor <= 1e6:
         raise InputError(f"a factor of {factor:g} is not between 1 and a million: 2 halves and doubles")
-    proof = prove(work.schedule)
-    plain = carry_out(topology, work, size, proof=proof)
+    topology, plain = run.topology, run.run()
     groups = list(_groups(plain, by))
     changes = [(group, what) for group in groups for what in ("bandwidth", "latency") if _has(topology, group, what)]
     swings = []
     prepare(2 * len(changes))
     for k, (group, what) in enumerate(changes):
         times = [
-            carry_out(_changed(topology, group.links, what, scale), work, size, proof=proof).trace.time
+            replace(run, topology=_changed(topology, group.links, what, scale)).run().trace.time
             for scale in _scales(what, factor)
         ]
         swings.append(Swing(group.name, what, len(group.links), *times))
@@ -88,23 +86,20 @@ def sensitivity(
     return plain, sorted(swings, key=lambda swing: -swing.range)
 
 
-def failures(
-    topology: Topology, work: Work, size: float, *, progress: Progress = lambda done, of: None
-) -> tuple[Outcome, list[Loss]]:
+def failures(run: PreparedRun, *, progress: Progress = lambda done, of: None) -> tuple[Outcome, list[Loss]]:
     """The run as it is, and what it takes without each cable it uses, both directions, the dearest first.
 
     What would have crossed the cable goes another way if there is one.
     """
-    proof = prove(work.schedule)
-    plain = carry_out(topology, work, size, proof=proof)
+    request, plain = run.request, run.run()
     groups, losses = list(_groups(plain, "link")), []
     prepare(len(groups))
     for k, group in enumerate(groups):
-        link = topology.links[group.links[0]]
+        link = run.topology.links[group.links[0]]
         dead = f"dead_link:src={link.src},dst={link.dst},both=yes,reroute=yes"
         time, reason = None, ""
         try:
-            time = carry_out(topology, work, size, proof=proof, trouble=[dead]).trace.time
+            time = run.run(replace(request, trouble=listed([*request.troubles, dead]))).trace.time
         except (InputError, StalledError) as error:
             reason = str(error)
         losses.append(Loss(group.name, link.src, link.dst, time, reason))

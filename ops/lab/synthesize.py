@@ -15,7 +15,8 @@ from ops.collectives import COLLECTIVES
 from ops.lab.cells import MANY, prepare
 from ops.lab.plans import Edges, TransferPlan, choices_of_edges, direct, matched, planned
 from ops.registry import ALGORITHMS
-from ops.work import Outcome, Work, carry_out, registered
+from ops.request import Request
+from ops.work import Outcome, Work, carry_out
 from sim.errors import InputError, StalledError
 from sim.schedule import COPY, REDUCE, Steps, copy, reduce, unroll
 from sim.topology import Ints, Topology
@@ -37,7 +38,7 @@ def _silent(done: int, of: int) -> None:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The best schedule found by the search, the fastest registered algorithm here, and how many were simulated."""
 
     searched: Outcome
@@ -53,17 +54,20 @@ class Found:
 
 
 def synthesize(
-    topology: Topology, collective: str, size: float, *, ranks: int = 0, seeds: int = 4, progress: Progress = _silent
-) -> Found:
-    """The fastest of many searched schedules for `size` bytes, each proved and simulated.
+    request: Request, *, topology: Topology | None = None, seeds: int = 4, progress: Progress = _silent
+) -> SearchResult:
+    """The fastest of many searched schedules for the request's size, each proved and simulated.
 
-    Blocks are cut into 1, 2, 4 … pieces, ever finer until that no longer helps. `seeds` plans are made for each, of
-    which the shortest is tried without any order, and with one or two messages at a time over a rank's link.
-    Raises InputError for a collective, machine or number of ranks that it cannot be done for.
+    `request.algorithm` names the collective alone; the machine may be there already. Blocks are cut into 1, 2, 4 …
+    pieces, ever finer until that no longer helps. `seeds` plans are made for each, of which the shortest is tried
+    without any order, and with one or two messages at a time over a rank's link. Raises InputError for a collective,
+    machine or number of ranks that it cannot be done for.
     """
+    collective = request.algorithm
     if collective not in SEARCHED:
         raise InputError(f"{collective[:40]!r} is not searched for: choose from {', '.join(SEARCHED)}")
-    n, most = ranks or topology.n, min(MOST_RANKS, topology.n)
+    topology, size = topology or request.topology(), request.bytes
+    n, most = request.ranks or topology.n, min(MOST_RANKS, topology.n)
     if topology.n < 2:
         raise InputError(f"{topology.name} holds {topology.n} ranks: a search needs at least 2")
     if not 2 <= n <= most:
@@ -84,7 +88,7 @@ def synthesize(
             if since == PATIENCE:
                 break
     assert best is not None
-    return Found(best, rival(topology, collective, n, size), tried)
+    return SearchResult(best, rival(request, topology), tried)
 
 
 def _candidates(
@@ -109,13 +113,13 @@ def _candidates(
             yield _summed_at_home(n, pieces, edges, plan)
 
 
-def rival(topology: Topology, collective: str, n: int, size: float) -> Outcome | None:
+def rival(request: Request, topology: Topology) -> Outcome | None:
     """The fastest registered algorithm with its parameters as they are; None where none can do it here."""
     outcomes: list[Outcome] = []
     for entry in ALGORITHMS.values():
-        if entry.collective.name == collective:
+        if entry.collective.name == request.algorithm:
             try:
-                outcomes.append(carry_out(topology, registered(entry, n, topology=topology), size))
+                outcomes.append(replace(request, algorithm=entry.name).prepare(topology).run())
             except (InputError, StalledError):
                 continue
     return min(outcomes, key=lambda outcome: outcome.trace.time, default=None)

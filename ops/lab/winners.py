@@ -10,11 +10,9 @@ import numpy as np
 
 from ops.lab.cells import Row, prepare, rows
 from ops.lab.pool import carried_out, cores
-from ops.request import Request
-from ops.work import Work, carry_out
+from ops.request import PreparedRun, Request
 from sim.errors import InputError, StalledError
-from sim.schedule.verify import prove
-from sim.topology import Floats, Topology
+from sim.topology import Floats
 
 INLINE = 64
 """So few cells are run in this process; starting others would take longer."""
@@ -108,23 +106,20 @@ def named(row: Row) -> str:
     return f"{row['algorithm']}:{row['settings']}" if row["settings"] else str(row["algorithm"])
 
 
-def changes(
-    topology: Topology, works: Mapping[str, Work], sizes: Sequence[int], *, exact: float = 0.01
-) -> list[Change]:
-    """Every size at which the fastest of several works changes, closed in on by halving to within `exact`.
+def changes(runs: Mapping[str, PreparedRun], sizes: Sequence[int], *, exact: float = 0.01) -> list[Change]:
+    """Every size at which the fastest of several runs changes, closed in on by halving to within `exact`.
 
-    Neighbours in `sizes` are looked at as far as their winners differ; whoever wins only in between is found too,
-    unless the same work wins at both ends.
+    All are runs on one machine. Neighbours in `sizes` are looked at as far as their winners differ; whoever wins only
+    in between is found too, unless the same one wins at both ends.
     """
-    prepare(len(works) * len(sizes))
-    proofs = {name: prove(work.schedule) for name, work in works.items()}
+    prepare(len(runs) * len(sizes))
 
     @cache
     def winner(size: int) -> str:
         times = {}
-        for name in sorted(works):
+        for name in sorted(runs):
             try:
-                times[name] = carry_out(topology, works[name], size, proof=proofs[name]).trace.time
+                times[name] = runs[name].at(size).trace.time
             except (InputError, StalledError):
                 continue
         return min(times, key=times.__getitem__, default="")

@@ -9,13 +9,13 @@ from typing import Any
 from ops.formats import read_schedule
 from ops.libraries.nccl.choice import NcclOptions, choose, work_of
 from ops.registry import ALGORITHMS, Algorithm
-from ops.request.notation import Changes, assignments, differences, entries, parse_blocks
+from ops.request.notation import Changes, assignments, differences, entries, parse_blocks, size_word, written
 from ops.request.python_file import algorithm_of_file
 from ops.work import Outcome, Work, carry_out, imported, kept, registered
 from sim.errors import InputError
 from sim.formats import read_topology
 from sim.machines import build
-from sim.parameters import bind
+from sim.parameters import bind, parse_spec
 from sim.schedule.displacements import check_displs
 from sim.schedule.verify import Proof, prove
 from sim.topology import Topology
@@ -101,6 +101,15 @@ class Request:
             word: text == "yes" if kinds[word] is bool else kinds[word](text) for word, text in changes.items()
         }
         return replace(plain, **values)
+
+    def of(self, spec: str) -> "Request":
+        """This one for the algorithm that a spec names with its parameters. Raises InputError.
+
+        >>> Request(size="1MiB").of("broadcast.chain:segments=4").settings
+        'segments=4'
+        """
+        name, settings = parse_spec(spec)
+        return replace(self, algorithm=name, settings=written(settings))
 
     def topology(self) -> Topology:
         """The machine. Raises InputError."""
@@ -216,6 +225,10 @@ class PreparedRun:
             trouble=request.troubles,
         )
         return replace(outcome, real=self.real)
+
+    def at(self, size: int) -> Outcome:
+        """The run with so many bytes. Raises as `run` does."""
+        return self.run(replace(self.request, size=size_word(size)))
 
 
 def is_trace(text: str) -> bool:

@@ -5,11 +5,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ops import ALGORITHMS
 from ops.lab.winners import changes
+from ops.request import Request
 from ops.request.notation import size_word
-from ops.work import registered
-from sim.machines import build
 from sim.units import fmt_size, parse_size
 from ui.pages.lab import Question
 from ui.text import languages
@@ -66,10 +64,9 @@ def test_exact_sizes_are_closed_in_on_when_asked():
     at.toggle(key="lab_exact_0").set_value(True).run()
     assert not at.exception
     (lines,) = [e.value for e in at.markdown if "4 ranks:" in e.value]
-    works = {
-        f"allreduce.{name}": registered(ALGORITHMS[f"allreduce.{name}"], 4) for name in SMALL["algorithms"].split(",")
-    }
-    (change,) = changes(build(SMALL["machines"]), works, [1 << 10, 1 << 30])
+    names = [f"allreduce.{name}" for name in SMALL["algorithms"].split(",")]
+    runs = {name: Request(name, SMALL["machines"]).prepare() for name in names}
+    (change,) = changes(runs, [1 << 10, 1 << 30])
     assert f"4 ranks: recursive_doubling, from {fmt_size(change.size)} on ring" in lines
     assert change.size == pytest.approx((6 - 2) * 2e-6 / (2 - 1.5) * 25e9, rel=0.01)
 

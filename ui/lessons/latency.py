@@ -13,8 +13,8 @@ SMALL = Request(algorithm=NAMES[0], machine="switch:ranks=8,latency=5us", size="
 
 
 def _crossing(runs: Runs) -> float:
-    works = {run.work.name: run.work for run in runs}
-    return crossovers(runs[0].trace.topology, works)[0].size / KiB
+    prepared = {run.work.name: SMALL.of(run.work.name).prepare(run.trace.topology) for run in runs}
+    return crossovers(prepared)[0].size / KiB
 
 
 @lesson(order=30)

@@ -12,8 +12,7 @@ from ops.lab.grid import Grid, split
 from ops.lab.sensitivity import failures, sensitivity
 from ops.lab.winners import Change, WinnerMap, changes, named, results, winner_map
 from ops.request import Request
-from ops.request.notation import size_word, written
-from ops.work import registered
+from ops.request.notation import size_word
 from sim.errors import InputError, StalledError
 from sim.machines import MACHINES, build
 from sim.parameters import parse_spec
@@ -229,27 +228,19 @@ def _exact(k: int, machine: str, winners: WinnerMap) -> None:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _changes(machine: str, names: Sequence[str], n: int, sizes: Sequence[int]) -> list[Change]:
-    topology, works = build(machine), {}
+    request, runs = Request(machine=machine, ranks=n, size=""), {}
+    topology = request.topology()
     for name in names:
-        entry, settings = parse_spec(name)
         with suppress(InputError):
-            works[name] = registered(ALGORITHMS[entry], n, topology=topology, given=settings)
-    return changes(topology, works, sizes)
+            runs[name] = request.of(name).prepare(topology)
+    return changes(runs, sizes)
 
 
 def _open(machine: str, algorithm: str, ranks: int, size: int) -> None:
     """Go to the stage with a run."""
-    name, settings = parse_spec(algorithm)
-    whole = build(machine).n == ranks
-    sidebar.restore(
-        Request(
-            algorithm=name,
-            machine=machine,
-            size=size_word(size),
-            settings=written(settings),
-            ranks=0 if whole else ranks,
-        )
-    )
+    request = Request(machine=machine, size=size_word(size))
+    whole = request.topology().n == ranks
+    sidebar.restore(replace(request, ranks=0 if whole else ranks).of(algorithm))
     go("stage")
 
 
@@ -295,13 +286,12 @@ def _links(k: int, machine: str, winners: WinnerMap) -> None:
         is_tried = right.toggle(tell("page.lab.links.show"), key=f"lab_links_{k}", help=tell("page.lab.links.help"))
         if not is_tried or name is None:
             return
-        entry, settings = parse_spec(name)
-        topology = build(machine)
+        request = Request(machine=machine, ranks=winners.ranks[-1], size=size_word(size)).of(name)
         try:
-            work = registered(ALGORITHMS[entry], winners.ranks[-1], topology=topology, given=settings)
+            run = request.prepare()
             with st.spinner(tell("page.lab.links")):
-                plain, swings = sensitivity(topology, work, size)
-                _, lost = failures(topology, work, size)
+                plain, swings = sensitivity(run)
+                _, lost = failures(run)
         except (InputError, StalledError) as error:
             st.error(str(error), icon=":material/error:")
             return

@@ -105,7 +105,8 @@ def crossings(scene: Request, runs: tuple[Request, ...]) -> list[tuple[str, str,
     works = {run.algorithm: run.work(topology) for run in runs}
     if max(work.schedule.transfers for work in works.values()) > MOST_CROSSED or not works[scene.algorithm].sized:
         return []
-    return [(c.below, c.above, fmt_size(c.size)) for c in crossovers(topology, works)]
+    prepared = {run.algorithm: run.prepare(topology) for run in runs}
+    return [(c.below, c.above, fmt_size(c.size)) for c in crossovers(prepared)]
 
 
 def file_name(scene: Request) -> str:

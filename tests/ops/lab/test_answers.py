@@ -12,6 +12,8 @@ from ops.lab.grid import Grid
 from ops.lab.sensitivity import failures, sensitivity
 from ops.lab.sweep import sweep
 from ops.lab.winners import changes, results, winner_map
+from ops.request import Request
+from ops.request.notation import size_word
 from ops.work import carry_out, registered
 from sim.errors import InputError, StalledError
 from sim.machines import build
@@ -20,6 +22,10 @@ from terminal import BAD_INPUT, DONE
 NODES = "nodes:nodes=4,gpus=8"
 ALPHA, BETA = 2e-6, 1 / 25e9
 SWITCH = build("switch:ranks=8,bandwidth=25GBps,latency=1us")
+
+
+def prepared(algorithm, topology, size):
+    return Request(algorithm, size=size_word(size)).prepare(topology)
 
 
 def rows_of(grid, jobs=1):
@@ -54,8 +60,8 @@ def test_the_map_of_winners_agrees_with_brute_force():
 def test_the_winner_changes_where_the_closed_forms_meet():
     """3 α + 3 β m, then 6 α + 7/4 β m: Rabenseifner takes over at 12/5 α / β; the ring, 14 α + 7/4 β m, never."""
     names = ("allreduce.recursive_doubling", "allreduce.rabenseifner", "allreduce.ring")
-    works = {name: registered(ALGORITHMS[name], 8) for name in names}
-    (change,) = changes(SWITCH, works, [1 << 10, 1 << 30])
+    runs = {name: Request(name).prepare(SWITCH) for name in names}
+    (change,) = changes(runs, [1 << 10, 1 << 30])
     assert (change.before, change.after) == names[:2]
     assert change.size == pytest.approx(3 * ALPHA / (1.25 * BETA), rel=0.01)
 
@@ -64,19 +70,19 @@ def test_a_winner_between_two_others_is_found():
     """6 α + 7/4 β m beats the other two only in between; sizes on both sides are all that is given."""
     fast = build("switch:ranks=16,bandwidth=25GBps,latency=1us")
     names = ("alltoall.bruck", "alltoall.linear", "alltoall.pairwise")
-    works = {name: registered(ALGORITHMS[name], 16) for name in names}
-    found = changes(fast, works, [1 << 8, 1 << 28])
+    runs = {name: Request(name).prepare(fast) for name in names}
+    found = changes(runs, [1 << 8, 1 << 28])
     for before, after in pairwise(found):
         assert before.after == after.before
     for change in found:
-        times = {name: carry_out(fast, work, change.size).trace.time for name, work in works.items()}
+        times = {name: carry_out(fast, run.work, change.size).trace.time for name, run in runs.items()}
         assert min(sorted(times), key=times.__getitem__) == change.after
 
 
 def test_a_tornado_is_what_halving_and_doubling_by_hand_give():
     """A ring on a switch: 14 α + 7/4 β m, every link alike."""
     size = 1 << 26
-    plain, swings = sensitivity(SWITCH, registered(ALGORITHMS["allreduce.ring"], 8), size)
+    plain, swings = sensitivity(prepared("allreduce.ring", SWITCH, size))
     flow, wait = 1.75 * BETA * size, 14 * ALPHA
     assert plain.trace.time == pytest.approx(flow + wait)
     bandwidth, latency = swings
@@ -87,7 +93,7 @@ def test_a_tornado_is_what_halving_and_doubling_by_hand_give():
 
 def test_the_link_that_matters_most_is_the_one_between_the_sockets():
     machine = build("dgx1v")
-    _, swings = sensitivity(machine, registered(ALGORITHMS["allreduce.ring"], 8), 1 << 26, by="link", factor=4)
+    _, swings = sensitivity(prepared("allreduce.ring", machine, 1 << 26), by="link", factor=4)
     assert (swings[0].name, swings[0].what) == ("CPU0 - CPU1", "bandwidth")
     assert all(a.range >= b.range for a, b in pairwise(swings))
 
@@ -97,7 +103,7 @@ def test_losing_a_cable_of_a_ring_sends_its_blocks_the_long_way():
     """Every block crosses the gap once, over three links the other way round, which nothing else uses."""
     ring = build("ring:ranks=4,bandwidth=25GBps,latency=1us")
     size = 4 << 20
-    plain, losses = failures(ring, registered(ALGORITHMS["allgather.ring"], 4), size)
+    plain, losses = failures(prepared("allgather.ring", ring, size))
     assert plain.trace.time == pytest.approx(3 * (1e-6 + size / 4 / 25e9))
     assert len(losses) == 4
     for loss in losses:
@@ -105,7 +111,7 @@ def test_losing_a_cable_of_a_ring_sends_its_blocks_the_long_way():
 
 
 def test_a_cable_without_another_way_ends_the_run():
-    plain, losses = failures(SWITCH, registered(ALGORITHMS["allreduce.ring"], 8), 1 << 20)
+    plain, losses = failures(prepared("allreduce.ring", SWITCH, 1 << 20))
     assert plain.trace.verdict.ok
     assert [loss.time for loss in losses] == [None] * 8
     assert all("nothing leads from" in loss.reason for loss in losses)

@@ -12,6 +12,8 @@ from ops.formats import read_schedule, write_schedule
 from ops.lab import matching
 from ops.lab.plans import choices_of_edges, matched, planned
 from ops.lab.synthesize import SEARCHED, synthesize
+from ops.request import Request
+from ops.request.notation import size_word
 from ops.work import carry_out, imported
 from sim.base.compiled import compiled
 from sim.errors import InputError
@@ -36,10 +38,15 @@ MACHINES = {
 }
 
 
+def synthesized(topology, collective, size, *, ranks=0, seeds=4):
+    request = Request(algorithm=collective, size=size_word(size), ranks=ranks)
+    return synthesize(request, topology=topology, seeds=seeds)
+
+
 @cache
 def searched(machine, collective, size):
     """What several tests look at, found once."""
-    return synthesize(MACHINES[machine], collective, size)
+    return synthesized(MACHINES[machine], collective, size)
 
 
 @pytest.mark.slow
@@ -57,7 +64,7 @@ def test_it_meets_every_registered_algorithm_and_never_beats_the_bound(machine, 
 
 def test_where_links_are_alike_it_is_near_the_bound():
     """A torus of 3 x 3: every rank takes in 8 blocks over four links."""
-    found = synthesize(MACHINES["torus"], "allgather", 9 << 26)
+    found = synthesized(MACHINES["torus"], "allgather", 9 << 26)
     perfect = 8 * (1 << 26) / (4 * 45e9)
     assert perfect < found.best.trace.time < 1.02 * perfect
 
@@ -82,7 +89,7 @@ def test_blocks_are_passed_on_where_no_route_leads():
     gpus = tuple(Device(f"GPU{i}", "GPU") for i in range(4))
     cables = [cable for i in range(3) for cable in both_ways(f"GPU{i}", f"GPU{i + 1}", 10e9, 1e-6, "NVL")]
     line = Topology("line", gpus, tuple(cables))
-    found = synthesize(line, "allgather", 4 << 20)
+    found = synthesized(line, "allgather", 4 << 20)
     assert found.rival is None
     assert found.best.trace.time >= 3e-6 + 3 * (1 << 20) / 10e9
     assert found.best.trace.time <= 1.1 * (3e-6 + 3 * (1 << 20) / 10e9)
@@ -92,14 +99,14 @@ def test_a_rank_that_is_cut_off_is_told():
     gpus = tuple(Device(f"GPU{i}", "GPU") for i in range(3))
     halves = Topology("halves", gpus, both_ways("GPU0", "GPU1", 10e9, 1e-6, "NVL"))
     with pytest.raises(InputError, match="cut off"):
-        synthesize(halves, "allgather", 1 << 20)
+        synthesized(halves, "allgather", 1 << 20)
 
 
 def test_one_way_links_are_used_one_way():
     gpus = tuple(Device(f"GPU{i}", "GPU") for i in range(4))
     circle = Topology("circle", gpus, tuple(Link(f"GPU{i}", f"GPU{(i + 1) % 4}", 10e9, 1e-6) for i in range(4)))
     for collective in SEARCHED:
-        found = synthesize(circle, collective, 4 << 20).best
+        found = synthesized(circle, collective, 4 << 20).best
         assert found.trace.verdict.verdict == "ok"
         assert found.trace.time >= found.bound
 
@@ -108,7 +115,7 @@ def test_one_way_links_are_used_one_way():
 @pytest.mark.parametrize("ranks", range(2, 9))
 def test_any_number_of_ranks_will_do(ranks):
     for collective in SEARCHED:
-        assert synthesize(MACHINES["dgx1v"], collective, 1 << 20, ranks=ranks, seeds=1).best.trace.verdict.ok
+        assert synthesized(MACHINES["dgx1v"], collective, 1 << 20, ranks=ranks, seeds=1).best.trace.verdict.ok
 
 
 def test_both_twins_of_the_kernel_make_the_same_plan(monkeypatch):
