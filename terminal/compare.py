@@ -1,5 +1,6 @@
 """`compare`: algorithms side by side."""
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -11,32 +12,40 @@ from sim import metrics
 from sim.errors import InputError
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
-from terminal.shared.options import MACHINE, RANKS, SIZE, TROUBLE, asks
+from terminal.shared.options import MACHINE_ALONE, NETWORKS, RANKS, SIZE, TOPOLOGY, TROUBLE, asks
 
 
 @command
 @click.argument("algorithms", nargs=-1, metavar="COLLECTIVE.ALGORITHM[:key=value,…]...")
-@asks(*MACHINE, *SIZE, *RANKS, *TROUBLE)
+@asks(*MACHINE_ALONE, TOPOLOGY, *NETWORKS, *SIZE, *RANKS, *TROUBLE)
 def compare(request: Request, algorithms: tuple[str, ...]) -> Answer:
-    """Which of several algorithms is fastest here, from which size on, and why."""
-    if len(algorithms) < 2:
+    """Which of several algorithms is fastest here, from which size on, and why; on several networks too."""
+    requests = [replace(request, against=""), *request.others()]
+    if len(algorithms) * len(requests) < 2 or not algorithms:
         raise InputError("nothing to compare is given: name two algorithms or more, like allreduce.ring allreduce.nvls")
     if len(set(algorithms)) < len(algorithms):
         raise InputError("an algorithm is given twice: name each once, or give one of them other parameters")
-    machine = request.topology()
-    several = {spec: request.of(spec).prepare(machine) for spec in algorithms}
-    outcomes = {spec: prepared.run() for spec, prepared in several.items()}
-    sized = any(prepared.work.sized for prepared in several.values())
-    changes = crossovers(several) if sized and not request.trouble else []
-    rows = [_row(spec, outcome) for spec, outcome in outcomes.items()]
+    rows: list[dict[str, Any]] = []
+    changes: list[dict[str, Any]] = []
+    for each in requests:
+        machine = each.topology()
+        several = {spec: each.of(spec).prepare(machine) for spec in algorithms}
+        on = {"network": each.network} if len(requests) > 1 else {}
+        rows += [{**_row(spec, prepared.run()), **on} for spec, prepared in several.items()]
+        sized = any(prepared.work.sized for prepared in several.values())
+        if sized and not each.trouble:
+            crossed = crossovers(several)
+            changes += [{"below": c.below, "above": c.above, "size_bytes": c.size, **on} for c in crossed]
+    best = min(rows, key=lambda row: row["time_s"])
     data = {
-        "machine": machine.name,
+        "machine": machine.name if len(requests) == 1 else replace(request, network="").topology().name,
         "ranks": several[algorithms[0]].work.schedule.n,
         "size_bytes": request.bytes if sized else 0,
         "runs": rows,
-        "winner": min(rows, key=lambda row: row["time_s"])["algorithm"],
-        "crossovers": [{"below": c.below, "above": c.above, "size_bytes": c.size} for c in changes],
+        "winner": best["algorithm"],
+        "crossovers": changes,
     }
+    data |= {"winner_network": best["network"]} if "network" in best else {}
     return Answer(DONE if all(row["verified"] for row in rows) else NO, data, _text(data))
 
 
@@ -59,15 +68,17 @@ def _row(spec: str, outcome: Outcome) -> dict[str, Any]:
 def _text(data: dict[str, Any]) -> str:
     rows = sorted(data["runs"], key=lambda row: row["time_s"])
     wide = max(len(row["algorithm"]) for row in rows)
+    nets = max(len(row.get("network", "")) for row in rows)
     load = f", {fmt_size(data['size_bytes'])}" if data["size_bytes"] else ""
     lines = [f"{data['machine']}: {data['ranks']} ranks{load}"]
     for row in rows:
         why = f"{row['messages_in_a_row']} messages in a row, waiting {fmt_time(row['waiting_s'])}"
         rate = f"  {fmt_bandwidth(row['busbw_Bps']):>10}" if load else ""
         wrong = "" if row["verified"] else "  WRONG"
-        lines.append(f"  {row['algorithm']:{wide}}  {fmt_time(row['time_s']):>9}{rate}  {why}{wrong}")
-    lines += [
-        f"from {fmt_size(change['size_bytes'])} on, {change['above']} is faster than {change['below']}"
-        for change in data["crossovers"]
-    ]
+        net = f"  {row['network']:{nets}}" if nets else ""
+        lines.append(f"  {row['algorithm']:{wide}}{net}  {fmt_time(row['time_s']):>9}{rate}  {why}{wrong}")
+    for change in data["crossovers"]:
+        on = f" with {change['network']}" if "network" in change else ""
+        size = fmt_size(change["size_bytes"])
+        lines.append(f"from {size} on, {change['above']} is faster than {change['below']}{on}")
     return "\n".join(lines)

@@ -14,8 +14,9 @@ from sim.errors import InputError
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.parameters import Parameter
+from sim.topology.networks import NETWORKS
 from sim.trouble import TROUBLES
-from sim.units import exact_bandwidth, exact_size, exact_time
+from sim.units import exact_bandwidth, exact_size, exact_time, fmt_bandwidth, fmt_time
 from terminal import DONE, Answer, command
 
 
@@ -66,6 +67,18 @@ def _libraries() -> list[_Entry]:
     return [_Entry(name, known.summary, {}) for name, known in LIBRARIES.items()]
 
 
+def _networks() -> list[_Entry]:
+    return [
+        _Entry(
+            name,
+            f"{network.about} {fmt_bandwidth(network.bandwidth)}, {fmt_time(network.latency)} to the switch.",
+            {},
+            {"bandwidth_Bps": network.bandwidth, "latency_s": network.latency, "source": network.source},
+        )
+        for name, network in NETWORKS.items()
+    ]
+
+
 SECTIONS = {
     "collectives": _collectives,
     "algorithms": _algorithms,
@@ -74,6 +87,7 @@ SECTIONS = {
     "formats": _formats,
     "workloads": _workloads,
     "libraries": _libraries,
+    "networks": _networks,
 }
 """Every registry a person may ask for."""
 
@@ -86,7 +100,7 @@ SECTIONS = {
 def list_(what: str | None, library: str | None) -> Answer:
     """What there is, from the registries: collectives, algorithms, machines, troubles, formats, workloads, or all.
 
-    The libraries, too, whose rules choose algorithms for programs.
+    The libraries, too, whose rules choose algorithms for programs, and the networks that join hosts.
     """
     if library is not None:
         if what not in (None, "algorithms"):

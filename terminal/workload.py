@@ -1,5 +1,6 @@
 """`workload`: a training step, or another program whose collectives meet compute."""
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -41,9 +42,13 @@ def workload(
     more = parse_assignments(list(settings), f"{word}, --set")
     more |= {} if ranks is None else {"ranks": ranks}
     more |= {} if layers is None else {"layers": read_text(layers, Expected("a table of layers"))}
+    if request.network:
+        if "network" in own.keys() | more.keys():
+            raise InputError(f"{word}: network is given twice: keep one")
+        more["network"] = request.network
     for key in own.keys() & more.keys():
         raise InputError(f"{word}: {key} is given twice: keep one")
-    step = entry.run(request.topology(), own | more)
+    step = entry.run(replace(request, network="").topology(), own | more)
     if trace is not None:
         write(trace, step.to_perfetto())
     return Answer(DONE if step.verified else NO, step.to_dict(), _text(step))

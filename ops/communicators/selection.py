@@ -1,9 +1,11 @@
 """Which algorithm a call takes: what its library chooses, what a person forces, what is left where that cannot be."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from ops.libraries import LIBRARIES, CollectiveCall, Decision
+from ops.backends import shaped
+from ops.libraries import LIBRARIES, CollectiveCall, Decision, Library
 from ops.registry import ALGORITHMS
 from sim.errors import InputError
 
@@ -20,13 +22,14 @@ class Selection:
     """A library's rule, with forced algorithms where a person wants them.
 
     `library` is whose; without one every call brings its own. `forced` maps a collective to (algorithm, parameters).
-    Raises InputError for a library there is none of.
+    `shape`, "ring" or "tree", is preferred to the rule where a collective has one. Raises InputError for a library
+    there is none of.
     """
 
-    def __init__(self, library: str | None = None, forced: Mapping[str, Forced] | None = None) -> None:
+    def __init__(self, library: str | None = None, forced: Mapping[str, Forced] | None = None, shape: str = "") -> None:
         if library is not None and library not in LIBRARIES:
             raise InputError(f"no rule is called {library[:40]!r}: choose from {', '.join(LIBRARIES)}")
-        self.library, self.forced = library, dict(forced or {})
+        self.library, self.forced, self.shape = library, dict(forced or {}), shape
 
     def choose(self, call: CollectiveCall) -> Decision:
         """The algorithm for a call. Raises InputError where a forced one cannot do this number of ranks."""
@@ -34,8 +37,15 @@ class Selection:
         if forced is not None:
             ALGORITHMS[forced.algorithm].settle(call.n, root=call.root, **forced.settings)
             return forced
-        decision = LIBRARIES[self.library or call.library].choose(call)
+        decision = self._decide(LIBRARIES[self.library or call.library], call)
         return decision if not _refused(decision, call.n) else _instead(decision, call.n)
+
+    def _decide(self, library: Library, call: CollectiveCall) -> Decision:
+        """What the library takes; NCCL has rings and trees of its own, like NCCL_ALGO."""
+        if library.name == "nccl":
+            return library.choose(replace(call, shape=self.shape))
+        name = shaped(self.shape, call.collective) if self.shape else ""
+        return Decision(name) if name and not _refused(Decision(name), call.n) else library.choose(call)
 
     def _forced(self, call: CollectiveCall) -> Decision | None:
         """What a person forces; a group of ranks is a host's where nothing else is said."""

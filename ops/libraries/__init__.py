@@ -72,6 +72,14 @@ class CollectiveCall:
     """Is the reduction one of the library's own?"""
     library: str = "openmpi"
     """Whose rule is taken unless a person asks for another."""
+    shape: str = ""
+    """"ring" or "tree" where a person prefers one."""
+
+    @classmethod
+    def counted(cls, collective: str, members: Members, size: float, count: float, root: int = 0) -> "CollectiveCall":
+        """A call whose `size` is in bytes as nccl-tests counts them, all blocks together."""
+        undivided = ("allreduce", "broadcast", "reduce", "scan", "exscan", "reduce_scatterv", "sendrecv")
+        return cls(collective, members, size if collective in undivided else size / members.size, count, root)
 
     @property
     def n(self) -> int:

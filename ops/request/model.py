@@ -7,8 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 from ops.formats import read_schedule
-from ops.libraries.nccl.choice import NcclOptions, choose, work_of
+from ops.libraries.nccl.choice import NcclOptions, as_nccl_writes, choose, work_of
 from ops.registry import ALGORITHMS, Algorithm
+from ops.request.library_choice import chosen_work, library_of
 from ops.request.notation import Changes, assignments, differences, entries, parse_blocks, size_word, written
 from ops.request.python_file import algorithm_of_file
 from ops.work import Outcome, Work, carry_out, imported, kept, registered
@@ -19,11 +20,12 @@ from sim.parameters import bind, parse_spec
 from sim.schedule.displacements import check_displs
 from sim.schedule.verify import Proof, prove
 from sim.topology import Topology
+from sim.topology.networks import networked
 from sim.trace import FORMAT, from_json
 from sim.units import parse_size
 
 NCCL = "nccl."
-"""`nccl.allreduce` is what NCCL would run."""
+"""`nccl.allreduce` is what NCCL would run; other libraries' choices are called so too."""
 _FILES = 4
 """Schedules from outside that are kept after reading; nobody changes them, so all who give the same text share one."""
 
@@ -34,9 +36,10 @@ class Request:
 
     | | |
     |---|---|
-    | `algorithm` | `allreduce.ring`, a library's number for one, `nccl.COLLECTIVE`, or what a Python file carries out |
+    | `algorithm` | `allreduce.ring`, a library's number, `LIBRARY.COLLECTIVE`, or what a Python file carries out |
     | `machine` | a spec like `switch:ranks=8` |
     | `capture`, `rates` | instead: the text of a machine in any format, and what it does not say |
+    | `network` | what joins its hosts, like `infiniband_hdr`; its own if left out |
     | `ranks` | how many take part; 0 for all there are |
     | `size` | bytes as nccl-tests counts them, like `64MiB` |
     | `counts`, `displs` | instead, for blocks of unequal size: their bytes, and where they stand in a buffer |
@@ -57,6 +60,7 @@ class Request:
     machine: str = "dgx_a100"
     capture: str = ""
     rates: str = ""
+    network: str = ""
     ranks: int = 0
     size: str = "64MiB"
     root: int = 0
@@ -112,7 +116,13 @@ class Request:
         return replace(self, algorithm=name, settings=written(settings))
 
     def topology(self) -> Topology:
-        """The machine. Raises InputError."""
+        """The machine, joined by the network. Raises InputError."""
+        if self.is_kept and self.network:
+            raise InputError(f"a run that was kept has its own network: leave out {self.network}")
+        machine = self._machine()
+        return networked(machine, self.network) if self.network else machine
+
+    def _machine(self) -> Topology:
         if self.is_kept:
             return from_json(self.schedule).topology
         if self.capture:
@@ -127,6 +137,8 @@ class Request:
             return _read(self.schedule, self.schedule_name, self.settings)
         if self.algorithm.startswith(NCCL):
             return self._as_nccl_chooses(topology)
+        if library_of(self.algorithm):
+            return self._as_library_chooses(topology)
         if not self.algorithm:
             raise InputError("nothing to run is given: name a COLLECTIVE.ALGORITHM, or add --schedule FILE")
         return self._registered(ALGORITHMS[self.algorithm], topology)
@@ -141,13 +153,26 @@ class Request:
 
     def _as_nccl_chooses(self, topology: Topology | None) -> Work:
         """The algorithm, protocol and orders of ranks that NCCL takes here for this size."""
+        machine, collective = self._choosable(topology), self.algorithm.removeprefix(NCCL)
+        settings = {key: as_nccl_writes(word) for key, word in assignments(self.settings, self.algorithm).items()}
+        options = NcclOptions(**bind(NcclOptions, settings, self.algorithm))
+        choice = choose(machine, collective, self.bytes, machine.taking_part(self.ranks), options=options)
+        return work_of(machine, choice, root=self.root)
+
+    def _as_library_chooses(self, topology: Topology | None) -> Work:
+        """What another library takes here for this size, at its backend's costs."""
+        library, _, collective = self.algorithm.partition(".")
+        machine, options = self._choosable(topology), assignments(self.settings, self.algorithm)
+        size, ranks = self.bytes or sum(self.block_bytes), machine.taking_part(self.ranks)
+        return chosen_work(machine, library, collective, size, ranks, options, self.root)
+
+    def _choosable(self, topology: Topology | None) -> Topology:
+        """The machine that a library's choice depends on. Raises InputError where it or the size is not given."""
         if topology is None:
             raise InputError(f"{self.algorithm} depends on the machine: add --machine NAME or --topology FILE")
-        if not self.size:
+        if not (self.size or self.counts or self.algorithm.endswith(".barrier")):
             raise InputError(f"{self.algorithm} depends on the size: add --size 64MiB")
-        options = NcclOptions(**bind(NcclOptions, assignments(self.settings, self.algorithm), self.algorithm))
-        collective, ranks = self.algorithm.removeprefix(NCCL), topology.taking_part(self.ranks)
-        return work_of(topology, choose(topology, collective, self.bytes, ranks, options=options), root=self.root)
+        return topology
 
     @property
     def block_bytes(self) -> list[int]:

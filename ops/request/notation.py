@@ -11,7 +11,7 @@ from sim.errors import InputError
 from sim.parameters import parse_assignments
 from sim.units import exact_size, parse_size
 
-CHANGEABLE = ("algorithm", "machine", "size", "settings", "trouble", "ranks", "root", "counts", "lockstep")
+CHANGEABLE = ("algorithm", "machine", "size", "settings", "trouble", "ranks", "root", "counts", "lockstep", "network")
 """Words in which a run may differ from the one it stands beside."""
 _WHOLE = ("ranks", "root")
 MOST = 3

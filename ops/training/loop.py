@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ops.training.backends import world_of
+from ops.training.backends import BackendChoice, world_of
 from ops.training.buckets import Bucket
 from ops.training.compression import Codec, Encoded
 from ops.training.layers import Layer
@@ -23,7 +23,7 @@ class TrainingPlan:
     layers: Sequence[Layer]
     buckets: Sequence[Bucket]
     codec: Codec
-    backend: str
+    transport: BackendChoice
     overlap: bool = True
     accumulate: int = 1
     stale: int = 0
@@ -64,7 +64,7 @@ def carry_out(topology: Topology, ranks: int, plan: TrainingPlan) -> TrainingSte
 def _steps(
     topology: Topology, ranks: int, plan: TrainingPlan, count: int, period: float = 0.0
 ) -> tuple[World, "BucketedSteps"]:
-    world = world_of(topology, ranks, plan.backend, plan.interference)
+    world = world_of(topology, ranks, plan.transport, plan.interference)
     loop = BucketedSteps(world, plan, count, period)
     world.run(loop.rank)
     return world, loop

@@ -33,9 +33,10 @@ LARGEST_GROUP = 2048
 class World:
     """So many ranks of a machine, each with one GPU that does one thing at a time.
 
-    `library` is whose rules choose algorithms; `forced` overrules them by collective. `launch` is paid by every
-    collective once, when the last of its ranks has come. `interference` is the share of its speed that a GPU lacks
-    for compute while it takes part in a collective, whose kernels need processors and memory too.
+    `library` is whose rules choose algorithms; `forced` overrules them by collective, `shape` wherever there is one of
+    it. `launch` is paid by every collective once, when the last of its ranks has come. `interference` is the share of
+    its speed that a GPU lacks for compute while it takes part in a collective, whose kernels need processors and
+    memory too.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class World:
         *,
         library: str = "nccl",
         forced: "dict[str, Forced] | None" = None,
+        shape: str = "",
         launch: float = 0.0,
         interference: float = 0.0,
     ) -> None:
@@ -57,7 +59,7 @@ class World:
 
         self.cluster = Cluster(topology)
         self.env = self.cluster.env
-        self.launcher = Launcher(Selection(library, forced))
+        self.launcher = Launcher(Selection(library, forced, shape))
         self.spans: list[Span] = []
         self.calls: list[StepCollective] = []
         self.changes: list[MemoryChange] = []
@@ -299,9 +301,7 @@ class StreamedCall(Meeting[float]):
 
     def _call(self) -> CollectiveCall:
         """The call as the library sees it."""
-        undivided = ("allreduce", "broadcast", "reduce", "scan", "exscan", "reduce_scatterv", "sendrecv")
-        size = self.size if self.collective in undivided else self.size / len(self.ranks)
-        return CollectiveCall(self.collective, self.stream, size, self.size / 4, self.root)
+        return CollectiveCall.counted(self.collective, self.stream, self.size, self.size / 4, self.root)
 
     def _units(self, prepared: Prepared) -> Floats:
         """Bytes of every unit block."""

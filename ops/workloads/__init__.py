@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ops.backends import AUTO, shape_of
 from ops.training.step import TrainingStep
+from sim.errors import InputError
 from sim.parameters import Parameter, about, bind, parameters, summary
 from sim.registry import Registry
 from sim.topology import Topology
@@ -44,7 +46,17 @@ class Workload:
         """One step on this machine; texts among `arguments` are parsed. Raises InputError for what cannot be."""
         values = bind(self.function, arguments or {}, self.name, skip=("topology",))
         settings = {name: p.default for name, p in self.params.items()} | values
-        return replace(self.function(topology, **values), workload=self.name, settings=settings)
+        step = self.function(topology, **values)
+        self._check_shape(step, settings.get("algorithm", AUTO))
+        return replace(step, workload=self.name, settings=settings)
+
+    def _check_shape(self, step: TrainingStep, shape: str) -> None:
+        """Raise InputError where a ring or a tree is preferred, and no collective of the step can be one."""
+        if shape != AUTO and step.calls and not any(shape_of(call.algorithm) == shape for call in step.calls):
+            called = ", ".join(sorted({call.algorithm.partition(".")[0] for call in step.calls}))
+            raise InputError(
+                f"{self.name}: none of its collectives here ({called}) has a {shape}: leave out algorithm={shape}"
+            )
 
 
 WORKLOADS: Registry[Workload] = Registry(

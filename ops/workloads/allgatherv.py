@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated
 
-from ops.training.backends import BackendName, world_of
+from ops.training.backends import BackendChoice, communicates, world_of
 from ops.training.options import Ranks
 from ops.training.step import TrainingStep
 from ops.training.world import Process, World
@@ -19,6 +19,7 @@ DRAWN = 64
 
 
 @workload
+@communicates("mpi")
 def allgatherv(
     topology: Topology,
     *,
@@ -27,7 +28,7 @@ def allgatherv(
     displacements: str = "",
     size: Size = 8 * MiB,
     show: Annotated[str, Choice(("allgatherv", "allgather"))] = "allgatherv",
-    backend: BackendName = "mpi",
+    transport: BackendChoice,
 ) -> TrainingStep:
     """Blocks of unequal size: `MPI_Allgatherv` against `MPI_Allgather` with every block as long as the longest.
 
@@ -42,8 +43,8 @@ def allgatherv(
     longest = max(blocks)
     even = [longest] * n
     runs = {
-        "allgatherv": _run(topology, n, backend, "allgatherv", blocks, extent(blocks, places)),
-        "allgather": _run(topology, n, backend, "allgather", even, n * longest),
+        "allgatherv": _run(topology, n, transport, "allgatherv", blocks, extent(blocks, places)),
+        "allgather": _run(topology, n, transport, "allgather", even, n * longest),
     }
     step = runs[show]
     shown = (blocks, places) if show == "allgatherv" else (even, _one_after_another(even))
@@ -63,8 +64,10 @@ def allgatherv(
     )
 
 
-def _run(topology: Topology, n: int, backend: str, collective: str, blocks: list[int], buffer: float) -> TrainingStep:
-    world = world_of(topology, n, backend)
+def _run(
+    topology: Topology, n: int, transport: BackendChoice, collective: str, blocks: list[int], buffer: float
+) -> TrainingStep:
+    world = world_of(topology, n, transport)
 
     def rank(rank: int) -> Process:
         world.hold(rank, "send buffer", float(blocks[rank]))

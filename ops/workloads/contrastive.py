@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from ops.training.backends import BackendName, world_of
+from ops.training.backends import BackendChoice, communicates, world_of
 from ops.training.losses import GRADIENTS, error, example
 from ops.training.models import TFLOPS
 from ops.training.options import WIDTHS, Ranks, Type, positive
@@ -76,12 +76,13 @@ class _Loss:
         world.hold(rank, "logits", -logits * self.width)
         yield from world.compute(rank, self.backward, "backward")
 
-    def run(self, topology: Topology, ranks: int, backend: str) -> TrainingStep:
-        world = world_of(topology, ranks, backend)
+    def run(self, topology: Topology, ranks: int, transport: BackendChoice) -> TrainingStep:
+        world = world_of(topology, ranks, transport)
         return world.step(world.run(lambda rank: self.rank(world, rank)))
 
 
 @workload
+@communicates("nccl")
 def contrastive(
     topology: Topology,
     *,
@@ -95,7 +96,7 @@ def contrastive(
     tflops: float = 10.0,
     forward: Time = 20 * ms,
     backward: Time = 40 * ms,
-    backend: BackendName = "nccl",
+    transport: BackendChoice,
 ) -> TrainingStep:
     """All-gather of features for a loss over all ranks (CLIP, InfoNCE, faces), with or without its gradient.
 
@@ -108,7 +109,7 @@ def contrastive(
     """
     positive(tflops, "contrastive: tflops")
     case = _Loss(loss, gradient, batch, features, classes, WIDTHS[dtype], tflops * TFLOPS, forward, backward)
-    step = case.run(topology, ranks, backend)
+    step = case.run(topology, ranks, transport)
     n = step.ranks
     small = example(
         loss, min(n, CHECKED["ranks"]), min(batch, CHECKED["batch"]), min(features, CHECKED["features"]),
@@ -117,7 +118,7 @@ def contrastive(
     rows: list[dict[str, Any]] = []
     for how in GRADIENTS:
         off = error(loss, small, how)
-        other = step if how == gradient else replace(case, gradient=how).run(topology, ranks, backend)
+        other = step if how == gradient else replace(case, gradient=how).run(topology, ranks, transport)
         rows.append({"gradient": how, "step_time_s": other.time, "gradient_error": off, "equal": off <= EQUAL})
     chosen = rows[GRADIENTS.index(gradient)]
     return replace(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ops.communicators.records import Span
-from ops.training.backends import BackendName, world_of
+from ops.training.backends import BackendChoice, communicates, world_of
 from ops.training.buckets import FIRST_BUCKET, buckets_of
 from ops.training.compression import Codec
 from ops.training.layers import Layer
@@ -16,14 +16,11 @@ from ops.training.world import Process, World
 from ops.workloads import workload
 from sim.parameters import Choice
 from sim.topology import Topology
-from sim.units import Gbps, MiB, Size, Time, us
+from sim.units import MiB, Size, Time, us
 
 if TYPE_CHECKING:
     from sim.engine import Lock
 
-NETWORKS = {"ethernet": (25 * Gbps, 10 * us), "infiniband": (100 * Gbps, 1 * us)}
-"""Bandwidth and latency of a NIC: 25 Gb/s Ethernet (IEEE 802.3by) with TCP's tens of µs end to end, and EDR
-InfiniBand with its 1 µs or so (OSU micro-benchmarks)."""
 MAIN = 0
 """The GPU that keeps the parameters."""
 
@@ -99,6 +96,7 @@ class _ReplicatedStep:
 
 @workload
 @trains("resnet50", "float32")
+@communicates("nccl")
 def data_parallel(
     topology: Topology,
     *,
@@ -109,26 +107,24 @@ def data_parallel(
     gil: Time = 30 * us,
     update: Time = 0.0,
     state: State = 8,
-    network: Annotated[str, Choice(("machine", *NETWORKS))] = "machine",
-    backend: BackendName = "nccl",
+    transport: BackendChoice,
     show: Annotated[str, Choice(("dp", "ddp"))] = "dp",
 ) -> TrainingStep:
     """One process and a main GPU (DP) against a process per GPU (DDP), from one GPU to all.
 
     DP scatters `inputs` (bytes per GPU), broadcasts the parameters, gathers `outputs`, and reduces gradients on GPU 0,
     which alone keeps the optimizer; launching a layer holds the interpreter's lock for `gil`. It cannot leave its
-    host, so it runs on the ranks that share rank 0's. `network` replaces the machine's NICs. The timeline is that of
-    `show`; efficiency is the time on one GPU over that on many, each with a batch of its own.
+    host, so it runs on the ranks that share rank 0's. The timeline is that of `show`;
+    efficiency is the time on one GPU over that on many, each with a batch of its own.
     """
-    machine = networked(topology, network)
-    table, width, n = trained.table, trained.width, ranks or machine.n
+    table, width, n = trained.table, trained.width, ranks or topology.n
     loop = _ReplicatedStep(table, width, float(inputs), float(outputs), gil, update, float(state))
     codec = Codec("none", n, width, 1.0, 1.0)
     cut = buckets_of(table, width, 25 * MiB, first=FIRST_BUCKET)
-    plan = TrainingPlan(table, cut, codec, backend, update=update, state=float(state))
-    near = host_mates(machine, n)
-    shown = loop.run(world_of(machine, near, backend)) if show == "dp" else carry_out(machine, n, plan)
-    facts: dict[str, Any] = {"dp_ranks": near, "scaling": list(_scaling(machine, n, near, loop, plan, backend))}
+    plan = TrainingPlan(table, cut, codec, transport, update=update, state=float(state))
+    near = host_mates(topology, n)
+    shown = loop.run(world_of(topology, near, transport)) if show == "dp" else carry_out(topology, n, plan)
+    facts: dict[str, Any] = {"dp_ranks": near, "scaling": list(_scaling(topology, n, near, loop, plan, transport))}
     if show == "dp":
         facts |= _main_load(shown)
     return replace(shown, facts=facts)
@@ -145,25 +141,14 @@ def host_mates(topology: Topology, n: int) -> int:
     return next((r for r, host in enumerate(hosts) if host != hosts[0]), len(hosts))
 
 
-def networked(topology: Topology, network: str) -> Topology:
-    """The machine with other NICs; one without a network stays as it is."""
-    if network == "machine":
-        return topology
-    bandwidth, latency = NETWORKS[network]
-    links = tuple(
-        replace(link, bandwidth=bandwidth, latency=latency) if link.kind == "NET" else link for link in topology.links
-    )
-    return replace(topology, name=f"{topology.name}, {network}", links=links)
-
-
 def _scaling(
-    machine: Topology, n: int, near: int, loop: _ReplicatedStep, plan: TrainingPlan, backend: str
+    machine: Topology, n: int, near: int, loop: _ReplicatedStep, plan: TrainingPlan, transport: BackendChoice
 ) -> Iterator[dict[str, Any]]:
     """Step times and efficiencies on 1, 2, 4 … and n GPUs."""
     counts = sorted({min(n, 1 << k) for k in range(n.bit_length() + 1)})
     alone: list[float] = []
     for count in counts:
-        ours = loop.run(world_of(machine, count, backend)).time if count <= near else None
+        ours = loop.run(world_of(machine, count, transport)).time if count <= near else None
         theirs = carry_out(machine, count, replace(plan, codec=plan.codec._replace(n=count))).time
         alone = alone or [ours or 0.0, theirs]
         yield {

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
-from ops.training.backends import BackendName
+from ops.training.backends import BackendChoice, communicates
 from ops.training.buckets import FIRST_BUCKET, Bucket, buckets_of
 from ops.training.compression import COMPRESSIONS, Codec
 from ops.training.loop import TrainingPlan, carry_out
@@ -21,6 +21,7 @@ SIZES = (1, 2, 5, 10, 25, 50, 100, 250)
 
 @workload
 @trains("resnet50", "float32")
+@communicates("nccl")
 def ddp(
     topology: Topology,
     *,
@@ -42,7 +43,7 @@ def ddp(
     interference: float = 0.0,
     update: Time = 0.0,
     state: State = 8,
-    backend: BackendName = "nccl",
+    transport: BackendChoice,
     best: bool = False,
 ) -> TrainingStep:
     """Data parallel training, gradients summed in buckets behind the backward pass.
@@ -70,7 +71,7 @@ def ddp(
         return buckets_of(trained.table, trained.width, cap, first=min(first_bucket, cap), forward=scan)
 
     plan = TrainingPlan(
-        layers=trained.table, buckets=cut(bucket), codec=codec, backend=backend, overlap=overlap,
+        layers=trained.table, buckets=cut(bucket), codec=codec, transport=transport, overlap=overlap,
         accumulate=accumulate, stale=stale, slow=slow, interference=interference, search=search * tensors,
         bitmap=4 * tensors, copy=copy, view=bucket_view, update=update, state=float(state),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from ops.training.backends import BackendName, world_of
+from ops.training.backends import BackendChoice, communicates, world_of
 from ops.training.blocks import TransformerBlock, degree_of, neighbours, transformer_block
 from ops.training.options import WIDTHS, Ranks, Type, check
 from ops.training.step import TrainingStep
@@ -57,6 +57,7 @@ class _ExpertStep:
 
 
 @workload
+@communicates("nccl")
 def expert_parallel(
     topology: Topology,
     *,
@@ -71,7 +72,7 @@ def expert_parallel(
     tokens: Length = 4096,
     dtype: Type = "float16",
     tflops: float = 100.0,
-    backend: BackendName = "nccl",
+    transport: BackendChoice,
 ) -> TrainingStep:
     """Mixture of experts: dispatch and combine as alltoallv with uneven load, experts over `degree` neighbours.
 
@@ -82,7 +83,7 @@ def expert_parallel(
     check(skew, 0.0, 16.0, "expert_parallel: skew")
     check(capacity, 0.0, 1e6, "expert_parallel: capacity")
     block = transformer_block(hidden, tokens, 1, WIDTHS[dtype], tflops, "expert_parallel")
-    world = world_of(topology, ranks, backend)
+    world = world_of(topology, ranks, transport)
     size = degree_of(topology, world.ranks, degree, "expert_parallel")
     if experts % size or chosen > experts:
         raise InputError(

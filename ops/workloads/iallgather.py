@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
-from ops.training.backends import BackendName, world_of
+from ops.training.backends import BackendChoice, communicates, world_of
 from ops.training.options import Ranks
 from ops.training.step import TrainingStep
 from ops.training.world import Process, World
@@ -82,6 +82,7 @@ class _Request:
 
 
 @workload
+@communicates("mpi")
 def iallgather(
     topology: Topology,
     *,
@@ -90,7 +91,7 @@ def iallgather(
     compute: Time = 5 * ms,
     tests: Annotated[int, Bounds(0, 1000)] = 4,
     progress: Annotated[str, Choice((HARDWARE, CALLS))] = HARDWARE,
-    backend: BackendName = "mpi",
+    transport: BackendChoice,
 ) -> TrainingStep:
     """`MPI_Iallgather` and its request: start, compute, test, wait, and how much is hidden.
 
@@ -98,10 +99,10 @@ def iallgather(
     last. With `hardware` progress the ring goes on by itself; with progress in `calls`, as in an MPI without a
     progress thread, its next message leaves only when the ranks are inside a test or the wait.
     """
-    world = world_of(topology, ranks, backend)
+    world = world_of(topology, ranks, transport)
     program = _Program(float(size), compute, tests, progress, blocking=False)
     time = program.run(world)
-    blocking = _Program(float(size), compute, 0, HARDWARE, blocking=True).run(world_of(topology, ranks, backend))
+    blocking = _Program(float(size), compute, 0, HARDWARE, blocking=True).run(world_of(topology, ranks, transport))
     alone = blocking - compute
     return replace(
         world.step(time),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from ops.training.backends import BackendName, world_of
+from ops.training.backends import BackendChoice, communicates, world_of
 from ops.training.layers import Layer
 from ops.training.options import Ranks, TrainedModel, trains
 from ops.training.step import COMPUTE, TrainingStep
@@ -136,6 +136,7 @@ class _PipelineStep:
 
 @workload
 @trains("gpt2_xl", "float16")
+@communicates("nccl")
 def pipeline_parallel(
     topology: Topology,
     *,
@@ -145,7 +146,7 @@ def pipeline_parallel(
     schedule: Annotated[str, Choice(("1f1b", "gpipe"))] = "1f1b",
     trained: TrainedModel,
     message: Size = 4 * MiB,
-    backend: BackendName = "nccl",
+    transport: BackendChoice,
 ) -> TrainingStep:
     """Pipeline parallel stages, 1F1B or GPipe: micro-batches from stage to stage, and the bubbles between.
 
@@ -154,7 +155,7 @@ def pipeline_parallel(
     activations (or their gradients) between stages. Equal stages that talk for nothing idle for the share
     (p - 1) / (m + p - 1) of a step, p stages and m micro-batches.
     """
-    world = world_of(topology, ranks, backend)
+    world = world_of(topology, ranks, transport)
     count = stages or world.ranks
     if world.ranks % count:
         raise InputError(f"pipeline_parallel: {world.ranks} ranks do not make {count} equal stages: choose a divisor")

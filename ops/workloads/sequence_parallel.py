@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from ops.training.backends import BackendName, world_of
+from ops.training.backends import BackendChoice, communicates, world_of
 from ops.training.blocks import TransformerBlock, degree_of, neighbours, transformer_block
 from ops.training.options import WIDTHS, Ranks, Type
 from ops.training.step import TrainingStep
@@ -55,6 +55,7 @@ KINDS = {"ulysses": _Ulysses, "ring": _Ring, "gather": _Gathered}
 
 
 @workload
+@communicates("nccl")
 def sequence_parallel(
     topology: Topology,
     *,
@@ -68,7 +69,7 @@ def sequence_parallel(
     dtype: Type = "float16",
     tflops: float = 100.0,
     gradients: bool = True,
-    backend: BackendName = "nccl",
+    transport: BackendChoice,
 ) -> TrainingStep:
     """Sequence parallel attention over `degree` neighbours: all-to-all, ring, or gathered keys and values.
 
@@ -77,7 +78,7 @@ def sequence_parallel(
     the same again. With `gradients` all ranks sum theirs, which are whole on each, behind the backward pass.
     """
     block = transformer_block(hidden, length, batch, WIDTHS[dtype], tflops, "sequence_parallel")
-    world = world_of(topology, ranks, backend)
+    world = world_of(topology, ranks, transport)
     size = degree_of(topology, world.ranks, degree, "sequence_parallel")
     groups = [world.group(group) for group in neighbours(world.ranks, size)]
     kind = KINDS[how](block, size)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from ops.training.backends import BackendName, world_of
+from ops.training.backends import BackendChoice, communicates, world_of
 from ops.training.blocks import TransformerBlock, across, degree_of, neighbours, transformer_block
 from ops.training.options import WIDTHS, Ranks, Type
 from ops.training.step import TrainingStep
@@ -78,6 +78,7 @@ class _TensorStep:
 
 
 @workload
+@communicates("nccl")
 def tensor_parallel(
     topology: Topology,
     *,
@@ -91,7 +92,7 @@ def tensor_parallel(
     tflops: float = 100.0,
     scattered: bool = False,
     gradients: bool = True,
-    backend: BackendName = "nccl",
+    transport: BackendChoice,
 ) -> TrainingStep:
     """Tensor parallel transformer blocks: matrices cut over `degree` neighbours, sums of activations between.
 
@@ -100,6 +101,6 @@ def tensor_parallel(
     are replicas: with `gradients` each part's are summed over them behind the backward pass, over the same links.
     """
     block = transformer_block(hidden, length, batch, WIDTHS[dtype], tflops, "tensor_parallel")
-    world = world_of(topology, ranks, backend)
+    world = world_of(topology, ranks, transport)
     size = degree_of(topology, world.ranks, degree, "tensor_parallel")
     return _TensorStep(block, depth, size, scattered, gradients).run(world)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
-from ops.training.backends import BackendName, world_of
+from ops.training.backends import BackendChoice, communicates, world_of
 from ops.training.buckets import Bucket, buckets_of
 from ops.training.layers import Layer
 from ops.training.options import Ranks, State, TrainedModel, trains
@@ -212,6 +212,7 @@ class _Sharded(_Life):
 
 @workload
 @trains("gpt2_xl", "float16")
+@communicates("nccl")
 def zero(
     topology: Topology,
     *,
@@ -225,7 +226,7 @@ def zero(
     overlap_comm: bool = True,
     update: Time = 0.0,
     state: State = OPTIMIZER,
-    backend: BackendName = "nccl",
+    transport: BackendChoice,
 ) -> TrainingStep:
     """ZeRO as DeepSpeed does it: optimizer, gradients and parameters shared out in stages 0 to 3.
 
@@ -240,11 +241,12 @@ def zero(
         trained.table, trained.width, stage, state, update, overlap_comm, reduce_scatter,
         reduce_bucket_size, allgather_bucket_size, allgather_partitions,
     )  # fmt: skip
-    return shards.run(world_of(topology, ranks, backend))
+    return shards.run(world_of(topology, ranks, transport))
 
 
 @workload
 @trains("gpt2_xl", "float16")
+@communicates("nccl")
 def fsdp(
     topology: Topology,
     *,
@@ -255,7 +257,7 @@ def fsdp(
     reshard_after_forward: bool = True,
     update: Time = 0.0,
     state: State = OPTIMIZER,
-    backend: BackendName = "nccl",
+    transport: BackendChoice,
 ) -> TrainingStep:
     """Fully sharded data parallel: parameters gathered unit by unit, used and dropped.
 
@@ -267,5 +269,5 @@ def fsdp(
         trained.table, trained.width, 3, state, update, prefetch > 0,
         unit=layers_per_unit, prefetch=prefetch, reshard=reshard_after_forward,
     )  # fmt: skip
-    step = shards.run(world_of(topology, ranks, backend))
+    step = shards.run(world_of(topology, ranks, transport))
     return replace(step, facts={**step.facts, "units": -(-len(shards.layers) // layers_per_unit)})

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from ops.training.backends import BackendName, world_of
+from ops.training.backends import BackendChoice, communicates, world_of
 from ops.training.options import Ranks
 from ops.training.step import TrainingStep
 from ops.training.world import Process
@@ -14,6 +14,7 @@ from sim.units import Time, ms, parse_time
 
 
 @workload
+@communicates("nccl")
 def zero_first(
     topology: Topology,
     *,
@@ -23,7 +24,7 @@ def zero_first(
     spread: Time = 500 * ms,
     arrivals: str = "",
     first: Annotated[str, Choice(("host", "world"))] = "host",
-    backend: BackendName = "nccl",
+    transport: BackendChoice,
 ) -> TrainingStep:
     """Rank 0 prepares, the others wait at a barrier, then load: `torch_distributed_zero_first`.
 
@@ -31,7 +32,7 @@ def zero_first(
     download, and then joins the barrier where the others have been waiting since they came; they `load` what is
     there now. Ranks come `spread` over this much time, the last rank last, or at `arrivals` like `0s+1s+200ms`.
     """
-    world = world_of(topology, ranks, backend)
+    world = world_of(topology, ranks, transport)
     n = world.ranks
     come = _arrivals(arrivals, n) if arrivals else [spread * r / max(n - 1, 1) for r in range(n)]
     hosts = [topology.devices[device].host for device in topology.ranks[:n]]

@@ -10,16 +10,18 @@ from typing import Any
 
 import click
 
+from ops.collectives import COLLECTIVES
 from ops.formats import recognise, schedule_text
+from ops.libraries import LIBRARIES
 from ops.registry import ALGORITHMS
 from ops.request import PreparedRun, Request
-from ops.request.notation import by_name, listed, size_word
+from ops.request.notation import MOST, assignments, beside, by_name, listed, size_word
 from ops.request.python_file import python_file
 from ops.request.scenario import from_yaml
 from ops.work import Outcome, Work
 from sim.errors import InputError
 from sim.formats import FORMATS
-from sim.topology.pair_rates import beside
+from sim.topology.pair_rates import beside as with_pairs
 from terminal import Answer
 from terminal.shared import types
 
@@ -41,10 +43,23 @@ MACHINE_ALONE: Options = (
     ASSUME,
     PAIRS,
 )
-MACHINE: Options = (*MACHINE_ALONE, TOPOLOGY)
+NETWORK: Options = (
+    click.option("--network", metavar="NAME", help="what joins its hosts instead of its own, see `list networks`"),
+)
+NETWORKS: Options = (
+    click.option(
+        "--network", multiple=True, metavar="NAME", help="what joins its hosts, see `list networks`; may be repeated"
+    ),
+)
+"""Several of them side by side."""
+MACHINE: Options = (*MACHINE_ALONE, TOPOLOGY, *NETWORK)
 SCHEDULE: Options = (
     click.option("--schedule", metavar="FILE", help="instead: a schedule in a known format, or file.py:function"),
-    click.option("--library", metavar="NAME", help="with a collective and --id: the algorithm this library calls so"),
+    click.option(
+        "--library",
+        metavar="NAME",
+        help="with a collective: what this library would run, or with --id what it calls so",
+    ),
     click.option("--id", metavar="ID", help="a library's own number or name, see `list algorithms --library`"),
     click.option(
         "--root",
@@ -101,7 +116,7 @@ RUN: Options = (
 )
 """What one run is made of."""
 INSTEAD = (
-    *("algorithm", "schedule", "library", "id", "root", "set", "machine", "topology", "assume", "pairs"),
+    *("algorithm", "schedule", "library", "id", "root", "set", "machine", "topology", "assume", "pairs", "network"),
     *("size", "counts", "displs", "ranks", "trouble"),
 )
 """Options that a scenario stands for."""
@@ -161,19 +176,33 @@ def _scenario(words: Words) -> Request:
 
 def _machine(words: Words, *, needed: bool) -> dict[str, str]:
     spec, file, rates = words.get("machine"), words.get("topology"), words.get("assume") or ()
+    network, others = _networks(words.get("network") or ())
+    if network and needed and spec is None and file is None:
+        spec = f"switch:ranks={words.get('ranks') or 8}"
     if (spec is not None and file is not None) or (needed and spec is None and file is None):
         raise InputError("a machine must be given once: add either --machine NAME or the file of a topology")
     if file is not None:
         text = FORMATS.text(file)
         FORMATS.recognise(text, file)
         if words.get("pairs") is not None:
-            text = beside(text, FORMATS.text(words["pairs"]), words["pairs"])
-        return {"machine": "", "capture": text, "capture_name": file, "rates": ",".join(rates)}
+            text = with_pairs(text, FORMATS.text(words["pairs"]), words["pairs"])
+        capture = {"machine": "", "capture": text, "capture_name": file, "rates": ",".join(rates)}
+        return capture | {"network": network, "against": others}
     if words.get("pairs") is not None:
         raise InputError("--pairs fills in what a capture does not say: add the file of a topology")
     if rates:
         raise InputError("--assume fills in what a file does not say: give --machine NAME:key=value,… instead")
-    return {"machine": spec or ""}
+    return {"machine": spec or "", "network": network, "against": others}
+
+
+def _networks(names: str | tuple[str, ...]) -> tuple[str, str]:
+    """The first network, and runs that differ in it alone, as `against` has them. Raises InputError."""
+    several = [names] if isinstance(names, str) else names
+    if len(set(several)) < len(several):
+        raise InputError("a network is given twice: name each once")
+    if len(several) > MOST + 1:
+        raise InputError(f"{len(several)} networks are too many side by side: name {MOST + 1} at most")
+    return next(iter(several), ""), beside([{"network": name} for name in several[1:]])
 
 
 def _schedule(words: Words) -> dict[str, str]:
@@ -182,6 +211,7 @@ def _schedule(words: Words) -> dict[str, str]:
     settings = {"settings": chosen}
     if file is None:
         algorithm, chosen = by_name(_algorithm(name, words.get("library"), words.get("id")), chosen)
+        algorithm, chosen = _preferred(algorithm, chosen)
         return {"algorithm": algorithm, "settings": chosen}
     if words.get("library") is not None or words.get("id") is not None:
         raise InputError("--schedule brings its own algorithm: leave out --library and --id")
@@ -198,12 +228,26 @@ def _schedule(words: Words) -> dict[str, str]:
 
 def _algorithm(name: str | None, library: str | None, number: str | None) -> str:
     """The algorithm, by its own name or a library's number; nothing where none is given."""
+    if library in LIBRARIES and number is None and name:
+        COLLECTIVES[name.partition(".")[0]]  # told by its own name where there is none
+        return f"{library}.{name}"
     if (library is None) != (number is None):
         raise InputError("a library's algorithm needs both: write --library kucg --id 4")
     if library is not None and number is not None:
         ALGORITHMS.known_as(name or "", library, number)
         return f"{name}.{library}:{number}"
     return ALGORITHMS[""].name if name == "" else name or ""
+
+
+def _preferred(algorithm: str, settings: str) -> tuple[str, str]:
+    """`gloo.allreduce.ring` is Gloo's allreduce with algorithm=ring."""
+    library, _, rest = algorithm.partition(".")
+    collective, dot, word = rest.partition(".")
+    if not (dot and library in LIBRARIES):
+        return algorithm, settings
+    if "algorithm" in assignments(settings, algorithm):
+        raise InputError(f"{collective}.{word} and --set algorithm= are both given: keep one")
+    return f"{library}.{collective}", ",".join(filter(None, (f"algorithm={word}", settings)))
 
 
 def _load(words: Words) -> dict[str, Any]:

@@ -56,6 +56,15 @@ class NcclOptions:
 FREE = NcclOptions()
 
 
+def as_nccl_writes(word: str) -> str:
+    """An algorithm or a protocol in NCCL's own spelling.
+
+    >>> as_nccl_writes("tree"), as_nccl_writes("simple"), as_nccl_writes("bogus")
+    ('Tree', 'Simple', 'bogus')
+    """
+    return next((name for name in (*ALGORITHMS, *PROTOCOLS) if name.casefold() == word.casefold()), word)
+
+
 @dataclass(frozen=True)
 class NcclChoice:
     """Everything NCCL could run, fastest first by its own reckoning, and what it saw of the machine."""

@@ -1,7 +1,7 @@
 """NCCL's answer to any call: the tuner's where it has one, else what NCCL and its users make of sends and receives."""
 
 from ops.libraries import CollectiveCall, Decision, library
-from ops.libraries.nccl.choice import POINT_TO_POINT, NcclOptions, choose, decision_of
+from ops.libraries.nccl.choice import FREE, POINT_TO_POINT, RUNS, NcclOptions, choose, decision_of
 from ops.libraries.nccl.constants import ABLE
 
 ELEMENT = 4
@@ -17,9 +17,10 @@ def nccl(call: CollectiveCall) -> Decision:
     """
     machine, kind = call.members.machine, call.collective
     if kind == "barrier":
-        return decision_of(machine, choose(machine, "allreduce", ELEMENT))._replace(size=float(ELEMENT))
+        barrier = choose(machine, "allreduce", ELEMENT, options=_options(call, "allreduce"))
+        return decision_of(machine, barrier)._replace(size=float(ELEMENT))
     if kind in ABLE or kind in POINT_TO_POINT:
-        return decision_of(machine, choose(machine, kind, bytes_of(call)), root=call.root)
+        return decision_of(machine, choose(machine, kind, bytes_of(call), options=_options(call, kind)), root=call.root)
     if kind == "alltoallv":
         return decision_of(machine, choose(machine, "alltoall", bytes_of(call)))._replace(
             algorithm="alltoallv.nccl_p2p"
@@ -28,6 +29,12 @@ def nccl(call: CollectiveCall) -> Decision:
         ring = choose(machine, kind.removesuffix("v"), bytes_of(call), options=NcclOptions(algorithm="Ring"))
         return decision_of(machine, ring)._replace(algorithm=f"{kind}.ring")
     return Decision(f"{kind}.linear")
+
+
+def _options(call: CollectiveCall, collective: str) -> NcclOptions:
+    """NCCL_ALGO for a call that prefers a ring or a tree; the tuner is free where NCCL has none for the collective."""
+    word = call.shape.title()
+    return NcclOptions(algorithm=word) if (collective, word) in RUNS else FREE
 
 
 def bytes_of(call: CollectiveCall) -> int:

@@ -1,0 +1,72 @@
+"""What a library would run, as a work: `gloo.allreduce` is what Gloo takes for an allreduce, at Gloo's costs."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ops.backends import AUTO, BACKENDS, SHAPES, Backend, shaped
+from ops.collectives import COLLECTIVES
+from ops.communicators.selection import Selection
+from ops.libraries import LIBRARIES, CollectiveCall, Members
+from ops.registry import ALGORITHMS
+from ops.work import Work
+from sim.errors import InputError
+from sim.perturbation import Perturbation
+from sim.schedule import Schedule
+from sim.schedule.dependencies import waits
+from sim.topology import Floats, Topology
+
+
+def library_of(algorithm: str) -> str:
+    """The library in `LIBRARY.COLLECTIVE`; nothing in any other name.
+
+    >>> library_of("gloo.allreduce"), library_of("allreduce.ring")
+    ('gloo', '')
+    """
+    library, _, collective = algorithm.partition(".")
+    return library if library in LIBRARIES and collective in COLLECTIVES else ""
+
+
+def chosen_work(
+    topology: Topology, library: str, collective: str, size: float, n: int, options: Mapping[str, str], root: int = 0
+) -> Work:
+    """What a library takes for so many bytes on the first n ranks, with the costs of its backend.
+
+    `options` may have `algorithm`: `ring`, `tree`, or another of the collective's own names. Raises InputError.
+    """
+    for key in options.keys() - {"algorithm"}:
+        raise InputError(f"{library}.{collective} has no parameter {key[:40]!r}: it takes algorithm= alone")
+    members = Members(topology, topology.ranks[:n])
+    call = CollectiveCall.counted(collective, members, size, size / 4, root)
+    decision = Selection(library, _forced(collective, options.get("algorithm", AUTO))).choose(call)
+    entry = ALGORITHMS[decision.algorithm]
+    settings = entry.settle(n, root=root if entry.collective.rooted else 0, **decision.settings)
+    return Work(decision.schedule(n, root), entry.collective, entry, {"library": library, **settings}, _costs(library))
+
+
+def _forced(collective: str, word: str) -> dict[str, tuple[str, dict[str, Any]]]:
+    """What leaves the library no choice: a person's algorithm, or the only one. Raises InputError for none there is."""
+    if word == AUTO:
+        every = [name for name in ALGORITHMS if name.partition(".")[0] == collective]
+        return {collective: (every[0], {})} if len(every) == 1 else {}
+    name = shaped(word, collective) if word in SHAPES else f"{collective}.{word}"
+    if not name:
+        raise InputError(f"{collective} has no {word}: leave out algorithm={word}")
+    return {collective: (ALGORITHMS[name].name, {})}
+
+
+def _costs(library: str) -> Perturbation:
+    """The machine at a backend's costs, whose first messages wait for the launch; without a name: it is no trouble."""
+    backend: Backend = next(backend for backend in BACKENDS.values() if backend.library == library)
+
+    def burdened(machine: Topology) -> Topology:
+        overhead, gamma = machine.overhead + backend.overhead, machine.gamma + backend.gamma
+        return replace(machine, overhead=overhead, gamma=gamma)
+
+    def delay(schedule: Schedule, sizes: Floats) -> Floats:
+        first = waits(schedule).pending[: schedule.transfers] == 0
+        return np.where(first, backend.launch, 0.0)
+
+    return Perturbation(machine=burdened, delay=delay)
