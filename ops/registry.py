@@ -191,6 +191,8 @@ class _Algorithms(Registry[Algorithm]):
                 for other, i in _each(entry.ids) if entry.collective.name == spelled else ():
                     if (library, word) == (other.casefold(), i.casefold()):
                         return entry.as_run_by(other, i)
+        if colon and any(library in entry.ids for entry in found.values()):
+            return self.known_as(collective, library, number)
         collective, _, _ = name.partition(".")
         there = [other for other in found if other.split(".")[0] == collective]
         if not there:
@@ -214,7 +216,10 @@ class _Algorithms(Registry[Algorithm]):
         found = next((named[word] for _, word in spelled if word in named), None)
         if found is None:
             able = ", ".join(sorted({entry.collective.name for entry, _ in there}))
-            told = ", ".join(f"{i} ({entry.name})" for entry, i in numbers)
+            apart = [(entry, i.removeprefix("block ")) for entry, i in numbers if i.startswith("block ")]
+            own = apart if collective == "reduce_scatter_block" and apart else numbers
+            own.sort(key=lambda row: (len(row[1]), row[1]))
+            told = ", ".join(f"{i} ({entry.name})" for entry, i in own)
             mend = f"choose from {told}" if numbers else f"{library} is known here for {able}"
             raise InputError(f"{library} has no {collective[:40]} algorithm {number[:40]!r}: {mend}")
         return found

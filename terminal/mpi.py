@@ -12,8 +12,9 @@ from ops.communicators.selection import Forced
 from ops.libraries import LIBRARIES
 from ops.programs import ProgramRun, run_program
 from ops.request import Request
+from ops.request.notation import algorithm_spec
 from sim.errors import InputError
-from sim.parameters import bind, parse_spec
+from sim.parameters import bind
 from sim.units import fmt_size, fmt_time, parse_size
 from terminal import DONE, NO, PROGRAM, Answer, TerminalCommand, answers_as_json, command
 from terminal.shared.files import write
@@ -144,15 +145,9 @@ def mpi(
 
 
 def _forced(text: str) -> tuple[str, Forced]:
-    name, settings = parse_spec(text) if not _is_alias(text) else (text, {})
+    name, settings = algorithm_spec(text)
     entry = ALGORITHMS[name]
-    chosen = bind(entry.steps, settings, entry.name, skip=("n", "root"))
-    return entry.collective.name, (entry.name, {**entry.preset, **chosen})
-
-
-def _is_alias(text: str) -> bool:
-    """`allgatherv.kucg:4` is a library's number, not a parameter."""
-    return ":" in text and "=" not in text
+    return entry.collective.name, (name, bind(entry.steps, settings, name, skip=("n", "root")))
 
 
 def _inside(outcome: ProgramRun, number: int) -> str:

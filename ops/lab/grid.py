@@ -8,7 +8,7 @@ from itertools import product
 
 from ops.registry import ALGORITHMS, Algorithm
 from ops.request import Request
-from ops.request.notation import entries, listed, size_word, written
+from ops.request.notation import algorithm_spec, entries, listed, size_word, written
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.errors import InputError
 from sim.formats import FORMATS
@@ -87,7 +87,7 @@ class Grid:
         """Each with its parameters as a text, those of `set` in every combination."""
         used: set[str] = set()
         for text in self.algorithms:
-            name, arguments = parse_spec(text)
+            name, arguments = algorithm_spec(text)
             entries = _named(name)
             for entry in entries:
                 many = {key: values for key, values in self.set.items() if key in entry.params and key not in arguments}

@@ -10,13 +10,22 @@ from ops.formats import read_schedule
 from ops.libraries.nccl.choice import NcclOptions, as_nccl_writes, choose, work_of
 from ops.registry import ALGORITHMS, Algorithm
 from ops.request.library_choice import chosen_work, library_of
-from ops.request.notation import Changes, assignments, differences, entries, parse_blocks, size_word, written
+from ops.request.notation import (
+    Changes,
+    algorithm_spec,
+    assignments,
+    differences,
+    entries,
+    parse_blocks,
+    size_word,
+    written,
+)
 from ops.request.python_file import algorithm_of_file
 from ops.work import Outcome, Work, carry_out, imported, kept, registered
 from sim.errors import InputError
 from sim.formats import read_topology
 from sim.machines import build
-from sim.parameters import bind, parse_spec
+from sim.parameters import bind
 from sim.schedule.displacements import check_displs
 from sim.schedule.verify import Proof, prove
 from sim.topology import Topology
@@ -107,12 +116,12 @@ class Request:
         return replace(plain, **values)
 
     def of(self, spec: str) -> "Request":
-        """This one for the algorithm that a spec names with its parameters. Raises InputError.
+        """This one for the algorithm that a spec, or a library's number, names with its parameters. Raises InputError.
 
         >>> Request(size="1MiB").of("broadcast.chain:segments=4").settings
         'segments=4'
         """
-        name, settings = parse_spec(spec)
+        name, settings = algorithm_spec(spec)
         return replace(self, algorithm=name, settings=written(settings))
 
     def topology(self) -> Topology:

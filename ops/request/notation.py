@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ops.registry import ALGORITHMS
 from sim.errors import InputError
-from sim.parameters import parse_assignments
+from sim.parameters import parse_assignments, parse_spec
 from sim.units import exact_size, parse_size
 
 CHANGEABLE = ("algorithm", "machine", "size", "settings", "trouble", "ranks", "root", "counts", "lockstep", "network")
@@ -53,6 +53,22 @@ def by_name(algorithm: str, settings: str = "") -> tuple[str, str]:
         return algorithm, settings
     entry = ALGORITHMS[algorithm]
     return entry.name, written({**entry.preset, **assignments(settings, entry.name)})
+
+
+def algorithm_spec(text: str) -> tuple[str, dict[str, str]]:
+    """An algorithm with parameters behind a colon, or behind a library's number, as its name and its parameters.
+
+    Raises InputError for a number there is none of, and for a parameter that is not `key=value`.
+
+    >>> algorithm_spec("broadcast.chain:segments=4"), algorithm_spec("broadcast.openmpi:2,segments=4")
+    (('broadcast.chain', {'segments': '4'}), ('broadcast.chain', {'chains': '4', 'segments': '4'}))
+    """
+    head, _, rest = text.partition(":")
+    number, _, more = rest.partition(",")
+    if not number or "=" in number or "." not in head or head in ALGORITHMS:
+        return parse_spec(text)
+    name, settings = by_name(f"{head}:{number}", more)
+    return name, assignments(settings, name)
 
 
 def entries(text: str) -> tuple[str, ...]:

@@ -1,12 +1,15 @@
 """Gloo's, MPICH's, UCC's and NCCL's algorithms against their sources' own formulas, as in `test_library_ids`."""
 
+import json
 from math import ceil, log2
 
 import numpy as np
 import pytest
 
+from cli import main
 from ops import ALGORITHMS
 from ops.algorithms.circulant import circulant
+from ops.request.notation import algorithm_spec
 from tests.ops.test_library_ids import held, held_with_shares, sends
 
 # Circulant graphs: Träff's example of 17 ranks, skips 1 2 3 5 9, which MPICH's circ_graph.c repeats.
@@ -289,6 +292,29 @@ def test_collnet_direct_crosses_nodes_in_the_switch_alone(name):
 )
 def test_numbers_bring_the_library_s_own_defaults(alias, parameters):
     assert ALGORITHMS[alias].defaults == parameters
+
+
+def test_a_number_stands_wherever_an_algorithm_does(capsys):
+    machine = ("--machine", "switch:ranks=8", "--size", "1MiB")
+    assert main(["compare", "broadcast.openmpi:2", "broadcast.chain:chains=4", *machine, "--json"]) == 0
+    one, other = json.loads(capsys.readouterr().out)["runs"]
+    assert one["time_s"] == other["time_s"]
+    assert algorithm_spec("broadcast.openmpi:2,segments=3") == ("broadcast.chain", {"chains": "4", "segments": "3"})
+    assert main(["run", "reduce_scatter_block", "--library", "openmpi", "--id", "2", *machine]) == 0
+    assert "reduce_scatter.recursive_doubling on" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("run", "reduce_scatter_block", "--library", "openmpi", "--id", "9"), "choose from 1 (reduce_scatter.reduce"),
+        (("run", "broadcast.openmpi:77"), "openmpi has no broadcast algorithm '77': choose from 1 (broadcast.linear)"),
+        (("compare", "broadcast.chain:segments", "broadcast.openmpi:3"), "'segments' is not key=value"),
+    ],
+)
+def test_a_number_there_is_none_of_is_answered_with_those_there_are(capsys, words, message):
+    assert main([*words, "--machine", "switch:ranks=8", "--size", "1MiB"]) == 2
+    assert message in capsys.readouterr().err
 
 
 # How many there are.

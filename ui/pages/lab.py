@@ -12,10 +12,9 @@ from ops.lab.grid import Grid, split
 from ops.lab.sensitivity import failures, sensitivity
 from ops.lab.winners import Change, WinnerMap, changes, named, results, winner_map
 from ops.request import Request
-from ops.request.notation import size_word
+from ops.request.notation import algorithm_spec, size_word
 from sim.errors import InputError, StalledError
 from sim.machines import MACHINES, build
-from sim.parameters import parse_spec
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui.charts import lab_charts
 from ui.pages import go, page
@@ -103,7 +102,7 @@ def _form(question: Question) -> Question:
     if collective != question.collective:
         question = replace(question, collective=collective, algorithms=",".join(USUAL.get(collective, ())))
     names = [entry.name.partition(".")[2] for entry in ALGORITHMS.values() if entry.collective.name == collective]
-    listed = [name for name in split(question.algorithms) if parse_spec(name)[0] in names]
+    listed = [name for name in split(question.algorithms) if algorithm_spec(name)[0] in names]
     specs = question.specs
     with st.form("lab", border=True):
         left, right = st.columns(2)
