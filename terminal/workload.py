@@ -6,17 +6,18 @@ from typing import Any
 import click
 
 from ops.communicators.records import Span
-from ops.request import Request
+from ops.request.scenario import LARGEST
+from ops.request.training import TrainingRequest, from_yaml, to_yaml
 from ops.training.facts import is_table, shown, words
 from ops.training.step import TrainingStep
 from ops.workloads import WORKLOADS
 from sim.base.textfile import Expected, read_text
 from sim.errors import InputError
-from sim.parameters import parse_assignments, parse_spec
+from sim.parameters import parse_assignments
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
 from terminal.shared.files import write
-from terminal.shared.options import MACHINE, asks
+from terminal.shared.options import MACHINE, Words, read, takes
 
 WIDTH = 72
 """Columns of the drawn timeline."""
@@ -27,31 +28,45 @@ ROWS = 8
 
 
 @command
-@click.argument("name", metavar="NAME[:key=value,…]")
-@asks(*MACHINE)
+@click.argument("name", required=False, metavar="[NAME[:key=value,…]]")
+@click.option("--scenario", metavar="FILE", help="instead of all else: a training step in words, as -o writes it")
+@takes(*MACHINE)
 @click.option("--ranks", metavar="N", help="how many ranks take part; the whole machine if left out")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="a parameter of the workload")
 @click.option("--layers", metavar="FILE", help="a model as a table: name, shapes, forward and backward time per line")
 @click.option("--trace", metavar="FILE.json", help="also write the timeline for ui.perfetto.dev")
-def workload(
-    request: Request, name: str, ranks: str | None, settings: tuple[str, ...], layers: str | None, trace: str | None
-) -> Answer:
+@click.option("-o", "--output", metavar="FILE.yaml", help="also write what is run in words, for --scenario")
+def workload(scenario: str | None, trace: str | None, output: str | None, **words: Any) -> Answer:
     """A training step: compute, communication, overlap, memory."""
-    word, own = parse_spec(name)
-    entry = WORKLOADS[word]
-    more = parse_assignments(list(settings), f"{word}, --set")
-    more |= {} if ranks is None else {"ranks": ranks}
-    more |= {} if layers is None else {"layers": read_text(layers, Expected("a table of layers"))}
-    if request.network:
-        if "network" in own.keys() | more.keys():
-            raise InputError(f"{word}: network is given twice: keep one")
-        more["network"] = request.network
-    for key in own.keys() & more.keys():
-        raise InputError(f"{word}: {key} is given twice: keep one")
-    step = entry.run(replace(request, network="").topology(), own | more)
+    request = _asked(words) if scenario is None else _kept(scenario, words)
+    step = request.run()
+    if output is not None:
+        write(output, to_yaml(request))
     if trace is not None:
         write(trace, step.to_perfetto())
     return Answer(DONE if step.verified else NO, step.to_dict(), _text(step))
+
+
+def _asked(words: Words) -> TrainingRequest:
+    """The request that options make. Raises InputError for what does not go together."""
+    if words["name"] is None:
+        raise InputError(f"no workload is named: choose from {', '.join(WORKLOADS)}")
+    machine = read({word: words[word] for word in ("machine", "topology", "assume", "network")})
+    request = TrainingRequest.of(words["name"], replace(machine, network=""))
+    if machine.network:  # a parameter of every workload
+        request = request.with_settings({"network": machine.network})
+    more = parse_assignments(list(words["settings"]), f"{request.workload}, --set")
+    more |= {} if words["ranks"] is None else {"ranks": words["ranks"]}
+    if words["layers"] is not None:
+        more["layers"] = read_text(words["layers"], Expected("a table of layers"))
+    return request.with_settings(more)
+
+
+def _kept(file: str, words: Words) -> TrainingRequest:
+    beside = [name for name, value in words.items() if value not in (None, ())]
+    if beside:
+        raise InputError(f"--scenario says all of it: leave out {', '.join(beside)}, or change the file")
+    return from_yaml(read_text(file, Expected("a training step", largest=LARGEST)), file)
 
 
 def _text(step: TrainingStep) -> str:

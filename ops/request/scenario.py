@@ -33,13 +33,20 @@ def to_yaml(request: Request) -> str:
     lines = [f"ringside: {VERSION}"]
     for word in ("python", *WORDS):
         text = words.get(word)
-        if not text:
-            continue
-        if word in TEXTS and _plain(text):
-            lines += [f"{word}: |2-", *(f"  {line}" for line in text.rstrip("\n").split("\n"))]
-        else:
-            lines.append(f"{word}: {quote(text)}")
+        if text:
+            lines += line_of(word, text)
     return "\n".join(lines) + "\n"
+
+
+def line_of(word: str, text: str) -> list[str]:
+    r"""A word as a line of YAML; a text of many lines follows it whole.
+
+    >>> line_of("machine", "dgx_a100"), line_of("layers", "conv 3x3 1ms 2ms\nfc 8x8 1ms 2ms")
+    (['machine: dgx_a100'], ['layers: |2-', '  conv 3x3 1ms 2ms', '  fc 8x8 1ms 2ms'])
+    """
+    if (word in TEXTS or "\n" in text) and _plain(text):
+        return [f"{word}: |2-", *(f"  {line}" for line in text.rstrip("\n").split("\n"))]
+    return [f"{word}: {quote(text)}"]
 
 
 def _plain(text: str) -> bool:

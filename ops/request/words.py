@@ -9,6 +9,8 @@ TEXTS = ("capture", "schedule")
 """Words that are texts of many lines."""
 APART = ("python", "seed", "capture_name", "schedule_name")
 """Words that stay where the request was made."""
+MACHINE = ("machine", "capture", "rates")
+"""Words that tell the machine."""
 WORDS = tuple(known.name for known in fields(Request) if known.name not in APART)
 USUAL = Request()
 

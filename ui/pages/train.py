@@ -1,7 +1,6 @@
 """The Train page: a workload on a machine, its timeline, its memory and its figures."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -10,13 +9,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ops import ALGORITHMS
-from ops.request import Request
-from ops.request.link import from_link, to_link
+from ops.request.link import to_link
+from ops.request.training import TrainingRequest, from_query, to_query, to_yaml
 from ops.training.facts import is_table, shown, words
 from ops.workloads import WORKLOADS, TrainingStep
 from sim.errors import InputError, StalledError
 from sim.parameters import Parameter
-from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui.charts import training
 from ui.pages import page
@@ -24,10 +22,8 @@ from ui.text import catalogue, spoken, tell
 from ui.widgets import sidebar
 from ui.widgets.parameter import field, refuse, usual
 
-FIRST = "ddp"
+FIRST = TrainingRequest()
 """What the page opens with."""
-MACHINE = ("machine", "capture", "rates")
-"""Words of the address that say which machine."""
 KEPT = ("page", "lang")
 ROWS = 8
 """Ranks drawn at once."""
@@ -54,8 +50,6 @@ PICTURE = {
     "buffer": "train.buffer",
 }
 """The words in the pictures, by the names they have there."""
-LONGEST = 4000
-"""Characters of a parameter that a link may carry."""
 
 
 @page(order=20)
@@ -66,60 +60,53 @@ def train() -> None:
         st.markdown(f"**{tell('page.train.title')}**")
         st.caption(tell("train.tagline"))
         name = _choose_workload()
-        scene, topology = sidebar.choose_machine(st.session_state.train_scene)
-        arguments = _choose_parameters(name)
+        machine, topology = sidebar.choose_machine(st.session_state.train.machine)
+        settings = _choose_parameters(name)
         place = st.container()
     if problem:
         st.error(problem, icon=":material/link_off:")
-    name, step = _shown(name, arguments, scene if topology is not None else None, place)
-    st.title(tell(f"train.name.{name}"), anchor=False)
-    st.markdown(tell(f"train.about.{name}"))
+    request, step = _shown(TrainingRequest(name, settings, machine) if topology is not None else None, place)
+    st.title(tell(f"train.name.{request.workload}"), anchor=False)
+    st.markdown(tell(f"train.about.{request.workload}"))
     _headline(step)
     _timeline(step)
-    _facts(step, step.topology)
-    _downloads(step)
+    _facts(step)
+    _downloads(request, step)
 
 
-def _shown(
-    name: str, arguments: Mapping[str, str], scene: Request | None, place: DeltaGenerator
-) -> tuple[str, TrainingStep]:
+def _shown(request: TrainingRequest | None, place: DeltaGenerator) -> tuple[TrainingRequest, TrainingStep]:
     """The step that was chosen, or where there is none the last one that there was, and why above it."""
     state = st.session_state
     chosen = None
     try:
         with st.spinner(tell("train.running")):
-            chosen = _step(name, tuple(arguments.items()), scene) if scene is not None else None
+            chosen = _step(request) if request is not None else None
     except (InputError, StalledError) as error:
         with place:
             refuse(error)
     for reason in state.refused:
         st.warning(tell("page.stays", reason=reason), icon=":material/error:")
-    if chosen is not None and scene is not None:
-        _depart(name, arguments, scene)
-        state.train_good = (name, tuple(arguments.items()), scene)
-        return name, chosen
-    good = state.get("train_good", (FIRST, (), Request()))
-    return good[0], _step(*good)
+    if chosen is not None and request is not None:
+        _depart(request)
+        state.train_good = request
+        return request, chosen
+    good = state.get("train_good", FIRST)
+    return good, _step(good)
 
 
 def _arrive() -> str:
-    """Take workload, parameters and machine from the address, once per session; returns what was wrong with it."""
+    """Take the request from the address, once per session; returns what was wrong with it."""
     state = st.session_state
-    if "train_scene" in state:
+    if "train" in state:
         return ""
-    address = {key: st.query_params[key][:LONGEST] for key in st.query_params}
-    state.train_scene, state.train_words, state.train_first, problem = Request(), {}, FIRST, ""
+    state.train = FIRST
     try:
-        state.train_scene = from_link({key: address[key] for key in MACHINE if key in address})
-        state.train_scene.topology()
-        entry = WORKLOADS[address.get("workload", FIRST)]
-        arguments = {key: word for key, word in address.items() if key in entry.params}
-        for key, word in arguments.items():
-            entry.params[key].parse(word, entry.name)
-        state.train_first, state.train_words = entry.name, arguments
+        request = from_query({key: st.query_params[key] for key in st.query_params})
+        request.machine.topology()
     except InputError as error:
-        state.train_scene, problem = Request(), str(error)
-    return problem
+        return str(error)
+    state.train = request
+    return ""
 
 
 def _choose_workload() -> str:
@@ -127,22 +114,22 @@ def _choose_workload() -> str:
     name: str = st.selectbox(
         tell("train.workload"),
         names,
-        index=names.index(st.session_state.train_first),
+        index=names.index(st.session_state.train.workload),
         format_func=lambda x: tell(f"train.name.{x}"),
         key="train_workload",
     )
     return name
 
 
-def _choose_parameters(name: str) -> dict[str, str]:
+def _choose_parameters(name: str) -> tuple[tuple[str, str], ...]:
     """The parameters that differ from the workload's own."""
-    state = st.session_state
-    entry, first = WORKLOADS[name], state.train_words if name == state.train_first else {}
+    before: TrainingRequest = st.session_state.train
+    entry, first = WORKLOADS[name], dict(before.settings) if name == before.workload else {}
     with st.expander(tell("train.parameters"), expanded=True):
-        arguments = {key: _field(p, first.get(key), name) for key, p in entry.params.items()}
+        settings = {key: _field(p, first.get(key), name) for key, p in entry.params.items()}
     with st.expander(tell("train.meaning")):
         st.markdown(f"{entry.summary}\n\n{entry.about}")
-    return {key: word for key, word in arguments.items() if word != usual(entry.params[key])}
+    return tuple((key, word) for key, word in settings.items() if word != usual(entry.params[key]))
 
 
 def _field(parameter: Parameter, word: str | None, owner: str) -> str:
@@ -153,21 +140,18 @@ def _field(parameter: Parameter, word: str | None, owner: str) -> str:
     return st.text_area(parameter.name, word or "", height=height, key=key, placeholder=hint).strip()
 
 
-def _depart(name: str, arguments: Mapping[str, str], scene: Request) -> None:
+def _depart(request: TrainingRequest) -> None:
     """Write what is shown into the address."""
-    state = st.session_state
-    state.train_scene, state.train_first, state.train_words = scene, name, dict(arguments)
-    link = to_link(scene)
-    address = {"workload": name} | {key: link[key] for key in MACHINE if key in link} | dict(arguments)
-    address |= {key: st.query_params[key] for key in KEPT if key in st.query_params}
+    st.session_state.train = request
+    address = to_query(request) | {key: st.query_params[key] for key in KEPT if key in st.query_params}
     if address != {key: st.query_params[key] for key in st.query_params}:
         st.query_params.from_dict(address)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _step(name: str, arguments: tuple[tuple[str, str], ...], scene: Request) -> TrainingStep:
+def _step(request: TrainingRequest) -> TrainingStep:
     """One step; nobody changes it, so all who ask for the same share it. Raises InputError."""
-    return WORKLOADS[name].run(scene.topology(), dict(arguments))
+    return request.run()
 
 
 def _headline(step: TrainingStep) -> None:
@@ -216,7 +200,7 @@ def _timeline(step: TrainingStep) -> None:
         st.html(training.buffer(step.facts["blocks"], texts))
 
 
-def _facts(step: TrainingStep, topology: Topology) -> None:
+def _facts(step: TrainingStep) -> None:
     plain = {key: value for key, value in step.facts.items() if not is_table(value) and key not in DRAWN}
     tables = {key: value for key, value in step.facts.items() if is_table(value)}
     left, right = st.columns(2, gap="large")
@@ -232,7 +216,7 @@ def _facts(step: TrainingStep, topology: Topology) -> None:
                 st.html(training.columns(rows, along, up, {name: _label(name) for name in up}))
             _table(rows)
     if step.collectives:
-        st.subheader(tell("train.collectives", machine=topology.name), anchor=False)
+        st.subheader(tell("train.collectives", machine=step.topology.name), anchor=False)
         _table(step.collectives)
         _watch(step)
 
@@ -244,10 +228,10 @@ def _watch(step: TrainingStep) -> None:
     longest = max(calls, key=lambda call: call.end - call.start, default=None)
     if longest is None:
         return
-    scene = replace(st.session_state.train_scene, algorithm=longest.algorithm, ranks=step.ranks)
+    run = replace(st.session_state.train.machine, algorithm=longest.algorithm, ranks=step.ranks)
     if longest.size >= 1:
-        scene = replace(scene, size=str(round(longest.size)))
-    words = to_link(scene) | ({"lang": spoken()} if spoken() != "en" else {})
+        run = replace(run, size=str(round(longest.size)))
+    words = to_link(run) | ({"lang": spoken()} if spoken() != "en" else {})
     label = tell("train.watch", name=longest.algorithm)
     st.link_button(label, f"?{urlencode(words)}", help=tell("train.watch.help"), icon=":material/movie:")
 
@@ -266,7 +250,7 @@ def _table(rows: list[dict[str, Any]]) -> None:
     )
 
 
-def _downloads(step: TrainingStep) -> None:
+def _downloads(request: TrainingRequest, step: TrainingStep) -> None:
     def everything() -> str:
         return json.dumps(step.to_dict(), allow_nan=False)
 
@@ -274,3 +258,7 @@ def _downloads(step: TrainingStep) -> None:
         for label, make in (("train.download.json", everything), ("train.download.perfetto", step.to_perfetto)):
             name = f"{step.workload}-{label.rpartition('.')[2]}.json"
             st.download_button(tell(label), make, name, "application/json", on_click="ignore")
+        st.download_button(
+            tell("train.download.scenario"), to_yaml(request), f"{step.workload}.yaml", "text/yaml",
+            help=tell("train.download.scenario.help"), on_click="ignore",
+        )  # fmt: skip

@@ -1,0 +1,121 @@
+"""What a person asks of training: a workload, its parameters and a machine, as one thing with a link and a file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from ops.request.link import from_link, to_link
+from ops.request.model import Request
+from ops.request.scenario import LARGEST, line_of
+from ops.request.words import MACHINE, unusual
+from ops.workloads import WORKLOADS, TrainingStep, Workload
+from sim.base.yaml import YamlNode, parse_yaml
+from sim.errors import InputError
+from sim.parameters import parse_spec
+
+VERSION = "training-1"
+LONGEST = 4000
+"""Characters of a parameter that a link may carry."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRequest:
+    """A training step in words, as `Request` is a run in words.
+
+    `settings` are the workload's parameters as texts, by name. Of `machine`, a Request, only the words that tell the
+    machine count.
+    """
+
+    workload: str = "ddp"
+    settings: tuple[tuple[str, str], ...] = ()
+    machine: Request = field(default_factory=Request)
+
+    @classmethod
+    def of(cls, spec: str, machine: Request) -> "TrainingRequest":
+        """What a spec like `ddp:bucket=1MiB` asks of a machine. Raises InputError.
+
+        >>> TrainingRequest.of("ddp:bucket=1MiB", Request(machine="dgx1v")).settings
+        (('bucket', '1MiB'),)
+        """
+        name, settings = parse_spec(spec)
+        return cls(WORKLOADS[name].name, tuple(settings.items()), machine)
+
+    @property
+    def entry(self) -> Workload:
+        """The workload. Raises InputError where there is none of that name."""
+        return WORKLOADS[self.workload]
+
+    def with_settings(self, settings: Mapping[str, str]) -> "TrainingRequest":
+        """This one with more parameters. Raises InputError for one that it has already."""
+        for key in dict(self.settings).keys() & settings.keys():
+            raise InputError(f"{self.workload}: {key} is given twice: keep one")
+        return replace(self, settings=(*self.settings, *settings.items()))
+
+    def run(self) -> TrainingStep:
+        """The step. Raises InputError and StalledError."""
+        return self.entry.run(self.machine.topology(), dict(self.settings))
+
+
+def to_query(request: TrainingRequest) -> dict[str, str]:
+    """Query words that bring the request back."""
+    link = to_link(request.machine)
+    machine = {word: link[word] for word in MACHINE if word in link}
+    return {"workload": request.workload} | machine | dict(request.settings)
+
+
+def from_query(words: Mapping[str, str]) -> TrainingRequest:
+    """The request that query words describe; words of other things are passed over. Raises InputError."""
+    machine = from_link({word: words[word] for word in MACHINE if word in words})
+    entry = WORKLOADS[words.get("workload", TrainingRequest().workload)]
+    settings = {key: words[key][:LONGEST] for key in entry.params if key in words}
+    for key, text in settings.items():
+        entry.params[key].parse(text, entry.name)
+    return TrainingRequest(entry.name, tuple(settings.items()), machine)
+
+
+def to_yaml(request: TrainingRequest) -> str:
+    """The request as a file."""
+    machine = {"machine": request.machine.machine} | {k: v for k, v in unusual(request.machine) if k in MACHINE}
+    if request.machine.capture:
+        machine.pop("machine")
+    lines = [f"ringside: {VERSION}", *line_of("workload", request.workload)]
+    for word, text in machine.items():
+        lines += line_of(word, text)
+    settings = [f"  {line}" for key, text in request.settings if text for line in line_of(key, text)]
+    lines += ["settings:", *settings] if settings else []
+    return "\n".join(lines) + "\n"
+
+
+def from_yaml(text: str, name: str) -> TrainingRequest:
+    """The request that a file describes. Raises InputError naming the line and the mend."""
+    if len(text) > LARGEST:
+        raise InputError(f"{name} is larger than {LARGEST:,} characters: give a scenario that is smaller")
+    root = parse_yaml(text, name)
+    nodes = root.mapping("the scenario", ("ringside", "workload", "settings", *MACHINE))
+    if "ringside" not in nodes or nodes["ringside"].text("ringside") != VERSION:
+        root.refuse(f"this is no training step that is known here: begin it with ringside: {VERSION}")
+    words = {word: nodes[word].text(word) for word in MACHINE if word in nodes}
+    if len(words.keys() & {"machine", "capture"}) != 1:
+        root.refuse("a machine must be given once: write either machine: NAME, or capture: and the text of a file")
+    if "workload" not in nodes:
+        root.refuse(f"no workload is named: write one of {', '.join(WORKLOADS)}, like workload: ddp")
+    entry = _entry(nodes["workload"])
+    settings = nodes["settings"].mapping("settings", entry.params) if "settings" in nodes else {}
+    return TrainingRequest(
+        entry.name,
+        tuple((key, _setting(entry, key, node)) for key, node in settings.items()),
+        replace(Request(), **words),  # type: ignore[arg-type]
+    )
+
+
+def _entry(node: YamlNode) -> Workload:
+    name = node.text("workload")
+    if name not in WORKLOADS:
+        node.refuse(f"no workload is called {name[:40]!r}: choose from {', '.join(WORKLOADS)}")
+    return WORKLOADS[name]
+
+
+def _setting(entry: Workload, key: str, node: YamlNode) -> str:
+    """A parameter's text, looked at where it still has a line."""
+    text = node.text(key)
+    entry.params[key].parse(text, f"{node.name}, line {node.line}: {entry.name}")
+    return text
