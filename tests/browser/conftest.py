@@ -11,10 +11,16 @@ import sys
 import time
 import urllib.request
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 
+from ops.request.link import from_link
+from ui.files.exports import Shot
+from ui.player.views import FIRST
+from ui.scene.picture import export
 from ui.text import catalogue, say
 
 ROOT = Path(__file__).parents[2]
@@ -192,3 +198,36 @@ def visit(chromium, address, windows):
     for _, one in visits:
         assert one.complaints == []
         assert one.strangers == []
+
+
+@cache
+def page_of_its_own(query, language):
+    """A link's run as a file that plays without the dashboard; what one test has made others take too."""
+    words = dict(parse_qsl(query.removeprefix("?")))
+    shot = Shot(words.pop("view", FIRST), float(words.pop("t", 0)), language=language)
+    return export(from_link(words), "html", shot)
+
+
+@pytest.fixture
+def play(chromium, tmp_path):
+    """Opens a link's player alone, from disk, without a network; afterwards nothing may have been complained about.
+
+    What a test says of the player and not of the dashboard around it needs no dashboard, which takes seconds to load.
+    """
+    visits = []
+
+    def open_player(query, language="en", **options):
+        file = tmp_path / f"{len(visits)}.html"
+        file.write_bytes(page_of_its_own(query, language))
+        visits.append(Visit(chromium, tmp_path.as_uri(), offline=True, **options))
+        visits[-1].language = language
+        visits[-1].page.goto(file.as_uri())
+        visits[-1].page.locator(PLAYER).wait_for()
+        return visits[-1]
+
+    yield open_player
+    for visit in visits:
+        visit.context.close()
+    for visit in visits:
+        assert visit.complaints == []
+        assert visit.strangers == []

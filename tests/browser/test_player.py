@@ -22,6 +22,12 @@ def visit(request, visit):
     return open_page
 
 
+@pytest.fixture(params=languages())
+def play(request, play):
+    """Players alone, in every language."""
+    return lambda query, **options: play(query, request.param, **options)
+
+
 RING = "?machine=switch:ranks=8"
 SECONDS = 14 * 2e-6 + 2 * 7 / 8 * 2**26 / 25e9
 
@@ -35,8 +41,8 @@ def test_the_first_picture_is_paused_and_shows_every_ranks_data(visit):
     assert page.page.get_by_text(page.told("page.proved", collective="allreduce")).is_visible()
 
 
-def test_pressing_play_moves_blocks_along_and_ends_at_the_end(visit):
-    page = visit(RING)
+def test_pressing_play_moves_blocks_along_and_ends_at_the_end(play):
+    page = play(RING)
     page.player.locator(".rs-speed").select_option("0.5")
     page.press("Play")
     later = "([e, t]) => Number(e.dataset.timeS) > t"
@@ -58,8 +64,8 @@ def test_pressing_play_moves_blocks_along_and_ends_at_the_end(visit):
     assert page.data("caption") == page.told("player.end", caption=page.told("caption.end.sum", **achieved))
 
 
-def test_stepping_back_changes_the_sentence_and_the_slots(visit):
-    page = visit(RING)
+def test_stepping_back_changes_the_sentence_and_the_slots(play):
+    page = play(RING)
     for _ in range(3):
         page.press("Step forward")
     caption, slots = page.data("caption"), page.ask("slots(1)")
@@ -74,8 +80,8 @@ def test_stepping_back_changes_the_sentence_and_the_slots(visit):
     assert page.ask("slots(1)")[5]["ranks"] == "1"
 
 
-def test_a_block_is_where_the_clock_says(visit):
-    page = visit(RING)
+def test_a_block_is_where_the_clock_says(play):
+    page = play(RING)
     step = SECONDS / 14
     page.ask(f"seek({step * 3.5})")
     blocks = page.ask("blocks()")
@@ -84,8 +90,8 @@ def test_a_block_is_where_the_clock_says(visit):
     assert [b["progress"] for b in blocks] == pytest.approx([0.5] * 8, abs=1e-4)
 
 
-def test_scrubbing_and_jumping_land_where_they_say(visit):
-    page = visit(RING)
+def test_scrubbing_and_jumping_land_where_they_say(play):
+    page = play(RING)
     page.player.locator(".rs-scrub").fill("500000")
     assert page.t == pytest.approx(SECONDS / 2, rel=1e-5)
     assert page.data("step") == "7"
@@ -160,8 +166,8 @@ def test_moving_a_slider_simulates_again_and_keeps_the_place(visit):
     page.page.wait_for_url(re.compile(f"t={page.t:.6g}"[:9]))
 
 
-def test_an_instant_looks_the_same_from_both_sides(visit):
-    page = visit("?machine=dgx1v")
+def test_an_instant_looks_the_same_from_both_sides(play):
+    page = play("?machine=dgx1v")
     end = page.ask("seek(1e9)") or page.t
     moments = [end * share for share in (0.13, 0.38, 0.5, 0.77)]
 
@@ -174,16 +180,16 @@ def test_an_instant_looks_the_same_from_both_sides(visit):
     assert upwards == downwards
 
 
-def test_contention_slows_blocks_and_the_slow_hop_makes_them_late(visit):
-    page = visit("?machine=nodes:nodes=2,gpus=4&algorithm=alltoall.linear")
+def test_contention_slows_blocks_and_the_slow_hop_makes_them_late(play):
+    page = play("?machine=nodes:nodes=2,gpus=4&algorithm=alltoall.linear")
     page.ask(f"seek({page.ask('seek(1e9)') or page.t * 0.3})")
     blocks = page.ask("blocks()")
     assert blocks
     assert all((b["src"] < 4) != (b["dst"] < 4) for b in blocks)
 
 
-def test_pointing_at_things_explains_them(visit):
-    page = visit(RING)
+def test_pointing_at_things_explains_them(play):
+    page = play(RING)
     for _ in range(3):
         page.press("Step forward")
     tip = page.player.locator(".rs-tip")
@@ -208,8 +214,8 @@ def test_a_phone_sees_everything_without_scrolling_sideways(visit):
         assert box["x"] + box["width"] <= 391, name
 
 
-def test_reduced_motion_goes_from_step_to_step(visit):
-    page = visit(RING, reduced_motion="reduce")
+def test_reduced_motion_goes_from_step_to_step(play):
+    page = play(RING, reduced_motion="reduce")
     page.player.locator(".rs-speed").select_option("4")
     page.press("Play")
     seen = set()
@@ -255,8 +261,8 @@ def test_a_damaged_link_says_what_is_wrong_and_still_shows_a_picture(visit, quer
     assert page.data("steps") == "14"
 
 
-def test_done_is_said_when_every_block_has_landed(visit):
-    page = visit("?machine=dual_socket_pcie")
+def test_done_is_said_when_every_block_has_landed(play):
+    page = play("?machine=dual_socket_pcie")
     page.press("To the end")
     assert page.data("caption").startswith(page.told("player.end", caption="").strip())
     assert page.ask("blocks()") == []
@@ -278,12 +284,14 @@ COUNTED = """([e, frames]) => new Promise((done) => {
 })"""
 
 
-@pytest.mark.parametrize("view", ["machine", "shape", "matrix", "time"])
-def test_a_frame_of_256_ranks_is_painted_by_what_changes_not_by_every_cell(visit, view):
-    page = visit(f"?machine=dgx_h100:hosts=32&algorithm=allreduce.ring&view={view}&t=0.002")
-    assert len(page.ask("blocks()")) == 256
-    # 256 blocks, each filled and outlined, and as many links at most; not 65,536 cells
-    assert page.player.evaluate(f"e => ({COUNTED})([e, 20])") < 1500
+def test_a_frame_of_256_ranks_is_painted_by_what_changes_not_by_every_cell(play):
+    page = play("?machine=dgx_h100:hosts=32&algorithm=allreduce.ring&t=0.002")
+    for view in ("machine", "shape", "matrix", "time"):
+        page.press(page.told(f"player.view.{view}"))
+        assert page.data("view") == view
+        assert len(page.ask("blocks()")) == 256
+        # 256 blocks, each filled and outlined, and as many links at most; not 65,536 cells
+        assert page.player.evaluate(f"e => ({COUNTED})([e, 20])") < 1500, view
 
 
 def test_a_saturated_link_at_half_its_bandwidth_is_drawn_full_and_marked(visit):
