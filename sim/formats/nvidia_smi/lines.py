@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -39,6 +40,7 @@ class WordLine(NamedTuple):
     full: bool
 
 
+@lru_cache(maxsize=2)
 def word_lines(text: str) -> list[WordLine]:
     """The words of every line; affinity titles become `@cpu`, `@numa`, `@gpu`. Several hosts come one after another."""
     pasted = pasted_lines(text)
@@ -61,8 +63,9 @@ def _full(physical: list[str]) -> set[int]:
     full: set[int] = set()
     for width in (len, _width):
         widths = list(map(width, physical))
-        widest = [number for number, wide in enumerate(widths, 1) if wide == max(widths)]
-        full |= set(widest) if len(widest) >= _SEVERAL and max(widths) >= _NARROWEST else set()
+        most = max(widths, default=0)
+        widest = [number for number, wide in enumerate(widths, 1) if wide == most]
+        full |= set(widest) if len(widest) >= _SEVERAL and most >= _NARROWEST else set()
     return full
 
 

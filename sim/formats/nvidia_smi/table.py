@@ -14,6 +14,7 @@ from sim.formats.nvidia_smi.lines import ONE_DEVICE, word_lines
 P2P_WORDS = ("OK", "CNS", "GNS", "TNS", "NS", "DR", "U")
 """Cells of `nvidia-smi topo -p2p`."""
 
+_GPU = re.compile(r"GPU[0-9]+")
 _CLASS = r"(?:NV[0-9]{1,2}|PIX|PXB|PHB|NODE|SYS|SOC|X)"
 _CELL = re.compile(rf"{_CLASS}|{'|'.join(P2P_WORDS)}")
 _GLUED_CELLS = re.compile(rf"((?:{_CLASS})+)([\d,-]*)")
@@ -95,7 +96,7 @@ class Matrix(NamedTuple):
 
 def is_gpu(name: str) -> bool:
     """Whether this is a GPU's name rather than a NIC's."""
-    return re.fullmatch(r"GPU[0-9]+", name) is not None
+    return _GPU.fullmatch(name) is not None
 
 
 def tables(text: str) -> list[PastedTable]:

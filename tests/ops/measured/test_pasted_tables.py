@@ -235,6 +235,12 @@ def test_tables_survive_pages_and_spreadsheets(wrap):
     assert [row[1:] for row in times("\n".join(map(wrap, text.splitlines())))] == [row[1:] for row in times(text)]
 
 
+def test_of_two_tables_side_by_side_the_left_one_is_read():
+    lines = printed().splitlines()
+    both = "\n".join(f"{line:<140} | {line}" for line in lines)
+    assert [row[1:] for row in times(both)] == [row[1:] for row in times(printed())]
+
+
 def test_hypercube_counts_what_comes_from_others():
     size, us = 1048576, 50.0
     rate = size * 7 / 8 / us / 1e3

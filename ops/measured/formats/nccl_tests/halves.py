@@ -135,7 +135,8 @@ def _layouts(row: PrintedRow, table: PrintedTable) -> Iterator[list[int]]:
     others = () if len(starts) > 1 else tuple(width for width in WIDTHS if width != told)
     for width in (told, *others):
         for root in roots if row.type else (0,):
-            if width >= 3 and 3 <= count - root <= 2 * width and _iterations_fit(row, root, width):
+            beside = count - root > 2 * width and width != told  # another table, as `diff -y` prints it
+            if width >= 3 and count - root >= 3 and not beside and _iterations_fit(row, root, width):
                 yield [root] if count - root < width + 3 else [root, root + width]
 
 
