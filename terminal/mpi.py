@@ -82,7 +82,7 @@ def _words(flags: Flags, word: str) -> int:
     cls=EntryOption,
     of=LIBRARIES,
     metavar="NAME",
-    help="whose rules choose algorithms; if left out Open MPI's for mpi4py, NCCL's for torch",
+    help="whose rules choose algorithms; if left out Open MPI's for mpi4py, the backend's for torch",
 )
 @click.option(
     "--algorithm",

@@ -1,4 +1,4 @@
-"""What libraries choose: the algorithm that Open MPI, MPICH or NCCL would run for a call, one file or folder each.
+"""What libraries choose: the algorithm that Open MPI, MPICH, NCCL or Gloo would run for a call, each a file or folder.
 
 A library is a function from a `CollectiveCall` to a `Decision`; `@library` puts it on the only list, under its name.
 """

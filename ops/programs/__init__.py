@@ -8,7 +8,7 @@ rank 1
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType
 
@@ -38,7 +38,7 @@ def run_program(
 ) -> ProgramRun:
     """Run a script on so many ranks of a machine, with no MPI installed.
 
-    `library` is whose rule chooses algorithms, an entry of `ops.libraries`; Open MPI's for mpi4py and NCCL's for
+    `library` is whose rule chooses algorithms, an entry of `ops.libraries`; Open MPI's for mpi4py and its backend's for
     torch.distributed unless given. `forced` maps collectives to (algorithm, parameters). Messages of at most
     `eager` bytes do not wait for their receiver. `echo` is told the output as it comes. With `history`, the traces of
     collectives know every change of rate. Raises InputError for a script or machine that cannot be used; what goes
@@ -71,8 +71,8 @@ def _run(
     history: bool,
     echo: Callable[[str], None] | None,
 ) -> ProgramRun:
-    from ops.programs import torch_distributed as dist
     from ops.programs.mpi4py import module as mpi
+    from ops.programs.pytorch import module as torch
     from ops.programs.runtime.sandbox import Isolation
     from ops.programs.runtime.transport import Transport
 
@@ -88,7 +88,8 @@ def _run(
         if echo is not None:
             echo(text)
 
-    with Isolation(world, argv, {**mpi.serve(world), **dist.serve(world)}, heard, source):
+    speaks = any(b"torch" in text for text in (source, *_beside(folder)))
+    with Isolation(world, argv, {**mpi.serve(world), **torch.serve(world, speaks)}, heard, source):
         world.run(ranks, code)
     if world.error is not None:
         raise world.error
@@ -108,6 +109,15 @@ def _run(
         spans=world.spans,
         deadlock=world.deadlock,
     )
+
+
+def _beside(folder: str) -> Iterator[bytes]:
+    """The modules that a script may import from its folder."""
+    for file in (*Path(folder).glob("*.py"), *Path(folder).glob("*/*.py")):
+        try:
+            yield file.read_bytes()
+        except OSError:
+            continue
 
 
 def _compiled(source: bytes, file: str) -> CodeType:

@@ -89,8 +89,8 @@ def test_nccl_chooses_unless_another_library_is_asked_for(tmp_path):
     [
         ("dist.all_reduce(np.ones((2, 2)).T[:1])\n", "contiguous"),
         ("dist.all_gather_into_tensor(np.empty(5), np.ones(1))\n", "5 elements are no 4 equal shares"),
-        ("dist.broadcast(np.ones(1), src=9)\n", "global rank 9"),
-        ("import torch\ntorch.zeros(3)\n", "torch.zeros is not simulated"),
+        ("dist.broadcast(np.ones(1), src=9)\n", "Global rank 9"),
+        ("import torch\ntorch.nn.Linear(3, 3)\n", "torch.nn is not simulated"),
         ("dist.destroy_process_group()\ndist.barrier()\n", "init_process_group"),
     ],
 )
@@ -102,3 +102,111 @@ def test_ranks_that_reduce_differently_are_told_apart(tmp_path):
     told = run("dist.all_reduce(np.ones(1), op='MAX' if rank else 'SUM')\n", tmp_path).failure
     assert "collective mismatch" in told
     assert "op=SUM" in told
+
+
+@pytest.mark.parametrize(
+    "asked, backend, algorithm",
+    [
+        ("'gloo'", "gloo", "allreduce.ring"),
+        ("backend='NCCL'", "nccl", "allreduce.ring"),
+        ("'mpi'", "mpi", "allreduce.rabenseifner"),
+        ("'cpu:gloo,cuda:nccl'", "cpu:gloo,cuda:nccl", "allreduce.ring"),
+        ("", "nccl", "allreduce.ring"),
+    ],
+)
+def test_the_backend_that_was_asked_for_is_told_and_chooses(tmp_path, asked, backend, algorithm):
+    body = f"""
+import numpy as np
+import torch.distributed as dist
+dist.init_process_group({asked})
+print(dist.get_backend(), dist.get_backend() == dist.Backend("{backend}"), dist.is_initialized())
+dist.all_reduce(np.ones(10**6))
+half = dist.new_group([0, 1], backend="mpi")
+if dist.get_rank() < 2:
+    dist.all_reduce(np.ones(10**6), group=half)
+    print(dist.get_backend(half))
+"""
+    outcome = simulated(body, tmp_path, 4)
+    assert outcome.output.splitlines().count(f"{backend} True True") == 4
+    assert outcome.output.splitlines().count("mpi") >= 2
+    assert outcome.calls[1].algorithm == algorithm
+    begun = {"gloo": "barrier.dissemination", "mpi": "barrier.linear"}
+    assert outcome.calls[0].algorithm == begun.get(backend, "allreduce.ring")
+    assert simulated(body, tmp_path, 4, library="openmpi").calls[1].algorithm == "allreduce.rabenseifner"
+
+
+def test_objects_travel_by_every_collective_and_by_messages(tmp_path):
+    body = """
+every = [None] * n
+dist.all_gather_object(every, {"rank": rank})
+gathered = [None] * n if rank == 1 else None
+dist.gather_object(("r", rank), gathered, dst=1)
+told = ["a", 2] if rank == 2 else [None, None]
+dist.broadcast_object_list(told, src=2)
+part = [None]
+dist.scatter_object_list(part, [f"for {k}" for k in range(n)] if rank == 0 else None, src=0)
+if rank == 3:
+    dist.send_object_list([1, "x"], dst=0)
+elif rank == 0:
+    letter = [None, None]
+    assert dist.recv_object_list(letter) == 3 and letter == [1, "x"]
+assert every == [{"rank": r} for r in range(n)] and (rank != 1 or gathered == [("r", r) for r in range(n)])
+assert told == ["a", 2] and part == [f"for {rank}"]
+print("right")
+"""
+    outcome = run(body, tmp_path)
+    assert (outcome.failure, outcome.output) == (None, "right\n" * 4)
+
+
+def test_batches_groups_and_receives_from_anybody(tmp_path):
+    body = """
+right, left = (rank + 1) % n, (rank - 1) % n
+came = np.zeros(2)
+pair = [dist.P2POp(dist.isend, np.full(2, 1.0 * rank), right), dist.P2POp(dist.irecv, came, left)]
+for work in dist.batch_isend_irecv(pair):
+    work.wait()
+if rank == 0:
+    senders = []
+    for _ in range(n - 1):
+        x = np.zeros(1)
+        sender = dist.recv(x)
+        senders.append((sender, x[0]))
+    assert sorted(senders) == [(r, r * 2.0) for r in range(1, n)]
+else:
+    dist.send(np.array([rank * 2.0]), 0)
+own, every = dist.new_subgroups(2)
+total = np.array([float(rank)])
+dist.all_reduce(total, group=own)
+odd = dist.new_group([1, 3])
+number = dist.get_rank(odd), dist.get_world_size(odd)
+assert dist.all_reduce(total, group=odd) is None and dist.broadcast(total, group=odd, group_src=1) is None
+names = dist.get_global_rank(own, 1), dist.get_group_rank(own, rank), own.rank(), own.size(), own.name()
+dist.monitored_barrier()
+print(came[0] == left, total[0], number, names, dist.get_node_local_rank(), dist.is_torchelastic_launched())
+"""
+    outcome = run(body, tmp_path)
+    assert outcome.failure is None
+    assert sorted(outcome.output.splitlines()) == [
+        "True 1.0 (-1, -1) (1, 0, 0, 2, 'nccl') 0 True",
+        "True 5.0 (-1, -1) (3, 0, 0, 2, 'nccl') 2 True",
+        "True 6.0 (0, 2) (1, 1, 1, 2, 'nccl') 1 True",
+        "True 6.0 (1, 2) (3, 1, 1, 2, 'nccl') 3 True",
+    ]
+
+
+@pytest.mark.parametrize(
+    "body, part",
+    [
+        ("dist.init_process_group('gloo')\n", "initialize the default process group twice"),
+        ("dist.destroy_process_group()\ndist.get_rank()\n", "has not been initialized"),
+        ("dist.destroy_process_group()\ndist.init_process_group('foo')\n", "Unknown c10d backend type FOO"),
+        ("dist.destroy_process_group()\ndist.init_process_group('gloo', world_size=9)\n", "world_size 9 was named"),
+        ("dist.send(np.ones(1), rank)\n", "destination rank should not be the same"),
+        ("dist.all_reduce([1.0])\n", "Expected a tensor, not list"),
+        ("dist.gather(np.ones(1), None)\n", "must be specified on the destination rank"),
+        ("dist.P2POp(print, np.ones(1), 1)\n", "Invalid ``op``"),
+        ("dist.recv(np.ones(1), 0) if rank else dist.send(np.ones(2), 1)\n", "16 bytes came"),
+    ],
+)  # fmt: skip
+def test_calls_that_torch_refuses_are_refused(tmp_path, body, part):
+    assert part in run(body, tmp_path, 2).failure

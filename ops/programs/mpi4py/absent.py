@@ -6,7 +6,7 @@ Programs that probe for a feature and catch NotImplementedError go on.
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from ops.programs.mpi4py.handles import Handle
+from ops.programs.mpi4py.handles.handle import Handle
 
 HANDLE = "f2py fromhandle fromint py2f toint"
 WORDS = {
@@ -54,7 +54,9 @@ WORDS = {
         "Create_darray Create_f90_complex Create_f90_integer Create_f90_real Get_contents Get_envelope Get_value_index"
         " Pack Pack_external Pack_external_size Pack_size Unpack Unpack_external"
     ),
-    "Request": ("Get_status_all Get_status_any Get_status_some get_status_all get_status_any get_status_some"),
+    "Request": (
+        "Get_status_all Get_status_any Get_status_some get_status_all get_status_any get_status_some " + HANDLE
+    ),
     "Prequest": "Parrived Pready Pready_list Pready_range",
     "Status": "f2py py2f tomemory",
     "Group": "Create_from_session_pset",

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ops.programs.mpi4py.datatypes import Datatype, Whole, datatype_called, datatype_of
+from ops.programs.mpi4py.handles.datatypes import Datatype, Whole, datatype_called, datatype_of
 from ops.programs.mpi4py.memory import BOTTOM, IN_PLACE, view
 
 Array = NDArray[Any]

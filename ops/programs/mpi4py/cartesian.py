@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ops.programs.mpi4py.communicator import Comm
-from ops.programs.mpi4py.constants import CART, PROC_NULL
-from ops.programs.mpi4py.errors import wrong
+from ops.programs.mpi4py.handles.constants import CART, PROC_NULL
+from ops.programs.mpi4py.handles.errors import wrong
 from ops.programs.runtime.rendezvous import ProcessGroup
 
 
@@ -33,13 +33,13 @@ class Cartcomm(Topocomm):
     """A communicator whose ranks are the points of a grid, the last dimension running fastest."""
 
     dims: list[int]
-    periods: list[bool]
+    periods: list[int]
 
     @classmethod
-    def grid(cls, group: ProcessGroup, dims: Sequence[int], periods: Sequence[bool]) -> "Cartcomm":
+    def grid(cls, group: ProcessGroup, dims: Sequence[int], periods: Sequence[int]) -> "Cartcomm":
         """The ranks of a group as the points of a grid."""
         made = cls.over(group)
-        made.dims, made.periods = list(dims), [bool(p) for p in periods]
+        made.dims, made.periods = list(dims), [int(bool(p)) for p in periods]
         return made
 
     @property
@@ -55,7 +55,7 @@ class Cartcomm(Topocomm):
         return self.Get_coords(self.rank)
 
     @property
-    def topo(self) -> tuple[list[int], list[bool], list[int]]:
+    def topo(self) -> tuple[list[int], list[int], list[int]]:
         """Sizes, periods and where this rank is."""
         return self.dims, self.periods, self.coords
 
@@ -68,7 +68,7 @@ class Cartcomm(Topocomm):
         """How many dimensions it has."""
         return self.ndim
 
-    def Get_topo(self) -> tuple[list[int], list[bool], list[int]]:
+    def Get_topo(self) -> tuple[list[int], list[int], list[int]]:
         """Sizes, periods and where this rank is."""
         return self.topo
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from ops.programs.mpi4py.buffers import Array, Blocks, in_place, many, one
 from ops.programs.mpi4py.communicator import Comm
-from ops.programs.mpi4py.errors import wrong
-from ops.programs.mpi4py.info import Info
+from ops.programs.mpi4py.handles.errors import wrong
+from ops.programs.mpi4py.handles.info import Info
 from ops.programs.mpi4py.matched import PICKLE, pickled
 from ops.programs.mpi4py.reductions import OPS, Op
 from ops.programs.mpi4py.requests import MpiRequest, Prequest
@@ -38,6 +38,8 @@ def _collective(make: Maker) -> Maker:
         options = {key: value for key, value in kwargs.items() if key != "info"}
         return Prequest(lambda: immediate(comm, *(a for a in args if not isinstance(a, Info)), **options))
 
+    for function, word in ((blocking, name), (immediate, f"I{name.lower()}"), (persistent, f"{name}_init")):
+        function.__name__ = function.__qualname__ = word
     blocking.__doc__ = immediate.__doc__ = persistent.__doc__ = make.__doc__
     setattr(Comm, name, blocking)
     if name[0].isupper():
@@ -301,7 +303,8 @@ def _combined(comm: Comm, name: str, collective: str, obj: Any, op: Any, root: i
     if isinstance(op, Op):
         op.stands()
     commutes = op.commutes if isinstance(op, Op) else False
-    part = Contribution(name, collective, [pickled(obj)], same={"op": getattr(op, "__qualname__", op)}, root=root,
+    name_of = op.name if isinstance(op, Op) else getattr(op, "__qualname__", str(op))
+    part = Contribution(name, collective, [pickled(obj)], same={"op": name_of}, root=root,
                 fold=_fold(op), commutes=commutes)  # fmt: skip
     return part, lambda: _object(part)
 

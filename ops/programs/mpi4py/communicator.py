@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from ops.programs.mpi4py.attributes import Attributed, Keyval
-from ops.programs.mpi4py.constants import (
+from ops.programs.mpi4py.handles.attributes import Attributed, Keyval
+from ops.programs.mpi4py.handles.constants import (
     APPNUM,
     COMM_TYPE_SHARED,
     CONGRUENT,
@@ -20,9 +20,9 @@ from ops.programs.mpi4py.constants import (
     UNIVERSE_SIZE,
     WTIME_IS_GLOBAL,
 )
-from ops.programs.mpi4py.errors import whole, wrong
-from ops.programs.mpi4py.groups import RankGroup, compared
-from ops.programs.mpi4py.info import ERRHANDLERS, Errhandler, Info
+from ops.programs.mpi4py.handles.errors import whole, wrong
+from ops.programs.mpi4py.handles.groups import RankGroup, compared
+from ops.programs.mpi4py.handles.info import ERRHANDLERS, Errhandler, Info
 from ops.programs.mpi4py.point_to_point import Ranks
 from ops.programs.mpi4py.requests import MpiRequest
 from ops.programs.runtime.messages import ANY_SOURCE

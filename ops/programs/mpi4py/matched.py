@@ -3,19 +3,16 @@
 
 import pickle
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ops.programs.mpi4py import buffers
-from ops.programs.mpi4py.errors import MPIError
-from ops.programs.mpi4py.handles import Handle
+from ops.programs.mpi4py.handles.errors import MPIError
+from ops.programs.mpi4py.handles.handle import Handle
 from ops.programs.mpi4py.requests import MpiRequest, Status
 from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG, Message
 from ops.programs.runtime.tasks import Pending
-
-if TYPE_CHECKING:
-    from ops.programs.mpi4py.point_to_point import Ranks
 
 Take = Callable[[Message], None]
 
@@ -46,15 +43,13 @@ PICKLE = Pickle()
 
 
 class Matched(Handle):
-    """`MPI.Message`: a message that a matched probe has set apart; the token is it, or NOBODY's."""
+    """`MPI.Message`: a message that a matched probe of a communicator has set apart; the token is it, or NOBODY's."""
 
     kind, error = "Message", "ERR_REQUEST"
-    comm: "Ranks"
+    comm: Any
 
     @classmethod
-    def Probe(
-        cls, comm: "Ranks", source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
-    ) -> "Matched":
+    def Probe(cls, comm: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> "Matched":
         """Stop until a message is there, and set it apart for whoever has the answer."""
         envelope = comm._envelope(source, tag)
         if envelope is None:
@@ -72,7 +67,7 @@ class Matched(Handle):
 
     @classmethod
     def Iprobe(
-        cls, comm: "Ranks", source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
+        cls, comm: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
     ) -> "Matched | None":
         """The message that is there, set apart, or None."""
         return cls.Probe(comm, source, tag, status) if comm.Iprobe(source, tag) else None

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ops.programs.mpi4py.errors import whole, wrong
+from ops.programs.mpi4py.handles.errors import whole, wrong
 
 Array = NDArray[Any]
 HOST = (1, 3, 11, 13)
@@ -41,7 +41,7 @@ class _Versioned(ctypes.Structure):
     ]  # fmt: skip
 
 
-class Place:
+class Placeholder:
     """`MPI.IN_PLACE` and `MPI.BOTTOM`: names that stand where a buffer does."""
 
     def __init__(self, name: str) -> None:
@@ -57,7 +57,7 @@ class Place:
         return self.name
 
 
-IN_PLACE, BOTTOM = Place("IN_PLACE"), Place("BOTTOM")
+IN_PLACE, BOTTOM = Placeholder("IN_PLACE"), Placeholder("BOTTOM")
 
 
 class Memory(np.ndarray[Any, Any]):
@@ -252,6 +252,6 @@ def alloc_mem(size: Any, info: Any = None) -> Memory:
 
 def address_of(location: Any) -> int:
     """`MPI.Get_address`: where a buffer lies."""
-    if location is None or isinstance(location, Place):
+    if location is None or isinstance(location, Placeholder):
         return 0
     return int(view(location).ctypes.data)

@@ -8,14 +8,14 @@ from ops.programs.mpi4py import collectives  # noqa: F401  gives communicators t
 from ops.programs.mpi4py.absent import fill_in, stand_ins
 from ops.programs.mpi4py.cartesian import Cartcomm, Intracomm, Topocomm, compute_dims
 from ops.programs.mpi4py.communicator import Comm
-from ops.programs.mpi4py.constants import CONSTANTS
-from ops.programs.mpi4py.datatypes import BY_CODE, DATATYPES, NULL, Datatype
-from ops.programs.mpi4py.errors import CLASSES, SAME, MPIError, text_of, wrong
-from ops.programs.mpi4py.groups import RankGroup
-from ops.programs.mpi4py.handles import publish
-from ops.programs.mpi4py.info import ERRHANDLERS, Errhandler, Info
+from ops.programs.mpi4py.handles.constants import CONSTANTS
+from ops.programs.mpi4py.handles.datatypes import BY_CODE, DATATYPES, NULL, Datatype
+from ops.programs.mpi4py.handles.errors import CLASSES, SAME, MPIError, text_of, wrong
+from ops.programs.mpi4py.handles.groups import RankGroup
+from ops.programs.mpi4py.handles.handle import publish
+from ops.programs.mpi4py.handles.info import ERRHANDLERS, Errhandler, Info
 from ops.programs.mpi4py.matched import NO_PROC, PICKLE, Matched, Pickle
-from ops.programs.mpi4py.memory import BOTTOM, IN_PLACE, Memory, Place, address_of, alloc_mem
+from ops.programs.mpi4py.memory import BOTTOM, IN_PLACE, Memory, Placeholder, address_of, alloc_mem
 from ops.programs.mpi4py.reductions import OPS, Op
 from ops.programs.mpi4py.requests import NULL as NO_REQUEST
 from ops.programs.mpi4py.requests import MpiRequest, Prequest, Status
@@ -90,7 +90,7 @@ def _names(world: Transport, rc: _Settings) -> dict[str, Any]:
         "Comm": Comm, "Intracomm": Intracomm, "Topocomm": Topocomm, "Cartcomm": Cartcomm, "Group": RankGroup,
         "Request": MpiRequest, "Prequest": Prequest, "Status": Status, "Datatype": Datatype, "Op": Op,
         "Exception": MPIError, "Message": Matched, "Info": Info, "Errhandler": Errhandler, "Pickle": Pickle,
-        "InPlaceType": Place, "BottomType": Place, "buffer": Memory,
+        "InPlaceType": Placeholder, "BottomType": Placeholder, "buffer": Memory,
     }  # fmt: skip
     fill_in(classes)
     return {"memory": Memory} | publish({

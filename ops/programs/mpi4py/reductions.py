@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.programs.mpi4py.buffers import one
-from ops.programs.mpi4py.datatypes import datatype_of
-from ops.programs.mpi4py.handles import Handle
+from ops.programs.mpi4py.handles.datatypes import datatype_of
+from ops.programs.mpi4py.handles.handle import Handle
 from ops.programs.mpi4py.memory import Memory
 
 Array = NDArray[Any]

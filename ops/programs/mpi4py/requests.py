@@ -4,9 +4,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from ops.programs.mpi4py.constants import PROC_NULL, UNDEFINED
-from ops.programs.mpi4py.datatypes import Datatype
-from ops.programs.mpi4py.errors import wrong
+from ops.programs.mpi4py.handles.constants import PROC_NULL, UNDEFINED
+from ops.programs.mpi4py.handles.datatypes import Datatype
+from ops.programs.mpi4py.handles.errors import wrong
 from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
 from ops.programs.runtime.tasks import Pending
 from ops.programs.runtime.transport import Transport

@@ -149,7 +149,8 @@ class ProgramMeeting(Meeting[Contribution]):
         for part in parts:
             if part.write is not None:
                 part.write(part.gets)
-            part.sends, part.write = [], None  # which hold a program's buffers
+                part.gets, part.write = [], None
+            part.sends = []  # views of a program's buffers, like those above
             part.finish()
 
     def _check_room(self, parts: list[Contribution], gets: list[Items]) -> None:

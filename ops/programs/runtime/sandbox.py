@@ -54,7 +54,7 @@ def speaks_of_random(file: str | None) -> bool:
     """Whether a source file may use the global random generators: exchanging their states takes time."""
     try:
         with open(file or "", "rb") as source:
-            return b"random" in source.read()
+            return b"rand" in source.read()
     except OSError:
         return False
 
@@ -107,15 +107,16 @@ class Isolation:
     ) -> None:
         self._tasks, self._argv, self._served, self._echo = tasks, list(argv), served, echo
         self._beside = _Beside(tasks.folder.rstrip("/\\") or "/")
-        self._beside.random = b"random" in source
+        self._beside.random = b"rand" in source
         self._undo = ExitStack()
 
     def __enter__(self) -> "Isolation":
-        hidden = {name for name in sys.modules if name.partition(".")[0] in self._served} | {"__main__"}
+        hidden = {name for name in sys.modules if self._stands_in(name)} | {"__main__"}
         hidden_modules = {name: sys.modules.pop(name) for name in hidden if name in sys.modules and name != "__main__"}
         hidden_modules["__main__"] = sys.modules["__main__"]
         self._undo.callback(self._put_back, hidden_modules, sys.argv, sys.stdout, list(sys.path))
         sys.modules.update(self._served)
+        self._replace_parts()
         sys.meta_path.insert(0, self._beside)
         sys.path.insert(0, self._beside.folder)
         sys.stdout = _Output(self._tasks, self._echo)
@@ -131,6 +132,19 @@ class Isolation:
             if task.unfinished_line:
                 self._echo(task.unfinished_line + "\n")
         self._undo.close()
+
+    def _stands_in(self, name: str) -> bool:
+        """Whether a module, or the package that it is in, is served."""
+        return any(name == served or name.startswith(f"{served}.") for served in self._served)
+
+    def _replace_parts(self) -> None:
+        """Put what is served into the packages that are not, like torch.distributed into an installed PyTorch."""
+        for name, module in self._served.items():
+            package, _, part = name.rpartition(".")
+            if package in sys.modules and package not in self._served:
+                whole = sys.modules[package]
+                self._undo.callback(setattr, whole, part, getattr(whole, part, None))
+                setattr(whole, part, module)
 
     def _enter(self, task: Task) -> None:
         if not task.argv:

@@ -4,9 +4,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from ops.programs.mpi4py.constants import CONSTANTS
-from ops.programs.mpi4py.errors import wrong
-from ops.programs.mpi4py.handles import Handle
+from ops.programs.mpi4py.handles.constants import CONSTANTS
+from ops.programs.mpi4py.handles.errors import wrong
+from ops.programs.mpi4py.handles.handle import Handle
 
 
 class Info(Handle):

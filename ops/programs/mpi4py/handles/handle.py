@@ -4,7 +4,7 @@
 import copyreg
 from typing import Any, Self
 
-from ops.programs.mpi4py.errors import CLASSES, text_of, wrong
+from ops.programs.mpi4py.handles.errors import CLASSES, text_of, wrong
 
 
 class Handle:

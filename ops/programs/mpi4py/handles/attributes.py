@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from ops.programs.mpi4py.errors import MPIError, wrong
+from ops.programs.mpi4py.handles.errors import MPIError, wrong
 
 Hook = Callable[..., Any] | bool | None
 _NUMBERS = count(1)

@@ -4,9 +4,9 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
-from ops.programs.mpi4py.constants import IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL
-from ops.programs.mpi4py.errors import whole, wrong
-from ops.programs.mpi4py.handles import Handle
+from ops.programs.mpi4py.handles.constants import IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL
+from ops.programs.mpi4py.handles.errors import whole, wrong
+from ops.programs.mpi4py.handles.handle import Handle
 from ops.programs.runtime.transport import Transport
 
 

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ops.programs.mpi4py.attributes import Attributed
-from ops.programs.mpi4py.constants import CONSTANTS, ORDER_C, ORDER_FORTRAN
-from ops.programs.mpi4py.errors import whole, wrong
-from ops.programs.mpi4py.handles import Handle
+from ops.programs.mpi4py.handles.attributes import Attributed
+from ops.programs.mpi4py.handles.constants import CONSTANTS, ORDER_C, ORDER_FORTRAN
+from ops.programs.mpi4py.handles.errors import whole, wrong
+from ops.programs.mpi4py.handles.handle import Handle
 
 Whole = NDArray[np.int64]
 BYTES = np.dtype("u1")
@@ -226,6 +226,8 @@ class Datatype(Attributed, Handle):
         made = Datatype.over(base.base, base._offsets, extent // base.base.itemsize)
         made.basic, made.made = self.basic, (self, "RESIZED", {"lb": lb, "extent": extent})
         return made
+
+    Resized = Create_resized
 
     @classmethod
     def Match_size(cls, typeclass: int, size: int) -> "Datatype":

@@ -1,0 +1,1 @@
+"""`torch.distributed`, on numpy arrays or on the tensors of an installed PyTorch."""
