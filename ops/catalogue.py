@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ops.collectives import COLLECTIVES
+from ops.collectives import COLLECTIVES, table
 from ops.registry import ALGORITHMS, Algorithm, Cost
 from sim.schedule import Schedule
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
@@ -28,15 +28,32 @@ the time for equal ones. m counts as in nccl-tests.
 """
 
 
+TABLE = """What ranks have before and after, read off the promises that every run is held to; m is the unit block, the
+whole buffer or one rank's. *Ranks* are those that give and those that get.
+"""
+WORDS = {
+    "result": "who holds the result",
+    "use": "what training uses it for",
+    "root": "the root",
+    "all": "every rank",
+    "each": "every rank its own",
+}
+
+
 def page() -> str:
     """The whole page, in Markdown."""
     served = [name for name in COLLECTIVES if any(a.collective.name == name for a in ALGORITHMS.values())]
     distinct = len(ALGORITHMS.distinct())
     parts = [HEAD.format(algorithms=distinct, forms=len(ALGORITHMS) - distinct, collectives=len(served))]
+    parts.append(f"## The collectives\n\n{TABLE}\n{table.markdown(_word, lambda _, use: use)}\n")
     for name in served:
         parts.append(f"## {name}\n\n{COLLECTIVES[name].summary}\n")
         parts += [entry(a) for a in ALGORITHMS.values() if a.collective.name == name]
     return "\n".join(parts)
+
+
+def _word(key: str) -> str:
+    return WORDS.get(key, key)
 
 
 def entry(known: Algorithm) -> str:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import click
 
 from ops.collectives import COLLECTIVES
+from ops.collectives.table import row_of
 from ops.formats import SCHEDULE_FORMATS
 from ops.libraries import LIBRARIES
 from ops.registry import ALGORITHMS
@@ -30,7 +31,7 @@ class _Entry(NamedTuple):
 
 
 def _collectives() -> list[_Entry]:
-    return [_Entry(name, known.summary, {}) for name, known in COLLECTIVES.items()]
+    return [_Entry(name, known.summary, {}, row_of(known)._asdict()) for name, known in COLLECTIVES.items()]
 
 
 def _algorithms() -> list[_Entry]:

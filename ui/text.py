@@ -110,8 +110,9 @@ def things() -> dict[str, str]:
     lists = (ALGORITHMS, COLLECTIVES, MACHINES, TROUBLES)
     plain = {name: english.summary(name) for english in lists for name in english if not _uneven(name)}
     lessons = [words for lesson in LESSONS.values() for words in lesson.words().items()]
+    uses = {f"use.{name}": entry.use for name, entry in COLLECTIVES.items() if entry.use and not entry.vector}
     asked = {f"offer.{name}.{o.key}": o.text for name, kind in TROUBLES.items() for o in kind.offers if o.text}
-    return {f"summary.{name}": english for name, english in plain.items()} | dict(lessons) | asked
+    return {f"summary.{name}": english for name, english in plain.items()} | dict(lessons) | asked | uses
 
 
 def _uneven(name: str) -> bool:

@@ -34,6 +34,8 @@ class Collective:
     """False for a barrier, which moves no data."""
     pairwise: bool = False
     """Has every pair of ranks a block of its own?"""
+    use: str = ""
+    """What training uses it for."""
 
     def whole_blocks(self, n: int) -> int:
         """How many blocks have a size of their own in a v variant: one per rank, or per pair of ranks."""
@@ -88,21 +90,23 @@ def collective(
     sized: bool = True,
     pairwise: bool = False,
     v: bool = False,
+    use: str = "",
 ) -> Callable[[Layout], Collective]:
     """Register a promise under its function's name as a collective; with `v`, its uneven variant too.
 
-    The function takes ranks, pieces and root and gives a Promise, filled in from a blank one.
+    The function takes ranks, pieces and root and gives a Promise, filled in from a blank one. `use` is what training
+    uses it for.
     """
 
     def register(promise: Layout) -> Collective:
         name, words = promise.__name__, summary(promise)
-        made = Collective(name, words, units, promise, busbw, rooted, reduces, False, sized, pairwise)
+        made = Collective(name, words, units, promise, busbw, rooted, reduces, False, sized, pairwise, use)
         COLLECTIVES.add(name, made)
         if v:
             uneven = words.rstrip(".") + ", blocks of unequal size."
             COLLECTIVES.add(
                 name + "v",
-                Collective(name + "v", uneven, units, promise, busbw, rooted, reduces, True, sized, pairwise),
+                Collective(name + "v", uneven, units, promise, busbw, rooted, reduces, True, sized, pairwise, use),
             )
         return made
 

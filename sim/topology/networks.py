@@ -60,6 +60,10 @@ def networked(topology: Topology, name: str) -> Topology:
     if name not in NETWORKS:
         raise InputError(f"no network is called {name[:40]!r}: choose from {', '.join(NETWORKS)}")
     network, kind = NETWORKS[name], _kind(topology)
+    if kind is None:
+        raise InputError(
+            f"{topology.name} has no network between hosts: leave out the network, or take a machine of several hosts"
+        )
     kinds = {device.name: device.kind for device in topology.devices}
 
     def is_port(link: Link) -> bool:
@@ -76,14 +80,16 @@ def networked(topology: Topology, name: str) -> Topology:
     return replace(topology, name=f"{topology.name}, {name}", links=links, router=topology.routes)
 
 
-def _kind(topology: Topology) -> str:
-    """Of the links that are the network's."""
+def has_network(topology: Topology) -> bool:
+    """Whether there is one that another could take the place of."""
+    return _kind(topology) is not None
+
+
+def _kind(topology: Topology) -> str | None:
+    """Of the links that are the network's, if any are."""
     kinds = {link.kind for link in topology.links}
     if "NET" in kinds:
         return "NET"
     switches = [device for device in topology.devices if device.kind != "GPU"]
-    if len(kinds) == 1 and (not switches or [device.kind for device in switches] == ["NVS"]):
-        return kinds.pop()
-    raise InputError(
-        f"{topology.name} has no network between hosts: leave out the network, or take a machine of several hosts"
-    )
+    alone = len(kinds) == 1 and (not switches or [device.kind for device in switches] == ["NVS"])
+    return kinds.pop() if alone else None

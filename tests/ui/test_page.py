@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
+from ops.collectives.table import WORDS
 from ops.request import Request
 from ops.request.examples import example_captures, example_schedules
 from ops.request.link import from_link, to_link
@@ -28,6 +29,10 @@ from ui.widgets.compare import COMPARED
 APP = str(Path(__file__).parents[2] / "app.py")
 TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.")
 """Texts of the Train page that its own tests look after."""
+
+
+OWN = ("summary.", "offer.", "use.")
+"""Texts whose English stands in the thing itself."""
 
 
 def page(**words):
@@ -98,7 +103,7 @@ def test_a_run_that_was_kept_is_drawn_on_its_own_machine():
     scene = Request(schedule=trace.to_json(), machine="dgx1v")
     picture = run(scene, "en")
     assert picture.title == "allgather.ring · ring:ranks=6"
-    assert (picture.time.replace("µ", "u"), picture.verdict) == (fmt_time(trace.time), "ok")
+    assert (picture.time, picture.verdict) == (fmt_time(trace.time), "ok")
     assert 0 < picture.near <= 1
 
 
@@ -227,7 +232,7 @@ def test_every_kind_of_file_can_be_asked_for(kind):
 def test_texts_of_every_language_are_of_english_ones_with_the_same_placeholders():
     english = written("en")
     for language in languages():
-        texts = {key: text for key, text in written(language).items() if not key.startswith(("summary.", "offer."))}
+        texts = {key: text for key, text in written(language).items() if not key.startswith(OWN)}
         assert texts.keys() <= english.keys()
         for key, text in texts.items():
             assert {p.split("}")[0].split(":")[0] for p in text.split("{")[1:]} == {
@@ -237,9 +242,9 @@ def test_texts_of_every_language_are_of_english_ones_with_the_same_placeholders(
 
 def test_summaries_and_offers_in_other_languages_are_of_things_there_are():
     there = {f"summary.{name}" for name in (*ALGORITHMS, *COLLECTIVES, *MACHINES, *TROUBLES)}
-    there |= {key for key in things() if key.startswith("offer.")}
+    there |= {key for key in things() if key.startswith(("offer.", "use."))}
     for language in set(languages()) - {"en"}:
-        assert {key for key in written(language) if key.startswith(("summary.", "offer."))} <= there
+        assert {key for key in written(language) if key.startswith(OWN)} <= there
 
 
 def test_a_summary_is_told_in_the_language_of_the_visit():
@@ -268,7 +273,8 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"player.{name}" for name in ("nothing", "holding", "counting", "waitsfor", "sendsnext")}
     spoken |= {"player.critical.help"}
     spoken |= {f"player.view.{name}" for name in VIEWS} | {f"page.compare.{name}" for name in COMPARED}
-    spoken |= {"page.compare.algorithm", "page.compare.machine"}
+    spoken |= {"page.compare.algorithm", "page.compare.machine", "page.compare.network"}
+    spoken |= {f"collectives.{word}" for word in WORDS}
     reducing = ("reduce", "switch_reduce", "local_reduce")
     spoken |= {f"caption.{name}" for name in ("copy", "local_copy", *reducing, *(f"{r}_many" for r in reducing))}
     spoken |= {f"page.learn.{name}" for name in ("next", "finish", "right", "wrong", "unit.ranks")}
@@ -283,3 +289,21 @@ def test_a_library_s_number_in_a_link_runs_what_the_library_does():
     assert not at.error, [e.value for e in at.error]
     assert at.query_params["algorithm"] == "broadcast.chain"
     assert "chains=4" in at.query_params["settings"]
+
+
+def test_the_network_between_hosts_is_chosen_where_there_is_one():
+    at = page(machine="nodes:nodes=2,gpus=2", size="1MiB", network="infiniband_hdr", against="network=ethernet_10g")
+    assert not at.error, [e.value for e in at.error]
+    assert "nodes:nodes=2,gpus=2, infiniband_hdr" in at.title[0].value
+    chosen = next(box for box in at.selectbox if box.label == catalogue("en")["page.network"])
+    chosen.select("ethernet_100g").run()
+    assert at.query_params["network"] == "ethernet_100g"
+    assert "ethernet_100g" in at.title[0].value
+    assert at.query_params["against"] == "network=ethernet_10g"
+
+
+def test_a_machine_without_a_network_offers_none():
+    at = page(machine="dgx_a100", size="1MiB")
+    box = next(box for box in at.selectbox if box.label == catalogue("en")["page.network"])
+    assert box.disabled
+    assert box.options == [catalogue("en")["page.network.none"]]

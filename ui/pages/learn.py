@@ -5,6 +5,7 @@ from typing import Any
 import streamlit as st
 
 from ops import ALGORITHMS
+from ops.collectives import table
 from ops.request import Request
 from ops.work import Outcome
 from ui.lessons import LESSONS, Ask, Lesson, LessonStep, after
@@ -38,6 +39,10 @@ def learn() -> None:
     _walk(lesson, number)
     _player(lesson, number, step, outcomes, answered=verdict is not None)
     _code(step.scene, outcomes)
+    with st.expander(tell("collectives.collectives"), icon=":material/table_chart:"):
+        st.markdown(
+            table.markdown(lambda word: tell(f"collectives.{word}"), lambda name, use: tell_or(f"use.{name}", use))
+        )
 
 
 def _chosen(lessons: list[Lesson], done: set[str]) -> Lesson:

@@ -11,6 +11,7 @@ from ops.request import Request
 from ops.request.notation import MOST, Changes, beside, differences, entries, listed
 from sim.errors import InputError
 from sim.machines import MACHINES
+from sim.topology.networks import NETWORKS, has_network
 from sim.units import fmt_time
 from ui.scene.picture import STALLED, Picture, crossings
 from ui.text import tell
@@ -42,6 +43,8 @@ def _words(name: str, value: str) -> str:
     if name == "trouble":
         troubles = [whatif.describe(spec) for spec in entries(value)]
         return "; ".join(troubles) or tell("page.compare.untroubled")
+    if name == "network":
+        return value or tell("page.network.own")
     return value or tell("page.compare.usual")
 
 
@@ -53,22 +56,28 @@ def choose(scene: Request) -> Request:
         st.session_state.scene = replace(st.session_state.scene, against="")
         raise
     with st.expander(tell("page.compare"), expanded=bool(runs), icon=":material/compare_arrows:"):
-        others = [run for run in runs if set(run) - {"algorithm", "machine"} and run != {"trouble": ""}]
+        others = [run for run in runs if set(run) - {"algorithm", "machine", "network"} and run != {"trouble": ""}]
         room = MOST - len(others)
         chosen_runs: list[Changes] = []
-        for name, names in (("algorithm", _algorithms(scene)), ("machine", _machines(scene))):
+        words = {"algorithm": _algorithms(scene), "machine": _machines(scene), "network": _networks(scene)}
+        for name, names in words.items():
             now = [run[name] for run in runs if set(run) == {name} and run[name] in names]
             if names:
                 label = tell(f"page.compare.{name}")
                 chosen = st.multiselect(
-                    label, names, default=now, max_selections=room, key=fresh(f"against_{name}_{names[0]}")
+                    label,
+                    names,
+                    default=now,
+                    max_selections=room,
+                    format_func=lambda word: word or tell("page.network.own"),
+                    key=fresh(f"against_{name}_{names[0]}"),
                 )
                 chosen_runs += [{name: word} for word in chosen]
         if scene.trouble and st.checkbox(tell("page.compare.without"), {"trouble": ""} in runs, key=fresh("without")):
             chosen_runs.append({"trouble": ""})
         for number, run in enumerate(others):
-            words = " · ".join(_words(name, value) for name, value in run.items())
-            if not st.checkbox(words, value=True, key=fresh(f"against_{number}_{words}")):
+            title = " · ".join(_words(name, value) for name, value in run.items())
+            if not st.checkbox(title, value=True, key=fresh(f"against_{number}_{title}")):
                 others = [other for other in others if other is not run]
     return replace(scene, against=beside([*others, *chosen_runs][:MOST]))
 
@@ -82,6 +91,12 @@ def _algorithms(scene: Request) -> list[str]:
 def _machines(scene: Request) -> list[str]:
     """Other machines as they usually are, where the scene's own is a model."""
     return [] if scene.capture else [name for name in MACHINES if name != scene.machine]
+
+
+def _networks(scene: Request) -> list[str]:
+    """Other networks, the machine's own among them, where its hosts are joined by one."""
+    joined = not scene.is_kept and has_network(replace(scene, network="").topology())
+    return [name for name in ("", *NETWORKS) if name != scene.network] if joined else []
 
 
 def _row(picture: Picture, title: str) -> tuple[str, ...]:

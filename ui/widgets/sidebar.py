@@ -26,6 +26,7 @@ from sim.formats import recognise as recognise_machine
 from sim.machines import MACHINES
 from sim.parameters import Parameter, parse_spec
 from sim.topology import Topology
+from sim.topology.networks import NETWORKS, has_network, networked
 from sim.topology.pair_rates import beside, matrices
 from sim.units import GiB, KiB, exact_size, parse_size
 from ui.player.views import FIRST
@@ -63,7 +64,7 @@ def _chosen(scene: Request) -> tuple[Request, Topology | None]:
             scene = _choose_schedule(scene)
             if scene.is_kept:
                 return scene, scene.topology()
-        scene, topology = _choose_machine(scene)
+        scene, topology = _choose_network(*_choose_machine(scene))
         scene = _choose_ranks(scene, topology) if source == "catalogue" else replace(scene, ranks=0)
         if topology.n > 1:
             scene = _choose_load(scene, scene.work(topology))
@@ -267,8 +268,30 @@ def _choose_machine(scene: Request) -> tuple[Request, Topology]:
         text, place = _text(scene.capture, example_captures(), "capture", FORMATS.endings)
         with _told_in(place):
             scene = _choose_rates(replace(scene, capture=text))
-            return scene, scene.topology()
-    return scene, scene.topology()
+            return scene, _own(scene)
+    return scene, _own(scene)
+
+
+def _own(scene: Request) -> Topology:
+    """The machine with the network it has of its own."""
+    return replace(scene, network="").topology()
+
+
+def _choose_network(scene: Request, topology: Topology) -> tuple[Request, Topology]:
+    """What joins the machine's hosts, where anything does."""
+    if not has_network(topology):
+        st.selectbox(tell("page.network"), [tell("page.network.none")], disabled=True, key=fresh("no_network"))
+        return replace(scene, network=""), topology
+    names = ["", *NETWORKS]
+    name = st.selectbox(
+        tell("page.network"),
+        names,
+        index=names.index(scene.network) if scene.network in names else 0,
+        format_func=lambda x: x or tell("page.network.own"),
+        help=tell("page.network.help"),
+        key=fresh("network"),
+    )
+    return replace(scene, network=name), networked(topology, name) if name else topology
 
 
 def _choose_model(scene: Request) -> Request:
@@ -288,7 +311,7 @@ def _choose_model(scene: Request) -> Request:
         changed = settings(MACHINES.parameters(name), ",".join(f"{k}={v}" for k, v in words.items()), name)
     scene = replace(scene, capture="", rates="", machine=f"{name}:{changed}" if changed else name)
     with _told_in(place):
-        scene.topology()
+        _own(scene)
     return scene
 
 

@@ -6,7 +6,12 @@ from ops.collectives import blank_promise, block_per_rank, collective, others_sh
 from sim.schedule import Promise
 
 
-@collective(units=block_per_rank, busbw=others_share, v=True)
+@collective(
+    units=block_per_rank,
+    busbw=others_share,
+    v=True,
+    use="Shards of parameters before they are needed (ZeRO, FSDP); a global batch of features for a contrastive loss.",
+)
 def allgather(n: int, pieces: int, root: int) -> Promise:
     """Every rank ends with every rank's block."""
     p = blank_promise("allgather", n, n * pieces, n * pieces, range(n * pieces), range(n * pieces))

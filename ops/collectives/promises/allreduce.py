@@ -6,7 +6,7 @@ from ops.collectives import blank_promise, collective
 from sim.schedule import Promise
 
 
-@collective(busbw=lambda n: 2 * (n - 1) / n, reduces=True)
+@collective(busbw=lambda n: 2 * (n - 1) / n, reduces=True, use="The sum of gradients in data parallel training (DDP).")
 def allreduce(n: int, pieces: int, root: int) -> Promise:
     """Every rank ends with the sum of all ranks' buffers."""
     p = blank_promise("allreduce", n, pieces, pieces, range(pieces), range(pieces))

@@ -6,7 +6,13 @@ from ops.collectives import blank_promise, block_per_rank, collective, others_sh
 from sim.schedule import Promise
 
 
-@collective(units=block_per_rank, busbw=others_share, pairwise=True, v=True)
+@collective(
+    units=block_per_rank,
+    busbw=others_share,
+    pairwise=True,
+    v=True,
+    use="Tokens to their experts and back (MoE); heads and sequences of attention.",
+)
 def alltoall(n: int, pieces: int, root: int) -> Promise:
     """Rank r sends its block d to rank d and ends with one block from every rank.
 

@@ -4,7 +4,7 @@ from ops.collectives import blank_promise, collective
 from sim.schedule import Promise
 
 
-@collective(reduces=True, sized=False)
+@collective(reduces=True, sized=False, use="Waiting for the rank that downloads or writes a file.")
 def barrier(n: int, pieces: int, root: int) -> Promise:
     """No rank leaves before every rank has arrived.
 

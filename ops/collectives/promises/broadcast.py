@@ -6,7 +6,7 @@ from ops.collectives import blank_promise, collective
 from sim.schedule import Promise
 
 
-@collective(rooted=True)
+@collective(rooted=True, use="The first parameters and settings, from rank 0 to all.")
 def broadcast(n: int, pieces: int, root: int) -> Promise:
     """Every rank ends with the root's buffer."""
     p = blank_promise("broadcast", n, pieces, pieces, range(pieces), range(pieces))

@@ -5,7 +5,7 @@ from ops.collectives.promises.scan import prefix
 from sim.schedule import Promise
 
 
-@collective(reduces=True)
+@collective(reduces=True, use="Where the blocks of unequal size begin.")
 def exscan(n: int, pieces: int, root: int) -> Promise:
     """Rank r ends with the sum of the buffers of ranks 0 to r - 1; rank 0 is owed nothing.
 

@@ -6,7 +6,7 @@ from ops.collectives import blank_promise, block_per_rank, collective, others_sh
 from sim.schedule import Promise
 
 
-@collective(units=block_per_rank, busbw=others_share, rooted=True, v=True)
+@collective(units=block_per_rank, busbw=others_share, rooted=True, v=True, use="Results of a validation, at one rank.")
 def gather(n: int, pieces: int, root: int) -> Promise:
     """The root ends with every rank's block."""
     p = blank_promise("gather", n, n * pieces, n * pieces, range(n * pieces), range(n * pieces))

@@ -6,7 +6,13 @@ from ops.collectives import blank_promise, block_per_rank, collective, others_sh
 from sim.schedule import Promise
 
 
-@collective(units=block_per_rank, busbw=others_share, reduces=True, v=True)
+@collective(
+    units=block_per_rank,
+    busbw=others_share,
+    reduces=True,
+    v=True,
+    use="Every rank's shard of the gradients' sum (ZeRO, FSDP).",
+)
 def reduce_scatter(n: int, pieces: int, root: int) -> Promise:
     """Rank r ends with block r of the sum of all ranks' buffers."""
     p = blank_promise("reduce_scatter", n, n * pieces, n * pieces, range(n * pieces), range(n * pieces))

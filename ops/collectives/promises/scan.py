@@ -6,7 +6,7 @@ from ops.collectives import blank_promise, collective
 from sim.schedule import Promise
 
 
-@collective(reduces=True)
+@collective(reduces=True, use="Running totals over the ranks, like places in one long file.")
 def scan(n: int, pieces: int, root: int) -> Promise:
     """Rank r ends with the sum of the buffers of ranks 0 to r.
 

@@ -6,7 +6,9 @@ from ops.collectives import blank_promise, block_per_rank, collective, others_sh
 from sim.schedule import Promise
 
 
-@collective(units=block_per_rank, busbw=others_share, rooted=True, v=True)
+@collective(
+    units=block_per_rank, busbw=others_share, rooted=True, v=True, use="A batch that one rank has read, cut up for all."
+)
 def scatter(n: int, pieces: int, root: int) -> Promise:
     """Rank r ends with block r of the root's buffer."""
     p = blank_promise("scatter", n, n * pieces, n * pieces, range(n * pieces), range(n * pieces))

@@ -6,7 +6,7 @@ from ops.collectives import blank_promise, collective
 from sim.schedule import Promise
 
 
-@collective()
+@collective(use="Activations and their gradients between the stages of a pipeline.")
 def sendrecv(n: int, pieces: int, root: int) -> Promise:
     """Rank r sends its buffer to rank r + 1 and receives that of rank r - 1.
 
