@@ -224,12 +224,15 @@ class _Algorithms(Registry[Algorithm]):
             raise InputError(f"{library} has no {collective[:40]} algorithm {number[:40]!r}: {mend}")
         return found
 
+    def libraries(self) -> list[str]:
+        """Libraries whose numbers or names for algorithms are known here."""
+        return sorted({name for a in self.values() for name in a.ids})
+
     def by_library(self, library: str) -> list[tuple[Algorithm, list[str]]]:
         """A library's algorithms with its own numbers or names for them. Raises InputError for one unknown."""
         found = [(a, a.ids[library].split(", ")) for a in self.values() if library in a.ids]
         if not found:
-            known = sorted({name for a in self.values() for name in a.ids})
-            raise InputError(f"no library is called {library[:40]!r}: choose from {', '.join(known)}")
+            raise InputError(f"no library is called {library[:40]!r}: choose from {', '.join(self.libraries())}")
         return found
 
 

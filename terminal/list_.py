@@ -19,6 +19,7 @@ from sim.topology.networks import NETWORKS
 from sim.trouble import TROUBLES
 from sim.units import exact_bandwidth, exact_size, exact_time, fmt_bandwidth, fmt_time
 from terminal import DONE, Answer, command
+from terminal.shared.types import EntryOption
 
 
 class _Entry(NamedTuple):
@@ -96,8 +97,9 @@ SECTIONS = {
 @command
 @click.argument("what", required=False, metavar="[WHAT]")
 @click.option(
-    "--library", metavar="NAME", help="of algorithms: only what openmpi, mpich, nccl … has, under its own names"
-)
+    "--library", cls=EntryOption, of=ALGORITHMS.libraries, metavar="NAME",
+    help="of algorithms: only what this library has, under its own names",
+)  # fmt: skip
 def list_(what: str | None, library: str | None) -> Answer:
     """What there is, from the registries: collectives, algorithms, machines, troubles, formats, workloads, or all.
 

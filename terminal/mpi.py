@@ -80,7 +80,7 @@ def _words(flags: Flags, word: str) -> int:
 @click.option(
     "--library",
     cls=EntryOption,
-    of=LIBRARIES,
+    of=lambda: LIBRARIES,
     metavar="NAME",
     help="whose rules choose algorithms; if left out Open MPI's for mpi4py, the backend's for torch",
 )

@@ -33,22 +33,30 @@ BY_DEVICE = {"h100": {4: "h100_quad"}, "a100": {4: "a100_quad"}}
 """Device names that several machines share, told apart by GPUs per host."""
 
 
+class UntoldError(InputError):
+    """A table does not tell `missing`, its machine or its ranks; `why` leaves out how the terminal mends that."""
+
+    def __init__(self, why: str, missing: str, example: str = "") -> None:
+        super().__init__(f"{why}: add --{missing}{example}")
+        self.why, self.missing = why, missing
+
+
 def find_machine(table: Table) -> tuple[str, str]:
     """The spec of the machine with as many hosts as the ranks need, and what told it.
 
-    Devices that the table lists are believed first, then the name of the file. Raises InputError where neither tells.
+    Devices that the table lists are believed first, then the name of the file. Raises UntoldError where neither tells.
     """
     if table.kind == "named" and not any(row.algorithm.startswith("nccl_") for row in table.rows):
-        raise InputError(f"{table.source} measures MPI libraries, for which no machine is calibrated: add --machine")
+        raise UntoldError(f"{table.source} measures MPI libraries, for which no machine is calibrated", "machine")
     ranks = table.ranks
     pair = [int(word) for word in table.forced.get("pair", "").split(",") if word]
     ranks = max(ranks, *(gpu + 1 for gpu in pair), 0)
     if not ranks:
-        raise InputError(f"{table.source} does not tell how many ranks took part: add --ranks")
+        raise UntoldError(f"{table.source} does not tell how many ranks took part", "ranks")
     file = table.source.replace("\\", "/").rpartition("/")[2]
     if re.search(r"[-_ ]shm\b|p2p.?disable", " ".join((*table.words, file)).lower()):
-        raise InputError(
-            f"{table.source} went through host memory, for which no machine here is calibrated: add --machine"
+        raise UntoldError(
+            f"{table.source} went through host memory, for which no machine here is calibrated", "machine"
         )
     told = [("the devices it lists", " ".join(table.words)), ("the name of the file", file)]
     for where, text in told if table.kind == "nccl-tests" else told[::-1]:
@@ -58,7 +66,7 @@ def find_machine(table: Table) -> tuple[str, str]:
                     name, gpus = better
                 each = table.gpus_per_host if 0 < table.gpus_per_host <= gpus else gpus
                 return _spec(name, ranks, each, gpus), where
-    raise InputError(f"{table.source} does not tell its machine: add --machine NAME, see `list machines`")
+    raise UntoldError(f"{table.source} does not tell its machine", "machine", " NAME, see `list machines`")
 
 
 def _more_exact(file: str, name: str) -> tuple[str, int] | None:

@@ -25,14 +25,14 @@ class TypedWord(click.ParamType[Any]):
 class EntryOption(click.Option):
     """An option for the name of an entry of a list; its help ends with the names there are."""
 
-    def __init__(self, *args: Any, of: Iterable[str], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, of: Callable[[], Iterable[str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._of = of
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Called by click. Only here is the list loaded."""
         record = super().get_help_record(ctx)
-        return record and (record[0], f"{record[1]}: {', '.join(self._of)}")
+        return record and (record[0], f"{record[1]}: {', '.join(self._of())}")
 
 
 def _number(kind: str) -> Callable[[str, str], Any]:

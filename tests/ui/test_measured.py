@@ -43,7 +43,7 @@ def test_nothing_asks_for_a_table():
     ("text", "machine", "told"),
     [
         ("hello", "", "is no output of nccl-tests"),
-        (EXAMPLE, "", "add --machine"),
+        (EXAMPLE, "", "does not tell its machine: write it into the field for the machine"),
         (EXAMPLE, "nothing", "nothing"),
         (EXAMPLE, "switch:ranks=2", "holds 2 ranks, not 8"),
     ],

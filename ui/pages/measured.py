@@ -6,6 +6,8 @@ from ops.libraries.nccl.protocol_cost import family_of
 from ops.measured.comparison import LARGE, Compared, Outside, compare_table, verdict
 from ops.measured.files import place, read_tables
 from ops.measured.formats import MEASUREMENTS
+from ops.measured.machine import UntoldError
+from ops.measured.rows import Table
 from sim.base.textfile import decoded
 from sim.errors import InputError
 from sim.topology import Topology
@@ -65,7 +67,7 @@ def _show(text: str, name: str, spec: str, ranks: int) -> None:
     """Every table: its machine, the curves, the numbers, what was left out. Raises InputError before it draws any."""
     compared = []
     for table in read_tables(text, name):
-        topology, placed, why = place(table, spec, ranks)
+        topology, placed, why = _placed(table, spec, ranks)
         with st.spinner(tell("page.measured.busy")):
             rows, outside = compare_table(topology, placed)
         if not rows:
@@ -77,6 +79,14 @@ def _show(text: str, name: str, spec: str, ranks: int) -> None:
         with st.expander(tell("page.measured.numbers")):
             st.dataframe([_line(row) for row in rows], hide_index=True)
         _left_out(outside)
+
+
+def _placed(table: Table, spec: str, ranks: int) -> tuple[Topology, Table, str]:
+    """What `place` says; what it misses has a field here."""
+    try:
+        return place(table, spec, ranks)
+    except UntoldError as error:
+        raise InputError(f"{error.why}: {tell(f'page.measured.add.{error.missing}')}") from None
 
 
 def _headline(topology: Topology, rows: list[Compared], why: str) -> None:
