@@ -11,13 +11,15 @@ NO_EDGE = -1
 
 
 @jit
-def match(src, dst, first, links, load, takes, blocks, free, have, holders, luck, start, pick, left, many, told, when):
+def match(
+    src, dst, first, links, load, takes, blocks, free, have, holders, luck, start, pick, left, many, moves, times
+):
     """Bring every block to every rank; returns how many transfers that took.
 
     Edge e goes from rank `src[e]` to `dst[e]` in `takes[e]` seconds over `links[first[e]:first[e + 1]]`, each of
     which is then busy for `load[link]` seconds, `free[link]` being when it is free again. `have[place]` is when a
     place holds its block, `holders[block]` how many ranks do; `luck[block]` breaks ties. Of all transfers that
-    could be next, the one that arrives first is entered into `told` (edge, block) and `when` (start, end); an edge
+    could be next, the one that arrives first is entered into `moves` (edge, block) and `times` (start, end); an edge
     brings the block that fewest have. `start` and `pick` are room for every edge's next transfer; `left[e, :many[e]]`
     is room for the blocks that e may bring, in any order: those that its first rank has and its last one lacks.
     """
@@ -37,8 +39,8 @@ def match(src, dst, first, links, load, takes, blocks, free, have, holders, luck
         if best == NO_EDGE:
             return made
         block, begun = pick[best], start[best]
-        told[made, 0], told[made, 1] = best, block
-        when[made, 0], when[made, 1] = begun, soonest
+        moves[made, 0], moves[made, 1] = best, block
+        times[made, 0], times[made, 1] = begun, soonest
         made += 1
         have[dst[best] * blocks + block] = soonest
         holders[block] += 1
@@ -59,7 +61,7 @@ def match(src, dst, first, links, load, takes, blocks, free, have, holders, luck
 @helper
 def renew(e, src, dst, first, links, blocks, free, have, holders, luck, start, pick, left, many):
     """What an edge would bring next, now that something about it has changed."""
-    able, begin, found = 0.0, NEVER, -1
+    able, begin, chosen = 0.0, NEVER, -1
     for k in range(first[e], first[e + 1]):
         able = max(able, free[links[k]])
     i = 0
@@ -75,10 +77,10 @@ def renew(e, src, dst, first, links, blocks, free, have, holders, luck, start, p
             better = True
         elif at > begin:
             better = False
-        elif holders[b] != holders[found]:
-            better = holders[b] < holders[found]
+        elif holders[b] != holders[chosen]:
+            better = holders[b] < holders[chosen]
         else:
-            better = luck[b] < luck[found]
+            better = luck[b] < luck[chosen]
         if better:
-            begin, found = at, b
-    start[e], pick[e] = begin, found
+            begin, chosen = at, b
+    start[e], pick[e] = begin, chosen

@@ -146,7 +146,7 @@ def matched(topology: Topology, amount: float, seed: int) -> Bring:
         most, draw = have.size, np.random.default_rng(seed)
         order = draw.permutation(len(edges.src)).astype(np.int32)
         drawn = _taken(edges, order)
-        told, when = np.empty((most, 2), np.int32), np.empty((most, 2))
+        moves, times = np.empty((most, 2), np.int32), np.empty((most, 2))
         wanting = int((have >= matching.NEVER).sum())
         made = twin(matching, most * len(order)).match(
             drawn.src,
@@ -164,13 +164,13 @@ def matched(topology: Topology, amount: float, seed: int) -> Bring:
             np.empty(len(order), np.int32),
             np.empty((len(order), have.shape[1]), np.int32),
             np.empty(len(order), np.int32),
-            told,
-            when,
+            moves,
+            times,
         )
         if made < wanting:
             raise InputError(f"{topology.name}: some ranks are cut off from others: add a link between them")
         return TransferPlan(
-            order[told[:made, 0]], told[:made, 1], when[:made, 0], when[:made, 1], np.full(made, COPY, np.uint8)
+            order[moves[:made, 0]], moves[:made, 1], times[:made, 0], times[:made, 1], np.full(made, COPY, np.uint8)
         )
 
     return bring

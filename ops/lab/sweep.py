@@ -37,7 +37,7 @@ def sweep(
 
     `jobs` processes on this computer, one per core if 0, or the workers of the Dask scheduler at `dask`.
     `again` repeats cells that failed. Raises InputError for a grid, a table or a cluster that cannot be used; rows
-    found until then are kept.
+    made until then are kept.
     """
     cells = grid.cells()
     texts = _all_texts(table, grid)
@@ -46,14 +46,14 @@ def sweep(
     try:
         kept = {name for name, well in journal.done.items() if well or not again}
         left = [cell for name, cell in named.items() if name not in kept]
-        before = found = len(cells) - len(left)
-        progress(found, len(cells))
+        before = done = len(cells) - len(left)
+        progress(done, len(cells))
         if left:
             with cluster(dask) if dask else cores(jobs) as pool:
                 for rows in carried_out(left, pool):
                     journal.add(rows)
-                    found += len(rows)
-                    progress(found, len(cells))
+                    done += len(rows)
+                    progress(done, len(cells))
         whole = journal.close(list(named), texts)
     finally:
         journal.leave()
@@ -62,8 +62,8 @@ def sweep(
 
 def _all_texts(table: Path, grid: Grid) -> dict[str, str]:
     """The machines' files of the grid and of the table there is."""
-    known = machine_texts(read_table(table)) if table.exists() else {}
+    texts = machine_texts(read_table(table)) if table.exists() else {}
     for name, text in grid.texts.items():
-        if known.get(name, text) != text:
+        if texts.get(name, text) != text:
             raise InputError(f"{table} has rows for another file called {name}: rename the file, or give another table")
-    return known | dict(grid.texts)
+    return texts | dict(grid.texts)

@@ -32,20 +32,22 @@ def colours(count: int) -> list[str]:
     return [PALETTE[k % len(PALETTE)] + ("" if k < len(PALETTE) else "90") for k in range(count)]
 
 
-def winners(found: WinnerMap, title: str) -> Figure:
+def winners(places: WinnerMap, title: str) -> Figure:
     """Sizes across, ranks up, every cell in its winner's colour with how much longer the runner-up takes."""
-    first = found.winners
-    cells = np.array([[first.index(w) if (w := found.winner(n, s)) else -1 for s in found.sizes] for n in found.ranks])
-    figure, axes = _figure(title, 1.6 + 0.62 * len(found.sizes), 1.9 + 0.42 * len(found.ranks))
+    first = places.winners
+    cells = np.array(
+        [[first.index(name) if (name := places.winner(n, s)) else -1 for s in places.sizes] for n in places.ranks]
+    )
+    figure, axes = _figure(title, 1.6 + 0.62 * len(places.sizes), 1.9 + 0.42 * len(places.ranks))
     paint = ListedColormap(["#ffffff", *colours(len(first))])
     axes.imshow(cells, origin="lower", aspect="auto", cmap=paint, vmin=-1.5, vmax=len(first) - 0.5)
-    for r, n in enumerate(found.ranks):
-        for s, size in enumerate(found.sizes):
-            margin = found.margin(n, size)
+    for r, n in enumerate(places.ranks):
+        for s, size in enumerate(places.sizes):
+            margin = places.margin(n, size)
             if math.isfinite(margin):
                 axes.text(s, r, f"{min(margin, 99):.3g}", ha="center", va="center", fontsize=7)
-    axes.set_xticks(range(len(found.sizes)), [fmt_size(size) for size in found.sizes], rotation=45, ha="right")
-    axes.set_yticks(range(len(found.ranks)), [str(n) for n in found.ranks])
+    axes.set_xticks(range(len(places.sizes)), [fmt_size(size) for size in places.sizes], rotation=45, ha="right")
+    axes.set_yticks(range(len(places.ranks)), [str(n) for n in places.ranks])
     axes.set_xlabel("size")
     axes.set_ylabel("ranks")
     legend = [Patch(color=colour, label=name) for name, colour in zip(first, colours(len(first)), strict=True)]

@@ -85,19 +85,21 @@ def _ticks(window: Interval) -> str:
 
 def _lanes(step: TrainingStep, rank: int, window: Interval) -> str:
     """One rank's bars: compute; communication under it, green where compute covers it; its thread where it has one."""
-    names = {lane: [s for s in step.spans if s.rank == rank and s.lane == lane] for lane in (COMPUTE, COMM, WAIT, HOST)}
-    told = {lane: [(s.start, s.end, s.name) for s in spans] for lane, spans in names.items()}
+    spans = {
+        lane: [(s.start, s.end, s.name) for s in step.spans if s.rank == rank and s.lane == lane]
+        for lane in (COMPUTE, COMM, WAIT, HOST)
+    }
     compute = step.intervals(rank, COMPUTE)
-    hidden = [(start, end, name) for a, b, name in told[COMM] for start, end in overlaps([(a, b)], compute)]
+    hidden = [(start, end, name) for a, b, name in spans[COMM] for start, end in overlaps([(a, b)], compute)]
     bars = [
-        *_bars("compute", [span for span in told[COMPUTE] if "backward" not in span[2]], window, 0, 13),
-        *_bars("backward", [span for span in told[COMPUTE] if "backward" in span[2]], window, 0, 13),
-        *_bars("wait", told[WAIT], window, 15, 13),
-        *_bars("exposed", told[COMM], window, 15, 13),
+        *_bars("compute", [span for span in spans[COMPUTE] if "backward" not in span[2]], window, 0, 13),
+        *_bars("backward", [span for span in spans[COMPUTE] if "backward" in span[2]], window, 0, 13),
+        *_bars("wait", spans[WAIT], window, 15, 13),
+        *_bars("exposed", spans[COMM], window, 15, 13),
         *_bars("hidden", hidden, window, 15, 13),
-        *_bars("host", told[HOST], window, 30, 6),
+        *_bars("host", spans[HOST], window, 30, 6),
     ]
-    height = 36 if told[HOST] else 28
+    height = 36 if spans[HOST] else 28
     return f'<div class="tl-lanes" style="height:{height}px" data-rank="{rank}">{"".join(bars)}</div>'
 
 
@@ -105,38 +107,38 @@ def _bars(kind: str, spans: list[tuple[float, float, str]], window: Interval, y:
     """Spans as rectangles, those too near to tell apart joined."""
     start, end = window
     scale = WIDE / (end - start) if end > start else 0.0
-    found: list[tuple[float, float, list[str]]] = []
+    bars: list[tuple[float, float, list[str]]] = []
     for a, b, name in sorted(spans):
         if b <= start or a >= end:
             continue
         left, right = max(0.0, (a - start) * scale), min(float(WIDE), (b - start) * scale)
-        near = found and left - found[-1][1] < FINEST and (right - left < 1 or found[-1][1] - found[-1][0] < 1)
+        near = bars and left - bars[-1][1] < FINEST and (right - left < 1 or bars[-1][1] - bars[-1][0] < 1)
         if near:
-            found[-1] = (found[-1][0], max(right, found[-1][1]), [*found[-1][2][:3], name])
+            bars[-1] = (bars[-1][0], max(right, bars[-1][1]), [*bars[-1][2][:3], name])
         else:
-            found.append((left, right, [f"{name}, {fmt_time(a)} – {fmt_time(b)}"]))
-    return [_bar(kind, COLORS[kind], left, right - left, y, height, "; ".join(names)) for left, right, names in found]
+            bars.append((left, right, [f"{name}, {fmt_time(a)} – {fmt_time(b)}"]))
+    return [_bar(kind, COLORS[kind], left, right - left, y, height, "; ".join(names)) for left, right, names in bars]
 
 
-def _bar(lane: str, color: str, left: float, width: float, y: int, height: int, told: str) -> str:
+def _bar(lane: str, color: str, left: float, width: float, y: int, height: int, title: str) -> str:
     """A rectangle at thousandths of the width and pixels of the height."""
     place = f"left:{left / 10:.2f}%;width:{width / 10:.2f}%;top:{y}px;height:{height}px;background:{color}"
     edge = ' class="tl-edge"' if width > EDGED else ""
-    return f'<b style="{place}" data-lane="{lane}" title="{escape(told)}"{edge}></b>'
+    return f'<b style="{place}" data-lane="{lane}" title="{escape(title)}"{edge}></b>'
 
 
 def _memory(step: TrainingStep, rank: int, window: Interval, words: Mapping[str, str]) -> list[str]:
     """What a rank's memory held, by kind, one area above the other."""
-    mine = sorted((h for h in step.changes if h.rank == rank), key=lambda h: h.time)
+    changes = sorted((h for h in step.changes if h.rank == rank), key=lambda h: h.time)
     peak = step.peaks[rank]
-    if not mine or peak <= 0:
+    if not changes or peak <= 0:
         return []
-    kinds = list(dict.fromkeys(h.kind for h in mine))
+    kinds = list(dict.fromkeys(h.kind for h in changes))
     moments = np.linspace(*window, MOMENTS)
-    times = np.array([h.time for h in mine])
+    times = np.array([h.time for h in changes])
     base, areas = np.zeros(MOMENTS), []
     for k, kind in enumerate(kinds):
-        steps = np.cumsum([h.bytes if h.kind == kind else 0.0 for h in mine])
+        steps = np.cumsum([h.bytes if h.kind == kind else 0.0 for h in changes])
         at = np.searchsorted(times, moments, side="right") - 1
         top = base + np.where(at >= 0, steps[at], 0.0)
         areas.append(_area(base / peak, top / peak, KINDS[k % len(KINDS)], words.get(kind, kind)))
@@ -164,12 +166,12 @@ def columns(rows: Sequence[Mapping[str, Any]], along: str, up: Sequence[str], wo
     if len(up) > 1:
         parts.append(_legend({words[key]: KINDS[k] for k, key in enumerate(up)}))
     for row in rows:
-        there = [(k, key) for k, key in enumerate(up) if row[key] is not None]
+        figures = [(k, key) for k, key in enumerate(up) if row[key] is not None]
         bars = [
             _bar(key, KINDS[k], 0, WIDE * row[key] / most, 13 * place, 11, shown(key, row[key]))
-            for place, (k, key) in enumerate(there)
+            for place, (k, key) in enumerate(figures)
         ]
-        height = 13 * len(there) - 2
+        height = 13 * len(figures) - 2
         parts.append(
             _row(shown(along, row[along]), f'<div class="tl-lanes" style="height:{height}px">{"".join(bars)}</div>')
         )
@@ -184,8 +186,8 @@ def buffer(blocks: Sequence[Mapping[str, Any]], words: Mapping[str, str]) -> str
     bars, labels = [], []
     for row in blocks:
         left, width = (WIDE * row[key] / whole for key in ("displacement_bytes", "count_bytes"))
-        told = f"{words['rank'].format(rank=row['rank'])}: {fmt_size(row['count_bytes'])}"
-        bars.append(_bar("block", KINDS[row["rank"] % len(KINDS)], left, width, 0, 30, told))
+        title = f"{words['rank'].format(rank=row['rank'])}: {fmt_size(row['count_bytes'])}"
+        bars.append(_bar("block", KINDS[row["rank"] % len(KINDS)], left, width, 0, 30, title))
         if width > LABELLED:
             labels.append(f'<span style="position:absolute;left:{left / 10 + width / 20:.2f}%">{row["rank"]}</span>')
     return (

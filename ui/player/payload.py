@@ -25,8 +25,8 @@ from ui.stage.captions import block_name, closing, opening, ranges, step_caption
 from ui.stage.lines import SIZES, between
 from ui.stage.lines import columns as line_columns
 from ui.stage.machine_layout import arrange
-from ui.stage.provenance import NAMED, Contents, followed, given, unfollowed
-from ui.stage.stall import told
+from ui.stage.provenance import NAMED, Contents, at_first, followed, unfollowed
+from ui.stage.stall import sentence
 from ui.text import say
 
 VERSION = 3
@@ -44,7 +44,7 @@ def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
     names = place_names(trace, places, language)
     stage, shape = arrange(trace.topology), shape_of(trace.schedule) if full else None
     header = {
-        "meta": _meta(trace, full=full) | {"stalled": told(trace, language)},
+        "meta": _meta(trace, full=full) | {"stalled": sentence(trace, language)},
         "devices": _devices(trace, stage),
         "kinds": {kind: list(size) for kind, size in SIZES.items()},
         "places": {"device": places, "name": names},
@@ -233,9 +233,9 @@ def _rows(trace: Trace, contents: Contents) -> dict[str, Array]:
         "from": _small(schedule.from_slot),
         "to": _small(schedule.to_slot),
         "block": (contents.block if len(contents.block) else unknown).astype(np.int32),
-        "brings": _small(contents.brings) if contents.known else unknown,
-        "leaves": _small(contents.leaves) if contents.known else unknown,
-        "given": given(schedule).reshape(-1),
+        "brings": _small(contents.brings) if contents.followed else unknown,
+        "leaves": _small(contents.leaves) if contents.followed else unknown,
+        "given": at_first(schedule).reshape(-1),
         "single": _single(contents, schedule.places),
         "sizes": sizes,
         "cause": np.where(trace.cause < 0, 0, np.arange(schedule.transfers) - trace.cause).astype(np.int32),

@@ -17,7 +17,7 @@ from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui.files.exports import Shot, render
 from ui.player.payload import FULL, pack
-from ui.stage.stall import told
+from ui.stage.stall import sentence
 
 STALLED = "stalled"
 """The verdict of a run that never ends."""
@@ -89,7 +89,7 @@ def _stalled(trace: Trace, language: str) -> Picture:
         near=0.0,
         bottleneck="",
         verdict=STALLED,
-        reason=told(trace, language),
+        reason=sentence(trace, language),
         transfers=trace.schedule.messages,
         seconds=math.inf,
         messages=0,

@@ -145,7 +145,7 @@ def _message(schedule: Schedule, contents: Contents, names: Sequence[str], i: in
 
 
 def _arrived(schedule: Schedule, contents: Contents, i: int, language: str) -> str:
-    numbers = {int(contents.brings[m]) for m in range(*_moves(schedule, i))} if contents.known else set()
+    numbers = {int(contents.brings[m]) for m in range(*_moves(schedule, i))} if contents.followed else set()
     if len(numbers) != 1:
         return say("caption.some", language)
     return _whose(schedule, contents, numbers.pop(), language)
@@ -181,7 +181,7 @@ def _what(schedule: Schedule, contents: Contents, i: int, language: str, *, clau
         what = say("caption.blocks", language, blocks=", ".join(listed))
     else:
         what = say("caption.blocks_many", language, count=len(numbers), blocks=", ".join(listed[: LISTED - 2]))
-    sums = {int(s) for s in contents.brings[first:stop]} if contents.known and clause else set()
+    sums = {int(s) for s in contents.brings[first:stop]} if contents.followed and clause else set()
     counts = {contents.count(s) for s in sums}
     if not counts or counts == {1}:
         return what

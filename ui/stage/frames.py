@@ -16,8 +16,8 @@ from ui.player.payload import FULL, place_devices, place_names, tick
 from ui.stage.captions import block_name, closing, opening, step_captions
 from ui.stage.geometry import Ground, machine, shape
 from ui.stage.lines import along
-from ui.stage.provenance import followed, given, unfollowed
-from ui.stage.stall import told
+from ui.stage.provenance import at_first, followed, unfollowed
+from ui.stage.stall import sentence
 
 Floats = NDArray[np.float64]
 
@@ -86,16 +86,16 @@ class Film:
             return opening(self.trace.schedule, self.language)
         if t + self._half >= self.trace.ended:
             done = closing(self.trace.schedule, self.language, kept=self.trace.verdict.verdict == "ok")
-            return told(self.trace, self.language) or done
+            return sentence(self.trace, self.language) or done
         return self.captions[step - 1]
 
     def moving(self, t: float) -> NDArray[np.int64]:
         """The transfers between ranks that are under way."""
         trace, now = self.trace, t + self._half
-        found: NDArray[np.int64] = np.nonzero(
+        under_way: NDArray[np.int64] = np.nonzero(
             (trace.ready < now) & (now <= trace.end) & (trace.schedule.src != trace.schedule.dst)
         )[0]
-        return found
+        return under_way
 
     def progress(self, i: int, t: float) -> float:
         """0 to 1 along the route: the latency takes its share of the way, then the delivered bytes theirs."""
@@ -114,7 +114,7 @@ class Film:
 
     def flights(self, t: float, places: Callable[[int, int], tuple[float, float]]) -> list[Block]:
         """Every block on its way from the place that holds it to the one that will; `places(rank, slot)` is where."""
-        schedule, found = self.trace.schedule, []
+        schedule, blocks = self.trace.schedule, []
         for i in self._shown(t):
             first = int(schedule.moves[i])
             ends = [
@@ -122,8 +122,8 @@ class Film:
                 for r, slot in ((schedule.src, schedule.from_slot), (schedule.dst, schedule.to_slot))
             ]
             if max(schedule.src[i], schedule.dst[i]) < schedule.n:
-                found.append(self._block(i, along(np.array(ends), self.progress(i, t))))
-        return found
+                blocks.append(self._block(i, along(np.array(ends), self.progress(i, t))))
+        return blocks
 
     def _shown(self, t: float) -> list[int]:
         return [int(i) for i in self.moving(t)] if self.full else []
@@ -175,7 +175,7 @@ class Film:
         return self._held
 
     def _rewind(self) -> None:
-        block = given(self.trace.schedule).astype(np.int64)
+        block = at_first(self.trace.schedule).astype(np.int64)
         self._held = Held(block, (block != NOTHING).astype(np.int64))
         self._done = 0
 
@@ -185,4 +185,4 @@ class Film:
             slot = int(schedule.to_slot[m])
             self._held.block[dst, slot] = self.contents.block[m] if len(self.contents.block) else NOTHING
             leaves: Any = self.contents.leaves
-            self._held.count[dst, slot] = self.contents.count(leaves[m]) if self.contents.known else 1
+            self._held.count[dst, slot] = self.contents.count(leaves[m]) if self.contents.followed else 1

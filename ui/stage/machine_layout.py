@@ -23,9 +23,9 @@ def arrange(topology: Topology) -> Stage:
     """Place every device; no two overlap."""
     kinds = {d.kind for d in topology.devices}
     gpus = [i for i, d in enumerate(topology.devices) if d.kind == "GPU"]
-    found = lattice(topology) or tiers(topology)
-    if found:
-        return found
+    grid = lattice(topology) or tiers(topology)
+    if grid:
+        return grid
     if kinds <= {"GPU", "NVS"} and len(gpus) <= CIRCLE and len(topology.devices) - len(gpus) <= 1:
         return _circle(topology.devices, gpus)
     return _hosts(topology.devices, _parents(topology))
@@ -59,8 +59,8 @@ def _hosts(devices: Sequence[Device], parents: dict[int, int]) -> Stage:
     framed = len(numbers) > 1 or bool(net)
     hosts = []
     for number in numbers:
-        mine = [i for i, d in enumerate(devices) if d.host == number and d.kind != "NET"]
-        piece = _host(devices, parents, mine, most=4 if len(numbers) > 2 else 8)
+        inside = [i for i, d in enumerate(devices) if d.host == number and d.kind != "NET"]
+        piece = _host(devices, parents, inside, most=4 if len(numbers) > 2 else 8)
         hosts.append(frame(piece, f"host {number}", "host") if framed else piece)
     even = [c for c in range(1, len(hosts) + 1) if len(hosts) % c == 0 or len(hosts) > 8]
     whole = min((in_rows(hosts, columns) for columns in even), key=misfit)
@@ -74,21 +74,21 @@ def _hosts(devices: Sequence[Device], parents: dict[int, int]) -> Stage:
     return Stage(x, y, whole.boxes, whole.width, whole.height, bow)
 
 
-def _host(devices: Sequence[Device], parents: dict[int, int], mine: list[int], most: int) -> Piece:
+def _host(devices: Sequence[Device], parents: dict[int, int], inside: list[int], most: int) -> Piece:
     """One host: NUMA boxes side by side, or above and below where there are three or more, NVSwitches between.
 
     Without a CPU side: network cards, switches and GPUs, tier under tier.
     """
-    switches = [i for i in mine if devices[i].kind == "NVS"]
-    if not any(i in parents for i in mine):
-        tiers = [[i for i in mine if devices[i].kind == kind] for kind in ("CPU", "NIC", "NVS", "GPU")]
+    switches = [i for i in inside if devices[i].kind == "NVS"]
+    if not any(i in parents for i in inside):
+        tiers = [[i for i in inside if devices[i].kind == kind] for kind in ("CPU", "NIC", "NVS", "GPU")]
         return above([row(line) for tier in tiers if tier for line in in_lines(tier, most)])
-    domains = sorted({devices[i].numa for i in mine if devices[i].kind != "NVS"})
+    domains = sorted({devices[i].numa for i in inside if devices[i].kind != "NVS"})
     half = (len(domains) + 1) // 2 if len(domains) > 2 else len(domains)
     rows = []
     for number, part in enumerate((domains[:half], domains[half:])):
         if part:
-            members = [[i for i in mine if devices[i].numa == d and devices[i].kind != "NVS"] for d in part]
+            members = [[i for i in inside if devices[i].numa == d and devices[i].kind != "NVS"] for d in part]
             drawn = [_domain(devices, parents, m, upside_down=number == 1) for m in members]
             named = [frame(p, f"NUMA {d}", "numa") if d >= 0 else p for p, d in zip(drawn, part, strict=True)]
             rows.append(beside(named))

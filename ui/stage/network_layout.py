@@ -115,8 +115,8 @@ def _pile(switches: Sequence[int], top: int, beyond: Sequence[set[int]], tier: S
     `taken` are the GPUs that stand somewhere already: one may be joined to several switches.
     """
     if top == 1:
-        mine = set(switches)
-        groups = _parts(switches, lambda i, j: bool(beyond[i] & beyond[j] & mine), beyond)
+        inner = set(switches)
+        groups = _parts(switches, lambda i, j: bool(beyond[i] & beyond[j] & inner), beyond)
         shelves = [_shelf([_block(i, beyond, tier, taken) for i in group]) for group in groups]
         return _shelf([join([p], [(GAP, GAP)], p.width + 2 * GAP, p.height + 2 * GAP) for p in shelves])
     parts = _parts([i for i in switches if tier[i] < top], lambda i, j: True, beyond)
@@ -132,10 +132,10 @@ def _pile(switches: Sequence[int], top: int, beyond: Sequence[set[int]], tier: S
 
 def _block(switch: int, beyond: Sequence[set[int]], tier: Sequence[int], taken: set[int]) -> Piece:
     """A switch above those of its GPUs that stand nowhere yet."""
-    mine = sorted(j for j in beyond[switch] if tier[j] == 0 and j not in taken)
-    taken.update(mine)
-    most = max(2, math.ceil(math.sqrt(len(mine))))
-    gpus = [above([row(line) for line in in_lines(mine, most)])] if mine else []
+    leaves = sorted(j for j in beyond[switch] if tier[j] == 0 and j not in taken)
+    taken.update(leaves)
+    most = max(2, math.ceil(math.sqrt(len(leaves))))
+    gpus = [above([row(line) for line in in_lines(leaves, most)])] if leaves else []
     return above([row([switch], STEP + GAP), *gpus], TALL)
 
 
@@ -163,7 +163,7 @@ def _parts(switches: Sequence[int], held: Callable[[int, int], bool], beyond: Se
         for j in beyond[i]:
             if j in part and held(i, j):
                 part[root(j)] = root(i)
-    found: dict[int, list[int]] = defaultdict(list)
+    groups: dict[int, list[int]] = defaultdict(list)
     for i in switches:
-        found[root(i)].append(i)
-    return list(found.values())
+        groups[root(i)].append(i)
+    return list(groups.values())

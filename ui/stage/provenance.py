@@ -30,7 +30,7 @@ class Contents:
     sets: Array
 
     @property
-    def known(self) -> bool:
+    def followed(self) -> bool:
         """Whether anything is known about contributors."""
         return len(self.brings) > 0
 
@@ -108,7 +108,7 @@ def _last_writer(schedule: Schedule) -> Array:
     return np.where((at >= 0) & (written[writer] == read), writer, -1)
 
 
-def given(schedule: Schedule) -> Array:
+def at_first(schedule: Schedule) -> Array:
     """The block in every place before the first step, switches after the ranks."""
     held = np.full((schedule.places, schedule.slots), NOTHING, np.int32)
     if schedule.promise is not None:

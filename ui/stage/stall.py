@@ -9,7 +9,7 @@ LISTED = 12
 """A sentence names at most this many ranks or messages of a kind."""
 
 
-def told(trace: Trace, language: str) -> str:
+def sentence(trace: Trace, language: str) -> str:
     """The sentence for a stalled trace; empty for one that ended."""
     if trace.stall is None:
         return ""
