@@ -173,9 +173,10 @@ def _in_pieces(blocks: Sequence[float] | None, work: Work) -> Sequence[float] | 
     """Sizes of whole blocks as those of the equal pieces that an algorithm cuts each of them into."""
     if blocks is None or work.collective is None or work.schedule.promise is None:
         return blocks
-    whole = len(blocks) > 0 and len(blocks) == work.collective.whole_blocks(work.schedule.n)
-    pieces = work.schedule.promise.blocks // len(blocks) if whole else 1
-    return [count / pieces for count in blocks for _ in range(pieces)] if pieces > 1 else blocks
+    promise, count = work.schedule.promise, work.collective.whole_blocks(work.schedule.n)
+    if len(blocks) != count or promise.blocks < 2 * count:
+        return blocks
+    return promise.in_pieces(np.asarray(blocks, np.float64)).tolist()  # type: ignore[no-any-return]
 
 
 def _own_blocks(proof: Proof) -> list[float]:

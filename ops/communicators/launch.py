@@ -38,8 +38,7 @@ class Prepared(NamedTuple):
         if self.decision.size is not None:
             units = np.array([self.decision.size])
         assert self.schedule.promise is not None
-        pieces = self.schedule.promise.blocks // len(units)
-        return np.repeat(units / pieces, pieces)
+        return self.schedule.promise.in_pieces(units)
 
 
 class Launcher:

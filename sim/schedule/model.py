@@ -98,6 +98,16 @@ class Promise:
 
         return replace(self, given=more(self.given), owed=more(self.owed), first=more(self.first), last=more(self.last))
 
+    def in_pieces(self, whole: Floats) -> Floats:
+        """Every block's bytes, from those of whole blocks, each of which an algorithm cuts into equally many pieces.
+
+        >>> blank = np.full((1, 1), NOTHING, np.int32)
+        >>> Promise("allgatherv", 4, blank, blank, blank, blank, range(1), range(1)).in_pieces(np.array([4.0, 10.0]))
+        array([2., 2., 5., 5.])
+        """
+        pieces = self.blocks // len(whole)
+        return np.repeat(whole / pieces, pieces)
+
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
