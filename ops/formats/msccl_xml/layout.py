@@ -172,7 +172,8 @@ def _connections(
             to.setdefault((channels[a], action.dst), a)
         elif not action.local:
             fro.setdefault((channels[a], action.src), a)
-    joined = dict(_joined(rank, actions, channels, form, to, fro))
+    sent = sorted(a for a in order if actions[a].src == rank and not actions[a].local)
+    joined = dict(_joined(sent, actions, channels, form, to, fro))
     back = {(channel, peer): source for (channel, source), peer in joined.items()}
     place: dict[int, tuple[int, int, int, int]] = {}
     turns: Counter[tuple[int, int]] = Counter()
@@ -190,18 +191,21 @@ def _connections(
 
 
 def _joined(
-    rank: int, actions: Sequence[Action], channels: list[int], form: Form, to: dict[tuple[int, int], int],
+    sent: list[int], actions: Sequence[Action], channels: list[int], form: Form, to: dict[tuple[int, int], int],
     fro: dict[tuple[int, int], int],
 ) -> Iterator[tuple[tuple[int, int], int]]:  # fmt: skip
-    """Which connection from a peer, by (channel, peer), shares its thread block with which one to a peer."""
+    """Which connection from a peer, by (channel, peer), shares its thread block with which one to a peer.
+
+    `sent` are the messages that the GPU sends.
+    """
     if form.join == "never":
         return
     passed: Counter[tuple[int, int, int]] = Counter()
-    for a, action in enumerate(actions):
-        if action.src == rank and not action.local:
-            for b in action.waits:
-                if _brings(actions[b], action) and channels[b] == channels[a]:
-                    passed[channels[a], actions[b].src, action.dst] += 1
+    for a in sent:
+        action = actions[a]
+        for b in action.waits:
+            if _brings(actions[b], action) and channels[b] == channels[a]:
+                passed[channels[a], actions[b].src, action.dst] += 1
     yield from _matched(passed, to, fro, every=form.join == "always")
 
 
@@ -251,12 +255,13 @@ def _wait(
 ) -> None:
     """Give every line the waits it needs: what its thread block has not yet waited for, or what that waited for."""
     known: dict[tuple[int, int], dict[int, int]] = {}
+    much: dict[tuple[int, int], int] = {}
     so_far: list[dict[int, int]] = [{} for _ in blocks]
     for a in order:
         t, k = where[a]
         line, own = blocks[t].lines[k], so_far[t]
         open_ = {where[b] for b in needs[a]} - {(t, k)}
-        for place in sorted(open_, key=lambda place: -sum(known[place].values())):
+        for place in sorted(open_, key=lambda place: -much[place]):
             if own.get(place[0], -1) < place[1]:
                 line.waits.append(place)
                 for other, upto in known[place].items():
@@ -264,6 +269,7 @@ def _wait(
         line.waits = [w for w in line.waits if not any(known[v].get(w[0], -1) >= w[1] for v in line.waits if v != w)]
         own[t] = k
         known[t, k] = dict(own)
+        much[t, k] = sum(own.values())
     for block in blocks:
         number = -1
         for line in block.lines:
