@@ -83,6 +83,7 @@ def test_what_is_written_is_proved_when_read_again_and_takes_the_same_time_or_te
         held_to_its_promise(name, n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in REGISTRY if name.split(".")[0] in EXECUTED])
 def test_threads_in_any_order_come_to_what_was_promised_while_every_gpu_runs(name):
     try:
@@ -97,6 +98,7 @@ def test_threads_in_any_order_come_to_what_was_promised_while_every_gpu_runs(nam
         assert gpu not in execution(plan, random.Random(gpu), absent=gpu)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["allreduce.ring", "allreduce.recursive_doubling", "allgather.bruck"])
 def test_what_goes_between_hosts_goes_through_ports(name):
     machine = build(TWO_HOSTS)
@@ -113,6 +115,7 @@ def test_what_goes_between_hosts_goes_through_ports(name):
     assert check_schedule(json.dumps(plan), name).verdict == "ok"
 
 
+@pytest.mark.slow
 def test_edits_of_written_plans_are_judged_as_random_orders_end():
     draw = random.Random(7)
     seen = Counter()

@@ -152,6 +152,7 @@ def test_mpich_chooses_what_its_source_says(collective, n, size, name):
     assert Selection("mpich").choose(call).algorithm == f"{collective}.{name}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("commutes", [True, False])
 def test_every_rule_finds_an_algorithm_for_every_number_of_ranks(library, commutes):

@@ -131,6 +131,7 @@ JUNK = st.one_of(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @hypothesis.settings(max_examples=300, deadline=None)
 @hypothesis.given(st.sampled_from([RUN, SWITCHED, TROUBLED]), st.data())
 def test_whatever_is_damaged_is_a_run_still_or_a_sentence(document, data):

@@ -23,6 +23,7 @@ def held_to_the_links(step):
         assert busy <= time * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("name", list(WORKLOADS))
 def test_no_step_is_shorter_than_its_busiest_link_works(name, machine):
