@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Annotated, Any, TypeVar
 
 from ops.backends import AUTO, BACKENDS, SHAPES
@@ -51,7 +51,6 @@ def communicates(backend: str) -> Callable[[Function], Function]:
 def world_of(topology: Topology, ranks: int, transport: BackendChoice, interference: float = 0.0) -> World:
     """So many ranks of a machine that communicate so."""
     costs = BACKENDS[transport.backend]
-    burdened = replace(topology, overhead=topology.overhead + costs.overhead, gamma=topology.gamma + costs.gamma)
     if transport.shape and costs.forced:
         first = SHAPES[transport.shape]
         served = {name.partition(".")[0] for name in first}
@@ -60,6 +59,12 @@ def world_of(topology: Topology, ranks: int, transport: BackendChoice, interfere
         names = costs.forced
     forced = {name.partition(".")[0]: (name, dict[str, Any]()) for name in names}
     return World(
-        burdened, ranks, library=costs.library, forced=forced, shape=transport.shape, launch=costs.launch,
-        interference=interference,
+        _burdened(topology, costs.overhead, costs.gamma), ranks, library=costs.library, forced=forced,
+        shape=transport.shape, launch=costs.launch, interference=interference,
     )  # fmt: skip
+
+
+@lru_cache(maxsize=8)
+def _burdened(topology: Topology, overhead: float, gamma: float) -> Topology:
+    """The machine with a backend's costs; one for all worlds of a step, as what is found out about it is kept by it."""
+    return replace(topology, overhead=topology.overhead + overhead, gamma=topology.gamma + gamma)
