@@ -115,3 +115,20 @@ def test_a_parameter_that_cannot_be_is_refused_in_a_link():
         from_query({"bucket": "much"})
     with pytest.raises(InputError, match="no workload is called"):
         from_query({"workload": "dpp"})
+
+
+def test_links_and_files_of_old_open_for_ever_after():
+    """Written as they were first; neither is ever written anew."""
+    words = (("layers", "a 100x100 1ms 2ms\nb 100x100 1ms 2ms"), ("bucket", "1MiB"))
+    request = TrainingRequest("ddp", words, Request(machine="dgx1v"))
+    assert from_query({"workload": "ddp", "machine": "dgx1v"} | dict(words)) == request
+    text = """ringside: training-1
+workload: ddp
+machine: dgx1v
+settings:
+  layers: |2-
+    a 100x100 1ms 2ms
+    b 100x100 1ms 2ms
+  bucket: 1MiB
+"""
+    assert from_yaml(text, "a file") == request
