@@ -33,7 +33,7 @@ SELF = ("SELF", "X")
 _BUS = re.compile(r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-9a-fA-F]|GPU_?\d{1,4}", re.IGNORECASE)
 _BANDWIDTH = re.compile(r"(\d{1,9})-(\d{1,9})")
 _JSON = re.compile(r"^[ \t]{0,80}[\[{](?=\s{0,200}[{\"])", re.MULTILINE)
-_GPU_LINE = re.compile(r"^\s*GPU: (\d{1,4})\s*$", re.MULTILINE)
+_GPU_LINE = re.compile(r"^[ \t]*GPU: (\d{1,4})[ \t]*$", re.MULTILINE)
 _NUMA_LINE = re.compile(r"NUMA:?\s+NODE: (\d{1,4})\b")
 _COLUMN = re.compile(rf"({'|'.join(KEYS)})_(?:gpu_)?(\d{{1,4}})")
 Cells = dict[str, dict[tuple[str, str], str]]
@@ -55,7 +55,7 @@ def _section(line: str) -> str:
 
 def explain(text: str) -> str:
     """What else of amd-smi this is, and what to paste instead."""
-    if re.search(r"^\s*amd-smi\b|AMDSMI Tool:|AMD-SMI \d|^GPU: \d+\s*$", text, re.MULTILINE):
+    if re.search(r"^[ \t]*amd-smi\b|AMDSMI Tool:|AMD-SMI \d|^GPU: \d+[ \t]*$", text, re.MULTILINE):
         return "an output of amd-smi that tells no paths: paste `amd-smi topology`"
     return ""
 

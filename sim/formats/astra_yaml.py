@@ -22,7 +22,7 @@ KEYS = ("topology", "npus_count", "bandwidth", "latency")
 SHAPES = ("Ring", "FullyConnected", "Switch")
 MOST_NPUS = 1 << 16
 MOST_LINKS = 1 << 20
-_MARK = re.compile(r"^\s*[\"']?npus_count[\"']?\s*:", re.MULTILINE)
+_MARK = re.compile(r"^[ \t]*[\"']?npus_count[\"']?[ \t]*:", re.MULTILINE)
 _OLD = re.compile(r"[\"']?(topology-name|dimensions-count|units-count)[\"']?\s*:")
 
 

@@ -10,7 +10,9 @@ from ops.measured.rows import Measured, Table
 from sim.errors import InputError
 from sim.units import us
 
-TITLE = re.compile(r"#\s*OSU\s+\S*MPI\S*\s+(.*?)\s+(?:Latency\s+)?Test\b", re.IGNORECASE)
+TITLE = re.compile(
+    r"#\s{0,9}OSU\s{1,9}\S{0,20}MPI\S{0,20}\s{1,9}(.{0,80}?)\s{1,9}(?:Latency\s{1,9})?Test\b", re.IGNORECASE
+)
 ROW = re.compile(r"^\s*(\d+)\s+(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\b", re.IGNORECASE)
 COLLECTIVES = (
     (r"all-?to-?all", "alltoall"), (r"all-?reduce", "allreduce"), (r"all-?gather", "allgather"),

@@ -28,7 +28,7 @@ from sim.units import GBps, Time, fmt_bandwidth, fmt_time
 NVLINK1, NVLINK2 = 20 * GBps, 25 * GBps
 """One NVLink as the driver counts it, per direction: Pascal, and Volta or later (NVIDIA NVLink page)."""
 
-_MARK = re.compile(r"<topology\b[^>]*>\s*<object\b|<!DOCTYPE\s+topology\b")
+_MARK = re.compile(r"<topology\b[^<>]*>\s*<object\b|<!DOCTYPE\s+topology\b")
 
 
 def matches(text: str) -> bool:

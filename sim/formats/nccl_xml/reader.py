@@ -29,7 +29,7 @@ LOC = 5000 * GBps
 LATENCIES = ("nvlink_latency", "pix_latency", "pxb_latency", "phb_latency", "sys_latency", "nic_latency")
 TARGETS = ("GPU", "NVS", "NIC", "PCI")
 """What a link may end at, likeliest first, where several kinds of devices have its bus id."""
-_MARK = re.compile(r"<system\b[^>]*\bversion\s*=")
+_MARK = re.compile(r"<system\b[^<>]*\bversion\s*=")
 
 
 @dataclass(slots=True)

@@ -36,8 +36,8 @@ DUPLEX = ("full", "half", "simplex")
 
 MOST_DEVICES = 1 << 17
 MOST_LINKS = 1 << 20
-_MARK = re.compile(r"^\s*\{?\s*[\"']?ringside[\"']?\s*:", re.MULTILINE)
-_ALIKE = re.compile(r"^(devices|machine)\s*:", re.MULTILINE)
+_MARK = re.compile(r"^[ \t]*(?:\{[ \t]*)?[\"']?ringside[\"']?[ \t]*:", re.MULTILINE)
+_ALIKE = re.compile(r"^(devices|machine)[ \t]*:", re.MULTILINE)
 
 
 def matches(text: str) -> bool:

@@ -28,7 +28,7 @@ MODEL = (
     "rates as in the file, SimGrid's CM02 with all factors at 1; its default LV08 would multiply bandwidths by 0.97 and"
     " latencies by 13.01"
 )
-_MARK = re.compile(r"<platform\b[^>]*\bversion\s*=|<!DOCTYPE\s+platform\b")
+_MARK = re.compile(r"<platform\b[^<>]*\bversion\s*=|<!DOCTYPE\s+platform\b")
 
 
 def matches(text: str) -> bool:

@@ -1,0 +1,1 @@
+"""Hostile input: texts made to be slow, large or endless."""
