@@ -10,9 +10,11 @@ from ops.backends import AUTO, BACKENDS, SHAPES, Backend, shaped
 from ops.collectives import COLLECTIVES
 from ops.communicators.selection import Selection
 from ops.libraries import LIBRARIES, CollectiveCall, Members
+from ops.libraries.nccl.choice import NcclOptions
 from ops.registry import ALGORITHMS
 from ops.work import Work
 from sim.errors import InputError
+from sim.parameters import Parameter, parameters
 from sim.perturbation import Perturbation
 from sim.schedule import Schedule
 from sim.schedule.dependencies import waits
@@ -27,6 +29,23 @@ def library_of(algorithm: str) -> str:
     """
     library, _, collective = algorithm.partition(".")
     return library if library in LIBRARIES and collective in COLLECTIVES else ""
+
+
+def collective_of(algorithm: str) -> str:
+    """The collective in `COLLECTIVE.ALGORITHM` and in `LIBRARY.COLLECTIVE`.
+
+    >>> collective_of("gloo.allreduce"), collective_of("allreduce.ring")
+    ('allreduce', 'allreduce')
+    """
+    first, _, second = algorithm.partition(".")
+    return second if library_of(algorithm) else first
+
+
+def options_of(library: str) -> Mapping[str, Parameter]:
+    """What a library may be told of its choice."""
+    if library == "nccl":
+        return parameters(NcclOptions)
+    return {"algorithm": Parameter("algorithm", "str", AUTO, words=(AUTO, *SHAPES))}
 
 
 def chosen_work(

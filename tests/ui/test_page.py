@@ -307,3 +307,19 @@ def test_a_machine_without_a_network_offers_none():
     box = next(box for box in at.selectbox if box.label == catalogue("en")["page.network"])
     assert box.disabled
     assert box.options == [catalogue("en")["page.network.none"]]
+
+
+def test_a_library_chooses_on_the_page_as_in_the_terminal():
+    words = {"machine": "nodes:nodes=2,gpus=2", "size": "1MiB", "settings": "algorithm=tree"}
+    at = page(algorithm="gloo.allreduce", **words)
+    assert not at.error, [e.value for e in at.error]
+    assert "allreduce.double_binary_tree" in at.title[0].value
+    assert at.query_params["algorithm"] == "gloo.allreduce"
+    box = next(box for box in at.selectbox if box.label == catalogue("en")["page.library"])
+    box.select("nccl").run()
+    assert not at.error, [e.value for e in at.error]
+    assert at.query_params["algorithm"] == "nccl.allreduce"
+    box = next(box for box in at.selectbox if box.label == catalogue("en")["page.library"])
+    box.select("").run()
+    assert not at.error, [e.value for e in at.error]
+    assert at.query_params.get("algorithm", Request().algorithm) == "allreduce.ring"

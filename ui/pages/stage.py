@@ -7,6 +7,7 @@ import streamlit as st
 
 from ops import ALGORITHMS
 from ops.request import Request
+from ops.request.library_choice import library_of
 from ops.request.link import LONGEST_WORD, from_link, to_link
 from sim.errors import InputError, StalledError
 from sim.machines import MACHINES
@@ -101,7 +102,8 @@ def _arrive() -> str:
         state.scene = from_link(words)
         state.start = _instant(words.get("t", "0"))
         state.scene.others()
-        ALGORITHMS[state.scene.algorithm]
+        if not library_of(state.scene.algorithm):
+            ALGORITHMS[state.scene.algorithm]
         if not state.scene.capture:
             MACHINES[parse_spec(state.scene.machine)[0]]
     except InputError as error:

@@ -7,7 +7,9 @@ from itertools import chain
 import streamlit as st
 
 from ops import ALGORITHMS
+from ops.libraries import LIBRARIES
 from ops.request import Request
+from ops.request.library_choice import collective_of
 from ops.request.notation import MOST, Changes, beside, differences, entries, listed
 from sim.errors import InputError
 from sim.machines import MACHINES
@@ -84,8 +86,10 @@ def choose(scene: Request) -> Request:
 
 def _algorithms(scene: Request) -> list[str]:
     """Other algorithms of the same collective, where it is one of the catalogue."""
-    collective = scene.algorithm.partition(".")[0] + "."
-    return [] if scene.schedule else [a for a in ALGORITHMS if a.startswith(collective) and a != scene.algorithm]
+    collective = collective_of(scene.algorithm)
+    names = [name for name in ALGORITHMS if name.startswith(f"{collective}.")]
+    names += [f"{library}.{collective}" for library in LIBRARIES]
+    return [] if scene.schedule else [name for name in names if name != scene.algorithm]
 
 
 def _machines(scene: Request) -> list[str]:

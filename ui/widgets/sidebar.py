@@ -12,10 +12,13 @@ from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
 from ops.formats import SCHEDULE_FORMATS
 from ops.formats import recognise as recognise_schedule
+from ops.libraries import LIBRARIES
+from ops.libraries.nccl.choice import as_nccl_writes
 from ops.request import Request
 from ops.request.examples import example_captures, example_schedules
+from ops.request.library_choice import collective_of, library_of, options_of
 from ops.request.model import is_trace
-from ops.request.notation import by_name
+from ops.request.notation import assignments, by_name, written
 from ops.request.scenario import from_yaml, is_scenario
 from ops.work import Work
 from sim.base.textfile import decoded
@@ -155,7 +158,8 @@ def _source(label: str, sources: tuple[str, ...], now: str) -> str:
 def _choose_algorithm(scene: Request) -> Request:
     algorithm, settings = by_name(scene.algorithm, scene.settings)
     scene = replace(scene, algorithm=algorithm, settings=settings)
-    collective, _, name = scene.algorithm.partition(".")
+    library, collective = library_of(scene.algorithm), collective_of(scene.algorithm)
+    name = "" if library else scene.algorithm.partition(".")[2]
     names = [c for c in COLLECTIVES if any(a.startswith(c + ".") for a in ALGORITHMS)]
     collective = st.selectbox(
         tell("page.collective"),
@@ -164,6 +168,15 @@ def _choose_algorithm(scene: Request) -> Request:
         help=summary(collective, COLLECTIVES[collective].summary),
         key=fresh("collective"),
     )
+    before, library = library, _choose_library(library)
+    if library != before:
+        scene = replace(scene, settings="")
+    if library == "nccl":
+        own = {key: as_nccl_writes(word) for key, word in assignments(scene.settings, scene.algorithm).items()}
+        scene = replace(scene, settings=written(own))
+    if library:
+        choice = f"{library}.{collective}"
+        return _choose_settings(replace(scene, algorithm=choice), options_of(library), choice)
     algorithms = [a.split(".", 1)[1] for a in ALGORITHMS if a.startswith(collective + ".")]
     likely = next((a for a in (name, "ring", "linear", "binomial") if a in algorithms), algorithms[0])
     chosen = st.selectbox(
@@ -172,6 +185,20 @@ def _choose_algorithm(scene: Request) -> Request:
     entry = ALGORITHMS[f"{collective}.{chosen}"]
     st.caption(summary(entry.name, entry.summary))
     return _choose_settings(replace(scene, algorithm=entry.name), entry.params, entry.name)
+
+
+def _choose_library(now: str) -> str:
+    """Whose rule takes the algorithm, at its backend's costs; nobody's where a person does."""
+    names = ["", *LIBRARIES]
+    chosen: str = st.selectbox(
+        tell("page.library"),
+        names,
+        index=names.index(now),
+        format_func=lambda name: name or tell("page.library.none"),
+        help=tell("page.library.help"),
+        key=fresh("library"),
+    )
+    return chosen
 
 
 def _choose_schedule(scene: Request) -> Request:
@@ -333,7 +360,7 @@ def _choose_ranks(scene: Request, topology: Topology) -> Request:
     else:
         scene = replace(scene, ranks=0)
     n = scene.ranks or most
-    if ALGORITHMS[scene.algorithm].collective.rooted and n > 1:
+    if COLLECTIVES[collective_of(scene.algorithm)].rooted and n > 1:
         root = st.number_input(tell("page.root"), 0, n - 1, min(scene.root, n - 1), key=fresh(f"root_{n}"))
         scene = replace(scene, root=int(root))
     return scene
