@@ -16,10 +16,10 @@ def checked_span(kind: str, start: float, end: float | None) -> tuple[float, flo
     return start, np.inf if end is None else end
 
 
-def checked_share(kind: str, share: float) -> float:
-    """A share of a bandwidth. Raises InputError for nothing and for more than all."""
+def checked_share(kind: str, share: float, name: str = "share") -> float:
+    """A share of a bandwidth; `name` is the parameter's. Raises InputError for nothing and for more than all."""
     if not 0 < share <= 1:
-        raise InputError(f"{kind}: share={share:g} is not between 0 and 1: 0.5 is half; dead_link is for none")
+        raise InputError(f"{kind}: {name}={share:g} is not between 0 and 1: 0.5 is half; dead_link is for none")
     return share
 
 

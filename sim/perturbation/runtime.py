@@ -165,7 +165,9 @@ class Perturber:
             return NO_HITS
         numbers = np.repeat([number for number, _, _ in hits], [len(which) for _, which, _ in hits])
         transfers, seconds = (np.concatenate([row[k] for row in hits]) for k in (1, 2))
-        return Hits(numbers.astype(np.int32), transfers.astype(np.int32), seconds.astype(np.float64))
+        pairs, which = np.unique(numbers.astype(np.int64) * (rows.stop - rows.start) + transfers, return_inverse=True)
+        number, transfer = np.divmod(pairs, max(rows.stop - rows.start, 1))  # several spells may bear on one transfer
+        return Hits(number.astype(np.int32), transfer.astype(np.int32), np.bincount(which, seconds, len(pairs)))
 
 
 @dataclass(frozen=True)

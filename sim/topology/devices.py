@@ -6,12 +6,13 @@ Words are NCCL's (`src/graph/topo.h`): device kinds GPU NVS PCI CPU NIC NET, lin
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from sim.base.arrays import Ints
 
 DeviceKind = Literal["GPU", "NVS", "PCI", "CPU", "NIC", "NET"]
 LinkKind = Literal["NVL", "PCI", "SYS", "NET"]
+DEVICE_KINDS, LINK_KINDS = get_args(DeviceKind), get_args(LinkKind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim.base.arrays import Floats, Ints
 from sim.errors import InputError
-from sim.topology.devices import Device, Link, Router, Routes
+from sim.topology.devices import DEVICE_KINDS, LINK_KINDS, Device, Link, Router, Routes
 from sim.topology.routing import shortest_routes
 
 
@@ -40,27 +40,37 @@ class Topology:
     """The file format it was read from."""
 
     def __post_init__(self) -> None:
-        if len(self.index) != len(self.devices):
-            twice = next(d.name for i, d in enumerate(self.devices) if self.index[d.name] != i)
-            raise InputError(f"{self.name}: two devices are called {twice}: give each its own name")
+        self._check_devices()
         for link in self.links:
-            for end in (link.src, link.dst):
-                if end not in self.index:
-                    raise InputError(f"{self.name}: link {link.src} -> {link.dst} ends at {end}, which is no device")
-            if not (math.isfinite(link.bandwidth) and link.bandwidth > 0):
-                raise InputError(
-                    f"{self.name}: link {link.src} -> {link.dst} has bandwidth {link.bandwidth}: give one above zero"
-                )
-            if not (math.isfinite(link.latency) and link.latency >= 0):
-                raise InputError(
-                    f"{self.name}: link {link.src} -> {link.dst} has latency {link.latency}: give zero or more seconds"
-                )
+            self._check_link(link)
         for value, what in ((self.overhead, "overhead"), (self.gamma, "gamma")):
             if not (math.isfinite(value) and value >= 0):
                 raise InputError(f"{self.name}: {what} is {value}: give zero or more")
         if not self.ranks:
             gpus = tuple(i for i, d in enumerate(self.devices) if d.kind == "GPU")
             object.__setattr__(self, "ranks", gpus)
+
+    def _check_devices(self) -> None:
+        if len(self.index) != len(self.devices):
+            twice = next(d.name for i, d in enumerate(self.devices) if self.index[d.name] != i)
+            raise InputError(f"{self.name}: two devices are called {twice}: give each its own name")
+        for device in self.devices:
+            self._check_kind(f"device {device.name}", device.kind, DEVICE_KINDS)
+
+    def _check_link(self, link: Link) -> None:
+        called = f"link {link.src} -> {link.dst}"
+        for end in (link.src, link.dst):
+            if end not in self.index:
+                raise InputError(f"{self.name}: {called} ends at {end}, which is no device")
+        self._check_kind(called, link.kind, LINK_KINDS)
+        if not (math.isfinite(link.bandwidth) and link.bandwidth > 0):
+            raise InputError(f"{self.name}: {called} has bandwidth {link.bandwidth}: give one above zero")
+        if not (math.isfinite(link.latency) and link.latency >= 0):
+            raise InputError(f"{self.name}: {called} has latency {link.latency}: give zero or more seconds")
+
+    def _check_kind(self, called: str, kind: str, kinds: Sequence[str]) -> None:
+        if kind not in kinds:
+            raise InputError(f"{self.name}: {called} is of kind {str(kind)[:20]!r}: write one of {', '.join(kinds)}")
 
     @property
     def n(self) -> int:

@@ -6,7 +6,7 @@ forward in time and form no circle, changes are in order, and no schedule asks f
 
 import json
 from collections.abc import Sequence
-from typing import Any, NoReturn, get_args
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from sim.errors import InputError
 from sim.schedule import Promise, Schedule
 from sim.schedule.verify import Verdict
 from sim.topology import Device, Link, Routes, Topology
-from sim.topology.devices import DeviceKind, LinkKind
+from sim.topology.devices import DEVICE_KINDS, LINK_KINDS
 from sim.trace.model import FORMAT, NO_CAPACITIES, NO_HITS, VERSION, Capacities, History, Hits, Trace
 from sim.units import MiB
 
@@ -24,7 +24,6 @@ EXPECTED = Expected("a Ringside trace", "keep the trace of a smaller run", lambd
 MOST_RANKS = 1 << 20
 MOST_PLACES = 1 << 24
 """Ranks times slots; what one of them holds is followed when the run is proved again."""
-DEVICE_KINDS, LINK_KINDS = get_args(DeviceKind), get_args(LinkKind)
 VERDICTS = ("ok", "wrong", "unchecked", "deadlock", "malformed", "duplicate_connection")
 
 

@@ -81,7 +81,7 @@ def _host(devices: Sequence[Device], parents: dict[int, int], inside: list[int],
     """
     switches = [i for i in inside if devices[i].kind == "NVS"]
     if not any(i in parents for i in inside):
-        tiers = [[i for i in inside if devices[i].kind == kind] for kind in ("CPU", "NIC", "NVS", "GPU")]
+        tiers = [[i for i in inside if devices[i].kind == kind] for kind in ("CPU", "PCI", "NIC", "NVS", "GPU")]
         return above([row(line) for tier in tiers if tier for line in in_lines(tier, most)])
     domains = sorted({devices[i].numa for i in inside if devices[i].kind != "NVS"})
     half = (len(domains) + 1) // 2 if len(domains) > 2 else len(domains)
