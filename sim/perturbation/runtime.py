@@ -165,9 +165,11 @@ class Perturber:
             return NO_HITS
         numbers = np.repeat([number for number, _, _ in hits], [len(which) for _, which, _ in hits])
         transfers, seconds = (np.concatenate([row[k] for row in hits]) for k in (1, 2))
-        pairs, which = np.unique(numbers.astype(np.int64) * (rows.stop - rows.start) + transfers, return_inverse=True)
-        number, transfer = np.divmod(pairs, max(rows.stop - rows.start, 1))  # several spells may bear on one transfer
-        return Hits(number.astype(np.int32), transfer.astype(np.int32), np.bincount(which, seconds, len(pairs)))
+        count = job.schedule.transfers
+        pairs, which = np.unique(numbers.astype(np.int64) * count + transfers, return_inverse=True)
+        whose, affected = np.divmod(pairs, max(count, 1))  # several spells may bear on one transfer
+        together = np.bincount(which, seconds, len(pairs)).astype(np.float64)
+        return Hits(whose.astype(np.int32), affected.astype(np.int32), together)
 
 
 @dataclass(frozen=True)

@@ -205,6 +205,7 @@ def _topology(part: TracePart) -> Topology:
         overhead=part.get("overhead").number(),
         gamma=part.get("gamma").number(),
         forwarding=part.get("forwarding").flag(),
+        relays=0 if (relays := part.optional("relays")) is None else relays.whole(0, 1 << 16),
         assumed=tuple(word.word() for word in part.get("assumed").items()),
         pairs={str(a): {str(b): str(word) for b, word in row.items()} for a, row in pairs.items()},
     )

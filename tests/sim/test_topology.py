@@ -116,3 +116,15 @@ def test_a_half_duplex_route_has_the_same_class_both_ways():
         tuple(Link(a, b, 1.0, 0.0, "PCI", both=True) for a, b in (("GPU0", "A"), ("A", "B"), ("B", "GPU1"))),
     )
     assert pair_classes(bus) == {"GPU0": {"GPU1": "PXB"}, "GPU1": {"GPU0": "PXB"}}
+
+
+@pytest.mark.parametrize(
+    ("devices", "links", "says"),
+    [
+        ([Device("SW", "SWITCH")], (), "two: device SW is of kind 'SWITCH': write one of GPU, NVS, PCI, CPU, NIC, NET"),
+        ([], both_ways("GPU0", "GPU1", 1e9, 1e-6, "ETH"), "link GPU0 -> GPU1 is of kind 'ETH': write one of NVL, PCI"),
+    ],
+)
+def test_kinds_that_there_are_not_are_refused_where_a_machine_is_made(devices, links, says):
+    with pytest.raises(InputError, match=says):
+        Topology("two", (Device("GPU0", "GPU"), Device("GPU1", "GPU"), *devices), links)

@@ -366,3 +366,16 @@ def test_links_both_directions_share_stay_so():
         "medium", (Device("GPU0", "GPU"), Device("GPU1", "GPU")), (Link("GPU0", "GPU1", G, 0.0, both=True),)
     )
     assert run("slow_link:src=GPU0,dst=GPU1,share=0.5", machine=medium, schedule=BROADCAST).time == pytest.approx(8e-3)
+
+
+def test_spells_of_one_trouble_count_a_transfer_once():
+    def often(controls):
+        for turn in range(20):
+            yield from controls.wait_until(turn * 5e-6)
+            controls.mark([0], turn * 5e-6, turn * 5e-6 + 5e-6)
+
+    trace = simulate(SWITCH, RING.schedule(4), 1 << 18, perturbations=[Perturbation(process=often)])
+    over = [i for i in range(trace.schedule.transfers) if 0 in trace.route_of(i) and trace.start[i] < 100e-6]
+    assert trace.hits.transfer.tolist() == over
+    spans = np.minimum(trace.end[over], 100e-6) - trace.start[over]
+    assert trace.hits.seconds == pytest.approx(spans)

@@ -150,3 +150,10 @@ def test_networks_of_any_shape_find_a_place(topology):
     assert len(spots) == len(topology.devices)
     if len(spots) < 100:
         check(topology)
+
+
+def test_gpus_behind_a_pci_switch_without_a_host_have_places():
+    devices = (Device("PLX", "PCI"), *(Device(f"GPU{i}", "GPU") for i in range(4)))
+    links = tuple(link for i in range(4) for link in both_ways("PLX", f"GPU{i}", 1e9, 1e-6, "NVL"))
+    stage = arrange(Topology("plx", devices, links))
+    assert len({*zip(stage.x, stage.y, strict=True)}) == 5
