@@ -19,7 +19,7 @@ from sim.topology.networks import NETWORKS
 from sim.trouble import TROUBLES
 from sim.units import exact_bandwidth, exact_size, exact_time, fmt_bandwidth, fmt_time
 from terminal import DONE, Answer, command
-from terminal.shared.types import EntryOption
+from terminal.shared.entries import EntryOption
 
 
 class _Entry(NamedTuple):

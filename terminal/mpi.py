@@ -17,9 +17,10 @@ from sim.errors import InputError
 from sim.parameters import bind
 from sim.units import fmt_size, fmt_time, parse_size
 from terminal import DONE, NO, PROGRAM, Answer, TerminalCommand, answers_as_json, command
+from terminal.shared.entries import EntryOption
 from terminal.shared.files import write
 from terminal.shared.options import MACHINE, asks
-from terminal.shared.types import WHOLE, EntryOption, TypedWord
+from terminal.shared.types import WHOLE, TypedWord
 
 EAGER = TypedWord("size", lambda text, flag: 0 if text.strip() == "0" else parse_size(text, flag))
 

@@ -33,7 +33,7 @@ def circulant(n: int) -> Circulant:
     """The graph of n places.
 
     >>> circulant(17).skips, circulant(17).receives[4].tolist()
-    ([1, 2, 3, 5, 9, 17], [-4, -4, 0, -2, -1])
+    ([1, 2, 3, 5, 9, 17], [-3, -4, 0, -2, -1])
     """
     skips = [n]
     for _ in range(rounds(n)):

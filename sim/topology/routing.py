@@ -163,30 +163,23 @@ def _with_relays(topology: Graph, plain: Router) -> Router:
         topology.bandwidth[wires],
         (src[wires], dst[wires]),
     )
-    over, group = _plain_routes(graph), _groups(len(gpu), *graph.ends)
+    over = _plain_routes(graph)
+    within = lru_cache(maxsize=None)(lambda start: _within(start, topology.relays + 1, *graph.ends))
 
     def route(src: Ints, dst: Ints) -> Routes:
-        near = gpu[src] & gpu[dst] & (group[src] == group[dst]) & (src != dst)
+        near = np.array([b != a and b in within(a) for a, b in zip(src.tolist(), dst.tolist(), strict=True)], np.bool_)
         offsets, links = over(src[near], dst[near])
-        links, lengths = wires[links].astype(np.int32), np.diff(offsets)
-        few = lengths - 1 <= topology.relays
-        near[np.flatnonzero(near)[~few]] = False
-        ends = np.concatenate([[0], np.cumsum(lengths[few])]).astype(np.int32)
-        return merge(near, Routes(ends, links[np.repeat(few, lengths)]), plain(src[~near], dst[~near]))
+        return merge(near, Routes(offsets, wires[links].astype(np.int32)), plain(src[~near], dst[~near]))
 
     return route
 
 
-def _groups(devices: int, src: Ints, dst: Ints) -> NDArray[np.int64]:
-    """Each device's group, called by its first member: those that links lead to, whichever way."""
-    group = np.arange(devices)
-    while True:
-        lowest = group.copy()
-        np.minimum.at(lowest, src, group[dst])
-        np.minimum.at(lowest, dst, group[src])
-        if (lowest == group).all():
-            return group
-        group = lowest
+def _within(start: int, hops: int, src: Ints, dst: Ints) -> set[int]:
+    """The devices that so many links lead to from one, itself among them."""
+    reached = {start}
+    for _ in range(hops):
+        reached |= {*dst[np.isin(src, list(reached))].tolist()}
+    return reached
 
 
 def _plain_routes(topology: Graph) -> Router:

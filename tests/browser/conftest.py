@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
+from playwright.sync_api import TimeoutError
 
 from ops.request.link import from_link
 from ui.files.exports import Shot
@@ -164,9 +165,22 @@ class Visit:
 
     def choose(self, label, option):
         """Choose from one of Streamlit's own menus, by the texts of this visit's language."""
+        self.again(
+            lambda: (
+                self.page.get_by_role("combobox", name=label).click(timeout=5000),
+                self.page.get_by_role("option", name=option, exact=True).click(timeout=5000),
+            )
+        )
+
+    def again(self, act):
+        """Do something on a page that has settled, and once more where it was drawn anew meanwhile."""
         self.settle()
-        self.page.get_by_role("combobox", name=label).click()
-        self.page.get_by_role("option", name=option, exact=True).click()
+        try:
+            act()
+        except TimeoutError:
+            self.page.keyboard.press("Escape")
+            self.settle()
+            act()
 
     def press(self, label):
         """Click a button, by its English name whatever the language."""

@@ -278,7 +278,7 @@ def test_every_text_is_used_somewhere():
     reducing = ("reduce", "switch_reduce", "local_reduce")
     spoken |= {f"caption.{name}" for name in ("copy", "local_copy", *reducing, *(f"{r}_many" for r in reducing))}
     spoken |= {f"page.learn.{name}" for name in ("next", "finish", "right", "wrong", "unit.ranks")}
-    spoken |= {f"page.measured.{name}" for name in ("above", "below")}
+    spoken |= {f"page.measured.{name}" for name in ("above", "below", "add.machine", "add.ranks")}
     spoken |= {f"field.left_out.{name}" for name in left_out()}
     mentioned = {key for key in catalogue("en") if not key.startswith(("lesson.", *TRAIN))}
     assert mentioned - spoken == set()
