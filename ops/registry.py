@@ -113,11 +113,16 @@ class Algorithm:
         pieces = self.pieces(n, **values) if self.pieces else 1
         promise = self.collective.promise(n, pieces, root)
         rooted = {"root": root} if self.collective.rooted else {}
-        share = 1 / (self.collective.units(n) * pieces) if self.collective.sized else 0.0
+        share = self.unit_share(n, values)
         steps, switches = self.steps(n, **rooted, **values), self.switches(n, **values)
         promise = promise.with_switches(len(switches)) if switches else promise
         schedule = unroll(steps, name=self.name, n=n, promise=promise, unit_share=share, root=root, switches=switches)
         return in_rank_order(schedule) if self.ordered else schedule
+
+    def unit_share(self, n: int, values: Mapping[str, Any]) -> float:
+        """One slot's part of the size a person gives, with all parameters there are; 0 where no size is needed."""
+        pieces = self.pieces(n, **values) if self.pieces else 1
+        return 1 / (self.collective.units(n) * pieces) if self.collective.sized else 0.0
 
     def settle(self, n: int, *, root: int = 0, **given: Any) -> dict[str, Any]:
         """All parameters with their defaults, checked. Raises InputError."""

@@ -51,16 +51,17 @@ def registered(
 
     `given` are parameters, parsed when they are texts. Raises InputError for what it cannot do.
     """
-    settings = dict(given or {})
+    values = settled(entry, n, root, topology, given or {})
+    return Work(entry.schedule(n, root=root, **values), entry.collective, entry, values)
+
+
+def settled(entry: Algorithm, n: int, root: int, topology: Topology | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All parameters of an algorithm on a machine, checked; arguments as for `registered`. Raises InputError."""
+    settings = dict(given)
     if topology is not None and "group" in entry.params:
         values = bind(entry.steps, settings, entry.name, skip=("n", "root"))
         settings["group"] = values.get("group", 0) or natural_group(topology, n)
-    return Work(
-        entry.schedule(n, root=root, **settings),
-        entry.collective,
-        entry,
-        entry.settle(n, root=root, **settings),
-    )
+    return entry.settle(n, root=root, **settings)
 
 
 def imported(schedule: Schedule) -> Work:

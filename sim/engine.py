@@ -275,14 +275,14 @@ def _ready() -> Any:
     return ready
 
 
-def check_size(schedule: Schedule, size: float) -> None:
-    """Raise InputError for bytes that a schedule of equal blocks cannot be run with."""
-    if schedule.unit_share > 0 and not (1 <= size <= LARGEST_SIZE):
-        raise InputError(f"{schedule.name}: size {size:g} is not between 1 byte and 1 PiB: give one like 64MiB")
-    if schedule.unit_share > 0 and size * schedule.unit_share < 1:
-        least = math.ceil(1 / schedule.unit_share)
+def check_size(name: str, unit_share: float, size: float) -> None:
+    """Raise InputError for bytes that a schedule of equal blocks cannot be run with; see `Schedule.unit_share`."""
+    if unit_share > 0 and not (1 <= size <= LARGEST_SIZE):
+        raise InputError(f"{name}: size {size:g} is not between 1 byte and 1 PiB: give one like 64MiB")
+    if unit_share > 0 and size * unit_share < 1:
+        least = math.ceil(1 / unit_share)
         raise InputError(
-            f"{schedule.name} cuts {size:g} bytes into {least} blocks, which leaves less than one byte each:"
+            f"{name} cuts {size:g} bytes into {least} blocks, which leaves less than one byte each:"
             f" use a size of {least} bytes or more"
         )
 
@@ -298,7 +298,7 @@ def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Fl
     slots = np.diff(schedule.moves)
     if blocks is None:
         unit = size * schedule.unit_share
-        check_size(schedule, size)
+        check_size(schedule.name, schedule.unit_share, size)
         return slots * unit
     weights = np.asarray(blocks, dtype=np.float64)
     promise = schedule.promise

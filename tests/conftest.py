@@ -1,8 +1,13 @@
 """What holds for all tests."""
 
+import os
+
 import pytest
 
 from sim.base import formats
+
+os.environ.setdefault("RINGSIDE_NO_WORKERS", "1")
+"""Pages that a test draws in its own process have their runs there, too: one process, one set of kernels."""
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -4,6 +4,7 @@ Reading the dashboard's scripts is most of the work of a page's first load, and 
 do it again. So a visitor gets a window that another one has left, once all that it could remember is wiped out.
 """
 
+import os
 import shutil
 import socket
 import subprocess
@@ -23,6 +24,7 @@ from ui.files.exports import Shot
 from ui.player.views import FIRST
 from ui.scene.picture import export
 from ui.text import catalogue, say
+from ui.workers.pool import ALONE
 
 ROOT = Path(__file__).parents[2]
 PLAYER = '[data-ringside="player"][data-steps]'
@@ -58,7 +60,8 @@ def serve(log=subprocess.DEVNULL):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    server = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+    own = {name: value for name, value in os.environ.items() if name != ALONE}  # as people have it: with workers
+    server = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=own)
     address = f"http://127.0.0.1:{port}"
     for _ in range(300):
         if _healthy(address):

@@ -20,6 +20,10 @@ from ui.player.views import FIRST, VIEWS
 MOST_FRAMES, MOST_PIXELS = 3000, 3840
 
 
+def unseen(done: int, of: int) -> None:
+    """What is told of a film's progress where nobody looks."""
+
+
 @dataclass(frozen=True)
 class Shot:
     """How a run is shown: the view, pixels across, the language, on dark paper or light.
@@ -36,7 +40,7 @@ class Shot:
     language: str = "en"
     dark: bool = False
     scenario: str = ""
-    progress: Callable[[int, int], None] = lambda done, of: None
+    progress: Callable[[int, int], None] = unseen
 
     def check(self, ending: str = "") -> None:
         """Raise InputError for what cannot be shown, or not in a file of this kind."""

@@ -1,7 +1,6 @@
 """The lab: a form of what-ifs, who wins where, and a way from every cell to its run on the stage."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
 import streamlit as st
@@ -9,8 +8,7 @@ import streamlit as st
 from ops import ALGORITHMS
 from ops.lab.cells import Row
 from ops.lab.grid import Grid, split
-from ops.lab.sensitivity import failures, sensitivity
-from ops.lab.winners import Change, WinnerMap, changes, named, results, winner_map
+from ops.lab.winners import WinnerMap, named, winner_map
 from ops.request import Request
 from ops.request.notation import algorithm_spec, size_word
 from sim.errors import InputError, StalledError
@@ -20,6 +18,8 @@ from ui.charts import lab_charts
 from ui.pages import go, page
 from ui.text import tell
 from ui.widgets import sidebar
+from ui.workers import tasks
+from ui.workers.asking import ask, ask_rows
 
 MOST = 4000
 """Cells of one question; more belong to `sweep`."""
@@ -164,7 +164,7 @@ def _answer(grid: Grid) -> list[Row]:
         raise InputError(f"{len(cells):,} runs are more than {MOST:,}: ask for less here, or `sweep` from the terminal")
     if key not in answers:
         bar, rows = place.progress(0.0), []
-        for several in results(cells):
+        for several in ask_rows(cells):
             rows += several
             bar.progress(len(rows) / len(cells), tell("page.lab.runs", done=len(rows), of=len(cells)))
         place.empty()
@@ -216,23 +216,13 @@ def _exact(k: int, machine: str, winners: WinnerMap) -> None:
     for n in winners.ranks:
         first = winners.winner(n, winners.sizes[0])
         if first:
-            several = _changes(machine, winners.names, n, winners.sizes)
+            several = ask(tasks.winners_change, machine, winners.names, n, winners.sizes)
             later = [
                 tell("page.lab.exact.from", size=fmt_size(c.size), name=lab_charts.short(c.after)) for c in several
             ]
             words = ", ".join([lab_charts.short(first), *later])
             lines.append(f"- {tell('page.lab.exact.line', ranks=n, told=words)}")
     st.markdown("\n".join(lines))
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _changes(machine: str, names: Sequence[str], n: int, sizes: Sequence[int]) -> list[Change]:
-    request, runs = Request(machine=machine, ranks=n, size=""), {}
-    topology = request.topology()
-    for name in names:
-        with suppress(InputError):
-            runs[name] = request.of(name).prepare(topology)
-    return changes(runs, sizes)
 
 
 def _open(machine: str, algorithm: str, ranks: int, size: int) -> None:
@@ -287,17 +277,14 @@ def _links(k: int, machine: str, winners: WinnerMap) -> None:
             return
         request = Request(machine=machine, ranks=winners.ranks[-1], size=size_word(size)).of(name)
         try:
-            run = request.prepare()
-            with st.spinner(tell("page.lab.links")):
-                plain, swings = sensitivity(run)
-                _, lost = failures(run)
+            links = ask(tasks.links_that_matter, request)
         except (InputError, StalledError) as error:
             st.error(str(error), icon=":material/error:")
             return
-        st.markdown(f"{plain.work.name}: **{fmt_time(plain.trace.time)}**, {fmt_bandwidth(plain.busbw)}")
-        st.altair_chart(lab_charts.tornado(plain.trace.time, swings), width="stretch", key=f"lab_tornado_{k}")
-        stuck = [loss.name for loss in lost if loss.time is None]
-        if len(stuck) < len(lost):
-            st.altair_chart(lab_charts.losses(plain.trace.time, lost), width="stretch", key=f"lab_losses_{k}")
+        st.markdown(f"{links.name}: **{fmt_time(links.time)}**, {fmt_bandwidth(links.busbw)}")
+        st.altair_chart(lab_charts.tornado(links.time, links.swings), width="stretch", key=f"lab_tornado_{k}")
+        stuck = [loss.name for loss in links.losses if loss.time is None]
+        if len(stuck) < len(links.losses):
+            st.altair_chart(lab_charts.losses(links.time, links.losses), width="stretch", key=f"lab_losses_{k}")
         if stuck:
             st.caption(tell("page.lab.never", cables=", ".join(stuck[:12]) + (" …" if len(stuck) > 12 else "")))

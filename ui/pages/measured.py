@@ -2,19 +2,16 @@
 
 import streamlit as st
 
-from ops.libraries.nccl.protocol_cost import family_of
-from ops.measured.comparison import LARGE, Compared, Outside, compare_table, verdict
-from ops.measured.files import place, read_tables
+from ops.measured.comparison import LARGE, Compared, Outside, verdict
 from ops.measured.formats import MEASUREMENTS
-from ops.measured.machine import UntoldError
-from ops.measured.rows import Table
 from sim.base.textfile import decoded
 from sim.errors import InputError
-from sim.topology import Topology
 from sim.units import fmt_size, fmt_time
 from ui.charts import measured as charts
 from ui.pages import page
 from ui.text import tell
+from ui.workers import tasks
+from ui.workers.asking import ask
 
 EXAMPLE = """# nThread 1 nGpus 8 minBytes 1048576 maxBytes 1073741824
 # Collective test starting: all_reduce_perf
@@ -65,35 +62,25 @@ def _refuse_nothing(text: str, message: str, name: str) -> None:
 
 def _show(text: str, name: str, spec: str, ranks: int) -> None:
     """Every table: its machine, the curves, the numbers, what was left out. Raises InputError before it draws any."""
-    compared = []
-    for table in read_tables(text, name):
-        topology, placed, why = _placed(table, spec, ranks)
-        with st.spinner(tell("page.measured.busy")):
-            rows, outside = compare_table(topology, placed)
-        if not rows:
-            raise InputError(outside[0].why if outside else tell("page.measured.nothing"))
-        compared.append((topology, rows, outside, why))
-    for number, (topology, rows, outside, why) in enumerate(compared):
-        _headline(topology, rows, why)
-        st.altair_chart(charts.times(rows), width="stretch", key=f"measured_chart_{number}")
+    tables = ask(tasks.compared, text, name, spec, ranks)
+    if isinstance(tables, tasks.Untold):
+        raise InputError(f"{tables.why}: {tell(f'page.measured.add.{tables.missing}')}")
+    for table in tables:
+        if not table.rows:
+            raise InputError(table.outside[0].why if table.outside else tell("page.measured.nothing"))
+    for number, table in enumerate(tables):
+        _headline(table)
+        st.altair_chart(charts.times(table.rows), width="stretch", key=f"measured_chart_{number}")
         with st.expander(tell("page.measured.numbers")):
-            st.dataframe([_line(row) for row in rows], hide_index=True)
-        _left_out(outside)
+            st.dataframe([_line(row) for row in table.rows], hide_index=True)
+        _left_out(table.outside)
 
 
-def _placed(table: Table, spec: str, ranks: int) -> tuple[Topology, Table, str]:
-    """What `place` says; what it misses has a field here."""
-    try:
-        return place(table, spec, ranks)
-    except UntoldError as error:
-        raise InputError(f"{error.why}: {tell(f'page.measured.add.{error.missing}')}") from None
-
-
-def _headline(topology: Topology, rows: list[Compared], why: str) -> None:
-    family, errors = family_of(topology), verdict(rows)
-    constants = tell("page.measured.family", name=family.name) if family else tell("page.measured.constants")
-    reason = tell("page.measured.given") if why == "given" else tell("page.measured.found")
-    st.markdown(f"**{topology.name}** ({reason}): {rows[0].ranks} × {rows[0].collective}. {constants}")
+def _headline(table: tasks.ComparedTable) -> None:
+    rows, errors = table.rows, verdict(table.rows)
+    family = tell("page.measured.family", name=table.family) if table.family else tell("page.measured.constants")
+    reason = tell("page.measured.given") if table.why == "given" else tell("page.measured.found")
+    st.markdown(f"**{table.machine}** ({reason}): {rows[0].ranks} × {rows[0].collective}. {family}")
     small, large = st.columns(2)
     limit = fmt_size(LARGE)
     for column, key, value in ((small, "below", errors.small), (large, "above", errors.large)):

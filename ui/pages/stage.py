@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -20,10 +21,12 @@ from ui.pages import page
 from ui.player import component
 from ui.player.views import FIRST, VIEWS, label_of
 from ui.scene import picture
-from ui.scene.picture import STALLED, Picture, export
+from ui.scene.picture import STALLED, Picture
 from ui.text import spoken
 from ui.text import tell as _say
 from ui.widgets import compare, sidebar, whatif
+from ui.workers import tasks
+from ui.workers.asking import ask, ask_apart, visitor
 
 PLAYER = "stage"
 STILLS = ("png", "svg", "pdf")
@@ -82,7 +85,7 @@ def _carried_out(scene: Request) -> list[compare.Run]:
     runs: list[compare.Run] = []
     for k, (title, request) in enumerate(zip(compare.titles(scene), [scene, *scene.others()], strict=True)):
         try:
-            runs.append((request, picture.run(replace(request, against=""), spoken()), title))
+            runs.append((request, ask(tasks.run, replace(request, against=""), spoken()), title))
         except (InputError, StalledError) as error:
             st.error(f"{title}: {error}" if k else str(error), icon=":material/error:")
             if not k:
@@ -225,7 +228,7 @@ def _take_away(scene: Request) -> None:
         shot = Shot(view=view, at=getattr(still, "t", None) if kind in STILLS else None, language=spoken())
         st.download_button(
             _say("page.export.make"),
-            data=lambda: export(scene, kind, shot),
+            data=partial(ask_apart, visitor(), tasks.export, scene, kind, shot),
             file_name=f"{picture.file_name(scene)}.{kind}",
             mime=EXPORTS[kind].media,
             key="take_away",
@@ -238,12 +241,11 @@ def _kind(ending: str) -> str:
 
 def _code(scene: Request, topology: Topology) -> None:
     """The algorithm's own lines, what they claim to cost with these parameters, and who knows it by which name."""
-    work = scene.work(topology)
-    algorithm = work.algorithm
-    assert algorithm is not None
+    load = sidebar.load_of(scene, topology)
+    algorithm = ALGORITHMS[load.name]
     st.code(algorithm.source, language="python")
     if algorithm.cost is not None:
-        alphas, betas, gammas = algorithm.cost(work.schedule.n, **work.settings)
+        alphas, betas, gammas = algorithm.cost(load.n, **load.settings)
         st.markdown(_say("page.cost", alphas=alphas, betas=betas, gammas=gammas))
     if algorithm.ids:
         names = ", ".join(f"{library} {word}" for library, word in algorithm.known_as.items())

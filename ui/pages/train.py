@@ -21,6 +21,8 @@ from ui.pages import page
 from ui.text import catalogue, spoken, tell
 from ui.widgets import sidebar
 from ui.widgets.parameter import field, refuse, usual
+from ui.workers import tasks
+from ui.workers.asking import ask
 
 FIRST = TrainingRequest()
 """What the page opens with."""
@@ -79,8 +81,7 @@ def _shown(request: TrainingRequest | None, place: DeltaGenerator) -> tuple[Trai
     state = st.session_state
     chosen = None
     try:
-        with st.spinner(tell("train.running")):
-            chosen = _step(request) if request is not None else None
+        chosen = ask(tasks.step, request) if request is not None else None
     except (InputError, StalledError) as error:
         with place:
             refuse(error)
@@ -91,7 +92,7 @@ def _shown(request: TrainingRequest | None, place: DeltaGenerator) -> tuple[Trai
         state.train_good = request
         return request, chosen
     good = state.get("train_good", FIRST)
-    return good, _step(good)
+    return good, ask(tasks.step, good)
 
 
 def _arrive() -> str:
@@ -146,12 +147,6 @@ def _depart(request: TrainingRequest) -> None:
     address = to_query(request) | {key: st.query_params[key] for key in KEPT if key in st.query_params}
     if address != {key: st.query_params[key] for key in st.query_params}:
         st.query_params.from_dict(address)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _step(request: TrainingRequest) -> TrainingStep:
-    """One step; nobody changes it, so all who ask for the same share it. Raises InputError."""
-    return request.run()
 
 
 def _headline(step: TrainingStep) -> None:

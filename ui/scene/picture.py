@@ -5,8 +5,6 @@ import re
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import streamlit as st
-
 from ops.lab.crossovers import crossovers, reason
 from ops.request import Request
 from ops.request.scenario import to_yaml
@@ -47,7 +45,6 @@ class Picture:
     flowing: float
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
 def run(scene: Request, language: str) -> Picture:
     """Simulate and prove the scene; one that stalls is shown up to there. Raises InputError."""
     try:
@@ -98,7 +95,6 @@ def _stalled(trace: Trace, language: str) -> Picture:
     )
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
 def crossings(scene: Request, runs: tuple[Request, ...]) -> list[tuple[str, str, str]]:
     """At which size one algorithm overtakes another on the scene's machine, as `below, above, size`."""
     topology = scene.topology()

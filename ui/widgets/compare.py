@@ -15,10 +15,12 @@ from sim.errors import InputError
 from sim.machines import MACHINES
 from sim.topology.networks import NETWORKS, has_network
 from sim.units import fmt_time
-from ui.scene.picture import STALLED, Picture, crossings
+from ui.scene.picture import STALLED, Picture
 from ui.text import tell
 from ui.widgets import whatif
 from ui.widgets.parameter import fresh
+from ui.workers import tasks
+from ui.workers.asking import ask
 
 COMPARED = ("run", "time", "busbw", "messages", "waiting", "flowing")
 """Columns of the table below the runs."""
@@ -123,7 +125,7 @@ def show(runs: Sequence[Run]) -> None:
     compared = [scene for scene, _, _ in runs]
     if len({scene.algorithm for scene in compared}) < len(runs) or any(s.trouble or s.schedule for s in compared):
         return
-    crossed = crossings(compared[0], tuple(compared))
+    crossed = ask(tasks.crossings, compared[0], tuple(compared))
     for below, above, size in crossed:
         st.markdown(f"- {tell('page.compare.crossing', below=below, above=above, size=size)}")
     if not crossed:

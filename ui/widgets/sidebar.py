@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 
 import streamlit as st
@@ -20,10 +20,10 @@ from ops.request.library_choice import collective_of, library_of, options_of
 from ops.request.model import is_trace
 from ops.request.notation import assignments, by_name, written
 from ops.request.scenario import from_yaml, is_scenario
-from ops.work import Work
+from ops.work import settled
 from sim.base.textfile import decoded
 from sim.engine import check_size
-from sim.errors import InputError, StalledError
+from sim.errors import InputError
 from sim.formats import FORMATS
 from sim.formats import recognise as recognise_machine
 from sim.machines import MACHINES
@@ -33,11 +33,13 @@ from sim.topology.networks import NETWORKS, has_network, networked
 from sim.topology.pair_rates import beside, matrices
 from sim.units import GiB, KiB, exact_size, parse_size
 from ui.player.views import FIRST
-from ui.scene import picture
 from ui.scene.examples import SCENARIOS
 from ui.text import summary, tell
 from ui.widgets import compare, whatif
 from ui.widgets.parameter import RefusedError, fresh, refuse, settings
+from ui.workers import tasks
+from ui.workers.asking import ask
+from ui.workers.tasks import Load
 
 SIZES = [exact_size(KiB << k) for k in range(round(math.log2(4 * GiB / KiB)) + 1)]
 LONGEST_PAST = 50
@@ -70,7 +72,7 @@ def _chosen(scene: Request) -> tuple[Request, Topology | None]:
         scene, topology = _choose_network(*_choose_machine(scene))
         scene = _choose_ranks(scene, topology) if source == "catalogue" else replace(scene, ranks=0)
         if topology.n > 1:
-            scene = _choose_load(scene, scene.work(topology))
+            scene = _choose_load(scene, load_of(scene, topology))
             scene = compare.choose(replace(scene, trouble=whatif.choose(scene.trouble, topology)))
     except InputError as error:
         refuse(error)
@@ -208,8 +210,7 @@ def _choose_schedule(scene: Request) -> Request:
     with _told_in(place):
         if is_scenario(text):
             restored = from_yaml(text, tell("page.schedule.name"))
-            with suppress(StalledError):
-                picture.carried_out(restored)
+            ask(tasks.can_be_run, restored)
             restore(restored)
             st.rerun()
         scene = replace(scene, schedule=text)
@@ -219,7 +220,7 @@ def _choose_schedule(scene: Request) -> Request:
         reader = recognise_schedule(text, tell("page.schedule.name"))
         st.caption(tell("page.recognised", format=reader.title))
         scene = _choose_settings(scene, reader.options, reader.name)
-        scene.work()
+        ask(tasks.load, scene)
     return scene
 
 
@@ -366,14 +367,23 @@ def _choose_ranks(scene: Request, topology: Topology) -> Request:
     return scene
 
 
-def _choose_load(scene: Request, work: Work) -> Request:
-    if not work.sized:
+def load_of(scene: Request, topology: Topology) -> Load:
+    """What the scene's work needs; an algorithm of the catalogue says so without being built. Raises InputError."""
+    if scene.schedule or library_of(scene.algorithm):
+        return ask(tasks.load, scene)
+    entry, n = ALGORITHMS[scene.algorithm], topology.taking_part(scene.ranks)
+    values = settled(entry, n, scene.root, topology, assignments(scene.settings, entry.name))
+    return Load(entry.name, n, values, entry.collective.sized, entry.unit_share(n, values))
+
+
+def _choose_load(scene: Request, load: Load) -> Request:
+    if not load.sized:
         return scene
     help_, key = tell("page.size.help"), fresh(f"size_{scene.size if scene.size not in SIZES else ''}")
     size = st.select_slider(tell("page.size"), _sizes(scene.size), value=scene.size, help=help_, key=key)
     scene = replace(scene, size=size)
     with _told_in(st.empty()):
-        check_size(work.schedule, parse_size(size))
+        check_size(load.name, load.unit_share, parse_size(size))
     return scene
 
 

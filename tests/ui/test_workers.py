@@ -1,0 +1,168 @@
+"""Workers of the page: whose turn it is, what a job may take, and what becomes of one that nobody waits for."""
+
+import os
+import signal
+import time
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+
+import pytest
+
+from ops.request import Request
+from sim.base import watch
+from sim.errors import InputError
+from ui.workers import tasks
+from ui.workers.fair_queue import FairQueue
+from ui.workers.pool import OwnProcess, PoolLimits, WorkerDiedError, WorkerPool
+from ui.workers.process import Call, answer
+
+MiB = 1 << 20
+
+
+@dataclass(eq=False)
+class Paper:
+    visitor: str
+    number: int = 0
+    long: bool = False
+
+
+def nap(seconds, word=""):
+    """Sleeps in a worker."""
+    for k in range(100):
+        time.sleep(seconds / 100)
+        watch.passing(k / 100)
+    return word, os.getpid()
+
+
+def fill():
+    """Asks for more than a worker may have."""
+    return len(bytearray(4096 * MiB))
+
+
+def die():
+    """Kills its own process."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def refuse():
+    """Raises what people are told."""
+    raise InputError("no such thing: choose another")
+
+
+def test_visitors_take_turns_and_each_keeps_its_own_order():
+    queue = FairQueue()
+    for visitor, number in (("a", 1), ("a", 2), ("a", 3), ("b", 1), ("c", 1), ("b", 2)):
+        queue.put(Paper(visitor, number))
+    taken = [queue.take() for _ in range(6)]
+    assert [(paper.visitor, paper.number) for paper in taken] == [
+        ("a", 1), ("b", 1), ("c", 1), ("a", 2), ("b", 2), ("a", 3),
+    ]  # fmt: skip
+    assert queue.take() is None
+    assert len(queue) == 0
+
+
+def test_what_takes_long_stays_behind_where_it_may_not_go():
+    queue = FairQueue()
+    for paper in (Paper("a", 1, long=True), Paper("a", 2), Paper("b", 1, long=True)):
+        queue.put(paper)
+    assert queue.has_short()
+    assert queue.take(long=False).number == 2
+    assert queue.take(long=False) is None
+    assert not queue.has_short()
+    queue.put(Paper("a", 0, long=True), first=True)
+    assert [paper.number for paper in (queue.take(), queue.take(), queue.take())] == [1, 0, 1]
+
+
+def test_what_is_dropped_is_never_taken():
+    queue = FairQueue()
+    for number in range(4):
+        queue.put(Paper("ab"[number % 2], number))
+    assert [paper.number for paper in queue.drop(lambda paper: paper.number > 1)] == [2, 3]
+    assert (queue.of("a"), queue.of("b"), len(queue)) == (1, 1, 2)
+
+
+@pytest.fixture(scope="module")
+def pool():
+    """Two workers of 1 GiB, and four seconds for a job."""
+    workers = WorkerPool(PoolLimits(2, 1024 * MiB, 4.0)).start()
+    yield workers
+    workers.close()
+
+
+def result(pool, visitor, function, *args, shared=False):
+    job = pool.ask(visitor, Call(function, args), shared=shared)
+    try:
+        return job.result(60).read()
+    finally:
+        pool.leave(job)
+
+
+@pytest.mark.slow
+def test_a_scene_is_the_same_in_a_worker_and_here(pool):
+    scene = Request(machine="switch:ranks=4", algorithm="allreduce.ring", size="1MiB")
+    assert result(pool, "a", tasks.run, scene, "en") == tasks.run(scene, "en")
+    assert answer(Call(tasks.load, (scene,))).read() == result(pool, "a", tasks.load, scene)
+
+
+@pytest.mark.slow
+def test_a_refusal_comes_back_as_it_was(pool):
+    with pytest.raises(InputError, match="no such thing: choose another"):
+        result(pool, "a", refuse)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_full_or_dies_costs_its_visitor_one_sentence(pool):
+    with pytest.raises(InputError, match="does not fit into memory"):
+        result(pool, "a", fill)
+    with pytest.raises(WorkerDiedError, match="was killed"):
+        result(pool, "a", die)
+    assert result(pool, "b", nap, 0, "well")[0] == "well"
+
+
+@pytest.mark.slow
+def test_a_worker_killed_while_it_had_nothing_to_do_is_replaced(pool):
+    for _ in range(4):
+        os.kill(result(pool, "a", nap, 0)[1], signal.SIGKILL)
+        time.sleep(0.05)
+    assert result(pool, "a", nap, 0, "again")[0] == "again"
+
+
+@pytest.mark.slow
+def test_what_nobody_waits_for_any_more_is_ended_at_once(pool):
+    call = Call(nap, (2.5, "shared"))
+    first, second = pool.ask("a", call), pool.ask("b", call)
+    assert first is second
+    pool.leave(first)
+    time.sleep(0.3)
+    assert not first.abandoned
+    pool.leave(second)
+    with pytest.raises(CancelledError):
+        first.result(1)
+
+
+@pytest.mark.slow
+def test_a_short_run_never_waits_for_long_ones(pool):
+    """Both workers are busy for a while: the second one gives way, and does its job again afterwards."""
+    lasting = [pool.ask("hostile", Call(nap, (3.5, f"long {k}")), shared=False) for k in range(2)]
+    time.sleep(1.6)
+    assert result(pool, "other", nap, 0, "short")[0] == "short"
+    assert not any(job.done() for job in lasting)
+    assert [job.result(30).read()[0] for job in lasting] == ["long 0", "long 1"]
+    for job in lasting:
+        pool.leave(job)
+
+
+@pytest.mark.slow
+def test_a_job_has_so_many_seconds_and_tells_how_far_it_is(pool):
+    job = pool.ask("a", Call(nap, (20,)), shared=False)
+    with pytest.raises(InputError, match="stopped after 4 s"):
+        job.result(60)
+    assert 0.1 < job.share < 0.3
+    pool.leave(job)
+
+
+def test_without_workers_the_same_is_done_here():
+    alone = OwnProcess()
+    job = alone.ask("a", Call(nap, (0, "here")))
+    assert job.result().read() == ("here", os.getpid())
+    assert alone.ask("b", Call(refuse, ())).result().status == InputError.status

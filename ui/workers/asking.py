@@ -1,0 +1,116 @@
+"""How a page has something done: asked of the pool, waited for with a bar and a button, given up with the run."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from ops.lab.cells import Row, rows
+from ops.lab.pool import Pool, carried_out
+from ops.request import Request
+from sim.errors import InputError
+from ui.text import tell
+from ui.workers.pool import PageJob, WorkerDiedError, the_pool
+from ui.workers.process import Call, Result
+
+Value = TypeVar("Value")
+PATIENCE = 0.4
+"""Seconds until a person is told that something is under way."""
+LOOK = 0.25
+"""Seconds between two looks; each of them is a place where Streamlit may end this run of the page."""
+
+
+def visitor() -> str:
+    """Whose page this is; nobody's outside of one."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context.session_id if context else ""
+
+
+def ask(function: Callable[..., Value], *args: Any) -> Value:
+    """What the function returns, carried out by a worker. Raises InputError and StalledError as it does.
+
+    Function and arguments must be such that they can be sent, and looked up. Whoever asks the same gets the same
+    answer, a copy each. When the page's run ends, because its tab was closed or something else was chosen, the job
+    is ended, unless others wait for it.
+    """
+    place, call, pool = st.empty(), Call(function, args), the_pool()
+    if st.session_state.get("stopped") == call:
+        place.button(tell("page.again"), icon=":material/replay:", on_click=_again, key="again")
+        raise InputError(tell("page.stopped"))
+    job = pool.ask(visitor(), call)
+    try:
+        if not _ends(job, PATIENCE):
+            _wait(job, place)
+        return job.result().read()  # type: ignore[no-any-return]
+    except CancelledError:
+        raise InputError(tell("page.stopped")) from None
+    finally:
+        pool.leave(job)
+
+
+def ask_apart(whose: str, function: Callable[..., Value], *args: Any) -> Value:
+    """As `ask`, outside of a page's run: nothing is drawn, and nobody else asks the same."""
+    pool = the_pool()
+    job = pool.ask(whose, Call(function, args), shared=False)
+    try:
+        return job.result().read()  # type: ignore[no-any-return]
+    finally:
+        pool.leave(job)
+
+
+def _again() -> None:
+    st.session_state.pop("stopped", None)
+
+
+def ask_rows(cells: Sequence[Request]) -> Iterator[list[Row]]:
+    """The rows of cells as they come; what is not taken is not carried out."""
+    pool, whose, jobs = the_pool(), visitor(), set[PageJob]()
+
+    def submit(batch: Sequence[Request]) -> Future[list[Row]]:
+        future: Future[list[Row]] = Future()
+        job = pool.ask(whose, Call(rows, (tuple(batch),)), shared=False)
+        jobs.add(job)
+
+        def arrived(job: Future[Result]) -> None:
+            try:
+                future.set_result(job.result().read())
+            except BaseException as error:  # noqa: BLE001  whoever waits for the rows is told
+                future.set_exception(error)
+
+        job.add_done_callback(arrived)
+        return future
+
+    try:
+        yield from carried_out(cells, Pool(submit, pool.limits.seats, (WorkerDiedError,)))
+    finally:
+        for job in jobs:
+            with suppress(CancelledError):
+                pool.leave(job)
+
+
+def _ends(job: PageJob, seconds: float) -> bool:
+    """Whether a job is done within so many seconds."""
+    with suppress(TimeoutError, CancelledError):
+        job.exception(seconds)
+    return job.done()
+
+
+def _wait(job: PageJob, place: DeltaGenerator) -> None:
+    """Show that it is under way, how far it is, and a button that ends it, until it is done."""
+    state = st.session_state
+
+    def stop() -> None:
+        state.stopped = job.call
+
+    state.waits = state.get("waits", 0) + 1
+    with place.container():
+        bar = st.progress(0.0, tell("page.waits"))
+        st.button(tell("page.stop"), icon=":material/stop_circle:", on_click=stop, key=f"stop_{state.waits}")
+    while not _ends(job, LOOK):
+        share = job.share
+        bar.progress(share, tell("page.runs", share=f"{share:.0%}") if job.is_running else tell("page.waits"))
+    place.empty()

@@ -1,0 +1,369 @@
+"""Workers and what they do next: a seat is a thread with one process, and a job goes to the first seat that is free.
+
+A job that takes long never holds the last seat while others wait: the youngest of them is ended and done again later.
+"""
+
+import multiprocessing
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any
+
+from sim.base.share import cores_share, memory_share
+from sim.errors import InputError
+from ui.workers.fair_queue import FairQueue
+from ui.workers.process import Call, Progress, Result, answer, serve
+
+TICK = 0.05
+"""Seconds between two looks at whether a job is still wanted."""
+SHORT = 1.5
+"""Seconds after which a job counts as long."""
+IN_LINE = 256
+"""Jobs that a visitor may have waiting."""
+REMEMBERED = 96 << 20
+"""Bytes of answers that are kept for whoever asks the same."""
+DIED = "the process that ran it was killed, most likely for want of memory: use fewer ranks or smaller parameters"
+LATE = "this run was stopped after {seconds:.3g} s: use fewer ranks, or an algorithm with fewer transfers"
+FULL_LINE = "too many runs are waiting for this page: wait for some to end"
+ROOT = Path(__file__).parents[__name__.count(".")]
+"""Where the package begins that this module is of."""
+
+
+class WorkerDiedError(InputError):
+    """The process of a job was killed, by nobody here."""
+
+
+@dataclass(frozen=True)
+class PoolLimits:
+    """How many processes there are, the bytes each may have, and the seconds each job may take."""
+
+    seats: int
+    memory: int
+    seconds: float
+
+    @classmethod
+    def fitting(cls, memory: int = 0, seconds: float = 0.0, seats: int = 0) -> "PoolLimits":
+        """What fits this machine's share where nothing is given; four fifths of the memory are for the workers."""
+        seats = seats or max(2, int(cores_share()))
+        return cls(seats, memory or int(memory_share() * 0.8 / (seats + 1)), seconds or 60.0)
+
+
+class PageJob(Future[Result]):
+    """A call on its way: whose it is, the share that is done, and how many wait for it."""
+
+    def __init__(self, visitor: str, call: Call) -> None:
+        super().__init__()
+        self.visitor, self.call = visitor, call
+        self.share = self.begun = 0.0
+        self.waiters = 0
+        self.long = self.abandoned = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a worker has it."""
+        return self.begun > 0 and not self.done()
+
+    def lasts(self) -> bool:
+        """Whether it is known to take long."""
+        return self.long or (self.begun > 0 and time.monotonic() - self.begun > SHORT)
+
+    def cancel(self) -> bool:
+        """End it, wherever it is; its seat sees to that."""
+        self.abandoned = True
+        return not self.done()
+
+
+class Seat(threading.Thread):
+    """One worker's process, started when there is something to do and again when it was killed."""
+
+    def __init__(self, pool: "WorkerPool") -> None:
+        super().__init__(name="ringside-seat", daemon=True)
+        self._pool = pool
+        self.job: PageJob | None = None
+        self.process: Any = None
+        self._connection: Any = None
+
+    def run(self) -> None:
+        """Take jobs until the pool is closed."""
+        while (job := self._pool.next_for(self)) is not None:
+            try:
+                result = self._carried_out(job)
+            except InputError as error:
+                self._pool.settle(self, job, error)
+            except Exception as error:  # noqa: BLE001  a fault of this program: its visitor sees it, the seat goes on
+                self._end()
+                self._pool.settle(self, job, error)
+            else:
+                self._pool.settle(self, job, result)
+        self._end()
+
+    def start_process(self) -> None:
+        """Have a process at hand."""
+        if self.process is not None and self.process.is_alive():
+            return
+        self._end()
+        context = _context()
+        self._connection, theirs = context.Pipe()
+        self.process = context.Process(
+            target=serve, args=(theirs, self._pool.limits.memory), name="ringside-worker", daemon=True
+        )
+        self.process.start()
+        theirs.close()
+
+    def _carried_out(self, job: PageJob) -> Result | None:
+        """The job's result; None where it was given up. Raises InputError where it died or took too long."""
+        try:
+            self.start_process()
+            self._connection.send(job.call)
+        except (OSError, EOFError):  # it was killed while it had nothing to do
+            self._end()
+            self.start_process()
+            self._connection.send(job.call)
+        job.begun = time.monotonic()
+        while True:
+            ready = wait([self._connection, self.process.sentinel], TICK)
+            if self._connection in ready:
+                try:
+                    message = self._connection.recv()
+                except (OSError, EOFError):
+                    self._end()
+                    raise WorkerDiedError(DIED) from None
+                if isinstance(message, Result):
+                    return message
+                if isinstance(message, Progress):
+                    job.share = message.share
+            elif ready:
+                self._end()
+                raise WorkerDiedError(DIED)
+            if job.abandoned or self._pool.must_yield(self):
+                self._end()
+                return None
+            if time.monotonic() - job.begun > self._pool.limits.seconds:
+                self._end()
+                raise InputError(LATE.format(seconds=self._pool.limits.seconds))
+
+    def _end(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.join(5)
+            self.process.close()
+            self._connection.close()
+            self.process = None
+
+
+class WorkerPool:
+    """All seats, the jobs that wait for one, and answers that were asked for before."""
+
+    def __init__(self, limits: PoolLimits) -> None:
+        self.limits = limits
+        self._free = threading.Condition()
+        self._queue: FairQueue[PageJob] = FairQueue()
+        self._asked: dict[Call, PageJob] = {}
+        self._kept: OrderedDict[Call, Result] = OrderedDict()
+        self._kept_bytes = 0
+        self._closed = False
+        self.done = self.died = 0
+        self._seats = [Seat(self) for _ in range(limits.seats)]
+
+    def start(self) -> "WorkerPool":
+        """Begin to serve."""
+        for seat in self._seats:
+            seat.start()
+        return self
+
+    def ask(self, visitor: str, call: Call, *, shared: bool = True) -> PageJob:
+        """A job for a call; what another one has asked, or asks now, is not done again where it is `shared`.
+
+        Raises InputError where the visitor has too many jobs in line.
+        """
+        with self._free:
+            job = self._asked.get(call) if shared else None
+            kept = self._kept.get(call) if shared else None
+            if kept is not None:
+                self._kept.move_to_end(call)
+                job = PageJob(visitor, call)
+                job.set_result(kept)
+            elif job is None or job.abandoned:
+                if self._queue.of(visitor) >= IN_LINE:
+                    raise InputError(FULL_LINE)
+                job = PageJob(visitor, call)
+                self._queue.put(job)
+                if shared:
+                    self._asked[call] = job
+                self._free.notify()
+            job.waiters += 1
+            return job
+
+    def leave(self, job: PageJob) -> None:
+        """Wait no longer for a job; when nobody does, it is ended."""
+        with self._free:
+            job.waiters -= 1
+            if job.waiters <= 0 and not job.done():
+                job.cancel()
+                self._forget(job)
+                for dropped in self._queue.drop(lambda other: other is job):
+                    dropped.set_exception(CancelledError())
+
+    def next_for(self, seat: Seat) -> PageJob | None:
+        """The next job, once there is one; None when the pool is closed."""
+        with self._free:
+            while not self._closed:
+                for gone in self._queue.drop(lambda job: job.abandoned):
+                    gone.set_exception(CancelledError())
+                long = sum(other.job is not None and other.job.lasts() for other in self._seats)
+                job = self._queue.take(long=long < max(1, len(self._seats) - 1))
+                if job is not None:
+                    seat.job, job.begun = job, time.monotonic()
+                    return job
+                self._free.wait()
+            return None
+
+    def must_yield(self, seat: Seat) -> bool:
+        """Whether this seat's job has to give way: all have long ones, it is the youngest, and a new one waits."""
+        with self._free:
+            jobs = [other.job for other in self._seats]
+            if len(jobs) < 2 or not self._queue.has_short():
+                return False
+            lasting = [job for job in jobs if job is not None and time.monotonic() - job.begun > SHORT]
+            return len(lasting) == len(jobs) and seat.job is max(lasting, key=lambda job: job.begun)
+
+    def settle(self, seat: Seat, job: PageJob, outcome: Result | Exception | None) -> None:
+        """A seat is done with a job: keep the answer, tell who waits; or have it wait again where it gave way."""
+        with self._free:
+            seat.job = None
+            self._free.notify_all()
+            if outcome is None and not job.abandoned:
+                job.long, job.begun, job.share = True, 0.0, 0.0
+                self._queue.put(job, first=True)
+                return
+            self._forget(job)
+            self.done += 1
+            self.died += isinstance(outcome, WorkerDiedError)
+            if isinstance(outcome, Result) and not outcome.status:
+                self._keep(job.call, outcome)
+        if isinstance(outcome, Result):
+            job.set_result(outcome)
+        else:
+            job.set_exception(outcome or CancelledError())
+
+    def load(self) -> dict[str, int]:
+        """How busy it is, in numbers."""
+        with self._free:
+            return {
+                "workers": len(self._seats),
+                "running": sum(seat.job is not None for seat in self._seats),
+                "waiting": len(self._queue),
+                "done": self.done,
+                "died": self.died,
+                "remembered_bytes": self._kept_bytes,
+            }
+
+    def close(self) -> None:
+        """End all processes; what waits is never done."""
+        with self._free:
+            self._closed = True
+            self._free.notify_all()
+            for seat in self._seats:
+                if seat.job is not None:
+                    seat.job.cancel()
+        for seat in self._seats:
+            seat.join(2)
+
+    def _forget(self, job: PageJob) -> None:
+        if self._asked.get(job.call) is job:
+            del self._asked[job.call]
+
+    def _keep(self, call: Call, result: Result) -> None:
+        if call in self._kept or len(result.value) > REMEMBERED // 8:
+            return
+        self._kept[call] = result
+        self._kept_bytes += len(result.value)
+        while self._kept_bytes > REMEMBERED:
+            self._kept_bytes -= len(self._kept.popitem(last=False)[1].value)
+
+
+class OwnProcess:
+    """The same without processes: every call is carried out where it is asked, for tests and small computers."""
+
+    def __init__(self) -> None:
+        self.limits = PoolLimits(1, memory_share(), float("inf"))
+        self._kept: OrderedDict[Call, Result] = OrderedDict()
+
+    def ask(self, visitor: str, call: Call, *, shared: bool = True) -> PageJob:
+        """As a pool does; the job is done when this returns."""
+        job = PageJob(visitor, call)
+        result = self._kept.get(call) if shared else None
+        if result is None:
+            result = answer(call)
+            if shared and not result.status:
+                self._kept[call] = result
+                while len(self._kept) > 64:
+                    self._kept.popitem(last=False)
+        job.set_result(result)
+        return job
+
+    def leave(self, job: PageJob) -> None:
+        """Nothing is under way."""
+
+    def load(self) -> dict[str, int]:
+        """As a pool tells it."""
+        return {"workers": 0, "running": 0, "waiting": 0, "done": 0, "died": 0, "remembered_bytes": 0}
+
+    def close(self) -> None:
+        """Nothing is there to be ended."""
+
+
+def _context() -> Any:
+    """Processes are copies of one that has loaded all it takes, where the system can do that."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["ui.workers.warm"])
+    return context
+
+
+def warm_up() -> None:
+    """Start the process that workers are copies of; it loads while the first visitor is still on the way."""
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        from multiprocessing import forkserver
+
+        _context()
+        before = os.environ.get("PYTHONPATH")
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), before)))
+        try:
+            forkserver.ensure_running()
+        finally:
+            os.environ.pop("PYTHONPATH")
+            if before is not None:
+                os.environ["PYTHONPATH"] = before
+
+
+_POOL: list[WorkerPool | OwnProcess] = []
+_STARTING = threading.Lock()
+ALONE = "RINGSIDE_NO_WORKERS"
+"""Set, this environment variable has everything done in the page's own process."""
+
+
+def the_pool(limits: Callable[[], PoolLimits] = PoolLimits.fitting) -> WorkerPool | OwnProcess:
+    """The one pool of this process, started when it is first asked for."""
+    with _STARTING:
+        if not _POOL:
+            if os.environ.get(ALONE):
+                _POOL.append(OwnProcess())
+            else:
+                warm_up()
+                _POOL.append(WorkerPool(limits()).start())
+        return _POOL[0]
+
+
+def close_pool() -> None:
+    """End the pool of this process, if there is one."""
+    with _STARTING, suppress(IndexError):
+        _POOL.pop().close()

@@ -1,0 +1,125 @@
+"""What pages have done by workers: functions of words that return what a page shows, and all of it can be sent."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ops.lab import sensitivity as links
+from ops.lab.winners import Change, changes
+from ops.libraries.nccl.protocol_cost import family_of
+from ops.measured.comparison import Compared, Outside, compare_table
+from ops.measured.files import place, read_tables
+from ops.measured.machine import UntoldError
+from ops.request import Request
+from ops.request.training import TrainingRequest
+from ops.training.step import TrainingStep
+from sim.errors import InputError, StalledError
+from ui.files.exports import Shot
+from ui.scene import picture
+from ui.scene.picture import Picture
+
+
+class Load(NamedTuple):
+    """What a page must know of a work before it is run: what it is, and whether it needs a size.
+
+    `unit_share` is which part of the size a slot is.
+    """
+
+    name: str
+    n: int
+    settings: Mapping[str, Any]
+    sized: bool
+    unit_share: float
+
+
+class LinksThatMatter(NamedTuple):
+    """A run and what its links do to it: its name, seconds, B/s, and both tables of the lab."""
+
+    name: str
+    time: float
+    busbw: float
+    swings: list[links.Swing]
+    losses: list[links.Loss]
+
+
+class ComparedTable(NamedTuple):
+    """A table's machine, the family of NCCL's costs it is of, what told it, its rows, and what was left out."""
+
+    machine: str
+    family: str
+    why: str
+    rows: list[Compared]
+    outside: list[Outside]
+
+
+class Untold(NamedTuple):
+    """What a table does not tell of the machine it is from, and why that is needed."""
+
+    why: str
+    missing: str
+
+
+def run(scene: Request, language: str) -> Picture:
+    """What a scene looks like run. Raises InputError."""
+    return picture.run(scene, language)
+
+
+def crossings(scene: Request, runs: tuple[Request, ...]) -> list[tuple[str, str, str]]:
+    """At which sizes one of several runs overtakes another. Raises InputError."""
+    return picture.crossings(scene, runs)
+
+
+def export(scene: Request, ending: str, shot: Shot) -> bytes:
+    """The scene's run as a file. Raises InputError and StalledError."""
+    return picture.export(scene, ending, shot)
+
+
+def load(scene: Request) -> Load:
+    """What the scene's work needs. Raises InputError."""
+    work = scene.work(None if scene.schedule else scene.topology())
+    return Load(work.name, work.schedule.n, work.settings, work.sized, work.schedule.unit_share)
+
+
+def can_be_run(scene: Request) -> None:
+    """Raise InputError for a scene that cannot be."""
+    with suppress(StalledError):
+        picture.carried_out(scene)
+
+
+def step(request: TrainingRequest) -> TrainingStep:
+    """One step of a workload, on a machine without its way of finding routes. Raises InputError and StalledError."""
+    whole = request.run()
+    return replace(whole, topology=replace(whole.topology, router=None))
+
+
+def compared(text: str, name: str, spec: str, ranks: int) -> list[ComparedTable] | Untold:
+    """Every table of a text beside what is simulated, on the machine it names or the one given. Raises InputError."""
+    tables = []
+    for table in read_tables(text, name):
+        try:
+            topology, placed, why = place(table, spec, ranks)
+        except UntoldError as error:
+            return Untold(error.why, error.missing)
+        rows, outside = compare_table(topology, placed)
+        family = family_of(topology)
+        tables.append(ComparedTable(topology.name, family.name if family else "", why, rows, outside))
+    return tables
+
+
+def winners_change(machine: str, names: Sequence[str], n: int, sizes: Sequence[int]) -> list[Change]:
+    """The sizes at which the fastest of some algorithms changes. Raises InputError."""
+    request, runs = Request(machine=machine, ranks=n, size=""), {}
+    topology = request.topology()
+    for name in names:
+        with suppress(InputError):
+            runs[name] = request.of(name).prepare(topology)
+    return changes(runs, sizes)
+
+
+def links_that_matter(request: Request) -> LinksThatMatter:
+    """Which links matter to a run, and what losing one costs. Raises InputError and StalledError."""
+    prepared = request.prepare()
+    plain, swings = links.sensitivity(prepared)
+    _, losses = links.failures(prepared)
+    return LinksThatMatter(plain.work.name, plain.trace.time, plain.busbw, swings, losses)
