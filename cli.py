@@ -16,7 +16,7 @@ import click
 
 from sim.errors import InputError, StalledError
 from terminal import AS_JSON, BAD_INPUT, PROGRAM, Answer, ringside
-from terminal.shared.usage import told
+from terminal.shared.usage import usage_message
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """What shells call a program ended by SIGINT or SIGPIPE."""
@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as helped:  # --help has been printed
         return helped.exit_code
     except click.UsageError as error:
-        _tell(told(error))
+        _tell(usage_message(error))
         return BAD_INPUT
     except (InputError, StalledError) as error:
         _tell(str(error))

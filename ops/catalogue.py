@@ -56,53 +56,53 @@ def _word(key: str) -> str:
     return WORDS.get(key, key)
 
 
-def entry(known: Algorithm) -> str:
+def entry(algorithm: Algorithm) -> str:
     """What the page says of one algorithm."""
-    lines = [f"### {known.name}\n", f"{known.summary}\n"]
-    lines += [f"- {name}: {text}" for name, text in _rows(known) if text]
+    lines = [f"### {algorithm.name}\n", f"{algorithm.summary}\n"]
+    lines += [f"- {name}: {text}" for name, text in _rows(algorithm) if text]
     return "\n".join(lines) + "\n"
 
 
-def _rows(known: Algorithm) -> Iterator[tuple[str, str]]:
-    n = next(n for n in EXAMPLES if not known.refuse(n, **known.defaults))
-    schedule = known.schedule(n)
+def _rows(algorithm: Algorithm) -> Iterator[tuple[str, str]]:
+    n = next(n for n in EXAMPLES if not algorithm.refuse(n, **algorithm.defaults))
+    schedule = algorithm.schedule(n)
     of = "" if n == EXAMPLES[0] else f" for {n} ranks"
     yield f"steps{of}", str(schedule.steps)
     yield "busiest rank", _busiest(schedule)
-    yield "time", _time(known, n)
-    yield "ranks", _limits(known)
-    yield "parameters", ", ".join(f"`{p.name}={_shown(p.kind, p.default)}`" for p in known.params.values())
-    yield "known as", ", ".join(f"{library} {number}" for library, number in known.known_as.items())
-    yield "from", known.reference
+    yield "time", _time(algorithm, n)
+    yield "ranks", _limits(algorithm)
+    yield "parameters", ", ".join(f"`{p.name}={_shown(p.kind, p.default)}`" for p in algorithm.params.values())
+    yield "known as", ", ".join(f"{library} {number}" for library, number in algorithm.known_as.items())
+    yield "from", algorithm.reference
 
 
 def _busiest(schedule: Schedule) -> str:
     """Messages and bytes out of and into the ranks that have most of them."""
     away = schedule.src != schedule.dst
     weight = np.diff(schedule.moves) * schedule.unit_share
-    told = []
+    parts = []
     for verb, ends in (("sends", schedule.src), ("receives", schedule.dst)):
-        mine = away & (ends < schedule.n)
-        messages = np.bincount(ends[mine], minlength=1).max()
-        share = np.bincount(ends[mine], weight[mine], 1).max()
-        told.append(f"{verb} {messages} messages" + (f", {_number(share)} m" if share else ""))
-    return "; ".join(told).replace(" 1 messages", " 1 message")
+        counted = away & (ends < schedule.n)
+        messages = np.bincount(ends[counted], minlength=1).max()
+        share = np.bincount(ends[counted], weight[counted], 1).max()
+        parts.append(f"{verb} {messages} messages" + (f", {_number(share)} m" if share else ""))
+    return "; ".join(parts).replace(" 1 messages", " 1 message")
 
 
-def _time(known: Algorithm, n: int) -> str:
-    if known.cost is None:
+def _time(algorithm: Algorithm, n: int) -> str:
+    if algorithm.cost is None:
         return "no cost claimed"
-    terms = zip(Cost(*known.cost(n, **known.defaults)), ("α", "βm", "γm"), strict=True)
-    return ("" if known.exact else "≤ ") + " + ".join(f"{_number(value)} {what}" for value, what in terms if value)
+    terms = zip(Cost(*algorithm.cost(n, **algorithm.defaults)), ("α", "βm", "γm"), strict=True)
+    return ("" if algorithm.exact else "≤ ") + " + ".join(f"{_number(value)} {what}" for value, what in terms if value)
 
 
 def _number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _limits(known: Algorithm) -> str:
+def _limits(algorithm: Algorithm) -> str:
     """Why some numbers of ranks up to 33 cannot be done, the numbers themselves left out."""
-    reasons = [known.refuse(n, **known.defaults) for n in range(2, 34)]
+    reasons = [algorithm.refuse(n, **algorithm.defaults) for n in range(2, 34)]
     limits = sorted({re.sub(r",? (which|not) .*|, not \d+$", "", reason) for reason in reasons if reason})
     return "; ".join(limits) or "any number"
 

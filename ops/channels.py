@@ -56,15 +56,15 @@ def _together(runs: list[Steps], orders: list[Ints], units: int, pieces: int) ->
 
 def _moments(run: Steps) -> "list[tuple[list[str], tuple[Step, ...]]]":
     """What happens at once, with the names of the phases that begin there."""
-    found: list[tuple[list[str], tuple[Step, ...]]] = []
+    moments: list[tuple[list[str], tuple[Step, ...]]] = []
     names: list[str] = []
     for item in run:
         if isinstance(item, str):
             names.append(item)
         else:
-            found.append((names, (item,) if isinstance(item, Step) else item))
+            moments.append((names, (item,) if isinstance(item, Step) else item))
             names = []
-    return found
+    return moments
 
 
 def _played(step: Step, order: Ints, c: int, count: int, units: int, pieces: int) -> Step:

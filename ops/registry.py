@@ -83,8 +83,8 @@ class Algorithm:
     @cached_property
     def params(self) -> dict[str, Parameter]:
         """The keyword parameters a person may set."""
-        there = parameters(self.steps, skip=("n", "root"))
-        return {name: replace(p, default=self.preset.get(name, p.default)) for name, p in there.items()}
+        declared = parameters(self.steps, skip=("n", "root"))
+        return {name: replace(p, default=self.preset.get(name, p.default)) for name, p in declared.items()}
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -107,9 +107,9 @@ class Algorithm:
         preset = self.presets.get(f"{library}:{number}")
         return replace(self, preset=preset) if preset else self
 
-    def schedule(self, n: int, *, root: int = 0, **given: Any) -> Schedule:
+    def schedule(self, n: int, *, root: int = 0, **arguments: Any) -> Schedule:
         """Unroll for n ranks. Raises InputError for an n, root or parameter it cannot do."""
-        values = self.settle(n, root=root, **given)
+        values = self.settle(n, root=root, **arguments)
         pieces = self.pieces(n, **values) if self.pieces else 1
         promise = self.collective.promise(n, pieces, root)
         rooted = {"root": root} if self.collective.rooted else {}
@@ -124,13 +124,13 @@ class Algorithm:
         pieces = self.pieces(n, **values) if self.pieces else 1
         return 1 / (self.collective.units(n) * pieces) if self.collective.sized else 0.0
 
-    def settle(self, n: int, *, root: int = 0, **given: Any) -> dict[str, Any]:
+    def settle(self, n: int, *, root: int = 0, **arguments: Any) -> dict[str, Any]:
         """All parameters with their defaults, checked. Raises InputError."""
         if n < 2:
             raise InputError(f"{self.name} needs at least 2 ranks, not {n}: add ranks")
         if not 0 <= root < n:
             raise InputError(f"{self.name}: root {root} is not among ranks 0..{n - 1}: choose one of them")
-        values = self.defaults | bind(self.steps, given, self.name, skip=("n", "root"))
+        values = self.defaults | bind(self.steps, arguments, self.name, skip=("n", "root"))
         reason = self.refuse(n, **values)
         if reason:
             raise InputError(f"{self.name} {reason}: choose another number of ranks or another algorithm")
@@ -186,23 +186,23 @@ class _Algorithms(Registry[Algorithm]):
             self._aside = None
 
     def __getitem__(self, name: str) -> Algorithm:
-        found = self._all()
-        if name in found:
-            return found[name]
+        algorithms = self._all()
+        if name in algorithms:
+            return algorithms[name]
         collective, _, alias = name.casefold().partition(".")
         library, colon, number = alias.partition(":")
         for spelled, word in _spellings(collective, number) if colon else ():
-            for entry in found.values():
+            for entry in algorithms.values():
                 for other, i in _each(entry.ids) if entry.collective.name == spelled else ():
                     if (library, word) == (other.casefold(), i.casefold()):
                         return entry.as_run_by(other, i)
-        if colon and any(library in entry.ids for entry in found.values()):
+        if colon and any(library in entry.ids for entry in algorithms.values()):
             return self.known_as(collective, library, number)
         collective, _, _ = name.partition(".")
-        there = [other for other in found if other.split(".")[0] == collective]
-        if not there:
+        names = [other for other in algorithms if other.split(".")[0] == collective]
+        if not names:
             raise InputError(f"no collective is called {collective[:40]!r}: choose from {', '.join(COLLECTIVES)}")
-        raise InputError(f"no algorithm is called {name[:60]!r}: choose from {', '.join(there)}")
+        raise InputError(f"no algorithm is called {name[:60]!r}: choose from {', '.join(names)}")
 
     def distinct(self) -> list[Algorithm]:
         """Those that are no other's form for blocks of unequal size."""
@@ -214,20 +214,20 @@ class _Algorithms(Registry[Algorithm]):
 
         Raises InputError naming those it has.
         """
-        there = self.by_library(library)
+        numbered = self.by_library(library)
         spelled = _spellings(collective, number.casefold())
-        numbers = [(entry, i) for entry, ids in there for i in ids if entry.collective.name == spelled[0][0]]
+        numbers = [(entry, i) for entry, ids in numbered for i in ids if entry.collective.name == spelled[0][0]]
         named = {i.casefold(): entry.as_run_by(library, i) for entry, i in numbers}
-        found = next((named[word] for _, word in spelled if word in named), None)
-        if found is None:
-            able = ", ".join(sorted({entry.collective.name for entry, _ in there}))
+        algorithm = next((named[word] for _, word in spelled if word in named), None)
+        if algorithm is None:
+            able = ", ".join(sorted({entry.collective.name for entry, _ in numbered}))
             apart = [(entry, i.removeprefix("block ")) for entry, i in numbers if i.startswith("block ")]
             own = apart if collective == "reduce_scatter_block" and apart else numbers
             own.sort(key=lambda row: (len(row[1]), row[1]))
-            told = ", ".join(f"{i} ({entry.name})" for entry, i in own)
-            mend = f"choose from {told}" if numbers else f"{library} is known here for {able}"
+            choices = ", ".join(f"{i} ({entry.name})" for entry, i in own)
+            mend = f"choose from {choices}" if numbers else f"{library} is known here for {able}"
             raise InputError(f"{library} has no {collective[:40]} algorithm {number[:40]!r}: {mend}")
-        return found
+        return algorithm
 
     def libraries(self) -> list[str]:
         """Libraries whose numbers or names for algorithms are known here."""
@@ -235,10 +235,10 @@ class _Algorithms(Registry[Algorithm]):
 
     def by_library(self, library: str) -> list[tuple[Algorithm, list[str]]]:
         """A library's algorithms with its own numbers or names for them. Raises InputError for one unknown."""
-        found = [(a, a.ids[library].split(", ")) for a in self.values() if library in a.ids]
-        if not found:
+        entries = [(a, a.ids[library].split(", ")) for a in self.values() if library in a.ids]
+        if not entries:
             raise InputError(f"no library is called {library[:40]!r}: choose from {', '.join(self.libraries())}")
-        return found
+        return entries
 
 
 ALGORITHMS = _Algorithms()

@@ -27,7 +27,7 @@ def _lines(name: str, kind: Trouble) -> Iterator[str]:
     yield " ".join([TROUBLES.summary(name), *TROUBLES.about(name).split()]) + "\n"
     yield f"- arguments: {', '.join(map(_shown, kind.parameters.values())) or 'none'}"
     for offer in kind.offers:
-        yield f"- {_places(kind.asked_on(offer))}: {offer.text or TROUBLES.summary(name)} `{kind.asked(offer)}`"
+        yield f"- {_places(kind.targets(offer))}: {offer.text or TROUBLES.summary(name)} `{kind.spec(offer)}`"
 
 
 def _places(names: tuple[str, ...]) -> str:

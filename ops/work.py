@@ -1,4 +1,8 @@
-"""What a person asks to run, whoever wrote it, and how it went on a machine."""
+"""A schedule that is ready to run, whoever made it, and how it went on a machine.
+
+Below `ops.request`, which names works in words, and apart from it: libraries make works, and measured tables, searches
+and training steps run them, without anybody having asked for one in words.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,23 +49,30 @@ class Work:
 
 
 def registered(
-    entry: Algorithm, n: int, *, root: int = 0, topology: Topology | None = None, given: Mapping[str, Any] | None = None
+    entry: Algorithm,
+    n: int,
+    *,
+    root: int = 0,
+    topology: Topology | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> Work:
     """An algorithm for n ranks; without a group size of its own it takes the machine's hosts or NUMA nodes.
 
-    `given` are parameters, parsed when they are texts. Raises InputError for what it cannot do.
+    `settings` are parameters, parsed when they are texts. Raises InputError for what it cannot do.
     """
-    values = settled(entry, n, root, topology, given or {})
+    values = settled(entry, n, root, topology, settings or {})
     return Work(entry.schedule(n, root=root, **values), entry.collective, entry, values)
 
 
-def settled(entry: Algorithm, n: int, root: int, topology: Topology | None, given: Mapping[str, Any]) -> dict[str, Any]:
+def settled(
+    entry: Algorithm, n: int, root: int, topology: Topology | None, settings: Mapping[str, Any]
+) -> dict[str, Any]:
     """All parameters of an algorithm on a machine, checked; arguments as for `registered`. Raises InputError."""
-    settings = dict(given)
+    arguments = dict(settings)
     if topology is not None and "group" in entry.params:
-        values = bind(entry.steps, settings, entry.name, skip=("n", "root"))
-        settings["group"] = values.get("group", 0) or natural_group(topology, n)
-    return entry.settle(n, root=root, **settings)
+        values = bind(entry.steps, arguments, entry.name, skip=("n", "root"))
+        arguments["group"] = values.get("group", 0) or natural_group(topology, n)
+    return entry.settle(n, root=root, **arguments)
 
 
 def imported(schedule: Schedule) -> Work:
@@ -107,8 +118,8 @@ class Outcome:
     @property
     def busbw(self) -> float:
         """Bus bandwidth, B/s; for what keeps no known promise, the algorithm bandwidth."""
-        known = self.work.collective
-        return metrics.busbw(self.trace, known.busbw(self.work.schedule.n) if known else 1.0)
+        collective = self.work.collective
+        return metrics.busbw(self.trace, collective.busbw(self.work.schedule.n) if collective else 1.0)
 
     @property
     def bottleneck(self) -> tuple[metrics.Use, Link] | None:
@@ -186,8 +197,8 @@ def _own_blocks(proof: Proof) -> list[float]:
     assert schedule.promise is not None
     assert schedule.fixed_bytes is not None
     weights = np.zeros(schedule.promise.blocks)
-    known = proof.carried >= 0
-    weights[proof.carried[known]] = schedule.fixed_bytes[schedule.transfer_of[known]]
+    single = proof.carried >= 0
+    weights[proof.carried[single]] = schedule.fixed_bytes[schedule.transfer_of[single]]
     return [float(weight) for weight in weights]
 
 

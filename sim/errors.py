@@ -6,15 +6,27 @@ LONGEST = 400
 """Characters of a message: names of files may be of any length, a sentence may not."""
 
 
+def _shortened(message: str) -> str:
+    """The beginning and the end of a message that is too long.
+
+    >>> _shortened("choose from " + ", ".join(str(number) for number in range(1000, 1200)))[258:302]
+    ', 1041, 1042, 1043, … 140 more …, 1184, 1185'
+    """
+    begin, end = message.rfind(", ", 0, LONGEST - 120), message.find(", ", len(message) - 100)
+    left_out = message[begin + 2 : end].split(", ")
+    if 0 < begin < end and all(0 < len(entry) <= 60 and ": " not in entry for entry in left_out):
+        return f"{message[:begin]}, … {len(left_out)} more …{message[end:]}"
+    return f"{message[: LONGEST - 101]}…{message[-100:]}"
+
+
 class InputError(ValueError):
     """Something a person typed, pasted or passed cannot be used; the message says how to mend it.
 
-    A message that is too long loses its middle.
+    A message that is too long loses its middle; of a list there it says how many entries are left out.
     """
 
     def __init__(self, message: str = "") -> None:
-        cut = len(message) > LONGEST
-        super().__init__(f"{message[: LONGEST - 101]}…{message[-100:]}" if cut else message)
+        super().__init__(message if len(message) <= LONGEST else _shortened(message))
 
     status = 2
     """What a program that could not go on ends with: 2 for bad input, 1 where it was good and the answer is no."""

@@ -166,14 +166,14 @@ def _traffic(promise: Promise, group: NDArray[np.int64], groups: int) -> _Traffi
     another is owed it, provided that all who are owed it are owed the same sum: of a scan's sums each is another.
     """
     blocks, ranks = promise.blocks, len(group)
-    given, owed = promise.given != NOTHING, promise.owed != NOTHING
-    block, first, last = (column[owed] for column in (promise.owed, promise.first, promise.last))
-    home = group[np.nonzero(owed)[0]]
+    has_first, is_owed = promise.given != NOTHING, promise.owed != NOTHING
+    block, first, last = (column[is_owed] for column in (promise.owed, promise.first, promise.last))
+    home = group[np.nonzero(is_owed)[0]]
     # ranks of a group need not be neighbours: count how many of first..last-1 are inside the group
     inside = np.zeros((groups, ranks + 1), np.int64)
     inside[:, 1:] = np.cumsum(group[None, :] == np.arange(groups)[:, None], axis=1)
     foreign = (last - first) > inside[home, last] - inside[home, first]
-    gives = _distinct(group[np.nonzero(given)[0]] * blocks + promise.given[given], groups * blocks)
+    gives = _distinct(group[np.nonzero(has_first)[0]] * blocks + promise.given[has_first], groups * blocks)
     takes = _distinct(home * blocks + block, groups * blocks)
     enters = _distinct((home * blocks + block)[foreign], groups * blocks)
     givers, takers = (np.bincount(pairs % blocks, minlength=blocks) for pairs in (gives, takes))

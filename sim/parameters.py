@@ -40,6 +40,8 @@ class PointsAt(NamedTuple):
 
 Count = Annotated[int, Bounds(1, 1 << 16)]
 """A whole number of one or more."""
+LEAST_BARE_RATE = 1e6
+"""B/s: what is less and has no unit was probably meant in another one."""
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -210,6 +212,16 @@ def parse_spec(text: str) -> tuple[str, dict[str, str]]:
     name, _, rest = text.partition(":")
     name = name.strip()
     return name, parse_assignments(rest.split(",") if rest else [], name)
+
+
+def rates_without_units(parameters: Mapping[str, Parameter], texts: Mapping[str, Any]) -> list[str]:
+    """What to say of rates typed without a unit that are too small for any link: `nic=25` is 25 B/s."""
+    return [
+        f"{name}={text} has no unit and counts as {parse_bandwidth(text):g} B/s: write it like 25GBps"
+        for name, text in texts.items()
+        if isinstance(text, str) and parameters[name].kind == "bandwidth"
+        if text[-1] in "0123456789." and parse_bandwidth(text) < LEAST_BARE_RATE
+    ]
 
 
 def parse_assignments(pairs: list[str], owner: str) -> dict[str, str]:

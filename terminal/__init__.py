@@ -70,8 +70,8 @@ class LazyGroup(click.Group):
         if cmd_name not in commands():
             return None
         file = commands()[cmd_name]
-        found: click.Command = getattr(importlib.import_module(f"{__name__}.{file}"), file)
-        return found
+        entry: click.Command = getattr(importlib.import_module(f"{__name__}.{file}"), file)
+        return entry
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """As click does, told in this program's manner when there is none."""

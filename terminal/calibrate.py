@@ -32,7 +32,7 @@ def calibrate(files: tuple[str, ...], machine: str, name: str | None, output: st
     if len(machines) != 1:
         several = " and ".join(sorted(machines)) or f"none with up to {MOST_RANKS} ranks"
         raise InputError(f"these tables are of {several}: give tables of one family, or add --machine")
-    fitted = fit(samples, told=lambda text: click.echo(text, err=True))  # it takes minutes
+    fitted = fit(samples, progress=lambda text: click.echo(text, err=True))  # it takes minutes
     entry = _entry(samples, fitted, sorted(machines))
     name = name or entry["machines"][0]
     if output:

@@ -64,8 +64,8 @@ def _schedule(request: Request, format_name: str, options: dict[str, str]) -> tu
 
 def _writer(word: str) -> tuple[str, Exported]:
     """The one written format that a word names, whole or by a part: `simgrid` is simgrid_xml. Raises InputError."""
-    machines = {name: _machine for name, known in FORMATS.items() if known.write}
-    schedules = {name: _schedule for name, known in SCHEDULE_FORMATS.items() if known.write}
+    machines = {name: _machine for name, entry in FORMATS.items() if entry.write}
+    schedules = {name: _schedule for name, entry in SCHEDULE_FORMATS.items() if entry.write}
     writers: dict[str, Exported] = {**machines, **schedules}
     part = word.replace("-", "_")
     names = [part] if part in writers else [name for name in writers if part in name.split("_")]

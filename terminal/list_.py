@@ -32,12 +32,12 @@ class _Entry(NamedTuple):
 
 
 def _collectives() -> list[_Entry]:
-    return [_Entry(name, known.summary, {}, row_of(known)._asdict()) for name, known in COLLECTIVES.items()]
+    return [_Entry(name, entry.summary, {}, row_of(entry)._asdict()) for name, entry in COLLECTIVES.items()]
 
 
 def _algorithms() -> list[_Entry]:
-    known = ALGORITHMS.values()
-    return [_Entry(a.name, a.summary, a.params, {"aliases": a.aliases, "reference": a.reference}) for a in known]
+    algorithms = ALGORITHMS.values()
+    return [_Entry(a.name, a.summary, a.params, {"aliases": a.aliases, "reference": a.reference}) for a in algorithms]
 
 
 def _machines() -> list[_Entry]:
@@ -51,22 +51,22 @@ def _troubles() -> list[_Entry]:
 def _formats() -> list[_Entry]:
     return [
         *(
-            _Entry(name, known.title, known.options, {"of": "machine", "written": known.write is not None})
-            for name, known in FORMATS.items()
+            _Entry(name, entry.title, entry.options, {"of": "machine", "written": entry.write is not None})
+            for name, entry in FORMATS.items()
         ),
         *(
-            _Entry(name, known.title, known.options, {"of": "schedule", "written": known.write is not None})
-            for name, known in SCHEDULE_FORMATS.items()
+            _Entry(name, entry.title, entry.options, {"of": "schedule", "written": entry.write is not None})
+            for name, entry in SCHEDULE_FORMATS.items()
         ),
     ]
 
 
 def _workloads() -> list[_Entry]:
-    return [_Entry(name, known.summary, known.params) for name, known in WORKLOADS.items()]
+    return [_Entry(name, entry.summary, entry.params) for name, entry in WORKLOADS.items()]
 
 
 def _libraries() -> list[_Entry]:
-    return [_Entry(name, known.summary, {}) for name, known in LIBRARIES.items()]
+    return [_Entry(name, entry.summary, {}) for name, entry in LIBRARIES.items()]
 
 
 def _networks() -> list[_Entry]:

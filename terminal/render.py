@@ -5,7 +5,6 @@ from dataclasses import replace
 import click
 
 from ops.request import Request
-from ops.request.scenario import to_yaml
 from sim.errors import InputError
 from terminal import DONE, NO, Answer, command
 from terminal.shared.facts import facts
@@ -40,8 +39,8 @@ def render(request: Request, output: str, view: str, language: str, **drawn: obj
     shot = exports.Shot(view=view, language=language, progress=Bar("frames"), **drawn)  # type: ignore[arg-type]
     shot.check(ending)
     outcome = carried_out(request, history=True)
-    data = exports.render(outcome.trace, ending, replace(shot, scenario=to_yaml(request)))
+    data = exports.render(outcome.trace, ending, replace(shot, request=request))
     write(output, data)
-    told = facts(outcome) | {"file": output, "bytes": len(data), "kind": exports.EXPORTS[ending].title}
+    data_of_run = facts(outcome) | {"file": output, "bytes": len(data), "kind": exports.EXPORTS[ending].title}
     text = f"{outcome.work.name} is in {output}: {exports.EXPORTS[ending].title}, {len(data):,} bytes"
-    return Answer(DONE if outcome.trace.verdict.ok else NO, told, text)
+    return Answer(DONE if outcome.trace.verdict.ok else NO, data_of_run, text)

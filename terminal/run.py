@@ -10,7 +10,7 @@ from ops.work import Outcome
 from sim.schedule.displacements import extent
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
-from terminal.shared.facts import facts
+from terminal.shared.facts import above, facts
 from terminal.shared.files import write
 from terminal.shared.numbers import check, in_words, kind_of
 from terminal.shared.options import RUN, asks, carried_out
@@ -51,13 +51,20 @@ def _placed(request: Request) -> dict[str, Any]:
 
 
 def _text(data: dict[str, Any], outcome: Outcome) -> str:
-    with_settings = ",".join(f"{key}={value}" for key, value in outcome.work.settings.items())
-    name = f"{data['algorithm']}:{with_settings}" if with_settings else data["algorithm"]
     load = f", {fmt_size(data['size_bytes'])}" if data["size_bytes"] else ""
-    head = f"{name} on {data['machine']}: {data['ranks']} ranks{load}"
+    head = f"{_called(outcome)} on {data['machine']}: {data['ranks']} ranks{load}"
     lines = [*_rows(data, outcome).items(), *(("trouble", _trouble(hit)) for hit in data["troubles"])]
     notes = [f"note: {note}" for note in outcome.trace.topology.assumed]
     return "\n".join([head, *(f"  {name:11} {value}" for name, value in lines), *notes])
+
+
+def _called(outcome: Outcome) -> str:
+    """The algorithm with its parameters as `run` reads them, or with what else a library chose."""
+    work = outcome.work
+    values = [f"{key}={value}" for key, value in work.settings.items()]
+    if work.algorithm is not None and work.settings.keys() <= work.algorithm.params.keys():
+        return " ".join([work.name, *(f"--set {value}" for value in values)])
+    return f"{work.name} ({', '.join(values)})" if values else work.name
 
 
 def _rows(data: dict[str, Any], outcome: Outcome) -> dict[str, str]:
@@ -68,7 +75,7 @@ def _rows(data: dict[str, Any], outcome: Outcome) -> dict[str, str]:
     if "extent_bytes" in data:
         rows["buffer"] = f"{fmt_size(data['extent_bytes'])} from the first byte to the end of the last block"
     if data["bound_s"]:
-        ratio = f" (this took {data['time_s'] / data['bound_s']:.3g} times that)"
+        ratio = f" ({above(data['time_s'], data['bound_s'])})"
         doers = "ranks and switches" if outcome.trace.schedule.switches else "ranks"
         rows["bound"] = f"{fmt_time(data['bound_s'])} at least, whatever the {doers} do{ratio}"
     if data["bottleneck"]:

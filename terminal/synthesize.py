@@ -12,6 +12,7 @@ from ops.work import carry_out
 from sim.errors import InputError
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
+from terminal.shared.facts import above
 from terminal.shared.files import ending_of, write
 from terminal.shared.options import MACHINE, RANKS, asks
 from terminal.shared.progress import Bar
@@ -98,8 +99,7 @@ def _text(data: dict[str, Any]) -> str:
     rows = {
         "time": fmt_time(time),
         "busbw": fmt_bandwidth(data["busbw_Bps"]),
-        "bound": f"{fmt_time(data['bound_s'])} at least, whatever the ranks do (this took {time / data['bound_s']:.3g}"
-        " times that)",
+        "bound": f"{fmt_time(data['bound_s'])} at least, whatever the ranks do ({above(time, data['bound_s'])})",
     }
     if rival is None:
         rows["known"] = "no registered algorithm can do it here"

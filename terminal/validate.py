@@ -125,12 +125,12 @@ def _text(data: dict[str, Any]) -> str:
             )
     for name, one in data["families"].items():
         small, large = (one[key] for key in ("median_error_below_1MiB", "median_error_from_1MiB"))
-        told = [
+        errors = [
             f"{value:.1%} {where}"
             for value, where in ((small, "below 1 MiB"), (large, "from 1 MiB on"))
             if value is not None
         ]
-        lines.append(f"{name}: {one['rows']} rows, median error {', '.join(told)}")
+        lines.append(f"{name}: {one['rows']} rows, median error {', '.join(errors)}")
     if data["winners"]:
         right = sum(w["measured"] == w["simulated"] for w in data["winners"])
         lines.append(f"winner right in {right} of {len(data['winners'])} cases that are more than 25 % apart")

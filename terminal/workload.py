@@ -38,7 +38,7 @@ ROWS = 8
 @click.option("-o", "--output", metavar="FILE.yaml", help="also write what is run in words, for --scenario")
 def workload(scenario: str | None, trace: str | None, output: str | None, **words: Any) -> Answer:
     """A training step: compute, communication, overlap, memory."""
-    request = _asked(words) if scenario is None else _kept(scenario, words)
+    request = _from_options(words) if scenario is None else _kept(scenario, words)
     step = request.run()
     if output is not None:
         write(output, to_yaml(request))
@@ -47,7 +47,7 @@ def workload(scenario: str | None, trace: str | None, output: str | None, **word
     return Answer(DONE if step.verified else NO, step.to_dict(), _text(step))
 
 
-def _asked(words: Words) -> TrainingRequest:
+def _from_options(words: Words) -> TrainingRequest:
     """The request that options make. Raises InputError for what does not go together."""
     if words["name"] is None:
         raise InputError(f"no workload is named: choose from {', '.join(WORKLOADS)}")
@@ -72,7 +72,7 @@ def _kept(file: str, words: Words) -> TrainingRequest:
 def _text(step: TrainingStep) -> str:
     links = step.topology.links
     busiest = int(step.link_bytes.argmax()) if len(links) and step.link_bytes.any() else None
-    told = [
+    lines = [
         f"{step.workload} on {step.topology.name}: {step.ranks} ranks, {fmt_time(step.time)} a step",
         f"  exposed communication  {fmt_time(step.exposed_s)} ({step.exposed_s / step.time:.1%})"
         if step.time
@@ -83,14 +83,14 @@ def _text(step: TrainingStep) -> str:
     if busiest is not None:
         link, amount = links[busiest], float(step.link_bytes[busiest])
         rate = f", {fmt_bandwidth(amount / step.time)} on average" if step.time else ""
-        told.append(f"  busiest link           {link.src} -> {link.dst}, {fmt_size(amount)}{rate}")
+        lines.append(f"  busiest link           {link.src} -> {link.dst}, {fmt_size(amount)}{rate}")
     rows = {key: value for key, value in step.facts.items() if is_table(value)}
     plain = {key: value for key, value in step.facts.items() if not is_table(value)}
     wide = max([22, *(len(words(key)) for key in plain)])
-    told += [f"  {words(key):{wide}} {shown(key, value)}" for key, value in plain.items()]
+    lines += [f"  {words(key):{wide}} {shown(key, value)}" for key, value in plain.items()]
     for key, value in [*rows.items(), ("collectives", step.collectives)]:
-        told += _table(words(key), value)
-    return "\n".join([*told, *_drawn(step)])
+        lines += _table(words(key), value)
+    return "\n".join([*lines, *_drawn(step)])
 
 
 def _table(title: str, rows: list[dict[str, Any]]) -> list[str]:
@@ -115,8 +115,8 @@ def _drawn(step: TrainingStep) -> list[str]:
         return []
     lines = ["", f"  # compute, = communication (- in part), . waiting for others; a column is {_column(step)}"]
     for rank in range(min(step.ranks, ROWS)):
-        mine = [span for span in step.spans if span.rank == rank]
-        moving, computing, waiting = (_filled(step.time, mine, lane) for lane in ("comm", "compute", "wait"))
+        spans = [span for span in step.spans if span.rank == rank]
+        moving, computing, waiting = (_filled(step.time, spans, lane) for lane in ("comm", "compute", "wait"))
         upper = ["#" if share > 0.5 else " " for share in computing]
         lower = [
             "=" if moves > 0.5 else "." if waits > 0.5 else "-" if moves else " "

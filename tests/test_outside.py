@@ -178,7 +178,9 @@ def test_groups_are_the_machine_s_hosts_or_numa_nodes(ask):
     assert natural_group(build("dual_socket_pcie"), 6) == 0  # 4 and 2
     assert natural_group(build("switch:ranks=8"), 8) == 0
     entry = ALGORITHMS["allreduce.hierarchical"]
-    assert registered(entry, 12, topology=build("nodes:nodes=2,gpus=6"), given={"group": "3"}).settings == {"group": 3}
+    assert registered(entry, 12, topology=build("nodes:nodes=2,gpus=6"), settings={"group": "3"}).settings == {
+        "group": 3
+    }
 
 
 def test_a_run_is_written_for_perfetto(ask, tmp_path):

@@ -21,19 +21,19 @@ def main() -> None:
     """
     st.set_page_config(page_title=tell("page.title"), layout="wide")
     st.html(f"<style>\n{STYLE}\n</style>")
-    wanted = st.query_params.get("page", first())
-    name = wanted if wanted in PAGES else first()
+    page = st.query_params.get("page", first())
+    name = page if page in PAGES else first()
     if not st.context.is_embedded:
         _choose(name)
-    if wanted not in PAGES:
-        st.error(tell("page.unknown", name=wanted[:40]), icon=":material/link_off:")
+    if page not in PAGES:
+        st.error(tell("page.unknown", name=page[:40]), icon=":material/link_off:")
     PAGES[name].draw()
 
 
 def _choose(name: str) -> None:
     """Pages on the left, languages on the right."""
     names = [page.name for page in sorted(PAGES.values(), key=lambda page: page.order)]
-    known = language_names()
+    titles = language_names()
     st.session_state.page, st.session_state.language = name, spoken()
 
     def turned() -> None:
@@ -53,8 +53,8 @@ def _choose(name: str) -> None:
         )
         st.segmented_control(
             say("page.language"),
-            list(known),
-            format_func=known.__getitem__,
+            list(titles),
+            format_func=titles.__getitem__,
             label_visibility="collapsed",
             key="language",
             on_change=translated,

@@ -71,8 +71,8 @@ def spoken() -> str:
     """The language of this visit, which its address says; English where it names none that there is."""
     import streamlit as st
 
-    wanted = st.query_params.get("lang", ENGLISH)
-    return wanted if wanted in languages() else ENGLISH
+    language = st.query_params.get("lang", ENGLISH)
+    return language if language in languages() else ENGLISH
 
 
 def language_names() -> dict[str, str]:
@@ -111,8 +111,8 @@ def things() -> dict[str, str]:
     plain = {name: english.summary(name) for english in lists for name in english if not _uneven(name)}
     lessons = [words for lesson in LESSONS.values() for words in lesson.words().items()]
     uses = {f"use.{name}": entry.use for name, entry in COLLECTIVES.items() if entry.use and not entry.vector}
-    asked = {f"offer.{name}.{o.key}": o.text for name, kind in TROUBLES.items() for o in kind.offers if o.text}
-    return {f"summary.{name}": english for name, english in plain.items()} | dict(lessons) | asked | uses
+    offered = {f"offer.{name}.{o.key}": o.text for name, kind in TROUBLES.items() for o in kind.offers if o.text}
+    return {f"summary.{name}": english for name, english in plain.items()} | dict(lessons) | offered | uses
 
 
 def _uneven(name: str) -> bool:
@@ -131,10 +131,10 @@ def missing(language: str) -> dict[str, str]:
 
     labels = [f"trouble.{name}" for name in TROUBLES] + [f"page.{name}.title" for name in PAGES]
     labels += [f"lesson.{name}.title" for name in LESSONS]
-    told = {key: say(key) for key in labels} | written(ENGLISH)
+    texts = {key: say(key) for key in labels} | written(ENGLISH)
     if language != ENGLISH:
-        told |= things()
-    return {key: text for key, text in told.items() if key not in written(language)}
+        texts |= things()
+    return {key: text for key, text in texts.items() if key not in written(language)}
 
 
 def report() -> Iterator[str]:

@@ -3,7 +3,7 @@
 import { faint, loadColour, loadLevel, quiet } from "./ink.js";
 
 const ROWS = 48;
-const WORDS = 24;
+const FEW = 24;
 const TICKS = 130;
 const EDGE = 8;
 
@@ -14,6 +14,16 @@ export function notch(g, x, y) {
   g.lineTo(x - 4, y + 6);
   g.lineTo(x + 4, y + 6);
   g.fill();
+}
+
+// Where phases begin, `[x, name]` from left to right: a name that would run into the one before it is left out.
+export function paintPhases(g, phases, y) {
+  let free = 0;
+  for (const [x, name] of phases) {
+    if (x < free) continue;
+    g.fillText(name, x, y);
+    free = x + g.measureText(name).width + 6;
+  }
 }
 
 // The busiest links when there are too many, and those in trouble.
@@ -39,17 +49,15 @@ export class LoadChart {
 
   // `span` is the time from edge to edge: several runs on one clock share it.
   layout(surface, { width, span }) {
-    const few = this.rows.length <= WORDS;
-    const named = few && width > 520;
     this.#span = span || 1;
-    this.#gutter = named ? 128 : EDGE;
-    this.#row = few ? 13 : 5;
+    this.#gutter = width > 520 ? 128 : 84;
+    this.#row = this.rows.length <= FEW ? 13 : 10;
     surface.resize(width, this.rows.length * this.#row + 22);
     this.#surface = surface;
     const g = surface.layer();
     this.#backdrop = g;
     this.#paintLoads(g);
-    if (named) this.#paintNames(g);
+    this.#paintNames(g);
     this.#paintSpells(g);
     this.#paintTicks(g);
   }
@@ -72,7 +80,7 @@ export class LoadChart {
     const { devices, links } = this.timeline;
     const { colours } = this.#surface;
     g.fillStyle = quiet(colours);
-    g.font = `500 11px ${colours.font}`;
+    g.font = `500 ${this.#row - 2}px ${colours.font}`;
     g.textAlign = "right";
     g.textBaseline = "middle";
     this.rows.forEach((link, j) => {
@@ -109,7 +117,8 @@ export class LoadChart {
     g.font = `500 11px ${colours.font}`;
     g.textAlign = "left";
     g.textBaseline = "alphabetic";
-    for (const [first, name] of steps.phases) g.fillText(name, this.x(bounds[first]) + 2, bottom + 17);
+    const phases = steps.phases.map(([first, name]) => [this.x(bounds[first]) + 2, name]);
+    paintPhases(g, phases, bottom + 17);
   }
 
   x(t) {

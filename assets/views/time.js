@@ -1,7 +1,7 @@
 // Messages over time: ranks down, time across, an arrow for every message from where it leaves to where it has arrived.
 
 import { paintBlock } from "../paint/blocks.js";
-import { notch } from "../paint/chart.js";
+import { notch, paintPhases } from "../paint/chart.js";
 import { COLOURS, blockColour, blockNumber, faint, quiet } from "../paint/ink.js";
 import { offLine } from "../trace/walk.js";
 
@@ -74,7 +74,8 @@ class SpaceTime {
     }
     g.fillStyle = quiet(colours);
     g.textAlign = "left";
-    for (const [first, name] of timeline.steps.phases) g.fillText(name, this.x(timeline.bounds[first]) + 2, height - 8);
+    const phases = timeline.steps.phases.map(([first, name]) => [this.x(timeline.bounds[first]) + 2, name]);
+    paintPhases(g, phases, height - 8);
   }
 
   #isMessage(i) {

@@ -19,14 +19,14 @@ from sim.topology import Ints
 
 def scatter_sums(rank: Ints, peers: Sequence[Ints], own: Ints) -> Steps:
     """Reduce-scatter: each round passes on what the peer answers for from then on; c ends with slots `own[c]`."""
-    for peer, mine in zip(peers, windows(peers, own)[1:], strict=True):
-        yield schedule.reduce(rank, rank[peer], slot=mine[peer])
+    for peer, blocks in zip(peers, windows(peers, own)[1:], strict=True):
+        yield schedule.reduce(rank, rank[peer], slot=blocks[peer])
 
 
 def spread(rank: Ints, peers: Sequence[Ints], own: Ints) -> Steps:
     """Allgather: the rounds backwards; each passes on all that c has, at first slots `own[c]`."""
-    for peer, mine in reversed(list(zip(peers, windows(peers, own)[1:], strict=True))):
-        yield copy(rank, rank[peer], slot=mine)
+    for peer, blocks in reversed(list(zip(peers, windows(peers, own)[1:], strict=True))):
+        yield copy(rank, rank[peer], slot=blocks)
 
 
 def halving(p: int) -> list[Ints]:

@@ -43,9 +43,9 @@ def circulant(n: int) -> Circulant:
     free = ((2 << q) - 1) & ~(1 << first)
     receives = np.empty((n, q), dtype=np.int32)
     for k in range(q):
-        there = _any_of(1 << first, skips[k + 1] - skips[k])[(place - skips[k + 1] + 1) % n] & free
-        there = np.where(there, there, (1 << first)[(place - skips[k + 1]) % n] & free)
-        block = np.frexp(there)[1] - 1
+        taken = _any_of(1 << first, skips[k + 1] - skips[k])[(place - skips[k + 1] + 1) % n] & free
+        taken = np.where(taken, taken, (1 << first)[(place - skips[k + 1]) % n] & free)
+        block = np.frexp(taken)[1] - 1
         free &= ~(1 << block)
         receives[:, k] = np.where(block == q, first, block - q)
     return Circulant(skips, receives)

@@ -205,8 +205,8 @@ def recursive_exchange(n: int, *, radix: Radix = 4) -> Steps:
     for k in range(rounds(p, radix)):
         d = radix**k
         digit = c // d % radix
-        mine = blocks[runs(c // d * d, d)].reshape(p, -1)
-        yield tuple(copy(c, c + ((digit + j) % radix - digit) * d, slot=mine) for j in range(1, radix))
+        held = blocks[runs(c // d * d, d)].reshape(p, -1)
+        yield tuple(copy(c, c + ((digit + j) % radix - digit) * d, slot=held) for j in range(1, radix))
     if len(extra):
         yield "unfold"
         yield copy(extra % p, extra, slot=(extra.reshape(-1, 1) + np.arange(1, n)) % n)

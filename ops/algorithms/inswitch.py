@@ -116,12 +116,12 @@ def nvls(n: int, *, segments: Segments = 8) -> Steps:
 def _nvls_stages(n: int, segments: int, s: int) -> tuple[Step, Step, Step, Step]:
     """Segment s: everyone's shares are added, each owner gets its own, sends it back, and everyone gets all."""
     r = np.arange(n)
-    mine, stored = r * segments + s, (r + n) * segments + s
-    every, all_stored = mine.reshape(1, -1), stored.reshape(1, -1)
+    contributed, stored = r * segments + s, (r + n) * segments + s
+    every, all_stored = contributed.reshape(1, -1), stored.reshape(1, -1)
     return (
         reduce(r, n, slot=every),
-        copy(n, r, slot=mine),
-        copy(r, n, slot=mine, to=stored),
+        copy(n, r, slot=contributed),
+        copy(r, n, slot=contributed, to=stored),
         copy(n, r, slot=all_stored, to=every),
     )
 

@@ -127,9 +127,9 @@ def recursive_exchange_halving(n: int, *, radix: Radix = 4) -> Steps:
     for k in reversed(range(rounds(p, radix))):
         d = radix**k
         digit = c // d % radix
-        known = c.reshape(-1, 1) % (d * radix) + np.arange(0, p, d * radix)
-        mine = blocks[known].reshape(p, -1)
-        yield tuple(copy(c, c + ((digit + j) % radix - digit) * d, slot=mine) for j in range(1, radix))
+        places = c.reshape(-1, 1) % (d * radix) + np.arange(0, p, d * radix)
+        held = blocks[places].reshape(p, -1)
+        yield tuple(copy(c, c + ((digit + j) % radix - digit) * d, slot=held) for j in range(1, radix))
     if len(extra):
         yield "unfold"
         yield copy(extra % p, extra, slot=(extra.reshape(-1, 1) + np.arange(1, n)) % n)

@@ -77,13 +77,13 @@ def three_step(n: int, *, group: Group = 0) -> Steps:
     )
     if nodes == 1:
         return
-    here, there = np.nonzero(~np.eye(nodes, dtype=bool))
+    node, peer = np.nonzero(~np.eye(nodes, dtype=bool))
     yield "between nodes"
     yield copy(
-        here * g + there % g,
-        there * g + here % g,
-        slot=runs(2 * n + there // g * g * g, g * g),
-        to=runs(inbox + here // g * g * g, g * g),
+        node * g + peer % g,
+        peer * g + node % g,
+        slot=runs(2 * n + peer // g * g * g, g * g),
+        to=runs(inbox + node // g * g * g, g * g),
     )
     b, o, m = (x.reshape(-1, 1) for x in np.unravel_index(np.arange(n * g), (nodes, g, g)))
     a, i = (x.reshape(1, -1) for x in np.divmod(np.arange(owned * g), g))

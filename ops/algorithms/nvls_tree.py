@@ -45,18 +45,18 @@ def nvls_tree(n: int, *, group: Group = 0, segments: Segments = 8) -> Steps:
 
     def stage(k: int, s: int) -> tuple[list[Step], list[Step]]:
         """Messages of segment s in its k-th moment, and what is added up after them."""
-        mine = 2 * ((r % g) * segments + s)
-        share = mine.reshape(-1, 1) + np.array(halves)
+        summed = 2 * ((r % g) * segments + s)
+        share = summed.reshape(-1, 1) + np.array(halves)
         every = np.tile((2 * (np.arange(g) * segments + s).reshape(-1, 1) + np.array(halves)).reshape(1, -1), (n, 1))
         if k == 0:
             return [reduce(r, switch, slot=every)], []
         if k == 1:
             return [copy(switch, r, slot=share)], []
         if k <= height + 1:
-            ups = [_upward(forests[h], mine + h, height + 2 - k, h, stored + 2 * s + h) for h in halves]
+            ups = [_upward(forests[h], summed + h, height + 2 - k, h, stored + 2 * s + h) for h in halves]
             return [step for sent, _ in ups for step in sent], [step for _, added in ups for step in added]
         if k < 2 * height + 2:
-            return [_downward(forests[h], mine + h, k - height - 1, h) for h in halves], []
+            return [_downward(forests[h], summed + h, k - height - 1, h) for h in halves], []
         if k == 2 * height + 2:
             return [copy(r, switch, slot=share, to=share + stored)], []
         return [copy(of_node, r, slot=every + stored, to=every)], []

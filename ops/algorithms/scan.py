@@ -53,10 +53,10 @@ def doubling_scan(n: int) -> Steps:
     r = np.arange(n)
     yield copy(r, r, slot=INPUT, to=OUTPUT), copy(r, r, slot=INPUT, to=TOTAL)
     for k in range(rounds(n)):
-        mine, peer = _cube(n, k)
-        yield copy(mine, peer, slot=TOTAL, to=HEARD)
-        above = mine[mine > peer]
-        yield reduce(mine, mine, slot=HEARD, to=TOTAL), reduce(above, above, slot=HEARD, to=OUTPUT)
+        rank, peer = _cube(n, k)
+        yield copy(rank, peer, slot=TOTAL, to=HEARD)
+        above = rank[rank > peer]
+        yield reduce(rank, rank, slot=HEARD, to=TOTAL), reduce(above, above, slot=HEARD, to=OUTPUT)
 
 
 @algorithm(
@@ -74,13 +74,13 @@ def doubling_exscan(n: int) -> Steps:
     r = np.arange(n)
     yield copy(r, r, slot=INPUT, to=TOTAL)
     for k in range(rounds(n)):
-        mine, peer = _cube(n, k)
-        yield copy(mine, peer, slot=TOTAL, to=HEARD)
-        above = mine[mine > peer]
+        rank, peer = _cube(n, k)
+        yield copy(rank, peer, slot=TOTAL, to=HEARD)
+        above = rank[rank > peer]
         first = above[above % (1 << k) == 0]
         later = above[above % (1 << k) != 0]
         yield (
-            reduce(mine, mine, slot=HEARD, to=TOTAL),
+            reduce(rank, rank, slot=HEARD, to=TOTAL),
             copy(first, first, slot=HEARD, to=OUTPUT),
             reduce(later, later, slot=HEARD, to=OUTPUT),
         )

@@ -122,5 +122,5 @@ def blank_promise(
     sum that is owed. `inputs` and `outputs` are the slots a rank begins and ends with; with `union` it does no harm to
     hear twice of a rank.
     """
-    given, owed, first, last = np.full((4, n, slots), NOTHING, dtype=np.int32)
-    return Promise(name, blocks, given, owed, first, last, inputs, outputs, union)
+    first_blocks, owed, first, last = np.full((4, n, slots), NOTHING, dtype=np.int32)
+    return Promise(name, blocks, first_blocks, owed, first, last, inputs, outputs, union)

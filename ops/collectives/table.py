@@ -41,9 +41,9 @@ def row_of(entry: Collective) -> CollectiveRow:
     (('n → n', 'n · m → m', 'each', True), ('n → 1', 'm → n · m', 'root', False))
     """
     promise = entry.promise(RANKS, 1, 0)
-    given, owed = promise.given != NOTHING, promise.owed != NOTHING
-    counts = [COUNTS.get(int(held.any(axis=1).sum()), "some") for held in (given, owed)]
-    blocks = [int(held.sum(axis=1).max()) for held in (given, owed)]
+    has_first, owed = promise.given != NOTHING, promise.owed != NOTHING
+    counts = [COUNTS.get(int(held.any(axis=1).sum()), "some") for held in (has_first, owed)]
+    blocks = [int(held.sum(axis=1).max()) for held in (has_first, owed)]
     sizes = ["m" if block == 1 else f"{COUNTS.get(block, block)} · m" for block in blocks]
     summands = np.where(owed, promise.last - promise.first, 0).sum(axis=1)
     alike = not entry.rooted and len(set(summands.tolist())) == 1

@@ -95,12 +95,12 @@ def check_schedule(text: str, name: str, **overrides: Any) -> Verdict:
     The reason may also say of a correct schedule which runtime would not take it. Raises InputError only for texts of
     no known format.
     """
-    known = recognise(text, name)
+    format = recognise(text, name)
     try:
-        if known.check:
-            verdict: Verdict = SCHEDULE_FORMATS.call(known, known.check, text, name, overrides)
+        if format.check:
+            verdict: Verdict = SCHEDULE_FORMATS.call(format, format.check, text, name, overrides)
             return verdict
-        return verify(SCHEDULE_FORMATS.call(known, known.read, text, name, overrides))
+        return verify(SCHEDULE_FORMATS.call(format, format.read, text, name, overrides))
     except ScheduleProblem as problem:
         return Verdict(problem.verdict, str(problem))
     except ReadingError as slip:

@@ -106,9 +106,10 @@ def _buffers(schedule: Schedule, chunks: int, slots: int, collectives: Sequence[
         in_place = promise.inputs == promise.outputs
         if chunks % whole_share(promise.name, n) == 0:
             buffers = lay_out(promise.name, n, chunks, max(slots - laid, 0), in_place=in_place, root=schedule.root)
-            known = buffers.promise
-            if known is not None and all(
-                np.array_equal(getattr(known, key), getattr(promise, key)) for key in ("given", "owed", "first", "last")
+            promised = buffers.promise
+            if promised is not None and all(
+                np.array_equal(getattr(promised, key), getattr(promise, key))
+                for key in ("given", "owed", "first", "last")
             ):
                 return promise.name, in_place, buffers
     laid = laid or slots

@@ -57,9 +57,9 @@ def thinned(table: Table, most: int = 14) -> Table:
     names = dict.fromkeys(row.algorithm for row in rows)
     kept = []
     for name in names:
-        mine = [row for row in rows if row.algorithm == name]
-        step = max(1, math.ceil(len(mine) / most))
-        kept += mine[::-1][::step][::-1]
+        group = [row for row in rows if row.algorithm == name]
+        step = max(1, math.ceil(len(group) / most))
+        kept += group[::-1][::step][::-1]
     return replace(table, rows=tuple(kept), unread=())
 
 
@@ -88,7 +88,7 @@ def cost(samples: Sequence[Sample], pace: Pace) -> float:
     return sum(tables) / len(tables) + tether
 
 
-def fit(samples: Sequence[Sample], told: Callable[[str], None] = lambda text: None) -> Fitted:
+def fit(samples: Sequence[Sample], progress: Callable[[str], None] = lambda text: None) -> Fitted:
     """The pace nearest to the samples, found one factor at a time with ever smaller steps."""
     pace = Pace()
     before = best = cost(samples, pace)
@@ -97,7 +97,7 @@ def fit(samples: Sequence[Sample], told: Callable[[str], None] = lambda text: No
             at_first = best
             for key in ("net_hop", *SHARES, *FACTORS, "copy", "launch"):
                 pace, best = _along(samples, pace, best, key, stride)
-            told(f"step {stride:g}: {before:.3f} -> {best:.3f}")
+            progress(f"step {stride:g}: {before:.3f} -> {best:.3f}")
             if at_first - best < 0.002:
                 break
     rows = [row for rows in simulate_all(samples, pace) for row in rows]
@@ -111,10 +111,10 @@ def _along(samples: Sequence[Sample], pace: Pace, best: float, key: str, stride:
             tried = _moved(pace, key, sign * stride)
             if tried is None:
                 break
-            found = cost(samples, tried)
-            if found >= best - 1e-4:
+            error = cost(samples, tried)
+            if error >= best - 1e-4:
                 break
-            pace, best = tried, found
+            pace, best = tried, error
     return pace, best
 
 

@@ -71,7 +71,7 @@ def compare_table(
     options: NcclOptions | None = None,
 ) -> tuple[list[Compared], list[Outside]]:
     """Every row that can be simulated, and what is left out. Raises InputError where nothing can."""
-    found: list[Compared] = []
+    compared: list[Compared] = []
     left: dict[str, int] = {}
     for row in table.rows:
         try:
@@ -80,7 +80,7 @@ def compare_table(
             left[str(error)] = left.get(str(error), 0) + 1
             continue
         measured = row.in_place if in_place and row.in_place else row.seconds
-        found.append(
+        compared.append(
             Compared(
                 topology.name,
                 row.collective,
@@ -95,14 +95,15 @@ def compare_table(
             )
         )
     outside = [Outside(table.source, count, why) for why, count in left.items()]
-    return found, outside + [
+    return compared, outside + [
         Outside(table.source, len(lines), f"{why}, {_lines(lines)}") for why, lines in table.unread
     ]
 
 
 def _lines(lines: tuple[int, ...]) -> str:
     """Numbers of lines, the first few of many."""
-    return f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines[:8]))}{' …' if len(lines) > 8 else ''}"
+    more = f" and {len(lines) - 8} more" if len(lines) > 8 else ""
+    return f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines[:8]))}{more}"
 
 
 def algorithm_of(collective: str, label: str) -> Algorithm | None:
@@ -171,8 +172,8 @@ def _pair(topology: Topology, table: Table, row: Measured) -> tuple[float, str]:
     if max(pair) >= topology.n or pair[0] == pair[1]:
         raise InputError(f"{topology.name} has no ranks {pair[0]} and {pair[1]}: give another machine")
     message = unroll(iter([copy(0, 1, slot=0)]), name="message", n=2, promise=None)
-    there = replace(topology, ranks=tuple(topology.ranks[rank] for rank in pair), router=topology.routes)
-    return simulate(there, message, row.size * table.messages).time / table.messages, f"{pair[0]} to {pair[1]}"
+    ordered = replace(topology, ranks=tuple(topology.ranks[rank] for rank in pair), router=topology.routes)
+    return simulate(ordered, message, row.size * table.messages).time / table.messages, f"{pair[0]} to {pair[1]}"
 
 
 class Agreement(NamedTuple):

@@ -32,12 +32,12 @@ def place(table: Table, spec: str = "", ranks: int = 0, collective: str = "") ->
         rows = tuple(replace(r, ranks=ranks or r.ranks, collective=collective or r.collective) for r in rows)
     table = replace(table, rows=rows, ranks=ranks or table.ranks)
     if not spec:
-        found, why = find_machine(table)
-        return build(found), table, why
+        spec_of_machine, why = find_machine(table)
+        return build(spec_of_machine), table, why
     topology = build(spec)
-    name, given = parse_spec(spec)
-    if 0 < topology.n < table.ranks and "hosts" in MACHINES.parameters(name) and "hosts" not in given:
-        topology = build(f"{spec}{',' if given else ':'}hosts={-(-table.ranks // topology.n)}")
+    name, arguments = parse_spec(spec)
+    if 0 < topology.n < table.ranks and "hosts" in MACHINES.parameters(name) and "hosts" not in arguments:
+        topology = build(f"{spec}{',' if arguments else ':'}hosts={-(-table.ranks // topology.n)}")
     if not table.ranks:
         table = replace(table, ranks=topology.n, rows=tuple(replace(r, ranks=r.ranks or topology.n) for r in rows))
     return topology, table, "given"

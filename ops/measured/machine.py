@@ -58,8 +58,8 @@ def find_machine(table: Table) -> tuple[str, str]:
         raise UntoldError(
             f"{table.source} went through host memory, for which no machine here is calibrated", "machine"
         )
-    told = [("the devices it lists", " ".join(table.words)), ("the name of the file", file)]
-    for where, text in told if table.kind == "nccl-tests" else told[::-1]:
+    sources = [("the devices it lists", " ".join(table.words)), ("the name of the file", file)]
+    for where, text in sources if table.kind == "nccl-tests" else sources[::-1]:
         for pattern, name, gpus in RULES:
             if re.search(pattern, text.lower()):
                 if where.startswith("the devices") and (better := _more_exact(file, name)):

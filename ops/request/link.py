@@ -45,19 +45,19 @@ def from_link(words: Mapping[str, str]) -> Request:
     return replace(Request(), **values)  # type: ignore[arg-type]
 
 
-def _packed(text: str, known: Mapping[str, str]) -> str:
+def _packed(text: str, examples: Mapping[str, str]) -> str:
     """A text as a word of a link; empty when it is too long for one."""
-    name = next((name for name, example in known.items() if example == text), "")
+    name = next((name for name, example in examples.items() if example == text), "")
     packed = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode()
     return f"example-{name}" if name else packed if len(packed) <= LONGEST else ""
 
 
-def _unpacked(word: str, known: Mapping[str, str], what: str) -> str:
+def _unpacked(word: str, examples: Mapping[str, str], what: str) -> str:
     if word.startswith("example-"):
         name = word.removeprefix("example-")
-        if name not in known:
-            raise InputError(f"the link's {what} {name[:40]!r} is not among {', '.join(known)}: correct the address")
-        return known[name]
+        if name not in examples:
+            raise InputError(f"the link's {what} {name[:40]!r} is not among {', '.join(examples)}: correct the address")
+        return examples[name]
     unpacker = zlib.decompressobj()
     try:
         text = unpacker.decompress(base64.b64decode(word, altchars=b"-_", validate=True), 1 << 20).decode()

@@ -109,9 +109,9 @@ class Request:
     def changed(self, changes: Changes) -> "Request":
         """This one with some words changed; another algorithm has its own parameters."""
         plain = replace(self, against="", settings="" if "algorithm" in changes else self.settings)
-        kinds = {known.name: type(getattr(plain, known.name)) for known in fields(plain)}
+        kinds = {field.name: type(getattr(plain, field.name)) for field in fields(plain)}
         values: dict[str, Any] = {
-            word: text == "yes" if kinds[word] is bool else kinds[word](text) for word, text in changes.items()
+            name: text == "yes" if kinds[name] is bool else kinds[name](text) for name, text in changes.items()
         }
         return replace(plain, **values)
 
@@ -158,7 +158,7 @@ class Request:
             raise InputError(f"{entry.name} can be made for many numbers of ranks: add --ranks 8")
         ranks = topology.taking_part(self.ranks) if topology else self.ranks
         root = self.root if entry.collective.rooted else 0
-        return registered(entry, ranks, root=root, topology=topology, given=settings)
+        return registered(entry, ranks, root=root, topology=topology, settings=settings)
 
     def _as_nccl_chooses(self, topology: Topology | None) -> Work:
         """The algorithm, protocol and orders of ranks that NCCL takes here for this size."""

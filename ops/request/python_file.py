@@ -34,9 +34,9 @@ def algorithm_of_file(text: str, collective: str | None) -> Algorithm:
     with ALGORITHMS.aside() as registered:
         names = _executed(path)
         made = [value for value in names.values() if inspect.isgeneratorfunction(value) and _lives_in(value, path)]
-        known = {entry.steps: entry for entry in registered.values()}
-        steps = _chosen(path, function, names, [value for value in made if not known or value in known])
-        entry = known.get(steps)
+        entries = {entry.steps: entry for entry in registered.values()}
+        steps = _chosen(path, function, names, [value for value in made if not entries or value in entries])
+        entry = entries.get(steps)
         if entry is None:
             if collective is None:
                 raise InputError(
@@ -61,7 +61,7 @@ def _executed(path: str) -> dict[str, Any]:
     except (KeyboardInterrupt, MemoryError, InputError):
         raise
     except BaseException as error:  # noqa: BLE001  a file may raise anything, SystemExit included
-        raise _told(error, path) from None
+        raise _as_input_error(error, path) from None
 
 
 def _lives_in(value: Any, path: str) -> bool:
@@ -69,15 +69,15 @@ def _lives_in(value: Any, path: str) -> bool:
 
 
 def _chosen(path: str, function: str, names: dict[str, Any], made: list[Any]) -> Callable[..., Any]:
-    known = ", ".join(f"{path}:{steps.__name__}" for steps in made)
+    choices = ", ".join(f"{path}:{steps.__name__}" for steps in made)
     if function:
-        found = names.get(function)
-        if not inspect.isgeneratorfunction(found):
-            mend = f"choose from {known}" if known else "define a generator of steps"
+        steps = names.get(function)
+        if not inspect.isgeneratorfunction(steps):
+            mend = f"choose from {choices}" if choices else "define a generator of steps"
             raise InputError(f"{path} has no algorithm called {function[:40]!r}: {mend}")
-        return found
+        return steps
     if len(made) != 1:
-        mend = f"choose from {known}" if made else "define a generator of steps"
+        mend = f"choose from {choices}" if made else "define a generator of steps"
         raise InputError(f"{path} has {len(made) or 'no'} algorithms: {mend}")
     only: Callable[..., Any] = made[0]
     return only
@@ -93,18 +93,18 @@ def _with_lines(steps: Callable[..., Any], path: str) -> Callable[..., Any]:
     """The same generator, whose mistakes are told with their line."""
 
     @wraps(steps)
-    def told(*args: Any, **kwargs: Any) -> Iterator[Any]:
+    def with_lines(*args: Any, **kwargs: Any) -> Iterator[Any]:
         try:
             yield from steps(*args, **kwargs)
         except (InputError, MemoryError, GeneratorExit):
             raise
         except Exception as error:  # noqa: BLE001  whatever a person's own lines raise
-            raise _told(error, path) from None
+            raise _as_input_error(error, path) from None
 
-    return told
+    return with_lines
 
 
-def _told(error: BaseException, path: str) -> InputError:
+def _as_input_error(error: BaseException, path: str) -> InputError:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     where = f"{path}, line {lines[-1]}" if lines else path
     return InputError(f"{where}: {type(error).__name__}: {error}: correct it")

@@ -11,7 +11,7 @@ APART = ("python", "seed", "capture_name", "schedule_name")
 """Words that stay where the request was made."""
 MACHINE = ("machine", "capture", "rates")
 """Words that tell the machine."""
-WORDS = tuple(known.name for known in fields(Request) if known.name not in APART)
+WORDS = tuple(field.name for field in fields(Request) if field.name not in APART)
 USUAL = Request()
 
 

@@ -1,5 +1,6 @@
 """Facts of a step as a person reads them; the end of a fact's name is its unit."""
 
+from collections.abc import Callable
 from typing import Any
 
 from sim.units import fmt_size, fmt_time
@@ -21,11 +22,15 @@ def words(key: str) -> str:
     return key.replace("_", " ")
 
 
-def shown(key: str, value: Any) -> str:
-    """A fact as a person reads it."""
+MOST = 12
+"""Entries of a list that are shown."""
+
+
+def shown(key: str, value: Any, and_more: Callable[[int], str] = " and {} more".format) -> str:
+    """A fact as a person reads it; `and_more` says how many entries of a long list are left out."""
     if isinstance(value, list):
         texts = [shown(key, one) for one in value]
-        return ", ".join(texts) if len(texts) <= 12 else f"{', '.join(texts[:12])} and {len(texts) - 12} more"
+        return ", ".join(texts[:MOST]) + (and_more(len(texts) - MOST) if len(texts) > MOST else "")
     if value is None:
         return "-"
     if isinstance(value, bool):

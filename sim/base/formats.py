@@ -83,7 +83,7 @@ class Formats(Registry[Format[Thing]], Generic[Thing]):
     def __init__(
         self, package: str, words: Words, *, largest: int, other_things: tuple[tuple[str, str], ...] = ()
     ) -> None:
-        super().__init__(package, f"{words.thing} format", function=lambda known: known.read, leading=("text",))
+        super().__init__(package, f"{words.thing} format", function=lambda entry: entry.read, leading=("text",))
         self._words, self._other_things = words, other_things
         self.expected = Expected(words.file, words.mend, self.titles, largest)
 
@@ -127,11 +127,11 @@ class Formats(Registry[Format[Thing]], Generic[Thing]):
     @property
     def endings(self) -> tuple[str, ...]:
         """The endings of all formats' files, without the dot."""
-        return tuple(sorted({ending for known in self.values() for ending in known.endings}))
+        return tuple(sorted({ending for entry in self.values() for ending in entry.endings}))
 
     def titles(self) -> str:
         """What may be given, in one phrase."""
-        *others, last = (known.title for known in self.values())
+        *others, last = (entry.title for entry in self.values())
         return f"{', '.join(others)} or {last}" if others else last
 
     def recognise(self, text: str, name: str) -> Format[Thing]:
@@ -139,11 +139,11 @@ class Formats(Registry[Format[Thing]], Generic[Thing]):
         bounded(text, name, self.expected)
         if not text.strip():
             raise InputError(f"{name} is empty: give {self.titles()}")
-        by_precedence = sorted(self.values(), key=lambda known: -known.precedence)
-        matching = next((known for known in by_precedence if known.matches(text)), None)
+        by_precedence = sorted(self.values(), key=lambda entry: -entry.precedence)
+        matching = next((entry for entry in by_precedence if entry.matches(text)), None)
         if matching is not None:
             return matching
-        instead = next(filter(None, (known.explain(text) for known in by_precedence)), "")
+        instead = next(filter(None, (entry.explain(text) for entry in by_precedence)), "")
         instead = instead or self._other_thing(text[:LOOKED_AT])
         unknown = f"no {self._words.unknown or self._words.thing} known here: give {self.titles()}"
         raise InputError(f"{name} is {instead or unknown}")
@@ -156,14 +156,14 @@ class Formats(Registry[Format[Thing]], Generic[Thing]):
 
         Raises InputError naming the place and the mend.
         """
-        known = self.recognise(text, name)
-        thing: Thing = self.call(known, known.read, text, name, options)
+        entry = self.recognise(text, name)
+        thing: Thing = self.call(entry, entry.read, text, name, options)
         return thing
 
-    def call(self, known: Format[Any], function: Callable[..., Any], text: str, name: str, options: Any) -> Any:
+    def call(self, entry: Format[Any], function: Callable[..., Any], text: str, name: str, options: Any) -> Any:
         """Call a reader, or what else takes a reader's arguments, with options checked against the reader's."""
-        values = bind(known.read, options, known.name, skip=("text", "name"))
-        with reading(name, known.title):
+        values = bind(entry.read, options, entry.name, skip=("text", "name"))
+        with reading(name, entry.title):
             return function(text, name=name, **values)
 
     def read_file(self, path: str | Path, **options: Any) -> Thing:
@@ -179,14 +179,14 @@ class Formats(Registry[Format[Thing]], Generic[Thing]):
 
         Raises InputError for a format that is only read, or cannot hold it.
         """
-        known = self[format]
-        if known.write is None:
-            able = ", ".join(known.name for known in self.values() if known.write)
+        entry = self[format]
+        if entry.write is None:
+            able = ", ".join(entry.name for entry in self.values() if entry.write)
             raise InputError(f"{self._words.things} are not written as {format}: choose from {able}")
-        bound = bind(known.write, options, format, skip=(self._words.thing, "machine"))
-        if machine is not None and "machine" in signature(known.write).parameters:
+        bound = bind(entry.write, options, format, skip=(self._words.thing, "machine"))
+        if machine is not None and "machine" in signature(entry.write).parameters:
             bound["machine"] = machine
-        return known.write(thing, **bound)
+        return entry.write(thing, **bound)
 
 
 def lines(text: str, *, comment: str = "#") -> Iterator[str]:

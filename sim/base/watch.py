@@ -25,15 +25,15 @@ class Watch:
     mend: str = "ask for less"
     transfers: float = float("inf")
     began: float = field(default_factory=time.monotonic)
-    _told: float = field(default_factory=time.monotonic)
+    _last: float = field(default_factory=time.monotonic)
 
     def passing(self, share: float) -> None:
         """Called by what is watched, with the share that is done. Raises InputError when the time is over."""
         now = time.monotonic()
         if now - self.began > self.seconds:
             raise InputError(f"this run was stopped after {self.seconds:.3g} s: {self.mend}")
-        if now - self._told >= self.every:
-            self._told = now
+        if now - self._last >= self.every:
+            self._last = now
             self.tell(min(1.0, max(0.0, share)))
 
 

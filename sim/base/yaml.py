@@ -48,14 +48,14 @@ class YamlNode:
             self.refuse(f"{what} is {self._shape()}: write a list")
         return self.value
 
-    def mapping(self, what: str, known: Collection[str] = ()) -> "dict[str, YamlNode]":
+    def mapping(self, what: str, keys: Collection[str] = ()) -> "dict[str, YamlNode]":
         """The mapping it is, of `known` keys if any are given. Raises InputError naming `what` and the nearest key."""
         if not isinstance(self.value, dict):
             self.refuse(f"{what} is {self._shape()}: write key: value")
         for key in self.value:
-            if known and key not in known:
-                near = difflib.get_close_matches(key, known, 1)
-                mend = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}"
+            if keys and key not in keys:
+                near = difflib.get_close_matches(key, keys, 1)
+                mend = f"did you mean {near[0]}?" if near else f"it takes {', '.join(keys)}"
                 self.refuse(f"{what} has no key {key[:40]!r}: {mend}", self.lines[key])
         return self.value
 
@@ -145,12 +145,12 @@ class _YamlReader:
 def _node(event: Any, name: str, anchors: dict[str, YamlNode], open_now: set[int]) -> YamlNode:
     line = event.start_mark.line + 1
     if isinstance(event, yaml.AliasEvent):
-        known = anchors.get(event.anchor)
-        if known is None or id(known) in open_now:
+        target = anchors.get(event.anchor)
+        if target is None or id(target) in open_now:
             raise InputError(
                 f"{name}, line {line}: *{event.anchor[:40]} names nothing finished: write the value itself"
             )
-        return YamlNode(name, line, known.value, known.lines, known.size)
+        return YamlNode(name, line, target.value, target.lines, target.size)
     if event.tag is not None and event.tag != "!":
         raise InputError(f"{name}, line {line}: the tag {event.tag[:40]} is not read here: delete it")
     if isinstance(event, yaml.ScalarEvent):

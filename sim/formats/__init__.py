@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.base.formats import Formats, ReadingError, Words, lines, rows
+from sim.parameters import rates_without_units
 from sim.topology import Topology
 from sim.units import MiB
 
@@ -48,9 +49,10 @@ def read_topology(text: str, name: str, **overrides: Any) -> Topology:
 
     Raises InputError naming the place and the mend.
     """
-    known = recognise(text, name)
-    topology: Topology = FORMATS.call(known, known.read, text, name, overrides)
-    return replace(topology, format=known.name)
+    format = recognise(text, name)
+    topology: Topology = FORMATS.call(format, format.read, text, name, overrides)
+    notes = rates_without_units(format.options, overrides)
+    return replace(topology, format=format.name, assumed=(*topology.assumed, *notes))
 
 
 def write_topology(topology: Topology, format: str, **options: Any) -> str:

@@ -67,12 +67,12 @@ def explain(text: str) -> str:
     explain=explain,
     endings=("txt", "log", "json", "csv"),
 )
-@spread("given", OPTIONS)
+@spread("set_rates", OPTIONS)
 def read(
     text: str,
     *,
     name: str = "amd-smi topology",
-    given: Mapping[str, float | None],
+    set_rates: Mapping[str, float | None],
     overhead: Time = 0.0,
     gamma: Time = 0.0,
 ) -> Topology:
@@ -89,7 +89,7 @@ def read(
         names, cells = _from_tables(text, name)
     report = _report(names, cells, name)
     report.numa = _numa(text)
-    return machine_of(report, name, given, overhead=overhead, gamma=gamma)
+    return machine_of(report, name, set_rates, overhead=overhead, gamma=gamma)
 
 
 def _report(names: list[str], cells: Cells, name: str) -> PairTables:

@@ -167,16 +167,16 @@ def _router(dims: list[Dimension]) -> Router:
         here = src.astype(np.int64)
         columns: list[NDArray[np.int64]] = []
         for dim in dims:
-            at, wanted = here // dim.stride % dim.size, dst // dim.stride % dim.size
-            far = (wanted - at) % dim.size
-            there = here + (wanted - at) * dim.stride
+            at, target = here // dim.stride % dim.size, dst // dim.stride % dim.size
+            far = (target - at) % dim.size
+            onward = here + (target - at) * dim.stride
             if dim.shape == "Switch":
-                columns += [np.where(far, dim.first + 2 * here, -1), np.where(far, dim.first + 2 * there + 1, -1)]
+                columns += [np.where(far, dim.first + 2 * here, -1), np.where(far, dim.first + 2 * onward + 1, -1)]
             elif dim.shape == "FullyConnected":
                 columns.append(np.where(far, dim.first + here * dim.links + far - 1, -1))
             else:
                 columns += _round(dim, here, at, far)
-            here = there
+            here = onward
         return pack(np.stack(columns, axis=1).astype(np.int32))
 
     return route

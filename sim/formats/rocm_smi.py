@@ -36,12 +36,12 @@ def explain(text: str) -> str:
 
 
 @reader("rocm_smi", "the output of `rocm-smi --showtopo`", matches=matches, explain=explain, endings=("txt", "log"))
-@spread("given", OPTIONS)
+@spread("set_rates", OPTIONS)
 def read(
     text: str,
     *,
     name: str = "rocm-smi --showtopo",
-    given: Mapping[str, float | None],
+    set_rates: Mapping[str, float | None],
     overhead: Time = 0.0,
     gamma: Time = 0.0,
 ) -> Topology:
@@ -50,7 +50,7 @@ def read(
     `xgmi` is what joins a pair directly, all its links together. Raises InputError for tables that are cut,
     lopsided or name a link there is none of.
     """
-    return machine_of(_report(text, name), name, given, overhead=overhead, gamma=gamma)
+    return machine_of(_report(text, name), name, set_rates, overhead=overhead, gamma=gamma)
 
 
 def _report(text: str, name: str) -> PairTables:
@@ -63,10 +63,10 @@ def _report(text: str, name: str) -> PairTables:
         title = next((kind for kind, pattern in TITLES.items() if re.match(pattern, line, re.IGNORECASE)), "")
         if title:
             table, header = title, []
-        elif (told := _NUMA.search(line)) is not None:
+        elif (match := _NUMA.search(line)) is not None:
             table = ""
-            if told[2].lower() == "node":
-                report.numa[int(told[1])] = int(told[3])
+            if match[2].lower() == "node":
+                report.numa[int(match[1])] = int(match[3])
         elif table and words and not header:
             header = _header(words, f"{name}, line {number}")
             report.gpus = report.gpus or header

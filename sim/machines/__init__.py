@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any
 
-from sim.parameters import bind, parse_spec, spread
+from sim.parameters import bind, parse_spec, rates_without_units, spread
 from sim.registry import Registry
 from sim.topology import Topology
 from sim.topology.host import Rates
@@ -58,15 +58,15 @@ def server(
         own = {name: defaults.get(name, rates.pix if name == "pcie" else getattr(rates, name)) for name in takes}
         called = {name: name.replace("nvlink", "xgmi") if xgmi else name for name in takes}
 
-        def build_server(*, hosts: Hosts = hosts, given: Mapping[str, float]) -> Topology:
-            values = {name: given[called[name]] for name in takes}
+        def build_server(*, hosts: Hosts = hosts, arguments: Mapping[str, float]) -> Topology:
+            values = {name: arguments[called[name]] for name in takes}
             pcie = values.pop("pcie", None)
             pci = dict.fromkeys(PCI, pcie) if pcie is not None else {}
             return joined(parts.__name__, parts(), replace(rates, **pci, **values), hosts)
 
         build_server.__name__, build_server.__doc__ = parts.__name__, parts.__doc__
         more = {called[name]: (Time if name.endswith("latency") else Bandwidth, value) for name, value in own.items()}
-        whole = spread("given", more)(build_server)
+        whole = spread("arguments", more)(build_server)
         setattr(whole, "__wrapped__", parts)  # noqa: B010  so that messages name the file it stands in
         return machine(whole)
 
@@ -98,4 +98,5 @@ def build(spec: str, **values: Any) -> Topology:
     name, texts = parse_spec(spec)
     function = MACHINES[name]
     topology = function(**bind(function, {**texts, **values}, name))
-    return replace(topology, name=spec.strip()) if texts else topology
+    notes = rates_without_units(MACHINES.parameters(name), texts)
+    return replace(topology, name=spec.strip(), assumed=(*topology.assumed, *notes)) if texts else topology

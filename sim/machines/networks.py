@@ -58,9 +58,9 @@ def grid(
                 continue
             to = places.copy()
             to[:, d] += step
-            there = (to[:, d] >= 0) & (to[:, d] < size) | closed[d]
+            has_neighbour = (to[:, d] >= 0) & (to[:, d] < size) | closed[d]
             neighbour = np.ravel_multi_index(tuple((to % dims).T), dims)
-            for r in np.nonzero(there)[0]:
+            for r in np.nonzero(has_neighbour)[0]:
                 link_at[r, d, way] = len(links)
                 links.append(Link(f"GPU{r}", f"GPU{neighbour[r]}", bandwidth, latency))
 

@@ -46,24 +46,24 @@ class RateMatrix:
 
 def matrices(text: str) -> list[RateMatrix]:
     """Every matrix of bandwidths between GPUs, in the order of the text."""
-    found: list[RateMatrix] = []
+    matrices: list[RateMatrix] = []
     reading = False
     for number, _, line in pasted_lines(text):
         title = _title(number, line)
         words = line.replace("|", " ").replace("D\\D", " ").replace("DD", " ").split()
         if title is not None:
-            found.append(title)
+            matrices.append(title)
             reading = True
         elif not reading or not words:
-            reading = reading and (not words and not found[-1].rows)
-        elif not found[-1].gpus:
-            found[-1].gpus = [word for word in words if word.isdecimal()]
-            reading = len(found[-1].gpus) == len(words)
-        elif words[0] in found[-1].gpus and words[0] not in found[-1].rows and all(map(_NUMBER.fullmatch, words)):
-            found[-1].rows[words[0]] = words[1:]
+            reading = reading and (not words and not matrices[-1].rows)
+        elif not matrices[-1].gpus:
+            matrices[-1].gpus = [word for word in words if word.isdecimal()]
+            reading = len(matrices[-1].gpus) == len(words)
+        elif words[0] in matrices[-1].gpus and words[0] not in matrices[-1].rows and all(map(_NUMBER.fullmatch, words)):
+            matrices[-1].rows[words[0]] = words[1:]
         else:
             reading = False
-    return [matrix for matrix in found if matrix.gpus]
+    return [matrix for matrix in matrices if matrix.gpus]
 
 
 def _title(number: int, line: str) -> RateMatrix | None:

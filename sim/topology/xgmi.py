@@ -42,7 +42,7 @@ class PairTables:
 
 
 def machine_of(
-    report: PairTables, name: str, given: Mapping[str, float | None], *, overhead: float, gamma: float
+    report: PairTables, name: str, set_rates: Mapping[str, float | None], *, overhead: float, gamma: float
 ) -> Topology:
     """The machine behind tables; GPUs pass on over xGMI what came over it where a pair is several hops apart.
 
@@ -55,20 +55,22 @@ def machine_of(
     _check_reach(report.gpus, direct, far, name)
     domains = _domains(report, kinds, name)
     rates, suggestion = _generation(len(report.gpus), len(direct))
-    pci = dict.fromkeys(("pix", "pxb", "phb", "node"), given["pcie"] or rates.pix)
+    pci = dict.fromkeys(("pix", "pxb", "phb", "node"), set_rates["pcie"] or rates.pix)
     names = {"nvlink": "xgmi", "nvlink_latency": "xgmi_latency", "sys": "sys"}
-    rates = replace(rates, **pci, **{key: value for key, told in names.items() if (value := given[told])})
+    rates = replace(rates, **pci, **{key: value for key, own in names.items() if (value := set_rates[own])})
     seats: dict[int, int] = {}
     leaves = []
     for gpu in report.gpus:
         domain = domains[gpu]
         seats[domain] = seats.get(domain, -1) + 1
         leaves.append(Leaf(f"GPU{gpu}", "GPU", Place(domain, seats[domain]), report.numa.get(gpu, -1)))
-    lanes = {} if given["xgmi"] else report.lanes
+    lanes = {} if set_rates["xgmi"] else report.lanes
     host = build_host(name, leaves, rates, {(f"GPU{a}", f"GPU{b}"): lanes.get((a, b), 1) for a, b in direct})
     relays = max((_xgmi_hops(report, pair, name) - 1 for pair in far), default=0)
-    told = bool(direct) and all(pair in lanes for pair in direct)
-    notes = report.notes + _rate_notes(given, rates, suggestion, direct=bool(direct), told=told, domains=len(seats))
+    counted = bool(direct) and all(pair in lanes for pair in direct)
+    notes = report.notes + _rate_notes(
+        set_rates, rates, suggestion, direct=bool(direct), counted=counted, domains=len(seats)
+    )
     return replace(host, overhead=overhead, gamma=gamma, relays=relays, assumed=tuple(notes))
 
 
@@ -86,10 +88,10 @@ def _cell(report: PairTables, table: str, pair: Pair, name: str) -> str:
 
 def _number(report: PairTables, table: str, pair: Pair, usual: int, name: str) -> int:
     """A weight or a number of hops; `usual` where the table is missing."""
-    told = _cell(report, table, pair, name)
-    if told and not re.fullmatch(r"\d{1,6}", told):
-        raise InputError(f"{name}: {table} of GPU{pair[0]} to GPU{pair[1]} is {told[:20]!r}, no number: paste it again")
-    return int(told) if told else usual
+    text = _cell(report, table, pair, name)
+    if text and not re.fullmatch(r"\d{1,6}", text):
+        raise InputError(f"{name}: {table} of GPU{pair[0]} to GPU{pair[1]} is {text[:20]!r}, no number: paste it again")
+    return int(text) if text else usual
 
 
 def _xgmi_hops(report: PairTables, pair: Pair, name: str) -> int:
@@ -103,21 +105,21 @@ def _link_types(report: PairTables, name: str) -> dict[Pair, str]:
     kinds = {}
     guessed = []
     for pair in combinations(report.gpus, 2):
-        told = _cell(report, "type", pair, name).upper()
-        if not told:
+        kind = _cell(report, "type", pair, name).upper()
+        if not kind:
             weight = _number(report, "weight", pair, 0, name)
             if not weight:
                 raise InputError(
                     f"{name}: nothing says how GPU{pair[0]} and GPU{pair[1]} are joined: paste the table of link types"
                 )
-            told = "XGMI" if weight % XGMI_WEIGHT == 0 else "PCIE"
+            kind = "XGMI" if weight % XGMI_WEIGHT == 0 else "PCIE"
             guessed.append(pair)
-        if told not in ("XGMI", "PCIE"):
+        if kind not in ("XGMI", "PCIE"):
             raise InputError(
-                f"{name}: GPU{pair[0]} and GPU{pair[1]} are joined by {told[:20]!r}, which is neither XGMI nor PCIE:"
+                f"{name}: GPU{pair[0]} and GPU{pair[1]} are joined by {kind[:20]!r}, which is neither XGMI nor PCIE:"
                 " paste the table of a machine whose driver knows its links"
             )
-        kinds[pair] = told
+        kinds[pair] = kind
     if guessed:
         report.notes.append(
             f"link types of {len(guessed)} pairs read off their weights: multiples of {XGMI_WEIGHT} are xGMI"
@@ -165,14 +167,14 @@ def _generation(gpus: int, direct: int) -> tuple[Rates, str]:
 
 
 def _rate_notes(
-    given: Mapping[str, float | None], rates: Rates, suggestion: str, *, direct: bool, told: bool, domains: int
+    set_rates: Mapping[str, float | None], rates: Rates, suggestion: str, *, direct: bool, counted: bool, domains: int
 ) -> list[str]:
     """The rates in use that nobody gave, with their numbers."""
     used = {"xgmi": direct, "xgmi_latency": direct, "pcie": True, "sys": domains > 1}
     names = {"xgmi": "nvlink", "xgmi_latency": "nvlink_latency", "pcie": "pix", "sys": "sys"}
     notes = []
-    for key in (key for key, so in used.items() if so and given[key] is None):
+    for key in (key for key, so in used.items() if so and set_rates[key] is None):
         value = (fmt_time if key.endswith("latency") else fmt_bandwidth)(getattr(rates, names[key]))
         notes.append(f"assumed {key}={value}: give {key}= to change it")
-    width = ["one xGMI link per direct pair, as the tables do not tell their number"] if direct and not told else []
+    width = ["one xGMI link per direct pair, as the tables do not tell their number"] if direct and not counted else []
     return [f"{suggestion}, rates as in RCCL's src/graph/topo.h", *width, *notes] if notes else width

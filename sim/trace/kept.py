@@ -267,8 +267,8 @@ def _order(part: TracePart, count: int) -> tuple[NDArray[np.int32], NDArray[np.i
 
 def _promise(part: TracePart, places: int, slots: int) -> Promise:
     blocks = part.get("blocks").whole(0, 1 << 31)
-    given = part.get("given").table(-1, blocks - 1)
-    shape = given.shape
+    first_blocks = part.get("given").table(-1, blocks - 1)
+    shape = first_blocks.shape
     if shape[0] != places or shape[1] > slots:
         part.damaged(f"is for {shape[0]} places of {shape[1]} slots, and the schedule has {places} of {slots}")
     owed = part.get("owed").table(-1, blocks - 1, shape)
@@ -276,7 +276,7 @@ def _promise(part: TracePart, places: int, slots: int) -> Promise:
     return Promise(
         name=part.get("name").word(),
         blocks=blocks,
-        given=given,
+        given=first_blocks,
         owed=owed,
         first=first,
         last=last,

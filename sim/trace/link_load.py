@@ -22,15 +22,15 @@ class Spell(NamedTuple):
 def spells(trace: Trace) -> list[Spell]:
     """Where links could carry other than the machine says, within the run: by link, then in time order."""
     changes, own = trace.capacities, trace.topology.bandwidth
-    found = []
+    spells = []
     order = np.argsort(changes.link, kind="stable")
     for k, j in zip(order, [*order[1:], -1][: len(order)], strict=True):
         link, bandwidth = int(changes.link[k]), float(changes.bandwidth[k])
         begin = max(trace.began, float(changes.time[k]))
         end = float(changes.time[j]) if j >= 0 and changes.link[j] == link else trace.ended
         if end > begin and bandwidth != own[link]:
-            found.append(Spell(link, begin, end, bandwidth))
-    return found
+            spells.append(Spell(link, begin, end, bandwidth))
+    return spells
 
 
 def capacity(trace: Trace, t: float) -> Floats:

@@ -72,7 +72,7 @@ class Trouble:
         values |= first_values(needed, topology)
         return _spec(self.name, (f"{name}={values[name]}" for name in parameters if name in values))
 
-    def asked(self, offer: Offer) -> str:
+    def spec(self, offer: Offer) -> str:
         """What an offer asks, as `name:key=value,…` with the names of `EXAMPLES` in braces."""
         said = _assigned(offer.arguments, self.name)
         points = {n: p.points_at for n, p in self.parameters.items() if p.points_at and n not in said}
@@ -80,9 +80,9 @@ class Trouble:
         places = {n: PLACES[point.what] for n, point in points.items() if not (several and point.what == "device")}
         return _spec(self.name, [*(f"{n}={{{place}}}" for n, place in places.items()), offer.arguments])
 
-    def asked_on(self, offer: Offer) -> tuple[str, ...]:
+    def targets(self, offer: Offer) -> tuple[str, ...]:
         """What has to be chosen for an offer: a "link", a "rank", a device of one of these kinds, or "machine"."""
-        braces = set(BRACES.findall(self.asked(offer)))
+        braces = set(BRACES.findall(self.spec(offer)))
         if braces & {"src", "dst"}:
             return ("link",)
         if "device" in braces:
@@ -94,7 +94,7 @@ class Trouble:
         """Raise InputError for first arguments and offers that it could not be called with."""
         bind(self.kind, _assigned(self.first, self.name), self.name, skip=("topology",))
         for offer in self.offers:
-            spec = self.asked(offer)
+            spec = self.spec(offer)
             braces = set(BRACES.findall(spec))
             if unknown := braces - EXAMPLES.keys():
                 raise InputError(f"nothing fills in {{{min(unknown)}}}: choose from {', '.join(EXAMPLES)}")

@@ -92,12 +92,12 @@ def half_duplex(topology: Topology, *, src: LinkStart, dst: LinkEnd) -> Perturba
         raise InputError(f"half_duplex: {src} and {dst} share one link already: leave it out")
 
     def shared(machine: Topology) -> Topology:
-        there, back = links_between(machine, "half_duplex", src, dst, both=True)
+        link, back = links_between(machine, "half_duplex", src, dst, both=True)
         links = list(machine.links)
-        links[there] = replace(links[there], both=True)
+        links[link] = replace(links[link], both=True)
         del links[back]
         moved = np.arange(len(machine.links), dtype=np.int32)
-        moved[back] = there
+        moved[back] = link
         moved = np.where(moved > back, moved - 1, moved).astype(np.int32)
         routes = machine.routes
 

@@ -34,6 +34,16 @@ def facts(outcome: Outcome) -> dict[str, Any]:
     }
 
 
+def above(time: float, bound: float) -> str:
+    """How near a time came to its bound, in words.
+
+    >>> above(3.0, 2.0), above(2.0000001, 2.0)
+    ('this took 1.5 times that', 'this took just that')
+    """
+    times = f"{time / bound:.3g}"
+    return "this took just that" if times == "1" else f"this took {times} times that"
+
+
 def _troubles(trace: Trace) -> list[dict[str, Any]]:
     """On how many transfers each trouble bore, and for how long at most."""
     rows = []

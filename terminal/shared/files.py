@@ -13,10 +13,10 @@ def write(path: str, content: str | bytes) -> None:
         raise InputError(f"{path} cannot be written ({error.strerror}): give a path that can") from None
 
 
-def ending_of(path: str, known: list[str]) -> str:
+def ending_of(path: str, endings: list[str]) -> str:
     """The longest known ending of a file's name. Raises InputError where there is none."""
     name = Path(path).name.lower()
-    fitting = [ending for ending in known if name.endswith("." + ending)]
+    fitting = [ending for ending in endings if name.endswith("." + ending)]
     if not fitting:
-        raise InputError(f"{path[:80]} has no ending that says what it should be: choose from .{', .'.join(known)}")
+        raise InputError(f"{path[:80]} has no ending that says what it should be: choose from .{', .'.join(endings)}")
     return max(fitting, key=len)

@@ -18,9 +18,9 @@ def kind_of(request: Request) -> tuple[str, str] | None:
     """The dtype and op of the numbers that move along; None where none do. Raises InputError for unknown names."""
     if not request.dtype and not request.op:
         return None
-    for flag, name, known in (("--dtype", request.dtype, DTYPES), ("--op", request.op, OPS)):
-        if name and name not in known:
-            raise InputError(f"{flag} {name[:40]!r} is unknown: choose from {', '.join(known)}")
+    for flag, name, names in (("--dtype", request.dtype, DTYPES), ("--op", request.op, OPS)):
+        if name and name not in names:
+            raise InputError(f"{flag} {name[:40]!r} is unknown: choose from {', '.join(names)}")
     return request.dtype or DTYPES[0], request.op or "sum"
 
 

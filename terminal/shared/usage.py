@@ -3,7 +3,7 @@
 import click
 
 
-def told(error: click.UsageError) -> str:
+def usage_message(error: click.UsageError) -> str:
     """One sentence: what is wrong, and where to look it up."""
     path = error.ctx.command_path if error.ctx else ""
     return f"{_what(error)}: see `{path} --help`"

@@ -38,7 +38,7 @@ def test_any_counts_are_proved_and_timed(name, data):
     n, values, root, counts = data.draw(scenes(name))
     if not n:
         return
-    work = registered(ALGORITHMS[name], n, root=root, given=values)
+    work = registered(ALGORITHMS[name], n, root=root, settings=values)
     outcome = carry_out(build(f"switch:ranks={n}"), work, blocks=counts)
     trace, promise = outcome.trace, work.schedule.promise
     assert trace.verdict.verdict == "ok"

@@ -319,16 +319,16 @@ def test_what_a_click_asks_follows_from_the_parameters():
             return Perturbation()
 
         busy, sick = TROUBLES["crowded"].offers
-        assert TROUBLES["crowded"].asked(busy) == "crowded:src={src},dst={dst},load=0.5"
-        assert TROUBLES["crowded"].asked_on(busy) == ("link",)
-        assert TROUBLES["crowded"].asked(sick) == "crowded:dst={device},src=GPU0,load=1"
-        assert TROUBLES["crowded"].asked_on(sick) == ("GPU", "NIC", "CPU")
-        assert TROUBLES["dim"].asked_on(TROUBLES["dim"].offers[0]) == ("machine",)
+        assert TROUBLES["crowded"].spec(busy) == "crowded:src={src},dst={dst},load=0.5"
+        assert TROUBLES["crowded"].targets(busy) == ("link",)
+        assert TROUBLES["crowded"].spec(sick) == "crowded:dst={device},src=GPU0,load=1"
+        assert TROUBLES["crowded"].targets(sick) == ("GPU", "NIC", "CPU")
+        assert TROUBLES["dim"].targets(TROUBLES["dim"].offers[0]) == ("machine",)
         assert TROUBLES["plain_values"].first_look(SWITCH) == "plain_values:n=1,f=1,b=no,w=x,k=3,t=1us"
         assert len(troubles(["plain_values:n=1,f=1,b=no,w=x,k=3,t=1us", "dim:share=1"], SWITCH)) == 2
     links = TROUBLES["slow_link"]
-    assert links.asked(links.offers[0]) == "slow_link:src={src},dst={dst},share={share},start={now}"
-    assert TROUBLES["lost_nic"].asked_on(TROUBLES["lost_nic"].offers[0]) == ("NIC",)
+    assert links.spec(links.offers[0]) == "slow_link:src={src},dst={dst},share={share},start={now}"
+    assert TROUBLES["lost_nic"].targets(TROUBLES["lost_nic"].offers[0]) == ("NIC",)
 
 
 @pytest.mark.parametrize(

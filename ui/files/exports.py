@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.formats import write_schedule
+from ops.request import Request
+from ops.request.scenario import to_yaml
 from sim.errors import InputError
 from sim.trace import Trace
 from sim.trace.chrome_trace import to_perfetto
@@ -29,7 +31,7 @@ class Shot:
     """How a run is shown: the view, pixels across, the language, on dark paper or light.
 
     `at` is the instant of a still in s from the run's beginning; a film takes `seconds` at `fps` frames per second.
-    `scenario` is the scene in words that the run came from.
+    `request` is what the run came from, where that is known.
     """
 
     view: str = FIRST
@@ -39,7 +41,7 @@ class Shot:
     width: int = 1280
     language: str = "en"
     dark: bool = False
-    scenario: str = ""
+    request: Request | None = None
     progress: Callable[[int, int], None] = unseen
 
     def check(self, ending: str = "") -> None:
@@ -187,7 +189,9 @@ def msccl(trace: Trace, shot: Shot) -> bytes:
 @export("yaml", "the scene in words, to be opened here again", "application/yaml")
 def yaml(trace: Trace, shot: Shot) -> bytes:
     """What was chosen, for `--scenario` and the dashboard."""
-    return shot.scenario.encode()
+    if shot.request is None:
+        raise InputError("nobody knows what this run came from: write another kind of file")
+    return to_yaml(shot.request).encode()
 
 
 def _escaped(text: str) -> str:

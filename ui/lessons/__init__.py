@@ -35,12 +35,12 @@ class Ask:
     question: str = ""
     because: str = ""
 
-    def grade(self, given: str | float, runs: Runs) -> bool:
+    def grade(self, answer: str | float, runs: Runs) -> bool:
         """Whether what a person said is right."""
         right = self.answer(runs)
-        if isinstance(right, str) or isinstance(given, str):
-            return given == right
-        return abs(given - right) <= self.within * abs(right) + 1e-9
+        if isinstance(right, str) or isinstance(answer, str):
+            return answer == right
+        return abs(answer - right) <= self.within * abs(right) + 1e-9
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ def after(outcome: Outcome, step: int) -> float:
 def sent(outcome: Outcome, rank: int) -> float:
     """Bytes that a rank sends in all."""
     trace = outcome.trace
-    mine = (trace.schedule.src == rank) & (trace.schedule.dst != rank)
-    return float(trace.bytes[mine].sum())
+    leaving = (trace.schedule.src == rank) & (trace.schedule.dst != rank)
+    return float(trace.bytes[leaving].sum())
 
 
 def fastest(names: Sequence[str]) -> Callable[[Runs], str]:
@@ -126,7 +126,7 @@ def ratio(runs: Runs) -> float:
 def times(value: float) -> str:
     """A ratio in words: the option that is nearest."""
     words = {1.0: "same", 2.0: "twice", 4.0: "four", 8.0: "eight", 0.5: "half"}
-    return words[min(words, key=lambda known: abs(np.log(known / value)))]
+    return words[min(words, key=lambda factor: abs(np.log(factor / value)))]
 
 
 def busiest(outcome: Outcome) -> str:

@@ -221,7 +221,7 @@ def _exact(k: int, machine: str, winners: WinnerMap) -> None:
                 tell("page.lab.exact.from", size=fmt_size(c.size), name=lab_charts.short(c.after)) for c in several
             ]
             words = ", ".join([lab_charts.short(first), *later])
-            lines.append(f"- {tell('page.lab.exact.line', ranks=n, told=words)}")
+            lines.append(f"- {tell('page.lab.exact.line', ranks=n, winners=words)}")
     st.markdown("\n".join(lines))
 
 

@@ -79,7 +79,7 @@ def _show(text: str, name: str, spec: str, ranks: int) -> None:
 def _headline(table: tasks.ComparedTable) -> None:
     rows, errors = table.rows, verdict(table.rows)
     family = tell("page.measured.family", name=table.family) if table.family else tell("page.measured.constants")
-    reason = tell("page.measured.given") if table.why == "given" else tell("page.measured.found")
+    reason = tell("page.measured.machine.chosen") if table.why == "given" else tell("page.measured.machine.recognised")
     st.markdown(f"**{table.machine}** ({reason}): {rows[0].ranks} × {rows[0].collective}. {family}")
     small, large = st.columns(2)
     limit = fmt_size(LARGE)

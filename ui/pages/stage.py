@@ -24,7 +24,7 @@ from ui.scene import picture
 from ui.scene.picture import STALLED, Picture
 from ui.text import spoken
 from ui.text import tell as _say
-from ui.widgets import compare, sidebar, whatif
+from ui.widgets import compare, past, sidebar, whatif
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_apart, visitor
 
@@ -94,10 +94,16 @@ def _carried_out(scene: Request) -> list[compare.Run]:
 
 
 def _arrive() -> str:
-    """Take the scene and the instant from the link, once per session; returns what was wrong with it."""
+    """Take the scene and the instant from the link, once per session; returns what was wrong with it.
+
+    That stands until another scene is chosen: the first picture of a visit is soon drawn again.
+    """
     state = st.session_state
     if "scene" in state:
-        return str(state.pop("problem", ""))
+        problem, instead = state.get("problem", ("", None))
+        if state.scene != instead:
+            state.problem = problem, instead = "", None
+        return str(problem)
     words = {name: st.query_params[name] for name in st.query_params}
     state.scene, state.start, problem = Request(), 0.0, ""
     state.view = words["view"] if words.get("view") in VIEWS else FIRST
@@ -111,6 +117,7 @@ def _arrive() -> str:
             MACHINES[parse_spec(state.scene.machine)[0]]
     except InputError as error:
         state.scene, problem = Request(), str(error)
+    state.problem = problem, state.scene
     return problem
 
 
@@ -158,7 +165,7 @@ def _headline(picture: Picture) -> None:
 def _stage(scene: Request, runs: list[compare.Run]) -> None:
     state = st.session_state
     if "forked" in state:
-        state.scene = compare.forked(scene, state.pop("forked"))
+        past.move_on(compare.forked(scene, state.pop("forked")))
         state.keep = True
         whatif.forget()
         st.rerun()

@@ -167,7 +167,7 @@ def _headline(step: TrainingStep) -> None:
                       width="content", delta_arrow="off")  # fmt: skip
     hidden = max(0.0, moving - step.exposed_s)
     times = {"moving": fmt_time(moving), "hidden": fmt_time(hidden), "exposed": fmt_time(step.exposed_s)}
-    st.caption(tell("train.told", rank=communicating, share=f"{share:.1%}", **times))
+    st.caption(tell("train.hidden.share", rank=communicating, share=f"{share:.1%}", **times))
     if not step.verified:
         st.error(tell("train.wrong"), icon=":material/gpp_bad:")
 
@@ -201,7 +201,7 @@ def _facts(step: TrainingStep) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(tell("train.figures"), anchor=False)
-        st.table([{tell("train.figure"): _label(key), tell("train.value"): shown(key, v)} for key, v in plain.items()])
+        st.table([{tell("train.figure"): _label(key), tell("train.value"): _value(key, v)} for key, v in plain.items()])
     with right:
         for key, rows in tables.items():
             title = _label(key)
@@ -237,9 +237,14 @@ def _label(key: str) -> str:
     return tell(text_id) if text_id in catalogue(spoken()) else words(key)
 
 
+def _value(key: str, value: Any) -> str:
+    """A fact in the visit's language."""
+    return shown(key, value, lambda count: tell("train.more", count=count))
+
+
 def _table(rows: list[dict[str, Any]]) -> None:
     st.dataframe(
-        [{_label(key): shown(key, value) for key, value in row.items()} for row in rows],
+        [{_label(key): _value(key, value) for key, value in row.items()} for row in rows],
         hide_index=True,
         width="stretch",
     )

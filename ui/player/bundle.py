@@ -72,8 +72,8 @@ def _function(path: str, modules: dict[str, Module], names: dict[str, str]) -> s
     heads, exports = [], dict(module.exports)
     for source, name, here in module.imports:
         heads.append(f"const {here} = {_read(path, source, name, modules, names)};")
-    for name, (source, there) in module.passed.items():
-        exports[name] = _read(path, source, there, modules, names)
+    for name, (source, name_there) in module.passed.items():
+        exports[name] = _read(path, source, name_there, modules, names)
     for source in module.stars:
         for name in _exported(source, modules) - {DEFAULT, *exports}:
             exports[name] = _read(path, source, name, modules, names)
@@ -170,7 +170,7 @@ class _Reader:
         else:
             for clause in _of(node, "export_clause"):
                 pairs = (_pair(specifier) for specifier in _of(clause, "export_specifier"))
-                self.module.exports |= {there: here for here, there in pairs}
+                self.module.exports |= {outside: here for here, outside in pairs}
             self._edits[node.start_byte, node.end_byte] = ""
 
     def _pass_on(self, node: Node) -> None:
@@ -179,8 +179,8 @@ class _Reader:
         source = self._source(node)
         for clause in _of(node, "export_clause"):
             for specifier in _of(clause, "export_specifier"):
-                name, there = _pair(specifier)
-                self.module.passed[there] = (source, name)
+                name, outside = _pair(specifier)
+                self.module.passed[outside] = (source, name)
         for whole in _of(node, "namespace_export"):
             self.module.passed[_name(whole.named_children[0])] = (source, ALL)
         if any(child.type == ALL for child in node.children):

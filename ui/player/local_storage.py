@@ -24,12 +24,12 @@ def _component() -> Callable[..., Any]:
     return mounted
 
 
-def remembered(name: str, words: set[str], known: set[str]) -> set[str]:
+def remembered(name: str, words: set[str], allowed: set[str]) -> set[str]:
     """The words kept under a name, with those of `words` added; only such that are `known`.
 
     On the first run of a visit the browser has not answered yet; it does so with a rerun.
     """
     data = {"name": f"ringside.{name}", "words": sorted(words)}
-    told = _component()(key=f"memory_{name}", data=data, default={"words": []}, on_words_change=lambda: None)
-    found = told.words if isinstance(told.words, list) else []
-    return known & ({word for word in found if isinstance(word, str)} | words)
+    answer = _component()(key=f"memory_{name}", data=data, default={"words": []}, on_words_change=lambda: None)
+    stored = answer.words if isinstance(answer.words, list) else []
+    return allowed & ({word for word in stored if isinstance(word, str)} | words)

@@ -7,7 +7,6 @@ from typing import Any
 
 from ops.lab.crossovers import crossovers, reason
 from ops.request import Request
-from ops.request.scenario import to_yaml
 from ops.work import Outcome
 from sim import metrics
 from sim.errors import InputError, StalledError
@@ -54,10 +53,10 @@ def run(scene: Request, language: str) -> Picture:
             raise
         return _stalled(error.trace, language)
     trace, bound, worst = outcome.trace, outcome.bound, outcome.bottleneck
-    known = outcome.work.collective
+    collective = outcome.work.collective
     return Picture(
         title=f"{outcome.work.name} · {trace.topology.name}",
-        collective=known.name if known else "",
+        collective=collective.name if collective else "",
         payload={"packed": pack(trace, language), "full": trace.schedule.transfers <= FULL},
         time=fmt_time(trace.time),
         algbw=fmt_bandwidth(metrics.algbw(trace)),
@@ -121,4 +120,4 @@ def carried_out(scene: Request) -> Outcome:
 
 def export(scene: Request, ending: str, shot: Shot) -> bytes:
     """The scene's run as a file. Raises InputError."""
-    return render(carried_out(scene).trace, ending, replace(shot, scenario=to_yaml(scene)))
+    return render(carried_out(scene).trace, ending, replace(shot, request=scene))

@@ -123,10 +123,10 @@ def _lineage(devices: Sequence[Device], parents: dict[int, int]) -> Callable[[in
 def _centre(devices: Sequence[Device], parents: dict[int, int], members: list[int], x: dict[int, float]) -> None:
     """Move every PCI switch above the middle of what hangs on it, where that leaves it clear of its neighbours."""
     switches = [i for i in members if devices[i].kind == "PCI"]
-    wanted = {}
+    middles = {}
     for i in switches:
         below = [x[j] for j in members if parents.get(j) == i]
-        wanted[i] = sum(below) / len(below) if below else x[i]
-    places = sorted(wanted.values())
+        middles[i] = sum(below) / len(below) if below else x[i]
+    places = sorted(middles.values())
     if all(b - a >= STEP * 0.85 for a, b in pairwise(places)):
-        x.update(wanted)
+        x.update(middles)

@@ -19,7 +19,7 @@ def sentence(trace: Trace, language: str) -> str:
     time = fmt_time(trace.time)
     head = say("stall.head" if held else "stall.head.nowhere", language, time=time, messages=messages, links=held)
     waits, mend = _waits(trace, language), say("stall.mend", language)
-    return say("stall.told", language, head=head, waits=waits, mend=mend)
+    return say("stall.sentence", language, head=head, waits=waits, mend=mend)
 
 
 def _waits(trace: Trace, language: str) -> str:

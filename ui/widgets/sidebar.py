@@ -35,14 +35,13 @@ from sim.units import GiB, KiB, exact_size, parse_size
 from ui.player.views import FIRST
 from ui.scene.examples import SCENARIOS
 from ui.text import summary, tell
-from ui.widgets import compare, whatif
+from ui.widgets import compare, past, whatif
 from ui.widgets.parameter import RefusedError, fresh, refuse, settings
 from ui.workers import tasks
 from ui.workers.asking import ask
 from ui.workers.tasks import Load
 
 SIZES = [exact_size(KiB << k) for k in range(round(math.log2(4 * GiB / KiB)) + 1)]
-LONGEST_PAST = 50
 OWN = ""
 """The choice of a text that is not one of the examples."""
 
@@ -101,17 +100,16 @@ def restore(scene: Request) -> None:
     widget whose state was deleted would then seem to have been changed.
     """
     state = st.session_state
-    past = [*state.get("past", []), *([state.scene] if "scene" in state and state.scene != scene else [])]
-    state.scene, state.start, state.view, state.past = scene, 0.0, FIRST, past[-LONGEST_PAST:]
+    past.move_on(scene)
+    state.start, state.view = 0.0, FIRST
     state.turn = state.get("turn", 0) + 1
 
 
 def remember(scene: Request) -> None:
     """Keep the scene that is being left, for undoing."""
     state = st.session_state
-    if scene != state.scene:
-        state.past = [*state.get("past", []), state.scene][-LONGEST_PAST:]
-    state.scene = state.good = scene
+    past.move_on(scene)
+    state.good = scene
     state.broken = bool(state.get("refused"))
 
 
@@ -120,10 +118,9 @@ def _undo() -> None:
     state = st.session_state
 
     def undone() -> None:
-        broken = state.get("broken", False)
-        past = list(state.get("past", []))
-        restore(state.scene if broken or not past else past.pop())
-        state.past = past
+        before = list(state.get("past", []))
+        restore(state.scene if state.get("broken", False) or not before else before.pop())
+        state.past = before
 
     can_undo = state.get("broken", False) or bool(state.get("past"))
     st.button(tell("page.undo"), icon=":material/undo:", on_click=undone, disabled=not can_undo, key="undo")

@@ -12,6 +12,7 @@ from sim.perturbation.places import choices
 from sim.topology import Topology
 from sim.trouble import TROUBLES, troubles
 from ui.text import summary, tell, tell_or
+from ui.widgets import past
 from ui.widgets.parameter import RefusedError, field, fresh, refuse, usual
 
 
@@ -44,7 +45,7 @@ def choose(words: str, topology: Topology) -> str:
         remaining.append(TROUBLES[added].first_look(topology))
     if len(remaining) != len(specs):
         forget()
-        st.session_state.scene = replace(st.session_state.scene, trouble=listed(remaining))
+        past.move_on(replace(st.session_state.scene, trouble=listed(remaining)))
         st.rerun()
     return listed(remaining)
 
@@ -73,7 +74,7 @@ def describe(spec: str) -> str:
 def offers() -> list[dict[str, Any]]:
     """What a click in the player may ask: on what, in which words, and the trouble with braces to fill in."""
     return [
-        {"on": kind.asked_on(offer), "text": tell_or(f"offer.{name}.{offer.key}", text), "spec": kind.asked(offer)}
+        {"on": kind.targets(offer), "text": tell_or(f"offer.{name}.{offer.key}", text), "spec": kind.spec(offer)}
         for name, kind in TROUBLES.items()
         for offer in kind.offers
         for text in [offer.text or summary(name, TROUBLES.summary(name))]

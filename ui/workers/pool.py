@@ -165,7 +165,7 @@ class WorkerPool:
         self.limits = limits
         self._free = threading.Condition()
         self._queue: FairQueue[PageJob] = FairQueue()
-        self._asked: dict[Call, PageJob] = {}
+        self._shared: dict[Call, PageJob] = {}
         self._kept: OrderedDict[Call, Result] = OrderedDict()
         self._kept_bytes = 0
         self._closed = False
@@ -184,7 +184,7 @@ class WorkerPool:
         Raises InputError where the visitor has too many jobs in line.
         """
         with self._free:
-            job = self._asked.get(call) if shared else None
+            job = self._shared.get(call) if shared else None
             kept = self._kept.get(call) if shared else None
             if kept is not None:
                 self._kept.move_to_end(call)
@@ -196,7 +196,7 @@ class WorkerPool:
                 job = PageJob(visitor, call)
                 self._queue.put(job)
                 if shared:
-                    self._asked[call] = job
+                    self._shared[call] = job
                 self._free.notify()
             job.waiters += 1
             return job
@@ -277,8 +277,8 @@ class WorkerPool:
             seat.join(2)
 
     def _forget(self, job: PageJob) -> None:
-        if self._asked.get(job.call) is job:
-            del self._asked[job.call]
+        if self._shared.get(job.call) is job:
+            del self._shared[job.call]
 
     def _keep(self, call: Call, result: Result) -> None:
         if call in self._kept or len(result.value) > REMEMBERED // 8:

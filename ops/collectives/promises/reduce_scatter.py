@@ -18,6 +18,6 @@ def reduce_scatter(n: int, pieces: int, root: int) -> Promise:
     p = blank_promise("reduce_scatter", n, n * pieces, n * pieces, range(n * pieces), range(n * pieces))
     blocks = np.arange(n * pieces)
     p.given[:] = blocks
-    mine = (blocks // pieces, blocks)
-    p.owed[mine], p.first[mine], p.last[mine] = blocks, 0, n
+    own = (blocks // pieces, blocks)
+    p.owed[own], p.first[own], p.last[own] = blocks, 0, n
     return p

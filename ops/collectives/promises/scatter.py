@@ -14,6 +14,6 @@ def scatter(n: int, pieces: int, root: int) -> Promise:
     p = blank_promise("scatter", n, n * pieces, n * pieces, range(n * pieces), range(n * pieces))
     blocks = np.arange(n * pieces)
     p.given[root] = blocks
-    mine = (blocks // pieces, blocks)
-    p.owed[mine], p.first[mine], p.last[mine] = blocks, root, root + 1
+    own = (blocks // pieces, blocks)
+    p.owed[own], p.first[own], p.last[own] = blocks, root, root + 1
     return p

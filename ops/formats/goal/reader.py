@@ -152,15 +152,15 @@ class _Parser:
             self._refuse(f"more than {MOST_ITEMS:,} items: give a smaller schedule")
 
 
-def _item(found: re.Match[str], rank: int, n: int, line: int, place: str) -> _Item:
-    options = {key: int(value[:12]) for key, value in re.findall(r"(tag|cpu|nic)\s+(-1|\d+)", found["options"])}
-    kind = found["kind"] or "calc"
-    amount = found["time"] or found["size"]
+def _item(match: re.Match[str], rank: int, n: int, line: int, place: str) -> _Item:
+    options = {key: int(value[:12]) for key, value in re.findall(r"(tag|cpu|nic)\s+(-1|\d+)", match["options"])}
+    kind = match["kind"] or "calc"
+    amount = match["time"] or match["size"]
     most = LONGEST if kind == "calc" else LARGEST_SIZE
     if len(amount) > 16 or int(amount) > most:
         malformed(place, f"{kind} {amount[:20]} is beyond a day or 1 PiB: correct it")
-    peer = int(found["peer"][:9]) if found["peer"] else rank
-    if kind != "calc" and (found["way"] == "to") != (kind == "send"):
+    peer = int(match["peer"][:9]) if match["peer"] else rank
+    if kind != "calc" and (match["way"] == "to") != (kind == "send"):
         malformed(place, "a send goes to a rank and a recv comes from one: correct it")
     if peer < 0 or options.get("tag", 0) < 0:
         malformed(place, "who answers a recv from anyone or with any tag depends on timing: name the rank and the tag")

@@ -27,17 +27,17 @@ def join(a: Done, b: Done) -> Done:
 
 def unfold(done: Done) -> list[int]:
     """All the transfers in it."""
-    found: dict[int, None] = {}
+    order: dict[int, None] = {}
     seen: set[int] = set()
     stack = [done]
     while stack:
         item = stack.pop()
         if isinstance(item, int):
-            found[item] = None
+            order[item] = None
         elif item is not None and id(item) not in seen:
             seen.add(id(item))
             stack += item
-    return list(found)
+    return list(order)
 
 
 @dataclass(slots=True)

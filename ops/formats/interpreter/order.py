@@ -181,14 +181,14 @@ class Order:
 
     def _ancestors(self, i: int) -> set[int]:
         """All that an operation comes after."""
-        known: set[int] = set()
+        ancestors: set[int] = set()
         stack = [i]
         while stack:
             for b in self.before[stack.pop()]:
-                if b not in known:
-                    known.add(b)
+                if b not in ancestors:
+                    ancestors.add(b)
                     stack.append(b)
-        return known
+        return ancestors
 
     def _unordered(self) -> list[Race]:
         """Pairs of neighbours in the history of a place that nothing orders, one of each pair writing.
@@ -204,8 +204,8 @@ class Order:
         first_of_place = np.maximum.accumulate(np.where(opens, index, 0))
         last_write = np.maximum.accumulate(np.where(writes, index, -1))
         before = np.concatenate([[-1], last_write[:-1]])
-        known = before >= first_of_place
-        earlier, later = [before[known]], [index[known]]
+        has_earlier = before >= first_of_place
+        earlier, later = [before[has_earlier]], [index[has_earlier]]
         next_write = np.minimum.accumulate(np.where(writes, index, len(place))[::-1])[::-1]
         after = np.concatenate([next_write[1:], [len(place)]])
         end_of_place = np.concatenate([np.flatnonzero(opens)[1:], [len(place)]])[np.cumsum(opens) - 1]
@@ -255,9 +255,9 @@ class Order:
         for begin in range(0, len(workers), width):
             some = workers[begin : begin + width]
             clocks = self._clocks(some, worker, turn)
-            mine = np.flatnonzero(np.isin(of_first, some))
-            a, b = pairs[mine, 0], pairs[mine, 1]
-            ordered[mine] = clocks[b, np.searchsorted(some, worker[a])] > turn[a]
+            of_these = np.flatnonzero(np.isin(of_first, some))
+            a, b = pairs[of_these, 0], pairs[of_these, 1]
+            ordered[of_these] = clocks[b, np.searchsorted(some, worker[a])] > turn[a]
         return ordered
 
     def _clocks(self, workers: Longs, worker: Longs, turn: Longs) -> NDArray[np.int32]:

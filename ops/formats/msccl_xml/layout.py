@@ -254,7 +254,7 @@ def _wait(
     blocks: Sequence[BlockLayout], order: Sequence[int], needs: dict[int, list[int]], where: dict[int, tuple[int, int]]
 ) -> None:
     """Give every line the waits it needs: what its thread block has not yet waited for, or what that waited for."""
-    known: dict[tuple[int, int], dict[int, int]] = {}
+    heard: dict[tuple[int, int], dict[int, int]] = {}
     much: dict[tuple[int, int], int] = {}
     so_far: list[dict[int, int]] = [{} for _ in blocks]
     for a in order:
@@ -264,11 +264,11 @@ def _wait(
         for place in sorted(open_, key=lambda place: -much[place]):
             if own.get(place[0], -1) < place[1]:
                 line.waits.append(place)
-                for other, upto in known[place].items():
+                for other, upto in heard[place].items():
                     own[other] = max(own.get(other, -1), upto)
-        line.waits = [w for w in line.waits if not any(known[v].get(w[0], -1) >= w[1] for v in line.waits if v != w)]
+        line.waits = [w for w in line.waits if not any(heard[v].get(w[0], -1) >= w[1] for v in line.waits if v != w)]
         own[t] = k
-        known[t, k] = dict(own)
+        heard[t, k] = dict(own)
         much[t, k] = sum(own.values())
     for block in blocks:
         number = -1

@@ -141,8 +141,8 @@ def read_program(text: str, name: str) -> Program:
     word = get.text(algo, "coll").strip().lower()
     collective = NAMES.get(word, word)
     if collective not in PROMISED + UNPROMISED:
-        known = ", ".join(PROMISED + UNPROMISED)
-        malformed(get.at(algo.line), f"coll={word[:40]!r} is no collective of MSCCL: write one of {known}")
+        names = ", ".join(PROMISED + UNPROMISED)
+        malformed(get.at(algo.line), f"coll={word[:40]!r} is no collective of MSCCL: write one of {names}")
     gpus = _by_id(get, algo, "gpu", n)
     sizes = {b: max(get.whole(gpu, f"{b}_chunks", 0, MOST_CHUNKS, 0) for gpu in gpus) for b in "ios"}
     chunks = get.whole(algo, "nchunksperloop", 1, MOST_CHUNKS, max(sizes["i"], sizes["o"], 1) if _ops(gpus) else None)
@@ -168,18 +168,18 @@ def read_program(text: str, name: str) -> Program:
 
 def _by_id(get: Reader, parent: Element, tag: str, n: int) -> list[Element]:
     """The children of one kind, which must be numbered 0 to n - 1, in that order."""
-    found: dict[int, Element] = {}
+    by_id: dict[int, Element] = {}
     for child in parent.children:
         if child.tag != tag:
             continue
         i = get.whole(child, "id", 0, n - 1)
-        if i in found:
-            malformed(get.at(child.line), f"{tag} {i} is there twice: the first is at line {found[i].line}")
-        found[i] = child
-    missing = next((i for i in range(n) if i not in found), None)
+        if i in by_id:
+            malformed(get.at(child.line), f"{tag} {i} is there twice: the first is at line {by_id[i].line}")
+        by_id[i] = child
+    missing = next((i for i in range(n) if i not in by_id), None)
     if missing is not None:
         malformed(get.at(parent.line), f"{tag} {missing} is missing: {n} of them are numbered from 0")
-    return [found[i] for i in range(n)]
+    return [by_id[i] for i in range(n)]
 
 
 def _ops(gpus: Iterable[Element]) -> bool:

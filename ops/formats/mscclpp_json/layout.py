@@ -81,7 +81,7 @@ class Layout:
         self._partner = self._partners()
         self._now = np.full((len(self.blocks), len(self.blocks)), -1, np.int16)
         """Up to which work of others, by column, a thread block knows that it is done."""
-        self._known: dict[_Place, Shorts] = {(b, START): self._now[b].copy() for b in range(len(self.blocks))}
+        self._heard: dict[_Place, Shorts] = {(b, START): self._now[b].copy() for b in range(len(self.blocks))}
         self._place: list[_Place] = []
         for number, task in enumerate(tasks):
             self._place.append(self._order(number, task))
@@ -132,7 +132,7 @@ class Layout:
     def _order(self, number: int, task: PlanTask) -> _Place:
         """Let a task wait for what comes before it, as far as its thread block does not know that it is done."""
         block = self._does[number]
-        before = [self._told(block, a) for a in task.after]
+        before = [self._place_of_news(block, a) for a in task.after]
         if task.remote >= 0 and not self._has_started(block, task.remote, before):
             before.append((self._partner[number], START))
         work = BlockWork(task, depends=any(b == block for b, _ in before))
@@ -140,10 +140,10 @@ class Layout:
 
     def _has_started(self, block: int, rank: int, before: Sequence[_Place]) -> bool:
         """Does a thread block know that another GPU runs, or hear it from what it waits for anyway."""
-        known = self._now[block, self._of_rank[rank]].max() >= START
-        return bool(known) or any(self.blocks[b].rank == rank for b, _ in before)
+        has_heard = self._now[block, self._of_rank[rank]].max() >= START
+        return bool(has_heard) or any(self.blocks[b].rank == rank for b, _ in before)
 
-    def _told(self, block: int, number: int) -> _Place:
+    def _place_of_news(self, block: int, number: int) -> _Place:
         """Where a thread block hears that a task is done: there, or from a thread block of its own GPU."""
         other, work = self._place[number]
         near = self._partner[number]
@@ -160,16 +160,16 @@ class Layout:
         place = block, len(self.blocks[block].work) - 1
         self._wait(*place, before)
         self._now[block, block] = place[1]
-        self._known[place] = self._now[block].copy()
+        self._heard[place] = self._now[block].copy()
         return place
 
     def _wait(self, block: int, at: int, before: Sequence[_Place]) -> None:
         now = self._now[block]
-        for other, work in sorted(before, key=lambda place: -int(self._known[place].sum())):
+        for other, work in sorted(before, key=lambda place: -int(self._heard[place].sum())):
             if other != block and now[other] < work:
                 self.blocks[block].work[at].waits.append(other)
                 self.blocks[other].work[work].signals.append(block)
-                np.maximum(now, self._known[other, work], out=now)
+                np.maximum(now, self._heard[other, work], out=now)
                 now[other] = work
 
     def _close(self, number: int, task: PlanTask) -> None:

@@ -191,15 +191,15 @@ def _refuse_older(top: PlanNode) -> None:
 
 def _groups(value: Any) -> list[Any]:
     """Every `tbg_size` in a file."""
-    found, stack = [], [value]
+    sizes, stack = [], [value]
     while stack:
         item = stack.pop()
         if isinstance(item, dict):
-            found += [item["tbg_size"]] if "tbg_size" in item else []
+            sizes += [item["tbg_size"]] if "tbg_size" in item else []
             stack += item.values()
         elif isinstance(item, list):
             stack += item
-    return found
+    return sizes
 
 
 def _buffers(name: str, collective: str, n: int, sizes: dict[str, int], *, in_place: bool) -> Buffers:
@@ -215,23 +215,23 @@ def _buffers(name: str, collective: str, n: int, sizes: dict[str, int], *, in_pl
 
 def _channels(gpu: PlanNode, n: int, rank: int) -> dict[str, list[Any]]:
     """A GPU's channels of every type, one per peer, and for switches (buffer, ranks)."""
-    found: dict[str, list[Any]] = {"memory": [], "port": [], "switch": []}
+    channels: dict[str, list[Any]] = {"memory": [], "port": [], "switch": []}
     seen: dict[tuple[int, str], int] = {}
     for channel in gpu.get("channels", []).items():
         kind = channel.get("channel_type").word()
-        if kind not in found:
+        if kind not in channels:
             channel.refuse(f"is of type {kind[:40]!r}: write memory, port or switch")
         if kind == "switch":
             buffer = channel.get("buffer_type" if "buffer_type" in channel.value else "buff").word()
             for group in channel.get("rank_groups").items():
-                found[kind].append((buffer, tuple(r.whole(0, n - 1) for r in group.get("ranks").items())))
+                channels[kind].append((buffer, tuple(r.whole(0, n - 1) for r in group.get("ranks").items())))
             continue
         for peer in channel.get("connected_to").items():
             other = peer.whole(0, n - 1)
             turn = seen.get((other, kind), 0)
             seen[other, kind] = turn + 1
-            found[kind].append((rank, other, kind, turn))
-    return found
+            channels[kind].append((rank, other, kind, turn))
+    return channels
 
 
 class _Resolver:
@@ -258,7 +258,7 @@ class _Resolver:
 
     def operations(self, ops: PlanNode) -> list[Operation]:
         """All operations in order. A pipeline's are carried out once, on all of their data."""
-        found: list[Operation] = []
+        operations: list[Operation] = []
         for op in ops.items("op"):
             name = op.get("name").word()
             if name not in OPERATIONS:
@@ -267,10 +267,10 @@ class _Resolver:
                 inner = op.get("ops")
                 if any(isinstance(o.value, dict) and o.value.get("name") == "pipeline" for o in inner.items()):
                     inner.refuse("holds a pipeline in a pipeline: write one")
-                found += self.operations(inner)
+                operations += self.operations(inner)
             else:
-                found.append(self._operation(op, name))
-        return found
+                operations.append(self._operation(op, name))
+        return operations
 
     def _operation(self, op: PlanNode, name: str) -> Operation:
         kind = op.get("channel_type", "memory").word()

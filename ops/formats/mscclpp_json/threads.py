@@ -112,10 +112,10 @@ class Threads:
             self.meet(block, operation)
         done = []
         for k, (source, target) in enumerate(pairs):
-            asked = self._do(block, operation, ("thread", k))
+            request = self._do(block, operation, ("thread", k))
             channel = operation.channels[min(k, len(operation.channels) - 1)]
             access = Access(COPY, self._places(source), self._places(target))
-            done.append(self._do(block, operation, (), [asked], [access], proxy=channel))
+            done.append(self._do(block, operation, (), [request], [access], proxy=channel))
             for j in range(len(target.slots)):
                 self._flag(operation, [target], j, done[-1])
         return done

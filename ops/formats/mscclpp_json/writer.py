@@ -103,13 +103,13 @@ class _Plan:
                 if not any(one == number and blocks[other].rank == rank for one, other in self.linked):
                     self._channel(number, next(b for b, other in enumerate(blocks) if other.rank == rank))
 
-    def _channel(self, one: int, other: int) -> None:
-        if (one, other) in self.linked:
+    def _channel(self, block: int, other: int) -> None:
+        if (block, other) in self.linked:
             return
-        ranks = [self.layout.blocks[b].rank for b in (one, other)]
+        ranks = [self.layout.blocks[b].rank for b in (block, other)]
         kind = self.kind(*ranks)
-        for here, there, rank, peer in ((one, other, *ranks), (other, one, *reversed(ranks))):
-            self.linked[here, there] = kind, len(self.channels[rank][kind])
+        for start, end, rank, peer in ((block, other, *ranks), (other, block, *reversed(ranks))):
+            self.linked[start, end] = kind, len(self.channels[rank][kind])
             self.channels[rank][kind].append(peer)
 
     def _limit(self) -> str:
@@ -243,11 +243,11 @@ class _Block:
             op["channel_type"] = kind
         self.ops.append(op)
         if task.port:
-            told = next((b for b in signals if self.plan.layout.blocks[b].rank == task.remote), -1)
-            if told >= 0 and len(task.targets) == 1:
+            signaller = next((b for b in signals if self.plan.layout.blocks[b].rank == task.remote), -1)
+            if signaller >= 0 and len(task.targets) == 1:
                 op["name"] = "pws"
-                signals.remove(told)
-            channel = self._channel(told if told >= 0 else self._linked(task.remote))[1]
+                signals.remove(signaller)
+            channel = self._channel(signaller if signaller >= 0 else self._linked(task.remote))[1]
             op["channel_ids"] = [channel] * len(task.targets)
             self.ops.append({"name": "flush", "channel_ids": [channel], "channel_type": kind})
         return signals

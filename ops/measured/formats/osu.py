@@ -33,7 +33,7 @@ def matches(text: str) -> bool:
 @reader("osu", "an OSU table", matches=matches, endings=("txt", "log", "out"))
 def read(text: str, *, name: str) -> list[Table]:
     """Every table of a file. Sizes of collectives become those of nccl-tests once the ranks are known."""
-    found: list[Table] = []
+    tables: list[Table] = []
     rows: list[Measured] = []
     what, title, pair = "", "", ""
 
@@ -41,8 +41,8 @@ def read(text: str, *, name: str) -> list[Table]:
         if rows:
             window = WINDOW if what == "bandwidth" else 1
             ranks = 2 if what in ("bandwidth", "latency") else 0
-            told = {"pair": pair} if pair and ranks else {}
-            found.append(Table(name, "osu", tuple(rows), ranks, words=(title,), messages=window, forced=told))
+            ranks_of_pair = {"pair": pair} if pair and ranks else {}
+            tables.append(Table(name, "osu", tuple(rows), ranks, words=(title,), messages=window, forced=ranks_of_pair))
             rows.clear()
 
     for number, line in enumerate(text.splitlines(), 1):
@@ -60,6 +60,6 @@ def read(text: str, *, name: str) -> list[Table]:
                 seconds = size / (value * 1e6) if what == "bandwidth" else value * us
                 rows.append(Measured(what, 0, size, seconds, line=number))
     close()
-    if not found:
+    if not tables:
         raise InputError(f"{name} holds no row of an OSU test with a size and a number: give its whole output")
-    return found
+    return tables

@@ -193,13 +193,13 @@ class MpiRequest:
         return self.collect(status)
 
     def _tested(self, status: Status | None) -> tuple[bool, Any]:
-        if not _asked([self], all):
+        if not _is_enough([self], all):
             return False, None
         return True, self.collect(status)
 
     def Get_status(self, status: Status | None = None) -> bool:
         """Whether it is done; the request stays as it is."""
-        done = _asked([self], all)
+        done = _is_enough([self], all)
         if done and status is not None and isinstance(self._pending, Receive):
             status.fill(self._pending.message)
         return done
@@ -285,7 +285,7 @@ class MpiRequest:
         cls, requests: Sequence["MpiRequest"], statuses: list[Status] | None = None
     ) -> tuple[bool, list[Any] | None]:
         """Whether all are done, and the objects received."""
-        if not _asked(requests, all):
+        if not _is_enough(requests, all):
             return False, None
         return True, [r.collect(status) for r, status in zip(requests, _each(statuses, requests), strict=True)]
 
@@ -300,7 +300,7 @@ class MpiRequest:
         """The place of one that is done, whether there is one, and the object received."""
         if not _any_open(requests):
             return UNDEFINED, True, None
-        if not _asked(requests, any):
+        if not _is_enough(requests, any):
             return UNDEFINED, False, None
         i = _done(requests)[0]
         return i, True, requests[i].collect(status)
@@ -317,7 +317,7 @@ class MpiRequest:
         """Places and objects of all that are done."""
         if not _any_open(requests):
             return None, None
-        places = _done(requests) if _asked(requests, any) else []
+        places = _done(requests) if _is_enough(requests, any) else []
         pairs = zip(places, _each(statuses, places), strict=True)
         return places, [requests[i].collect(status) for i, status in pairs]
 
@@ -397,7 +397,7 @@ def _await(requests: Sequence[MpiRequest], name: str, *, every: bool) -> None:
         world.wait(_open(requests)[0], name, every=False)
 
 
-def _asked(requests: Sequence[MpiRequest], enough: Callable[[list[bool]], bool]) -> bool:
+def _is_enough(requests: Sequence[MpiRequest], enough: Callable[[list[bool]], bool]) -> bool:
     """Whether enough of the open ones are done. If not, time may pass for whoever asks in a loop."""
     pending, world = _open(requests)
     if world is not None and not enough([r.done for r in requests if r.open is not None]):

@@ -23,12 +23,12 @@ ABSENT = [
 """What torch.distributed has and is not simulated."""
 
 
-def serve(world: Transport, wanted: bool) -> dict[str, ModuleType]:
+def serve(world: Transport, installed: bool) -> dict[str, ModuleType]:
     """The modules that stand in for torch.distributed during a run; where `wanted`, in an installed PyTorch."""
     dist = ModuleType("torch.distributed")
     functions = Distributed(world)
     dist.__dict__.update(_names(functions), __path__=[], __getattr__=_refuser("torch.distributed", ABSENT))
-    if wanted and _installed() is not None:
+    if installed and _installed() is not None:
         return {"torch.distributed": dist}
     torch = ModuleType("torch")
     torch.__dict__.update(tensors.NAMES, __path__=[], distributed=dist, __getattr__=_no_torch)

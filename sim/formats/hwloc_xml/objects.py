@@ -68,22 +68,22 @@ class Objects:
 
 def read_objects(root: Element, name: str) -> Objects:
     """Everything the file says. Raises InputError with the line for impossible numbers and broken matrices."""
-    found = Objects(name)
+    objects = Objects(name)
     machines = [child for child in root.children if child.tag == "object"]
     if len(machines) != 1:
         root.refuse(name, "no single machine in it: give the file as `lstopo --of xml` wrote it")
     for element in walk(machines[0]):
         gp = element.attributes.get("gp_index", "")
         if gp.isdigit():
-            found.by_gp[element.attributes.get("type", ""), int(gp[:18])] = element
+            objects.by_gp[element.attributes.get("type", ""), int(gp[:18])] = element
         if element.attributes.get("type") == "Package" or element is machines[0]:
-            found.info = {**information(element), **found.info}
-    _domains(found, machines[0])
-    _bridges(found, machines[0], machines[0])
+            objects.info = {**information(element), **objects.info}
+    _domains(objects, machines[0])
+    _bridges(objects, machines[0], machines[0])
     for matrix in root.children:
         if matrix.tag in ("distances2", "distances2hetero") and matrix.attributes.get("name") in MATRICES:
-            _matrix(found, matrix)
-    return found
+            _matrix(objects, matrix)
+    return objects
 
 
 def walk(element: Element) -> Iterator[Element]:
@@ -97,8 +97,8 @@ def walk(element: Element) -> Iterator[Element]:
 
 def information(element: Element) -> dict[str, str]:
     """The <info> of an object."""
-    told = (child.attributes for child in element.children if child.tag == "info")
-    return {pair.get("name", ""): pair.get("value", "") for pair in told}
+    pairs = (child.attributes for child in element.children if child.tag == "info")
+    return {pair.get("name", ""): pair.get("value", "") for pair in pairs}
 
 
 def pci_kind(element: Element) -> str:
@@ -115,8 +115,8 @@ def pci_kind(element: Element) -> str:
         return "NVS"
     if number.startswith("02") or number == "0c06":
         return "NIC"
-    known = any(_subtype(device) in COMPUTE for device in walk(element) if device is not element)
-    if number == "0302" or number.startswith("12") or (number.startswith("03") and (known or vendor == "10de")):
+    is_gpu = any(_subtype(device) in COMPUTE for device in walk(element) if device is not element)
+    if number == "0302" or number.startswith("12") or (number.startswith("03") and (is_gpu or vendor == "10de")):
         return "GPU"
     return "DISPLAY" if number.startswith("03") else ""
 
@@ -151,30 +151,30 @@ def fabric_name(element: Element) -> str:
     return ""
 
 
-def _domains(found: Objects, machine: Element) -> None:
-    objects = list(walk(machine))
-    packages: list[Element | None] = [o for o in objects if o.attributes.get("type") in ("Package", "Socket")]
-    nodes = [o for o in objects if o.attributes.get("type") == "NUMANode"]
-    whole = _set(found, machine, "cpuset")
+def _domains(objects: Objects, machine: Element) -> None:
+    elements = list(walk(machine))
+    packages: list[Element | None] = [o for o in elements if o.attributes.get("type") in ("Package", "Socket")]
+    nodes = [o for o in elements if o.attributes.get("type") == "NUMANode"]
+    whole = _set(objects, machine, "cpuset")
     for package in packages or [None]:
-        inside = whole if package is None else _set(found, package, "cpuset")
+        inside = whole if package is None else _set(objects, package, "cpuset")
         taken = 0
-        for node in _narrowest_first(found, nodes, package):
-            cpus = inside & _set(found, node, "cpuset")
+        for node in _narrowest_first(objects, nodes, package):
+            cpus = inside & _set(objects, node, "cpuset")
             if cpus & ~taken:
                 taken |= cpus
-                found.domains.append(Domain(package, _number(found, node, "os_index"), cpus))
+                objects.domains.append(Domain(package, _number(objects, node, "os_index"), cpus))
         if inside & ~taken and not taken:
-            found.domains.append(Domain(package, -1, inside))
-    known = {domain.numa for domain in found.domains}
-    bare = [number for node in nodes if (number := _number(found, node, "os_index")) not in known]
+            objects.domains.append(Domain(package, -1, inside))
+    numbers = {domain.numa for domain in objects.domains}
+    bare = [number for node in nodes if (number := _number(objects, node, "os_index")) not in numbers]
     if bare:
-        found.notes.append(
+        objects.notes.append(
             f"NUMA nodes {', '.join(map(str, sorted(bare)))} have no CPUs of their own (memory alone): left out"
         )
 
 
-def _narrowest_first(found: Objects, nodes: list[Element], package: Element | None) -> list[Element]:
+def _narrowest_first(objects: Objects, nodes: list[Element], package: Element | None) -> list[Element]:
     """NUMA nodes in the order in which they take CPUs: those of few before those around them, the package's own first.
 
     A node that covers the machine, like CXL memory, has only the CPUs that no nearer one has.
@@ -183,12 +183,12 @@ def _narrowest_first(found: Objects, nodes: list[Element], package: Element | No
 
     def order(node: Element) -> tuple[int, bool, bool]:
         special = node.attributes.get("subtype", "DRAM") not in ("", "DRAM")
-        return _set(found, node, "cpuset").bit_count(), id(node) not in own, special
+        return _set(objects, node, "cpuset").bit_count(), id(node) not in own, special
 
     return sorted(nodes, key=order)
 
 
-def _bridges(found: Objects, element: Element, parent: Element) -> None:
+def _bridges(objects: Objects, element: Element, parent: Element) -> None:
     """Host bridges, each below the object whose CPUs are near to it."""
     for child in element.children:
         kind = child.attributes.get("type")
@@ -196,49 +196,49 @@ def _bridges(found: Objects, element: Element, parent: Element) -> None:
             continue
         if kind in ("Bridge", "PCIDev"):
             host = kind == "Bridge" and child.attributes.get("bridge_type", "").startswith("0")
-            below = [port for each in (child.children if host else [child]) if (port := _port(found, each))]
+            below = [port for each in (child.children if host else [child]) if (port := _port(objects, each))]
             if below:
-                found.bridges.append(Bridge(below, _near(found, parent)))
+                objects.bridges.append(Bridge(below, _near(objects, parent)))
         else:
-            _bridges(found, child, child)
+            _bridges(objects, child, child)
 
 
-def _near(found: Objects, parent: Element) -> list[Domain]:
+def _near(objects: Objects, parent: Element) -> list[Domain]:
     """The domains an object covers."""
-    cpus = _set(found, parent, "cpuset")
-    near = [domain for domain in found.domains if domain.cpus & cpus]
-    return near or found.domains
+    cpus = _set(objects, parent, "cpuset")
+    near = [domain for domain in objects.domains if domain.cpus & cpus]
+    return near or objects.domains
 
 
-def _port(found: Objects, element: Element) -> Port | None:
+def _port(objects: Objects, element: Element) -> Port | None:
     """A bridge or device, if it leads to a GPU, NIC or NVSwitch."""
     kind = pci_kind(element)
     if kind == "DISPLAY":
-        told = information(element)
-        what = f"{told.get('PCIVendor', '')} {told.get('PCIDevice', '')}".strip() or "unknown"
-        found.notes.append(
+        infos = information(element)
+        what = f"{infos.get('PCIVendor', '')} {infos.get('PCIDevice', '')}".strip() or "unknown"
+        objects.notes.append(
             f"display adapter {element.attributes.get('pci_busid', '')} ({what}) is no GPU to compute on: left out"
         )
         return None
     if element.attributes.get("type") == "Bridge":
-        below = [port for child in element.children if child.tag == "object" and (port := _port(found, child))]
-        return Port(element, _speed(found, element), below) if below else None
+        below = [port for child in element.children if child.tag == "object" and (port := _port(objects, child))]
+        return Port(element, _speed(objects, element), below) if below else None
     if kind not in ("GPU", "NIC", "NVS"):
         return None
     for device in walk(element):
-        found.owner[id(device)] = element
-    return Port(element, _speed(found, element))
+        objects.owner[id(device)] = element
+    return Port(element, _speed(objects, element))
 
 
-def _speed(found: Objects, element: Element) -> float:
+def _speed(objects: Objects, element: Element) -> float:
     """B/s of a link; hwloc gives GB/s of payload, 0 where the kernel does not tell."""
     text = element.attributes.get("pci_link_speed", "0")
     if not re.fullmatch(r"\d{1,6}(\.\d{1,12})?", text):
-        element.refuse(found.name, f"pci_link_speed is {text[:40]!r}: write GB/s like 15.753846")
+        element.refuse(objects.name, f"pci_link_speed is {text[:40]!r}: write GB/s like 15.753846")
     return float(text) * 1e9
 
 
-def _matrix(found: Objects, matrix: Element) -> None:
+def _matrix(objects: Objects, matrix: Element) -> None:
     """A matrix of rates: its objects, then its rows one after the other, both cut into several elements."""
     name = f"{matrix.attributes.get('name')}"
     words = [w for child in matrix.children if child.tag == "indexes" for w in child.text.split()]
@@ -246,34 +246,34 @@ def _matrix(found: Objects, matrix: Element) -> None:
     n = len(words)
     if not 0 < n <= MOST_ENTRIES or len(values) != n * n or any(len(v) > 18 or not v.isdigit() for v in values):
         matrix.refuse(
-            found.name, f"{name} has {n} objects and {len(values)} values, not {n * n} numbers: give the whole file"
+            objects.name, f"{name} has {n} objects and {len(values)} values, not {n * n} numbers: give the whole file"
         )
-    objects = [_object(found, matrix, word) for word in words]
-    for i, one in enumerate(objects):
-        for j, other in enumerate(objects):
+    elements = [_object(objects, matrix, word) for word in words]
+    for i, one in enumerate(elements):
+        for j, other in enumerate(elements):
             rate = int(values[i * n + j]) * 1e6
             if rate and i != j:
-                found.rates[id(one), id(other)] = one, other, rate
+                objects.rates[id(one), id(other)] = one, other, rate
 
 
-def _object(found: Objects, matrix: Element, word: str) -> Element:
+def _object(objects: Objects, matrix: Element, word: str) -> Element:
     """The object an index names: `OSDev:332`, or a number alone where all are of one type."""
     kind, _, gp = word.rpartition(":")
     key = kind or matrix.attributes.get("type", ""), int(gp[:18]) if gp.isdigit() else -1
-    if key not in found.by_gp:
-        matrix.refuse(found.name, f"{word[:40]} in {matrix.attributes.get('name')} is no object: give the whole file")
-    element = found.by_gp[key]
-    return found.owner.get(id(element), element)
+    if key not in objects.by_gp:
+        matrix.refuse(objects.name, f"{word[:40]} in {matrix.attributes.get('name')} is no object: give the whole file")
+    element = objects.by_gp[key]
+    return objects.owner.get(id(element), element)
 
 
-def _set(found: Objects, element: Element, key: str) -> int:
+def _set(objects: Objects, element: Element, key: str) -> int:
     """A cpuset: 32-bit words, most significant first, an empty one 0. Without one, everything."""
     text = element.attributes.get(key)
     if text is None:
         return (1 << 4096) - 1
     words = text.split(",")
     if len(words) > 4096 or not all(re.fullmatch(r"(0x)?[0-9a-fA-F]{0,8}|0xf\.\.\.f", word) for word in words):
-        element.refuse(found.name, f"{key} is {text[:40]!r}: write hexadecimal words like 0x000000ff")
+        element.refuse(objects.name, f"{key} is {text[:40]!r}: write hexadecimal words like 0x000000ff")
     bits = 0
     for word in words:
         digits = "ffffffff" if "..." in word else word.removeprefix("0x") or "0"
@@ -281,8 +281,8 @@ def _set(found: Objects, element: Element, key: str) -> int:
     return bits
 
 
-def _number(found: Objects, element: Element, key: str) -> int:
+def _number(objects: Objects, element: Element, key: str) -> int:
     text = element.attributes.get(key, "0")
     if not re.fullmatch(r"\d{1,6}", text):
-        element.refuse(found.name, f"{key} is {text[:40]!r}: write a whole number")
+        element.refuse(objects.name, f"{key} is {text[:40]!r}: write a whole number")
     return int(text)

@@ -62,12 +62,12 @@ class _HwlocParts:
 
 
 @reader("hwloc_xml", "the XML of `lstopo --of xml`", matches=matches, endings=("xml",))
-@spread("given", rate_options("pix", "sys", "nic", *LATENCIES))
+@spread("set_rates", rate_options("pix", "sys", "nic", *LATENCIES))
 def read(
     text: str,
     *,
     name: str = "hwloc XML",
-    given: Mapping[str, float | None],
+    set_rates: Mapping[str, float | None],
     hosts: Annotated[int, Bounds(1, 1024)] = 1,
     overhead: Time = 0.0,
     gamma: Time = 0.0,
@@ -81,8 +81,8 @@ def read(
     if root.tag != "topology":
         root.refuse(name, f"<{root.tag[:40]}> instead of <topology>: give the file of lstopo")
     objects = read_objects(root, name)
-    usual = {key: getattr(VOLTA, key) for key in given} | {"sys": _between_sockets(objects)}
-    parts = _HwlocParts(usual | {key: value for key, value in given.items() if value is not None})
+    usual = {key: getattr(VOLTA, key) for key in set_rates} | {"sys": _between_sockets(objects)}
+    parts = _HwlocParts(usual | {key: value for key, value in set_rates.items() if value is not None})
     notes = list(objects.notes)
     _leaves(objects, parts, notes)
     cpus = _cpus(objects, parts)
@@ -102,7 +102,7 @@ def read(
         f"assumed {key}={(fmt_time if key.endswith('_latency') else fmt_bandwidth)(parts.rate[key])}:"
         f" give {key}= to change it"
         for key in parts.used
-        if given[key] is None
+        if set_rates[key] is None
     ]
     host = Topology(
         name, tuple(parts.devices), tuple(parts.links), ranks, assumed=tuple(notes), overhead=overhead, gamma=gamma
@@ -112,10 +112,10 @@ def read(
 
 def _between_sockets(objects: Objects) -> float:
     """B/s between sockets, by CPU."""
-    told = objects.info
-    model = told.get("CPUModelNumber", "")
+    info = objects.info
+    model = info.get("CPUModelNumber", "")
     number = int(model) if model.isdigit() and len(model) < 6 else 0
-    return between_sockets(told.get("CPUVendor", ""), number, told.get("CPUModel", ""))
+    return between_sockets(info.get("CPUVendor", ""), number, info.get("CPUModel", ""))
 
 
 def _ports(ports: list[Port]) -> list[Port]:
@@ -168,7 +168,7 @@ def _cpus(objects: Objects, parts: _HwlocParts) -> dict[int, str]:
 
 def _pci(objects: Objects, parts: _HwlocParts, cpus: dict[int, str], notes: list[str]) -> None:
     """PCI as the file nests it; a bridge that leads to one port only is part of that port's link."""
-    bridges = [(bridge, ports) for bridge in objects.bridges if (ports := _wanted(bridge.below, parts))]
+    bridges = [(bridge, ports) for bridge in objects.bridges if (ports := _with_devices(bridge.below, parts))]
     for bridge, ports in bridges:
         if not bridge.domains:
             continue
@@ -189,14 +189,14 @@ def _pci(objects: Objects, parts: _HwlocParts, cpus: dict[int, str], notes: list
         notes.append("host bridges of one CPU are joined as fast as all their PCI links together")
 
 
-def _wanted(ports: list[Port], parts: _HwlocParts) -> list[Port]:
+def _with_devices(ports: list[Port], parts: _HwlocParts) -> list[Port]:
     """The ports that lead to devices of the machine."""
     return [port for port in ports if any(id(leaf.element) in parts.of for leaf in _ports([port]))]
 
 
 def _hang(parts: _HwlocParts, port: Port, above: str, numa: int, latency: float) -> None:
     speeds = [port.speed]
-    while len(below := _wanted(port.below, parts)) == 1:
+    while len(below := _with_devices(port.below, parts)) == 1:
         port = below[0]
         speeds.append(port.speed)
     rate = min((speed for speed in speeds if speed), default=0.0) or parts.take("pix")
@@ -206,7 +206,9 @@ def _hang(parts: _HwlocParts, port: Port, above: str, numa: int, latency: float)
     switch = parts.add("PCI", "PCI", numa)
     parts.cable(switch, above, rate, latency)
     for each in below:
-        inner = len(_wanted(each.below, parts)) > 1 or any(len(_ports([p])) > 1 for p in _wanted(each.below, parts))
+        inner = len(_with_devices(each.below, parts)) > 1 or any(
+            len(_ports([p])) > 1 for p in _with_devices(each.below, parts)
+        )
         _hang(parts, each, switch, numa, parts.take("pxb_latency") if inner else 0.0)
 
 

@@ -68,14 +68,14 @@ class _SystemParts:
     matches=lambda text: bool(_MARK.search(text)),
     endings=("xml",),
 )
-@spread("given", rate_options("nvlink", "xgmi", "sys", "nic"))
+@spread("set_rates", rate_options("nvlink", "xgmi", "sys", "nic"))
 @spread("latencies", rate_options(*LATENCIES, usual=HOPPER))
 def read(
     text: str,
     *,
     name: str,
     nvlinks: Annotated[int, Bounds(0, 64)] = 0,
-    given: Mapping[str, float | None],
+    set_rates: Mapping[str, float | None],
     latencies: Mapping[str, float],
     hosts: Annotated[int, Bounds(1, 1024)] = 1,
     overhead: Time = 0.0,
@@ -89,7 +89,7 @@ def read(
     root = parse_xml(_without_comments(text), name)
     if root.tag != "system":
         root.refuse(name, f"<{root.tag[:40]}> is no <system>: give a topology file of NCCL or RCCL")
-    parts = _SystemParts(name, {**{key: rate for key, rate in given.items() if rate is not None}, **latencies})
+    parts = _SystemParts(name, {**{key: rate for key, rate in set_rates.items() if rate is not None}, **latencies})
     _put_together(parts, root, nvlinks)
     machine = Topology(
         name,
@@ -150,16 +150,16 @@ def _hosts(parts: _SystemParts, cpus: list[Element]) -> None:
     hashes = list(dict.fromkeys(cpu.attributes.get("host_hash", "") for cpu in cpus))
     parts.many = len(hashes) > 1
     for parts.host, host_hash in enumerate(hashes):
-        mine = [cpu for cpu in cpus if cpu.attributes.get("host_hash", "") == host_hash]
+        members = [cpu for cpu in cpus if cpu.attributes.get("host_hash", "") == host_hash]
         names = []
-        for cpu in mine:
+        for cpu in members:
             numa = _whole(parts, cpu, "numaid", 0, -1, 1 << 16)
             names.append(parts.add("CPU", "CPU", numa, str(max(0, numa))))
             if names[-1] in names[:-1]:
                 cpu.refuse(parts.name, f"numaid={numa} is there twice: give each <cpu> its own")
             for child in cpu.children:
                 _below(parts, child, names[-1], numa, depth=0)
-        rate = parts.rate.get("sys", _sockets(mine[0]))
+        rate = parts.rate.get("sys", _sockets(members[0]))
         for a, b in combinations(names, 2):
             parts.cable(a, b, rate, parts.rate["sys_latency"], "SYS")
         if len(names) > 1 and "sys" not in parts.rate:
@@ -178,10 +178,10 @@ def _network(parts: _SystemParts) -> None:
 
 def _sockets(cpu: Element) -> float:
     """B/s between NUMA nodes by the CPU's make."""
-    told = cpu.attributes
-    model = told.get("modelid", "")
+    attributes = cpu.attributes
+    model = attributes.get("modelid", "")
     number = int(model) if model.isdigit() and len(model) < 6 else 0
-    return between_sockets(told.get("vendor", ""), number, told.get("arch", ""))
+    return between_sockets(attributes.get("vendor", ""), number, attributes.get("arch", ""))
 
 
 def _below(parts: _SystemParts, element: Element, parent: str, numa: int, depth: int) -> None:
@@ -260,11 +260,11 @@ def _add_ports(parts: _SystemParts, element: Element, nic: str) -> None:
 def _rate(parts: _SystemParts, element: Element) -> float:
     """B/s of a PCI link: lanes times what its speed carries."""
     width = _whole(parts, element, "link_width", 16, 0, 64) or 16
-    told = element.attributes.get("link_speed", "")
-    speed = re.match(r"\s*(\d+(?:\.\d+)?)\s*GT/s", told)
+    text = element.attributes.get("link_speed", "")
+    speed = re.match(r"\s*(\d+(?:\.\d+)?)\s*GT/s", text)
     lane = PCI_LANE.get(f"{float(speed[1]):g}") if speed else None
     if lane is None:
-        parts.notes[f"link_speed={told[:20]!r} counts as 8 GT/s, as with NCCL"] = None
+        parts.notes[f"link_speed={text[:20]!r} counts as 8 GT/s, as with NCCL"] = None
     return width * (lane or 60) / 80 * GBps
 
 
@@ -335,9 +335,9 @@ def _switch(parts: _SystemParts, lanes: int) -> None:
 
 def _whole(parts: _SystemParts, element: Element, key: str, usual: int, low: int, high: int) -> int:
     """A whole number from an attribute. Raises InputError naming the line."""
-    told = element.attributes.get(key, "")
-    if not told.strip():
+    text = element.attributes.get(key, "")
+    if not text.strip():
         return usual
-    if not re.fullmatch(r"\s*-?\d{1,10}\s*", told) or not low <= int(told) <= high:
-        element.refuse(parts.name, f"{key}={told[:20]!r} is no whole number from {low} to {high}: correct it")
-    return int(told)
+    if not re.fullmatch(r"\s*-?\d{1,10}\s*", text) or not low <= int(text) <= high:
+        element.refuse(parts.name, f"{key}={text[:20]!r} is no whole number from {low} to {high}: correct it")
+    return int(text)

@@ -113,7 +113,7 @@ def _roots(page: _Page) -> list[str]:
 
 def _tree(page: _Page, cpu: str) -> dict[str, Link]:
     """Everything below a CPU, parents first, each with the link that leads down to it."""
-    found: dict[str, Link] = {}
+    reached_by: dict[str, Link] = {}
 
     def down(parent: str, came_by: str, depth: int) -> None:
         if depth > DEEPEST:
@@ -123,13 +123,13 @@ def _tree(page: _Page, cpu: str) -> dict[str, Link]:
             bridge = at.kind == "CPU" and at.name.startswith(f"{cpu}.")
             if link.kind != "PCI" or link.dst in (came_by, cpu) or not (bridge or at.kind in CODES):
                 continue
-            if link.dst not in found:
-                found[link.dst] = link
+            if link.dst not in reached_by:
+                reached_by[link.dst] = link
                 if at.kind in ("PCI", "CPU"):
                     down(link.dst, parent, depth + 1)
 
     down(cpu, cpu, 0)
-    return found
+    return reached_by
 
 
 def _check_all_written(page: _Page, trees: dict[str, dict[str, Link]]) -> None:
@@ -210,8 +210,8 @@ def _gpu(page: _Page, device: Device, down: Link, space: str) -> Iterator[str]:
     made = f'sm="94" gcn="{kind}"' if amd else f'sm="{kind}"'
     yield f'{space}<gpu dev="{dev}" {made}{rank}>'
     for wire in wires:
-        there = page.device(wire.dst)
-        target, code = SWITCH if there.kind == "NVS" else (page.bus[there.name], CODES["GPU"])
+        end = page.device(wire.dst)
+        target, code = SWITCH if end.kind == "NVS" else (page.bus[end.name], CODES["GPU"])
         yield f'{space}  <{tag} target="{target}" count="{wire.lanes}" tclass="{code}"/>'
     extra = [link for link in page.out.get(device.name, ()) if link.kind == "PCI" and link.dst == down.src]
     for link in extra[1:]:

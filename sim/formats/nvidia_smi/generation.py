@@ -79,11 +79,11 @@ def named(text: str) -> list[Named]:
     >>> [(found.name, found.generation.rates.nvlink / 1e9) for found in named("8x B200, not the A100 of before; B300")]
     [('B200', 40.1), ('A100', 20.0)]
     """
-    found: dict[int, Named] = {}
+    names: dict[int, Named] = {}
     for match in _NAME.finditer(text):
         at = (match.lastindex or 1) - 1
-        found.setdefault(at, Named(match[at + 1], GENERATIONS[at]))
-    return list(found.values())
+        names.setdefault(at, Named(match[at + 1], GENERATIONS[at]))
+    return list(names.values())
 
 
 def generation(text: str, nvlinks: dict[tuple[str, str], int]) -> tuple[Rates, list[str]]:

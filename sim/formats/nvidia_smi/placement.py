@@ -26,27 +26,27 @@ class Placement(NamedTuple):
     assumed: NDArray[np.bool_]
 
 
-def place(known: Ints, apart: NDArray[np.bool_]) -> Placement:
+def place(classes_seen: Ints, apart: NDArray[np.bool_]) -> Placement:
     """The nearest places that agree with the known classes, which are indices into `CLASSES` or UNKNOWN.
 
     `known` is symmetric; `apart[a, b]` keeps two devices from being put together without evidence. Where
     the known classes fit no tree, the nearer one wins: compare `classes` with them.
     """
-    n = len(known)
-    known = known.copy()
-    np.fill_diagonal(known, 0)
+    n = len(classes_seen)
+    classes_seen = classes_seen.copy()
+    np.fill_diagonal(classes_seen, 0)
     levels = []
     group = np.arange(n)
     for level in range(SYS):
-        group = _joined(group, known <= level)
+        group = _joined(group, classes_seen <= level)
         if level == 0:
-            group = _drawn_together(group, known, apart)
+            group = _drawn_together(group, classes_seen, apart)
         levels.append(group)
     classes = np.full((n, n), SYS, np.int32)
     for level in reversed(range(SYS)):
         classes[levels[level][:, None] == levels[level][None, :]] = level
     pix, pxb, phb, node = (level.tolist() for level in levels)
-    return Placement(list(map(Place, node, phb, pxb, pix)), classes, (known == UNKNOWN) & ~_forced(known))
+    return Placement(list(map(Place, node, phb, pxb, pix)), classes, (classes_seen == UNKNOWN) & ~_forced(classes_seen))
 
 
 def _joined(group: NDArray[np.int64], near: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -59,11 +59,11 @@ def _joined(group: NDArray[np.int64], near: NDArray[np.bool_]) -> NDArray[np.int
         group = lowest
 
 
-def _drawn_together(group: NDArray[np.int64], known: Ints, apart: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _drawn_together(group: NDArray[np.int64], classes: Ints, apart: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Groups merged greedily, in the order of their first members, where that contradicts no known class."""
     group = group.copy()
     first = np.unique(group).tolist()
-    reach = _reach(known)
+    reach = _reach(classes)
     for i, a in enumerate(first):
         for b in first[i + 1 :]:
             one, other = group == group[a], group == group[b]
@@ -71,25 +71,25 @@ def _drawn_together(group: NDArray[np.int64], known: Ints, apart: NDArray[np.boo
                 continue
             through = np.maximum.outer(reach[a], reach[b])
             through = np.minimum(through, through.T)
-            if ((through < known) & (known <= reach) & (known != UNKNOWN)).any():
+            if ((through < classes) & (classes <= reach) & (classes != UNKNOWN)).any():
                 continue
             reach = np.minimum(reach, through)
             group[other] = group[a]
     return group
 
 
-def _reach(known: Ints) -> Ints:
+def _reach(classes: Ints) -> Ints:
     """The farthest that each pair can be: the worst class on the best way over pairs that are known."""
-    reach = known.copy()
+    reach = classes.copy()
     for k in range(len(reach)):
         reach = np.minimum(reach, np.maximum.outer(reach[:, k], reach[k]))
     return reach
 
 
-def _forced(known: Ints) -> NDArray[np.bool_]:
+def _forced(classes: Ints) -> NDArray[np.bool_]:
     """Pairs that some third device sees at two different distances: then the farther one is their own."""
-    forced = np.zeros(known.shape, np.bool_)
-    for seen in known:
-        told = seen != UNKNOWN
-        forced |= told[:, None] & told[None, :] & (seen[:, None] != seen[None, :])
+    forced = np.zeros(classes.shape, np.bool_)
+    for seen in classes:
+        visible = seen != UNKNOWN
+        forced |= visible[:, None] & visible[None, :] & (seen[:, None] != seen[None, :])
     return forced

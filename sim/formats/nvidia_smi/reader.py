@@ -43,9 +43,9 @@ OTHER_OUTPUTS = (
 
 def _topo_tables(text: str) -> list[PastedTable]:
     """Tables that hold path classes rather than peer-to-peer states."""
-    found = tables(text)
+    pasted = tables(text)
     peers = set(P2P_WORDS)
-    return [table for table in found if table.words - peers - {"X"} or (not table.words & peers and table.told)]
+    return [table for table in pasted if table.words - peers - {"X"} or (not table.words & peers and table.is_table)]
 
 
 def matches(text: str) -> bool:
@@ -66,7 +66,7 @@ def explain(text: str) -> str:
         )
     if has_rows(text):
         return "rows of `nvidia-smi topo -m` without the line of names above them: paste the whole output"
-    return next((told for pattern, told in OTHER_OUTPUTS if re.search(pattern, text, re.MULTILINE)), "")
+    return next((explanation for pattern, explanation in OTHER_OUTPUTS if re.search(pattern, text, re.MULTILINE)), "")
 
 
 @reader(
@@ -77,13 +77,13 @@ def explain(text: str) -> str:
     endings=("txt", "log"),
     precedence=-1,  # any table whose rows and columns are GPUs looks like it
 )
-@spread("given", rate_options(*(field.name for field in fields(Rates))))
+@spread("set_rates", rate_options(*(field.name for field in fields(Rates))))
 def read(
     text: str,
     *,
     name: str = "nvidia-smi topo -m",
     gpu: str = "",
-    given: Mapping[str, float | None],
+    set_rates: Mapping[str, float | None],
     hosts: Annotated[int, Bounds(1, 1024)] = 1,
     overhead: Time = 0.0,
     gamma: Time = 0.0,
@@ -94,31 +94,31 @@ def read(
     the GPUs, which is that of `gpu`, of the GPU the text names, or of those that have as many NVLinks, and is listed in
     `assumed`. Raises InputError for a matrix that is cut, lopsided or impossible.
     """
-    found = _topo_tables(text)
-    if not found:
+    pasted = _topo_tables(text)
+    if not pasted:
         raise InputError(f"{name} holds no table of GPUs: paste the output of `nvidia-smi topo -m`")
-    matrix = check(found[0], name)
+    matrix = check(pasted[0], name)
     gpus = [device for device in matrix.names if is_gpu(device)]
     nvlinks = {(a, b): int(cell[2:]) for a, b in combinations(gpus, 2) if (cell := matrix.cells[a, b]).startswith("NV")}
     if 0 in nvlinks.values():
         raise InputError(f"{name}: a pair of GPUs says NV0, no NVLink at all: paste the table again")
     numa = _numa(matrix, gpus, name)
     placement = _place(matrix, gpus, numa, name)
-    notes = _notes(text, matrix, gpus, placement, numa, tables_found=len(found)) + _table_notes(found[0])
+    notes = _notes(text, matrix, gpus, placement, numa, tables_found=len(pasted)) + _table_notes(pasted[0])
     numa = numa or _numa_of_groups(placement, gpus)
     leaves = _leaves(matrix, placement, numa)
     present = {leaf.numa for leaf in leaves}
     listed = {node for nodes in numa.values() for node in nodes}
     rates, suggestions = _rates(gpu, text, nvlinks)
-    told = {key: value for key, value in given.items() if value is not None}
+    chosen = {key: value for key, value in set_rates.items() if value is not None}
     classes = {(a, b): CLASSES[placement.classes[i, j]] for (i, a), (j, b) in combinations(enumerate(gpus), 2)}
-    measured, measured_notes = rates_of(text, Pairs(gpus, nvlinks, classes), replace(rates, **told), name)
-    rates = replace(rates, **{**measured, **told})
+    measured, measured_notes = rates_of(text, Pairs(gpus, nvlinks, classes), replace(rates, **chosen), name)
+    rates = replace(rates, **{**measured, **chosen})
     host = build_host(name, leaves, rates, nvlinks, empty_numa=sorted(listed - present))
     pairs = {a: {b: matrix.cells[a, b] for b in matrix.names if (a, b) in matrix.cells} for a in matrix.names}
     notes += measured_notes
     unknown = [key for key in _rates_used(nvlinks, placement, leaves, hosts) if key not in measured]
-    notes += _rate_notes(unknown, rates, given, suggestions)
+    notes += _rate_notes(unknown, rates, set_rates, suggestions)
     host = replace(host, pairs=pairs, assumed=tuple(notes), overhead=overhead, gamma=gamma)
     return join_by_rails(host, hosts, rates.nic, rates.nic_latency)
 
@@ -136,43 +136,43 @@ def _numa(matrix: Matrix, gpus: list[str], name: str) -> dict[str, frozenset[int
 
 def _numbers(text: str, what: str) -> set[int]:
     """`0-1,3` as numbers."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in text.split(","):
         low, _, high = part.partition("-")
         if len(part) > 9 or int(high or low) > MOST_NUMA or int(high or low) < int(low):
             raise InputError(f"{what} is {text[:40]}, which lists no NUMA nodes: paste the table again")
-        found |= set(range(int(low), int(high or low) + 1))
-    return found
+        numbers |= set(range(int(low), int(high or low) + 1))
+    return numbers
 
 
 def _place(matrix: Matrix, gpus: list[str], numa: dict[str, frozenset[int]], name: str) -> Placement:
     """Places by class. Raises InputError when the GPUs' classes fit no tree."""
     names = matrix.names
-    known = np.full((len(names), len(names)), UNKNOWN, np.int32)
+    classes = np.full((len(names), len(names)), UNKNOWN, np.int32)
     for (i, a), (j, b) in combinations(enumerate(names), 2):
         cell = matrix.cells.get((a, b), "")
         if cell in CLASSES:
-            known[i, j] = known[j, i] = CLASSES.index(cell)
+            classes[i, j] = classes[j, i] = CLASSES.index(cell)
     apart = np.array([[bool(numa.get(a) and numa.get(b) and not numa[a] & numa[b]) for b in names] for a in names])
-    placement = place(known, apart)
-    told = (known != UNKNOWN) & (placement.classes != known)
-    np.fill_diagonal(told, val=False)
-    among_gpus = [(i, j) for i, j in np.argwhere(told).tolist() if i < j and {names[i], names[j]} <= set(gpus)]
+    placement = place(classes, apart)
+    differs = (classes != UNKNOWN) & (placement.classes != classes)
+    np.fill_diagonal(differs, val=False)
+    among_gpus = [(i, j) for i, j in np.argwhere(differs).tolist() if i < j and {names[i], names[j]} <= set(gpus)]
     if among_gpus:
         i, j = among_gpus[0]
         raise InputError(
-            f"{name}: {names[i]} and {names[j]} say {CLASSES[known[i, j]]}, but {_witness(names, known, i, j)}"
+            f"{name}: {names[i]} and {names[j]} say {CLASSES[classes[i, j]]}, but {_witness(names, classes, i, j)}"
             f" {CLASSES[placement.classes[i, j]]}, and PCIe is a tree: paste the table again"
         )
     return placement
 
 
-def _witness(names: list[str], known: NDArray[np.int32], i: int, j: int) -> str:
+def _witness(names: list[str], classes: NDArray[np.int32], i: int, j: int) -> str:
     """Who brings two devices nearer than they say."""
-    farther = np.maximum(known[i], known[j])
+    farther = np.maximum(classes[i], classes[j])
     farther[[i, j]] = UNKNOWN
     via = int(farther.argmin())
-    if farther[via] < known[i, j]:
+    if farther[via] < classes[i, j]:
         return f"{names[via]} is near enough to both to make them"
     return "others between them make them"
 
@@ -283,12 +283,14 @@ def _rates_used(nvlinks: dict[tuple[str, str], int], placement: Placement, leave
     return [key for key, so in used.items() if so]
 
 
-def _rate_notes(used: list[str], rates: Rates, given: Mapping[str, float | None], suggestions: list[str]) -> list[str]:
+def _rate_notes(
+    used: list[str], rates: Rates, set_rates: Mapping[str, float | None], suggestions: list[str]
+) -> list[str]:
     """The rates in use that nobody gave, with their numbers."""
     notes = [
         f"assumed {key}={(fmt_time if key.endswith('_latency') else fmt_bandwidth)(getattr(rates, key))}:"
         f" give {key}= to change it"
         for key in used
-        if given[key] is None
+        if set_rates[key] is None
     ]
     return [*suggestions[:-1], f"{suggestions[-1]}, rates as in NCCL's src/graph/topo.h", *notes] if notes else []

@@ -73,7 +73,7 @@ class PastedTable:
         return [name for name in self.columns if is_gpu(name)]
 
     @property
-    def told(self) -> bool:
+    def is_table(self) -> bool:
         """Whether it is more than a line that happens to name GPUs."""
         return bool(self.words or self.titles)
 
@@ -101,17 +101,17 @@ def is_gpu(name: str) -> bool:
 
 def tables(text: str) -> list[PastedTable]:
     """Every table with GPUs in its header, in order; rows are taken apart but not checked."""
-    found: list[PastedTable] = []
+    pasted: list[PastedTable] = []
     latest = 0
     for number, words, full in word_lines(text):
-        table = found[-1] if found else None
+        table = pasted[-1] if pasted else None
         header, cut = _header(words, full=full)
         if header and table and latest == number - 1 and _continues(table, header):
             _extend(table, header, cut=cut)
             latest = number
         elif any(map(is_gpu, header)) and (table is None or len(header) > 1 or header[0] not in table.columns):
-            found.append(PastedTable(number, [], [], header[0][0] == "@", False, full=full))
-            _extend(found[-1], header, cut=cut)
+            pasted.append(PastedTable(number, [], [], header[0][0] == "@", False, full=full))
+            _extend(pasted[-1], header, cut=cut)
             latest = number
         elif table and (row := _row(number, words, table)):
             table.rows.append(row)
@@ -119,13 +119,13 @@ def tables(text: str) -> list[PastedTable]:
         elif table and table.rows and latest == number - 1 and words and all(map(_is_value, words)):
             table.rows[-1].after += words
             latest = number
-    for table in found:
+    for table in pasted:
         for row in table.rows:
             _take_apart(row, table)
         table.cut |= table.full and any(_is_beyond(row, table) for row in table.rows)
         if table.cut:
             _cut_to_whole_columns(table)
-    return found
+    return pasted
 
 
 def _header(words: list[str], *, full: bool) -> tuple[list[str], bool]:
@@ -343,5 +343,5 @@ def _column(table: PastedTable, rows: dict[str, PastedRow], title: str) -> dict[
     if title not in table.titles:
         return {}
     at = table.titles.index(title)
-    told = {gpu: rows[gpu].affinity[at] for gpu in table.gpus if len(rows[gpu].affinity) > at}
-    return {gpu: value.rstrip(",") for gpu, value in told.items() if value not in ("N/A", "-1")}
+    cells = {gpu: rows[gpu].affinity[at] for gpu in table.gpus if len(rows[gpu].affinity) > at}
+    return {gpu: value.rstrip(",") for gpu, value in cells.items() if value not in ("N/A", "-1")}

@@ -70,8 +70,10 @@ def read(text: str, *, name: str = "YAML") -> Topology:
     title = said["name"].text("name") if "name" in said else name
     if "machine" in said:
         root.mapping("a file with `machine`", MACHINE_KEYS)
-        found = _named_machine(said)
-        return replace(found, name=title if "name" in said else found.name, assumed=_assumed(said) or found.assumed)
+        machine = _named_machine(said)
+        return replace(
+            machine, name=title if "name" in said else machine.name, assumed=_assumed(said) or machine.assumed
+        )
     root.mapping("a file without `machine`", OWN_KEYS)
     host = _whole(root, said, title)
     return _joined(host, said)
@@ -134,16 +136,16 @@ def _joined(host: Topology, said: dict[str, YamlNode]) -> Topology:
     node = said["hosts"]
     if "ranks" in said:
         said["ranks"].refuse("ranks cannot be chosen where there are hosts: every GPU is one; delete ranks")
-    found = node.mapping("hosts", HOSTS_KEYS)
+    values = node.mapping("hosts", HOSTS_KEYS)
     for key in HOSTS_KEYS:
-        if key not in found:
+        if key not in values:
             node.refuse(f"hosts have no {key}: write {{count: 2, bandwidth: 25GBps, latency: 1us}}")
     try:
         return join_by_rails(
             host,
-            _number(found["count"], "count", 1, 1024),
-            _bandwidth(found["bandwidth"]),
-            _time(found["latency"], "latency"),
+            _number(values["count"], "count", 1, 1024),
+            _bandwidth(values["bandwidth"]),
+            _time(values["latency"], "latency"),
         )
     except InputError as error:
         node.refuse(str(error))
@@ -153,14 +155,14 @@ def _devices(node: YamlNode) -> list[Device]:
     devices: list[Device] = []
     seen: set[str] = set()
     for entry in node.items("devices"):
-        found = entry.mapping("a device", DEVICE_KEYS)
-        name, kind = _required(entry, found, "device", ("name", "kind"))
+        values = entry.mapping("a device", DEVICE_KEYS)
+        name, kind = _required(entry, values, "device", ("name", "kind"))
         word = _word(kind, "kind", get_args(DeviceKind))
-        numa = _number(found["numa"], "numa", -1, 4095) if "numa" in found else -1
-        host = _number(found["host"], "host", -1, 1 << 20) if "host" in found else 0
+        numa = _number(values["numa"], "numa", -1, 4095) if "numa" in values else -1
+        host = _number(values["host"], "host", -1, 1 << 20) if "host" in values else 0
         names = [name.text("name")]
-        if "count" in found:
-            names = [f"{names[0]}{i}" for i in range(_number(found["count"], "count", 1, MOST_DEVICES))]
+        if "count" in values:
+            names = [f"{names[0]}{i}" for i in range(_number(values["count"], "count", 1, MOST_DEVICES))]
         for each in names:
             if each in seen:
                 entry.refuse(f"two devices are called {each}: give each its own name")
@@ -174,13 +176,13 @@ def _devices(node: YamlNode) -> list[Device]:
 def _links(node: YamlNode, devices: list[Device], names: dict[str, int]) -> list[Link]:
     links: list[Link] = []
     for entry in node.items("links"):
-        found = entry.mapping("a link", LINK_KEYS)
-        ends = _required(entry, found, "link", ("from", "to", "bandwidth", "latency"))
+        values = entry.mapping("a link", LINK_KEYS)
+        ends = _required(entry, values, "link", ("from", "to", "bandwidth", "latency"))
         a, b = (_matching(end, names) for end in ends[:2])
-        duplex = _word(found["duplex"], "duplex", DUPLEX) if "duplex" in found else "full"
-        rate, wait = _bandwidth(found["bandwidth"]), _time(found["latency"], "latency")
-        kind = _word(found["kind"], "kind", get_args(LinkKind)) if "kind" in found else None
-        lanes = _number(found["lanes"], "lanes", 1, 1 << 20) if "lanes" in found else 1
+        duplex = _word(values["duplex"], "duplex", DUPLEX) if "duplex" in values else "full"
+        rate, wait = _bandwidth(values["bandwidth"]), _time(values["latency"], "latency")
+        kind = _word(values["kind"], "kind", get_args(LinkKind)) if "kind" in values else None
+        lanes = _number(values["lanes"], "lanes", 1, 1 << 20) if "lanes" in values else 1
         if len(links) + 2 * len(a) * len(b) > MOST_LINKS:
             entry.refuse(f"more than {MOST_LINKS:,} links: describe a smaller machine")
         pairs = dict.fromkeys((x, y) for x in a for y in b if x != y)
@@ -190,8 +192,8 @@ def _links(node: YamlNode, devices: list[Device], names: dict[str, int]) -> list
             entry.refuse(f"a link from {devices[a[0]].name} to itself joins nothing: name two devices")
         for x, y in pairs:
             one, other = devices[x], devices[y]
-            there = Link(one.name, other.name, rate, wait, kind or _usual(one, other), duplex == "half", lanes)
-            links += [there, replace(there, src=there.dst, dst=there.src)] if duplex == "full" else [there]
+            link = Link(one.name, other.name, rate, wait, kind or _usual(one, other), duplex == "half", lanes)
+            links += [link, replace(link, src=link.dst, dst=link.src)] if duplex == "full" else [link]
     return links
 
 
@@ -211,11 +213,11 @@ def _matching(node: YamlNode, names: dict[str, int]) -> list[int]:
     if text in names:
         return [names[text]]
     pattern = text.replace("[", "[[]").replace("?", "[?]")
-    found = [i for name, i in names.items() if fnmatchcase(name, pattern)] if "*" in text else []
-    if not found:
+    matches = [i for name, i in names.items() if fnmatchcase(name, pattern)] if "*" in text else []
+    if not matches:
         near = difflib.get_close_matches(text, names, 1)
         node.refuse(f"{text[:60]!r} is no device: {f'did you mean {near[0]}?' if near else 'list it under devices'}")
-    return found
+    return matches
 
 
 def _ranks(node: YamlNode, names: dict[str, int]) -> tuple[int, ...]:
@@ -230,15 +232,15 @@ def _routes(node: YamlNode, topology: Topology) -> dict[tuple[int, int], tuple[i
     between = links_between(topology)
     table: dict[tuple[int, int], tuple[int, ...]] = {}
     for entry in node.items("routes"):
-        found = entry.mapping("a route", ROUTE_KEYS)
-        (way,) = _required(entry, found, "route", ("route",))
+        values = entry.mapping("a route", ROUTE_KEYS)
+        (way,) = _required(entry, values, "route", ("route",))
         devices = [stop.text("a device") for stop in way.items("route")]
         unknown = next((device for device in devices if device not in topology.index), None)
         if unknown is not None or len(devices) < 2:
             way.refuse(f"{unknown[:60]!r} is no device" if unknown else "a route names two devices at least")
-        nth = [_number(each, "nth", 0, 1 << 20) for each in found["nth"].items("nth")] if "nth" in found else []
+        nth = [_number(each, "nth", 0, 1 << 20) for each in values["nth"].items("nth")] if "nth" in values else []
         if nth and len(nth) != len(devices) - 1:
-            found["nth"].refuse(f"nth has {len(nth)} numbers for {len(devices) - 1} hops: give one per hop")
+            values["nth"].refuse(f"nth has {len(nth)} numbers for {len(devices) - 1} hops: give one per hop")
         links = []
         for k, hop in enumerate(pairwise(devices)):
             choice, n = between.get(hop, []), nth[k] if nth else 0
@@ -267,11 +269,11 @@ def _assumed(said: dict[str, YamlNode]) -> tuple[str, ...]:
     return tuple(note.text("a note") for note in said["assumed"].items("assumed")) if "assumed" in said else ()
 
 
-def _required(entry: YamlNode, found: dict[str, YamlNode], what: str, keys: tuple[str, ...]) -> list[YamlNode]:
-    missing = next((key for key in keys if key not in found), None)
+def _required(entry: YamlNode, values: dict[str, YamlNode], what: str, keys: tuple[str, ...]) -> list[YamlNode]:
+    missing = next((key for key in keys if key not in values), None)
     if missing is not None:
         entry.refuse(f"this {what} has no {missing}: add {missing}:")
-    return [found[key] for key in keys]
+    return [values[key] for key in keys]
 
 
 def _what(node: YamlNode, key: str) -> str:

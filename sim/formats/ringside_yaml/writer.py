@@ -26,9 +26,9 @@ def write(topology: Topology) -> str:
     lines += [f"relays: {topology.relays}"] if topology.relays else []
     lines.append("devices:")
     for device in topology.devices:
-        told = {"numa": device.numa} if device.numa != -1 else {}
-        told |= {"host": device.host} if device.host else {}
-        rest = "".join(f", {key}: {value}" for key, value in told.items())
+        places = {"numa": device.numa} if device.numa != -1 else {}
+        places |= {"host": device.host} if device.host else {}
+        rest = "".join(f", {key}: {value}" for key, value in places.items())
         lines.append(f"  - {{name: {quote(device.name)}, kind: {device.kind}{rest}}}")
     lines += ["links:", *_links(topology.links)] if topology.links else ["links: []"]
     gpus = tuple(i for i, device in enumerate(topology.devices) if device.kind == "GPU")

@@ -78,15 +78,15 @@ class ZoneGrid:
 
     def steps(self, places: Places, src: int, dst: int) -> list[Crossing]:
         """What the route between two hosts crosses; every limited node on it costs its limiter once."""
-        found: list[Crossing] = []
+        crossings: list[Crossing] = []
         here = src
         for a, b, hop in self.way(src, dst):
             if a != here:
-                found.append(places.wire(self.port(places, here), self.port(places, a)))
-            found += self._through(places, a, first=a == src)
-            found.append(Crossing(hop.cable, hop.way == 1 or (hop.way == 0 and self.ends[hop.cable][0] == a)))
+                crossings.append(places.wire(self.port(places, here), self.port(places, a)))
+            crossings += self._through(places, a, first=a == src)
+            crossings.append(Crossing(hop.cable, hop.way == 1 or (hop.way == 0 and self.ends[hop.cable][0] == a)))
             here = b
-        return found + self._through(places, dst, last=True)
+        return crossings + self._through(places, dst, last=True)
 
     def jumps(self) -> Iterator[tuple[int, int]]:
         """Nodes that SimGrid's routes join without a link."""
@@ -132,18 +132,18 @@ class Torus(ZoneGrid):
 
     def way(self, src: int, dst: int) -> Way:
         """Dimension after dimension, the shorter way round."""
-        found: Way = []
+        hops: Way = []
         here = src
         for stride, size in _strides(self.dims):
-            mine, wanted = src // stride % size, dst // stride % size
+            start, end = src // stride % size, dst // stride % size
             half = size // 2
-            right = mine < wanted <= mine + half or (mine > half and (mine + half) % size >= wanted)
-            while here // stride % size != wanted:
+            right = start < end <= start + half or (start > half and (start + half) % size >= end)
+            while here // stride % size != end:
                 onward = _along(here, stride, size, 1 if right else -1)
                 wrapped = size == 2 and (onward < here if right else onward > here)
-                found.append((here, onward, self.hops[here, onward, int(wrapped)]))
+                hops.append((here, onward, self.hops[here, onward, int(wrapped)]))
                 here = onward
-        return found
+        return hops
 
 
 @dataclass(slots=True, eq=False)
@@ -199,31 +199,31 @@ class FatTree(ZoneGrid):
 
     def way(self, src: int, dst: int) -> Way:
         """Up, each time by the port the destination's number picks, until it lies below; then straight down."""
-        label, wanted = self.label(0, src), self.label(0, dst)
-        found: Way = []
+        label, target = self.label(0, src), self.label(0, dst)
+        hops: Way = []
         here, level, left = src, 0, dst
-        while label[level:] != wanted[level:]:
+        while label[level:] != target[level:]:
             ports = self.up[level] * self.count[level]
             port = left % ports
             left //= ports
             label = [*label[:level], port % self.up[level], *label[level + 1 :]]
             level += 1
             onward = self.node(level, label)
-            found.append((here, onward, self.hops[here, onward, port // self.up[level - 1]]))
+            hops.append((here, onward, self.hops[here, onward, port // self.up[level - 1]]))
             here = onward
         while level:
             # SimGrid looks for the child from the source's parallel cable on, and keeps its place on the way down
             port = src % self.count[level - 1] * self.down[level - 1]
             while level and port < self.count[level - 1] * self.down[level - 1]:
-                if port % self.down[level - 1] == wanted[level - 1]:
+                if port % self.down[level - 1] == target[level - 1]:
                     nth = port // self.down[level - 1]
                     level -= 1
-                    label = [*label[:level], wanted[level], *label[level + 1 :]]
+                    label = [*label[:level], target[level], *label[level + 1 :]]
                     onward = self.node(level, label)
-                    found.append((here, onward, self.hops[here, onward, nth]))
+                    hops.append((here, onward, self.hops[here, onward, nth]))
                     here = onward
                 port += 1
-        return found
+        return hops
 
 
 @dataclass(slots=True, eq=False)
@@ -297,10 +297,10 @@ class Dragonfly(ZoneGrid):
         """
         group, chassis, blade = self.place(src)
         to_group, to_chassis, to_blade = self.place(dst)
-        found: Way = []
+        hops: Way = []
 
         def go(a: int, b: int) -> None:
-            found.append((a, b, self.hops[a, b, 0]))
+            hops.append((a, b, self.hops[a, b, 0]))
 
         here = self.router(group, chassis, blade)
         go(src, here)
@@ -320,7 +320,7 @@ class Dragonfly(ZoneGrid):
         if to_chassis != chassis:
             go(here, self.router(to_group, to_chassis, to_blade))
         go(self.router(to_group, to_chassis, to_blade), dst)
-        return found
+        return hops
 
 
 GRIDS: dict[str, Callable[[Platform, Zone], ZoneGrid]] = {
@@ -353,9 +353,9 @@ def _refuse(platform: Platform, zone: Zone, why: str) -> None:
     raise InputError(f"{platform.name}, line {zone.element.line}: cluster {zone.name[:40]}: {why}")
 
 
-def _expect(platform: Platform, zone: Zone, wanted: int, hosts: int) -> None:
-    if wanted != hosts:
-        _refuse(platform, zone, f"topo_parameters ask for {wanted} hosts, radical lists {hosts}: make them equal")
+def _expect(platform: Platform, zone: Zone, asked_for: int, hosts: int) -> None:
+    if asked_for != hosts:
+        _refuse(platform, zone, f"topo_parameters ask for {asked_for} hosts, radical lists {hosts}: make them equal")
 
 
 def _bounded(platform: Platform, zone: Zone, cables: int) -> None:

@@ -124,10 +124,10 @@ class Places:
         entry, leave = self.ends[hop.cable][::way]
         if hop.cable in self.gates:
             return _WIRED if way == 1 or hop.way else _NEVER
-        there = self.find(leave)
+        end = self.find(leave)
         if way == -1 and hop.cable in self.one_way:
             return _NEVER
-        passing = _PASSING if self.host[there] and (last < 0 or there != self.find(last)) else 0
+        passing = _PASSING if self.host[end] and (last < 0 or end != self.find(last)) else 0
         if self.find(entry) == self.find(here):
             return _MET + passing
         if self._may_join(here, entry):
@@ -175,15 +175,15 @@ class Laid:
 
     def links_of(self, steps: Iterable[Crossing]) -> list[int]:
         """The links that steps cross; wires between what became one place vanish."""
-        found = []
+        links = []
         for step in steps:
             if step.cable < 0:
                 if step.wire in self.wired:
-                    found.append(self.wired[step.wire])
+                    links.append(self.wired[step.wire])
             else:
                 back = not step.forth and self.cables[step.cable].policy == SPLITDUPLEX
-                found.append(self.first[step.cable] + back)
-        return found
+                links.append(self.first[step.cable] + back)
+        return links
 
 
 def lay_out(places: Places, hosts: Sequence[str]) -> Laid:

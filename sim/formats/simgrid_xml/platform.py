@@ -214,25 +214,25 @@ def _cable(platform: Platform, element: Element) -> Cable:
 
 def _cluster(platform: Platform, parent: Zone | None, element: Element) -> None:
     """A <cluster>: hosts on one hub, perhaps over a backbone, or in a torus, fat tree or dragonfly."""
-    told, file = element.attributes, platform.name
+    attributes, file = element.attributes, platform.name
     zone = _zone(platform, parent, element)
     names = _radical(platform, element)
     rate, wait = bandwidth(element, "bw", file), latency(element, "lat", file)
-    policy = told.get("sharing_policy", SPLITDUPLEX).upper()
+    policy = attributes.get("sharing_policy", SPLITDUPLEX).upper()
     policy = SPLITDUPLEX if policy in (SPLITDUPLEX, "FULLDUPLEX") else SHARED
-    limit = bandwidth(element, "limiter_link", file) if told.get("limiter_link") else 0.0
-    shape = told.get("topology", "FLAT").upper()
+    limit = bandwidth(element, "limiter_link", file) if attributes.get("limiter_link") else 0.0
+    shape = attributes.get("topology", "FLAT").upper()
     for name, _ in names:
         platform.add_point(element, zone, name, host=True)
-    if told.get("loopback_bw") or told.get("loopback_lat"):
+    if attributes.get("loopback_bw") or attributes.get("loopback_lat"):
         platform.notes["loopback links are passed over: what a host keeps to itself takes no time"] = None
     if shape != "FLAT":
         link = Cable(zone.name, rate, wait, policy)
-        zone.fabric = Fabric(element, shape, told.get("topo_parameters", ""), link, limit)
+        zone.fabric = Fabric(element, shape, attributes.get("topo_parameters", ""), link, limit)
         zone.routing = shape
         return
-    if told.get("bb_bw") or told.get("bb_lat"):
-        shared = FATPIPE if told.get("bb_sharing_policy", SHARED).upper() == FATPIPE else SHARED
+    if attributes.get("bb_bw") or attributes.get("bb_lat"):
+        shared = FATPIPE if attributes.get("bb_sharing_policy", SHARED).upper() == FATPIPE else SHARED
         core = Cable(
             f"{zone.name}_backbone", bandwidth(element, "bb_bw", file), latency(element, "bb_lat", file, "0"), shared
         )
@@ -243,7 +243,9 @@ def _cluster(platform: Platform, parent: Zone | None, element: Element) -> None:
         if limit:
             hops.insert(0, Hop(platform.add_cable(element, Cable(f"{called}_limiter", limit, 0.0, SHARED))))
         zone.up[name], zone.down[name] = tuple(hops), tuple(hop.back() for hop in reversed(hops))
-    router = told.get("router_id") or f"{told.get('prefix', '')}{zone.name}_router{told.get('suffix', '')}"
+    router = (
+        attributes.get("router_id") or f"{attributes.get('prefix', '')}{zone.name}_router{attributes.get('suffix', '')}"
+    )
     platform.add_point(element, zone, router, host=False)
 
 
@@ -290,11 +292,11 @@ def _wire(platform: Platform, zone: Zone, element: Element) -> None:
         for child in element.children
         if _tag(child) == "link_ctn"
     )
-    there = Route(element, src, dst, gw_src, gw_dst, hops)
+    route = Route(element, src, dst, gw_src, gw_dst, hops)
     if tag.startswith("bypass"):
-        zone.bypasses.append(there)
+        zone.bypasses.append(route)
         return
-    zone.routes.append(there)
+    zone.routes.append(route)
     if src != dst and element.attributes.get("symmetrical", "YES").upper() == "YES":
         back = tuple(hop.back() for hop in reversed(hops))
         zone.routes.append(Route(element, dst, src, gw_dst, gw_src, back))
@@ -321,8 +323,8 @@ def _point(platform: Platform, element: Element, key: str) -> str:
     return name
 
 
-def _near(name: str, known: dict[str, Hop] | dict[str, Zone]) -> str:
-    near = difflib.get_close_matches(name, list(known)[:10_000], 1)
+def _near(name: str, names: dict[str, Hop] | dict[str, Zone]) -> str:
+    near = difflib.get_close_matches(name, list(names)[:10_000], 1)
     return f"did you mean {near[0]}?" if near else "define it"
 
 

@@ -88,15 +88,15 @@ def _reaches(network: Network, src: str, dst: str) -> bool:
 
 def _router(platform: Platform, network: Network, laid: Laid, copies: dict[tuple[int, int, int], int]) -> Router:
     """Routes between hosts, worked out when first asked for."""
-    known: dict[tuple[int, int], list[int]] = {}
+    by_pair: dict[tuple[int, int], list[int]] = {}
 
     def route(src: Ints, dst: Ints) -> Routes:
         lists = []
         for pair in zip(src.tolist(), dst.tolist(), strict=True):
-            if pair not in known:
+            if pair not in by_pair:
                 links = laid.links_of(network.route(platform.hosts[pair[0]], platform.hosts[pair[1]]))
-                known[pair] = [copies.get((*pair, link), link) for link in links] if copies else links
-            lists.append(known[pair])
+                by_pair[pair] = [copies.get((*pair, link), link) for link in links] if copies else links
+            lists.append(by_pair[pair])
         offsets = np.concatenate([[0], np.cumsum([len(links) for links in lists])]).astype(np.int32)
         return Routes(offsets, np.array([link for links in lists for link in links], np.int32))
 

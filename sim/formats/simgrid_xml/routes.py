@@ -82,14 +82,14 @@ class Network:
         """The bypass the common zone has for two points, and whether it begins and ends right at them."""
         if not common.bypasses:
             return None
-        known = {(route.src, route.dst): route for route in common.bypasses}
+        bypasses = {(route.src, route.dst): route for route in common.bypasses}
         if len(up) == 1 and len(down) == 1:
-            return (known[src, dst], True, True) if (src, dst) in known else None
+            return (bypasses[src, dst], True, True) if (src, dst) in bypasses else None
         a, b = ([zone.name for zone in line] for line in (up, down))
         for far in range(max(len(a), len(b))):
             for i, j in [pair for k in range(far) for pair in ((k, far), (far, k))] + [(far, far)]:
-                if i < len(a) and j < len(b) and (a[i], b[j]) in known:
-                    return known[a[i], b[j]], False, False
+                if i < len(a) and j < len(b) and (a[i], b[j]) in bypasses:
+                    return bypasses[a[i], b[j]], False, False
         return None
 
     def _local(self, zone: Zone, src: str, dst: str, depth: int) -> Local:
@@ -251,8 +251,8 @@ def _dijkstra(routes: dict[tuple[str, str], Route], src: str) -> dict[str, str]:
     queue = [(0, order.get(src, 0), src)]
     while queue:
         _, _, here = heapq.heappop(queue)
-        for there, links in onward.get(here, ()):
-            if cost[here] + links < cost.get(there, 1 << 60):
-                cost[there], before[there] = cost[here] + links, here
-                heapq.heappush(queue, (cost[there], order[there], there))
+        for neighbour, links in onward.get(here, ()):
+            if cost[here] + links < cost.get(neighbour, 1 << 60):
+                cost[neighbour], before[neighbour] = cost[here] + links, here
+                heapq.heappush(queue, (cost[neighbour], order[neighbour], neighbour))
     return before

@@ -77,8 +77,8 @@ def _routes(topology: Topology, crossings: list[Crossing]) -> Iterator[str]:
     names = [device.name for device in topology.devices]
     rows = {}
     for src in topology.ranks:
-        rows[src] = found = row(topology, src)
-        missing = [dst for dst in topology.ranks if not found.reached[dst]]
+        rows[src] = table = row(topology, src)
+        missing = [dst for dst in topology.ranks if not table.reached[dst]]
         if missing:
             raise InputError(
                 f"{topology.name}: nothing leads from {names[src]} to {names[missing[0]]}, and SimGrid needs routes"
@@ -86,10 +86,10 @@ def _routes(topology: Topology, crossings: list[Crossing]) -> Iterator[str]:
             )
     for i, src in enumerate(topology.ranks):
         for dst in topology.ranks[i + 1 :]:
-            there = [crossings[link] for link in rows[src].to(dst)]
+            crossed = [crossings[link] for link in rows[src].to(dst)]
             back = [crossings[link] for link in rows[dst].to(src)]
-            mirrored = [(name, FLIPPED[way]) for name, way in reversed(there)] == back
-            yield _route(names[src], names[dst], there, symmetrical=mirrored)
+            mirrored = [(name, FLIPPED[way]) for name, way in reversed(crossed)] == back
+            yield _route(names[src], names[dst], crossed, symmetrical=mirrored)
             if not mirrored:
                 yield _route(names[dst], names[src], back, symmetrical=False)
 

@@ -114,7 +114,7 @@ def halves(row: PrintedRow, table: PrintedTable, scale: Scale, unread: Unread) -
             return first, second
         unread.add("nothing was sent", row.line)
         return None, None
-    numbers = next((row.rest[start : start + 3] for one in layouts for start in one if _told(row, start)), None)
+    numbers = next((row.rest[start : start + 3] for one in layouts for start in one if _is_filled(row, start)), None)
     if numbers is None:
         unread.add("no time in it", row.line)
     elif row.size <= 0 or not number(numbers[0]):
@@ -130,12 +130,12 @@ _NOTHING = Half(0.0, 0.0, 0.0)
 def _layouts(row: PrintedRow, table: PrintedTable) -> Iterator[list[int]]:
     """Where the times of a row may begin, likeliest first: as a header with both halves says, else as usual."""
     starts, count = table.starts, len(row.rest)
-    told = starts[1] - starts[0] if len(starts) > 1 else len(table.header) - starts[0] if starts else 0
+    titled = starts[1] - starts[0] if len(starts) > 1 else len(table.header) - starts[0] if starts else 0
     roots = (1, 0) if "root" in table.header else (0, 1)
-    others = () if len(starts) > 1 else tuple(width for width in WIDTHS if width != told)
-    for width in (told, *others):
+    others = () if len(starts) > 1 else tuple(width for width in WIDTHS if width != titled)
+    for width in (titled, *others):
         for root in roots if row.type else (0,):
-            beside = count - root > 2 * width and width != told  # another table, as `diff -y` prints it
+            beside = count - root > 2 * width and width != titled  # another table, as `diff -y` prints it
             if width >= 3 and count - root >= 3 and not beside and _iterations_fit(row, root, width):
                 yield [root] if count - root < width + 3 else [root, root + width]
 
@@ -149,7 +149,7 @@ def _iterations_fit(row: PrintedRow, start: int, width: int) -> bool:
     return least <= nearly <= most
 
 
-def _told(row: PrintedRow, start: int) -> bool:
+def _is_filled(row: PrintedRow, start: int) -> bool:
     """Whether there are three numbers from a place on."""
     cells = row.rest[start : start + 3]
     return len(cells) == 3 and all(number(cell) is not None for cell in cells)
@@ -157,13 +157,14 @@ def _told(row: PrintedRow, start: int) -> bool:
 
 def _sensible(row: PrintedRow, starts: list[int], scale: Scale, table: PrintedTable) -> bool:
     """Whether every time of a row fits its bandwidth; rows of nothing and halves that were not run fit."""
-    told = [start for start in starts if _told(row, start)]
-    blank = [start for start in starts if start not in told and _number_at(row, start) and _number_at(row, start + 1)]
+    filled = [start for start in starts if _is_filled(row, start)]
+    blank = [start for start in starts if start not in filled and _number_at(row, start) and _number_at(row, start + 1)]
     return (
-        bool(told)
+        bool(filled)
         and not blank
         and all(
-            row.size <= 0 or agrees(_counted(row, table), row.rest[start], row.rest[start + 1], scale) for start in told
+            row.size <= 0 or agrees(_counted(row, table), row.rest[start], row.rest[start + 1], scale)
+            for start in filled
         )
     )
 
@@ -179,7 +180,7 @@ def _number_at(row: PrintedRow, at: int) -> bool:
 
 
 def _half(row: PrintedRow, start: int, scale: Scale) -> Half | None:
-    if not _told(row, start):
+    if not _is_filled(row, start):
         return None
     time, algbw, busbw = (number(cell) or 0.0 for cell in row.rest[start : start + 3])
     return Half(time * scale[0], algbw, busbw)

@@ -164,8 +164,8 @@ def _row(at: int, line: str, table: PrintedTable) -> PrintedRow | None:
     for i in range(min(len(words) - 2, _MOST_BEFORE)):
         size, count, kind = words[i : i + 3]
         if kind[0].isalpha() and _SIZE.fullmatch(size) and count.isdecimal() and len(count) < 20:
-            known = kind.lower() in TYPES or (typed and i + 3 < len(words) and kind.isidentifier())
-            return _typed_row(at, size, count, kind, words[i + 3 :]) if known else None
+            has_type = kind.lower() in TYPES or (typed and i + 3 < len(words) and kind.isidentifier())
+            return _typed_row(at, size, count, kind, words[i + 3 :]) if has_type else None
     if typed or not words:
         return None
     width = len(table.header) or 4

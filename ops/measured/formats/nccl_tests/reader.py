@@ -71,8 +71,10 @@ def _table(printed: PrintedTable, text: str, name: str) -> Table:
     collective = _collective(printed.program, name, shared, factors, reduces=reduces)
     ranks = printed.ranks or shared or ranks_of(collective, factors)
     forced = {{"ALGO": "algorithm", "PROTO": "protocol"}[key]: value for key, value in FORCED.findall(text)}
-    told = tuple(Measured(collective, ranks, r.size, r.seconds, r.in_place, "", r.line) for r in rows)
-    return Table(name, "nccl-tests", told, ranks, printed.devices, tuple(printed.words), unread.entries, forced=forced)
+    measured = tuple(Measured(collective, ranks, r.size, r.seconds, r.in_place, "", r.line) for r in rows)
+    return Table(
+        name, "nccl-tests", measured, ranks, printed.devices, tuple(printed.words), unread.entries, forced=forced
+    )
 
 
 def _collective(program: str, name: str, shared: int, factors: list[tuple[float, float]], *, reduces: bool) -> str:
@@ -106,8 +108,8 @@ def ranks_of(collective: str, factors: list[tuple[float, float]]) -> int:
             continue
         least, most = (busbw - 0.005) / (algbw + 0.005) / share, (busbw + 0.005) / (algbw - 0.005) / share
         low, high = max(low, 1 / (1 - min(least, 0.99999))), min(high, 1 / (1 - most) if most < 1 else high)
-    found = [n for step in (8, 4, 2, 1) for n in range(2, 4097) if n % step == 0 and low - 1e-6 <= n <= high + 1e-6]
-    return found[0] if found and high < 4 * low else 0
+    counts = [n for step in (8, 4, 2, 1) for n in range(2, 4097) if n % step == 0 and low - 1e-6 <= n <= high + 1e-6]
+    return counts[0] if counts and high < 4 * low else 0
 
 
 def _from_json(text: str, name: str) -> Table:
@@ -138,13 +140,13 @@ def _from_json(text: str, name: str) -> Table:
     collective = _collective(program[1].lower() if program else "", name, 0, factors, reduces=True)
     ranks = ranks or ranks_of(collective, factors)
     each = max((int(number(str(d.get("device", 0))) or 0) + 1 for d in devices), default=0)
-    told = tuple(Measured(collective, ranks, size, time, both, "", line) for size, time, both, line in rows)
-    if not told:
+    measured = tuple(Measured(collective, ranks, size, time, both, "", line) for size, time, both, line in rows)
+    if not measured:
         raise InputError(f"{name} holds no result with a size and a time: give the whole report")
     env = " ".join(map(str, report.get("env", []))) if isinstance(report.get("env"), list) else ""
     forced = {{"ALGO": "algorithm", "PROTO": "protocol"}[key]: value for key, value in FORCED.findall(env)}
     words = tuple(dict.fromkeys(str(d.get("device_info", "")) for d in devices))
-    return Table(name, "nccl-tests", told, ranks, each, words, unread.entries, forced=forced)
+    return Table(name, "nccl-tests", measured, ranks, each, words, unread.entries, forced=forced)
 
 
 def _dict(value: Any) -> dict[str, Any]:
