@@ -1,14 +1,15 @@
 """Parameters live in signatures: one place turns them into flags, widgets and `name:key=value` strings."""
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+from sim.base.numbers import real, whole
 from sim.errors import InputError
+from sim.size import LARGEST as MOST_EVER
 from sim.units import Unit, parse_bandwidth, parse_size, parse_time
 
 
@@ -42,9 +43,13 @@ Count = Annotated[int, Bounds(1, 1 << 16)]
 """A whole number of one or more."""
 LEAST_BARE_RATE = 1e6
 """B/s: what is less and has no unit was probably meant in another one."""
+Devices = Annotated[int, Bounds(1, MOST_EVER)]
+"""How many of something a machine has; how many that may be is for `sim.size` to say."""
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+LARGEST = 10**11
+"""A whole number without bounds of its own is smaller."""
 KINDS = ("int", "float", "str", "bool", "bandwidth", "time", "size", "dims")
 """What a parameter may be."""
 
@@ -94,18 +99,15 @@ class Parameter:
 
 
 def _whole(text: str, what: str) -> int:
-    try:
-        return int(text) if len(text) < 12 else int("x")
-    except ValueError:
-        raise InputError(f"{what}={text[:40]!r} is not a whole number: write one like 8") from None
+    value = whole(text)
+    if value is None or abs(value) >= LARGEST:
+        raise InputError(f"{what}={text[:40]!r} is not a whole number: write one like 8")
+    return value
 
 
 def _finite(text: str, what: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
+    value = real(text)
+    if value is None:
         raise InputError(f"{what}={text[:40]!r} is not a finite number: write one like 0.5")
     return value
 

@@ -7,11 +7,10 @@ GB is 10^9 bytes and GiB is 2^30, never mixed; `Gbps` counts bits. What is shown
 (67108864, 25000000000.0, 1.5e-06)
 """
 
-import math
-import re
 from decimal import Decimal
 from typing import Annotated, NamedTuple
 
+from sim.base.numbers import with_unit
 from sim.errors import InputError
 
 KB, MB, GB, TB = 1e3, 1e6, 1e9, 1e12
@@ -45,17 +44,15 @@ Size = Annotated[int, Unit("size", "64MiB")]
 _SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
 _BINARY = {"ki": 2.0**10, "mi": 2.0**20, "gi": 2.0**30, "ti": 2.0**40, "pi": 2.0**50}
 _TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "ps": 1e-12}
-_NUMBER = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf|nan)\s*([^\s\d]*)\s*")
 
 
 def _split(text: str, what: str, example: str) -> tuple[Decimal, str]:
-    match = _NUMBER.fullmatch(text) if len(text) <= 64 else None
-    if match is None:
+    parts = with_unit(text)
+    if parts is None:
         raise InputError(f"{what} {_quote(text)} is not a number with a unit: write it like {example}")
-    value = Decimal(match[1].replace("_", ""))
-    if not math.isfinite(float(value)):
+    if not parts[0].is_finite():
         raise InputError(f"{what} {_quote(text)} is not a finite number: write it like {example}")
-    return value, match[2]
+    return parts
 
 
 def _quote(text: str, most: int = 40) -> str:

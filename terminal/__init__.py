@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, overload
 
 import click
 
+from sim.size import USUAL, allowing, number_of_devices
+
 PROGRAM = "cli.py" if __name__ == "terminal" else __name__.partition(".")[0]
 """What messages call the program: as a package it has a command of its own."""
 DONE, NO, BAD_INPUT = 0, 1, 2
@@ -38,6 +40,8 @@ class TerminalCommand(click.Command):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params.append(click.Option(["--json"], is_flag=True, help="the answer as JSON"))
+        largest = f"how many devices a machine may have; {USUAL} if left out"
+        self.params.append(click.Option(["--most-devices"], metavar="N", callback=_most_devices, help=largest))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click does, but an unknown option is told with what seems to be its value."""
@@ -53,9 +57,14 @@ class TerminalCommand(click.Command):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the function; what `--json` says is for whoever prints the answer."""
+        """Call the function; what `--json` says is for whoever prints the answer, `--most-devices` holds meanwhile."""
         ctx.find_root().meta[AS_JSON] = ctx.params.pop("json")
-        return super().invoke(ctx)
+        with allowing(ctx.params.pop("most_devices")):
+            return super().invoke(ctx)
+
+
+def _most_devices(_: click.Context, option: click.Parameter, word: str | None) -> int | None:
+    return None if word is None else number_of_devices(word, option.opts[0])
 
 
 class LazyGroup(click.Group):

@@ -13,6 +13,7 @@ from ops.libraries import LIBRARIES
 from ops.programs import ProgramRun, run_program
 from ops.request import Request
 from ops.request.notation import algorithm_spec
+from sim.base.numbers import whole
 from sim.errors import InputError
 from sim.parameters import bind
 from sim.units import fmt_size, fmt_time, parse_size
@@ -64,7 +65,7 @@ def _sorted(flags: Flags, own: list[str], args: list[str], script: list[str]) ->
 def _option(flags: Flags, word: str) -> click.Option | None:
     """The option that a word of the line names: --name, --name=value, -n or -n8."""
     name = word.partition("=")[0] if word.startswith("--") else word
-    return flags.get(name) or (flags.get(word[:2]) if word[2:].isdigit() else None)
+    return flags.get(name) or (flags.get(word[:2]) if whole(word[2:]) is not None else None)
 
 
 def _words(flags: Flags, word: str) -> int:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ops.formats import malformed, message_bytes, reader, writer
 from ops.registry import ALGORITHMS
+from sim.base.numbers import whole
 from sim.errors import InputError
 from sim.parameters import Bounds
 from sim.schedule import COPY, Schedule
@@ -54,12 +55,13 @@ def read_counts(text: str, name: str) -> NDArray[np.float64]:
         width = width or len(cells)
         if len(cells) != width:
             malformed(place, f"{len(cells)} numbers in a row, but {width} in the rows before: make the matrix square")
-        wrong = next((cell for cell in cells if not re.fullmatch(r"[0-9]{1,18}", cell)), None)
-        if wrong is not None:
+        row = [count for cell in cells if (count := whole(cell)) is not None and count >= 0]
+        if len(row) < len(cells):
+            wrong = next(cell for cell in cells if whole(cell) is None or cell.startswith("-"))
             malformed(place, f"{wrong[:40]!r} is no whole number of 0 or more: write how many the rank sends")
         if len(cells) > MOST_RANKS:
             malformed(place, f"{len(cells)} ranks are more than {MOST_RANKS}: give a smaller matrix")
-        rows.append([int(cell) for cell in cells])
+        rows.append(row)
     if len(rows) != width or width < 2:
         malformed(name, f"{len(rows)} rows of {width} numbers are no square matrix of 2 ranks or more: complete it")
     return np.array(rows, np.float64)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from ops.registry import ALGORITHMS
+from sim.base.numbers import whole
 from sim.errors import InputError
 from sim.parameters import parse_assignments, parse_spec
 from sim.units import exact_size, parse_size
@@ -101,7 +102,7 @@ def differences(text: str) -> list[Changes]:
 
 def _change(text: str) -> tuple[str, str]:
     word, equals, value = text.partition("=")
-    if word not in CHANGEABLE or not equals or (word in _WHOLE and not (value.isdecimal() and len(value) < 7)):
+    if word not in CHANGEABLE or not equals or (word in _WHOLE and whole(value) not in range(10**6)):
         raise InputError(f"the link's against has {text[:40]!r}: write one of {', '.join(CHANGEABLE)}, then =value")
     return word, value
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from ops.request.model import Request
+from sim.base.numbers import whole
 
 TEXTS = ("capture", "schedule")
 """Words that are texts of many lines."""
@@ -13,6 +14,8 @@ MACHINE = ("machine", "capture", "rates")
 """Words that tell the machine."""
 WORDS = tuple(field.name for field in fields(Request) if field.name not in APART)
 USUAL = Request()
+LARGEST = 10**7
+"""A number of a request is smaller."""
 
 
 def unusual(request: Request) -> Iterator[tuple[str, str]]:
@@ -32,7 +35,8 @@ def value_of(word: str, text: str) -> str | int | bool | None:
     """A word's value; None for a text that cannot be one."""
     kind = type(getattr(USUAL, word))
     if kind is int:
-        return int(text) if text.isdecimal() and len(text) < 8 else None
+        number = whole(text)
+        return number if number is not None and 0 <= number < LARGEST else None
     if kind is bool:
         return {"yes": True, "no": False}.get(text)
     return text

@@ -3,6 +3,7 @@
 import math
 from typing import NamedTuple
 
+from sim.base.numbers import whole
 from sim.errors import InputError
 from sim.units import parse_size, parse_time
 
@@ -55,10 +56,10 @@ def parse_layers(text: str) -> list[Layer]:
 
 
 def _shape(text: str, where: str) -> tuple[int, ...]:
-    parts = text.split("x")
-    if not all(part.isdecimal() and len(part) < 14 and int(part) > 0 for part in parts):
+    sizes = [whole(part) for part in text.split("x")]
+    shape = tuple(size for size in sizes if size is not None and size > 0)
+    if len(shape) < len(sizes):
         raise InputError(f"{where}: {text[:40]!r} is no shape: write it like 1024x256 or 1024")
-    shape = tuple(map(int, parts))
     if math.prod(shape) > MOST_PARAMETERS:
         raise InputError(f"{where}: {text[:40]} holds more than {MOST_PARAMETERS:,} numbers: use a smaller shape")
     return shape

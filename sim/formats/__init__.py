@@ -4,7 +4,6 @@ A reader is a function from text to a Topology, with keyword options read from i
 finds the reader whose `matches` knows the text.
 """
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,7 @@ def read_topology(text: str, name: str, **overrides: Any) -> Topology:
     format = recognise(text, name)
     topology: Topology = FORMATS.call(format, format.read, text, name, overrides)
     notes = rates_without_units(format.options, overrides)
-    return replace(topology, format=format.name, assumed=(*topology.assumed, *notes))
+    return topology.but(format=format.name, assumed=(*topology.assumed, *notes))
 
 
 def write_topology(topology: Topology, format: str, **options: Any) -> str:

@@ -6,22 +6,21 @@ dimensions in order, a ring the shorter way, a switch up and down.
 
 import math
 import re
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.numbers import real, whole
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.formats import reader
+from sim.size import room_for
 from sim.topology import Device, Ints, Link, LinkKind, Router, Routes, Topology
 from sim.topology.routing import pack, with_fallback
 from sim.units import LARGEST_BANDWIDTH, LARGEST_TIME, GiB, Time, ns
 
 KEYS = ("topology", "npus_count", "bandwidth", "latency")
 SHAPES = ("Ring", "FullyConnected", "Switch")
-MOST_NPUS = 1 << 16
-MOST_LINKS = 1 << 20
 _MARK = re.compile(r"^[ \t]*[\"']?npus_count[\"']?[ \t]*:", re.MULTILINE)
 _OLD = re.compile(r"[\"']?(topology-name|dimensions-count|units-count)[\"']?\s*:")
 
@@ -82,7 +81,7 @@ def read(text: str, *, name: str = "ASTRA-sim network", overhead: Time = 0.0, ga
         name, tuple(devices), tuple(links), overhead=overhead, gamma=gamma, forwarding=True, assumed=_notes(dims)
     )
     npus = np.array([device.kind == "GPU" for device in devices])
-    return replace(topology, router=with_fallback(topology, _router(dims), npus))
+    return topology.but(router=with_fallback(topology, _router(dims), npus))
 
 
 def _notes(dims: list[Dimension]) -> tuple[str, ...]:
@@ -112,8 +111,7 @@ def _dimensions(root: YamlNode) -> list[Dimension]:
     sizes = [_size(node) for node in lists["npus_count"]]
     for size, node in zip(sizes, lists["npus_count"], strict=True):
         n *= size
-        if n > MOST_NPUS:
-            node.refuse(f"more than {MOST_NPUS:,} NPUs: describe a smaller machine")
+        room_for(n, f"{node.name}, line {node.line}")
     for shape, size, rate, wait in zip(lists["topology"], sizes, lists["bandwidth"], lists["latency"], strict=True):
         word = shape.text("a topology")
         if word not in SHAPES:
@@ -127,25 +125,22 @@ def _dimensions(root: YamlNode) -> list[Dimension]:
         dim = Dimension(word, size, bandwidth, latency, stride, first)
         dims.append(dim)
         stride, first = stride * size, first + n * dim.links
-        if first > MOST_LINKS:
-            shape.refuse(f"more than {MOST_LINKS:,} links: describe a smaller machine")
+        room_for(n, f"{shape.name}, line {shape.line}", first)
     return dims
 
 
 def _size(node: YamlNode) -> int:
     text = node.text("npus_count")
-    if not re.fullmatch(r"\d{1,6}", text) or int(text) < 2:
+    size = whole(text)
+    if size is None or size < 2:
         node.refuse(f"npus_count {text[:40]!r} is no whole number of 2 or more: write one like 8")
-    return int(text)
+    return size
 
 
 def _number(node: YamlNode, what: str, example: str) -> float:
     text = node.text(what)
-    try:
-        value = float(text) if len(text) <= 40 else math.nan
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
+    value = real(text)
+    if value is None:
         node.refuse(f"{what} {text[:40]!r} is not a finite number: write one like {example}")
     return value
 

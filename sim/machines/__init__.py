@@ -99,4 +99,4 @@ def build(spec: str, **values: Any) -> Topology:
     function = MACHINES[name]
     topology = function(**bind(function, {**texts, **values}, name))
     notes = rates_without_units(MACHINES.parameters(name), texts)
-    return replace(topology, name=spec.strip(), assumed=(*topology.assumed, *notes)) if texts else topology
+    return topology.but(name=spec.strip(), assumed=(*topology.assumed, *notes)) if texts else topology

@@ -4,15 +4,14 @@ All are full duplex. `overhead` per message and `gamma` per byte reduced, which 
 unless they are, so that a transfer alone takes exactly its route's latency plus size over bandwidth.
 """
 
-from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
 
 from sim.base.ragged import ranges
-from sim.errors import InputError
 from sim.machines import machine
-from sim.parameters import Bounds, Count
+from sim.parameters import Bounds, Devices
+from sim.size import room_for
 from sim.topology import Device, Ints, Link, Routes, Topology, both_ways
 from sim.topology.routing import pack, with_fallback
 from sim.units import Bandwidth, GBps, Time, us
@@ -21,7 +20,7 @@ from sim.units import Bandwidth, GBps, Time, us
 @machine
 def switch(
     *,
-    ranks: Count = 64,
+    ranks: Devices = 64,
     bandwidth: Bandwidth = 25 * GBps,
     latency: Time = 1 * us,
 ) -> Topology:
@@ -29,6 +28,7 @@ def switch(
 
     Each direction has the given bandwidth and latency, so a message pays the latency twice.
     """
+    room_for(ranks + 1, "switch")
     gpus = [Device(f"GPU{r}", "GPU") for r in range(ranks)]
     links = [link for gpu in gpus for link in both_ways(gpu.name, "SW", bandwidth, latency, "NVL")]
 
@@ -43,7 +43,7 @@ def switch(
 @machine
 def ring(
     *,
-    ranks: Count = 8,
+    ranks: Devices = 8,
     bandwidth: Bandwidth = 25 * GBps,
     latency: Time = 1 * us,
     directions: Annotated[int, Bounds(1, 2)] = 2,
@@ -53,6 +53,7 @@ def ring(
     Routes take the shorter way, upwards when both are equal; with `directions=1` there are only links
     from each rank to the next. Two ranks share one cable.
     """
+    room_for(ranks, "ring")
     gpus = tuple(Device(f"GPU{r}", "GPU") for r in range(ranks))
     steps = (1, -1)[: directions if ranks > 2 else 1]
     links = [
@@ -82,6 +83,7 @@ def mesh(
     latency: Time = 0.7 * us,
 ) -> Topology:
     """A link each way between every pair of GPUs."""
+    room_for(ranks, "mesh", ranks * (ranks - 1))
     names = [f"GPU{r}" for r in range(ranks)]
     links = [Link(a, b, bandwidth, latency) for a in names for b in names if a != b]
 
@@ -96,8 +98,8 @@ def mesh(
 @machine
 def nodes(
     *,
-    nodes: Count = 8,
-    gpus: Count = 8,
+    nodes: Devices = 8,
+    gpus: Devices = 8,
     nvlink: Bandwidth = 300 * GBps,
     nvlink_latency: Time = 0.5 * us,
     nic: Bandwidth = 25 * GBps,
@@ -110,8 +112,7 @@ def nodes(
     receives through NIC i mod `nics`. Between hosts a message pays `nvlink_latency` and `nic_latency`
     twice each; the hop from switch to NIC is free and never binds.
     """
-    if nodes * gpus > 1 << 16:
-        raise InputError(f"nodes: {nodes} nodes of {gpus} gpus are more than {1 << 16} ranks: choose fewer")
+    room_for(nodes * (gpus + nics + 1) + 1, "nodes")
     inner = 2 * max(nvlink, nic)
     devices: list[Device] = []
     links: list[Link] = []
@@ -140,4 +141,4 @@ def nodes(
         return pack(columns.astype(np.int32))
 
     is_gpu = np.array([device.kind == "GPU" for device in devices])
-    return replace(base, router=with_fallback(base, route, is_gpu))
+    return base.but(router=with_fallback(base, route, is_gpu))

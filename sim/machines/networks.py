@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from sim.errors import InputError
 from sim.machines import machine
 from sim.parameters import Bounds, Dims
+from sim.size import room_for
 from sim.topology import Device, Ints, Link, Router, Routes, Topology, both_ways
 from sim.topology.routing import pack
 from sim.units import Bandwidth, GBps, Time, us
 
-MOST = 1 << 16
 Sizes = Annotated[tuple[int, ...], Dims("4x4x2")]
 Few = Annotated[int, Bounds(1, 256)]
 
@@ -44,13 +44,15 @@ def grid(
     wrap: tuple[bool, ...],
 ) -> Topology:
     """A torus whose dimensions are closed one by one. Raises InputError for sizes that cannot be."""
-    if not 1 <= len(dims) <= 6 or min(dims) < 1 or math.prod(dims) > MOST:
+    if not 1 <= len(dims) <= 6 or min(dims) < 1:
         shape = "x".join(map(str, dims))
-        raise InputError(f"{name}: dims={shape[:40]} is no grid of 1 to {MOST} GPUs in up to 6 dimensions: try 4x4x2")
+        raise InputError(f"{name}: dims={shape[:40]} is no grid in up to 6 dimensions: try 4x4x2")
     n = math.prod(dims)
+    room_for(n, name)
     closed = tuple(end or size == 2 for end, size in zip(wrap, dims, strict=True))  # two share one cable either way
     places = np.stack(np.unravel_index(np.arange(n), dims), axis=1)
     link_at = np.full((n, len(dims), 2), -1, np.int32)
+    names = [f"GPU{r}" for r in range(n)]
     links: list[Link] = []
     for d, size in enumerate(dims):
         for way, step in enumerate((1, -1)):
@@ -60,14 +62,15 @@ def grid(
             to[:, d] += step
             has_neighbour = (to[:, d] >= 0) & (to[:, d] < size) | closed[d]
             neighbour = np.ravel_multi_index(tuple((to % dims).T), dims)
-            for r in np.nonzero(has_neighbour)[0]:
-                link_at[r, d, way] = len(links)
-                links.append(Link(f"GPU{r}", f"GPU{neighbour[r]}", bandwidth, latency))
+            ranks = np.flatnonzero(has_neighbour)
+            link_at[ranks, d, way] = np.arange(len(links), len(links) + len(ranks))
+            ends = zip(ranks.tolist(), neighbour[ranks].tolist(), strict=True)
+            links += [Link(names[a], names[b], bandwidth, latency) for a, b in ends]
 
     def route(src: Ints, dst: Ints) -> Routes:
         return _by_dimension(dims, closed, link_at, src.astype(np.int64), dst.astype(np.int64))
 
-    gpus = tuple(Device(f"GPU{r}", "GPU") for r in range(n))
+    gpus = tuple(Device(gpu, "GPU") for gpu in names)
     return Topology(name, gpus, tuple(links), forwarding=True, router=route)
 
 
@@ -109,8 +112,7 @@ def fat_tree(
     """
     if not 1 <= oversubscription <= 1000:
         raise InputError(f"fat_tree: oversubscription={oversubscription:g} is not between 1 and 1000: 2 is two to one")
-    if pods * leaves * gpus > 1 << 14:
-        raise InputError(f"fat_tree: {pods * leaves * gpus} GPUs are more than {1 << 14}: choose fewer")
+    room_for(pods * leaves * (gpus + 1) + pods * gpus + gpus * leaves, "fat_tree", 6 * pods * leaves * gpus)
     devices = [Device(f"GPU{r}", "GPU") for r in range(pods * leaves * gpus)]
     links: list[Link] = []
     thin = bandwidth / oversubscription
@@ -146,8 +148,11 @@ def dragonfly(
     link, over it, to the router of the GPU (Kim, Dally, Scott and Abts, ISCA 2008). `bandwidth` is a GPU's link.
     """
     n = groups * routers * gpus
-    if n > 1 << 14 or routers * groups > 1 << 12:
-        raise InputError(f"dragonfly: {n} GPUs on {routers * groups} routers are too many: choose fewer")
+    if routers * groups > 1 << 12:
+        raise InputError(
+            f"dragonfly: {routers * groups} routers are more than {1 << 12}: choose fewer groups or routers"
+        )
+    room_for(n + groups * routers, "dragonfly", 2 * n + groups * routers * (routers - 1) + groups * (groups - 1))
     devices = [Device(f"GPU{r}", "GPU") for r in range(n)]
     devices += [Device(f"R{r}", "NET") for r in range(groups * routers)]
     links: list[Link] = []

@@ -1,14 +1,17 @@
 """A machine as devices joined by links, and the static routes between its devices."""
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from sim.base.arrays import Floats, Ints
 from sim.errors import InputError
+from sim.size import room_for
 from sim.topology.devices import DEVICE_KINDS, LINK_KINDS, Device, Link, Router, Routes
 from sim.topology.routing import shortest_routes
 
@@ -40,9 +43,9 @@ class Topology:
     """The file format it was read from."""
 
     def __post_init__(self) -> None:
+        room_for(len(self.devices), links=len(self.links))
         self._check_devices()
-        for link in self.links:
-            self._check_link(link)
+        self._check_links()
         for value, what in ((self.overhead, "overhead"), (self.gamma, "gamma")):
             if not (math.isfinite(value) and value >= 0):
                 raise InputError(f"{self.name}: {what} is {value}: give zero or more")
@@ -54,8 +57,19 @@ class Topology:
         if len(self.index) != len(self.devices):
             twice = next(d.name for i, d in enumerate(self.devices) if self.index[d.name] != i)
             raise InputError(f"{self.name}: two devices are called {twice}: give each its own name")
-        for device in self.devices:
-            self._check_kind(f"device {device.name}", device.kind, DEVICE_KINDS)
+        if not {device.kind for device in self.devices} <= set(DEVICE_KINDS):
+            for device in self.devices:
+                self._check_kind(f"device {device.name}", device.kind, DEVICE_KINDS)
+
+    def _check_links(self) -> None:
+        """All at once, as there may be many; where one is wrong, the first that is."""
+        ends = {link.src for link in self.links} | {link.dst for link in self.links}
+        kinds = {link.kind for link in self.links}
+        rates, waits = self.bandwidth, self.latency
+        right = (rates > 0) & (rates < np.inf) & (waits >= 0) & (waits < np.inf)
+        if not (right.all() and ends <= self.index.keys() and kinds <= set(LINK_KINDS)):
+            for link in self.links:
+                self._check_link(link)
 
     def _check_link(self, link: Link) -> None:
         called = f"link {link.src} -> {link.dst}"
@@ -71,6 +85,15 @@ class Topology:
     def _check_kind(self, called: str, kind: str, kinds: Sequence[str]) -> None:
         if kind not in kinds:
             raise InputError(f"{self.name}: {called} is of kind {str(kind)[:20]!r}: write one of {', '.join(kinds)}")
+
+    def but(self, **others: Any) -> "Topology":
+        """This one with another name, router, format, pairs or notes; what it is made of need not be checked again."""
+        assert others.keys() <= {"name", "router", "format", "pairs", "assumed"}
+        other = copy.copy(self)
+        other.__dict__.pop("_route", None)
+        for name, value in others.items():
+            object.__setattr__(other, name, value)
+        return other
 
     @property
     def n(self) -> int:

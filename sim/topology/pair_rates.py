@@ -11,6 +11,7 @@ from itertools import combinations
 from statistics import median
 from typing import NamedTuple
 
+from sim.base.numbers import real
 from sim.base.pasted import pasted_lines
 from sim.errors import InputError
 from sim.topology.host import Rates
@@ -130,7 +131,7 @@ def _listed(rates: Mapping[str, float]) -> str:
 def _value(matrix: RateMatrix, row: int, column: int) -> float:
     """B/s from the one to the other, 0 where the matrix does not tell."""
     word = matrix.rows[matrix.gpus[row]][column]
-    return 0.0 if word.upper() == "N/A" else float(word) * matrix.share * GBps
+    return (real(word) or 0.0) * matrix.share * GBps
 
 
 def _raised(rates: Mapping[str, float], usual: Rates) -> dict[str, float]:

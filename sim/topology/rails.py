@@ -7,6 +7,7 @@ import numpy as np
 
 from sim.base.arrays import Ints
 from sim.errors import InputError
+from sim.size import room_for
 from sim.topology.devices import Device, Link, Router, Routes, both_ways
 from sim.topology.model import Topology
 from sim.topology.routing import LENGTH, chain, merge, pack, with_fallback
@@ -29,6 +30,7 @@ def join_by_rails(host: Topology, hosts: int, bandwidth: float, latency: float) 
     nics = [i for i, device in enumerate(host.devices) if device.kind == "NIC"]
     if not nics:
         raise InputError(f"{host.name} has no NIC to join {hosts} hosts by: use one host")
+    room_for(hosts * len(host.devices), f"{hosts} hosts", hosts * len(host.links))
     devices: list[Device] = []
     links: list[Link] = []
     for h in range(hosts):
@@ -48,7 +50,7 @@ def join_by_rails(host: Topology, hosts: int, bandwidth: float, latency: float) 
         for a, row in host.pairs.items()
     }
     joined = replace(host, devices=tuple(devices), links=tuple(links), ranks=(), router=None, pairs=pairs)
-    return replace(joined, router=_router(host, joined, hosts, nics))
+    return joined.but(router=_router(host, joined, hosts, nics))
 
 
 def _router(host: Topology, joined: Topology, hosts: int, nics: list[int]) -> Router:

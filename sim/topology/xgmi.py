@@ -4,12 +4,12 @@ The tables tell which pairs have an xGMI link, not always how wide it is: widths
 suggests, and every one of them is listed as assumed unless given. xGMI links are kept as NVLinks.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
+from sim.base.numbers import whole
 from sim.errors import InputError
 from sim.topology.host import CDNA, CDNA3, Leaf, Place, Rates, build_host
 from sim.topology.model import Topology
@@ -89,9 +89,10 @@ def _cell(report: PairTables, table: str, pair: Pair, name: str) -> str:
 def _number(report: PairTables, table: str, pair: Pair, usual: int, name: str) -> int:
     """A weight or a number of hops; `usual` where the table is missing."""
     text = _cell(report, table, pair, name)
-    if text and not re.fullmatch(r"\d{1,6}", text):
+    number = whole(text) if text else usual
+    if number is None or not 0 <= number < 10**6:
         raise InputError(f"{name}: {table} of GPU{pair[0]} to GPU{pair[1]} is {text[:20]!r}, no number: paste it again")
-    return int(text) if text else usual
+    return number
 
 
 def _xgmi_hops(report: PairTables, pair: Pair, name: str) -> int:

@@ -8,6 +8,7 @@ from ops import ALGORITHMS
 from ops.collectives import table
 from ops.request import Request
 from ops.work import Outcome
+from sim.base.numbers import whole
 from ui.lessons import LESSONS, Ask, Lesson, LessonStep, after
 from ui.pages import go, page
 from ui.player import component
@@ -71,7 +72,7 @@ def _chosen(lessons: list[Lesson], done: set[str]) -> Lesson:
 
 def _step(lesson: Lesson) -> int:
     word = st.query_params.get("step", "1")
-    number = int(word) if word.isdecimal() and len(word) < 4 else 1
+    number = whole(word) or 1
     return max(1, min(len(lesson.steps), number))
 
 

@@ -10,6 +10,7 @@ from ops import ALGORITHMS
 from ops.request import Request
 from ops.request.library_choice import library_of
 from ops.request.link import LONGEST_WORD, from_link, to_link
+from sim.base.numbers import real
 from sim.errors import InputError, StalledError
 from sim.machines import MACHINES
 from sim.parameters import parse_spec
@@ -122,11 +123,8 @@ def _arrive() -> str:
 
 
 def _instant(word: str) -> float:
-    try:
-        t = float(word)
-    except ValueError:
-        t = -1.0
-    if not (math.isfinite(t) and t >= 0):
+    t = real(word)
+    if t is None or t < 0:
         raise InputError(f"the link's t={word[:20]!r} is not a time in seconds: correct the address")
     return t
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from ops.formats import ScheduleProblem, malformed, reader
 from ops.formats.interpreter.moves import Done, Moves, join
+from sim.base.numbers import whole
 from sim.schedule import COPY, Schedule
 from sim.units import LARGEST_SIZE
 
@@ -130,13 +131,13 @@ class _Parser:
         malformed(f"{self.name}, line {self.number}", why)
 
     def _begin(self, line: str) -> None:
-        first = re.fullmatch(r"num_ranks\s+(\d{1,9})", line)
-        self.n = int(first[1]) if first else 0
+        first = re.fullmatch(r"num_ranks\s+(\d+)", line)
+        self.n = _number(first[1]) if first else 0
         if not 1 <= self.n <= MOST_RANKS:
             self._refuse(f"{line[:40]!r} is no num_ranks of 1 to {MOST_RANKS}: begin with it")
 
     def _open(self, header: re.Match[str]) -> None:
-        self.rank = int(header[1]) if len(header[1]) < 9 else self.n
+        self.rank = _number(header[1])
         if self.rank >= self.n or self.rank in self._ranks:
             self._refuse(f"rank {header[1][:20]} is there twice or not among 0..{self.n - 1}: correct it")
         self._ranks.add(self.rank)
@@ -152,21 +153,28 @@ class _Parser:
             self._refuse(f"more than {MOST_ITEMS:,} items: give a smaller schedule")
 
 
+def _number(digits: str) -> int:
+    """What digits say; more than anything may be where they are too many."""
+    number = whole(digits)
+    return LARGEST_SIZE + 1 if number is None else number
+
+
 def _item(match: re.Match[str], rank: int, n: int, line: int, place: str) -> _Item:
-    options = {key: int(value[:12]) for key, value in re.findall(r"(tag|cpu|nic)\s+(-1|\d+)", match["options"])}
+    options = {key: _number(value) for key, value in re.findall(r"(tag|cpu|nic)\s+(-1|\d+)", match["options"])}
     kind = match["kind"] or "calc"
     amount = match["time"] or match["size"]
     most = LONGEST if kind == "calc" else LARGEST_SIZE
-    if len(amount) > 16 or int(amount) > most:
+    count = _number(amount)
+    if count > most:
         malformed(place, f"{kind} {amount[:20]} is beyond a day or 1 PiB: correct it")
-    peer = int(match["peer"][:9]) if match["peer"] else rank
+    peer = _number(match["peer"]) if match["peer"] else rank
     if kind != "calc" and (match["way"] == "to") != (kind == "send"):
         malformed(place, "a send goes to a rank and a recv comes from one: correct it")
     if peer < 0 or options.get("tag", 0) < 0:
         malformed(place, "who answers a recv from anyone or with any tag depends on timing: name the rank and the tag")
     if peer >= n or (kind != "calc" and peer == rank):
         malformed(place, f"rank {rank} cannot {kind} with rank {peer}: name another among 0..{n - 1}")
-    return _Item(kind, rank, line, int(amount), peer, options.get("tag", 0), options.get("cpu", 0))
+    return _Item(kind, rank, line, count, peer, options.get("tag", 0), options.get("cpu", 0))
 
 
 def _order(items: list[_Item], labels: dict[str, int], orders: list[tuple[int, re.Match[str]]], name: str) -> None:

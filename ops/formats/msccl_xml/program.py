@@ -3,7 +3,6 @@
 Two dialects are read: `step` elements with both buffers, and `op` elements with one.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from functools import lru_cache
 
 from ops.formats import malformed
 from ops.formats.interpreter.buffers import Buffers, lay_out, plain, whole_share
+from sim.base.numbers import whole
 from sim.base.xml import Element, parse_xml
 from sim.errors import InputError
 
@@ -94,8 +94,8 @@ class Program:
 
 @lru_cache(maxsize=4096)
 def _number(text: str) -> int | None:
-    """The whole number a text of up to nine digits says."""
-    return int(text) if re.fullmatch(r"\s*-?[0-9]{1,9}\s*", text) else None
+    """The whole number a text says; a program has many alike."""
+    return whole(text)
 
 
 class Reader:

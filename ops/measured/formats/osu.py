@@ -7,6 +7,7 @@ import re
 
 from ops.measured.formats import reader
 from ops.measured.rows import Measured, Table
+from sim.base.numbers import real, whole
 from sim.errors import InputError
 from sim.units import us
 
@@ -55,7 +56,7 @@ def read(text: str, *, name: str) -> list[Table]:
             title = line.strip("# ").strip()
             what = next(name for pattern, name in COLLECTIVES if re.search(pattern, heading[1], re.IGNORECASE))
         elif what and (row := ROW.match(line)) is not None:
-            size, value = int(row[1]), float(row[2])
+            size, value = whole(row[1]) or 0, real(row[2]) or 0.0
             if size > 0 and value > 0:
                 seconds = size / (value * 1e6) if what == "bandwidth" else value * us
                 rows.append(Measured(what, 0, size, seconds, line=number))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from sim.base.numbers import real, whole
 from sim.base.xml import Element
 
 COMPUTE = ("CUDA", "NVML", "RSMI", "OpenCL", "LevelZero", "HIP")
@@ -58,7 +59,7 @@ class Objects:
     domains: list[Domain] = field(default_factory=list)
     bridges: list[Bridge] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    by_gp: dict[tuple[str, int], Element] = field(default_factory=dict)
+    by_gp: dict[tuple[str, int | None], Element] = field(default_factory=dict)
     owner: dict[int, Element] = field(default_factory=dict)
     """By the id() of an OS device: the PCI device it belongs to."""
     info: dict[str, str] = field(default_factory=dict)
@@ -74,8 +75,8 @@ def read_objects(root: Element, name: str) -> Objects:
         root.refuse(name, "no single machine in it: give the file as `lstopo --of xml` wrote it")
     for element in walk(machines[0]):
         gp = element.attributes.get("gp_index", "")
-        if gp.isdigit():
-            objects.by_gp[element.attributes.get("type", ""), int(gp[:18])] = element
+        if (number := whole(gp)) is not None:
+            objects.by_gp[element.attributes.get("type", ""), number] = element
         if element.attributes.get("type") == "Package" or element is machines[0]:
             objects.info = {**information(element), **objects.info}
     _domains(objects, machines[0])
@@ -233,25 +234,26 @@ def _port(objects: Objects, element: Element) -> Port | None:
 def _speed(objects: Objects, element: Element) -> float:
     """B/s of a link; hwloc gives GB/s of payload, 0 where the kernel does not tell."""
     text = element.attributes.get("pci_link_speed", "0")
-    if not re.fullmatch(r"\d{1,6}(\.\d{1,12})?", text):
+    speed = real(text)
+    if speed is None or not 0 <= speed < 1e6:
         element.refuse(objects.name, f"pci_link_speed is {text[:40]!r}: write GB/s like 15.753846")
-    return float(text) * 1e9
+    return speed * 1e9
 
 
 def _matrix(objects: Objects, matrix: Element) -> None:
     """A matrix of rates: its objects, then its rows one after the other, both cut into several elements."""
     name = f"{matrix.attributes.get('name')}"
     words = [w for child in matrix.children if child.tag == "indexes" for w in child.text.split()]
-    values = [v for child in matrix.children if child.tag == "u64values" for v in child.text.split()]
+    values = [whole(v) for child in matrix.children if child.tag == "u64values" for v in child.text.split()]
     n = len(words)
-    if not 0 < n <= MOST_ENTRIES or len(values) != n * n or any(len(v) > 18 or not v.isdigit() for v in values):
+    if not 0 < n <= MOST_ENTRIES or len(values) != n * n or any(v is None or v < 0 for v in values):
         matrix.refuse(
             objects.name, f"{name} has {n} objects and {len(values)} values, not {n * n} numbers: give the whole file"
         )
     elements = [_object(objects, matrix, word) for word in words]
     for i, one in enumerate(elements):
         for j, other in enumerate(elements):
-            rate = int(values[i * n + j]) * 1e6
+            rate = (values[i * n + j] or 0) * 1e6
             if rate and i != j:
                 objects.rates[id(one), id(other)] = one, other, rate
 
@@ -259,7 +261,7 @@ def _matrix(objects: Objects, matrix: Element) -> None:
 def _object(objects: Objects, matrix: Element, word: str) -> Element:
     """The object an index names: `OSDev:332`, or a number alone where all are of one type."""
     kind, _, gp = word.rpartition(":")
-    key = kind or matrix.attributes.get("type", ""), int(gp[:18]) if gp.isdigit() else -1
+    key = kind or matrix.attributes.get("type", ""), whole(gp)
     if key not in objects.by_gp:
         matrix.refuse(objects.name, f"{word[:40]} in {matrix.attributes.get('name')} is no object: give the whole file")
     element = objects.by_gp[key]
@@ -283,6 +285,7 @@ def _set(objects: Objects, element: Element, key: str) -> int:
 
 def _number(objects: Objects, element: Element, key: str) -> int:
     text = element.attributes.get(key, "0")
-    if not re.fullmatch(r"\d{1,6}", text):
-        element.refuse(objects.name, f"{key} is {text[:40]!r}: write a whole number")
-    return int(text)
+    number = whole(text)
+    if number is None or not 0 <= number < 10**6:
+        element.refuse(objects.name, f"{key} is {text[:40]!r}: write a whole number below 1,000,000")
+    return number

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Annotated
 
+from sim.base.numbers import whole
 from sim.base.xml import Element, parse_xml
 from sim.formats import reader
 from sim.formats.hwloc_xml.objects import (
@@ -114,8 +115,7 @@ def _between_sockets(objects: Objects) -> float:
     """B/s between sockets, by CPU."""
     info = objects.info
     model = info.get("CPUModelNumber", "")
-    number = int(model) if model.isdigit() and len(model) < 6 else 0
-    return between_sockets(info.get("CPUVendor", ""), number, info.get("CPUModel", ""))
+    return between_sockets(info.get("CPUVendor", ""), whole(model) or 0, info.get("CPUModel", ""))
 
 
 def _ports(ports: list[Port]) -> list[Port]:

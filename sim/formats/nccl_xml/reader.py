@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Annotated
 
+from sim.base.numbers import whole
 from sim.base.xml import Element, parse_xml
 from sim.errors import InputError
 from sim.formats import reader
@@ -180,8 +181,7 @@ def _sockets(cpu: Element) -> float:
     """B/s between NUMA nodes by the CPU's make."""
     attributes = cpu.attributes
     model = attributes.get("modelid", "")
-    number = int(model) if model.isdigit() and len(model) < 6 else 0
-    return between_sockets(attributes.get("vendor", ""), number, attributes.get("arch", ""))
+    return between_sockets(attributes.get("vendor", ""), whole(model) or 0, attributes.get("arch", ""))
 
 
 def _below(parts: _SystemParts, element: Element, parent: str, numa: int, depth: int) -> None:
@@ -338,6 +338,7 @@ def _whole(parts: _SystemParts, element: Element, key: str, usual: int, low: int
     text = element.attributes.get(key, "")
     if not text.strip():
         return usual
-    if not re.fullmatch(r"\s*-?\d{1,10}\s*", text) or not low <= int(text) <= high:
+    number = whole(text)
+    if number is None or not low <= number <= high:
         element.refuse(parts.name, f"{key}={text[:20]!r} is no whole number from {low} to {high}: correct it")
-    return int(text)
+    return number

@@ -10,11 +10,13 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import TypeVar, get_args
 
+from sim.base.numbers import whole
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.errors import InputError
 from sim.formats import reader
 from sim.machines import build
 from sim.parameters import parse_spec
+from sim.size import LARGEST, room_for
 from sim.topology import Device, DeviceKind, Link, LinkKind, Topology
 from sim.topology.rails import join_by_rails
 from sim.topology.route_tables import links_between, tabled
@@ -34,8 +36,6 @@ ROUTE_KEYS = ("route", "nth")
 DUPLEX = ("full", "half", "simplex")
 """Two links, one each way; one link that both ways share; one link from `from` to `to` alone."""
 
-MOST_DEVICES = 1 << 17
-MOST_LINKS = 1 << 20
 _MARK = re.compile(r"^[ \t]*(?:\{[ \t]*)?[\"']?ringside[\"']?[ \t]*:", re.MULTILINE)
 _ALIKE = re.compile(r"^(devices|machine)[ \t]*:", re.MULTILINE)
 
@@ -71,9 +71,7 @@ def read(text: str, *, name: str = "YAML") -> Topology:
     if "machine" in said:
         root.mapping("a file with `machine`", MACHINE_KEYS)
         machine = _named_machine(said)
-        return replace(
-            machine, name=title if "name" in said else machine.name, assumed=_assumed(said) or machine.assumed
-        )
+        return machine.but(name=title if "name" in said else machine.name, assumed=_assumed(said) or machine.assumed)
     root.mapping("a file without `machine`", OWN_KEYS)
     host = _whole(root, said, title)
     return _joined(host, said)
@@ -126,7 +124,7 @@ def _whole(root: YamlNode, said: dict[str, YamlNode], title: str) -> Topology:
     if "routes" not in said and not alone:
         return made
     table = _routes(said["routes"], made) if "routes" in said else {}
-    return replace(made, router=tabled(made, table, alone=alone))
+    return made.but(router=tabled(made, table, alone=alone))
 
 
 def _joined(host: Topology, said: dict[str, YamlNode]) -> Topology:
@@ -162,14 +160,14 @@ def _devices(node: YamlNode) -> list[Device]:
         host = _number(values["host"], "host", -1, 1 << 20) if "host" in values else 0
         names = [name.text("name")]
         if "count" in values:
-            names = [f"{names[0]}{i}" for i in range(_number(values["count"], "count", 1, MOST_DEVICES))]
+            count = _number(values["count"], "count", 1, LARGEST)
+            room_for(len(devices) + count, f"{entry.name}, line {entry.line}")
+            names = [f"{names[0]}{i}" for i in range(count)]
         for each in names:
             if each in seen:
                 entry.refuse(f"two devices are called {each}: give each its own name")
             seen.add(each)
             devices.append(Device(each, word, numa, host))
-        if len(devices) > MOST_DEVICES:
-            entry.refuse(f"more than {MOST_DEVICES:,} devices: describe a smaller machine")
     return devices
 
 
@@ -183,8 +181,7 @@ def _links(node: YamlNode, devices: list[Device], names: dict[str, int]) -> list
         rate, wait = _bandwidth(values["bandwidth"]), _time(values["latency"], "latency")
         kind = _word(values["kind"], "kind", get_args(LinkKind)) if "kind" in values else None
         lanes = _number(values["lanes"], "lanes", 1, 1 << 20) if "lanes" in values else 1
-        if len(links) + 2 * len(a) * len(b) > MOST_LINKS:
-            entry.refuse(f"more than {MOST_LINKS:,} links: describe a smaller machine")
+        room_for(0, f"{entry.name}, line {entry.line}", len(links) + 2 * len(a) * len(b))
         pairs = dict.fromkeys((x, y) for x in a for y in b if x != y)
         if duplex != "simplex":
             pairs = dict.fromkeys((x, y) for x, y in pairs if x < y or (y, x) not in pairs)
@@ -290,8 +287,8 @@ def _time(node: YamlNode, key: str) -> float:
 
 def _number(node: YamlNode, key: str, low: int, high: int) -> int:
     text = node.text(key)
-    value = int(text) if re.fullmatch(r"-?\d{1,9}", text) else low - 1
-    if not low <= value <= high:
+    value = whole(text)
+    if value is None or not low <= value <= high:
         node.refuse(f"{key} is {text[:40]!r}: write a whole number from {low} to {high}")
     return value
 

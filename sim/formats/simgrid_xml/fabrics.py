@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from sim.errors import InputError
 from sim.formats.simgrid_xml.places import SHARED, Cable, Crossing, Hop, Places
-from sim.formats.simgrid_xml.platform import MOST_CABLES, Platform, Zone
+from sim.formats.simgrid_xml.platform import Platform, Zone
+from sim.size import room_for
 
 Way = list[tuple[int, int, Hop]]
 """Where a route goes: from node to node, and by which hop, one after the other."""
@@ -164,7 +165,8 @@ class FatTree(ZoneGrid):
             _refuse(platform, zone, f"{levels} levels need as many numbers, all above zero, in each list")
         _expect(platform, zone, math.prod(down), len(zone.hosts))
         sizes = [math.prod(up[:level]) * math.prod(down[level:]) for level in range(levels + 1)]
-        _bounded(platform, zone, sum(size * parents * n for size, parents, n in zip(sizes, up, count, strict=False)))
+        cables = sum(size * parents * n for size, parents, n in zip(sizes, up, count, strict=False))
+        _bounded(platform, zone, sum(sizes), cables)
         names = zone.hosts + [f"{zone.name} L{k}.{i}" for k in range(1, levels + 1) for i in range(sizes[k])]
         first = [sum(sizes[:level]) for level in range(levels + 1)]
         grid = cls(platform, zone, names, down=down, up=up, count=count, first=first)
@@ -251,7 +253,7 @@ class Dragonfly(ZoneGrid):
                 "dragonfly routes are SimGrid's: after a hop in a chassis they go on from the group's first"
             ] = None
         routers = groups * chassis * blades
-        _bounded(platform, zone, routers * (nodes + blades + chassis + groups))
+        _bounded(platform, zone, routers * (nodes + 1), routers * (nodes + blades + chassis + groups))
         hosts = len(zone.hosts)
         names = zone.hosts + [f"{zone.name} R{i}" for i in range(routers)]
         grid = cls(platform, zone, names, chassis=chassis, blades=blades, nodes=nodes)
@@ -358,9 +360,9 @@ def _expect(platform: Platform, zone: Zone, asked_for: int, hosts: int) -> None:
         _refuse(platform, zone, f"topo_parameters ask for {asked_for} hosts, radical lists {hosts}: make them equal")
 
 
-def _bounded(platform: Platform, zone: Zone, cables: int) -> None:
-    if cables > MOST_CABLES:
-        _refuse(platform, zone, f"more than {MOST_CABLES:,} links: describe a smaller cluster")
+def _bounded(platform: Platform, zone: Zone, devices: int, cables: int) -> None:
+    place = f"{platform.name}, line {zone.element.line}: cluster {zone.name[:40]}"
+    room_for(devices, place, cables)
 
 
 def _strides(dims: list[int]) -> Iterator[tuple[int, int]]:

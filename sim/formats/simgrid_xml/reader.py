@@ -64,7 +64,7 @@ def read(
     )
     hosts = np.array([device.kind == "GPU" for device in topology.devices])
     router = with_fallback(topology, _router(platform, network, laid, copies), hosts)
-    return replace(topology, router=router, pairs=_pairs(platform, network))
+    return topology.but(router=router, pairs=_pairs(platform, network))
 
 
 def _pairs(platform: Platform, network: Network) -> dict[str, dict[str, str]]:

@@ -1,12 +1,11 @@
 """Numbers with units as SimGrid writes them: `125MBps`, `1Gbps`, `50us`, `1.5m`, `"0"`; bare ones are B/s and s."""
 
 import math
-import re
 
+from sim.base.numbers import with_unit
 from sim.base.xml import Element
 from sim.units import LARGEST_BANDWIDTH, LARGEST_TIME
 
-_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)\s*")
 _DECIMAL = {prefix: 1000.0**i for i, prefix in enumerate(("", "k", "M", "G", "T", "P", "E", "Z", "Y"))}
 _BINARY = {f"{prefix}i": 1024.0**i for i, prefix in enumerate(("", "K", "M", "G", "T", "P", "E", "Z", "Y")) if i}
 _RATES = {
@@ -46,8 +45,8 @@ def _value(
     text = element.attributes.get(key) or default
     if text is None:
         element.refuse(name, f"{label(element)} has no {key}: write {key}={example!r}")
-    match = _NUMBER.fullmatch(text) if len(text) <= 64 else None
-    scale = units.get(match[2] or bare) if match else None
-    if match is None or scale is None or not math.isfinite(float(match[1]) * scale):
+    parts = with_unit(text)
+    scale = units.get(parts[1] or bare) if parts else None
+    if parts is None or scale is None or not math.isfinite(float(parts[0]) * scale):
         element.refuse(name, f"{key} of {label(element)} is {text[:40]!r}: write it like {example}")
-    return float(match[1]) * scale
+    return float(parts[0]) * scale

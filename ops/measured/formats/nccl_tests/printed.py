@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from sim.base.numbers import real, whole
 from sim.base.pasted import pasted_lines
 
 TYPES = {
@@ -30,7 +31,6 @@ _DEVICE = re.compile(
     re.IGNORECASE,
 )
 _OLD_DEVICE = re.compile(r"Device\s{1,9}(\d{1,4})\s{1,9}->\s{1,9}(\d{1,4})\s{1,9}\[[^\]]{0,40}\]\s{0,9}(.{0,200})")
-_SIZE = re.compile(r"\d[\d_,]{0,24}")
 _ROOT = re.compile(r"(-?\d{1,6})\[")
 TIME_COLUMNS = ("time", "cputime")
 _MOST_BEFORE = 12
@@ -81,11 +81,7 @@ def number(word: str) -> float | None:
     >>> number("1_024"), number("1e+06"), number("N/A"), number("inf")
     (1024.0, 1000000.0, None, None)
     """
-    try:
-        value = float(word.replace("_", "").replace(",", ""))
-    except ValueError:
-        return None
-    return value if abs(value) < float("inf") else None
+    return real(word.replace(",", ""))
 
 
 def printed_tables(text: str) -> Iterator[PrintedTable]:
@@ -163,7 +159,7 @@ def _row(at: int, line: str, table: PrintedTable) -> PrintedRow | None:
     typed = "type" in table.header
     for i in range(min(len(words) - 2, _MOST_BEFORE)):
         size, count, kind = words[i : i + 3]
-        if kind[0].isalpha() and _SIZE.fullmatch(size) and count.isdecimal() and len(count) < 20:
+        if kind[0].isalpha() and _whole(size) is not None and _whole(count) is not None:
             has_type = kind.lower() in TYPES or (typed and i + 3 < len(words) and kind.isidentifier())
             return _typed_row(at, size, count, kind, words[i + 3 :]) if has_type else None
     if typed or not words:
@@ -171,16 +167,18 @@ def _row(at: int, line: str, table: PrintedTable) -> PrintedRow | None:
     width = len(table.header) or 4
     begin = len(words) - width if len(words) > width and table.header else 0
     cells = words[begin:]
-    if not _SIZE.fullmatch(cells[0]) or any(number(word) is None and word != "N/A" for word in cells):
+    if _whole(cells[0]) is None or any(number(word) is None and word != "N/A" for word in cells):
         return None
     if not table.header and (len(words) != width or "." not in "".join(words[1:])):
         return None
-    return PrintedRow(at, _whole(cells[0]), 0, "", "", cells[(table.starts or [1])[0] :])
+    return PrintedRow(at, _whole(cells[0]) or 0, 0, "", "", cells[(table.starts or [1])[0] :])
 
 
 def _typed_row(at: int, size: str, count: str, kind: str, after: list[str]) -> PrintedRow:
     redop = after[0].lower() if after and after[0].isalpha() and number(after[0]) is None else ""
-    return PrintedRow(at, _whole(size), int(count), kind.lower(), redop, list(_numbers(after[bool(redop) :])))
+    return PrintedRow(
+        at, _whole(size) or 0, _whole(count) or 0, kind.lower(), redop, list(_numbers(after[bool(redop) :]))
+    )
 
 
 def _numbers(words: list[str]) -> Iterator[str]:
@@ -200,5 +198,6 @@ def _stray(line: str) -> list[str]:
     return numbers if len(numbers) == len(words) else []
 
 
-def _whole(word: str) -> int:
-    return int(word.replace("_", "").replace(",", ""))
+def _whole(word: str) -> int | None:
+    """A count as tables print it, with or without marks at its thousands."""
+    return whole(word.replace(",", "")) if word[:1].isdecimal() else None

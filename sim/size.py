@@ -1,0 +1,59 @@
+"""The most devices a machine may have: how far memory and time of whatever builds or reads one are bounded.
+
+A machine at the usual maximum is there within a second or two. `--most-devices` of the terminal, or this setting of a
+server's environment, allows more.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sim.base.numbers import whole
+from sim.errors import InputError
+
+SETTING = "RINGSIDE_MOST_DEVICES"
+USUAL = 1 << 15
+LARGEST = 1 << 22
+"""Beyond it indices of links would no longer fit the arrays they are in."""
+LINKS = 8
+"""Links that a machine may have per device it may have."""
+
+
+def most_devices() -> int:
+    """The maximum that holds now. Raises InputError where the environment's is no number."""
+    return number_of_devices(os.environ.get(SETTING) or str(USUAL), SETTING)
+
+
+def number_of_devices(text: str, owner: str) -> int:
+    """A maximum that a person sets. Raises InputError naming the owner where it is no number."""
+    most = whole(text)
+    if most is None or not 1 <= most <= LARGEST:
+        raise InputError(f"{owner}={text[:40]!r} is no number of devices from 1 to {LARGEST}: write one like {USUAL}")
+    return most
+
+
+def room_for(devices: int, owner: str = "the machine", links: int = 0) -> None:
+    """Raise InputError where a machine with so many devices and links is larger than what is allowed."""
+    most = most_devices()
+    for count, limit, what in ((devices, most, "devices"), (links, LINKS * most, "links")):
+        if count > limit:
+            needed = devices if what == "devices" else -(-links // LINKS)
+            allow = f", or allow them with --most-devices {needed} (on a server: {SETTING})"
+            raise InputError(
+                f"{owner}: {count:,} {what} are more than {limit:,}: choose fewer{allow if needed <= LARGEST else ''}"
+            )
+
+
+@contextmanager
+def allowing(devices: int | None) -> Iterator[None]:
+    """Until the block ends machines may have so many devices, here and in processes that are started."""
+    before = os.environ.get(SETTING)
+    if devices is not None:
+        os.environ[SETTING] = str(devices)
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(SETTING, None)
+        else:
+            os.environ[SETTING] = before
