@@ -188,7 +188,8 @@ def _in_pieces(blocks: Sequence[float] | None, work: Work) -> Sequence[float] | 
     promise, count = work.schedule.promise, work.collective.whole_blocks(work.schedule.n)
     if len(blocks) != count or promise.blocks < 2 * count:
         return blocks
-    return promise.in_pieces(np.asarray(blocks, np.float64)).tolist()  # type: ignore[no-any-return]
+    weights: list[float] = promise.in_pieces(np.asarray(blocks, np.float64)).tolist()
+    return weights
 
 
 def _own_blocks(proof: Proof) -> list[float]:

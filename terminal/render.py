@@ -1,6 +1,7 @@
 """`render`: a run as a file to take away."""
 
 from dataclasses import replace
+from typing import Any
 
 import click
 
@@ -31,12 +32,12 @@ from ui.text import languages
 @click.option("--width", type=WHOLE, default="1280", metavar="PIXELS", help="pixels across")
 @click.option("--language", default="en", metavar="CODE", help="of the words in it")
 @click.option("--dark", is_flag=True, help="light ink on dark paper")
-def render(request: Request, output: str, view: str, language: str, **drawn: object) -> Answer:
+def render(request: Request, output: str, view: str, language: str, **drawn: Any) -> Answer:
     """Write a run as a film, a picture, a page that plays offline, a trace or a schedule."""
     ending = ending_of(output, list(exports.EXPORTS))
     if language not in languages():
         raise InputError(f"--language {language[:20]!r} is not spoken here: choose from {', '.join(languages())}")
-    shot = exports.Shot(view=view, language=language, progress=Bar("frames"), **drawn)  # type: ignore[arg-type]
+    shot = exports.Shot(view=view, language=language, progress=Bar("frames"), **drawn)
     shot.check(ending)
     outcome = carried_out(request, history=True)
     data = exports.render(outcome.trace, ending, replace(shot, request=request))

@@ -217,9 +217,12 @@ export class Stage {
       const [x, y, w, h] = this.#box(d);
       const isRank = devices.rank[d] >= 0;
       const look = isRank ? rankLook : otherLook;
-      const name = isRank ? timeline.rankName(devices.rank[d]) : devices.name[d];
+      const whole = isRank ? timeline.rankName(devices.rank[d]) : devices.name[d];
       this.#paintFrame(g, d, look.frame);
-      const size = Math.min(13, h * (isRank ? 0.27 : 0.52), (w * 1.5) / Math.max(6, name.length));
+      const sizeOf = (text) => Math.min(13, h * (isRank ? 0.27 : 0.6), (w * 1.5) / Math.max(4, text.length));
+      // A box says which host it is: where there is little room, the device's own name does.
+      const name = sizeOf(whole) < 5 ? whole.slice(whole.lastIndexOf(".") + 1) : whole;
+      const size = sizeOf(name);
       if (size < 5) return;
       g.fillStyle = look.text;
       g.font = `${look.weight} ${size}px ${colours.font}`;

@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ops.libraries import Members
 from sim.topology import Topology
 
 Part = TypeVar("Part")
-AnyMeeting = TypeVar("AnyMeeting", bound="Meeting")  # type: ignore[type-arg]
+AnyMeeting = TypeVar("AnyMeeting", bound="Meeting[Any]")
 
 
 class Meeting(Generic[Part]):

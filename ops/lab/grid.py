@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from itertools import product
+from typing import Any
 
 from ops.registry import ALGORITHMS, Algorithm
 from ops.request import Request
@@ -144,15 +145,15 @@ def read_grid(text: str, name: str, open_file: Callable[[str], str]) -> Grid:
     root = parse_yaml(text, name)
     axes = [axis.name for axis in fields(Grid) if axis.name != "texts"]
     nodes = root.mapping("a grid", [*axes, "topologies"])
-    lists = {key: _texts(node, key) for key, node in nodes.items() if key not in ("vary", "set")}
-    maps = {
+    lists: dict[str, Any] = {key: _texts(node, key) for key, node in nodes.items() if key not in ("vary", "set")}
+    maps: dict[str, Any] = {
         key: {inner: _texts(value, inner) for inner, value in nodes[key].mapping(key).items()}
         for key in ("vary", "set")
         if key in nodes
     }
     files = lists.pop("topologies", [])
     lists["machines"] = [*lists.get("machines", []), *files]
-    return Grid(**lists, **maps, texts={file: open_file(file) for file in files})  # type: ignore[arg-type]
+    return Grid(**lists, **maps, texts={file: open_file(file) for file in files})
 
 
 def machine_text(path: str) -> str:

@@ -5,6 +5,7 @@ import binascii
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from ops.request.examples import example_captures, example_schedules
 from ops.request.model import Request
@@ -30,7 +31,7 @@ def to_link(request: Request) -> dict[str, str]:
 
 def from_link(words: Mapping[str, str]) -> Request:
     """The request a link describes. Raises InputError naming the word that is damaged."""
-    values: dict[str, str | int | bool] = {}
+    values: dict[str, Any] = {}
     for word in WORDS:
         if word in words and word not in TEXTS:
             value = value_of(word, words[word][:LONGEST_WORD])
@@ -42,7 +43,7 @@ def from_link(words: Mapping[str, str]) -> Request:
         values["capture"] = _unpacked(words["capture"], example_captures(), "capture")
     if "schedule" in words:
         values["schedule"] = _unpacked(words["schedule"], example_schedules(), "schedule")
-    return replace(Request(), **values)  # type: ignore[arg-type]
+    return replace(Request(), **values)
 
 
 def _packed(text: str, examples: Mapping[str, str]) -> str:

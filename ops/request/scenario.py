@@ -1,6 +1,7 @@
 """Requests as YAML: the words of a request with a line each, and texts from outside whole."""
 
 from dataclasses import replace
+from typing import Any
 
 from ops.request.model import Request
 from ops.request.words import TEXTS, WORDS, is_number, unusual, value_of
@@ -67,9 +68,9 @@ def from_yaml(text: str, name: str, *, execute: bool = False) -> Request:
         root.refuse(f"this is no scenario that is known here: begin it with ringside: {VERSION}")
     if "python" in nodes and not execute:
         nodes["python"].refuse("this scenario runs a Python file: only the terminal does that, when told --trust")
-    usual = {"algorithm": ""} if "python" in nodes else {}
+    usual: dict[str, Any] = {"algorithm": ""} if "python" in nodes else {}
     values = {word: _value(word, node) for word, node in nodes.items() if word != "ringside"}
-    return replace(Request(), **(usual | values))  # type: ignore[arg-type]
+    return replace(Request(), **(usual | values))
 
 
 def _value(word: str, node: YamlNode) -> str | int | bool:

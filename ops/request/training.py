@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ops.request.link import from_link, to_link
 from ops.request.model import Request
@@ -93,7 +94,7 @@ def from_yaml(text: str, name: str) -> TrainingRequest:
     nodes = root.mapping("the scenario", ("ringside", "workload", "settings", *MACHINE))
     if "ringside" not in nodes or nodes["ringside"].text("ringside") != VERSION:
         root.refuse(f"this is no training step that is known here: begin it with ringside: {VERSION}")
-    words = {word: nodes[word].text(word) for word in MACHINE if word in nodes}
+    words: dict[str, Any] = {word: nodes[word].text(word) for word in MACHINE if word in nodes}
     if len(words.keys() & {"machine", "capture"}) != 1:
         root.refuse("a machine must be given once: write either machine: NAME, or capture: and the text of a file")
     if "workload" not in nodes:
@@ -103,7 +104,7 @@ def from_yaml(text: str, name: str) -> TrainingRequest:
     return TrainingRequest(
         entry.name,
         tuple((key, _setting(entry, key, node)) for key, node in settings.items()),
-        replace(Request(), **words),  # type: ignore[arg-type]
+        replace(Request(), **words),
     )
 
 

@@ -79,9 +79,9 @@ def _priced(function: MachineFunction) -> MachineFunction:
         return function
 
     @wraps(function)
-    def whole(*, prices: Mapping[str, float], **values: Any) -> Topology:
+    def whole(*, prices: Mapping[str, Any], **values: Any) -> Topology:
         topology = function(**values)
-        return replace(topology, **prices) if any(prices.values()) else topology  # type: ignore[arg-type]
+        return replace(topology, **prices) if any(prices.values()) else topology
 
     arguments = [*inspect.signature(function).parameters.values()]
     arguments.append(inspect.Parameter("prices", inspect.Parameter.KEYWORD_ONLY))

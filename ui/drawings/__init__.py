@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,5 +16,5 @@ DRAWINGS = frozenset(path.stem for path in Path(__file__).parent.glob("*.py")) -
 @cache
 def drawing(view: str) -> "Callable[..., Figure]":
     """The function `draw(film, t, *, width, look)` of a view; `width` in inches."""
-    draw: Any = import_module(f"{__name__}.{view}").draw
-    return draw  # type: ignore[no-any-return]
+    draw: Callable[..., Figure] = import_module(f"{__name__}.{view}").draw
+    return draw

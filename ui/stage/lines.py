@@ -72,4 +72,5 @@ def along(points: Floats, share: float) -> tuple[float, float]:
     (2.0, 0.0)
     """
     gone = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
-    return tuple(float(np.interp(share * gone[-1], gone, points[:, axis])) for axis in (0, 1))  # type: ignore[return-value]
+    x, y = (float(np.interp(share * gone[-1], gone, points[:, axis])) for axis in (0, 1))
+    return x, y

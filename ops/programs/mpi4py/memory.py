@@ -101,7 +101,9 @@ class Memory(np.ndarray[Any, Any]):
 
     def cast(self, format: str) -> memoryview:
         """The same as elements of another format."""
-        return self.data.cast(format)  # type: ignore[call-overload, no-any-return]
+        whole: Any = self.data
+        elements: memoryview = whole.cast(format)
+        return elements
 
     def toreadonly(self) -> "Memory":
         """The same, which may not be written."""

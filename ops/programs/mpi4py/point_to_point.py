@@ -29,8 +29,9 @@ class Ranks(Handle):
         """The ranks. Raises MPI.Exception for the null communicator."""
         group = self.stands()
         if isinstance(group, tuple):
-            return group[group[0].world.me.rank]  # type: ignore[no-any-return]
-        return group  # type: ignore[no-any-return]
+            group = group[group[0].world.me.rank]
+        assert isinstance(group, ProcessGroup)
+        return group
 
     @property
     def world(self) -> Transport:

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any, NamedTuple, NoReturn
 
@@ -357,4 +358,4 @@ class Tasks:
         self._ending = True
         for task in self.tasks:
             if not task.greenlet.dead:
-                self._resume(task, lambda task=task: task.greenlet.throw(GreenletExit))  # type: ignore[misc]
+                self._resume(task, partial(task.greenlet.throw, GreenletExit))
