@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from ops.formats import check_schedule
+from ops.formats.mscclpp_json import threads
 from tests.ops.random_plans import Stuck, outcome, right
-from tests.ops.test_mscclpp import DATA, NOP, judge, local, op, put_then_add, remote, two
+from tests.ops.test_mscclpp import DATA, NOP, TOGETHER, judge, local, op, put_then_add, remote, two
 
 PLANS = [DATA / f"{name}.json" for name in ("allreduce", "allreduce_packet", "reduce", "transfer_pack")]
 
@@ -59,6 +60,27 @@ def test_a_port_reads_until_it_is_flushed():
     assert "flush the channel and then put a nop before nop at gpu 0" in plan(NOP).reason
     assert plan(flush).verdict == "wrong"
     assert plan(flush, NOP).verdict == "unchecked"
+
+
+def wide(r):
+    """Four chunks to the peer's scratch and back, and two of them once more, with no meeting between the last two."""
+    return [
+        [
+            op("put", [local("i", 0, 4)], [remote(0, 4, buffer=1)]), *TOGETHER,
+            op("re", [local("i", 0, 4), local("s", 0, 4)], [local("i", 0, 4)]),
+            op("copy", [local("i", 0, 2)], [local("s", 4, 2)]), NOP, op("copy", [local("s", 4, 2)], [local("i", 0, 2)]),
+            *TOGETHER,
+        ]
+    ]  # fmt: skip
+
+
+def test_threads_side_by_side_are_judged_as_each_by_itself(monkeypatch):
+    draw, plan = random.Random(3), two(wide, chunks=(4, 4, 6))
+    plans = [plan, *(edited(plan, draw) for _ in range(60))]
+    together = [judge(made).verdict for made in plans]
+    assert set(together) == {"ok", "wrong", "deadlock", "malformed"}
+    monkeypatch.setattr(threads, "_meet_elsewhere", bool)
+    assert [judge(made).verdict for made in plans] == together
 
 
 def edited(plan, draw):

@@ -5,6 +5,7 @@ import re
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -14,22 +15,33 @@ from ops.formats import check_schedule, read_schedule, write_schedule
 from sim.engine import simulate
 from sim.machines import build
 from tests.ops.msccl import program
-from tests.ops.random_orders import Stuck, at_random, never_before, outcome, right
+from tests.ops.random_orders import Program, Stuck, at_random, held_up, never_before
 
 FILES = sorted((Path(__file__).parents[1] / "data" / "msccl-xml").glob("*.xml"))
 SMALL = [file for file in FILES if file.stat().st_size < 100_000]
 WHERE = re.compile(r"gpu (\d+)/tb (\d+)/step (\d+)")
 
 
-def orders(text, count):
-    """What `count` random orders come to, and those in which one thread block of a told race waits for all others."""
-    found = []
-    for choose in (at_random(seed) for seed in range(count)):
-        try:
-            found.append(outcome(text, choose))
-        except Stuck:
-            return ["deadlock"]
-    return found
+def orders(made, count):
+    """What `count` random orders come to."""
+    return outcomes(made, map(at_random, range(count)))
+
+
+def outcomes(made, choices):
+    """What some orders come to; nothing but a deadlock where one does not end."""
+    try:
+        return [made.outcome(choose) for choose in choices]
+    except Stuck:
+        return ["deadlock"]
+
+
+def contrary(reason):
+    """Orders in which one of the thread blocks of a race that is told comes last, or stops where it has read."""
+    steps = [((int(gpu), int(tb)), int(step)) for gpu, tb, step in WHERE.findall(reason)]
+    yield from (never_before(block) for block, _ in steps)
+    for seed in range(20):
+        yield from (held_up([(*step, read)], seed) for step in steps for read in (False, True))
+    yield from map(at_random, range(1000, 2000))
 
 
 def held_against_orders(text, count):
@@ -37,20 +49,20 @@ def held_against_orders(text, count):
     verdict = check_schedule(text, "edited.xml")
     if verdict.verdict in ("malformed", "duplicate_connection"):
         return verdict.verdict
+    made = Program(text)
     try:
-        found = orders(text, count)
+        found = orders(made, count)
     except ValueError:  # two cnt that differ
         assert verdict.verdict == "malformed", verdict
         return "malformed"
     if found == ["deadlock"]:
         assert verdict.verdict == "deadlock", verdict
     elif "depends on chance" in verdict.reason:
-        told = [(int(gpu), int(tb)) for gpu, tb, _ in WHERE.findall(verdict.reason)]
-        found += [outcome(text, never_before(last)) for last in told]
-        found += orders(text, 1000) if all(other == found[0] for other in found) else []
-        assert any(other != found[0] for other in found), verdict.reason
+        others = (other for choose in contrary(verdict.reason) for other in outcomes(made, [choose]))
+        assert any(other != found[0] for other in chain(found, others)), verdict.reason
+        return "race"
     else:
-        rightly = all(right(text, other) for other in found)
+        rightly = all(made.right(other) for other in found)
         assert verdict.verdict == ("ok" if rightly else "wrong"), verdict
     return verdict.verdict
 

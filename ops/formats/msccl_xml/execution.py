@@ -7,7 +7,8 @@ from typing import Any
 
 from ops.formats import ScheduleProblem, malformed
 from ops.formats.interpreter.moves import Done, Moves, join
-from ops.formats.interpreter.order import Access, Order, Race
+from ops.formats.interpreter.order import Access, Order, Trials
+from ops.formats.interpreter.replays import Race, Replay
 from ops.formats.interpreter.turns import Turns, Worker, reading, writing
 from ops.formats.msccl_xml.program import RECEIVES, SENDS, Instruction, Program, ThreadBlock
 from sim.schedule import COPY, REDUCE, Promise
@@ -256,15 +257,15 @@ class Run:
 
     def race(self, promise: Promise | None) -> str:
         """A sentence about two accesses to one place whose order decides the result, if there are any."""
-        trial = self.program.buffers.trial(promise)
-        race = self.order.race(trial)
-        return self._race(race, self.order.right_way_round(race, trial)) if race else ""
+        trials = Trials(self.order.replay(), self.program.buffers.trial(promise))
+        race = trials.race()
+        return self._race(race, trials.replay, trials.right_way_round(race)) if race else ""
 
-    def _race(self, race: Race, right: tuple[int, int] | None) -> str:
+    def _race(self, race: Race, replay: Replay, right: tuple[int, int] | None) -> str:
         (first, before), (second, after) = self._instructions[race.first], self._instructions[race.second]
         gpu, slot = divmod(race.place, self._laid)
         place = self.program.buffers.name(gpu, slot)
-        kinds = ["writes" if race.place in self.order.writes(i) else "reads" for i in (race.first, race.second)]
+        kinds = ["writes" if race.place in replay.writes(i) else "reads" for i in (race.first, race.second)]
         return (
             f"{self.program.source}: the result depends on chance: {self._place(first, before)} {kinds[0]} {place} and"
             f" {self._place(second, after)} {kinds[1]} it, and nothing orders the two: {self._dependency(right)}"

@@ -9,10 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ops.formats.actions import Action
 from ops.formats.msccl_xml.limits import MOST_PER_CHANNEL
 from sim.errors import InputError
 from sim.schedule import REDUCE
+
+Upto = NDArray[np.int32]
 
 
 class Form(NamedTuple):
@@ -63,9 +68,21 @@ _End = tuple[int, int]
 """An action and a rank at which it does something."""
 
 
-def thread_blocks(name: str, n: int, actions: Sequence[Action], form: Form) -> list[list[BlockLayout]]:
-    """Every GPU's thread blocks. Raises InputError for an order that MSCCL cannot keep."""
-    _refuse_strangers(name, actions)
+@dataclass(slots=True)
+class GpuLayout:
+    """A GPU's thread blocks, before and after their lines wait for each other.
+
+    `order` is what it does, in an order that is allowed, with what each action `needs` and `where` it is done.
+    """
+
+    blocks: list[BlockLayout]
+    order: Sequence[int]
+    needs: dict[int, list[int]]
+    where: dict[int, tuple[int, int]]
+
+
+def thread_blocks(n: int, actions: Sequence[Action], form: Form) -> list[GpuLayout]:
+    """Every GPU's thread blocks, whose lines do not wait yet."""
     channels = _channels(actions, form)
     ends: list[list[tuple[tuple[int, int], int]]] = [[] for _ in range(n)]
     for a, action in enumerate(actions):
@@ -74,7 +91,8 @@ def thread_blocks(name: str, n: int, actions: Sequence[Action], form: Form) -> l
     return [_gpu(rank, actions, channels, form, [a for _, a in sorted(of_gpu)]) for rank, of_gpu in enumerate(ends)]
 
 
-def _refuse_strangers(name: str, actions: Sequence[Action]) -> None:
+def refuse_strangers(name: str, actions: Sequence[Action]) -> None:
+    """Raise InputError for an order that MSCCL cannot keep."""
     for action in actions:
         own = {action.src, action.dst}
         stranger = next((actions[b] for b in action.waits if own.isdisjoint((actions[b].src, actions[b].dst))), None)
@@ -91,6 +109,8 @@ def _channels(actions: Sequence[Action], form: Form) -> list[int]:
     sends: dict[tuple[int, int], set[int]] = defaultdict(set)
     receives: dict[tuple[int, int], set[int]] = defaultdict(set)
     channels = [-1] * len(actions)
+    tried: dict[tuple[int, int, int], int] = {}
+    """By the ends of a message, and by its step where that matters, the first channel that may still be free."""
 
     def fits(action: Action, channel: int) -> bool:
         step, count = last.get((action.src, action.dst, channel), (-1, 0))
@@ -107,8 +127,12 @@ def _channels(actions: Sequence[Action], form: Form) -> list[int]:
             continue
         brought = [channels[b] for b in reversed(action.waits) if _brings(actions[b], action)]
         channel = next((c for c in brought if fits(action, c)), -1)
-        while channel < 0 or not fits(action, channel):
-            channel += 1
+        if channel < 0:
+            key = action.src, action.dst, action.step if form.apart and not form.alone else -1
+            channel = tried.get(key, 0)
+            while not fits(action, channel):
+                channel += 1
+            tried[key] = channel
         channels[a] = channel
         _, count = last.get((action.src, action.dst, channel), (-1, 0))
         last[action.src, action.dst, channel] = action.step, count + 1
@@ -122,7 +146,7 @@ def _brings(before: Action, action: Action) -> bool:
     return not before.local and before.dst == action.src
 
 
-def _gpu(rank: int, actions: Sequence[Action], channels: list[int], form: Form, order: list[int]) -> list[BlockLayout]:
+def _gpu(rank: int, actions: Sequence[Action], channels: list[int], form: Form, order: list[int]) -> GpuLayout:
     """A GPU's thread blocks; `order` is what it does, in an order that is allowed."""
     place = _connections(rank, actions, channels, form, order)
     blocks: dict[tuple[int, int, int, int], BlockLayout] = {}
@@ -148,9 +172,10 @@ def _gpu(rank: int, actions: Sequence[Action], channels: list[int], form: Form, 
             else:
                 lines.append(Line(_kind(rank, actions[a]), actions[a]))
             where[a] = t, len(lines) - 1
-    ordered = [*blocks.values()]
-    _wait(ordered, order, needs, where)
-    return ordered
+    for block in blocks.values():
+        for number, line in enumerate(block.lines):
+            line.number = number
+    return GpuLayout([*blocks.values()], order, needs, where)
 
 
 def _needs(rank: int, actions: Sequence[Action], a: int) -> list[int]:
@@ -250,26 +275,24 @@ def _passes_on(actions: Sequence[Action], before: int, a: int, rank: int, needs:
     )
 
 
-def _wait(
-    blocks: Sequence[BlockLayout], order: Sequence[int], needs: dict[int, list[int]], where: dict[int, tuple[int, int]]
-) -> None:
+def let_wait(gpu: GpuLayout) -> None:
     """Give every line the waits it needs: what its thread block has not yet waited for, or what that waited for."""
-    heard: dict[tuple[int, int], dict[int, int]] = {}
+    blocks, where = gpu.blocks, gpu.where
+    heard: dict[tuple[int, int], Upto] = {}
     much: dict[tuple[int, int], int] = {}
-    so_far: list[dict[int, int]] = [{} for _ in blocks]
-    for a in order:
+    so_far = np.full((len(blocks), len(blocks)), -1, np.int32)
+    for a in gpu.order:
         t, k = where[a]
         line, own = blocks[t].lines[k], so_far[t]
-        open_ = {where[b] for b in needs[a]} - {(t, k)}
+        open_ = {where[b] for b in gpu.needs[a]} - {(t, k)}
         for place in sorted(open_, key=lambda place: -much[place]):
-            if own.get(place[0], -1) < place[1]:
+            if own[place[0]] < place[1]:
                 line.waits.append(place)
-                for other, upto in heard[place].items():
-                    own[other] = max(own.get(other, -1), upto)
-        line.waits = [w for w in line.waits if not any(heard[v].get(w[0], -1) >= w[1] for v in line.waits if v != w)]
+                np.maximum(own, heard[place], out=own)
+        line.waits = [w for w in line.waits if not any(heard[v][w[0]] >= w[1] for v in line.waits if v != w)]
         own[t] = k
-        heard[t, k] = dict(own)
-        much[t, k] = sum(own.values())
+        heard[t, k] = own.copy()
+        much[t, k] = int(np.maximum(own, 0).sum())
     for block in blocks:
         number = -1
         for line in block.lines:

@@ -11,7 +11,7 @@ from xml.sax.saxutils import quoteattr
 from ops.formats import writer
 from ops.formats.actions import ActionProgram, program
 from ops.formats.attempts import Attempts
-from ops.formats.msccl_xml.layout import BlockLayout, Form, Line, thread_blocks
+from ops.formats.msccl_xml.layout import BlockLayout, Form, Line, let_wait, refuse_strangers, thread_blocks
 from ops.formats.msccl_xml.limits import MOST_COUNT, RUNTIMES, broken
 from ops.formats.msccl_xml.program import PROMISED
 from ops.formats.msccl_xml.reader import transfers
@@ -44,12 +44,18 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
     """
     parts = program(schedule, "MSCCL XML", PROMISED, MOST_COUNT)
     attempts = Attempts(schedule, machine, transfers)
+    refuse_strangers(schedule.name, parts.actions)
     beyond: list[tuple[dict[str, str], list[list[BlockLayout]]]] = []
 
     def within() -> Iterator[tuple[str, dict[str, str]]]:
         for form in FORMS:
-            blocks = thread_blocks(schedule.name, schedule.n, parts.actions, form)
+            gpus = thread_blocks(schedule.n, parts.actions, form)
+            blocks = [gpu.blocks for gpu in gpus]
             limits = _broken(blocks)
+            if len(limits) < len(RUNTIMES):  # waiting only adds lines
+                for gpu in gpus:
+                    let_wait(gpu)
+                limits = _broken(blocks)
             if limits:
                 beyond.append((limits, blocks))
             else:

@@ -155,8 +155,7 @@ class PlanRun:
             if operation.name == "pwsf":
                 done = self._flush(number, operation, done)
             return now + 1, done
-        for i in started:
-            done = join(done, i)
+        done = _all(started, done)
         self._after_put(number, operation, now + 1, done, moved)
         self._tell_packets(operation, [target for _, target in pairs], now + 1, done)
         return now + 1, done
@@ -186,7 +185,7 @@ class PlanRun:
         first, *rest = operation.targets
         home = first
         if first.rank != gpu or any(set(first.slots) & set(o.slots) and o.rank == gpu for o in others):
-            home, rest = Ref(gpu, "", tuple(self.moves.spare(gpu, len(base.slots)))), [*operation.targets]
+            home, rest = Ref(gpu, "", self.moves.spare(gpu, len(base.slots))), [*operation.targets]
         if home.slots != base.slots or base.rank != gpu:
             now = reading(now)
             yield now
@@ -196,16 +195,14 @@ class PlanRun:
         yield now
         added = [self._transfer(REDUCE, other, home, now, done) for other in others]
         now += 1
-        for i in added:
-            done = join(done, i)
+        done = _all(added, done)
         self._tell_packets(operation, [home], now, done)
         if rest:
             now = reading(now)
             yield now
             sent = [self._transfer(COPY, home, target, now, done) for target in rest]
             now += 1
-            for i in sent:
-                done = join(done, i)
+            done = _all(sent, done)
             self._tell_packets(operation, rest, now, done)
         return now, done
 
@@ -216,8 +213,8 @@ class PlanRun:
         self.threads.switch(number, operation, summed, self._everywhere(target))
         held = source
         if operation.name == "glres":
-            total = Ref(switch, "", tuple(self.moves.spare(switch, len(source.slots))))
-            held = Ref(gpu, "", tuple(self.moves.spare(gpu, len(source.slots))))
+            total = Ref(switch, "", self.moves.spare(switch, len(source.slots)))
+            held = Ref(gpu, "", self.moves.spare(gpu, len(source.slots)))
             now = reading(now)
             yield now
             added: Done = None
@@ -227,7 +224,7 @@ class PlanRun:
             yield now
             done = self._transfer(COPY, total, held, now, join(done, added))
             now += 1
-        passed = Ref(switch, "", tuple(self.moves.spare(switch, len(target.slots))))
+        passed = Ref(switch, "", self.moves.spare(switch, len(target.slots)))
         now = reading(now)
         yield now
         done = self._transfer(COPY, held, passed, now, done)
@@ -240,10 +237,11 @@ class PlanRun:
 
     def _everywhere(self, ref: Ref) -> list[Ref]:
         """The same chunks in the buffer of every rank of the group."""
-        base = self.plan.buffers.base[ref.buffer]
+        base, slots = self.plan.buffers.base[ref.buffer], ref.slots
         shift = [int(base[rank] - base[ref.rank]) for rank in ref.group]
         return [
-            Ref(rank, ref.buffer, tuple(s + by for s in ref.slots)) for rank, by in zip(ref.group, shift, strict=True)
+            Ref(rank, ref.buffer, range(slots.start + by, slots.stop + by))
+            for rank, by in zip(ref.group, shift, strict=True)
         ]
 
     def _transfer(self, op: int, source: Ref, target: Ref, phase: int, done: Done) -> int:
@@ -268,6 +266,14 @@ class PlanRun:
         more = len(self._turns.stuck) - 1
         also = f" ({more} more wait too)" if more else ""
         return f"{operation.place}: deadlock: {operation.name} waits for {what}{also}: add what it waits for"
+
+
+def _all(started: Sequence[int], before: Done) -> Done:
+    """The end of all transfers that were started after others, or of those others if there are none."""
+    done: Done = None
+    for i in started:
+        done = join(done, i)
+    return done if started else before
 
 
 def _back(channel: Channel) -> Channel:

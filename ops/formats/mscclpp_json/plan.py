@@ -33,7 +33,7 @@ class Ref:
 
     rank: int
     buffer: str
-    slots: tuple[int, ...]
+    slots: range
     group: tuple[int, ...] = ()
 
 
@@ -72,10 +72,20 @@ class ExecutionPlan:
 class PlanNode:
     """A value of the file that knows where it is."""
 
-    def __init__(self, value: Any, place: str, owner: str = "") -> None:
-        self.value = value
-        self.place = place
-        self.owner = owner
+    __slots__ = ("_above", "_step", "value")
+
+    def __init__(self, value: Any, step: str | tuple[str, int], above: "PlanNode | None" = None) -> None:
+        self.value, self._step, self._above = value, step, above
+
+    @property
+    def place(self) -> str:
+        """Where it is, as messages call it."""
+        if self._above is None:
+            return str(self._step)
+        if isinstance(self._step, str):
+            return f"{self._above.place}, {self._step}"
+        what, i = self._step
+        return f"{self._above.place}, {what} {i}" if what else f"{self._above.place}[{i}]"
 
     def refuse(self, why: str) -> Any:
         """Raise the problem of this place."""
@@ -87,7 +97,7 @@ class PlanNode:
             self.refuse(f"is no object with a {key}: write the plan again")
         if key not in self.value and default is None:
             self.refuse(f"has no {key}: add it")
-        return PlanNode(self.value.get(key, default), f"{self.place}, {key}", self.place)
+        return PlanNode(self.value.get(key, default), key, self)
 
     def items(self, what: str = "") -> list["PlanNode"]:
         """The members of a list; `what` they are called in messages."""
@@ -95,9 +105,8 @@ class PlanNode:
             self.refuse("is no list: write the plan again")
         if len(self.value) > MOST_OPERATIONS:
             self.refuse(f"has more than {MOST_OPERATIONS:,} entries: give a smaller plan")
-        return [
-            PlanNode(v, f"{self.owner}, {what} {i}" if what else f"{self.place}[{i}]") for i, v in enumerate(self.value)
-        ]
+        above = self._above if what else self
+        return [PlanNode(v, (what, i), above) for i, v in enumerate(self.value)]
 
     def whole(self, low: int, high: int) -> int:
         """A whole number within bounds."""
@@ -315,7 +324,7 @@ class _Resolver:
             ref.refuse(f"is beyond {MOST_MOVED:,} moved chunks: give a smaller plan")
         start, stop = (first + size * part // share[1] for part in (share[0], share[0] + 1))
         base = int(buffers.base[buffer][rank])
-        return Ref(rank, buffer, tuple(range(base + start, base + stop)), group)
+        return Ref(rank, buffer, range(base + start, base + stop), group)
 
     def _check(self, op: PlanNode, made: Operation) -> None:
         """Are there as many operands, as long, as the operation takes."""

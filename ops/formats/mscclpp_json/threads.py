@@ -9,15 +9,17 @@ Packets are ordered by the flag they carry. A relaxed signal counts as a signal.
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
-from ops.formats.interpreter.order import Access, Order, Race
-from ops.formats.mscclpp_json.plan import Channel, ExecutionPlan, Operation, Ref
+from ops.formats.interpreter.order import Access, Order, Trials
+from ops.formats.interpreter.replays import Race
+from ops.formats.mscclpp_json.plan import SILENT, Channel, ExecutionPlan, Operation, Ref
 from sim.schedule import COPY, REDUCE, Promise
 
 PACKETS = ("ppkt", "rppkt", "respkt", "cpkt", "upkt", "repkt", "recpkt", "recspkt")
 SWITCHED = ("glres", "gstore", "gstorepkt")
+MEETINGS = ("nop", "barrier")
 Lane = tuple[Any, ...]
 """Threads that do the same part of everything: of data at one place in an operation, or for one channel."""
 
@@ -45,6 +47,10 @@ class Threads:
         self._awaited: dict[Any, list[_Count]] = defaultdict(list)
         self._arrived: dict[Any, list[int]] = defaultdict(list)
         self._packets: dict[tuple[int, int], int] = {}
+        self._strips: dict[str, list[range]] = {}
+        """By the place of an operation, threads that always do their parts side by side; they are followed as one."""
+        for operations in plan.blocks.values():
+            self._strips.update(_strips(operations))
 
     def _do(
         self, block: int, operation: Operation, lane: Lane, before: Iterable[int] = (), accesses: Iterable[Access] = (),
@@ -98,17 +104,25 @@ class Threads:
             return self._through_proxy(block, operation, pairs)
         done = []
         for source, target in pairs:
-            for j, (s, t) in enumerate(zip(self._places(source), self._places(target), strict=True)):
-                before = self._flags(operation, [source], j)
-                done.append(self._do(block, operation, (_grain(operation), j), before, [Access(COPY, [s], [t])]))
-                self._flag(operation, [target], j, done[-1])
+            for part in self._parts(operation, source):
+                before = self._flags(operation, [source], part)
+                access = Access(COPY, self._places(source, part), self._places(target, part))
+                done.append(self._do(block, operation, (_grain(operation), part.start), before, [access]))
+                self._flag(operation, [target], part, done[-1])
         return done
+
+    def _parts(self, operation: Operation, ref: Ref) -> list[range]:
+        """What the threads of an operation do of an operand, by themselves or several as one."""
+        strips = self._strips.get(operation.place)
+        if strips is None:
+            return [range(j, j + 1) for j in range(len(ref.slots))]
+        return [strip for strip in strips if strip.stop <= len(ref.slots)]
 
     def _through_proxy(self, block: int, operation: Operation, pairs: Sequence[tuple[Ref, Ref]]) -> list[int]:
         if operation.name == "rppkt":
             for source, _ in pairs:
-                for j in range(len(source.slots)):
-                    self._do(block, operation, ("packet", j), self._flags(operation, [source], j))
+                for part in self._parts(operation, source):
+                    self._do(block, operation, ("packet", part.start), self._flags(operation, [source], part))
             self.meet(block, operation)
         done = []
         for k, (source, target) in enumerate(pairs):
@@ -116,51 +130,49 @@ class Threads:
             channel = operation.channels[min(k, len(operation.channels) - 1)]
             access = Access(COPY, self._places(source), self._places(target))
             done.append(self._do(block, operation, (), [request], [access], proxy=channel))
-            for j in range(len(target.slots)):
-                self._flag(operation, [target], j, done[-1])
+            self._flag(operation, [target], range(len(target.slots)), done[-1])
         return done
 
     def reduce(self, block: int, operation: Operation) -> None:
         """The sum of all sources goes to all targets."""
-        base, *others = (self._places(ref) for ref in operation.sources)
-        targets = [self._places(ref) for ref in operation.targets]
-        for j in range(len(base)):
-            total = self.order.private(1)
-            accesses = [
-                Access(COPY, [base[j]], total),
-                *(Access(REDUCE, [other[j]], total) for other in others),
-                *(Access(COPY, total, [target[j]]) for target in targets),
-            ]
-            before = self._flags(operation, operation.sources, j)
-            done = self._do(block, operation, (_grain(operation), j), before, accesses)
-            self._flag(operation, operation.targets, j, done)
+        for part in self._parts(operation, operation.sources[0]):
+            done = self._sum(block, operation, part, operation.sources, operation.targets)
+            self._flag(operation, operation.targets, part, done)
 
     def switch(self, block: int, operation: Operation, sources: Sequence[Ref], targets: Sequence[Ref]) -> None:
         """The sum of what all sources hold goes to all targets."""
-        for j in range(len(sources[0].slots)):
-            total = self.order.private(1)
-            first, *others = (self._places(ref)[j] for ref in sources)
-            accesses = [
-                Access(COPY, [first], total),
-                *(Access(REDUCE, [other], total) for other in others),
-                *(Access(COPY, total, [self._places(ref)[j]]) for ref in targets),
-            ]
-            self._do(block, operation, (_grain(operation), j), (), accesses)
+        for part in self._parts(operation, sources[0]):
+            self._sum(block, operation, part, sources, targets)
 
-    def _places(self, ref: Ref) -> list[int]:
-        first = ref.rank * self.plan.buffers.laid
-        return [first + slot for slot in ref.slots]
+    def _sum(
+        self, block: int, operation: Operation, part: range, sources: Sequence[Ref], targets: Sequence[Ref]
+    ) -> int:
+        """A part of the sum of all sources goes to all targets."""
+        total = self.order.private(len(part))
+        first, *others = (self._places(ref, part) for ref in sources)
+        accesses = [
+            Access(COPY, first, total),
+            *(Access(REDUCE, other, total) for other in others),
+            *(Access(COPY, total, self._places(ref, part)) for ref in targets),
+        ]
+        before = self._flags(operation, sources, part)
+        return self._do(block, operation, (_grain(operation), part.start), before, accesses)
 
-    def _flags(self, operation: Operation, sources: Iterable[Ref], j: int) -> list[int]:
+    def _places(self, ref: Ref, part: range | None = None) -> range:
+        first = ref.rank * self.plan.buffers.laid + ref.slots.start
+        return range(first, first + len(ref.slots)) if part is None else range(first + part.start, first + part.stop)
+
+    def _flags(self, operation: Operation, sources: Iterable[Ref], part: range) -> list[int]:
         """Who wrote the packets that an operation reads."""
         if operation.name not in PACKETS or operation.name in ("ppkt", "cpkt"):
             return []
-        return [self._packets.get((ref.rank, ref.slots[j]), -1) for ref in sources if ref.buffer == "s"]
+        return [self._packets.get((ref.rank, ref.slots[j]), -1) for ref in sources if ref.buffer == "s" for j in part]
 
-    def _flag(self, operation: Operation, targets: Iterable[Ref], j: int, done: int) -> None:
+    def _flag(self, operation: Operation, targets: Iterable[Ref], part: range, done: int) -> None:
         if operation.name in PACKETS:
             for ref in targets:
-                self._packets[ref.rank, ref.slots[j]] = done
+                for j in part:
+                    self._packets[ref.rank, ref.slots[j]] = done
 
     def settle(self) -> None:
         """Let whoever waited come after those signals and releases that it cannot have gone on without.
@@ -188,13 +200,14 @@ class Threads:
     def race(self, promise: Promise | None) -> str:
         """A sentence about two accesses to one place whose order decides the result, if there are any."""
         self.settle()
-        race = self.order.race(self.plan.buffers.trial(promise))
+        trials = Trials(self.order.replay(), self.plan.buffers.trial(promise))
+        race = trials.race()
         if race is None:
             return ""
         gpu, slot = divmod(race.place, self.plan.buffers.laid)
         place = f"{self.plan.buffers.name(gpu, slot)} of gpu {gpu}"
         first, second = (self._source[i][1] for i in race[:2])
-        kinds = ["writes" if race.place in self.order.writes(i) else "reads" for i in race[:2]]
+        kinds = ["writes" if race.place in trials.replay.writes(i) else "reads" for i in race[:2]]
         return (
             f"{first.place}: the result depends on chance: {first.name} {kinds[0]} {place} and {second.name} of"
             f" {second.place.split(', ', 1)[-1]} {kinds[1]} it, and nothing orders the two: {self._mend(race)}"
@@ -246,3 +259,52 @@ def _grain(operation: Operation) -> str:
     if operation.name in PACKETS:
         return "packet"
     return "switch" if operation.name in SWITCHED else "vector"
+
+
+def _strips(operations: Sequence[Operation]) -> dict[str, list[range]]:
+    """The threads that do their parts of plain data side by side, by the place of every operation that moves some.
+
+    Between two meetings of a block's threads, those with parts of the same operations wait for the same and are waited
+    for alike. They are apart where one touches what another writes.
+    """
+    strips: dict[str, list[range]] = {}
+    between: list[Operation] = []
+    for operation in operations:
+        if operation.name in MEETINGS:
+            strips.update(_side_by_side(between))
+            between = []
+        elif _is_plain(operation):
+            between.append(operation)
+    strips.update(_side_by_side(between))
+    return strips
+
+
+def _is_plain(operation: Operation) -> bool:
+    """Whether the threads of a block move its data themselves, without flags or switches."""
+    through_port = operation.type == "port" and operation.channels
+    return not through_port and operation.name not in (*SILENT, *PACKETS, *SWITCHED)
+
+
+def _side_by_side(operations: Sequence[Operation]) -> dict[str, list[range]]:
+    refs = [(ref, False) for operation in operations for ref in operation.sources]
+    refs += [(ref, True) for operation in operations for ref in operation.targets]
+    lengths = sorted({len(ref.slots) for ref, _ in refs})
+    if _meet_elsewhere(refs):
+        lengths = [*range(1, lengths[-1] + 1)]
+    strips = [range(start, stop) for start, stop in pairwise([0, *lengths])]
+    return {operation.place: strips for operation in operations}
+
+
+def _meet_elsewhere(refs: Iterable[tuple[Ref, bool]]) -> bool:
+    """Whether a place that is written is at different distances from the starts of two operands."""
+    extents = sorted((ref.rank, ref.slots.start, ref.slots.stop, written) for ref, written in refs)
+    rank, touched, filled = -1, 0, 0
+    for (of, start), group in groupby(extents, key=lambda extent: extent[:2]):
+        if of != rank:
+            rank, touched, filled = of, 0, 0
+        alike = [*group]
+        if start < filled or (start < touched and any(written for *_, written in alike)):
+            return True
+        touched = max(touched, *(stop for _, _, stop, _ in alike))
+        filled = max(filled, *(stop for _, _, stop, written in alike if written), 0)
+    return False

@@ -15,7 +15,7 @@ from ops.formats.attempts import Attempts
 from ops.formats.msccl_xml.program import NAMES, PROMISED
 from ops.formats.mscclpp_json.layout import BlockWork, Layout, PlanForm
 from ops.formats.mscclpp_json.limits import MOST_AT_ONCE, MOST_SEMAPHORES, broken
-from ops.formats.mscclpp_json.reader import read
+from ops.formats.mscclpp_json.reader import transfers
 from ops.formats.mscclpp_json.tasks import Stretch, TaskProgram, tasks
 from sim.errors import InputError
 from sim.schedule import Schedule
@@ -42,7 +42,7 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
     """
     collectives = [name for name in PROMISED if not (schedule.root and name in ROOTED)]
     parts = program(schedule, "an MSCCL++ plan", collectives, 1 << 30)
-    attempts = Attempts(schedule, machine, lambda text, name: read(text, name=name))
+    attempts = Attempts(schedule, machine, transfers)
     of = machine if machine is not None and len(machine.ranks) == schedule.n else None
     hosts = [of.devices[at].host for at in of.ranks] if of else [0] * schedule.n
     work = tasks(parts, hosts)
