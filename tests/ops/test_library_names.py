@@ -1,4 +1,4 @@
-"""Gloo's, MPICH's, UCC's and NCCL's algorithms against their sources' own formulas, as in `test_library_ids`."""
+"""Gloo's, MPICH's, UCC's and NCCL's algorithms against their sources' own formulas, see `library_oracles`."""
 
 import json
 from math import ceil, log2
@@ -10,7 +10,7 @@ from cli import main
 from ops import ALGORITHMS
 from ops.algorithms.circulant import circulant
 from ops.request.notation import algorithm_spec
-from tests.ops.test_library_ids import held, held_with_shares, sends
+from tests.ops.library_oracles import held, held_with_shares, sends
 
 # Circulant graphs: Träff's example of 17 ranks, skips 1 2 3 5 9, which MPICH's circ_graph.c repeats.
 RECEIVES = """

@@ -10,7 +10,8 @@ import numpy as np
 from ops.programs.mpi4py import buffers
 from ops.programs.mpi4py.handles.errors import MPIError
 from ops.programs.mpi4py.handles.handle import Handle
-from ops.programs.mpi4py.requests import MpiRequest, Status
+from ops.programs.mpi4py.handles.status import Status
+from ops.programs.mpi4py.requests import MpiRequest
 from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG, Message
 from ops.programs.runtime.tasks import Pending
 

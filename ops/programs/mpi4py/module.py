@@ -14,11 +14,12 @@ from ops.programs.mpi4py.handles.errors import CLASSES, SAME, MPIError, text_of,
 from ops.programs.mpi4py.handles.groups import RankGroup
 from ops.programs.mpi4py.handles.handle import publish
 from ops.programs.mpi4py.handles.info import ERRHANDLERS, Errhandler, Info
+from ops.programs.mpi4py.handles.status import Status
 from ops.programs.mpi4py.matched import NO_PROC, PICKLE, Matched, Pickle
 from ops.programs.mpi4py.memory import BOTTOM, IN_PLACE, Memory, Placeholder, address_of, alloc_mem
 from ops.programs.mpi4py.reductions import OPS, Op
 from ops.programs.mpi4py.requests import NULL as NO_REQUEST
-from ops.programs.mpi4py.requests import MpiRequest, Prequest, Status
+from ops.programs.mpi4py.requests import MpiRequest, Prequest
 from ops.programs.runtime.rendezvous import ProcessGroup
 from ops.programs.runtime.transport import Transport
 

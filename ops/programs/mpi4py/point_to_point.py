@@ -8,8 +8,9 @@ from ops.programs.mpi4py import buffers
 from ops.programs.mpi4py.handles.constants import LARGEST_TAG, PROC_NULL
 from ops.programs.mpi4py.handles.errors import whole, wrong
 from ops.programs.mpi4py.handles.handle import Handle
+from ops.programs.mpi4py.handles.status import Status
 from ops.programs.mpi4py.matched import Matched, Take, done, into, keep, loaded, pickled
-from ops.programs.mpi4py.requests import MpiRequest, Prequest, Status
+from ops.programs.mpi4py.requests import MpiRequest, Prequest
 from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
 from ops.programs.runtime.rendezvous import ProcessGroup
 from ops.programs.runtime.tasks import Pending
