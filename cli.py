@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as helped:  # --help has been printed
         return helped.exit_code
     except click.UsageError as error:
-        _tell(usage_message(error))
+        _tell(str(InputError(usage_message(error))))
         return BAD_INPUT
     except (InputError, StalledError) as error:
         _tell(str(error))

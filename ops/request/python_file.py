@@ -9,11 +9,18 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ops.collectives import COLLECTIVES, Collective
 from ops.registry import ALGORITHMS, Algorithm, algorithm
 from sim.base.user_files import user_builtins
 from sim.errors import InputError
 from sim.schedule import Step
+
+_PASSED_ON = (KeyboardInterrupt, MemoryError, InputError)
+"""What a person's own lines may raise as it is."""
+MOST_PIECES = 1 << 16
+"""Of a block; each is a place of its own at every rank."""
 
 
 def python_file(text: str) -> tuple[str, str] | None:
@@ -47,8 +54,9 @@ def algorithm_of_file(text: str, collective: str | None) -> Algorithm:
             entry = next(reversed(registered.values()))
         elif collective is not None:
             raise InputError(f"{path}: {steps.__name__} carries out {entry.collective.name}: leave out {collective}")
+    _check_annotations(entry, path)
     entry = replace(entry, steps=_with_lines(steps, path))
-    return entry if entry.pieces else replace(entry, pieces=_fitting(entry))
+    return replace(entry, pieces=_counted(entry.pieces, path) if entry.pieces else _fitting(entry))
 
 
 def _executed(path: str) -> dict[str, Any]:
@@ -57,8 +65,8 @@ def _executed(path: str) -> dict[str, Any]:
     try:
         return runpy.run_path(path, {"__builtins__": user_builtins()})
     except SyntaxError as error:
-        raise InputError(f"{path}, line {error.lineno}: {error.msg}: correct it") from None
-    except (KeyboardInterrupt, MemoryError, InputError):
+        raise InputError(f"{path}, line {error.lineno or 1}: {error.msg}: correct it") from None
+    except _PASSED_ON:
         raise
     except BaseException as error:  # noqa: BLE001  a file may raise anything, SystemExit included
         raise _as_input_error(error, path) from None
@@ -94,14 +102,57 @@ def _with_lines(steps: Callable[..., Any], path: str) -> Callable[..., Any]:
 
     @wraps(steps)
     def with_lines(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        ended = object()
         try:
-            yield from steps(*args, **kwargs)
-        except (InputError, MemoryError, GeneratorExit):
-            raise
-        except Exception as error:  # noqa: BLE001  whatever a person's own lines raise
+            items = steps(*args, **kwargs)
+        except TypeError as error:
             raise _as_input_error(error, path) from None
+        while (item := _told_with_line(lambda: next(items, ended), path)) is not ended:
+            together = item if isinstance(item, list | tuple) and not isinstance(item, Step) else (item,)
+            strange = [part for part in together if not isinstance(part, Step | str)]
+            if strange:
+                raise InputError(
+                    f"{path}: {steps.__name__} yields {str(strange[0])[:40]!r}, no step: yield copy(…) or reduce(…), or"
+                    " a tuple of several at once"
+                )
+            yield item
 
     return with_lines
+
+
+def _told_with_line(call: Callable[[], Any], path: str) -> Any:
+    """What a person's own lines answer; whatever they raise is told with its line."""
+    try:
+        return call()
+    except _PASSED_ON:
+        raise
+    except BaseException as error:  # noqa: BLE001  SystemExit and GeneratorExit included
+        raise _as_input_error(error, path) from None
+
+
+def _check_annotations(entry: Algorithm, path: str) -> None:
+    """Raise InputError for one that means nothing where the file says it."""
+    try:
+        entry.params  # noqa: B018  reads them
+    except Exception as error:  # noqa: BLE001  an annotation may be any expression
+        raise InputError(
+            f"{path}: {entry.steps.__name__} has an annotation that cannot be used ({error}): correct it"
+        ) from None
+
+
+def _counted(pieces: Callable[..., int], path: str) -> Callable[..., int]:
+    """The same number of pieces, where it is one."""
+
+    def counted(n: int, **values: Any) -> int:
+        count = _told_with_line(lambda: pieces(n, **values), path)
+        if not isinstance(count, int | np.integer) or not 1 <= count <= MOST_PIECES:
+            raise InputError(
+                f"{path}: pieces gives {str(count)[:40]} for {n} ranks, no whole number from 1 to {MOST_PIECES:,}:"
+                " correct it"
+            )
+        return int(count)
+
+    return counted
 
 
 def _as_input_error(error: BaseException, path: str) -> InputError:

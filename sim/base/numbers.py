@@ -56,10 +56,11 @@ def with_unit(text: str) -> tuple[Decimal, str] | None:
     match = _REAL.match(plain) or _NO_NUMBER.match(plain)
     if match is None:
         return None
-    value, unit = Decimal(match[0].replace("_", "")), plain[match.end() :].lstrip()
+    digits, unit = match[0].replace("_", ""), plain[match.end() :].lstrip()
     if _NO_UNIT.search(unit):
         return None
-    return value if math.isfinite(float(value)) else Decimal("inf"), unit
+    near = float(digits)  # knows every exponent, as Decimal does not
+    return Decimal(digits if near and math.isfinite(near) else abs(near) if near == near else "inf"), unit
 
 
 def _plain(text: str) -> str:

@@ -53,20 +53,27 @@ def reduce(
 
 
 def _step(op: int, src: Any, dst: Any, slot: Any, to: Any, channel: Any) -> Step:
-    src, dst, slot = (np.asarray(x, dtype=np.int32) for x in (src, dst, slot))
-    to = slot if to is None else np.asarray(to, dtype=np.int32)
+    src, dst, slot = (_whole(x) for x in (src, dst, slot))
+    to = slot if to is None else _whole(to)
     lengths = [len(x) for x in (src, dst, slot, to) if x.ndim]
     messages = 0 if 0 in lengths else max(lengths, default=1)
     width = max(slot.shape[1] if slot.ndim == 2 else 1, to.shape[1] if to.ndim == 2 else 1)
 
     def column(x: Ints) -> Ints:
-        return x if x.shape == (messages,) else np.broadcast_to(x.reshape(-1) if x.ndim else x, messages)
+        return np.broadcast_to(x.reshape(-1) if x.ndim else x, messages)
 
     def table(x: Ints) -> Ints:
-        rows = x if x.ndim == 2 else x.reshape(-1, 1)
-        return rows if rows.shape == (messages, width) else np.broadcast_to(rows, (messages, width))
+        return np.broadcast_to(x if x.ndim == 2 else x.reshape(-1, 1), (messages, width))
 
-    return Step(op, column(src), column(dst), table(slot), table(to), column(np.asarray(channel, dtype=np.int32)))
+    return Step(op, column(src), column(dst), table(slot), table(to), column(_whole(channel)))
+
+
+def _whole(numbers: Any) -> Ints:
+    """Ranks, slots or channels. Raises ValueError for what is no whole number."""
+    array = np.asarray(numbers)
+    if array.dtype.kind not in "iub" and not (array.dtype.kind == "f" and (array == np.floor(array)).all()):
+        raise ValueError(f"ranks, slots and channels are whole numbers, not {str(array.reshape(-1)[:1])[1:-1][:40]}")
+    return array.astype(np.int32, copy=False)
 
 
 @dataclass(frozen=True, eq=False)

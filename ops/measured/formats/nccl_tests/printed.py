@@ -159,7 +159,7 @@ def _row(at: int, line: str, table: PrintedTable) -> PrintedRow | None:
     typed = "type" in table.header
     for i in range(min(len(words) - 2, _MOST_BEFORE)):
         size, count, kind = words[i : i + 3]
-        if kind[0].isalpha() and _whole(size) is not None and _whole(count) is not None:
+        if kind[:1].isalpha() and _whole(size) is not None and _whole(count) is not None:
             has_type = kind.lower() in TYPES or (typed and i + 3 < len(words) and kind.isidentifier())
             return _typed_row(at, size, count, kind, words[i + 3 :]) if has_type else None
     if typed or not words:

@@ -1,0 +1,235 @@
+"""Every reader there is, with samples of what it reads: formats by their lists, specs by theirs, the rest by name."""
+
+import ast
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ops.formats import SCHEDULE_FORMATS, check_schedule, write_schedule
+from ops.lab.grid import read_grid
+from ops.measured.files import place, read_tables
+from ops.measured.formats import MEASUREMENTS
+from ops.registry import ALGORITHMS
+from ops.request import scenario, training
+from ops.training.layers import parse_layers
+from ops.workloads import WORKLOADS
+from sim.base.formats import Formats
+from sim.errors import InputError
+from sim.formats import FORMATS, read_topology, write_topology
+from sim.machines import MACHINES, build
+from sim.metrics import critical_path
+from sim.parameters import Parameter, bind
+from sim.schedule.verify import prove
+from sim.topology import Topology
+from sim.topology.path_classes import describe
+from sim.trace import from_json
+from sim.trouble import TROUBLES, troubles
+from tests.attack.mutate import NUMBERS, WORDS, mutated
+
+ROOT = Path(__file__).resolve().parents[2]
+LARGEST_SAMPLE = 40_000
+SAMPLES = 8
+"""Of a format, at most."""
+LARGEST_MACHINE = 64
+"""Ranks of a machine whose pairs are all looked at."""
+
+
+class Reader(NamedTuple):
+    """A way in: texts it reads, and what it does with one."""
+
+    name: str
+    samples: Callable[[], tuple[str, ...]]
+    use: Callable[[str], Any]
+
+
+def readers() -> Iterator[Reader]:
+    """All of them."""
+    for formats, use in ((FORMATS, use_topology), (SCHEDULE_FORMATS, check), (MEASUREMENTS, use_tables)):
+        for name in formats:
+            yield Reader(f"{formats.expected.file}: {name}", cache(partial(samples_of, formats, name)), use)
+    for name, (samples, use) in NAMED.items():
+        yield Reader(name, cache(samples), use)
+
+
+def use_topology(text: str) -> None:
+    """Read a machine and ask for its pairs."""
+    topology = read_topology(text, "it")
+    look_at(topology)
+
+
+def look_at(topology: Topology) -> None:
+    """Routes and classes of a machine."""
+    if topology.n > LARGEST_MACHINE or len(topology.devices) > 4 * LARGEST_MACHINE:
+        topology.routes([topology.ranks[0]], [topology.ranks[-1]])
+    else:
+        describe(topology)
+
+
+def check(text: str) -> None:
+    """Read a schedule and prove it."""
+    check_schedule(text, "it")
+
+
+def use_tables(text: str) -> None:
+    """Read measurements and look for their machine."""
+    for table in read_tables(text, "it")[:3]:
+        place(table, "" if table.ranks else "dgx1v")
+
+
+def use_trace(text: str) -> None:
+    """Read a run that was kept, prove it, and ask what views ask."""
+    trace = from_json(text)
+    prove(trace.schedule, blocks=True)
+    assert len(critical_path(trace)) <= max(trace.schedule.transfers, 1)
+    assert np.isfinite(trace.link_bytes).all()
+
+
+def use_scenario(text: str) -> None:
+    """Read a request, and what it asks for where that is small."""
+    request = scenario.from_yaml(text, "it")
+    assert scenario.from_yaml(scenario.to_yaml(request), "it") == request or request.python
+    request.others()
+
+
+def use_grid(text: str) -> None:
+    """Read the axes of a sweep."""
+
+    def no_file(path: str) -> str:
+        raise InputError(f"{path} is no file here: give another")
+
+    read_grid(text, "it", no_file)
+
+
+def use_troubles(text: str) -> None:
+    """Read what goes wrong on a machine."""
+    machine = _machine()
+    for spec in text.split(";"):
+        troubles([spec], machine)
+
+
+def use_workload(text: str) -> None:
+    """Read a workload's parameters."""
+    request = training.TrainingRequest.of(text, scenario.Request())
+    bind(request.entry.function, dict(request.settings), request.workload, skip=("topology",))
+
+
+@cache
+def _machine() -> Topology:
+    return build("nodes:nodes=2,gpus=4")
+
+
+def specs_of(parameters_of: Mapping[str, Mapping[str, Parameter]]) -> tuple[str, ...]:
+    """A spec for each entry, with every parameter it has."""
+    specs = []
+    for name, parameters in parameters_of.items():
+        words = {key: _example(parameter) for key, parameter in parameters.items()}
+        specs.append(f"{name}:{','.join(f'{key}={word}' for key, word in words.items())}" if words else name)
+    return tuple(specs)
+
+
+def _example(parameter: Parameter) -> str:
+    from ui.widgets.parameter import human
+
+    if parameter.default is None:
+        return {"bandwidth": "25GBps", "time": "1us", "size": "1MiB", "str": "GPU0"}.get(parameter.kind, "1")
+    return human(parameter, parameter.default).replace(" ", "").replace("µ", "u").replace("/s", "ps")
+
+
+@cache
+def _texts() -> dict[str, str]:
+    """Every small text among the tests' data, the pages' examples, and what tests have written down."""
+    files = sorted((ROOT / "tests" / "data").rglob("*")) + sorted((ROOT / "assets" / "captures").rglob("*"))
+    small = [file for file in files if file.is_file() and file.stat().st_size <= LARGEST_SAMPLE]
+    texts = {file.relative_to(ROOT).as_posix(): file.read_text("utf-8", "replace") for file in small}
+    for file in sorted((ROOT / "tests").rglob("test_*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.count("\n") > 2:
+                texts[f"{file.name}:{node.lineno}"] = node.value
+    return texts
+
+
+def samples_of(formats: Formats[Any], name: str) -> tuple[str, ...]:
+    """What is known to be of a format: files, those of many kinds first, and what its writer makes."""
+    own = [text for text in (AMD, *_texts().values()) if formats[name].matches(text)]
+    some = [own[i * len(own) // SAMPLES] for i in range(SAMPLES)] if len(own) > SAMPLES else own
+    return (*some, *_written(formats, name))
+
+
+def _written(formats: Formats[Any], name: str) -> Iterator[str]:
+    if formats[name].write is None:
+        return
+    if formats is FORMATS:
+        for spec in ("dgx1v", "nodes:nodes=2,gpus=2"):
+            with contextlib.suppress(InputError):
+                yield write_topology(build(spec), name)
+    elif formats is SCHEDULE_FORMATS:
+        for algorithm in ("allreduce.ring", "alltoall.linear", "allgather.ring"):
+            for size in ({}, {"size": 3000}):
+                with contextlib.suppress(InputError):
+                    yield write_schedule(ALGORITHMS[algorithm].schedule(3), name, **size)
+
+
+def _kept(pattern: str) -> Callable[[], tuple[str, ...]]:
+    return lambda: tuple(
+        text for file, text in _texts().items() if f"/kept/{pattern}" in file and "results" not in file
+    )
+
+
+AMD = """LINK TYPE TABLE:
+             0000:05:00.0 0000:26:00.0
+0000:05:00.0 SELF         XGMI
+0000:26:00.0 XGMI         SELF
+
+WEIGHT TABLE:
+             0000:05:00.0 0000:26:00.0
+0000:05:00.0 0            15
+0000:26:00.0 15           0
+
+NUMA BW TABLE:
+             0000:05:00.0 0000:26:00.0
+0000:05:00.0 N/A          50000-100000
+0000:26:00.0 50000-100000 N/A
+"""
+LAYERS = ("fc1 1024x256+1024 1ms 2ms 4MiB\nfc2 2x4 1ms 2ms\n", "conv 3x3x64 1us 2us 0; fc 8 1ms 2ms # last\n")
+GRID = (
+    "algorithms: [allreduce.ring, allreduce.*]\nmachines: ['switch:ranks=4', nodes]\nsizes: [1KiB..1MiB*4]\n"
+    "ranks: [2, 4]\nvary: {bandwidth: [1GBps, 25GBps]}\nset: {segments: [1, 2]}\n"
+    "troubles: [none, jitter]\nseeds: [1]\n",
+)
+TRAINING = (
+    "ringside: training-1\nworkload: ddp\nmachine: dgx1v\nsettings:\n  bucket: 25MiB\n",
+    "ringside: training-1\nworkload: fsdp\nmachine: nodes:nodes=2,gpus=2\n",
+)
+PAIR = (
+    "ringside: scenario-1\nalgorithm: allreduce.ring\nmachine: switch:ranks=4\nsize: 1MiB\nagainst: size=1|ranks=2\n",
+)
+
+NAMED: dict[str, tuple[Callable[[], tuple[str, ...]], Callable[[str], Any]]] = {
+    "a scenario": (lambda: (*_kept("scenarios/")(), *PAIR), use_scenario),
+    "a training scenario": (lambda: TRAINING, lambda text: training.from_yaml(text, "it")),
+    "a grid": (lambda: GRID, use_grid),
+    "a kept run": (_kept("traces/"), use_trace),
+    "layers": (lambda: (*_kept("layers")(), *LAYERS), parse_layers),
+    "a machine's spec": (
+        lambda: specs_of({name: MACHINES.parameters(name) for name in MACHINES}),
+        lambda text: look_at(build(text)),
+    ),
+    "troubles": (lambda: specs_of({name: TROUBLES.parameters(name) for name in TROUBLES}), use_troubles),
+    "a workload's spec": (lambda: specs_of({name: entry.params for name, entry in WORKLOADS.items()}), use_workload),
+}
+
+
+def hostile(text: str, draw: Random, others: tuple[str, ...]) -> str:
+    """A sample, damaged; of a spec one value is often exchanged as a whole."""
+    if "=" in text and "\n" not in text and draw.random() < 0.7:
+        head, _, rest = text.partition(":")
+        pairs = rest.split(",")
+        chosen = draw.sample(pairs, min(len(pairs), draw.randint(1, 3)))
+        values = (f"{pair.partition('=')[0]}={draw.choice((*NUMBERS, *WORDS))}" for pair in chosen)
+        return f"{head}:{','.join(values)}"
+    return mutated(text, draw, others)

@@ -1,0 +1,108 @@
+"""Every page with every word of a link: those that requests, questions, workloads and pages have."""
+
+import re
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from random import Random
+from urllib.parse import parse_qsl
+
+from streamlit.testing.v1 import AppTest
+
+from ops.request.link import to_link
+from ops.request.scenario import from_yaml
+from ops.request.words import WORDS as REQUEST_WORDS
+from ops.workloads import WORKLOADS
+from sim.errors import LONGEST
+from tests.attack.files import ROOT, hostile, readers
+from tests.attack.mutate import NUMBERS, WORDS, mutated
+from tests.monkey.garbage import LINKS
+from tests.test_kept import read
+from ui import text
+from ui.pages import PAGES
+from ui.pages.lab import Question
+
+APP = str(ROOT / "app.py")
+PATIENCE = 60
+"""Seconds for a page; under a load of other processes it takes longer than its own work."""
+SMALL = ("1024", "gb200", "8192")
+"""What right links are left out for, as they take long."""
+
+
+class StuckError(Exception):
+    """A page goes on where nobody can end it but with its process."""
+
+
+DRAWN = ("markdown", "heading", "title", "bidi_component", "alert")
+
+
+def link(draw: Random) -> dict[str, str]:
+    """The words of a link: a right one's with some damaged, or any with anything."""
+    words: dict[str, str] = {}
+    if draw.random() < 0.6:
+        words |= draw.choice(_right())
+    for _ in range(draw.choice((0, 1, 1, 2, 4))):
+        name = draw.choice(_names())
+        values = _values(name)
+        word = draw.choice(values) if values and draw.random() < 0.8 else draw.choice((*NUMBERS, *WORDS))
+        words[name] = hostile(word, draw, values) if draw.random() < 0.6 else word
+    if words and draw.random() < 0.2:
+        name = draw.choice([*words])
+        words[name] = mutated(words[name], draw)
+    if draw.random() < 0.6:
+        words["page"] = draw.choice([*PAGES])
+    return {name: word.encode("utf-8", "replace").decode()[:20_000] for name, word in words.items()}
+
+
+def run(words: dict[str, str]) -> None:
+    """Open a page. Raises AssertionError where it ends in an error, is empty, or says too much."""
+    at = AppTest.from_file(APP, default_timeout=PATIENCE)
+    for name, word in words.items():
+        at.query_params[name] = word
+    try:
+        at.run()
+    except RuntimeError as error:
+        if "timed out" in str(error):
+            raise StuckError from error
+        raise
+    assert not at.exception, f"{at.exception[0].message[:400]} {' '.join(at.exception[0].stack_trace[-6:])[:1200]}"
+    assert any(element.type in DRAWN for element in at.main), "an empty page"
+    long = next((error.value for error in at.error if len(error.value) > LONGEST), "")
+    assert not long, f"{len(long)} characters: {long[:300]}"
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    """Every word that a link may have."""
+    asked = {word for file in (ROOT / "ui").rglob("*.py") for word in _queried(file)}
+    parameters = {key for entry in WORKLOADS.values() for key in entry.params}
+    return tuple(sorted({*REQUEST_WORDS, *(field.name for field in fields(Question)), *asked, *parameters, "workload"}))
+
+
+def _queried(file: Path) -> list[str]:
+    source = file.read_text("utf-8")
+    kept = re.findall(r"^KEPT = \((.*)\)$", source, re.MULTILINE)
+    words = re.findall(r"query_params(?:\.get\(|\.pop\(|\[)\"(\w+)\"", source)
+    return words + [word for line in kept for word in re.findall(r'"(\w+)"', line)]
+
+
+@cache
+def _right() -> tuple[dict[str, str], ...]:
+    """Links that work."""
+    kept = [entry["words"] for entry in read("links.json")]
+    scenarios = (ROOT / "tests" / "data" / "kept" / "scenarios").glob("*.yaml")
+    kept += [to_link(from_yaml(file.read_text("utf-8"), file.name)) for file in scenarios]
+    return tuple(words for words in kept if not any(word in str(words) for word in SMALL)) + tuple(
+        dict(parse_qsl(words) or [words.partition("=")[::2]]) for words in LINKS
+    )
+
+
+@cache
+def _values(name: str) -> tuple[str, ...]:
+    """Values of a word in links that work, or of whatever is called so."""
+    values = [words[name] for words in _right() if name in words]
+    kinds = {"machine": "a machine's spec", "machines": "a machine's spec", "trouble": "troubles"}
+    if name in kinds:
+        values += next(reader.samples() for reader in readers() if reader.name == kinds[name])
+    values += {"lang": text.languages(), "page": [*PAGES], "workload": [*WORKLOADS]}.get(name, [])
+    return tuple(values)
