@@ -5,7 +5,6 @@ which is told in one line.
 """
 
 import codecs
-import contextlib
 import io
 import json
 import os
@@ -15,17 +14,17 @@ from collections.abc import Sequence
 import click
 
 from sim.errors import InputError, StalledError
-from terminal import AS_JSON, BAD_INPUT, PROGRAM, Answer, ringside
+from terminal import ALONE, AS_JSON, BAD_INPUT, PROGRAM, Answer, ringside
 from terminal.shared.usage import usage_message
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """What shells call a program ended by SIGINT or SIGPIPE."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status."""
+def main(argv: Sequence[str] | None = None, *, alone: bool = False) -> int:
+    """Run one command; returns the exit status. `alone` lets it limit the memory of this process."""
     try:
-        status = _answered(sys.argv[1:] if argv is None else argv)
+        status = _answered(sys.argv[1:] if argv is None else argv, alone=alone)
         sys.stdout.flush()
     except click.exceptions.Exit as helped:  # --help has been printed
         return helped.exit_code
@@ -46,9 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-def _answered(argv: Sequence[str]) -> int:
+def _answered(argv: Sequence[str], *, alone: bool) -> int:
     """Run one command and print what it answers; returns its status."""
     with ringside.make_context(PROGRAM, list(argv)) as context:
+        context.meta[ALONE] = alone
         answer: Answer = ringside.invoke(context)
     if context.meta[AS_JSON]:
         print(json.dumps(answer.data, indent=2, allow_nan=False))
@@ -80,21 +80,10 @@ def _speak_every_encoding() -> None:
             stream.reconfigure(errors="ringside")
 
 
-def _stay_within_memory() -> None:
-    """Let a run that is too large end with a message, not by freezing the computer."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        resource.setrlimit(resource.RLIMIT_DATA, (whole, hard))
-
-
 def program() -> int:
     """`main` in a process of its own."""
-    _stay_within_memory()
     _speak_every_encoding()
-    return main()
+    return main(alone=True)
 
 
 if __name__ == "__main__":

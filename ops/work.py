@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ops.budget import expect_algorithm, expect_messages
 from ops.collectives import COLLECTIVES, Collective
 from ops.registry import Algorithm
 from sim import metrics
+from sim.base import watch
 from sim.engine import simulate
 from sim.parameters import bind
 from sim.perturbation import Perturbation
@@ -61,6 +63,7 @@ def registered(
     `settings` are parameters, parsed when they are texts. Raises InputError for what it cannot do.
     """
     values = settled(entry, n, root, topology, settings or {})
+    expect_algorithm(entry, n, values, root, *([topology.hops] if topology else []))
     return Work(entry.schedule(n, root=root, **values), entry.collective, entry, values)
 
 
@@ -159,6 +162,18 @@ def carry_out(
     weights = _own_blocks(proof) if own else _in_pieces(blocks, work)
     if promise is not None and weights is not None and len(weights) == promise.blocks:
         size = largest_buffer(weights, promise)
+    perturbations = (*((work.pace,) if work.pace else ()), *(troubles(trouble, topology) if trouble else ()))
+
+    def bound() -> float:
+        if promise is None:
+            return 0.0
+        share = size * schedule.unit_share
+        bytes_of = np.full(promise.blocks, share) if weights is None else np.asarray(weights, np.float64)
+        return _bound(topology, schedule, promise, bytes_of)
+
+    watch.begin()
+    if any(perturbation.messages for perturbation in perturbations):
+        expect_messages(schedule.name, _messages(perturbations, bound()))
     trace = simulate(
         topology,
         schedule,
@@ -167,13 +182,15 @@ def carry_out(
         lockstep=lockstep,
         history=history,
         proof=proof,
-        perturbations=(*((work.pace,) if work.pace else ()), *(troubles(trouble, topology) if trouble else ())),
+        perturbations=perturbations,
     )
-    if promise is None:
-        return Outcome(work, trace, 0.0)
-    share = size * schedule.unit_share
-    bytes_of = np.full(promise.blocks, share) if weights is None else np.asarray(weights, np.float64)
-    return Outcome(work, trace, _bound(topology, schedule, promise, bytes_of), weights)
+    return Outcome(work, trace, bound(), None if promise is None else weights)
+
+
+def _messages(perturbations: Sequence[Perturbation], bound: float) -> float:
+    """How many messages perturbations send beside a run that takes `bound` seconds and its latest rank's at least."""
+    seconds = bound + max((late for one in perturbations for late in one.late.values()), default=0.0)
+    return sum(one.messages(seconds) for one in perturbations if one.messages)
 
 
 def _bound(topology: Topology, schedule: Schedule, promise: Promise, bytes_of: Floats) -> float:

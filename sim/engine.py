@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import simpy
 
+from sim.base import watch
 from sim.base.compiled import compiled, is_compiled
 from sim.errors import InputError, StalledError
 from sim.fabric import kernel
@@ -31,7 +32,8 @@ from sim.units import LARGEST_SIZE
 
 INTERPRETED = 30_000
 """Calendar entries handled interpreted before the kernel goes on compiled: about what loading the compiler costs."""
-UNLIMITED = 1 << 62
+PIECE = 1 << 21
+"""Calendar entries after which the compiled kernel stops for a moment, so that a run can be ended: about a second."""
 Event = simpy.Event
 Lock = simpy.Resource
 NOTHING_HELD = HeldBack([], [], [])
@@ -189,9 +191,10 @@ class Cluster:
         arena = self.arena
         begun = clock.perf_counter()
         while True:
-            arena.fabric.count[kernel.ALLOWANCE] = UNLIMITED if self.kernel is not kernel else INTERPRETED
+            arena.fabric.count[kernel.ALLOWANCE] = PIECE if self.kernel is not kernel else INTERPRETED
             why = int(self.kernel.advance(arena.fabric, horizon))
             if why == kernel.PAUSED:
+                watch.passing(self._share())
                 if self.kernel is kernel:
                     self.sim_s += clock.perf_counter() - begun
                     self.kernel = _ready()
@@ -200,6 +203,12 @@ class Cluster:
             else:
                 self.sim_s += clock.perf_counter() - begun
                 return why
+
+    def _share(self) -> float:
+        """Which share of the transfers of collectives has ended."""
+        rows = [(job.stop - job.first, int(self.arena.fabric.job_left[k])) for k, job in enumerate(self.jobs)
+                if not job.background]  # fmt: skip
+        return 1 - sum(left for _, left in rows) / max(1, sum(rows for rows, _ in rows))
 
     def _settle(self) -> None:
         """Tell those who wait for the jobs that have ended."""

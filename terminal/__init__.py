@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, overload
 
 import click
 
+from sim.base.watch import limit_memory, watched
 from sim.size import USUAL, allowing, number_of_devices
 
 PROGRAM = "cli.py" if __name__ == "terminal" else __name__.partition(".")[0]
@@ -24,6 +25,10 @@ DONE, NO, BAD_INPUT = 0, 1, 2
 """Exit statuses: done; the answer is no (a wrong schedule, a rank nothing reaches); the input cannot be used."""
 AS_JSON = "ringside.json"
 """Where the outermost context keeps whether the answer is to be JSON."""
+ALONE = "ringside.alone"
+"""Where it keeps whether the process is the command's own, and may be limited."""
+LIMITS = "ringside.limits"
+"""Where it keeps the limits that were given, as environment variables."""
 
 
 class Answer(NamedTuple):
@@ -39,9 +44,11 @@ class TerminalCommand(click.Command):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.params.append(click.Option(["--json"], is_flag=True, help="the answer as JSON"))
+        from terminal.shared.limits import options  # which takes this package's own types
+
         largest = f"how many devices a machine may have; {USUAL} if left out"
-        self.params.append(click.Option(["--most-devices"], metavar="N", callback=_most_devices, help=largest))
+        devices = click.Option(["--most-devices"], metavar="N", callback=_most_devices, help=largest)
+        self.params += [devices, *options(), click.Option(["--json"], is_flag=True, help="the answer as JSON")]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click does, but an unknown option is told with what seems to be its value."""
@@ -57,9 +64,16 @@ class TerminalCommand(click.Command):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the function; what `--json` says is for whoever prints the answer, `--most-devices` holds meanwhile."""
+        """Call the function within its limits; what `--json` says is for whoever prints the answer."""
+        from terminal.shared.limits import GIVEN, environment, watch
+
         ctx.find_root().meta[AS_JSON] = ctx.params.pop("json")
-        with allowing(ctx.params.pop("most_devices")):
+        limits = {name: ctx.params.pop(name) for name in GIVEN}
+        ctx.find_root().meta[LIMITS] = environment(limits)
+        by = watch(PROGRAM, limits)
+        if ctx.find_root().meta.get(ALONE):
+            limit_memory(by.memory)
+        with watched(by), allowing(ctx.params.pop("most_devices")):
             return super().invoke(ctx)
 
 

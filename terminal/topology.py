@@ -2,6 +2,7 @@
 
 import click
 
+from ops.budget import expect_pairs
 from ops.request import Request
 from sim.topology.path_classes import describe
 from sim.units import fmt_bandwidth, fmt_time
@@ -14,6 +15,7 @@ from terminal.shared.options import MACHINE_ALONE, asks
 def topology(request: Request) -> Answer:
     """The devices, links and classes of pairs of a machine; FILE is a capture in any format of `list formats`."""
     machine = request.topology()
+    expect_pairs(machine.name, len(machine.devices))
     data = describe(machine)
     kinds: dict[tuple[str, float, float], int] = {}
     for link in machine.links:

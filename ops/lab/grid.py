@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from itertools import product
 from typing import Any
 
+from ops.budget import expect_cells
 from ops.registry import ALGORITHMS, Algorithm
 from ops.request import Request
 from ops.request.notation import algorithm_spec, entries, listed, size_word, written
@@ -56,6 +57,7 @@ class Grid:
         count = len(algorithms) * len(machines) * max(1, len(sizes)) * len(ranks) * len(disturbed)
         if count > MOST:
             raise InputError(f"a grid of {count:,} cells is larger than {MOST:,}: make its axes shorter")
+        expect_cells(count)
         words = {size: size_word(size) for size in (0, *sizes)}
         cells: dict[Request, None] = {}
         for machine, (entry, settings), n, (trouble, seed) in product(machines, algorithms, ranks, disturbed):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ops.lab.cells import Row, failed, rows
 from ops.request import Request
+from sim.base.watch import Watch, always, watching
 from sim.errors import InputError
 
 BATCH = 64
@@ -27,19 +28,28 @@ class Pool(NamedTuple):
 
 @contextmanager
 def cores(jobs: int = 0) -> Iterator[Pool]:
-    """Processes on this computer, one per core that is free to use where `jobs` is 0."""
+    """Processes on this computer, one per core that is free to use where `jobs` is 0.
+
+    Whoever watches says how many there may be at most, and what they may take together.
+    """
     from joblib import cpu_count
     from joblib.externals.loky import ProcessPoolExecutor
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
-    processes = jobs or cpu_count()
-    executors: list[Executor] = [ProcessPoolExecutor(processes)]
+    now = watching() or Watch()
+    processes = int(min(jobs or cpu_count(), now.jobs))
+
+    def started() -> Executor:
+        limits = (now.seconds, now.memory / processes)
+        return ProcessPoolExecutor(processes, initializer=always, initargs=limits)  # type: ignore[no-any-return]
+
+    executors: list[Executor] = [started()]
 
     def submit(batch: Sequence[Request]) -> Future[list[Row]]:
         try:
             return executors[-1].submit(rows, batch)
         except BrokenProcessPool:
-            executors.append(ProcessPoolExecutor(processes))
+            executors.append(started())
             return executors[-1].submit(rows, batch)
 
     try:

@@ -49,7 +49,7 @@ def sweep(
         before = done = len(cells) - len(left)
         progress(done, len(cells))
         if left:
-            with cluster(dask) if dask else cores(jobs) as pool:
+            with cluster(dask) if dask else cores(min(jobs, len(left))) as pool:
                 for rows in carried_out(left, pool):
                     journal.add(rows)
                     done += len(rows)

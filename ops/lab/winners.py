@@ -66,7 +66,7 @@ def results(cells: Sequence[Request], *, jobs: int = 0) -> Iterable[list[Row]]:
             yield answers
             left = left[len(answers) :]
         return
-    with cores(jobs) as pool:
+    with cores(min(jobs, len(cells))) as pool:
         yield from carried_out(cells, pool)
 
 

@@ -14,6 +14,7 @@ from types import CodeType
 
 from ops.communicators.selection import Forced, Selection
 from ops.programs.runtime.timeline import ProgramRun
+from sim.base.textfile import Expected, read_bytes
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.units import KiB
@@ -44,10 +45,7 @@ def run_program(
     collectives know every change of rate. Raises InputError for a script or machine that cannot be used; what goes
     wrong in the script itself is the outcome's `failure`.
     """
-    try:
-        source = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): give a Python script") from None
+    source = read_bytes(path, Expected("a Python script"))
     settings = Selection(library, forced)
     return _run(source, os.path.abspath(path), topology, ranks, [str(path), *argv], settings, eager, history, echo)
 
@@ -115,7 +113,8 @@ def _beside(folder: str) -> Iterator[bytes]:
     """The modules that a script may import from its folder."""
     for file in (*Path(folder).glob("*.py"), *Path(folder).glob("*/*.py")):
         try:
-            yield file.read_bytes()
+            if file.is_file():
+                yield file.read_bytes()
         except OSError:
             continue
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ops.backends import AUTO, BACKENDS, SHAPES, Backend, shaped
+from ops.budget import expect_algorithm
 from ops.collectives import COLLECTIVES
 from ops.communicators.selection import Selection
 from ops.libraries import LIBRARIES, CollectiveCall, Members
@@ -62,6 +63,7 @@ def chosen_work(
     decision = Selection(library, _forced(collective, options.get("algorithm", AUTO))).choose(call)
     entry = ALGORITHMS[decision.algorithm]
     settings = entry.settle(n, root=root if entry.collective.rooted else 0, **decision.settings)
+    expect_algorithm(entry, n, settings, root if entry.collective.rooted else 0, topology.hops)
     return Work(decision.schedule(n, root), entry.collective, entry, {"library": library, **settings}, _costs(library))
 
 

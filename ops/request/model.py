@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
 
+from ops.budget import of_schedule
 from ops.formats import read_schedule
 from ops.libraries.nccl.choice import NcclOptions, as_nccl_writes, choose, work_of
 from ops.registry import ALGORITHMS, Algorithm
@@ -22,6 +23,7 @@ from ops.request.notation import (
 )
 from ops.request.python_file import algorithm_of_file
 from ops.work import Outcome, Work, carry_out, imported, kept, registered
+from sim.base.watch import expect
 from sim.errors import InputError
 from sim.formats import read_topology
 from sim.machines import build
@@ -214,8 +216,11 @@ class Request:
         begun = time.perf_counter()
         work = self.work(topology)
         built = time.perf_counter()
+        estimate = of_schedule(work.schedule, topology.hops(work.schedule.n))
+        expect(work.name, estimate)
         proof = prove(work.schedule, blocks=self.blocks(work) is not None or work.schedule.fixed_bytes is not None)
         real = {"build_s": built - begun, "verify_s": time.perf_counter() - built}
+        real |= {"estimated_s": estimate.seconds, "estimated_bytes": round(estimate.bytes)}
         return PreparedRun(self, topology, work, proof, real)
 
     def run(self, *, history: bool = False) -> Outcome:

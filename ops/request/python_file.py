@@ -14,6 +14,7 @@ import numpy as np
 from ops.collectives import COLLECTIVES, Collective
 from ops.registry import ALGORITHMS, Algorithm, algorithm
 from sim.base.user_files import user_builtins
+from sim.base.watch import check_transfers
 from sim.errors import InputError
 from sim.schedule import Step
 
@@ -167,7 +168,8 @@ def _fitting(entry: Algorithm) -> Callable[..., int]:
     def pieces(n: int, **values: Any) -> int:
         rooted = {"root": 0} if entry.collective.rooted else {}
         highest = 0
-        for item in entry.steps(n, **rooted, **values):
+        for count, item in enumerate(entry.steps(n, **rooted, **values)):
+            check_transfers(entry.name, 0, count)
             for step in [item] if isinstance(item, Step) else [x for x in item if isinstance(x, Step)]:
                 highest = max(highest, int(step.slot.max(initial=0)), int(step.to.max(initial=0)))
         laid_out: int = entry.collective.promise(n, 1, 0).given.shape[1]

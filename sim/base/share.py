@@ -6,6 +6,8 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 ROOT = Path("/")
+MOST_MEMORY, MOST_SECONDS, MOST_JOBS = "RINGSIDE_MOST_MEMORY", "RINGSIDE_MOST_SECONDS", "RINGSIDE_MOST_JOBS"
+"""Environment variables that say otherwise; `--help` of every command tells what they mean."""
 UNBOUNDED = 1 << 60
 """Control groups without a limit of memory say a number above this."""
 
@@ -37,7 +39,7 @@ def _of_process() -> Iterator[int]:
         import resource
 
         for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
-            limit, _ = resource.getrlimit(kind)
+            _, limit = resource.getrlimit(kind)  # the soft one may be this program's own
             if limit != resource.RLIM_INFINITY:
                 yield limit
 

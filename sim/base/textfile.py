@@ -28,13 +28,24 @@ class Expected(NamedTuple):
 
 def read_text(path: str | Path, expected: Expected = Expected()) -> str:  # noqa: B008  a tuple never changes
     """What a file says. Raises InputError when it cannot be opened, is too large or is not text."""
+    return decoded(read_bytes(path, expected), str(path), expected)
+
+
+def read_bytes(path: str | Path, expected: Expected = Expected()) -> bytes:  # noqa: B008
+    """What a file holds, and no more than `expected` has room for. Raises InputError when it cannot be opened.
+
+    A device like /dev/zero never ends, so no more is read than can be used.
+    """
+    most = 4 * expected.largest + 4
     try:
         with Path(path).open("rb") as file:
-            data = file.read(4 * expected.largest + 4)
+            data = file.read(most)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{path} cannot be read ({why}): give the path of {expected.file}") from None
-    return decoded(data, str(path), expected)
+    if len(data) == most:
+        raise InputError(f"{path} is larger than {fmt_size(expected.largest)}: {expected.mend}")
+    return data
 
 
 def decoded(data: bytes, name: str, expected: Expected = Expected()) -> str:  # noqa: B008

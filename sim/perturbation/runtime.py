@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from sim.base import watch
 from sim.base.arrays import Floats, Ints
 from sim.errors import InputError, StalledError
 from sim.fabric.links import LOAD
@@ -60,7 +61,8 @@ class Perturber:
         self._shares: dict[int, dict[int, float]] = {}
         self._spells: list[_Spell] = []
         self._avoided: dict[int, Sequence[int]] = {}
-        self._due = self._vain = self._left = 0
+        self._due = self._vain = self._left = self._seen = 0
+        self._collectives: list[int] = []
         self.lost: InputError | None = None
         """What was to go another way where there is none: it stays on its way and waits."""
         for number, perturbation in enumerate(self.perturbations):
@@ -92,6 +94,7 @@ class Perturber:
 
     def send(self, src: int, dst: int, size: float) -> Any:
         """See `Controls.send`."""
+        watch.passing()
         self._despair()
         return self.cluster.launch(_message(), [src, dst], np.array([size]), background=True)
 
@@ -127,7 +130,10 @@ class Perturber:
     def _despair(self) -> None:
         """Raise StalledError when a thousand messages in a row have seen a dead link hold up all the rest."""
         fabric = self.cluster.arena.fabric
-        left = sum(int(fabric.job_left[k]) for k, job in enumerate(self.cluster.jobs) if not job.background)
+        jobs = self.cluster.jobs
+        self._collectives += [k for k in range(self._seen, len(jobs)) if not jobs[k].background]
+        self._seen = len(jobs)
+        left = sum(int(fabric.job_left[k]) for k in self._collectives)
         self._vain = self._vain + 1 if left == self._left and not self._due and self.dead() else 0
         self._left = left
         if self._vain > PATIENCE:

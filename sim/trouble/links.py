@@ -1,5 +1,6 @@
 """Links that are slow, dead, one-way at a time, or busy with something else."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -137,7 +138,14 @@ def background(
         for _ in range(streams):
             controls.env.process(stream(controls))
 
-    return Perturbation(process=process)
+    links = topology.routes([ends[0]], [ends[1]]).links
+    alone = float(topology.latency[links].sum() + topology.overhead + size / topology.bandwidth[links].min())
+    rate = min(streams / alone, float(topology.bandwidth[links].min()) / size) if alone > 0 else math.inf
+
+    def messages(seconds: float) -> float:
+        return streams + rate * max(0.0, min(seconds, stop) - begin) if seconds > begin else 0.0
+
+    return Perturbation(process=process, messages=messages)
 
 
 def _dead(find: Callable[[Topology], list[int]], start: float, end: float, *, reroute: bool) -> Perturbation:

@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from ops.request.notation import parse_blocks
 from sim.errors import InputError
 from sim.parameters import Parameter, parse_assignments
 from sim.units import parse_size, parse_time
@@ -33,6 +32,12 @@ def _ranks(text: str, flag: str) -> int:
     return ranks
 
 
+def _blocks(text: str, flag: str) -> list[int]:
+    from ops.request.notation import parse_blocks  # what every command loads has to be small
+
+    return parse_blocks(text, flag)
+
+
 def _assignment(text: str, flag: str) -> str:
     ((key, value),) = parse_assignments([text], flag).items()
     return f"{key}={value}"
@@ -43,5 +48,5 @@ RANKS = TypedWord("ranks", _ranks)
 NUMBER = TypedWord("number", _number("float"))
 SIZE = TypedWord("size", parse_size)
 TIME = TypedWord("time", parse_time)
-BLOCKS = TypedWord("sizes", parse_blocks)
+BLOCKS = TypedWord("sizes", _blocks)
 ASSIGNMENT = TypedWord("key=value", _assignment)

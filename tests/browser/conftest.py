@@ -24,7 +24,7 @@ from ui.files.exports import Shot
 from ui.player.views import FIRST
 from ui.scene.picture import export
 from ui.text import catalogue, say
-from ui.workers.pool import ALONE
+from ui.workers.one import ALONE
 
 ROOT = Path(__file__).parents[2]
 PLAYER = '[data-ringside="player"][data-steps]'

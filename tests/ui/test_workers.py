@@ -13,7 +13,8 @@ from sim.base import watch
 from sim.errors import InputError
 from ui.workers import tasks
 from ui.workers.fair_queue import FairQueue
-from ui.workers.pool import OwnProcess, PoolLimits, WorkerDiedError, WorkerPool
+from ui.workers.one import OwnProcess
+from ui.workers.pool import PoolLimits, WorkerDiedError, WorkerPool
 from ui.workers.process import Call, answer
 
 MiB = 1 << 20

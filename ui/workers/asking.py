@@ -13,8 +13,10 @@ from ops.lab.cells import Row, rows
 from ops.lab.pool import Pool, carried_out
 from ops.request import Request
 from sim.errors import InputError
+from sim.units import fmt_size
 from ui.text import tell
-from ui.workers.pool import PageJob, WorkerDiedError, the_pool
+from ui.workers.one import the_pool
+from ui.workers.pool import PageJob, WorkerDiedError
 from ui.workers.process import Call, Result
 
 Value = TypeVar("Value")
@@ -111,6 +113,16 @@ def _wait(job: PageJob, place: DeltaGenerator) -> None:
         bar = st.progress(0.0, tell("page.waits"))
         st.button(tell("page.stop"), icon=":material/stop_circle:", on_click=stop, key=f"stop_{state.waits}")
     while not _ends(job, LOOK):
-        share = job.share
-        bar.progress(share, tell("page.runs", share=f"{share:.0%}") if job.is_running else tell("page.waits"))
+        bar.progress(job.share, _in_words(job))
     place.empty()
+
+
+def _in_words(job: PageJob) -> str:
+    """How far a job is, and what it is going to take."""
+    if not job.is_running:
+        return tell("page.waits")
+    told = tell("page.runs", share=f"{job.share:.0%}")
+    if job.estimate is None:
+        return told
+    count, size = f"{job.estimate.transfers:,.0f}", fmt_size(round(job.estimate.bytes, -6))
+    return f"{told} {tell('page.estimate', count=count, size=size, seconds=f'{job.estimate.seconds:.1f}')}"

@@ -3,26 +3,28 @@
 A job that takes long never holds the last seat while others wait: the youngest of them is ended and done again later.
 """
 
-import multiprocessing
 import os
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
-from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait
-from pathlib import Path
 from typing import Any
 
-from sim.base.share import cores_share, memory_share
+from sim.base.share import MOST_JOBS, MOST_MEMORY, MOST_SECONDS, cores_share, memory_share
+from sim.base.watch import Estimate
 from sim.errors import InputError
+from sim.parameters import Parameter
+from sim.units import parse_size
 from ui.workers.fair_queue import FairQueue
-from ui.workers.process import Call, Progress, Result, answer, serve
+from ui.workers.process import Call, Progress, Result, context, serve
 
 TICK = 0.05
 """Seconds between two looks at whether a job is still wanted."""
+SECONDS = 60.0
+"""Seconds that a job may take where nothing else is said."""
 SHORT = 1.5
 """Seconds after which a job counts as long."""
 IN_LINE = 256
@@ -32,8 +34,6 @@ REMEMBERED = 96 << 20
 DIED = "the process that ran it was killed, most likely for want of memory: use fewer ranks or smaller parameters"
 LATE = "this run was stopped after {seconds:.3g} s: use fewer ranks, or an algorithm with fewer transfers"
 FULL_LINE = "too many runs are waiting for this page: wait for some to end"
-ROOT = Path(__file__).parents[__name__.count(".")]
-"""Where the package begins that this module is of."""
 
 
 class WorkerDiedError(InputError):
@@ -49,10 +49,21 @@ class PoolLimits:
     seconds: float
 
     @classmethod
-    def fitting(cls, memory: int = 0, seconds: float = 0.0, seats: int = 0) -> "PoolLimits":
-        """What fits this machine's share where nothing is given; four fifths of the memory are for the workers."""
+    def fitting(cls) -> "PoolLimits":
+        """What the environment says, and where it says nothing what fits this machine's share.
+
+        There is a process for each core, two at least; together with the page they have four fifths of the memory.
+        Raises InputError for what is no number.
+        """
+
+        def given(name: str, parse: Callable[[str, str], float]) -> float:
+            return parse(os.environ[name], name) if os.environ.get(name) else 0
+
+        seats = int(given(MOST_JOBS, Parameter(MOST_JOBS, "int", None, low=1, high=1024).parse))
         seats = seats or max(2, int(cores_share()))
-        return cls(seats, memory or int(memory_share() * 0.8 / (seats + 1)), seconds or 60.0)
+        memory = given(MOST_MEMORY, parse_size) or memory_share() * 0.8
+        seconds = given(MOST_SECONDS, Parameter(MOST_SECONDS, "float", None).parse) or SECONDS
+        return cls(seats, int(memory / (seats + 1)), seconds)
 
 
 class PageJob(Future[Result]):
@@ -62,6 +73,7 @@ class PageJob(Future[Result]):
         super().__init__()
         self.visitor, self.call = visitor, call
         self.share = self.begun = 0.0
+        self.estimate: Estimate | None = None
         self.waiters = 0
         self.long = self.abandoned = False
 
@@ -109,10 +121,13 @@ class Seat(threading.Thread):
         if self.process is not None and self.process.is_alive():
             return
         self._end()
-        context = _context()
-        self._connection, theirs = context.Pipe()
-        self.process = context.Process(
-            target=serve, args=(theirs, self._pool.limits.memory), name="ringside-worker", daemon=True
+        processes = context()
+        self._connection, theirs = processes.Pipe()
+        self.process = processes.Process(
+            target=serve,
+            args=(theirs, self._pool.limits.memory, self._pool.limits.seconds),
+            name="ringside-worker",
+            daemon=True,
         )
         self.process.start()
         theirs.close()
@@ -126,28 +141,35 @@ class Seat(threading.Thread):
             self._end()
             self.start_process()
             self._connection.send(job.call)
-        job.begun = time.monotonic()
+        job.begun, seconds = time.monotonic(), self._pool.limits.seconds
         while True:
-            ready = wait([self._connection, self.process.sentinel], TICK)
-            if self._connection in ready:
-                try:
-                    message = self._connection.recv()
-                except (OSError, EOFError):
-                    self._end()
-                    raise WorkerDiedError(DIED) from None
-                if isinstance(message, Result):
-                    return message
-                if isinstance(message, Progress):
-                    job.share = message.share
-            elif ready:
-                self._end()
-                raise WorkerDiedError(DIED)
+            result = self._heard(job)
+            if result is not None:
+                return result
             if job.abandoned or self._pool.must_yield(self):
                 self._end()
                 return None
-            if time.monotonic() - job.begun > self._pool.limits.seconds:
+            if time.monotonic() - job.begun > seconds:
                 self._end()
-                raise InputError(LATE.format(seconds=self._pool.limits.seconds))
+                raise InputError(LATE.format(seconds=seconds))
+
+    def _heard(self, job: PageJob) -> Result | None:
+        """The result, if it comes within a tick; what else the worker says is noted. Raises WorkerDiedError."""
+        ready = wait([self._connection, self.process.sentinel], TICK)
+        try:
+            message = self._connection.recv() if self._connection in ready else None
+        except (OSError, EOFError):
+            message, ready = None, [self.process.sentinel]
+        if message is None and ready:
+            self._end()
+            raise WorkerDiedError(DIED)
+        if isinstance(message, Result):
+            return message
+        if isinstance(message, Progress):
+            job.share = message.share
+        elif isinstance(message, Estimate):
+            job.estimate = message
+        return None
 
     def _end(self) -> None:
         if self.process is not None:
@@ -265,6 +287,11 @@ class WorkerPool:
                 "remembered_bytes": self._kept_bytes,
             }
 
+    def processes(self) -> list[int]:
+        """The workers that are alive."""
+        pids = [seat.process.pid for seat in self._seats if seat.process is not None]
+        return [pid for pid in pids if pid is not None]
+
     def close(self) -> None:
         """End all processes; what waits is never done."""
         with self._free:
@@ -287,83 +314,3 @@ class WorkerPool:
         self._kept_bytes += len(result.value)
         while self._kept_bytes > REMEMBERED:
             self._kept_bytes -= len(self._kept.popitem(last=False)[1].value)
-
-
-class OwnProcess:
-    """The same without processes: every call is carried out where it is asked, for tests and small computers."""
-
-    def __init__(self) -> None:
-        self.limits = PoolLimits(1, memory_share(), float("inf"))
-        self._kept: OrderedDict[Call, Result] = OrderedDict()
-
-    def ask(self, visitor: str, call: Call, *, shared: bool = True) -> PageJob:
-        """As a pool does; the job is done when this returns."""
-        job = PageJob(visitor, call)
-        result = self._kept.get(call) if shared else None
-        if result is None:
-            result = answer(call)
-            if shared and not result.status:
-                self._kept[call] = result
-                while len(self._kept) > 64:
-                    self._kept.popitem(last=False)
-        job.set_result(result)
-        return job
-
-    def leave(self, job: PageJob) -> None:
-        """Nothing is under way."""
-
-    def load(self) -> dict[str, int]:
-        """As a pool tells it."""
-        return {"workers": 0, "running": 0, "waiting": 0, "done": 0, "died": 0, "remembered_bytes": 0}
-
-    def close(self) -> None:
-        """Nothing is there to be ended."""
-
-
-def _context() -> Any:
-    """Processes are copies of one that has loaded all it takes, where the system can do that."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["ui.workers.warm"])
-    return context
-
-
-def warm_up() -> None:
-    """Start the process that workers are copies of; it loads while the first visitor is still on the way."""
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        from multiprocessing import forkserver
-
-        _context()
-        before = os.environ.get("PYTHONPATH")
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), before)))
-        try:
-            forkserver.ensure_running()
-        finally:
-            os.environ.pop("PYTHONPATH")
-            if before is not None:
-                os.environ["PYTHONPATH"] = before
-
-
-_POOL: list[WorkerPool | OwnProcess] = []
-_STARTING = threading.Lock()
-ALONE = "RINGSIDE_NO_WORKERS"
-"""Set, this environment variable has everything done in the page's own process."""
-
-
-def the_pool(limits: Callable[[], PoolLimits] = PoolLimits.fitting) -> WorkerPool | OwnProcess:
-    """The one pool of this process, started when it is first asked for."""
-    with _STARTING:
-        if not _POOL:
-            if os.environ.get(ALONE):
-                _POOL.append(OwnProcess())
-            else:
-                warm_up()
-                _POOL.append(WorkerPool(limits()).start())
-        return _POOL[0]
-
-
-def close_pool() -> None:
-    """End the pool of this process, if there is one."""
-    with _STARTING, suppress(IndexError):
-        _POOL.pop().close()

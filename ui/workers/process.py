@@ -1,5 +1,6 @@
 """A worker: a process that carries out one call after the other, within its memory, and ends with its parent."""
 
+import multiprocessing
 import os
 import pickle
 import signal
@@ -8,12 +9,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sim.base import watch
 from sim.errors import InputError, StalledError
 
 FULL = "this run does not fit into memory: use fewer ranks, or an algorithm with fewer transfers"
+ROOT = Path(__file__).parents[__name__.count(".")]
+"""Where the package begins that this module is of."""
 TELL = 0.2
 """Seconds between two words of how far a call is."""
 
@@ -45,20 +49,36 @@ class Result(NamedTuple):
         raise InputError(self.refusal) if self.status == InputError.status else StalledError(self.refusal)
 
 
-def serve(connection: Connection, memory: int) -> None:
-    """Answer calls until the other end is closed; `memory` are the bytes of data that this process may have."""
+def serve(connection: Connection, memory: int, seconds: float) -> None:
+    """Answer calls until the other end is closed; what a call takes is told as Progress, and as an Estimate before.
+
+    `memory` are the bytes of data that this process may have, `seconds` those of a call.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is told, and ends what it has started
-    _limit(memory)
+    watch.limit_memory(memory)
+    _be_the_first_to_go()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError):
         while True:
-            connection.send(answer(connection.recv(), lambda share: connection.send(Progress(share))))
+            by = watch.Watch(
+                seconds,
+                memory,
+                every=TELL,
+                tell=lambda share: connection.send(Progress(share)),
+                announce=connection.send,
+                mend=_at_home,
+            )
+            connection.send(answer(connection.recv(), by))
 
 
-def answer(call: Call, tell: Callable[[float], None] = lambda share: None) -> Result:
-    """Carry out a call; a person's error is an answer, too. `tell` gets the share that is done, now and then."""
+def _at_home(what: str, amount: str) -> str:
+    return f"ask for less, or run it from the terminal with --most-{what} {amount}"
+
+
+def answer(call: Call, by: watch.Watch | None = None) -> Result:
+    """Carry out a call, watched; a person's error is an answer, too."""
     try:
-        with watch.watched(watch.Watch(every=TELL, tell=tell)):
+        with watch.watched(by or watch.Watch()):
             value = call.function(*call.args)
         return Result(pickle.dumps(value, protocol=5))
     except (InputError, StalledError) as error:
@@ -67,13 +87,7 @@ def answer(call: Call, tell: Callable[[float], None] = lambda share: None) -> Re
         return Result(refusal=FULL, status=InputError.status)
 
 
-def _limit(memory: int) -> None:
-    with suppress(ImportError, ValueError, OSError):
-        import resource
-
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, hard))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def _be_the_first_to_go() -> None:
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("500")  # where memory runs out after all, this process goes before the page does
 
@@ -83,3 +97,28 @@ def _end_with_parent() -> None:
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)
+
+
+def context() -> Any:
+    """Processes are copies of one that has loaded all it takes, where the system can do that."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    forking = multiprocessing.get_context("forkserver")
+    forking.set_forkserver_preload(["ui.workers.warm"])
+    return forking
+
+
+def warm_up() -> None:
+    """Start the process that workers are copies of; it loads while the first visitor is still on the way."""
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        from multiprocessing import forkserver
+
+        context()
+        before = os.environ.get("PYTHONPATH")
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), before)))
+        try:
+            forkserver.ensure_running()
+        finally:
+            os.environ.pop("PYTHONPATH")
+            if before is not None:
+                os.environ["PYTHONPATH"] = before

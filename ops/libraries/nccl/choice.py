@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ops.budget import expect_algorithm, expect_pairs
 from ops.collectives import COLLECTIVES
 from ops.libraries import Decision
 from ops.libraries.nccl.constants import ABLE, ALGORITHMS, PROTOCOLS, Kind, Protocol
@@ -85,6 +86,7 @@ def choose(topology: Topology, collective: str, size: int, n: int = 0, *, option
 
     Raises InputError for a collective NCCL has not, or where the options leave nothing.
     """
+    expect_pairs(f"NCCL's search for rings on {topology.name}", n or topology.n)
     seen = look(topology, n or topology.n)
     if collective in POINT_TO_POINT:
         usual: Protocol = "LL" if size / seen.situation.n <= 16 * KiB else "Simple"
@@ -151,6 +153,7 @@ def work_of(
     pace = pace or pace_of(topology)
     decision = decision_of(topology, choice, root=root, pace=pace, candidate=candidate)
     entry = REGISTERED[decision.algorithm]
+    expect_algorithm(entry, seen.situation.n, decision.settings, root, topology.hops)
     schedule = _schedule(decision.algorithm, seen.situation.n, decision.orders, root, tuple(decision.settings.items()))
     settings = {
         "nccl": candidate.algorithm,

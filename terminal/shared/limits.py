@@ -1,0 +1,81 @@
+"""What a command may take: options that all commands have, and how a run is held to them."""
+
+import math
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from sim.base.share import MOST_JOBS, MOST_MEMORY, MOST_SECONDS, cores_share, memory_share
+from sim.base.watch import Estimate, Watch
+from sim.errors import InputError
+from sim.units import fmt_size
+from terminal.shared.types import NUMBER, SIZE, WHOLE
+
+SECONDS = 120.0
+"""Seconds that a run may take where nothing else is said."""
+WORTH_A_LINE = 5.0
+"""Seconds from which on a run is announced."""
+PER_CORE = 4
+"""Processes that may be started for each core."""
+
+
+GIVEN = {"most_memory": MOST_MEMORY, "most_seconds": MOST_SECONDS, "most_jobs": MOST_JOBS}
+"""The limits by the names of their options, and the environment variable of each."""
+
+
+def options() -> list[click.Option]:
+    """What every command takes, new each time."""
+    return [
+        click.Option(
+            ["--most-memory"], type=SIZE, metavar="SIZE", envvar=MOST_MEMORY, show_envvar=True,
+            help="memory it may take; three quarters of what this machine or container has if left out",
+        ),
+        click.Option(
+            ["--most-seconds"], type=NUMBER, metavar="S", envvar=MOST_SECONDS, show_envvar=True,
+            help=f"seconds a run may take; {SECONDS:.0f} if left out",
+        ),
+        click.Option(
+            ["--most-jobs"], type=WHOLE, metavar="N", envvar=MOST_JOBS, show_envvar=True,
+            help=f"processes it may start; {PER_CORE} per core if left out",
+        ),
+    ]  # fmt: skip
+
+
+def watch(program: str, limits: Mapping[str, Any]) -> Watch:
+    """Whoever holds a command to its limits, None where none is given. Raises InputError for nonsense."""
+    memory, seconds, jobs = (limits[name] for name in GIVEN)
+    for flag, value in (("--most-seconds", seconds), ("--most-jobs", jobs)):
+        if value is not None and not (math.isfinite(value) and value > 0):
+            raise InputError(f"{flag} {value:g} leaves nothing: give more than zero")
+    announced: list[Estimate] = []
+
+    def announce(estimate: Estimate) -> None:
+        if estimate.seconds >= WORTH_A_LINE and not announced:
+            announced.append(estimate)
+            sys.stderr.write(f"{program}: {in_words(estimate)}\n")
+            sys.stderr.flush()
+
+    return Watch(
+        seconds=seconds or SECONDS,
+        memory=memory or memory_share() * 0.75,
+        jobs=jobs or PER_CORE * max(1, math.ceil(cores_share())),
+        announce=announce,
+        mend=lambda what, amount: f"ask for less, or add --most-{what} {amount}",
+    )
+
+
+def in_words(estimate: Estimate) -> str:
+    """What a run is going to take.
+
+    >>> in_words(Estimate(2095104, 610e6, 1.05))
+    'about 2,095,104 transfers, 610 MB of memory and 1 s'
+    """
+    size = fmt_size(round(estimate.bytes, -6))
+    return f"about {estimate.transfers:,.0f} transfers, {size} of memory and {estimate.seconds:.0f} s"
+
+
+def environment(limits: Mapping[str, Any]) -> dict[str, str]:
+    """The same limits as another process of this program reads them."""
+    return {variable: str(limits[name]) for name, variable in GIVEN.items() if limits[name] is not None}
