@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from sim.errors import InputError
-from terminal import DONE, NO, Answer, command
+from terminal import DONE, LIMITS, NO, Answer, command
 from terminal.shared.types import WHOLE
+from ui.server.guard import EMBED_FROM, HOSTS, is_origin
 
 APP = Path(__file__).parents[1] / "app.py"
 PORT = "8501"
@@ -19,13 +20,37 @@ LARGEST_PORT = 65535
 @command(passes_on=True)
 @click.argument("further", nargs=-1, type=click.UNPROCESSED, metavar="[OPTION]...")
 @click.option("--port", type=WHOLE, default=PORT, metavar="N", help=f"where it listens; {PORT} if left out")
-def dashboard(port: int, further: tuple[str, ...]) -> Answer:
+@click.option(
+    "--host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    envvar=HOSTS,
+    show_envvar=True,
+    help="a name that it answers to, beside localhost and addresses; may be repeated",
+)
+@click.option(
+    "--embed-from",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    envvar=EMBED_FROM,
+    show_envvar=True,
+    help="where pages may frame it, like https://course.example.org; may be repeated",
+)
+def dashboard(port: int, hosts: tuple[str, ...], origins: tuple[str, ...], further: tuple[str, ...]) -> Answer:
     """Serve the dashboard on http://localhost:8501.
 
-    Every other OPTION goes to `streamlit run`, like --server.address 0.0.0.0.
+    Every other OPTION goes to `streamlit run`, like --server.address 0.0.0.0. A run may take 60 s here, and
+    --most-memory is shared by --most-jobs processes, one per core if left out.
     """
+    for origin in origins:
+        if not is_origin(origin):
+            raise InputError(f"--embed-from {origin[:80]!r} is no origin: write it like https://course.example.org")
     if not 1 <= port <= LARGEST_PORT:
         raise InputError(f"--port {port}: ports go from 1 to {LARGEST_PORT}")
+    os.environ.update(click.get_current_context().find_root().meta[LIMITS])
+    os.environ.update({HOSTS: " ".join(hosts), EMBED_FROM: " ".join(origins)})
     server = [sys.executable, "-P", "-m", "streamlit", "run", str(APP), "--server.port", str(port), *further]
     if os.name == "posix":
         os.execv(sys.executable, server)  # what stops this process shall stop the server

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from ui.pages import PAGES, first, leave
-from ui.text import language_names, say, spoken, tell
+from ui.text import language_names, plain, say, spoken, tell
 
 STYLE = """
 .block-container { padding-top: 3.4rem; padding-bottom: 3rem; max-width: 1500px; }
@@ -26,13 +26,14 @@ def main() -> None:
     if not st.context.is_embedded:
         _choose(name)
     if page not in PAGES:
-        st.error(tell("page.unknown", name=page[:40]), icon=":material/link_off:")
+        st.error(tell("page.unknown", name=plain(page[:40])), icon=":material/link_off:")
     PAGES[name].draw()
 
 
 def _choose(name: str) -> None:
     """Pages on the left, languages on the right."""
-    names = [page.name for page in sorted(PAGES.values(), key=lambda page: page.order)]
+    pages = sorted(PAGES.values(), key=lambda page: page.order)
+    names = [page.name for page in pages if page.listed or page.name == name]
     titles = language_names()
     st.session_state.page, st.session_state.language = name, spoken()
 

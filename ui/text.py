@@ -67,6 +67,24 @@ def spaced(text: str) -> str:
     return re.sub(r" +(?=[，。；：、）])", "", text)
 
 
+_MARKS = re.compile(r"[\\\\`*\[\]<>$~|]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|:(?=[\w+-]+[:\[])|^(?=[#+\-=])|(?<=^\d)[.)]")
+_ADDRESSES = re.compile(r"(?=://)|(?<=www)(?=\.)|(?<=@)", re.IGNORECASE)
+APART = "\u200b"
+"""A space without a width."""
+
+
+def plain(text: str) -> str:
+    r"""A text of somebody else's, so that Markdown shows it letter by letter: no picture, link, sign or formula of it.
+
+    What looks like an address would become a link even so, unless something invisible stands in it.
+
+    >>> plain("![x](http://evil.example/x.png) 2*3_4")
+    '!\\[x\\](http\u200b://evil.example/x.png) 2\\*3_4'
+    """
+    line = _MARKS.sub(lambda mark: f"\\{mark[0]}", " ".join(text.split()))
+    return _ADDRESSES.sub(APART, line)
+
+
 def spoken() -> str:
     """The language of this visit, which its address says; English where it names none that there is."""
     import streamlit as st

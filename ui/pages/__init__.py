@@ -13,21 +13,22 @@ Draw = Callable[[], None]
 
 @dataclass(frozen=True)
 class Page:
-    """A page; `order` is its place among the others."""
+    """A page; `order` is its place among the others. One that is not `listed` is found by its address alone."""
 
     name: str
     draw: Draw
     order: int
+    listed: bool = True
 
 
 PAGES: Registry[Page] = Registry(__name__, "page")
 
 
-def page(*, order: int = 1000) -> Callable[[Draw], Draw]:
+def page(*, order: int = 1000, listed: bool = True) -> Callable[[Draw], Draw]:
     """Register a function that draws a page under its own name; returned unchanged."""
 
     def register(draw: Draw) -> Draw:
-        PAGES.add(draw.__name__, Page(draw.__name__, draw, order))
+        PAGES.add(draw.__name__, Page(draw.__name__, draw, order, listed))
         return draw
 
     return register

@@ -16,7 +16,7 @@ from sim.machines import MACHINES, build
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui.charts import lab_charts
 from ui.pages import go, page
-from ui.text import tell
+from ui.text import plain, tell
 from ui.widgets import sidebar
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_rows
@@ -71,11 +71,11 @@ def lab() -> None:
         maps = {machine: winner_map(rows) for machine, rows in answers.items()}
         st.session_state.lab_good = question
     except InputError as error:
-        st.error(str(error), icon=":material/error:")
+        st.error(plain(str(error)), icon=":material/error:")
         question = st.session_state.get("lab_good", Question())
         answers = {machine: _answer(question.grid(machine)) for machine in question.specs}
         maps = {machine: winner_map(rows) for machine, rows in answers.items()}
-    tabs = st.tabs(list(answers))
+    tabs = st.tabs([plain(machine) for machine in answers])
     for k, (tab, machine) in enumerate(zip(tabs, answers, strict=True)):
         with tab:
             _show(k, machine, answers[machine], maps[machine])
@@ -279,7 +279,7 @@ def _links(k: int, machine: str, winners: WinnerMap) -> None:
         try:
             links = ask(tasks.links_that_matter, request)
         except (InputError, StalledError) as error:
-            st.error(str(error), icon=":material/error:")
+            st.error(plain(str(error)), icon=":material/error:")
             return
         st.markdown(f"{links.name}: **{fmt_time(links.time)}**, {fmt_bandwidth(links.busbw)}")
         st.altair_chart(lab_charts.tornado(links.time, links.swings), width="stretch", key=f"lab_tornado_{k}")
@@ -287,4 +287,4 @@ def _links(k: int, machine: str, winners: WinnerMap) -> None:
         if len(stuck) < len(links.losses):
             st.altair_chart(lab_charts.losses(links.time, links.losses), width="stretch", key=f"lab_losses_{k}")
         if stuck:
-            st.caption(tell("page.lab.never", cables=", ".join(stuck[:12]) + (" …" if len(stuck) > 12 else "")))
+            st.caption(tell("page.lab.never", cables=plain(", ".join(stuck[:12])) + (" …" if len(stuck) > 12 else "")))

@@ -15,7 +15,7 @@ from ui.player import component
 from ui.player.local_storage import remembered
 from ui.player.payload import pack
 from ui.scene import picture
-from ui.text import catalogue, spoken, tell, tell_or
+from ui.text import catalogue, plain, spoken, tell, tell_or
 from ui.widgets import compare, sidebar
 
 PLAYER = "lesson_player"
@@ -51,7 +51,7 @@ def _chosen(lessons: list[Lesson], done: set[str]) -> Lesson:
     names = [lesson.name for lesson in lessons]
     lesson_name = st.query_params.get("lesson", names[0])
     if lesson_name not in names:
-        st.error(tell("page.learn.bad", name=lesson_name[:40]), icon=":material/link_off:")
+        st.error(tell("page.learn.bad", name=plain(lesson_name[:40])), icon=":material/link_off:")
         lesson_name = names[0]
 
     def chosen() -> None:

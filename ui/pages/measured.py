@@ -9,7 +9,7 @@ from sim.errors import InputError
 from sim.units import fmt_size, fmt_time
 from ui.charts import measured as charts
 from ui.pages import page
-from ui.text import tell
+from ui.text import plain, tell
 from ui.workers import tasks
 from ui.workers.asking import ask
 
@@ -48,9 +48,9 @@ def measured() -> None:
         st.session_state.measured_good = (text, name, spec.strip(), int(ranks))
     except InputError as error:
         if not pasted.strip() and file is None:
-            st.info(str(error))
+            st.info(plain(str(error)))
         else:
-            st.error(str(error), icon=":material/error:")
+            st.error(plain(str(error)), icon=":material/error:")
         if "measured_good" in st.session_state:
             _show(*st.session_state.measured_good)
 
@@ -80,7 +80,7 @@ def _headline(table: tasks.ComparedTable) -> None:
     rows, errors = table.rows, verdict(table.rows)
     family = tell("page.measured.family", name=table.family) if table.family else tell("page.measured.constants")
     reason = tell("page.measured.machine.chosen") if table.why == "given" else tell("page.measured.machine.recognised")
-    st.markdown(f"**{table.machine}** ({reason}): {rows[0].ranks} × {rows[0].collective}. {family}")
+    st.markdown(f"**{plain(table.machine)}** ({reason}): {rows[0].ranks} × {rows[0].collective}. {family}")
     small, large = st.columns(2)
     limit = fmt_size(LARGE)
     for column, key, value in ((small, "below", errors.small), (large, "above", errors.large)):

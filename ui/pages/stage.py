@@ -23,7 +23,7 @@ from ui.player import component
 from ui.player.views import FIRST, VIEWS, label_of
 from ui.scene import picture
 from ui.scene.picture import STALLED, Picture
-from ui.text import spoken
+from ui.text import plain, spoken
 from ui.text import tell as _say
 from ui.widgets import compare, past, sidebar, whatif
 from ui.workers import tasks
@@ -43,7 +43,7 @@ def stage() -> None:
     """Draw the page once."""
     problem = _arrive()
     if problem:
-        st.error(problem, icon=":material/link_off:")
+        st.error(plain(problem), icon=":material/link_off:")
     if st.context.is_embedded:
         _embedded(st.session_state.scene)
         return
@@ -66,7 +66,7 @@ def _shown(scene: Request, topology: Topology | None) -> tuple[Request, Topology
     """The scene as it was chosen, or where that cannot be shown the last one that could, and why above it."""
     runs = _carried_out(scene) if topology is not None else []
     for reason in st.session_state.refused:
-        st.warning(_say("page.stays", reason=reason), icon=":material/error:")
+        st.warning(_say("page.stays", reason=plain(reason)), icon=":material/error:")
     if topology is not None and runs:
         _depart(scene)
         return scene, topology, runs
@@ -88,7 +88,7 @@ def _carried_out(scene: Request) -> list[compare.Run]:
         try:
             runs.append((request, ask(tasks.run, replace(request, against=""), spoken()), title))
         except (InputError, StalledError) as error:
-            st.error(f"{title}: {error}" if k else str(error), icon=":material/error:")
+            st.error(plain(f"{title}: {error}" if k else str(error)), icon=":material/error:")
             if not k:
                 return []
     return runs
@@ -139,10 +139,10 @@ def _depart(scene: Request) -> None:
 
 
 def _headline(picture: Picture) -> None:
-    st.title(picture.title, anchor=False)
+    st.title(plain(picture.title), anchor=False)
     if picture.verdict == STALLED:
         st.metric(_say("page.stalled"), picture.time, width="content")
-        st.warning(picture.reason, icon=":material/hourglass_disabled:")
+        st.warning(plain(picture.reason), icon=":material/hourglass_disabled:")
         return
     with st.container(horizontal=True, gap="medium"):
         for key, value in (("time", picture.time), ("algbw", picture.algbw), ("busbw", picture.busbw)):
@@ -150,13 +150,13 @@ def _headline(picture: Picture) -> None:
         if picture.bound:
             near = _say("page.bound.help", bound=picture.bound)
             st.metric(_say("page.bound"), f"{picture.near:.0%}", help=near, width="content")
-        st.metric(_say("page.bottleneck"), picture.bottleneck or _say("page.bottleneck.none"), width="content")
+        st.metric(_say("page.bottleneck"), plain(picture.bottleneck) or _say("page.bottleneck.none"), width="content")
     if picture.verdict == "ok":
         st.caption(f":green[:material/verified:] {_say('page.proved', collective=picture.collective)}")
     elif picture.verdict == "unchecked":
         st.caption(_say("page.unchecked"))
     else:
-        st.error(_say("page.wrong", reason=picture.reason), icon=":material/gpp_bad:")
+        st.error(_say("page.wrong", reason=plain(picture.reason)), icon=":material/gpp_bad:")
 
 
 @st.fragment
@@ -268,4 +268,4 @@ def _machine_panel(topology: Topology) -> None:
             st.dataframe({a: [pairs[b].get(a, "X") for b in pairs] for a in pairs} | {"": list(pairs)}, hide_index=True)
         if topology.assumed:
             st.markdown(f"**{_say('page.assumed', count=len(topology.assumed))}**")
-            st.markdown("\n".join(f"- {line}" for line in topology.assumed))
+            st.markdown("\n".join(f"- {plain(line)}" for line in topology.assumed))

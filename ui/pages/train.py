@@ -18,7 +18,7 @@ from sim.parameters import Parameter
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui.charts import training
 from ui.pages import page
-from ui.text import catalogue, spoken, tell
+from ui.text import catalogue, plain, spoken, tell
 from ui.widgets import sidebar
 from ui.widgets.parameter import field, refuse, usual
 from ui.workers import tasks
@@ -66,7 +66,7 @@ def train() -> None:
         settings = _choose_parameters(name)
         place = st.container()
     if problem:
-        st.error(problem, icon=":material/link_off:")
+        st.error(plain(problem), icon=":material/link_off:")
     request, step = _shown(TrainingRequest(name, settings, machine) if topology is not None else None, place)
     st.title(tell(f"train.name.{request.workload}"), anchor=False)
     st.markdown(tell(f"train.about.{request.workload}"))
@@ -86,7 +86,7 @@ def _shown(request: TrainingRequest | None, place: DeltaGenerator) -> tuple[Trai
         with place:
             refuse(error)
     for reason in state.refused:
-        st.warning(tell("page.stays", reason=reason), icon=":material/error:")
+        st.warning(tell("page.stays", reason=plain(reason)), icon=":material/error:")
     if chosen is not None and request is not None:
         _depart(request)
         state.train_good = request
@@ -163,7 +163,8 @@ def _headline(step: TrainingStep) -> None:
             busiest = step.topology.links[int(step.link_bytes.argmax())]
             most = float(step.link_bytes.max())
             rate = fmt_bandwidth(most / step.time) if step.time else ""
-            st.metric(tell("train.busiest"), f"{busiest.src} → {busiest.dst}", f"{fmt_size(most)}, {rate}", "off",
+            name = plain(f"{busiest.src} → {busiest.dst}")
+            st.metric(tell("train.busiest"), name, f"{fmt_size(most)}, {rate}", "off",
                       width="content", delta_arrow="off")  # fmt: skip
     hidden = max(0.0, moving - step.exposed_s)
     times = {"moving": fmt_time(moving), "hidden": fmt_time(hidden), "exposed": fmt_time(step.exposed_s)}
@@ -196,12 +197,13 @@ def _timeline(step: TrainingStep) -> None:
 
 
 def _facts(step: TrainingStep) -> None:
-    plain = {key: value for key, value in step.facts.items() if not is_table(value) and key not in DRAWN}
+    figures = {key: value for key, value in step.facts.items() if not is_table(value) and key not in DRAWN}
     tables = {key: value for key, value in step.facts.items() if is_table(value)}
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(tell("train.figures"), anchor=False)
-        st.table([{tell("train.figure"): _label(key), tell("train.value"): _value(key, v)} for key, v in plain.items()])
+        head = tell("train.figure"), tell("train.value")
+        st.table([{head[0]: _label(key), head[1]: _value(key, v)} for key, v in figures.items()])
     with right:
         for key, rows in tables.items():
             title = _label(key)
@@ -211,7 +213,7 @@ def _facts(step: TrainingStep) -> None:
                 st.html(training.columns(rows, along, up, {name: _label(name) for name in up}))
             _table(rows)
     if step.collectives:
-        st.subheader(tell("train.collectives", machine=step.topology.name), anchor=False)
+        st.subheader(tell("train.collectives", machine=plain(step.topology.name)), anchor=False)
         _table(step.collectives)
         _watch(step)
 

@@ -16,7 +16,7 @@ from sim.machines import MACHINES
 from sim.topology.networks import NETWORKS, has_network
 from sim.units import fmt_time
 from ui.scene.picture import STALLED, Picture
-from ui.text import tell
+from ui.text import plain, tell
 from ui.widgets import whatif
 from ui.widgets.parameter import fresh
 from ui.workers import tasks
@@ -81,7 +81,7 @@ def choose(scene: Request) -> Request:
             chosen_runs.append({"trouble": ""})
         for number, run in enumerate(others):
             title = " · ".join(_words(name, value) for name, value in run.items())
-            if not st.checkbox(title, value=True, key=fresh(f"against_{number}_{title}")):
+            if not st.checkbox(plain(title), value=True, key=fresh(f"against_{number}_{title}")):
                 others = [other for other in others if other is not run]
     return replace(scene, against=beside([*others, *chosen_runs][:MOST]))
 
@@ -119,7 +119,7 @@ def show(runs: Sequence[Run]) -> None:
         return
     best = min(runs, key=lambda run: run[1].seconds)
     if best[1].verdict != STALLED:
-        st.markdown(f"**{tell('page.compare.won', name=best[2], time=best[1].time)}**")
+        st.markdown(f"**{tell('page.compare.won', name=plain(best[2]), time=best[1].time)}**")
     words = [tell(f"page.compare.{word}") for word in COMPARED]
     st.dataframe([dict(zip(words, _row(p, title), strict=True)) for _, p, title in runs], hide_index=True)
     compared = [scene for scene, _, _ in runs]

@@ -9,7 +9,7 @@ import streamlit as st
 from sim.errors import InputError
 from sim.parameters import Parameter
 from sim.units import KiB, fmt_size, parse_bandwidth, parse_size, parse_time
-from ui.text import catalogue, spoken, tell
+from ui.text import catalogue, plain, spoken, tell
 
 BANDWIDTHS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "KB/s"), (1.0, "B/s"))
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -38,7 +38,7 @@ def refuse(error: Exception) -> None:
     refused = [*st.session_state.get("refused", []), str(error)]
     st.session_state.refused = refused
     with st.container():
-        st.error(str(error), icon=":material/error:")
+        st.error(plain(str(error)), icon=":material/error:")
         _seen()(key=f"refused_{len(refused)}", data={"message": str(error)})
 
 

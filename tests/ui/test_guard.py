@@ -1,0 +1,138 @@
+"""What the server lets in, what it tells browsers, and that others' texts are shown as text."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from terminal.dashboard import dashboard
+from ui.server import guard
+from ui.server.guard import CONNECTED, EMBED_FROM, HOSTS, Guard
+from ui.server.health import health
+from ui.text import plain
+
+ROOT = Path(__file__).parents[2]
+
+
+def answer(host, *, kind="http", origin=None):
+    """What a request gets: the messages sent back; the application behind says 200 and nothing else."""
+    sent = []
+
+    async def app(scope, receive, send):
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.accept", "tabs": CONNECTED.tabs})
+        else:
+            headers = [(b"x-frame-options", b"ALLOWALL"), (b"content-type", b"text/html")]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", host.encode("latin-1"))] + ([(b"origin", origin.encode())] if origin else [])
+    asyncio.run(Guard(app)({"type": kind, "headers": headers}, None, send))
+    return sent
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["localhost", "localhost:8501", "127.0.0.1:80", "[::1]:8501", "192.168.0.7", "class.example.org", "LOCALHOST"],
+)
+def test_own_names_and_addresses_are_answered(monkeypatch, host):
+    monkeypatch.setenv(HOSTS, "class.example.org other.example")
+    assert answer(host)[0]["status"] == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("evil.example", "", "a@localhost", "localhost:99999", "localhost/x", "localhost.evil.example"),
+        *("127.0.0.1.evil.example", "class.example.org.evil", "[::1", "\xe9vil"),
+    ],
+)
+def test_other_names_are_refused(monkeypatch, host):
+    monkeypatch.setenv(HOSTS, "class.example.org")
+    assert answer(host)[0]["status"] == 421
+    assert answer(host, kind="websocket")[0]["type"] == "websocket.close"
+
+
+def test_a_socket_is_opened_by_pages_of_this_server_alone():
+    before = CONNECTED.tabs
+    own = answer("127.0.0.1:8501", kind="websocket", origin="http://127.0.0.1:8501")
+    assert own == [{"type": "websocket.accept", "tabs": before + 1}]
+    assert answer("127.0.0.1:8501", kind="websocket", origin="http://evil.example")[0]["type"] == "websocket.close"
+    assert answer("127.0.0.1:8501", kind="websocket", origin="null")[0]["type"] == "websocket.close"
+    assert CONNECTED.tabs == before
+
+
+def test_there_are_so_many_tabs_and_no_more(monkeypatch):
+    monkeypatch.setattr(guard, "MOST_VISITORS", CONNECTED.tabs)
+    assert answer("localhost", kind="websocket")[0]["type"] == "websocket.close"
+
+
+def headers():
+    return {name.decode(): value.decode() for name, value in answer("localhost")[0]["headers"]}
+
+
+def test_nothing_is_loaded_from_elsewhere_and_nobody_frames_the_page(monkeypatch):
+    monkeypatch.delenv(EMBED_FROM, raising=False)
+    said = headers()
+    assert said["x-frame-options"] == "SAMEORIGIN"
+    assert said["referrer-policy"] == "no-referrer"
+    assert said["content-type"] == "text/html"
+    policy = dict(part.strip().split(" ", 1) for part in said["content-security-policy"].split(";"))
+    assert policy["default-src"] == "'self'"
+    assert policy["frame-ancestors"] == "'self'"
+    assert "unsafe-inline" not in policy["script-src"]
+    assert not any("http" in sources or "*" in sources for sources in policy.values())
+
+
+def test_pages_that_were_named_may_frame_it(monkeypatch):
+    monkeypatch.setenv(EMBED_FROM, "https://course.example.org javascript:x http://slides:8000 'none'; https://*.edu")
+    said = headers()
+    assert "x-frame-options" not in said
+    assert said["content-security-policy"].endswith(
+        "frame-ancestors 'self' https://course.example.org http://slides:8000 https://*.edu"
+    )
+
+
+def test_what_is_no_origin_is_refused():
+    line = [sys.executable, "cli.py", "dashboard", "--embed-from", "course.example.org; script-src *"]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "write it like https://" in done.stderr
+    assert {"--host", "--embed-from", "--most-memory"} <= {name for param in dashboard.params for name in param.opts}
+
+
+def test_health_is_numbers_alone():
+    said = health()
+    assert all(isinstance(value, int) and value >= 0 for value in said.values())
+    assert {"visitors", "running", "waiting", "died", "memory_bytes"} <= set(said)
+
+
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        ("![x](http://evil.example/x.png)", "!\\[x\\](http\u200b://evil.example/x.png)"),
+        ("see www.evil.example or a@b.example", "see www\u200b.evil.example or a@\u200bb.example"),
+        ("<img src=x>", "\\<img src=x\\>"),
+        (":red[a] :smile: $x$ `c` ~~d~~", "\\:red\\[a\\] \\:smile: \\$x\\$ \\`c\\` \\~\\~d\\~\\~"),
+        ("# head\n\n- item", "\\# head - item"),
+        ("1. first", "1\\. first"),
+        ("*a* _b_ __c__", "\\*a\\* \\_b\\_ \\_\\_c\\_\\_"),
+        ("allreduce.recursive_doubling: use 8 ranks", "allreduce.recursive_doubling: use 8 ranks"),
+        ("a\\[b", "a\\\\\\[b"),
+    ],
+)
+def test_a_text_of_somebody_else_is_shown_letter_by_letter(text, shown):
+    assert plain(text) == shown
+
+
+def test_the_application_is_what_streamlit_serves():
+    code = "import app; from streamlit import App; print(type(app.app) is App)"
+    own = os.environ | {"RINGSIDE_NO_WORKERS": "1"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, env=own)
+    assert done.stdout == "True\n"
