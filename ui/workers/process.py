@@ -18,6 +18,8 @@ from sim.errors import InputError, StalledError
 FULL = "this run does not fit into memory: use fewer ranks, or an algorithm with fewer transfers"
 ROOT = Path(__file__).parents[__name__.count(".")]
 """Where the package begins that this module is of."""
+POLITE = 5
+"""How far workers stand behind the page for the processor."""
 TELL = 0.2
 """Seconds between two words of how far a call is."""
 
@@ -56,7 +58,7 @@ def serve(connection: Connection, memory: int, seconds: float) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is told, and ends what it has started
     watch.limit_memory(memory)
-    _be_the_first_to_go()
+    _give_way()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError):
         while True:
@@ -87,7 +89,9 @@ def answer(call: Call, by: watch.Watch | None = None) -> Result:
         return Result(refusal=FULL, status=InputError.status)
 
 
-def _be_the_first_to_go() -> None:
+def _give_way() -> None:
+    with suppress(AttributeError, OSError):
+        os.nice(POLITE)  # the page draws while workers compute, however few cores there are
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("500")  # where memory runs out after all, this process goes before the page does
 
