@@ -1,5 +1,8 @@
 """The frame around every page: the way from one to another, and the language they speak."""
 
+import gc
+from functools import cache
+
 import streamlit as st
 
 from ui.pages import PAGES, first, leave
@@ -20,6 +23,7 @@ def main() -> None:
     Pages are words of the address and no paths: a path makes Streamlit look for its server below it, and complain.
     """
     st.set_page_config(page_title=tell("page.title"), layout="wide")
+    _keep_what_is_imported()
     st.html(f"<style>\n{STYLE}\n</style>")
     page = st.query_params.get("page", first())
     name = page if page in PAGES else first()
@@ -28,6 +32,14 @@ def main() -> None:
     if page not in PAGES:
         st.error(tell("page.unknown", name=plain(page[:40])), icon=":material/link_off:")
     PAGES[name].draw()
+
+
+@cache
+def _keep_what_is_imported() -> None:
+    """Streamlit looks for garbage among all objects after every run: what modules hold is none, and most of them."""
+    len(PAGES)  # imports them all
+    gc.collect()
+    gc.freeze()
 
 
 def _choose(name: str) -> None:
