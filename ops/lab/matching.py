@@ -96,13 +96,13 @@ def levels(src, dst, block, blocks, sums, ahead_first, ahead, behind_first, behi
     """
     lowest = 0
     for i in range(sums - 1, -1, -1):
-        here, there = src[i] * blocks + block[i], dst[i] * blocks + block[i]
-        latest = place[there]
+        source, target = src[i] * blocks + block[i], dst[i] * blocks + block[i]
+        latest = place[target]
         for k in range(behind_first[i], behind_first[i + 1]):
             if behind[k] < sums:
                 latest = min(latest, level[behind[k]])
         level[i] = latest - 1
-        place[here] = min(place[here], level[i])
+        place[source] = min(place[source], level[i])
         lowest = min(lowest, level[i])
     for i in range(sums):
         level[i] -= lowest
