@@ -80,6 +80,22 @@ def lower_bound(
     return best
 
 
+def least_sent(promise: Promise, weights: Floats, *, in_switch: bool = False) -> float:
+    """The rank that sends most cannot send fewer bytes than this, whatever the schedule and the machine.
+
+    Arguments as for `lower_bound`; the messages' theorem there, with every rank a group of its own.
+
+    >>> from ops.collectives import COLLECTIVES
+    >>> least_sent(COLLECTIVES["allreduce"].promise(4, 4, 0), np.full(4, 1e9))
+    6000000000.0
+    """
+    ranks = len(promise.given)
+    traffic = _traffic(promise, np.arange(ranks), ranks)
+    leaving = np.bincount(traffic.leaves // promise.blocks, weights[traffic.leaves % promise.blocks], ranks)
+    shared = 0.0 if promise.union or in_switch else float(traffic.messages @ weights) / ranks
+    return max(float(leaving.max()), shared)
+
+
 def _groupings(topology: Topology, devices: Ints) -> list[NDArray[np.int64]]:
     """Ways to cut the machine: a group number per device, -1 for devices outside every group."""
     alone = np.full(len(topology.devices), -1)

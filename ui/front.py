@@ -1,7 +1,6 @@
 """The frame around every page: the way from one to another, and the language they speak."""
 
-import gc
-from functools import cache
+from typing import Any
 
 import streamlit as st
 
@@ -9,12 +8,40 @@ from ui.pages import PAGES, first, leave
 from ui.text import language_names, plain, say, spoken, tell
 
 STYLE = """
-.block-container { padding-top: 3.4rem; padding-bottom: 3rem; max-width: 1500px; }
+.block-container { padding: 0.4rem 1.5rem 2rem; max-width: 1760px; }
+.stMain [data-testid="stVerticalBlock"] { gap: 0.5rem; }
+[data-testid="stHeader"] { height: 2.6rem; min-height: 2.6rem; background: transparent; pointer-events: none; }
+[data-testid="stHeader"] * { pointer-events: none !important; }
+[data-testid="stHeader"] :is(button, a, button *, a *) { pointer-events: auto !important; }
 [data-testid="stMetricValue"] { font-size: 1.3rem; }
-@media (max-width: 640px) { .block-container { padding-top: 4.75rem; } }
 .stMain h1 { font-size: 1.75rem; padding: 0.25rem 0; }
 .stMain h3 { font-size: 1.25rem; }
+.st-key-ways { padding-left: 2.6rem; padding-right: 2rem; }
+.st-key-heading { position: absolute; clip-path: inset(50%); height: 1px; overflow: hidden; }
+.st-key-title { flex: 1 1 auto; }
+.st-key-title p { font-size: 1.3rem; white-space: nowrap; }
+.st-key-title [role="group"] {
+  border: 0; border-radius: 0; background: transparent; min-height: 2rem; height: 2rem; box-shadow: none;
+  border-bottom: 2px dotted var(--st-primary-color, #0072b2);
+}
+.st-key-title [role="group"]:hover { border-bottom-style: solid; }
+.st-key-title input { font-size: 1.3rem; font-weight: 600; padding: 0; cursor: pointer; }
+.st-key-title button { padding: 0; width: 1.1rem; }
+@media (max-width: 640px) {
+  .block-container { padding: 0.2rem 0.9rem 2rem; }
+  .stMain [data-testid="stVerticalBlock"] { gap: 0.3rem; }
+  .st-key-ways { padding: 2.4rem 0 0; }
+  .st-key-ways > :nth-child(2) { position: absolute; top: 0; right: 0; }
+  .st-key-ways button { padding: 0 0.55rem; min-height: 2rem; }
+  .st-key-title, .st-key-over { gap: 0.2rem 0.45rem; }
+  .st-key-title p, .st-key-title input { font-size: 1.05rem; }
+}
 """
+DRAWER = """
+[data-testid="stSidebar"] { position: fixed !important; top: 0; left: 0; height: 100% !important; }
+[data-testid="stSidebar"]:not([data-collapsed="true"]) { box-shadow: 0 0 24px #0004; }
+"""
+"""On the page that is a picture the long form opens over it, and closes again."""
 
 
 def main() -> None:
@@ -22,24 +49,17 @@ def main() -> None:
 
     Pages are words of the address and no paths: a path makes Streamlit look for its server below it, and complain.
     """
-    st.set_page_config(page_title=tell("page.title"), layout="wide")
-    _keep_what_is_imported()
-    st.html(f"<style>\n{STYLE}\n</style>")
     page = st.query_params.get("page", first())
     name = page if page in PAGES else first()
+    is_drawer = name == first()
+    state: Any = "collapsed" if is_drawer else "auto"
+    st.set_page_config(page_title=tell("page.title"), layout="wide", initial_sidebar_state=state)
+    st.html(f"<style>\n{STYLE}{DRAWER if is_drawer else ''}\n</style>")
     if not st.context.is_embedded:
         _choose(name)
     if page not in PAGES:
         st.error(tell("page.unknown", name=plain(page[:40])), icon=":material/link_off:")
     PAGES[name].draw()
-
-
-@cache
-def _keep_what_is_imported() -> None:
-    """Streamlit looks for garbage among all objects after every run: what modules hold is none, and most of them."""
-    len(PAGES)  # imports them all
-    gc.collect()
-    gc.freeze()
 
 
 def _choose(name: str) -> None:
@@ -55,7 +75,7 @@ def _choose(name: str) -> None:
     def translated() -> None:
         st.query_params["lang"] = st.session_state.language or spoken()
 
-    with st.container(horizontal=True, horizontal_alignment="distribute"):
+    with st.container(horizontal=True, horizontal_alignment="distribute", key="ways"):
         st.segmented_control(
             tell("page.pages"),
             names,

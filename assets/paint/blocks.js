@@ -1,20 +1,33 @@
 // Blocks on their way, one by one or very many.
 
 import { COLOURS, MANY, blockColour, blockNumber, inkOn } from "./ink.js";
+import { LEAST } from "./labels.js";
 
 const SMALL = 6;
 const DOT = 4;
-const READABLE = 6;
+const FEW = 32;
+const LEAST_SIDE = 3;
 
-// Blocks `{ i, x, y }` in pixels: with names where there is room, else dots. Those of `lit` have a halo.
+// Pixels across a message, where the largest of all on this clock has `side`: its area is its bytes.
+export function sideOf(timeline, i, side) {
+  return Math.max(LEAST_SIDE, side * Math.sqrt(timeline.bytes(i) / (timeline.largest || 1)));
+}
+
+// Blocks `{ i, x, y }` in pixels: as large as their bytes, with names where there is room; very many are dots.
+// Those of `lit` have a halo.
 export function paintBlocks(g, timeline, drawn, { side, colours, lit, chosen }) {
   if (drawn.length > MANY || side < SMALL) {
     paintDots(g, timeline, drawn, { side: DOT, colours, lit });
     return;
   }
+  if (side <= SMALL && drawn.length > FEW) {
+    paintDots(g, timeline, drawn, { side, colours, lit });
+    return;
+  }
   for (const { i, x, y } of drawn) {
-    if (lit?.has(i)) paintHalo(g, x, y, side, colours);
-    paintBlock(g, timeline, i, x, y, { side, colours, chosen: i === chosen });
+    const wide = sideOf(timeline, i, side);
+    if (lit?.has(i)) paintHalo(g, x, y, wide, colours);
+    paintBlock(g, timeline, i, x, y, { side: wide, colours, chosen: i === chosen });
   }
 }
 
@@ -56,8 +69,8 @@ export function paintBlock(g, timeline, i, x, y, { side, colours, chosen = false
   g.stroke();
   const count = timeline.c.moves[i];
   const label = count > 1 ? `${count}×` : timeline.blockName(block);
-  const size = Math.min(side * 0.62, (side * 1.5) / label.length);
-  if (size < READABLE) return;
+  const size = Math.min(16, Math.max(LEAST, side * 0.58));
+  if (label.length * size * 0.56 + 2 > side || size + 1 > side) return;
   g.fillStyle = inkOn(colour);
   g.font = `700 ${size}px ${colours.font}`;
   g.textAlign = "center";

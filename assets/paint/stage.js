@@ -2,30 +2,22 @@
 
 import { offLine, pointAlong, walk } from "../trace/walk.js";
 import { percent, rateText } from "../trace/words.js";
-import { paintBlocks, paintDots } from "./blocks.js";
-import { MANY, SIGN, blockColour, faint, loadColour, loadLevel, quiet } from "./ink.js";
+import { paintBlocks, sideOf } from "./blocks.js";
+import { Camera } from "./camera.js";
+import { Devices } from "./devices.js";
+import { Frames } from "./frames.js";
+import { Groups, Level } from "./groups.js";
+import { MANY, SIGN, faint, loadColour, loadLevel } from "./ink.js";
+import { LEAST, Labels } from "./labels.js";
 
 const RATES = 32;
-const SMALL = 6;
-const LEAST_HIGH = 200;
-const LARGEST = 78;
-
-// Where device widths come to stand on a surface.
-class Camera {
-  constructor([left, top, wide, high], width, height) {
-    this.scale = Math.min(width / (wide + 0.5), height / (high + 0.5), LARGEST);
-    this.left = (width - wide * this.scale) / 2 - left * this.scale;
-    this.top = (height - high * this.scale) / 2 - top * this.scale;
-  }
-
-  x(units) {
-    return this.left + units * this.scale;
-  }
-
-  y(units) {
-    return this.top + units * this.scale;
-  }
-}
+const RATED = 34; // pixels per device width from which on rates are written
+const LARGEST = 30; // pixels across the largest block
+const LEAST_HIGH = 180;
+const CLEAR = 0.26; // device widths that a block keeps from the edges of the devices at its ends
+const MOST_CLEAR = 0.42; // and at most so much of its way at either end
+const HAIR = 0.6; // pixels of a line that no message of this run takes
+const ROOM = 70; // pixels of a bundle beside which its number stands
 
 // `scene` says what stands where:
 // `devices` with `x`, `y`, `kind`, `name`, `rank`, `boxes`; `lines` as points and their `widths` in pixels;
@@ -33,15 +25,19 @@ class Camera {
 // `focus` what a line is called when it is chosen, `device(d)` which of the machine's devices a drawn one is.
 export class Stage {
   #backdrop;
-  #camera;
+  #devices;
   #drawn = [];
   #flow;
+  #frames;
   #front;
-  #frame;
+  #groups;
+  #labels;
+  #level;
   #levels = null;
-  #shown = -1;
+  #seen = [];
   #surface;
   #thin;
+  #turn = -1;
 
   constructor(timeline, scene) {
     this.timeline = timeline;
@@ -52,117 +48,162 @@ export class Stage {
       [devices.width, devices.height],
     ];
     for (const [x, y] of lines.flat()) {
-      [low[0], low[1]] = [Math.min(low[0], x), Math.min(low[1], y + 0.15)];
-      [high[0], high[1]] = [Math.max(high[0], x), Math.max(high[1], y + 0.15)];
+      [low[0], low[1]] = [Math.min(low[0], x), Math.min(low[1], y)];
+      [high[0], high[1]] = [Math.max(high[0], x), Math.max(high[1], y)];
     }
-    this.#frame = [...low, high[0] - low[0], high[1] - low[1]];
+    this.camera = new Camera([...low, high[0] - low[0], high[1] - low[1]]);
+    this.#devices = new Devices(timeline, scene, this.camera);
+    this.#groups = new Groups(devices);
+    this.#frames = new Frames(devices.boxes, this.#groups, this.camera);
   }
 
   layout(surface, { width, most }) {
-    const [, , wide, high] = this.#frame;
-    const height = Math.max(LEAST_HIGH, Math.min((width * (high + 0.6)) / (wide + 0.6), most));
-    surface.resize(width, height);
+    surface.resize(width, Math.max(LEAST_HIGH, Math.min(this.camera.height(width), most)));
     this.#surface = surface;
-    this.#camera = new Camera(this.#frame, width, height);
-    this.#thin = Math.min(1, 0.35 + this.#camera.scale / 80);
+    this.camera.fit(width, surface.height);
+    this.#turn = -1;
+  }
+
+  // Paint anew what stands still until the camera moves.
+  #renew() {
+    const { camera, scene } = this;
+    const surface = this.#surface;
+    this.#turn = camera.turn;
+    this.#thin = Math.min(1, 0.3 + camera.scale / 80);
+    this.#level = new Level(this.timeline, scene, this.#groups, camera.scale);
+    const [left, top, right, bottom] = camera.view;
+    const { x, y } = scene.devices;
+    this.#seen = [...x.keys()].filter(
+      (d) => this.#level.in[d] < 0 && x[d] > left - 6 && x[d] < right + 6 && y[d] > top - 1 && y[d] < bottom + 1,
+    );
+    const [plain, pale] = [faint(surface.colours, 0.22), faint(surface.colours, 0.12)];
     this.#backdrop = surface.layer();
-    this.#paintBoxes(this.#backdrop);
-    const pale = faint(surface.colours, 0.2);
-    this.scene.lines.forEach((_, k) => this.#paintLine(this.#backdrop, k, pale, this.scene.widths[k]));
+    this.#frames.paint(this.#backdrop, surface.colours);
+    const { used } = scene;
+    for (const k of this.#level.alone) {
+      const isIdle = used && !used[k];
+      this.#backdrop.strokeStyle = isIdle ? pale : plain;
+      this.#stroke(this.#backdrop, scene.lines[k], isIdle ? HAIR : scene.widths[k] * this.#thin);
+    }
+    this.#backdrop.strokeStyle = plain;
+    for (const bundle of this.#level.bundles) this.#stroke(this.#backdrop, bundle.points, this.#width(bundle));
     this.#front = surface.layer();
-    this.#paintDevices(this.#front);
-    this.#shown = -1;
+    this.#labels = new Labels(this.#front, surface.colours.font);
+    this.#devices.paint(this.#front, this.#seen, this.#labels, surface.colours);
+    this.#frames.paintTitles(this.#front, this.#level, this.#labels, surface.colours);
     this.#flow = surface.layer();
     this.#levels = null;
   }
 
-  paint(t, { focus, lit }) {
+  paint(t, { focus, lit, veil, travel }) {
     const { scene } = this;
     const surface = this.#surface;
     const { context: g, colours } = surface;
+    if (this.#turn !== this.camera.turn) this.#renew();
     surface.clear();
     surface.lay(this.#backdrop);
     this.#paintLoads(t);
     surface.lay(this.#flow);
     g.lineCap = "round";
-    if (focus?.kind === scene.focus) this.#paintLine(g, focus.index, colours.accent, scene.widths[focus.index] + 3);
-    this.#paintContents(t);
+    if (focus?.kind === scene.focus) {
+      g.strokeStyle = colours.accent;
+      this.#stroke(g, scene.lines[focus.index], scene.widths[focus.index] + 3);
+    }
+    this.#devices.paintContents(this.#front, this.#seen, t, colours);
     surface.lay(this.#front);
-    if (focus?.kind === "device") this.#paintFrame(g, this.#drawnAs(focus.index), { colour: colours.accent, width: 3 });
-    this.#paintBlocks(g, t, focus, lit);
+    const framed = focus?.kind === "device" ? this.#drawnAs(focus.index) : -1;
+    if (framed >= 0) this.#devices.frame(g, framed, { colour: colours.accent, width: 3 });
+    veil?.(g);
+    this.#paintBlocks(g, t, { focus, lit, travel });
     for (const spell of scene.troubled(t)) this.#paintSign(g, spell);
   }
 
-  #paintBoxes(g) {
-    const { colours } = this.#surface;
-    const camera = this.#camera;
-    for (const [label, kind, x, y, width, height] of this.scene.devices.boxes) {
-      g.beginPath();
-      g.roundRect(camera.x(x), camera.y(y), width * camera.scale, height * camera.scale, 8);
-      g.fillStyle = faint(colours, kind === "host" ? 0.025 : 0.05);
-      g.fill();
-      g.strokeStyle = faint(colours, 0.14);
-      g.lineWidth = 1;
-      g.stroke();
-      const size = Math.min(13, camera.scale * 0.42);
-      if (size < SMALL) continue;
-      g.fillStyle = quiet(colours);
-      g.font = `600 ${size}px ${colours.font}`;
-      g.textAlign = "left";
-      g.textBaseline = "top";
-      g.fillText(label, camera.x(x) + camera.scale * 0.3, camera.y(y) + camera.scale * 0.22);
-    }
-  }
-
-  #follow(g, line) {
-    const camera = this.#camera;
-    const points = this.scene.lines[line];
+  // A line through points in device widths.
+  #follow(g, points) {
+    const { camera } = this;
     g.moveTo(camera.x(points[0][0]), camera.y(points[0][1]));
     for (let j = 1; j < points.length; j += 1) g.lineTo(camera.x(points[j][0]), camera.y(points[j][1]));
   }
 
-  #paintLine(g, line, colour, width) {
+  #stroke(g, points, width) {
+    g.lineWidth = width;
     g.beginPath();
-    this.#follow(g, line);
-    g.strokeStyle = colour;
-    g.lineWidth = width * this.#thin;
+    this.#follow(g, points);
     g.stroke();
+  }
+
+  // Pixels across a bundle: wider the more it can carry beside the others.
+  #width({ links }) {
+    const { bandwidth } = this.timeline.links;
+    const carried = links.reduce((sum, link) => sum + bandwidth[link], 0);
+    return 1.5 + 1.1 * Math.log2(1 + carried / Math.max(...links.map((link) => bandwidth[link])));
   }
 
   // Loads stay as they are while no flow begins, ends or changes: only then are lines painted again, those of one
   // colour and width at a stroke.
   #paintLoads(t) {
-    const { scene } = this;
-    const levels = Uint8Array.from(scene.shares(t), loadLevel);
+    const { scene, timeline } = this;
+    const { alone, bundles } = this.#level;
+    const shares = scene.shares(t);
+    const [loads, room] = bundles.length ? [timeline.loads(t), timeline.capacities(t)] : [];
+    const full = bundles.map(({ links }) => {
+      const [carried, most] = links.reduce(([a, b], link) => [a + loads[link], b + room[link]], [0, 0]);
+      return most > 0 ? carried / most : 0;
+    });
+    const levels = Uint8Array.from([...alone.map((k) => shares[k]), ...full], loadLevel);
     if (this.#levels?.every((level, k) => level === levels[k])) return;
     this.#levels = levels;
     const g = this.#flow;
     this.#surface.clear(g);
     g.lineCap = "round";
     const strokes = new Map();
-    levels.forEach((level, line) => {
+    levels.forEach((level, k) => {
       if (!level) return;
-      const width = scene.widths[line] + 0.8;
+      const bundle = bundles[k - alone.length];
+      const width = bundle ? this.#width(bundle) : (scene.widths[alone[k]] + 0.8) * this.#thin;
       const key = level * 1000 + width;
       if (!strokes.has(key)) strokes.set(key, { level, width, lines: [] });
-      strokes.get(key).lines.push(line);
+      strokes.get(key).lines.push(bundle ? bundle.points : scene.lines[alone[k]]);
     });
     for (const { level, width, lines } of strokes.values()) {
       g.strokeStyle = loadColour(level);
-      g.lineWidth = width * this.#thin;
+      g.lineWidth = width;
       g.beginPath();
-      for (const line of lines) this.#follow(g, line);
+      for (const points of lines) this.#follow(g, points);
       g.stroke();
     }
+    this.#paintNumbers(g, full);
+  }
+
+  // How many cables a bundle is, how fast each, and how full all are; where there is room.
+  #paintNumbers(g, full) {
+    const { camera, timeline } = this;
+    const { colours } = this.#surface;
+    const labels = new Labels(g, colours.font);
+    for (const d of this.#seen) {
+      const [x, y, w, h] = this.#devices.box(d);
+      labels.take([x, y, x + w, y + h]);
+    }
+    for (const k of this.#level.closed) {
+      const [, , x, y, w, h] = this.#groups.boxes[k];
+      labels.take([camera.x(x), camera.y(y), camera.x(x + w), camera.y(y + h)]);
+    }
+    this.#level.bundles.forEach(({ links, points: [[ax, ay], [bx, by]] }, k) => {
+      if (Math.hypot(bx - ax, by - ay) * camera.scale < ROOM) return;
+      const rate = rateText(timeline.links.bandwidth[links[0]]);
+      const word = `${links.length > 1 ? `${links.length} × ` : ""}${rate}${full[k] > 0 ? `, ${percent(full[k])}` : ""}`;
+      const [x, y] = [camera.x((ax + bx) / 2), camera.y((ay + by) / 2)];
+      labels.write(word, x, y, { size: LEAST, weight: 600, fill: colours.ink, paper: colours.paper });
+    });
   }
 
   // A link that cannot carry what the machine says: a sign with what is left of it, nearer to where it comes from.
   #paintSign(g, { link, share }) {
     const { colours } = this.#surface;
     const { x, y } = pointAlong(walk(this.scene.lines[link]), SIGN);
-    const [left, middle] = [this.#camera.x(x), this.#camera.y(y)];
+    const [left, middle] = [this.camera.x(x), this.camera.y(y)];
     const text = share > 0 ? percent(share) : "✕";
-    g.font = `700 11px ${colours.font}`;
+    g.font = `700 ${LEAST}px ${colours.font}`;
     const half = g.measureText(text).width / 2 + 5;
     g.fillStyle = colours.paper;
     g.beginPath();
@@ -177,166 +218,115 @@ export class Stage {
     g.fillText(text, left, middle + 0.5);
   }
 
-  // Left, top, width and height of a device.
-  #box(d) {
-    const { devices } = this.scene;
-    const camera = this.#camera;
-    const [w, h] = this.timeline.kinds[devices.kind[d]].map((side) => side * camera.scale);
-    return [camera.x(devices.x[d]) - w / 2, camera.y(devices.y[d]) - h / 2, w, h];
-  }
-
-  #paintFrame(g, d, { colour, width, fill }) {
-    const [x, y, w, h] = this.#box(d);
-    g.beginPath();
-    g.roundRect(x, y, w, h, Math.min(6, h / 4));
-    if (fill) {
-      g.fillStyle = fill;
-      g.fill();
-    }
-    g.strokeStyle = colour;
-    g.lineWidth = width;
-    g.stroke();
-  }
-
-  // Devices and their names change with the size alone.
-  #paintDevices(g) {
-    const { timeline } = this;
-    const { colours } = this.#surface;
-    const { devices } = this.scene;
-    const rankLook = {
-      frame: { colour: colours.ink, width: 1.4, fill: colours.paper },
-      text: colours.ink,
-      weight: 600,
-    };
-    const otherLook = {
-      frame: { colour: faint(colours, 0.35), width: 1, fill: colours.panel },
-      text: quiet(colours),
-      weight: 500,
-    };
-    devices.kind.forEach((_, d) => {
-      const [x, y, w, h] = this.#box(d);
-      const isRank = devices.rank[d] >= 0;
-      const look = isRank ? rankLook : otherLook;
-      const whole = isRank ? timeline.rankName(devices.rank[d]) : devices.name[d];
-      this.#paintFrame(g, d, look.frame);
-      const sizeOf = (text) => Math.min(13, h * (isRank ? 0.27 : 0.6), (w * 1.5) / Math.max(4, text.length));
-      // A box says which host it is: where there is little room, the device's own name does.
-      const name = sizeOf(whole) < 5 ? whole.slice(whole.lastIndexOf(".") + 1) : whole;
-      const size = sizeOf(name);
-      if (size < 5) return;
-      g.fillStyle = look.text;
-      g.font = `${look.weight} ${size}px ${colours.font}`;
-      g.textAlign = "center";
-      g.textBaseline = "middle";
-      g.fillText(name, x + w / 2, y + h * (isRank ? 0.2 : 0.5));
-    });
-  }
-
-  // What ranks hold, in small, on their devices: only of those where something has landed since the last picture.
-  #paintContents(t) {
-    const { timeline } = this;
-    const held = timeline.held(t);
-    if (!held || held.done === this.#shown) return;
-    const changed = new Set();
-    const { slots } = timeline.meta;
-    const some =
-      this.#shown >= 0 && timeline.landed(this.#shown, held.done, (place) => changed.add(Math.floor(place / slots)));
-    this.#shown = held.done;
-    this.scene.devices.rank.forEach((rank, d) => {
-      if (rank >= 0 && (!some || changed.has(rank))) this.#paintStrip(this.#front, held, rank, d);
-    });
-  }
-
-  // A rank's slots in small: colour is the block, height is how many contributions are in.
-  #paintStrip(g, held, rank, d) {
-    const [left, top, wide, tall] = this.#box(d);
-    if (tall <= 14) return;
-    const [x, y, w, h] = [left + 3, top + tall * 0.64, wide - 6, tall * 0.3];
-    g.fillStyle = this.#surface.colours.paper;
-    g.fillRect(x - 0.5, y, w + 1, h);
-    const { slots, whole } = this.timeline.meta;
-    const shown = Math.min(slots, Math.floor(w / 2));
-    const cell = w / shown;
-    for (let s = 0; s < shown; s += 1) {
-      const place = rank * slots + s;
-      if (held.block[place] < 0) continue;
-      const { count } = this.timeline.contributors(held.set[place]);
-      g.fillStyle = blockColour(held.block[place]);
-      g.globalAlpha = 0.28;
-      g.fillRect(x + s * cell, y, Math.max(1, cell - 1), h);
-      g.globalAlpha = 1;
-      const high = Math.max(1.5, (h * Math.min(count, whole)) / whole);
-      g.fillRect(x + s * cell, y + h - high, Math.max(1, cell - 1), high);
-    }
-  }
-
-  // Which of the drawn devices one of the machine's is.
+  // Which of the drawn devices one of the machine's is; -1 for one inside a closed group.
   #drawnAs(device) {
-    return this.scene.devices.kind.findIndex((_, d) => this.scene.device(d) === device);
+    return this.#seen.find((d) => this.scene.device(d) === device) ?? -1;
   }
 
-  #paintBlocks(g, t, focus, lit) {
-    const { timeline, scene } = this;
+  #paintBlocks(g, t, { focus, lit, travel }) {
+    const { camera, timeline } = this;
     const { colours } = this.#surface;
-    const camera = this.#camera;
-    const side = Math.max(SMALL, Math.min(24, camera.scale * 0.42));
-    this.#drawn = timeline.moving(t).map((i) => {
-      const { x, y } = pointAlong(scene.path(i), timeline.progress(i, t));
-      return { i, x: camera.x(x), y: camera.y(y) };
-    });
-    if (side <= SMALL && this.#drawn.length > RATES && this.#drawn.length <= MANY) {
-      paintDots(g, timeline, this.#drawn, { side, colours, lit });
-      return;
+    const side = Math.min(LARGEST, Math.max(6, camera.scale * 0.42));
+    this.#drawn = [];
+    for (const i of timeline.moving(t)) {
+      const path = this.#level.path(i);
+      if (!path) continue;
+      const { x, y } = this.#standing(i, path, timeline.progress(i, t));
+      this.#drawn.push({ i, x: camera.x(x), y: camera.y(y) });
     }
+    travel?.(this.#drawn);
     const chosen = focus?.kind === "block" ? focus.index : -1;
-    if (this.#drawn.length > RATES || camera.scale <= 34) {
-      paintBlocks(g, timeline, this.#drawn, { side, colours, lit, chosen });
-      return;
-    }
-    for (const block of this.#drawn) {
-      paintBlocks(g, timeline, [block], { side, colours, lit, chosen });
-      if (timeline.squeeze(block.i, t) >= 0)
-        this.#paintRate(g, rateText(timeline.rate(block.i, t)), block.x, block.y + side / 2);
-    }
+    paintBlocks(g, timeline, this.#drawn, { side, colours, lit, chosen });
+    if (this.#drawn.length <= RATES && camera.scale > RATED) this.#paintRates(g, t, side);
   }
 
-  // A rate below a block.
-  #paintRate(g, text, x, y) {
+  // The rates of blocks that others slow down, below them, where there is room.
+  #paintRates(g, t, side) {
+    const { timeline } = this;
     const { colours } = this.#surface;
-    g.font = `600 11px ${colours.font}`;
-    g.textAlign = "center";
-    g.textBaseline = "middle";
-    const half = g.measureText(text).width / 2 + 4;
-    g.fillStyle = colours.ink;
-    g.beginPath();
-    g.roundRect(x - half, y + 2, 2 * half, 14, 4);
-    g.fill();
-    g.fillStyle = colours.paper;
-    g.fillText(text, x, y + 9.5);
+    const labels = new Labels(g, colours.font);
+    for (const { x, y } of this.#drawn) labels.take([x - side / 2, y - side / 2, x + side / 2, y + side / 2]);
+    const look = { size: LEAST, weight: 600, fill: colours.paper, paper: colours.ink };
+    for (const { i, x, y } of this.#drawn)
+      if (timeline.squeeze(i, t) >= 0)
+        labels.write(rateText(timeline.rate(i, t)), x, y + sideOf(timeline, i, side) / 2 + LEAST, look);
+  }
+
+  // Where a block stands on its way: from the edge of the device it leaves to that of the one it goes to.
+  #standing(i, path, progress) {
+    const whole = path.along.at(-1);
+    if (!(whole > 0)) return pointAlong(path, 0);
+    path.clear ??= [this.#reach(i, path.points, "src"), this.#reach(i, path.points.toReversed(), "dst")].map((reach) =>
+      Math.min(reach, whole * MOST_CLEAR),
+    );
+    const [before, after] = path.clear;
+    return pointAlong(path, (before + progress * (whole - before - after)) / whole);
+  }
+
+  // How far it is along a line from the middle of a device until a block beside it would be clear of it.
+  #reach(i, [[ax, ay], [bx, by]], end) {
+    const { timeline } = this;
+    const kind = timeline.devices.kind[timeline.places.device[timeline.c[end][i]]];
+    const [wide, high] = timeline.kinds[kind];
+    const away = Math.hypot(bx - ax, by - ay) || 1;
+    const [dx, dy] = [Math.abs(bx - ax) / away, Math.abs(by - ay) / away];
+    return Math.min(dx > 0 ? (wide / 2 + CLEAR) / dx : Infinity, dy > 0 ? (high / 2 + CLEAR) / dy : Infinity);
+  }
+
+  // Where everything under way is on the surface, by transfer; `bundle` names what it is drawn in where not alone.
+  places(t) {
+    const { camera, timeline } = this;
+    const alone = new Map(this.#drawn.map(({ i, x, y }) => [i, { x, y, bundle: null }]));
+    const many = alone.size > MANY;
+    return new Map(
+      timeline.moving(t).map((i) => {
+        const place = alone.get(i);
+        if (place) return [i, many ? { ...place, bundle: this.#lineOf(i, t) } : place];
+        const { x, y, name } = this.#level.tile(i);
+        return [i, { x: camera.x(x), y: camera.y(y), bundle: name }];
+      }),
+    );
+  }
+
+  // The name of the link that a message is on.
+  #lineOf(i, t) {
+    const { devices, links } = this.timeline;
+    const along = this.timeline.linksOf(i);
+    const link = along[Math.min(along.length - 1, Math.floor(this.timeline.progress(i, t) * along.length))];
+    return `${devices.name[links.src[link]]} → ${devices.name[links.dst[link]]}`;
+  }
+
+  // Where ranks stand on the surface, by rank: `x`, `y`.
+  ranks() {
+    const { devices } = this.scene;
+    return new Map(this.#seen.filter((d) => devices.rank[d] >= 0).map((d) => [devices.rank[d], this.#centre(d)]));
+  }
+
+  #centre(d) {
+    const [x, y, w, h] = this.#devices.box(d);
+    return { x: x + w / 2, y: y + h / 2 };
   }
 
   // What is under the pointer: a block, a device or a line.
   pick(px, py) {
-    const near = Math.max(9, this.#camera.scale * 0.25);
+    const near = Math.max(9, this.camera.scale * 0.25);
     const block = this.#drawn.findLast(({ x, y }) => Math.hypot(x - px, y - py) < near);
     if (block) return { kind: "block", index: block.i };
-    const device = this.scene.devices.kind.findIndex((_, d) => {
-      const [x, y, w, h] = this.#box(d);
-      return px > x && px < x + w && py > y && py < y + h;
-    });
+    const device = this.#devices.pick(this.#seen, px, py);
     return device >= 0 ? { kind: "device", index: this.scene.device(device) } : this.#pickLine(px, py);
   }
 
   #pickLine(px, py) {
-    const camera = this.#camera;
+    const { camera } = this;
     let [best, near] = [null, 7];
-    this.scene.lines.forEach((points, line) => {
+    for (const line of this.#level.alone) {
+      const points = this.scene.lines[line];
       for (let j = 1; j < points.length; j += 1) {
         const [ax, ay] = [camera.x(points[j - 1][0]), camera.y(points[j - 1][1])];
         const off = offLine(px, py, ax, ay, camera.x(points[j][0]), camera.y(points[j][1]));
         if (off < near) [best, near] = [{ kind: this.scene.focus, index: line }, off];
       }
-    });
+    }
     return best;
   }
 }

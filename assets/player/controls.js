@@ -27,32 +27,33 @@ export class Controls {
   constructor(act) {
     this.root = document.createElement("div");
     this.root.className = "rs-controls";
-    this.#makeTransport(make("div", "rs-bar", this.root), act);
-    this.#scrub = make("input", "rs-scrub", this.root, { type: "range", min: "0", max: String(FINE), step: "1" });
+    const bar = make("div", "rs-bar rs-transport", this.root);
+    for (const name of TRANSPORT) this.#makeButton(name, bar, act[name]);
+    this.#scrub = make("input", "rs-scrub", bar, { type: "range", min: "0", max: String(FINE), step: "1" });
     this.#scrub.addEventListener("input", () => act.scrub(Number(this.#scrub.value) / FINE));
     this.#scrub.addEventListener("change", () => act.tell());
-    this.#makeViews(make("div", "rs-bar rs-views", this.root), act);
+    this.#clock = make("span", "rs-clock", bar);
+    const views = make("div", "rs-bar rs-views", this.root);
+    this.#makeViews(views, act);
+    this.#makePace(make("div", "rs-right", views), act);
     this.#help = make("p", "rs-keys", this.root, { hidden: "" });
   }
 
-  #makeTransport(bar, act) {
-    for (const name of TRANSPORT) this.#makeButton(name, bar, act[name]);
+  #makePace(bar, act) {
     const jump = make("label", "rs-jump", bar);
     this.#stepWord = make("span", "", jump);
     this.#stepBox = make("input", "rs-step", jump, { type: "number", min: "0", inputmode: "numeric" });
     this.#stepBox.addEventListener("change", () => act.jump(Number(this.#stepBox.value)));
     this.#stepOf = make("span", "", jump);
-    this.#clock = make("span", "rs-clock", bar);
-    const right = make("div", "rs-right", bar);
-    this.#pace = make("button", "rs-button rs-pace", right, { type: "button" });
+    this.#pace = make("button", "rs-button rs-pace", bar, { type: "button" });
     this.#pace.addEventListener("click", act.pace);
-    this.#speed = make("select", "rs-speed", right);
+    this.#speed = make("select", "rs-speed", bar);
     for (const speed of SPEEDS) make("option", "", this.#speed, { value: String(speed) }).textContent = `${speed}×`;
     this.#speed.addEventListener("change", () => act.speed(Number(this.#speed.value)));
-    this.#helpButton = make("button", "rs-button rs-help", right, { type: "button", "aria-expanded": "false" });
+    this.#helpButton = make("button", "rs-button rs-help", bar, { type: "button", "aria-expanded": "false" });
     this.#helpButton.textContent = "?";
     this.#helpButton.addEventListener("click", () => this.toggleHelp());
-    this.#makeButton("full", right, act.full);
+    this.#makeButton("full", bar, act.full);
   }
 
   #makeButton(name, bar, act) {
@@ -115,8 +116,9 @@ export class Controls {
   }
 
   // What changes with every frame.
-  show({ t, time, step }, scale, caption) {
-    this.#clock.textContent = `${seconds(t)} / ${seconds(time)}${scale ? ` · ${scale}` : ""}`;
+  show({ t, time, step }, caption) {
+    const told = `${seconds(t)} / ${seconds(time)}`;
+    if (this.#clock.textContent !== told) this.#clock.textContent = told;
     if (this.root.getRootNode().activeElement !== this.#stepBox) this.#stepBox.value = String(step);
     this.#scrub.value = String(Math.round((time > 0 ? t / time : 0) * FINE));
     this.#scrub.setAttribute("aria-valuetext", `${seconds(t)}: ${caption}`);

@@ -1,10 +1,11 @@
 // The player: one clock for one run or several, what a person may do, and the frame loop.
 
 import { fill, seconds } from "../trace/words.js";
-import { Clock, SPEEDS } from "./clock.js";
+import { Clock } from "./clock.js";
 import { Controls } from "./controls.js";
 import { make } from "./elements.js";
-import { Pane } from "./pane.js";
+import { keysOf } from "./keys.js";
+import { Pane } from "../pane/pane.js";
 import { registered } from "./registry.js";
 
 const VERSION = 3;
@@ -43,8 +44,9 @@ class Player {
   constructor(parent, report, fork) {
     this.#parent = parent;
     this.#report = report;
-    this.#controls = new Controls(this.#acts());
-    this.#keys = this.#keyed();
+    const acts = this.#acts();
+    this.#controls = new Controls(acts);
+    this.#keys = keysOf(this.#clock, acts, registered());
     this.#stands = make("p", "rs-stands", parent, { "aria-live": "polite" });
     this.#grid = make("div", "rs-panes", parent);
     const draw = () => this.#refresh();
@@ -83,46 +85,15 @@ class Player {
       full: () => this.#fullScreen(),
       view: (name) => this.#setView(name),
       light: () => this.#setLit(!this.#lit),
+      go: (instant) => {
+        this.#pause(true);
+        this.#seek(instant);
+      },
+      turn: (name) => this.#setView(name ? (this.#view === name ? FIRST : name) : this.#nextView()),
+      look: (move) => this.#look(move),
+      help: () => this.#controls.toggleHelp(),
+      clear: () => this.#clear(),
     };
-  }
-
-  // What keys do.
-  #keyed() {
-    const clock = this.#clock;
-    const go = (instant) => (event) => {
-      this.#pause(true);
-      this.#seek(instant(event));
-    };
-    const step = (by) => go((event) => (event.shiftKey ? clock.phaseFrom(by) : clock.stepFrom(by)));
-    const speed = (by) => () => {
-      const k = SPEEDS.indexOf(clock.speed) + by;
-      this.#setPace(SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, k))], clock.even);
-    };
-    const keys = {
-      " ": () => this.#toggle(),
-      k: () => this.#toggle(),
-      ArrowRight: step(1),
-      ArrowLeft: step(-1),
-      PageDown: go(() => clock.stepFrom(1)),
-      PageUp: go(() => clock.stepFrom(-1)),
-      ",": go(() => clock.eventFrom(-1)),
-      ".": go(() => clock.eventFrom(1)),
-      Home: go(() => 0),
-      End: go(() => clock.time),
-      "-": speed(-1),
-      "+": speed(1),
-      "=": speed(1),
-      t: () => this.#setPace(clock.speed, !clock.even),
-      f: () => this.#fullScreen(),
-      c: () => this.#setLit(!this.#lit),
-      v: () => this.#setView(this.#nextView()),
-      "?": () => this.#controls.toggleHelp(),
-      Escape: () => this.#clear(),
-    };
-    for (const { name, key } of registered()) {
-      if (key) keys[key] ??= () => this.#setView(this.#view === name ? FIRST : name);
-    }
-    return keys;
   }
 
   #press(event) {
@@ -156,12 +127,12 @@ class Player {
     this.#setView(this.#view, true);
   }
 
-  // As many panes as runs; the controls stand above the first, or above all.
+  // As many panes as runs; the controls stand below the picture, or below all.
   #seat(count) {
     while (this.#panes.length > count) this.#panes.pop().root.remove();
     while (this.#panes.length < count) this.#panes.push(new Pane(this.#grid, this.#host));
-    if (count > 1) this.#parent.prepend(this.#controls.root);
-    else this.#panes[0].root.prepend(this.#controls.root);
+    if (count > 1) this.#grid.after(this.#controls.root);
+    else this.#panes[0].main.after(this.#controls.root);
     this.#grid.dataset.count = String(count);
   }
 
@@ -173,7 +144,10 @@ class Player {
     const [isFirst, isSame] = [this.#ids === null, this.#ids === ids];
     const share = clock.position / Math.max(1, clock.steps);
     this.#ids = ids;
-    clock.follow(this.#panes.map(({ timeline }) => timeline));
+    const timelines = this.#panes.map(({ timeline }) => timeline);
+    clock.follow(timelines);
+    const largest = Math.max(...timelines.map((timeline) => timeline.largestOwn));
+    for (const timeline of timelines) timeline.largest = largest; // blocks of one clock are drawn to one scale
     if (isFirst) {
       clock.seek(start?.t ?? 0);
       if (registered().some(({ name }) => name === start?.view)) this.#view = start.view;
@@ -210,7 +184,10 @@ class Player {
 
   #layout() {
     if (!this.#ready) return;
-    for (const pane of this.#panes) pane.layout(this.#view, this.#clock.time, this.#panes.length > 1);
+    const below = this.#controls.root.offsetHeight;
+    this.#parent.style.setProperty("--rs-below", `${below}px`);
+    const room = { span: this.#clock.time, several: this.#panes.length > 1, below };
+    for (const pane of this.#panes) pane.layout(this.#view, room);
     this.#draw();
   }
 
@@ -218,7 +195,7 @@ class Player {
     if (!this.#ready) return;
     const state = { view: this.#view, lit: this.#lit, playing: this.#playing };
     for (const pane of this.#panes) pane.draw(this.#clock.t, state);
-    this.#controls.show(this.#clock, this.#scale, this.#panes[0].caption);
+    this.#controls.show(this.#clock, this.#panes[0].caption);
     this.#paintStandings();
   }
 
@@ -308,11 +285,23 @@ class Player {
   }
 
   #setView(name, quiet = false) {
+    const before = this.#view;
     this.#view = this.#canShow(name) ? name : FIRST;
     this.#choose();
-    for (const pane of this.#panes) pane.unhover();
+    for (const pane of this.#panes) {
+      pane.unhover();
+      if (before !== this.#view && !quiet && !this.#calm.matches) pane.depart(this.#view);
+    }
     this.#layout();
+    this.#travel();
     if (!quiet) this.#tell();
+  }
+
+  // Frames as long as something is on its way from one view to another.
+  #travel() {
+    if (!this.#panes.some((pane) => pane.isTravelling)) return;
+    this.#refresh();
+    requestAnimationFrame(() => this.#travel());
   }
 
   #canShow(name) {
@@ -325,6 +314,12 @@ class Player {
       .map(({ name }) => name)
       .filter((name) => this.#canShow(name));
     return names[(names.indexOf(this.#view) + 1) % names.length];
+  }
+
+  // Move every picture's camera; `move` takes it and the middle of its surface.
+  #look(move) {
+    for (const { picture } of this.#panes) if (picture?.camera) move(picture.camera, ...picture.camera.centre);
+    this.#refresh();
   }
 
   #setLit(lit) {

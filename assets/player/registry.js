@@ -7,6 +7,9 @@
 //   `layout(surface, { width, most, span })` takes its size, at most `most` pixels high, `span` seconds across;
 //   `paint(t, { focus, lit })` paints an instant, with what is looked at and the transfers to be lit;
 //   `pick(x, y)` says what is under the pointer: a `kind` that `explain` knows and its `index`, or null.
+// A picture may besides have a `camera` to come nearer with, and what it takes for blocks to travel to and from it:
+//   `places(t)`, where every transfer under way is on the surface, and `ranks()`, where ranks are: maps to `x` and `y`;
+//   `paint` then calls `veil(g)`, where it has been given one, before it paints what flies, and `travel(drawn)` with it.
 
 const views = new Map();
 

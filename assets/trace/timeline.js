@@ -34,6 +34,8 @@ export class Timeline {
     }));
     this.lines = linesOf(columns, "line");
     this.count = meta.full ? columns.src.length : 0;
+    this.largestOwn = meta.full ? columns.sizes.reduce((most, size) => Math.max(most, size), 0) : 0; // bytes of a message
+    this.largest = this.largestOwn; // and of all that are drawn to one scale
     if (meta.full) this.#index();
   }
 

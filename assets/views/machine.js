@@ -18,6 +18,7 @@ function open(timeline) {
     devices,
     lines,
     widths: widthsOf(links.bandwidth),
+    used: links.bytes.map((bytes) => bytes > 0),
     focus: "link",
     shares: (t) => timeline.shares(t),
     troubled: (t) => timeline.troubled(t),

@@ -20,11 +20,13 @@ class Matrix {
     this.slots.layout(surface, room, true);
   }
 
-  paint(t, { focus, lit }) {
+  paint(t, { focus, lit, veil, travel }) {
     const { timeline, slots } = this;
     const { context: g, colours } = this.#surface;
     slots.paint(t);
+    veil?.(g);
     this.#drawn = timeline.moving(t).flatMap((i) => this.#flights(i, t));
+    travel?.(this.#drawn);
     const side = Math.max(4, Math.min(26, slots.cell * 0.8, slots.row * 0.8));
     const chosen = focus?.kind === "block" ? focus.index : -1;
     paintBlocks(g, timeline, this.#drawn, { side, colours, lit, chosen });
@@ -48,6 +50,19 @@ class Matrix {
       flights.push({ i, x: ax + (bx - ax) * progress, y: ay + (by - ay) * progress });
     }
     return flights;
+  }
+
+  // Where everything under way is on the surface, by transfer.
+  places() {
+    return new Map(this.#drawn.toReversed().map(({ i, x, y }) => [i, { x, y, bundle: null }]));
+  }
+
+  // Where ranks stand on the surface, by rank.
+  ranks() {
+    const { slots } = this;
+    return new Map(
+      Array.from({ length: this.timeline.meta.ranks }, (_, rank) => [rank, { x: 14, y: slots.middle(rank, 0)[1] }]),
+    );
   }
 
   pick(px, py) {

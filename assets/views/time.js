@@ -1,6 +1,6 @@
 // Messages over time: ranks down, time across, an arrow for every message from where it leaves to where it has arrived.
 
-import { paintBlock } from "../paint/blocks.js";
+import { paintBlock, sideOf } from "../paint/blocks.js";
 import { notch, paintPhases } from "../paint/chart.js";
 import { COLOURS, blockColour, blockNumber, faint, quiet } from "../paint/ink.js";
 import { offLine } from "../trace/walk.js";
@@ -9,9 +9,11 @@ const ARROWS = 20000;
 const NAMED = 64;
 const ROWS = 32;
 const REACH = 6;
+const SIDE = 18; // pixels across the largest block
 
 class SpaceTime {
   #backdrop;
+  #drawn = [];
   #span;
   #surface;
 
@@ -113,7 +115,7 @@ class SpaceTime {
     });
   }
 
-  paint(t, { focus, lit }) {
+  paint(t, { focus, lit, veil, travel }) {
     const { timeline } = this;
     const surface = this.#surface;
     const { context: g, colours } = surface;
@@ -121,14 +123,17 @@ class SpaceTime {
     surface.lay(this.#backdrop);
     if (lit) this.#paintLit(g, lit);
     g.lineCap = "round";
+    veil?.(g);
     const moving = timeline.moving(t).map((i) => {
       const [ax, ay, bx, by] = this.#ends(i);
       const share = timeline.progress(i, t);
       return { i, ax, ay, x: ax + (bx - ax) * share, y: ay + (by - ay) * share };
     });
+    travel?.(moving);
+    this.#drawn = moving;
     this.#paintMoving(g, moving);
     if (moving.length <= NAMED)
-      for (const { i, x, y } of moving) paintBlock(g, timeline, i, x, y, { side: 14, colours });
+      for (const { i, x, y } of moving) paintBlock(g, timeline, i, x, y, { side: sideOf(timeline, i, SIDE), colours });
     if (focus?.kind === "block") {
       g.lineWidth = 4;
       this.#paintArrow(g, focus.index);
@@ -142,6 +147,16 @@ class SpaceTime {
     g.lineWidth = 4;
     for (const i of lit) if (this.#isMessage(i)) this.#paintArrow(g, i, this.#surface.colours.accent);
     g.globalAlpha = 1;
+  }
+
+  // Where everything under way has got to on the surface, by transfer.
+  places() {
+    return new Map(this.#drawn.map(({ i, x, y }) => [i, { x, y, bundle: null }]));
+  }
+
+  // Where ranks stand on the surface, by rank.
+  ranks() {
+    return new Map(Array.from({ length: this.timeline.meta.ranks }, (_, rank) => [rank, { x: 20, y: this.y(rank) }]));
   }
 
   pick(px, py) {

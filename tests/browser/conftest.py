@@ -167,13 +167,16 @@ class Visit:
         return say(key, self.language, **values)
 
     def choose(self, label, option):
-        """Choose from one of Streamlit's own menus, by the texts of this visit's language."""
-        self.again(
-            lambda: (
-                self.page.get_by_role("combobox", name=label).click(timeout=5000),
-                self.page.get_by_role("option", name=option, exact=True).click(timeout=5000),
-            )
-        )
+        """Choose from one of Streamlit's own menus, by the texts of this visit's language; in the drawer, too."""
+        menu = self.page.get_by_role("combobox", name=label)
+
+        def act():
+            if menu.evaluate("e => Boolean(e.closest('[data-testid=stSidebar][data-collapsed=true]'))", timeout=5000):
+                self.page.get_by_test_id("stExpandSidebarButton").click(timeout=5000)
+            menu.click(timeout=5000)
+            self.page.get_by_role("option", name=option, exact=True).click(timeout=5000)
+
+        self.again(act)
 
     def again(self, act):
         """Do something on a page that has settled, and once more where it was drawn anew meanwhile."""

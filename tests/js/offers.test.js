@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asked, isDragged, offersOn, span } from "../../assets/player/offers.js";
+import { asked, isDragged, offersOn, span } from "../../assets/pane/offers.js";
 import { run } from "./runs.js";
 
 const OFFERS = [

@@ -4,7 +4,7 @@ import { LoadChart } from "../../assets/paint/chart.js";
 import { blockColour, blockNumber, inkOn, loadColour, loadLevel, ramp } from "../../assets/paint/ink.js";
 import { Slots } from "../../assets/paint/slots.js";
 import { Surface } from "../../assets/paint/surface.js";
-import { explain } from "../../assets/player/explain.js";
+import { explain } from "../../assets/pane/explain.js";
 import { COLOURS, Canvas } from "./canvas.js";
 import { NAMES, run } from "./runs.js";
 

@@ -14,6 +14,7 @@ from sim.machines import build
 from sim.schedule import NOTHING
 from sim.trace.link_load import utilisation
 from sim.trouble import troubles
+from sim.units import MiB
 from ui.player import payload as module
 from ui.player.payload import pack, tick, unpack
 from ui.stage.frames import Film
@@ -183,3 +184,32 @@ def test_the_first_and_the_last_sentence_are_true_of_the_collective(name, before
     assert header["steps"]["closing"] == f"Done: {after}"
     film = Film(trace)
     assert (film.caption(0.0), film.caption(trace.time)) == (header["steps"]["opening"], header["steps"]["closing"])
+
+
+@pytest.mark.parametrize(
+    ("name", "reached"),
+    [
+        ("allreduce.ring", True),
+        ("allreduce.recursive_doubling", False),
+        ("allgather.ring", True),
+        ("reduce_scatter.ring", True),
+        ("alltoall.linear", True),
+        ("broadcast.binomial", False),
+    ],
+)
+def test_no_rank_sends_all_and_the_busiest_not_less_than_the_bound(name, reached):
+    schedule = ALGORITHMS[name].schedule(8)
+    header, columns = unpack(pack(simulate(build("switch:ranks=8"), schedule, 8 * MiB)))
+    away = columns["src"] != columns["dst"]
+    sent = np.bincount(columns["src"][away], columns["sizes"][columns["size"]][away], 8)
+    least = header["meta"]["least"]
+    assert 0 < least <= sent.max() * (1 + 1e-9)
+    assert (sent.max() == pytest.approx(least)) == reached
+
+
+def test_a_switch_that_adds_up_lets_ranks_send_less():
+    bounds = []
+    for name in ("allreduce.ring", "allreduce.nvls"):
+        trace = simulate(build("switch:ranks=8"), ALGORITHMS[name].schedule(8), 8 * MiB)
+        bounds.append(unpack(pack(trace))[0]["meta"]["least"])
+    assert bounds == pytest.approx([2 * 7 / 8 * 8 * MiB, 8 * MiB])

@@ -106,7 +106,7 @@ def standing(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -
     axes.add_collection(PatchCollection(frames, match_original=True, zorder=0), autolim=False)
     for box in here.boxes:
         style: dict[str, Any] = {"fontsize": 7.5, "color": look.ink, "alpha": 0.6, "va": "center", "weight": "bold"}
-        axes.text(box.x + 0.3, box.y + 0.28, box.label, **style)
+        axes.text(box.x + 0.3, box.y + (box.height - 0.28 if box.side else 0.28), box.label, **style)
     loads = film.loads(t, here)
     busy = loads > IDLE
     idle = [line for line, full in zip(here.lines, busy, strict=True) if not full]
@@ -155,8 +155,10 @@ def _devices(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -
     held = film.held(t) if film.full else None
     frames: list[FancyBboxPatch] = []
     bars: list[Bar] = []
-    for x, y, kind, device, rank in zip(here.x, here.y, here.kinds, here.names, here.ranks, strict=True):
-        width, height = SIZES[kind]
+    for i, (x, y, kind, device, rank) in enumerate(
+        zip(here.x, here.y, here.kinds, here.names, here.ranks, strict=True)
+    ):
+        width, height = here.bars.get(i, SIZES[kind][0]), SIZES[kind][1]
         paint = {"fc": look.paper, "linewidth": 1.1} if rank >= 0 else {"fc": look.panel, "linewidth": 0.4}
         frames.append(_rounded(x - width / 2, y - height / 2, width, height, 0.1, ec=look.ink, **paint))
         if len(here.kinds) > MOST_NAMED:

@@ -25,7 +25,7 @@ from ui.scene import picture
 from ui.scene.picture import STALLED, Picture
 from ui.text import plain, spoken
 from ui.text import tell as _say
-from ui.widgets import compare, past, sidebar, whatif
+from ui.widgets import compare, past, sidebar, title, whatif
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_apart, visitor
 
@@ -34,6 +34,8 @@ STILLS = ("png", "svg", "pdf")
 """Files that show one instant."""
 KEPT = ("t", "view", "lang")
 """Words of the address that are no part of a scene."""
+FEW = 16
+"""Up to so many ranks an algorithm's shape is understood at a glance."""
 LONGEST_CODE = 20_000
 """Characters of a schedule's file that are shown."""
 
@@ -55,9 +57,12 @@ def stage() -> None:
         st.info(_say("page.nothing"))
         _machine_panel(topology)
         return
+    heading = st.container()
     scene, topology, runs = _shown(scene, topology)
-    _headline(runs[0][1])
+    with heading:
+        _heading(scene, runs[0][1])
     _stage(scene, runs)
+    _figures(runs[0][1])
     compare.show(runs)
     _below(scene, topology, ended=runs[0][1].verdict != STALLED)
 
@@ -84,11 +89,11 @@ def _embedded(scene: Request) -> None:
 def _carried_out(scene: Request) -> list[compare.Run]:
     """The scene's run and those beside it; what cannot be carried out is told and left out, its own above all."""
     runs: list[compare.Run] = []
-    for k, (title, request) in enumerate(zip(compare.titles(scene), [scene, *scene.others()], strict=True)):
+    for k, (name, request) in enumerate(zip(compare.titles(scene), [scene, *scene.others()], strict=True)):
         try:
-            runs.append((request, ask(tasks.run, replace(request, against=""), spoken()), title))
+            runs.append((request, ask(tasks.run, replace(request, against=""), spoken()), name))
         except (InputError, StalledError) as error:
-            st.error(plain(f"{title}: {error}" if k else str(error)), icon=":material/error:")
+            st.error(plain(f"{name}: {error}" if k else str(error)), icon=":material/error:")
             if not k:
                 return []
     return runs
@@ -107,7 +112,7 @@ def _arrive() -> str:
         return str(problem)
     words = {name: st.query_params[name] for name in st.query_params}
     state.scene, state.start, problem = Request(), 0.0, ""
-    state.view = words["view"] if words.get("view") in VIEWS else FIRST
+    state.view = words.get("view", "")
     try:
         state.scene = from_link(words)
         state.start = _instant(words.get("t", "0"))
@@ -138,11 +143,24 @@ def _depart(scene: Request) -> None:
         st.query_params.from_dict(words)
 
 
-def _headline(picture: Picture) -> None:
-    st.title(plain(picture.title), anchor=False)
+def _heading(scene: Request, picture: Picture) -> None:
+    """What runs, as a sentence to choose in; scenes worth a look; and what is wrong with the run, if anything."""
+    with st.container(key="heading"):
+        st.title(plain(picture.title), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="over"):
+        title.draw(scene, picture.machine)
+        sidebar.scenarios()
+        sidebar.undo()
+    if picture.verdict == STALLED:
+        st.warning(plain(picture.reason), icon=":material/hourglass_disabled:")
+    elif picture.verdict not in ("ok", "unchecked"):
+        st.error(_say("page.wrong", reason=plain(picture.reason)), icon=":material/gpp_bad:")
+
+
+def _figures(picture: Picture) -> None:
+    """What came out, in numbers, and whether it is proved."""
     if picture.verdict == STALLED:
         st.metric(_say("page.stalled"), picture.time, width="content")
-        st.warning(plain(picture.reason), icon=":material/hourglass_disabled:")
         return
     with st.container(horizontal=True, gap="medium"):
         for key, value in (("time", picture.time), ("algbw", picture.algbw), ("busbw", picture.busbw)):
@@ -155,8 +173,6 @@ def _headline(picture: Picture) -> None:
         st.caption(f":green[:material/verified:] {_say('page.proved', collective=picture.collective)}")
     elif picture.verdict == "unchecked":
         st.caption(_say("page.unchecked"))
-    else:
-        st.error(_say("page.wrong", reason=plain(picture.reason)), icon=":material/gpp_bad:")
 
 
 @st.fragment
@@ -169,12 +185,20 @@ def _stage(scene: Request, runs: list[compare.Run]) -> None:
         st.rerun()
     several = len(runs) > 1
     packed = [
-        picture.payload["packed"] | {"title": title if several else "", "note": _note(picture)}
-        for _, picture, title in runs
+        picture.payload["packed"] | {"title": name if several else "", "note": _note(picture)}
+        for _, picture, name in runs
     ]
+    if state.view not in VIEWS:
+        state.view = _explaining(scene, runs)
     start = component.Start(state.start, state.view, keep=state.pop("keep", False))
     data = component.player_data(packed, spoken(), start, offers=[] if scene.is_kept else whatif.offers())
     component.show(data, key=PLAYER, moved=_moved, forked=_forked)
+
+
+def _explaining(scene: Request, runs: list[compare.Run]) -> str:
+    """The view to begin with: the algorithm's shape for few ranks, the machine where it is what matters."""
+    few = all(0 < picture.shaped <= FEW for _, picture, _ in runs)
+    return "shape" if few and not (scene.capture or scene.trouble or scene.schedule) else FIRST
 
 
 def _note(picture: Picture) -> str:

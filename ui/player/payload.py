@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.metrics import least_sent
 from sim.schedule import REDUCE, Schedule
 from sim.schedule.switch_devices import switch_devices
 from sim.trace import Trace
 from sim.trace.link_load import spells, utilisation
 from ui.stage.algorithm_layout import Shape, shape_of
 from ui.stage.boxes import Stage
-from ui.stage.captions import block_name, closing, opening, ranges, step_captions
+from ui.stage.captions import block_name, closing, goal, opening, ranges, step_captions
 from ui.stage.lines import SIZES, between
 from ui.stage.lines import columns as line_columns
 from ui.stage.machine_layout import arrange
@@ -52,6 +53,7 @@ def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
         "steps": {
             **_steps(trace),
             "opening": opening(trace.schedule, language),
+            "goal": goal(trace.schedule, language),
             "caption": step_captions(trace.schedule, contents, names, language),
             "closing": closing(trace.schedule, language, kept=trace.verdict.verdict == "ok"),
         },
@@ -62,7 +64,7 @@ def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
     }
     columns = _rows(trace, contents) | _routes(trace) if full else {}
     columns["load"] = _load(trace)
-    columns |= line_columns("line", between(stage.x, stage.y, *trace.topology.ends, stage.bow))
+    columns |= line_columns("line", between(stage.x, stage.y, *trace.topology.ends, stage.bow, stage.bars))
     if shape:
         columns |= line_columns("shape_line", between(shape.x, shape.y, shape.src, shape.dst, shape.bow))
     packed = _join(header, columns)
@@ -158,7 +160,19 @@ def _meta(trace: Trace, *, full: bool) -> dict[str, Any]:
         "named": schedule.n <= NAMED,
         "bins": BINS,
         "union": bool(schedule.promise and schedule.promise.union),
+        "least": _least(trace) if full else 0.0,
     }
+
+
+def _least(trace: Trace) -> float:
+    """Bytes that the rank which sends most cannot send less than; 0 where blocks differ or nothing is promised."""
+    schedule = trace.schedule
+    share = trace.size * schedule.unit_share
+    blocks = np.diff(schedule.moves)
+    if schedule.promise is None or not share or not np.allclose(trace.bytes, blocks * share, rtol=1e-9):
+        return 0.0
+    weights = np.full(schedule.promise.blocks, share)
+    return least_sent(schedule.promise, weights, in_switch=bool(schedule.switches))
 
 
 def _devices(trace: Trace, stage: Stage) -> dict[str, Any]:
@@ -174,6 +188,7 @@ def _devices(trace: Trace, stage: Stage) -> dict[str, Any]:
         "x": [round(x, 3) for x in stage.x],
         "y": [round(y, 3) for y in stage.y],
         "boxes": [list(box) for box in stage.boxes],
+        "wide": {str(device): round(wide, 3) for device, wide in stage.bars.items()},
         "width": stage.width,
         "height": stage.height,
     }

@@ -14,6 +14,7 @@ from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui.files.exports import Shot, render
 from ui.player.payload import FULL, pack
+from ui.stage.algorithm_layout import MOST
 from ui.stage.stall import sentence
 
 STALLED = "stalled"
@@ -24,10 +25,15 @@ MOST_CROSSED = 20_000
 
 @dataclass(frozen=True)
 class Picture:
-    """What a run of a scene shows: the player's payload and the numbers beside it."""
+    """What a run of a scene shows: the player's payload and the numbers beside it.
+
+    `shaped` is how many places the shape of its algorithm has, 0 where it has none to be drawn.
+    """
 
     title: str
+    machine: str
     collective: str
+    shaped: int
     payload: dict[str, Any]
     time: str
     algbw: str
@@ -56,6 +62,8 @@ def run(scene: Request, language: str) -> Picture:
     collective = outcome.work.collective
     return Picture(
         title=f"{outcome.work.name} · {trace.topology.name}",
+        machine=trace.topology.name,
+        shaped=_shaped(trace),
         collective=collective.name if collective else "",
         payload={"packed": pack(trace, language), "full": trace.schedule.transfers <= FULL},
         time=fmt_time(trace.time),
@@ -76,6 +84,8 @@ def _stalled(trace: Trace, language: str) -> Picture:
     """A run that never ends: what it did until nothing moved."""
     return Picture(
         title=f"{trace.schedule.name} · {trace.topology.name}",
+        machine=trace.topology.name,
+        shaped=_shaped(trace),
         collective="",
         payload={"packed": pack(trace, language), "full": trace.schedule.transfers <= FULL},
         time=fmt_time(trace.time),
@@ -92,6 +102,11 @@ def _stalled(trace: Trace, language: str) -> Picture:
         waiting=0.0,
         flowing=0.0,
     )
+
+
+def _shaped(trace: Trace) -> int:
+    places = trace.schedule.places
+    return places if places <= MOST and trace.schedule.transfers <= FULL else 0
 
 
 def crossings(scene: Request, runs: tuple[Request, ...]) -> list[tuple[str, str, str]]:

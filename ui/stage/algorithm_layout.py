@@ -14,7 +14,9 @@ from ui.stage.boxes import STEP, Bow, Box
 
 MOST = 256
 """A shape of more places is a smudge."""
-MARGIN = 1.1
+MARGIN = 0.8
+OVAL = 1.4
+"""How many times as wide as high a ring is: so is a page."""
 AXES = ((2.9, 0.0), (0.0, 2.6), (1.5, -1.25), (7.0, 0.0), (0.0, 6.4), (3.4, -3.0))
 """Where each dimension of a hypercube points on paper."""
 Edges = set[tuple[int, int]]
@@ -99,7 +101,7 @@ def _circle(order: list[int]) -> Places:
     at: Places = [(0.0, 0.0)] * len(order)
     for k, place in enumerate(order):
         turn = 2 * math.pi * k / len(order) - math.pi / 2
-        at[place] = (radius * math.cos(turn), radius * math.sin(turn))
+        at[place] = (OVAL * radius * math.cos(turn), radius * math.sin(turn))
     return at
 
 

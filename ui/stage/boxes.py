@@ -1,16 +1,18 @@
 """Parts of a stage, laid out on their own and put together; positions in units of about one device width."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 STEP = 1.5
 GAP, PAD, HEAD = 0.55, 0.5, 0.55
 NEVER = 1e6
+NOTHING: Mapping[int, float] = MappingProxyType({})
 
 
 class Box(NamedTuple):
-    """A frame around devices that belong together."""
+    """A frame around devices that belong together; its label stands in its upper edge, or `below` in its lower."""
 
     label: str
     kind: str
@@ -18,6 +20,7 @@ class Box(NamedTuple):
     y: float
     width: float
     height: float
+    side: str = ""
 
 
 class Bow(NamedTuple):
@@ -32,7 +35,7 @@ class Bow(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """Centres of all devices, frames, the size of the whole, and which lines are arcs."""
+    """Centres of all devices, frames, the size of the whole, which lines are arcs, and the widths of bars."""
 
     x: list[float]
     y: list[float]
@@ -40,29 +43,32 @@ class Stage(NamedTuple):
     width: float
     height: float
     bow: Bow = Bow()
+    bars: Mapping[int, float] = NOTHING
 
 
 class Piece(NamedTuple):
-    """A part of the stage laid out on its own, from (0, 0): devices with their places, frames, size."""
+    """A part of the stage laid out on its own, from (0, 0): devices with their places, frames, size, widths of bars."""
 
     at: dict[int, tuple[float, float]]
     boxes: list[Box]
     width: float
     height: float
+    bars: Mapping[int, float] = NOTHING
 
 
 def join(pieces: Sequence[Piece], places: Sequence[tuple[float, float]], width: float, height: float) -> Piece:
     """Several pieces put at their places."""
     at = {i: (x + dx, y + dy) for p, (dx, dy) in zip(pieces, places, strict=True) for i, (x, y) in p.at.items()}
     boxes = [b._replace(x=b.x + dx, y=b.y + dy) for p, (dx, dy) in zip(pieces, places, strict=True) for b in p.boxes]
-    return Piece(at, boxes, width, height)
+    return Piece(at, boxes, width, height, {i: wide for p in pieces for i, wide in p.bars.items()})
 
 
-def frame(piece: Piece, label: str, kind: str) -> Piece:
+def frame(piece: Piece, label: str, kind: str, *, below: bool = False, pad: float = PAD) -> Piece:
     """The piece in a labelled box."""
-    width, height = piece.width + 2 * PAD, piece.height + 2 * PAD + HEAD
-    inner = join([piece], [(PAD, PAD + HEAD)], width, height)
-    return inner._replace(boxes=[Box(label, kind, 0.0, 0.0, width, height), *inner.boxes])
+    width, height = piece.width + 2 * pad, piece.height + 2 * pad + HEAD
+    inner = join([piece], [(pad, pad + (0 if below else HEAD))], width, height)
+    side = "below" if below else ""
+    return inner._replace(boxes=[Box(label, kind, 0.0, 0.0, width, height, side), *inner.boxes])
 
 
 def beside(pieces: Sequence[Piece]) -> Piece:
@@ -89,6 +95,12 @@ def row(devices: Sequence[int], width: float = 0.0) -> Piece:
     """Devices in one line, spread over a width."""
     width = max(width, len(devices) * STEP)
     return Piece({i: (width * (k + 0.5) / len(devices), 0.5) for k, i in enumerate(devices)}, [], width, 1.0)
+
+
+def bars(devices: Sequence[int], width: float) -> Piece:
+    """Switches as bars that share a width between them."""
+    each = width / len(devices)
+    return row(devices, width)._replace(bars=dict.fromkeys(devices, each - GAP))
 
 
 def misfit(piece: Piece) -> float:

@@ -67,9 +67,15 @@ def opening(schedule: Schedule, language: str = "en") -> str:
 
 def closing(schedule: Schedule, language: str = "en", *, kept: bool = True) -> str:
     """What was achieved in the end, as a sentence, read off the promise; `kept` tells whether it was."""
+    caption = goal(schedule, language) if kept else ""
+    return say("player.end", language, caption=caption or say("caption.end.unknown", language))
+
+
+def goal(schedule: Schedule, language: str = "en") -> str:
+    """What a schedule promises, as a sentence without its full stop; empty where it promises nothing."""
     promise, n = schedule.promise, schedule.n
-    if promise is None or not kept:
-        return say("player.end", language, caption=say("caption.end.unknown", language))
+    if promise is None:
+        return ""
     takers = np.nonzero((promise.owed != NOTHING).any(axis=1))[0].tolist()
     givers = int((promise.given != NOTHING).any(axis=1).sum())
     every = len(takers) == n
@@ -77,7 +83,7 @@ def closing(schedule: Schedule, language: str = "en", *, kept: bool = True) -> s
     holds = say("caption.holds.one" if every or len(takers) == 1 else "caption.holds.some", language)
     key, giver = _achieved(promise, takers)
     source = _named([giver], language) if giver >= 0 else ""
-    return say("player.end", language, caption=say(key, language, who=who, holds=holds, source=source, count=givers))
+    return say(key, language, who=who, holds=holds, source=source, count=givers)
 
 
 def _named(ranks: Sequence[int], language: str) -> str:

@@ -4,8 +4,8 @@ The machine's own devices and links, or an algorithm's shape with a line for eve
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class Ground:
 
     `path(i)` are the points that transfer i goes by, `crossed(i)` the lines it goes along; `capacity(line,
     links)` is what a line can carry when links can carry so many B/s, or nan for one that is as wide as the flows on it
-    find the machine; `link(line)` is the link that it is, or -1.
+    find the machine; `link(line)` is the link that it is, or -1; `bars` has the widths of devices that are bars.
     """
 
     x: Sequence[float]
@@ -37,13 +37,14 @@ class Ground:
     crossed: Callable[[int], Sequence[int]]
     capacity: Callable[[int, Floats], float]
     link: Callable[[int], int] = lambda line: -1
+    bars: Mapping[int, float] = field(default_factory=dict)
 
 
 def machine(trace: Trace) -> Ground:
     """The machine: a line for every link."""
     topology, stage = trace.topology, arrange(trace.topology)
     src, dst = topology.ends
-    lines = between(stage.x, stage.y, src, dst, stage.bow)
+    lines = between(stage.x, stage.y, src, dst, stage.bow, stage.bars)
     places = place_devices(trace)
     rank_of = {topology.ranks[r]: r for r in range(trace.schedule.n)}
     paths: dict[int, Floats] = {}
@@ -71,6 +72,7 @@ def machine(trace: Trace) -> Ground:
         lambda i: trace.route_of(i).tolist(),
         lambda line, links: float(links[line]),
         lambda line: line,
+        stage.bars,
     )
 
 

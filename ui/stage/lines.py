@@ -1,12 +1,12 @@
 """How devices and the lines between them are drawn, for the player and for files alike."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ui.stage.boxes import Bow
+from ui.stage.boxes import NOTHING, Bow
 
 Floats = NDArray[np.float64]
 SIZES = {
@@ -20,6 +20,8 @@ SIZES = {
 """Width and height of a device by its kind, in device widths."""
 BESIDE = 0.1
 """How far a line is drawn from the middle between its ends, to its right, in device widths."""
+SHOULDER = 0.3
+"""How far from its ends a bar is met at most, in device widths."""
 ARC = 12
 LEVEL = 0.3
 """How far apart the ends of a line may be for it to count as level, or upright."""
@@ -27,13 +29,22 @@ GRAIN = 1024
 """Parts of a device width to which points are sent."""
 
 
-def between(x: Sequence[float], y: Sequence[float], src: Any, dst: Any, bow: Bow) -> list[Floats]:
+def between(
+    x: Sequence[float], y: Sequence[float], src: Any, dst: Any, bow: Bow, bars: Mapping[int, float] = NOTHING
+) -> list[Floats]:
     """The points `[point, x or y]` of a line from every device of `src` to the one of `dst`.
 
-    Straight, kept to its right; in an arc where it would run through a row of devices.
+    Straight, kept to its right; in an arc where it would run through a row of devices. A bar is met where it is
+    nearest; `bars` has their widths.
     """
     ends = np.stack([x, y], axis=1).astype(np.float64)
-    a, b = ends[np.asarray(src, np.int64)], ends[np.asarray(dst, np.int64)]
+    reach = np.zeros(len(ends))
+    for device, wide in bars.items():
+        reach[device] = max(0.0, wide / 2 - SHOULDER)
+    src, dst = np.asarray(src, np.int64), np.asarray(dst, np.int64)
+    a, b = ends[src], ends[dst]
+    for here, there, half in ((a, ends[dst], reach[src]), (b, ends[src], reach[dst])):
+        here[:, 0] = np.clip(there[:, 0], here[:, 0] - half, here[:, 0] + half)
     way = b - a
     length = np.hypot(way[:, 0], way[:, 1])
     length[length == 0] = 1.0

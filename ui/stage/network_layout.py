@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.topology import Topology
-from ui.stage.boxes import GAP, STEP, Bow, Piece, Stage, above, in_lines, in_rows, join, row
+from ui.stage.boxes import GAP, HEAD, STEP, Bow, Box, Piece, Stage, above, frame, in_lines, in_rows, join, row
 
 SPACE = 2.0
 """From one GPU of a grid to the next."""
@@ -16,9 +16,18 @@ ASIDE, DOWN = 0.9, 1.0
 """From one plane of a grid to the next, which stands a little lower to the right."""
 TALL = 1.1
 """Between tiers, so that lines can fan out."""
-WIDE = 5.0
-"""Up to how many times as wide as high a row of parts may be."""
+WIDE, STRIP = 3.0, 5.0
+"""Up to how many times as wide as high many parts may stand, and a few in one row."""
+FEW = 4
+SOLID = 64
+"""Up to so many GPUs a grid of three dimensions is drawn as a solid, larger ones plane by plane."""
+BETWEEN = 2.0
+"""From one plane to the next where they stand side by side."""
 MOST_DIMENSIONS = 3
+EVEN = 64
+"""Up to so many parts stand in rows of one length."""
+MANY = 8
+"""So many GPUs on a switch are a group that may be drawn as one."""
 MOST_TIERS = 12
 """More are no tiers but a way through many switches."""
 
@@ -38,12 +47,30 @@ def lattice(topology: Topology) -> Stage | None:
     if dims is None:
         return None
     planes, rows, columns = (1,) * (MOST_DIMENSIONS - len(dims)) + dims
+    if planes > 1 and n > SOLID:
+        return _planes(planes, rows, columns)
     across = max(SPACE, planes * ASIDE + 1.2)
     down = max(SPACE, planes * DOWN + 1.0)
     plane, line, column = np.unravel_index(np.arange(n), (planes, rows, columns))
     x, y = 1.0 + column * across + plane * ASIDE, 1.0 + line * down + plane * DOWN
     bow = Bow(across + 0.3, down + 0.3, min(across, down) * 0.6)
     return Stage(x.tolist(), y.tolist(), [], float(x.max()) + 1.0, float(y.max()) + 1.0, bow)
+
+
+def _planes(planes: int, rows: int, columns: int) -> Stage:
+    """A large solid as its planes side by side, each a grid in a box."""
+    wide, high = columns * SPACE + 1.0, rows * SPACE + 1.0 + HEAD
+    sizes = range(1, planes + 1)
+    count = min(sizes, key=lambda c: abs(math.log(c * wide / (math.ceil(planes / c) * high) / 2.0)) + planes % c)
+    plane, line, column = np.unravel_index(np.arange(planes * rows * columns), (planes, rows, columns))
+    left, top = (plane % count) * (wide + BETWEEN), (plane // count) * (high + BETWEEN)
+    x, y = left + 0.5 + (column + 0.5) * SPACE, top + HEAD + 0.5 + (line + 0.5) * SPACE
+    boxes = [
+        Box(f"plane {k}", "group", k % count * (wide + BETWEEN), k // count * (high + BETWEEN), wide, high)
+        for k in range(planes)
+    ]
+    width, height = max(b.x for b in boxes) + wide, max(b.y for b in boxes) + high
+    return Stage(x.tolist(), y.tolist(), boxes, width, height, Bow(SPACE + 0.3, SPACE + 0.3, SPACE * 0.6))
 
 
 def _shapes(n: int) -> Iterator[tuple[int, ...]]:
@@ -82,9 +109,10 @@ def tiers(topology: Topology) -> Stage | None:
     tier = _tiers(topology, beyond)
     if tier is None or max(tier) > MOST_TIERS:
         return None
-    whole = _pile([i for i, t in enumerate(tier) if t], max(tier), beyond, tier, set())
+    names = [device.name for device in topology.devices]
+    whole = _pile([i for i, t in enumerate(tier) if t], max(tier), beyond, tier, set(), names)
     x, y = ([whole.at[i][k] for i in range(len(topology.devices))] for k in (0, 1))
-    return Stage(x, y, [], whole.width, whole.height, Bow(level=1.7, most=TALL))
+    return Stage(x, y, whole.boxes, whole.width, whole.height, Bow(level=1.7, most=TALL))
 
 
 def _neighbours(topology: Topology) -> list[set[int]]:
@@ -109,43 +137,79 @@ def _tiers(topology: Topology, beyond: Sequence[set[int]]) -> list[int] | None:
     return tier if min(tier) >= 0 else None
 
 
-def _pile(switches: Sequence[int], top: int, beyond: Sequence[set[int]], tier: Sequence[int], taken: set[int]) -> Piece:
-    """Switches up to a tier: parts that nothing below it joins stand side by side, the tier itself above them.
-
-    `taken` are the GPUs that stand somewhere already: one may be joined to several switches.
-    """
+def _pile(
+    switches: Sequence[int],
+    top: int,
+    beyond: Sequence[set[int]],
+    tier: Sequence[int],
+    taken: set[int],
+    names: Sequence[str],
+) -> Piece:
+    """Switches up to a tier: parts that nothing below it joins stand side by side, the tier itself above them."""
     if top == 1:
         inner = set(switches)
         groups = _parts(switches, lambda i, j: bool(beyond[i] & beyond[j] & inner), beyond)
-        shelves = [_shelf([_block(i, beyond, tier, taken) for i in group]) for group in groups]
+        shelves = [_shelf([_block(i, beyond, tier, taken, names) for i in group]) for group in groups]
+        if len(shelves) > 1:
+            shelves = [
+                _framed(p, _group_name([names[i] for i in g], k), "pod") if len(g) > 1 else p
+                for k, (p, g) in enumerate(zip(shelves, groups, strict=True))
+            ]
         return _shelf([join([p], [(GAP, GAP)], p.width + 2 * GAP, p.height + 2 * GAP) for p in shelves])
     parts = _parts([i for i in switches if tier[i] < top], lambda i, j: True, beyond)
-    base = _shelf([_pile(part, top - 1, beyond, tier, taken) for part in parts])
+    piles = [_pile(part, top - 1, beyond, tier, taken, names) for part in parts]
+    if len(piles) > 1:
+        tops = [[names[i] for i in part if tier[i] == max(tier[j] for j in part)] for part in parts]
+        piles = [_framed(p, _group_name(t, k), "pod") for k, (p, t) in enumerate(zip(piles, tops, strict=True))]
+    base = _shelf(piles)
     line = [i for i in switches if tier[i] == top]
     if not line:  # a part may have fewer tiers than its neighbours
         return base
     middle = {i: np.mean([base.at[j][0] for j in beyond[i] if j in base.at]) for i in line}
     line.sort(key=lambda i: (middle[i], i))
     most = max(4, int(base.width / (STEP + GAP)))
-    return above([*(row(part, base.width * 0.9) for part in in_lines(line, most)), base], TALL)
+    rows = [row(part, base.width * 0.9) for part in in_lines(line, most)]
+    if len(line) >= MANY and len(piles) > 1:
+        stem = names[line[0]].rstrip("0123456789.")
+        rows = [_framed(above(rows), stem if all(names[i].startswith(stem) for i in line) else "", "group")]
+    return above([*rows, base], TALL)
 
 
-def _block(switch: int, beyond: Sequence[set[int]], tier: Sequence[int], taken: set[int]) -> Piece:
-    """A switch above those of its GPUs that stand nowhere yet."""
+def _group_name(switches: Sequence[str], number: int) -> str:
+    """What a group is called by its switches: what all their names begin with, up to a dot; or its number.
+
+    >>> _group_name(["POD3.0", "POD3.1"], 3), _group_name(["LEAF7"], 3), _group_name(["R8", "R9"], 2)
+    ('POD3', 'LEAF7', 'group 2')
+    """
+    stems = {name.split(".")[0] for name in switches}
+    return stems.pop() if len(stems) == 1 else f"group {number}"
+
+
+def _framed(piece: Piece, label: str, kind: str) -> Piece:
+    return frame(piece, label, kind, pad=GAP / 2)
+
+
+def _block(
+    switch: int, beyond: Sequence[set[int]], tier: Sequence[int], taken: set[int], names: Sequence[str]
+) -> Piece:
+    """A switch above those of its GPUs that stand nowhere yet: one may be joined to several switches."""
     leaves = sorted(j for j in beyond[switch] if tier[j] == 0 and j not in taken)
     taken.update(leaves)
     most = max(2, math.ceil(math.sqrt(len(leaves))))
     gpus = [above([row(line) for line in in_lines(leaves, most)])] if leaves else []
-    return above([row([switch], STEP + GAP), *gpus], TALL)
+    block = above([row([switch], STEP + GAP), *gpus], TALL)
+    return _framed(block, names[switch], "group") if len(leaves) >= MANY else block
 
 
 def _shelf(pieces: Sequence[Piece]) -> Piece:
     """Pieces of one height in as few rows as leave the whole not too wide."""
     tallest = max(piece.height for piece in pieces)
     level = [join([piece], [(0.0, 0.0)], piece.width, tallest) for piece in pieces]
-    for rows in range(1, len(pieces) + 1):
+    counts = range(1, len(pieces) + 1)
+    even = [rows for rows in counts if len(pieces) % rows == 0 or len(pieces) > EVEN]
+    for rows in even:
         whole = in_rows(level, math.ceil(len(pieces) / rows))
-        if whole.width <= WIDE * whole.height:
+        if whole.width <= (STRIP if len(pieces) <= FEW else WIDE) * whole.height:
             break
     return whole
 

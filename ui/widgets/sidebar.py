@@ -50,12 +50,8 @@ def choose() -> tuple[Request, Topology | None]:
     """Draw it: returns the chosen scene and its machine, or None where a message already says why not."""
     state = st.session_state
     state.refused = []
-    _scenarios()
-    place = st.empty()
     scene, topology = _chosen(state.scene)
     state.broken = bool(state.refused) or topology is None or scene != state.scene  # until it has been carried out
-    with place:
-        _undo()
     return scene, topology
 
 
@@ -113,7 +109,7 @@ def remember(scene: Request) -> None:
     state.broken = bool(state.get("refused"))
 
 
-def _undo() -> None:
+def undo() -> None:
     """Back to the scene before; what was typed and never worked goes first."""
     state = st.session_state
 
@@ -126,14 +122,16 @@ def _undo() -> None:
     st.button(tell("page.undo"), icon=":material/undo:", on_click=undone, disabled=not can_undo, key="undo")
 
 
-def _scenarios() -> None:
+def scenarios() -> None:
     """Scenes worth a look. Choosing one forgets what the widgets hold, this one's own choice too."""
     chosen = st.selectbox(
         tell("page.scenario"),
         list(SCENARIOS),
         index=None,
         format_func=lambda name: tell(f"scenario.{name}"),
-        placeholder=tell("page.scenario.none"),
+        placeholder=tell("page.scenario"),
+        label_visibility="collapsed",
+        width=240,
         key=fresh("scenario"),
     )
     if chosen:
@@ -159,7 +157,7 @@ def _choose_algorithm(scene: Request) -> Request:
     scene = replace(scene, algorithm=algorithm, settings=settings)
     library, collective = library_of(scene.algorithm), collective_of(scene.algorithm)
     name = "" if library else scene.algorithm.partition(".")[2]
-    names = [c for c in COLLECTIVES if any(a.startswith(c + ".") for a in ALGORITHMS)]
+    names = offered()
     collective = st.selectbox(
         tell("page.collective"),
         names,
@@ -177,13 +175,23 @@ def _choose_algorithm(scene: Request) -> Request:
         choice = f"{library}.{collective}"
         return _choose_settings(replace(scene, algorithm=choice), options_of(library), choice)
     algorithms = [a.split(".", 1)[1] for a in ALGORITHMS if a.startswith(collective + ".")]
-    likely = next((a for a in (name, "ring", "linear", "binomial") if a in algorithms), algorithms[0])
-    chosen = st.selectbox(
-        tell("page.algorithm"), algorithms, index=algorithms.index(likely), key=fresh(f"of_{collective}")
-    )
+    at = algorithms.index(likely(collective, name).partition(".")[2])
+    chosen = st.selectbox(tell("page.algorithm"), algorithms, index=at, key=fresh(f"of_{collective}"))
     entry = ALGORITHMS[f"{collective}.{chosen}"]
     st.caption(summary(entry.name, entry.summary))
     return _choose_settings(replace(scene, algorithm=entry.name), entry.params, entry.name)
+
+
+def offered() -> list[str]:
+    """Collectives that there are algorithms for."""
+    return [name for name in COLLECTIVES if any(a.startswith(f"{name}.") for a in ALGORITHMS)]
+
+
+def likely(collective: str, name: str) -> str:
+    """The algorithm of a collective that a person would expect who has just looked at one of this name."""
+    algorithms = [a for a in ALGORITHMS if a.startswith(f"{collective}.")]
+    usual = (f"{collective}.{word}" for word in (name, "ring", "linear", "binomial"))
+    return next((a for a in usual if a in algorithms), algorithms[0])
 
 
 def _choose_library(now: str) -> str:
@@ -377,14 +385,14 @@ def _choose_load(scene: Request, load: Load) -> Request:
     if not load.sized:
         return scene
     help_, key = tell("page.size.help"), fresh(f"size_{scene.size if scene.size not in SIZES else ''}")
-    size = st.select_slider(tell("page.size"), _sizes(scene.size), value=scene.size, help=help_, key=key)
+    size = st.select_slider(tell("page.size"), sizes(scene.size), value=scene.size, help=help_, key=key)
     scene = replace(scene, size=size)
     with _told_in(st.empty()):
         check_size(load.name, load.unit_share, parse_size(size))
     return scene
 
 
-def _sizes(own: str) -> list[str]:
+def sizes(own: str) -> list[str]:
     """The slider's stops, with a link's own size among them when it is one."""
     if own in SIZES:
         return SIZES

@@ -7,36 +7,58 @@ import { Surface } from "../paint/surface.js";
 import { decode } from "../trace/decode.js";
 import { seconds } from "../trace/words.js";
 import { Card, write } from "./card.js";
-import { make } from "./elements.js";
+import { Counters } from "./counters.js";
+import { make } from "../player/elements.js";
 import { explain, linkName } from "./explain.js";
-import { registered } from "./registry.js";
+import { handle } from "./handling.js";
+import { Morph } from "./morph.js";
+import { registered } from "../player/registry.js";
+import { said } from "./sentence.js";
 
 const CHOICES = 512;
 const FIRST = "machine"; // every run can be shown on its machine
-const HIGH = { one: 560, several: 420, least: 220, window: 0.62 };
+const BESIDE = 64; // ranks of which what each holds is legible beside the picture
+const HIGH = { several: 420, least: 220, edge: 10 };
+
+// How far below the window's top an element stands when nothing is scrolled.
+function topOf(element) {
+  let top = element.getBoundingClientRect().top;
+  for (let up = element; up; up = up.parentElement ?? up.getRootNode().host) {
+    top += up.scrollTop ?? 0;
+    if (up === document.fullscreenElement) break;
+  }
+  return top;
+}
 
 // The elements of a pane, in their order on the page.
 function elementsOf(parent) {
   const root = make("div", "rs-player", parent, { "data-ringside": "player", tabindex: "0", role: "group" });
   const title = make("h3", "rs-title", root);
-  const caption = make("p", "rs-caption", root);
+  const head = make("div", "rs-head", root);
+  const caption = make("p", "rs-caption", head);
+  const field = make("p", "rs-field", head);
   const note = make("p", "rs-note", root);
   const main = make("div", "rs-main", root);
   const left = make("div", "rs-left", main);
   const canvas = make("canvas", "rs-stage", left, { role: "img" });
   const legend = make("div", "rs-legend", left);
   const tip = make("div", "rs-tip", main, { role: "status" });
+  const margin = make("div", "rs-margin", main);
   const side = make("div", "rs-side", main);
   const slotsTitle = make("h4", "", side);
   const slotsCanvas = make("canvas", "rs-slots", side, { role: "img" });
+  const sentTitle = make("h4", "", side);
+  const sentCanvas = make("canvas", "rs-sent", side, { role: "img" });
   const chartTitle = make("h4", "", root);
   const chartCanvas = make("canvas", "rs-chart", root, { role: "img" });
   return {
     root,
     title,
     caption,
+    field,
     note,
     main,
+    margin,
     left,
     canvas,
     legend,
@@ -44,6 +66,8 @@ function elementsOf(parent) {
     side,
     slotsTitle,
     slotsCanvas,
+    sentTitle,
+    sentCanvas,
     chartTitle,
     chartCanvas,
   };
@@ -52,11 +76,14 @@ function elementsOf(parent) {
 export class Pane {
   #card;
   #chart;
+  #counters = null;
   #elements;
   #host;
   #hovered = null;
   #id;
   #lookAt;
+  #morph = null;
+  #sentence = "";
   #picture = null;
   #pictures = {};
   #pinned = null;
@@ -72,9 +99,9 @@ export class Pane {
     this.#host = host;
     this.#elements = elementsOf(parent);
     this.#elements.note.style.display = "none";
-    this.#card = new Card(this.#elements.left, host);
+    this.#card = new Card(this.#elements.margin, host);
     this.#elements.root.ringside = {
-      blocks: () => this.#timeline?.blocks(this.#t) ?? [],
+      blocks: () => this.#blocks(),
       slots: (rank) => this.#timeline?.slots(rank, this.#t) ?? [],
       seek: (t) => host.seek(t),
     };
@@ -95,7 +122,24 @@ export class Pane {
   }
 
   get caption() {
-    return this.#elements.caption.textContent;
+    return this.#sentence;
+  }
+
+  get picture() {
+    return this.#picture;
+  }
+
+  // Where the buttons belong when there is but one run: right below its picture.
+  get main() {
+    return this.#elements.main;
+  }
+
+  // Every block on its way, where the picture shows it.
+  #blocks() {
+    const places = this.#picture?.places?.(this.#t);
+    const blocks = this.#timeline?.blocks(this.#t) ?? [];
+    for (const block of blocks) Object.assign(block, { bundle: null }, places?.get(block.transfer));
+    return blocks;
   }
 
   #listen() {
@@ -110,6 +154,11 @@ export class Pane {
       if (event.buttons) seek(event);
     });
     this.#point(canvas, () => this.#picture);
+    handle(canvas, {
+      picture: () => this.#picture,
+      isFocused: () => this.root.matches(":focus-within"),
+      moved: () => this.#host.draw(),
+    });
     this.#point(slotsCanvas, () => this.#slots);
   }
 
@@ -143,6 +192,7 @@ export class Pane {
     for (const view of registered()) if (!view.refuses(timeline)) this.#pictures[view.name] = view.open(timeline);
     this.#picture = null;
     this.#slots = new Slots(timeline);
+    this.#counters = timeline.meta.full ? new Counters(timeline) : null;
     this.#chart = new LoadChart(timeline);
     this.pin(null);
     this.#choices();
@@ -153,6 +203,7 @@ export class Pane {
 
   // Say a sentence in place of a run.
   say(sentence) {
+    this.#sentence = sentence;
     this.#elements.caption.textContent = sentence;
   }
 
@@ -162,10 +213,12 @@ export class Pane {
   }
 
   #label() {
-    const { root, slotsTitle, chartTitle, chartCanvas, legend } = this.#elements;
+    const { root, slotsTitle, sentTitle, sentCanvas, chartTitle, chartCanvas, legend } = this.#elements;
     const say = (name) => this.#text[`player.${name}`];
     root.setAttribute("aria-label", this.#text["page.title"]);
     slotsTitle.textContent = say("slots");
+    sentTitle.textContent = say("sent");
+    sentCanvas.setAttribute("aria-label", say("sent"));
     chartTitle.textContent = say("timeline");
     chartCanvas.setAttribute("aria-label", say("timeline"));
     legend.replaceChildren();
@@ -200,35 +253,56 @@ export class Pane {
     }
   }
 
-  // Take the room there is, for a view; `span` seconds across where time runs, `several` when others stand beside.
-  layout(view, span, several) {
-    const { root, main, canvas, side, slotsCanvas, chartCanvas } = this.#elements;
+  // Leave a view for another: what both show travels there.
+  depart(view) {
+    const next = this.#pictures[this.#shown(view)];
+    if (!this.#picture || next === this.#picture) return;
+    this.#morph = new Morph(this.#picture, this.#elements.canvas, this.#t, next);
+  }
+
+  get isTravelling() {
+    return this.#morph !== null;
+  }
+
+  #shown(view) {
+    return this.#pictures[view] ? view : FIRST;
+  }
+
+  // Take the room there is, for a view; `span` seconds across where time runs, `several` when others stand beside, and
+  // `below` pixels left for what has to stay in sight below.
+  layout(view, { span, several, below }) {
+    const { root, main, canvas, legend, side, slotsCanvas, sentCanvas, chartCanvas } = this.#elements;
     if (!this.#timeline || !root.clientWidth) return;
     const colours = theme(root);
-    const shown = this.#pictures[view] ? view : FIRST;
+    const shown = this.#shown(view);
     this.#picture = this.#pictures[shown];
     const isWide = registered().find(({ name }) => name === shown).wide;
-    main.classList.toggle("rs-wide", isWide || !this.#timeline.meta.full);
-    const most = Math.max(
-      HIGH.least,
-      Math.min(several ? HIGH.several : HIGH.one, globalThis.innerHeight * HIGH.window),
-    );
+    const { full, ranks } = this.#timeline.meta;
+    main.classList.toggle("rs-wide", isWide || !full || ranks > BESIDE);
+    const room = globalThis.innerHeight - topOf(canvas) - legend.offsetHeight - below - HIGH.edge;
+    const most = Math.max(HIGH.least, Math.min(several ? HIGH.several : Infinity, room));
     this.#picture.layout(new Surface(canvas, colours), { width: canvas.parentElement.clientWidth, most, span });
     this.#slots.layout(new Surface(slotsCanvas, colours), { width: side.clientWidth || 1 });
+    this.#counters?.layout(new Surface(sentCanvas, colours), { width: side.clientWidth || 1 });
     this.#chart.layout(new Surface(chartCanvas, colours), { width: root.clientWidth, span });
   }
 
   draw(t, { view, lit, playing }) {
     if (!this.#picture) return;
     const timeline = this.#timeline;
-    const { root, caption, canvas, side, slotsCanvas } = this.#elements;
+    const { root, canvas, side, slotsCanvas } = this.#elements;
     this.#t = Math.max(0, Math.min(timeline.time, t));
-    const sentence = timeline.caption(this.#t);
     const lights = lit && timeline.meta.full ? timeline.critical() : null;
-    this.#picture.paint(this.#t, { focus: this.#hovered ?? this.#pinned, lit: lights });
+    if (this.#morph?.isOver) this.#morph = null;
+    const passing = this.#morph?.state(theme(root));
+    this.#picture.paint(this.#t, { focus: this.#hovered ?? this.#pinned, lit: lights, ...passing });
     this.#chart.paint(this.#t);
-    if (side.clientWidth) this.#slots.paint(this.#t);
-    if (caption.textContent !== sentence) caption.textContent = sentence;
+    if (side.clientWidth) {
+      this.#slots.paint(this.#t);
+      this.#counters?.paint(this.#t, this.#text);
+    }
+    this.#tell();
+    const sentence = this.#sentence;
     canvas.setAttribute("aria-label", sentence);
     slotsCanvas.setAttribute("aria-label", `${this.#text["player.slots"]}: ${sentence}`);
     Object.assign(root.dataset, {
@@ -241,6 +315,15 @@ export class Pane {
     });
     this.#showTip();
     this.#card.paint(timeline, this.#text, this.#t, this.#pinned);
+  }
+
+  // What happens now, and below it the same in the words of the field.
+  #tell() {
+    const { caption, field } = this.#elements;
+    this.#sentence = this.#timeline.caption(this.#t);
+    const { plain, exact } = said(this.#timeline, this.#text, this.#t);
+    if (caption.textContent !== plain) caption.textContent = plain;
+    if (field.textContent !== exact) field.textContent = exact;
   }
 
   #hover(event, focus) {

@@ -1,6 +1,6 @@
 // What has been chosen in the pictures stays in view until something else is, with what can be done to it.
 
-import { make } from "./elements.js";
+import { make } from "../player/elements.js";
 import { explain } from "./explain.js";
 import { asked, isDragged, offersOn, span } from "./offers.js";
 

@@ -1,0 +1,126 @@
+// Devices as they stand on a picture: frames, names where they can be read, and what ranks hold, in small.
+
+import { LEAST } from "./labels.js";
+import { blockColour, faint, quiet } from "./ink.js";
+
+const STRIP = 14; // pixels of height from which on a rank's slots are drawn on it
+
+export class Devices {
+  #camera;
+  #scene;
+  #shown = -1;
+  #timeline;
+
+  constructor(timeline, scene, camera) {
+    this.#timeline = timeline;
+    this.#scene = scene;
+    this.#camera = camera;
+  }
+
+  // Left, top, width and height of a device, in pixels.
+  box(d) {
+    const { devices } = this.#scene;
+    const camera = this.#camera;
+    const [wide, high] = this.#timeline.kinds[devices.kind[d]];
+    const [w, h] = [(devices.wide?.[d] ?? wide) * camera.scale, high * camera.scale];
+    return [camera.x(devices.x[d]) - w / 2, camera.y(devices.y[d]) - h / 2, w, h];
+  }
+
+  frame(g, d, { colour, width, fill }) {
+    const [x, y, w, h] = this.box(d);
+    g.beginPath();
+    g.roundRect(x, y, w, h, Math.min(6, h / 4));
+    if (fill) {
+      g.fillStyle = fill;
+      g.fill();
+    }
+    g.strokeStyle = colour;
+    g.lineWidth = width;
+    g.stroke();
+  }
+
+  // Those of `list` with their names, on a picture whose camera has moved.
+  paint(g, list, labels, colours) {
+    const { devices } = this.#scene;
+    this.#shown = -1;
+    const rankLook = {
+      frame: { colour: colours.ink, width: 1.4, fill: colours.paper },
+      fill: colours.ink,
+      weight: 600,
+    };
+    const otherLook = {
+      frame: { colour: faint(colours, 0.35), width: 1, fill: colours.panel },
+      fill: quiet(colours),
+      weight: 500,
+    };
+    for (const d of list) {
+      const look = devices.rank[d] >= 0 ? rankLook : otherLook;
+      this.frame(g, d, { ...look.frame, width: Math.min(look.frame.width, this.#camera.scale / 8) });
+      this.#name(d, look, labels);
+      const [x, y, w, h] = this.box(d);
+      labels.take([x, y, x + w, y + h]);
+    }
+  }
+
+  // A device's name, or the shorter of a rank: its number.
+  #name(d, { fill, weight }, labels) {
+    const { devices } = this.#scene;
+    const [x, y, w, h] = this.box(d);
+    const rank = devices.rank[d];
+    const size = Math.max(LEAST, Math.min(15, h * (rank < 0 ? 0.5 : 0.26)));
+    if (h < size + 1) return;
+    const isTall = rank >= 0 && h > STRIP + size;
+    const words =
+      rank < 0 ? [devices.name[d], devices.name[d].split(".").at(-1)] : [this.#timeline.rankName(rank), `${rank}`];
+    const word = labels.fitting(words, w - 2, { size, weight });
+    labels.write(word, x + w / 2, y + (isTall ? size * 0.5 + 3 + h * 0.02 : h / 2), { size, weight, fill });
+  }
+
+  // What ranks hold, in small: only of those where something has landed since the last picture.
+  paintContents(g, list, t, colours) {
+    const timeline = this.#timeline;
+    const held = timeline.held(t);
+    if (!held || held.done === this.#shown) return;
+    const changed = new Set();
+    const { slots } = timeline.meta;
+    const some =
+      this.#shown >= 0 && timeline.landed(this.#shown, held.done, (place) => changed.add(Math.floor(place / slots)));
+    this.#shown = held.done;
+    const { rank } = this.#scene.devices;
+    for (const d of list) if (rank[d] >= 0 && (!some || changed.has(rank[d]))) this.#strip(g, held, d, colours);
+  }
+
+  // A rank's slots in small: colour is the block, height is how many contributions are in.
+  #strip(g, held, d, colours) {
+    const rank = this.#scene.devices.rank[d];
+    const [left, top, wide, tall] = this.box(d);
+    if (tall <= STRIP + LEAST) return;
+    const [x, y, w, h] = [left + 3, top + tall * 0.6, wide - 6, tall * 0.34];
+    g.fillStyle = colours.paper;
+    g.fillRect(x - 0.5, y, w + 1, h);
+    const { slots, whole } = this.#timeline.meta;
+    const shown = Math.min(slots, Math.floor(w / 2));
+    const cell = w / shown;
+    for (let s = 0; s < shown; s += 1) {
+      const place = rank * slots + s;
+      if (held.block[place] < 0) continue;
+      const { count } = this.#timeline.contributors(held.set[place]);
+      g.fillStyle = blockColour(held.block[place]);
+      g.globalAlpha = 0.28;
+      g.fillRect(x + s * cell, y, Math.max(1, cell - 1), h);
+      g.globalAlpha = 1;
+      const high = Math.max(1.5, (h * Math.min(count, whole)) / whole);
+      g.fillRect(x + s * cell, y + h - high, Math.max(1, cell - 1), high);
+    }
+  }
+
+  // The one of `list` under a point, or -1.
+  pick(list, px, py) {
+    return (
+      list.find((d) => {
+        const [x, y, w, h] = this.box(d);
+        return px > x && px < x + w && py > y && py < y + h;
+      }) ?? -1
+    );
+  }
+}

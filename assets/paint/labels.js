@@ -1,0 +1,65 @@
+// Words on a picture: none smaller than can be read, and none on top of another.
+
+export const LEAST = 11; // pixels of type
+const CELL = 64;
+const PAD = 2;
+
+const overlap = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+
+export class Labels {
+  #cells = new Map();
+  #font;
+  #g;
+
+  constructor(g, font) {
+    this.#g = g;
+    this.#font = font;
+  }
+
+  *#near([left, top, right, bottom]) {
+    for (let x = Math.floor(left / CELL); x <= Math.floor(right / CELL); x += 1)
+      for (let y = Math.floor(top / CELL); y <= Math.floor(bottom / CELL); y += 1) yield x * 4096 + y;
+  }
+
+  isFree(box) {
+    for (const cell of this.#near(box)) if (this.#cells.get(cell)?.some((other) => overlap(box, other))) return false;
+    return true;
+  }
+
+  // Keep what is within left, top, right and bottom free of words from now on.
+  take(box) {
+    for (const cell of this.#near(box)) {
+      if (!this.#cells.has(cell)) this.#cells.set(cell, []);
+      this.#cells.get(cell).push(box);
+    }
+  }
+
+  // The first of some words, the longest first, that is no wider than `room`; nothing where none is.
+  fitting(words, room, { size, weight = 500 }) {
+    this.#g.font = `${weight} ${size}px ${this.#font}`;
+    return words.find((word) => word && this.#g.measureText(word).width <= room) ?? "";
+  }
+
+  // Write words with their middle at a point, or their left edge, on `paper` where there is one; false without room.
+  write(word, x, y, { size, weight = 500, fill, align = "center", paper = "" }) {
+    const g = this.#g;
+    if (!word || size < LEAST) return false;
+    g.font = `${weight} ${size}px ${this.#font}`;
+    const wide = g.measureText(word).width;
+    const left = align === "center" ? x - wide / 2 : x;
+    const box = [left - PAD, y - size / 2 - PAD, left + wide + PAD, y + size / 2 + PAD];
+    if (!this.isFree(box)) return false;
+    this.take(box);
+    if (paper) {
+      g.fillStyle = paper;
+      g.beginPath();
+      g.roundRect(box[0], box[1], box[2] - box[0], box[3] - box[1], 3);
+      g.fill();
+    }
+    g.fillStyle = fill;
+    g.textAlign = align;
+    g.textBaseline = "middle";
+    g.fillText(word, x, y);
+    return true;
+  }
+}

@@ -1,0 +1,17 @@
+// One sentence for an instant, in words of the reader and then in words of the field.
+
+import { fill } from "../trace/words.js";
+
+// `plain` is what happens, `exact` the phase and the step; before the first step it is what all this is for.
+export function said(timeline, text, t) {
+  const { meta, steps } = timeline;
+  const step = timeline.step(t);
+  const sentence = timeline.caption(t);
+  if (!step) return { plain: sentence, exact: steps.goal ? fill(text["player.goal"], { goal: steps.goal }) : "" };
+  const head = fill(text["caption.head"], { step, steps: meta.steps });
+  const rest = sentence.startsWith(head) ? sentence.slice(head.length) : sentence;
+  const phase = steps.phases.findLast(([first]) => first < step)?.[1] ?? "";
+  const key = phase ? "player.now" : "player.step.of";
+  const exact = fill(text[key], { phase, step, steps: meta.steps });
+  return { plain: rest.charAt(0).toUpperCase() + rest.slice(1), exact };
+}

@@ -1,0 +1,84 @@
+"""The picture is the page: above the fold at every size, with a title to choose in and a camera to come nearer with."""
+
+import pytest
+
+from ui.text import say
+
+pytestmark = pytest.mark.browser
+SIZES = ((1440, 900), (1280, 720), (390, 844))
+PARTS = (".rs-caption", ".rs-stage", ".rs-play", ".rs-scrub", ".rs-tabs")
+ARRIVED = "document.querySelector('[data-ringside=player]')?.dataset.steps"
+
+
+def test_picture_transport_and_sentence_are_above_the_fold_and_the_title_chooses(visit):
+    page = visit("?", viewport={"width": SIZES[0][0], "height": SIZES[0][1]})
+    assert page.data("view") == "shape"  # what explains a small group
+    assert page.player.locator(".rs-field").inner_text() == "Goal: every rank holds the sum of all 8 buffers"
+    for width, height in SIZES:
+        page.page.set_viewport_size({"width": width, "height": height})
+        page.page.wait_for_timeout(400)
+        for part in PARTS:
+            box = page.player.locator(part).bounding_box()
+            assert box["y"] >= 0, (part, width)
+            assert box["y"] + box["height"] <= height + 1, (part, width)
+        stage = page.player.locator(".rs-stage").bounding_box()
+        assert stage["width"] * stage["height"] > 0.2 * width * height
+        assert page.page.evaluate("document.documentElement.scrollWidth") <= width
+    page.page.set_viewport_size({"width": 1440, "height": 900})
+    page.choose(say("title.machine"), "dgx1v")
+    page.page.wait_for_function("new URLSearchParams(location.search).get('machine') === 'dgx1v'")
+    page.settle()
+    page.choose(say("title.size"), "32MiB")
+    page.page.wait_for_function("location.search.includes('size=32MiB')")
+    page.settle()
+    assert page.page.locator("h1").inner_text() == "allreduce.ring · dgx1v"
+    assert page.page.get_by_text(page.told("page.proved", collective="allreduce")).count() == 1
+
+
+def test_one_comes_nearer_with_the_wheel_and_blocks_travel_from_view_to_view(play):
+    page = play("?machine=switch:ranks=8&t=0.002")
+    places = "blocks().map(({ transfer, x, y, bundle }) => [transfer, x, y, bundle])"
+    whole = page.ask(places)
+    assert len(whole) == 8
+    assert all(bundle is None for *_, bundle in whole)
+    stage = page.player.locator(".rs-stage")
+    box = stage.bounding_box()
+    assert all(0 < x < box["width"] and 0 < y < box["height"] for _, x, y, _ in whole)
+    page.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.page.keyboard.down("Control")
+    page.page.mouse.wheel(0, -400)
+    page.page.keyboard.up("Control")
+    page.page.wait_for_function(
+        "([e, x]) => e.ringside.blocks()[0].x !== x", arg=[page.player.element_handle(), whole[0][1]]
+    )
+    near = page.ask(places)
+    assert abs(near[0][1] - near[4][1]) > 1.5 * abs(whole[0][1] - whole[4][1])
+    page.player.focus()
+    page.page.keyboard.press("0")
+    assert page.ask(places) == whole
+    page.page.keyboard.press("w")
+    assert page.ask(places) != whole
+    page.page.keyboard.press("s")
+    assert [[round(x, 3), round(y, 3)] for _, x, y, _ in page.ask(places)] == [
+        [round(x, 3), round(y, 3)] for _, x, y, _ in whole
+    ]
+    page.page.evaluate("() => { performance.now = ((at) => () => at)(performance.now()); }")  # the clock stands
+    page.page.keyboard.press("v")
+    assert page.data("view") == "shape"
+    leaving = page.ask(places)
+    assert [[i, round(x), round(y)] for i, x, y, _ in leaving] == [[i, round(x), round(y)] for i, x, y, _ in whole]
+    page.page.evaluate("() => { const at = performance.now() + 1000; performance.now = () => at; }")
+    page.ask("seek(0.002)")
+    assert page.ask(places) != leaving
+
+
+def test_a_thousand_ranks_are_drawn_as_groups_that_open(play):
+    page = play("?machine=fat_tree:pods=16,leaves=2,gpus=8&algorithm=broadcast.binomial&size=1MiB&t=0.0001")
+    blocks = page.ask("blocks()")
+    assert blocks
+    assert all(block["bundle"] is None or isinstance(block["bundle"], str) for block in blocks)
+    tiles = {block["bundle"] for block in blocks if block["bundle"]}
+    page.player.focus()
+    for _ in range(12):
+        page.page.keyboard.press("w")
+    assert {block["bundle"] for block in page.ask("blocks()") if block["bundle"]} <= tiles

@@ -1,0 +1,111 @@
+// What the picture is made of: a camera, words that never meet, groups that open as one comes near, counters.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sideOf } from "../../assets/paint/blocks.js";
+import { Camera } from "../../assets/paint/camera.js";
+import { Groups } from "../../assets/paint/groups.js";
+import { LEAST, Labels } from "../../assets/paint/labels.js";
+import { said } from "../../assets/pane/sentence.js";
+import { Sent } from "../../assets/trace/sent.js";
+import { Canvas } from "./canvas.js";
+import { NAMES, run } from "./runs.js";
+
+test("a camera shows all at first, keeps what is under the pointer, and never leaves the picture", () => {
+  const camera = new Camera([0, 0, 20, 10]);
+  camera.fit(800, 400);
+  assert.ok(camera.isHome && camera.x(0) >= 0 && camera.x(20) <= 800 && camera.y(10) <= 400);
+  const at = [(600 - camera.left) / camera.scale, (100 - camera.top) / camera.scale];
+  camera.zoomAt(600, 100, 3);
+  assert.ok(Math.abs(camera.x(at[0]) - 600) < 1e-6 && Math.abs(camera.y(at[1]) - 100) < 1e-6);
+  camera.pan(1e6, -1e6);
+  assert.ok(camera.x(0) <= 800 && camera.x(0) >= 0 && camera.y(10) >= 0);
+  const { turn } = camera;
+  camera.zoomAt(0, 0, 1e-6);
+  assert.ok(camera.isHome && camera.turn > turn);
+});
+
+test("words keep clear of each other and of what is taken, and none is smaller than can be read", () => {
+  const canvas = new Canvas(400, 200);
+  const labels = new Labels(canvas.getContext("2d"), "serif");
+  const look = { size: 12, fill: "#000000" };
+  labels.take([0, 0, 50, 50]);
+  assert.equal(labels.write("taken", 30, 30, look), false);
+  assert.equal(labels.write("first", 200, 100, look), true);
+  assert.equal(labels.write("second", 210, 104, look), false);
+  assert.equal(labels.write("second", 210, 130, look), true);
+  assert.equal(labels.write("tiny", 300, 180, { ...look, size: LEAST - 1 }), false);
+  assert.equal(labels.fitting(["a long name", "short", "1"], 35, look), "short");
+  assert.equal(canvas.context.calls.filter(({ name }) => name === "fillText").length, 2);
+});
+
+test("groups close where their devices cannot be told apart, the outer before the inner", () => {
+  const boxes = [
+    ["POD0", "pod", 0, 0, 40, 20],
+    ["POD1", "pod", 50, 0, 40, 20],
+    ["LEAF0", "group", 1, 1, 18, 18],
+    ["LEAF1", "group", 21, 1, 18, 18],
+    ["LEAF2", "group", 51, 1, 18, 18],
+    ["NUMA 0", "numa", 71, 1, 18, 18],
+  ];
+  const groups = new Groups({ x: [5, 25, 55, 35], y: [5, 5, 5, 19.5], rank: [0, 1, 2, -1], boxes });
+  const names = (scale) => [...groups.closed(scale)].map((k) => groups.boxes[k][0]).toSorted();
+  assert.deepEqual(names(1), ["POD0", "POD1"]);
+  assert.deepEqual(names(10), ["LEAF0", "LEAF1", "LEAF2"]);
+  assert.deepEqual(names(20), []);
+  const shown = groups.shownIn(groups.closed(1));
+  assert.deepEqual(
+    [...shown].map((k) => groups.boxes[k][0]),
+    ["POD0", "POD0", "POD1", "POD0"],
+  );
+  assert.deepEqual(groups.boxes.map(([name], k) => [name, groups.ranks[k]]).toSorted(), [
+    ["LEAF0", 1],
+    ["LEAF1", 1],
+    ["LEAF2", 1],
+    ["POD0", 2],
+    ["POD1", 1],
+  ]);
+});
+
+test("a block's area is its bytes", async () => {
+  const { timeline } = await run("ring");
+  const whole = sideOf(timeline, 0, 30);
+  timeline.largest = timeline.bytes(0) * 4;
+  assert.ok(Math.abs(whole ** 2 - 4 * sideOf(timeline, 0, 30) ** 2) < 1e-9);
+  timeline.largest = timeline.largestOwn;
+});
+
+for (const name of NAMES) {
+  test(`the counters of ${name} climb to all that was sent, and the busiest to the bound or beyond`, async () => {
+    const { timeline } = await run(name);
+    if (!timeline.meta.full) return;
+    const sent = new Sent(timeline);
+    const expected = new Float64Array(timeline.meta.ranks);
+    for (let i = 0; i < timeline.count; i += 1)
+      if (timeline.c.src[i] !== timeline.c.dst[i] && timeline.c.src[i] < timeline.meta.ranks)
+        expected[timeline.c.src[i]] += timeline.bytes(i);
+    const end = sent.at(timeline.time);
+    end.forEach((bytes, rank) => assert.ok(Math.abs(bytes - expected[rank]) <= 1e-6 * expected[rank]));
+    assert.ok(sent.most >= timeline.meta.least * (1 - 1e-9));
+    let before = new Float64Array(timeline.meta.ranks);
+    for (const share of [0, 0.2, 0.5, 0.8]) {
+      const now = sent.at(timeline.time * share);
+      now.forEach((bytes, rank) => assert.ok(bytes >= before[rank] && bytes <= end[rank] * (1 + 1e-9)));
+      before = now;
+    }
+  });
+}
+
+test("an instant is told in the reader's words and then in the field's", async () => {
+  const { timeline } = await run("ring");
+  const text = {
+    "caption.head": "step {step} of {steps}: ",
+    "player.goal": "Goal: {goal}",
+    "player.now": "{phase}, step {step} of {steps}",
+    "player.step.of": "step {step} of {steps}",
+  };
+  assert.equal(said(timeline, text, 0).exact, "Goal: every rank holds the sum of all 8 buffers");
+  const { plain, exact } = said(timeline, text, timeline.time * 0.25);
+  assert.match(plain, /^Rank 0 sends block \d, the sum of ranks .* to rank 1/);
+  assert.match(exact, /^reduce-scatter, step \d of 14$/);
+});

@@ -1,0 +1,105 @@
+"""The page's title: a sentence about the scene whose words are controls, each chosen where it stands."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from ops import ALGORITHMS
+from ops.collectives import COLLECTIVES
+from ops.libraries import LIBRARIES
+from ops.request import Request
+from ops.request.library_choice import collective_of, library_of
+from sim.machines import MACHINES
+from ui.text import tell
+from ui.widgets.parameter import fresh
+from ui.widgets.sidebar import likely, offered, restore, sizes
+
+LETTER, AROUND, WIDEST = 11, 30, 420
+"""Pixels that a letter of the title takes, that a word has around it, and that it takes at most."""
+Change = Callable[[str], Request]
+
+
+def draw(scene: Request, machine: str) -> None:
+    """Draw the title of a scene on a machine of this name."""
+    words: dict[str, Callable[[], None]] = {
+        "collective": lambda: _collective(scene),
+        "algorithm": lambda: _algorithm(scene),
+        "machine": lambda: _machine(scene, machine),
+        "size": lambda: _size(scene),
+    }
+    form = "title.file" if scene.schedule else "title.barrier" if not _is_sized(scene) else "title.scene"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="title"):
+        for literal, word in re.findall(r"([^{}]*)(?:\{(\w+)\})?", _sentence(form, words)):
+            if literal.strip():
+                st.markdown(literal.strip(), width="content")
+            if word:
+                words[word]()
+
+
+def _sentence(form: str, words: Mapping[str, object]) -> str:
+    """The text of an id with its words still in braces."""
+    return tell(form, **{name: f"{{{name}}}" for name in words})
+
+
+def _is_sized(scene: Request) -> bool:
+    return bool(scene.schedule) or COLLECTIVES[collective_of(scene.algorithm)].sized
+
+
+def _word(label: str, options: Sequence[str], now: str, change: Change, shown: Callable[[str], str] = str) -> None:
+    """One word: what it is now, and what it may be instead."""
+    key = fresh(f"{label}_{now}")
+
+    def changed() -> None:
+        restore(change(st.session_state[key]))
+
+    st.selectbox(
+        tell(label),
+        options,
+        index=options.index(now),
+        format_func=shown,
+        label_visibility="collapsed",
+        width=min(WIDEST, AROUND + LETTER * len(shown(now))),
+        on_change=changed,
+        key=key,
+    )
+
+
+def _collective(scene: Request) -> None:
+    names, now = offered(), collective_of(scene.algorithm)
+
+    def change(name: str) -> Request:
+        library = library_of(scene.algorithm)
+        own = scene.algorithm.partition(".")[2]
+        return replace(scene, algorithm=f"{library}.{name}" if library else likely(name, own), settings="", against="")
+
+    _word("title.collective", names, now, change)
+
+
+def _algorithm(scene: Request) -> None:
+    collective, library = collective_of(scene.algorithm), library_of(scene.algorithm)
+    names = [name for name in ALGORITHMS if name.startswith(f"{collective}.")]
+    names += [f"{library}.{collective}" for library in LIBRARIES]
+
+    def shown(name: str) -> str:
+        return name.removeprefix(f"{collective}.").removesuffix(f".{collective}").replace("_", " ")
+
+    now = f"{library}.{collective}" if library else scene.algorithm.partition(":")[0]
+    _word("title.algorithm", names, now, lambda name: replace(scene, algorithm=name, settings="", against=""), shown)
+
+
+def _machine(scene: Request, machine: str) -> None:
+    now = "" if scene.capture else scene.machine
+    names = [*([] if now in MACHINES else [now]), *MACHINES]
+
+    def change(name: str) -> Request:
+        if name == now:
+            return scene
+        return replace(scene, machine=name, capture="", rates="", network="", ranks=0, root=0, trouble="", against="")
+
+    _word("title.machine", names, now, change, lambda name: (name or machine).replace("_", " "))
+
+
+def _size(scene: Request) -> None:
+    _word("title.size", sizes(scene.size), scene.size, lambda size: replace(scene, size=size))
