@@ -155,14 +155,16 @@ def test_a_short_run_never_waits_for_long_ones(pool):
 
 @pytest.mark.slow
 def test_a_job_has_so_many_seconds_and_tells_how_far_it_is():
-    brief = WorkerPool(PoolLimits(1, 1024 * MiB, 1.0)).start()
+    brief = WorkerPool(PoolLimits(1, 1024 * MiB, 2.0)).start()
     try:
-        told, silent = brief.ask("a", Call(nap, (20,))), brief.ask("a", Call(time.sleep, (20,)))
-        with pytest.raises(InputError, match="stopped after 1 s"):
+        told, silent = brief.ask("a", Call(nap, (8,))), brief.ask("a", Call(time.sleep, (20,)))
+        with pytest.raises(InputError, match="stopped after 2 s"):
             told.result(60).read()
         assert 0 < told.share < 0.5
-        with pytest.raises(InputError, match="stopped after 1 s"):
+        with pytest.raises(InputError, match="stopped after 2 s"):
             silent.result(60).read()
+        time.sleep(2.2)  # a worker that has waited has all its time before it
+        assert brief.ask("a", Call(nap, (0, "rested"))).result(60).read()[0] == "rested"
     finally:
         brief.close()
 

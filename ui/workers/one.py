@@ -8,7 +8,8 @@ from contextlib import suppress
 
 from sim.base.share import memory_share
 from ui.workers.pool import PageJob, PoolLimits, WorkerPool
-from ui.workers.process import Call, Result, answer, warm_up
+from ui.workers.process import Call, Result, answer, prepare_copies
+from ui.workers.warm import made
 
 
 class OwnProcess:
@@ -59,8 +60,8 @@ def the_pool(limits: Callable[[], PoolLimits] = PoolLimits.fitting) -> WorkerPoo
             if os.environ.get(ALONE):
                 _POOL.append(OwnProcess())
             else:
-                warm_up()
-                _POOL.append(WorkerPool(limits()).start())
+                prepare_copies()
+                _POOL.append(WorkerPool(limits(), kernels=made).start())
         return _POOL[0]
 
 

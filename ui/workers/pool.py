@@ -4,6 +4,7 @@ A job that takes long never holds the last seat while others wait: the youngest 
 """
 
 import os
+import subprocess
 import threading
 import time
 from collections import OrderedDict
@@ -20,6 +21,7 @@ from sim.parameters import Parameter
 from sim.units import parse_size
 from ui.workers.fair_queue import FairQueue
 from ui.workers.process import Call, Progress, Result, context, serve
+from ui.workers.warm import load
 
 TICK = 0.05
 """Seconds between two looks at whether a job is still wanted."""
@@ -34,6 +36,8 @@ REMEMBERED = 96 << 20
 DIED = "the process that ran it was killed, most likely for want of memory: use fewer ranks or smaller parameters"
 LATE = "this run was stopped after {seconds:.3g} s: use fewer ranks, or an algorithm with fewer transfers"
 FULL_LINE = "too many runs are waiting for this page: wait for some to end"
+WARM = Call(load, ())
+"""What workers do while nobody waits: it loads compiled kernels."""
 
 
 class WorkerDiedError(InputError):
@@ -75,7 +79,7 @@ class PageJob(Future[Result]):
         self.share = self.begun = 0.0
         self.estimate: Estimate | None = None
         self.waiters = 0
-        self.long = self.abandoned = False
+        self.long = self.abandoned = self.is_taken = False
 
     @property
     def is_running(self) -> bool:
@@ -101,9 +105,11 @@ class Seat(threading.Thread):
         self.job: PageJob | None = None
         self.process: Any = None
         self._connection: Any = None
+        self.is_warm = False
 
     def run(self) -> None:
         """Take jobs until the pool is closed."""
+        self.start_process()
         while (job := self._pool.next_for(self)) is not None:
             try:
                 result = self._carried_out(job)
@@ -135,12 +141,10 @@ class Seat(threading.Thread):
     def _carried_out(self, job: PageJob) -> Result | None:
         """The job's result; None where it was given up. Raises InputError where it died or took too long."""
         try:
-            self.start_process()
-            self._connection.send(job.call)
+            self._send(job)
         except (OSError, EOFError):  # it was killed while it had nothing to do
             self._end()
-            self.start_process()
-            self._connection.send(job.call)
+            self._send(job)
         job.begun, seconds = time.monotonic(), self._pool.limits.seconds
         while True:
             result = self._heard(job)
@@ -153,6 +157,10 @@ class Seat(threading.Thread):
                 self._end()
                 raise InputError(LATE.format(seconds=seconds))
 
+    def _send(self, job: PageJob) -> None:
+        self.start_process()
+        self._connection.send(job.call)
+
     def _heard(self, job: PageJob) -> Result | None:
         """The result, if it comes within a tick; what else the worker says is noted. Raises WorkerDiedError."""
         ready = wait([self._connection, self.process.sentinel], TICK)
@@ -162,17 +170,21 @@ class Seat(threading.Thread):
             message, ready = None, [self.process.sentinel]
         if message is None and ready:
             self._end()
-            raise WorkerDiedError(DIED)
+            if job.is_taken:
+                raise WorkerDiedError(DIED)
+            job.is_taken = True  # it was about to end when it was sent the call: another one gets it, once
+            self._send(job)
         if isinstance(message, Result):
             return message
         if isinstance(message, Progress):
-            job.share = message.share
+            job.share, job.is_taken = message.share, True
         elif isinstance(message, Estimate):
             job.estimate = message
         return None
 
     def _end(self) -> None:
         if self.process is not None:
+            self.is_warm = False
             self.process.kill()
             self.process.join(5)
             self.process.close()
@@ -181,10 +193,15 @@ class Seat(threading.Thread):
 
 
 class WorkerPool:
-    """All seats, the jobs that wait for one, and answers that were asked for before."""
+    """All seats, the jobs that wait for one, and answers that were asked for before.
 
-    def __init__(self, limits: PoolLimits) -> None:
+    `kernels` begins a process that compiles them; when it has ended, workers load them as soon as nobody waits.
+    """
+
+    def __init__(self, limits: PoolLimits, kernels: "Callable[[], subprocess.Popen[bytes]] | None" = None) -> None:
         self.limits = limits
+        self._compiling = kernels() if kernels else None
+        self._has_kernels = False
         self._free = threading.Condition()
         self._queue: FairQueue[PageJob] = FairQueue()
         self._shared: dict[Call, PageJob] = {}
@@ -198,7 +215,15 @@ class WorkerPool:
         """Begin to serve."""
         for seat in self._seats:
             seat.start()
+        if self._compiling is not None:
+            threading.Thread(target=self._compiled, args=(self._compiling,), daemon=True).start()
         return self
+
+    def _compiled(self, process: "subprocess.Popen[bytes]") -> None:
+        done = process.wait() == 0
+        with self._free:
+            self._has_kernels = done
+            self._free.notify_all()
 
     def ask(self, visitor: str, call: Call, *, shared: bool = True) -> PageJob:
         """A job for a call; what another one has asked, or asks now, is not done again where it is `shared`.
@@ -241,11 +266,18 @@ class WorkerPool:
                     gone.set_exception(CancelledError())
                 long = sum(other.job is not None and other.job.lasts() for other in self._seats)
                 job = self._queue.take(long=long < max(1, len(self._seats) - 1))
+                if job is None and self._may_warm(seat):
+                    job, seat.is_warm = PageJob("", WARM), True
                 if job is not None:
                     seat.job, job.begun = job, time.monotonic()
                     return job
                 self._free.wait()
             return None
+
+    def _may_warm(self, seat: Seat) -> bool:
+        """Whether this seat's worker should load kernels now: nobody waits, and no other one does."""
+        busy = any(other.job is not None and other.job.call is WARM for other in self._seats)
+        return self._has_kernels and not seat.is_warm and not busy and not len(self._queue)
 
     def must_yield(self, seat: Seat) -> bool:
         """Whether this seat's job has to give way: all have long ones, it is the youngest, and a new one waits."""
@@ -262,8 +294,11 @@ class WorkerPool:
             seat.job = None
             self._free.notify_all()
             if outcome is None and not job.abandoned:
-                job.long, job.begun, job.share = True, 0.0, 0.0
+                job.long, job.is_taken, job.begun, job.share = True, False, 0.0, 0.0
                 self._queue.put(job, first=True)
+                return
+            if job.call is WARM:
+                self._has_kernels = isinstance(outcome, Result) and not outcome.status
                 return
             self._forget(job)
             self.done += 1
@@ -296,6 +331,8 @@ class WorkerPool:
         """End all processes; what waits is never done."""
         with self._free:
             self._closed = True
+            if self._compiling is not None:
+                self._compiling.kill()
             self._free.notify_all()
             for seat in self._seats:
                 if seat.job is not None:

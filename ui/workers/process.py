@@ -62,6 +62,8 @@ def serve(connection: Connection, memory: int, seconds: float) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError):
         while True:
+            call = connection.recv()
+            connection.send(Progress(0.0))  # it is here; who ends before this has been sent has lost nothing
             by = watch.Watch(
                 seconds,
                 memory,
@@ -70,7 +72,7 @@ def serve(connection: Connection, memory: int, seconds: float) -> None:
                 announce=connection.send,
                 mend=_at_home,
             )
-            connection.send(answer(connection.recv(), by))
+            connection.send(answer(call, by))
 
 
 def _at_home(what: str, amount: str) -> str:
@@ -104,25 +106,29 @@ def _end_with_parent() -> None:
 
 
 def context() -> Any:
-    """Processes are copies of one that has loaded all it takes, where the system can do that."""
+    """Processes are copies of one that has imported all it takes, where the system can do that."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     forking = multiprocessing.get_context("forkserver")
-    forking.set_forkserver_preload(["ui.workers.warm"])
+    forking.set_forkserver_preload(["ui.workers.tasks", "numba"])
     return forking
 
 
-def warm_up() -> None:
-    """Start the process that workers are copies of; it loads while the first visitor is still on the way."""
+def prepare_copies() -> None:
+    """Start the process that workers are copies of; it imports while the first visitor is still on the way."""
     if "forkserver" in multiprocessing.get_all_start_methods():
         from multiprocessing import forkserver
 
         context()
-        before = os.environ.get("PYTHONPATH")
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), before)))
+        before = dict(os.environ)
+        os.environ.update(environment())
         try:
             forkserver.ensure_running()
         finally:
-            os.environ.pop("PYTHONPATH")
-            if before is not None:
-                os.environ["PYTHONPATH"] = before
+            os.environ.clear()
+            os.environ.update(before)
+
+
+def environment() -> dict[str, str]:
+    """That of a process which finds this project's modules, wherever it was started."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
