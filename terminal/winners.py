@@ -46,8 +46,8 @@ def _whole(grid: Grid) -> Grid:
 
 
 def _kept(file: str, grid: Grid) -> list[Row]:
-    if grid.algorithms or grid.machines or grid.sizes or grid.ranks:
-        raise InputError(f"{file} has its own algorithms, machines, sizes and ranks: leave those out")
+    if grid.algorithms or grid.machines or grid.sizes or grid.ranks or grid.networks:
+        raise InputError(f"{file} has its own algorithms, machines, networks, sizes and ranks: leave those out")
     rows: list[Row] = read_table(Path(file)).select(SCHEMA.names).to_pylist()
     if not rows:
         raise InputError(f"{file} has no rows: sweep something into it")

@@ -1,6 +1,9 @@
 """What holds for all tests."""
 
+import gc
 import os
+import sys
+from functools import cache
 
 import pytest
 
@@ -14,3 +17,22 @@ os.environ.setdefault("RINGSIDE_NO_WORKERS", "1")
 def readers_refuse_in_sentences_of_their_own():
     """The readers here are tested without the net that keeps a newcomer's slip from being a traceback."""
     formats.SLIPS = ()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def pages_look_for_components_once():
+    """A page without a browser looks through every installed package for components of Streamlit's each time it runs.
+
+    Nothing is installed meanwhile, and looking takes three times as long as to draw the page.
+    """
+    if "streamlit.testing.v1" in sys.modules:
+        from streamlit.components.v2 import manifest_scanner
+
+        manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def garbage_is_looked_for_among_what_tests_make():
+    """Collected tests and modules are no garbage, and most of what a page looks through after every run."""
+    gc.collect()
+    gc.freeze()

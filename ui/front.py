@@ -1,5 +1,7 @@
 """The frame around every page: the way from one to another, and the language they speak."""
 
+import gc
+from functools import cache
 from typing import Any
 
 import streamlit as st
@@ -54,12 +56,20 @@ def main() -> None:
     is_drawer = name == first()
     state: Any = "collapsed" if is_drawer else "auto"
     st.set_page_config(page_title=tell("page.title"), layout="wide", initial_sidebar_state=state)
+    _keep_what_is_imported()
     st.html(f"<style>\n{STYLE}{DRAWER if is_drawer else ''}\n</style>")
     if not st.context.is_embedded:
         _choose(name)
     if page not in PAGES:
         st.error(tell("page.unknown", name=plain(page[:40])), icon=":material/link_off:")
     PAGES[name].draw()
+
+
+@cache
+def _keep_what_is_imported() -> None:
+    """Streamlit looks for garbage among all objects after every run: what modules hold is none, and most of them."""
+    gc.collect()
+    gc.freeze()
 
 
 def _choose(name: str) -> None:

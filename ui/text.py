@@ -35,9 +35,10 @@ def catalogue(language: str) -> dict[str, str]:
     return written(ENGLISH) | written(language)
 
 
-def languages() -> list[str]:
-    """The languages there are catalogues for."""
-    return sorted(path.stem for path in FOLDER.glob("*.json"))
+@cache
+def languages() -> tuple[str, ...]:
+    """The languages there are catalogues for; looked for once, as every text on a page asks."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
 
 
 def say(key: str, language: str = ENGLISH, **values: Any) -> str:

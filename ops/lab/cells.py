@@ -34,7 +34,8 @@ def name_of(cell: Request) -> str:
     Tables of every age are continued by these names, so what is hashed stays as it was written first.
     """
     words = (cell.algorithm, cell.settings, machine_of(cell), cell.ranks, cell.bytes, " + ".join(cell.troubles))
-    return hashlib.sha256(json.dumps([*words, cell.seed, cell.capture]).encode()).hexdigest()[:20]
+    network = [cell.network] if cell.network else []
+    return hashlib.sha256(json.dumps([*words, cell.seed, cell.capture, *network]).encode()).hexdigest()[:20]
 
 
 def machine_of(cell: Request) -> str:
@@ -86,7 +87,9 @@ def _topology(machine: Request) -> Topology:
 
 def _on(cell: Request) -> Topology:
     """The cell's machine, kept for those that follow."""
-    return _topology(Request(machine=cell.machine, capture=cell.capture, capture_name=cell.capture_name))
+    return _topology(
+        Request(machine=cell.machine, capture=cell.capture, capture_name=cell.capture_name, network=cell.network)
+    )
 
 
 @lru_cache(1)
@@ -102,6 +105,7 @@ def _words(cell: Request) -> Row:
         "algorithm": cell.algorithm,
         "settings": cell.settings,
         "machine": machine_of(cell),
+        "network": cell.network or None,
         "ranks": cell.ranks or _whole(cell),
         "size_bytes": cell.bytes,
         "trouble": cell.trouble,

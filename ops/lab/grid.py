@@ -16,11 +16,14 @@ from sim.errors import InputError
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.parameters import bind, parse_assignments, parse_spec
+from sim.topology.networks import NETWORKS
 from sim.trouble import TROUBLES
 from sim.units import parse_size
 
 MOST = 20_000_000
 """Cells of one grid; about what two weeks of sixteen cores can run."""
+OWN = "own"
+"""The network that a machine has of its own."""
 _SKIP = ("n", "root")
 
 
@@ -31,8 +34,9 @@ class Grid:
     `algorithms` are `allreduce.ring:key=value`, `allreduce` for all of a collective, or patterns like
     `*.ring`. `machines` are specs, or names of `texts`, the machines that were read from files. `vary` and
     `set` are values of parameters of machines and algorithms, used where one has such a parameter. `sizes`
-    may hold ranges `1KiB..1GiB` by powers of two, or `1KiB..1GiB*4` by those of four. A trouble is a spec,
-    several with `;` between, or `none`; a seed goes to every trouble that takes one.
+    may hold ranges `1KiB..1GiB` by powers of two, or `1KiB..1GiB*4` by those of four. `networks` join the hosts of
+    every machine; `own` is the one that it has. A trouble is a spec, several with `;` between, or `none`; a seed goes
+    to every trouble that takes one.
     """
 
     algorithms: Sequence[str] = ()
@@ -43,6 +47,7 @@ class Grid:
     set: Mapping[str, Sequence[str]] = field(default_factory=dict)
     troubles: Sequence[str] = ()
     seeds: Sequence[str] = ()
+    networks: Sequence[str] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
 
     def cells(self) -> list[Request]:
@@ -53,14 +58,16 @@ class Grid:
         algorithms = list(self._algorithms())
         machines, sizes = list(self._machines()), _sizes(self.sizes)
         ranks = [_whole(text, "ranks", 1) for text in self.ranks] or [0]
-        disturbed = list(self._disturbed())
-        count = len(algorithms) * len(machines) * max(1, len(sizes)) * len(ranks) * len(disturbed)
+        disturbed, networks = list(self._disturbed()), list(self._networks())
+        axes: list[Sequence[object]] = [algorithms, machines, sizes or [0], ranks, disturbed, networks]
+        count = math.prod(len(axis) for axis in axes)
         if count > MOST:
             raise InputError(f"a grid of {count:,} cells is larger than {MOST:,}: make its axes shorter")
         expect_cells(count)
         words = {size: size_word(size) for size in (0, *sizes)}
         cells: dict[Request, None] = {}
-        for machine, (entry, settings), n, (trouble, seed) in product(machines, algorithms, ranks, disturbed):
+        runs = product(machines, networks, algorithms, ranks, disturbed)
+        for machine, network, (entry, settings), n, (trouble, seed) in runs:
             sized, on = entry.collective.sized, self.on(machine)
             if sized and not sizes:
                 raise InputError(f"{entry.name} moves data, but no size is given: add sizes, like 64MiB")
@@ -70,6 +77,7 @@ class Grid:
                     on.machine,
                     on.capture,
                     capture_name=on.capture_name,
+                    network=network,
                     settings=settings,
                     ranks=n,
                     size=words[size],
@@ -117,6 +125,13 @@ class Grid:
                 bind(MACHINES[name], settings, name)
                 yield f"{name}:{written(settings)}" if settings else name
         _all_used(self.vary, used, "no machine of this grid has a parameter", ", ".join(self.machines))
+
+    def _networks(self) -> Iterator[str]:
+        """Each by its name in `Request.network`."""
+        for name in self.networks or [OWN]:
+            if name not in (OWN, *NETWORKS):
+                raise InputError(f"no network is called {name[:40]!r}: choose from {OWN}, {', '.join(NETWORKS)}")
+            yield "" if name == OWN else name
 
     def _disturbed(self) -> Iterator[tuple[str, int]]:
         """Each trouble with each seed it can use."""

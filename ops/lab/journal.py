@@ -28,6 +28,7 @@ SCHEMA = pa.schema(
         ("algorithm", pa.string()),
         ("settings", pa.string()),
         ("machine", pa.string()),
+        ("network", pa.string()),
         ("ranks", pa.int64()),
         ("size_bytes", pa.int64()),
         ("trouble", pa.string()),
@@ -45,7 +46,10 @@ SCHEMA = pa.schema(
         ("reason", pa.string()),
     ]
 )
-"""Columns of every table; those of single parameters follow as `machine.KEY` and `settings.KEY`."""
+"""Columns of every table; those of single parameters follow as `machine.KEY` and `settings.KEY`.
+
+`network` is empty where a machine has its own.
+"""
 
 
 class Journal:
@@ -157,6 +161,8 @@ def _read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     except (pa.ArrowInvalid, OSError) as error:
         reason = str(error).split(".")[0][:100]
         raise InputError(f"{path} is not a Parquet table ({reason}): give the file of a sweep") from None
+    if columns is None and "network" not in table.column_names:  # tables of old
+        table = table.append_column(SCHEMA.field("network"), pa.nulls(table.num_rows, pa.string()))
     missing = set(columns or SCHEMA.names) - set(table.column_names)
     if missing:
         raise InputError(f"{path} is another kind of table, without {', '.join(sorted(missing))}: give another file")

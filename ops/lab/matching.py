@@ -84,3 +84,33 @@ def renew(e, src, dst, first, links, blocks, free, have, holders, luck, start, p
         if better:
             begin, chosen = at, b
     start[e], pick[e] = begin, chosen
+
+
+@jit
+def levels(src, dst, block, blocks, sums, ahead_first, ahead, behind_first, behind, place, level):
+    """Enter every transfer's step into `level`: after those that brought what it carries, and after those ahead of it.
+
+    Transfer i takes `block[i]` from rank `src[i]` to `dst[i]`; the first `sums` are added where they arrive. Those
+    that go before i are `ahead[ahead_first[i]:ahead_first[i + 1]]`, those after it stand in `behind` alike. Sums are
+    as late as what waits for them allows: counted back from 0, then moved up. `place` is room for a number a place.
+    """
+    lowest = 0
+    for i in range(sums - 1, -1, -1):
+        source, target = src[i] * blocks + block[i], dst[i] * blocks + block[i]
+        latest = place[target]
+        for k in range(behind_first[i], behind_first[i + 1]):
+            if behind[k] < sums:
+                latest = min(latest, level[behind[k]])
+        level[i] = latest - 1
+        place[source] = min(place[source], level[i])
+        lowest = min(lowest, level[i])
+    for i in range(sums):
+        level[i] -= lowest
+    for p in range(len(place)):
+        place[p] = -1 - lowest
+    for i in range(sums, len(src)):
+        earliest = place[src[i] * blocks + block[i]]
+        for k in range(ahead_first[i], ahead_first[i + 1]):
+            earliest = max(earliest, level[ahead[k]])
+        level[i] = earliest + 1
+        place[dst[i] * blocks + block[i]] = level[i]

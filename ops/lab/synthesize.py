@@ -7,18 +7,21 @@ after the other, every block going on as soon as it is summed. What comes out is
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ops.collectives import COLLECTIVES
+from ops.lab import matching
 from ops.lab.cells import MANY, prepare
 from ops.lab.plans import Edges, TransferPlan, choices_of_edges, direct, matched, planned
 from ops.registry import ALGORITHMS
 from ops.request import Request
 from ops.work import Outcome, Work, carry_out
+from sim.base.compiled import twin
 from sim.errors import InputError, StalledError
-from sim.schedule import COPY, REDUCE, Steps, copy, reduce, unroll
+from sim.schedule import REDUCE, Steps, copy, reduce, unroll
 from sim.topology import Ints, Topology
 
 Progress = Callable[[int, int], None]
@@ -179,11 +182,13 @@ def _summed_at_home(n: int, pieces: int, edges: Edges, plan: TransferPlan) -> Wo
 
 
 def _steps(edges: Edges, plan: TransferPlan, level: NDArray[np.int64]) -> Steps:
-    src, dst = edges.src[plan.edge], edges.dst[plan.edge]
-    for k in range(int(level.max()) + 1):
-        of_step = level == k
-        parts = [(make, of_step & (plan.op == op)) for make, op in ((reduce, REDUCE), (copy, COPY))]
-        yield tuple(make(src[part], dst[part], slot=plan.block[part]) for make, part in parts if part.any())
+    """The transfers of a plan that is sorted by level, one step for each level."""
+    src, dst, sums = edges.src[plan.edge], edges.dst[plan.edge], plan.op == REDUCE
+    bounds = np.searchsorted(level, np.arange(int(level.max()) + 2))
+    for first, last in pairwise(bounds):
+        step = np.arange(first, last)
+        parts = [(make, step[of]) for make, of in ((reduce, sums[step]), (copy, ~sums[step]))]
+        yield tuple(make(src[part], dst[part], slot=plan.block[part]) for make, part in parts if len(part))
 
 
 def _queued(edges: Edges, plan: TransferPlan, queue: int) -> tuple[Ints, Ints]:
@@ -204,22 +209,24 @@ def _levels(plan: TransferPlan, edges: Edges, n: int, pieces: int, pairs: tuple[
 
     Sums come as late as what waits for them allows, so that those of one place arrive in one step where they can.
     """
-    src, dst, block = edges.src[plan.edge].tolist(), edges.dst[plan.edge].tolist(), plan.block.tolist()
-    ahead: list[list[int]] = [[] for _ in src]
-    behind: list[list[int]] = [[] for _ in src]
-    for before, after in zip(*(column.tolist() for column in pairs), strict=True):
-        ahead[after].append(before)
-        behind[before].append(after)
-    sums = int((plan.op == REDUCE).sum())
-    level = [0] * len(src)
-    left = np.zeros((n, n * pieces), np.int64)
-    for i in reversed(range(sums)):
-        level[i] = min([left[dst[i], block[i]], *(level[j] for j in behind[i] if j < sums)]) - 1
-        left[src[i], block[i]] = min(left[src[i], block[i]], level[i])
-    lowest = min(level, default=0)
-    level = [k - lowest if i < sums else 0 for i, k in enumerate(level)]
-    reached = np.full((n, n * pieces), -1 - lowest)
-    for i in range(sums, len(src)):
-        level[i] = max([reached[src[i], block[i]], *(level[j] for j in ahead[i])]) + 1
-        reached[dst[i], block[i]] = level[i]
-    return np.array(level, np.int64)
+    rows, sums = len(plan.edge), int((plan.op == REDUCE).sum())
+    level = np.zeros(rows, np.int64)
+    kernel = twin(matching, 4 * (rows + len(pairs[0])))
+    kernel.levels(
+        edges.src[plan.edge],
+        edges.dst[plan.edge],
+        plan.block,
+        n * pieces,
+        sums,
+        *_grouped(pairs[1], pairs[0], rows),
+        *_grouped(pairs[0], pairs[1], rows),
+        np.zeros(n * n * pieces, np.int64),
+        level,
+    )
+    return level
+
+
+def _grouped(by: Ints, others: Ints, rows: int) -> tuple[NDArray[np.int64], Ints]:
+    """For pairs of a row and another: row i's others are `values[first[i]:first[i + 1]]`."""
+    order = np.argsort(by, kind="stable")
+    return np.searchsorted(by[order], np.arange(rows + 1)), others[order]

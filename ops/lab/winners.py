@@ -82,10 +82,11 @@ def winner_map(rows: Iterable[Row]) -> WinnerMap:
         other = places.get(place)
         if other is not None:
             what = next(
-                (key for key in ("machine", "trouble", "seed") if row[key] != other[key]),
+                (key for key in ("machine", "network", "trouble", "seed") if row[key] != other[key]),
                 "machine",
             )
-            ways = f"{other[what] or 'none'} and {row[what] or 'none'}"
+            own = "its own" if what == "network" else "none"
+            ways = f"{other[what] or own} and {row[what] or own}"
             raise InputError(
                 f"{place[0]} ranks and {place[1]} bytes are there twice, with {what} {ways}: a map of winners has one"
                 " machine for every number of ranks, and no other axes"

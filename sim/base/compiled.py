@@ -6,6 +6,7 @@ nothing else may import it.
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,10 @@ _OPTIONS: dict[str, Any] = {"cache": True, "_nrt": False, "no_cfunc_wrapper": Tr
 counters would be touched at every call, the fabric runs three times as fast."""
 _KERNELS: dict[Any, dict[str, Any]] = {}
 _COMPILED: set[str] = set()
+_SPENT: defaultdict[str, float] = defaultdict(float)
+"""Array operations that were asked for, by module."""
+AT_ONCE, IN_ALL = 30_000, 1_000_000
+"""Array operations from which on the compiler is worth loading: those of one call, and of all calls of a process."""
 
 
 def jit(function: Callable[..., Any]) -> Any:
@@ -73,5 +78,9 @@ def is_compiled(module: ModuleType) -> bool:
 
 
 def twin(module: ModuleType, work: float) -> Any:
-    """The twin to use for about `work` array operations: plain while that beats loading the compiler."""
-    return compiled(module) if is_compiled(module) or work > 30_000 else module
+    """The twin to use for about `work` array operations: plain while that beats loading the compiler.
+
+    A search or a sweep calls a kernel thousands of times with little work each: all that was done counts, too.
+    """
+    _SPENT[module.__name__] += work
+    return compiled(module) if is_compiled(module) or work > AT_ONCE or _SPENT[module.__name__] > IN_ALL else module

@@ -61,10 +61,11 @@ def _step(op: int, src: Any, dst: Any, slot: Any, to: Any, channel: Any) -> Step
     width = max(slot.shape[1] if slot.ndim == 2 else 1, to.shape[1] if to.ndim == 2 else 1)
 
     def column(x: Ints) -> Ints:
-        return np.broadcast_to(x.reshape(-1) if x.ndim else x, messages)
+        return x if x.shape == (messages,) else np.broadcast_to(x.reshape(-1) if x.ndim else x, messages)
 
     def table(x: Ints) -> Ints:
-        return np.broadcast_to(x if x.ndim == 2 else x.reshape(-1, 1), (messages, width))
+        rows = x if x.ndim == 2 else x.reshape(-1, 1)
+        return rows if rows.shape == (messages, width) else np.broadcast_to(rows, (messages, width))
 
     return Step(op, column(src), column(dst), table(slot), table(to), column(_whole(channel)))
 

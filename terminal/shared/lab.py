@@ -62,9 +62,13 @@ _AXES: Options = (
         help="1MiB,64MiB or 1KiB..1GiB by powers of 2, 1KiB..1GiB*4 by those of 4",
     ),
     click.option("--ranks", default="", metavar="N,…", help="4,8,16; the whole machine if left out"),
+    click.option(
+        "--network", "networks", default="", metavar="NAME,…",
+        help="what joins hosts, see `list networks`; own is the machine's",
+    ),
 )  # fmt: skip
 """Algorithms are `allreduce.ring:key=value`, `allreduce` for all, or `*.ring`."""
-_NAMES = ("algorithms", "machines", "topologies", "vary", "set", "sizes", "ranks")
+_NAMES = ("algorithms", "machines", "topologies", "vary", "set", "sizes", "ranks", "networks")
 
 
 def axes(function: Callable[..., Answer]) -> Callable[..., Answer]:
@@ -85,6 +89,7 @@ def _grid(words: Words) -> Grid:
         machines=(*words["machines"], *texts),
         sizes=split(words["sizes"]),
         ranks=split(words["ranks"]),
+        networks=split(words["networks"]),
         vary=lists(words["vary"], "--vary"),
         set=lists(words["set"], "--set"),
         texts=texts,

@@ -3,6 +3,9 @@
 import os
 import subprocess
 import sys
+from types import ModuleType
+
+from sim.base import compiled
 
 INNER = "from sim.base.compiled import helper\n\n\n@helper\ndef inner(x):\n    return x + {}\n"
 OUTER = "from inner import inner\nfrom sim.base.compiled import jit\n\n\n@jit\ndef outer(x):\n    return 2 * inner(x)\n"
@@ -19,3 +22,12 @@ def test_machine_code_is_made_anew_when_a_file_it_calls_has_changed(tmp_path):
         )
         assert asked.stdout.split() == [str(found), str(found), "True"]
     assert list((tmp_path / "__pycache__").glob("outer*.nbi"))
+
+
+def test_little_work_is_interpreted_until_much_of_it_was_done(monkeypatch):
+    monkeypatch.setattr(compiled, "compiled", lambda module: "compiled")
+    large, small = ModuleType("large"), ModuleType("small")
+    assert compiled.twin(large, compiled.AT_ONCE + 1) == "compiled"
+    calls = compiled.IN_ALL // compiled.AT_ONCE
+    assert all(compiled.twin(small, compiled.AT_ONCE) is small for _ in range(calls))
+    assert compiled.twin(small, compiled.AT_ONCE) == "compiled"

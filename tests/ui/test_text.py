@@ -23,9 +23,11 @@ def sparse(tmp_path, monkeypatch):
     (tmp_path / "en.json").write_text('{"page.size": "Size {n}", "page.open.title": "Open"}', encoding="utf-8")
     (tmp_path / "zh.json").write_text('{"page.size": "大小 {n}"}', encoding="utf-8")
     monkeypatch.setattr(text, "FOLDER", tmp_path)
-    written.cache_clear(), catalogue.cache_clear()
+    for kept in (written, catalogue, languages):
+        kept.cache_clear()
     yield
-    written.cache_clear(), catalogue.cache_clear()
+    for kept in (written, catalogue, languages):
+        kept.cache_clear()
 
 
 def test_what_a_language_lacks_is_told_in_english(sparse):

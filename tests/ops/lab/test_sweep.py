@@ -19,6 +19,7 @@ from ops.lab.grid import Grid, read_grid
 from ops.lab.journal import Journal
 from ops.lab.sweep import sweep
 from ops.registry import ALGORITHMS
+from ops.request import Request
 from ops.work import carry_out, registered
 from sim.errors import InputError
 from sim.machines import build
@@ -109,6 +110,39 @@ def test_a_table_grows_with_other_grids(tmp_path):
     sweep(SMALL, path, jobs=1)
     told = sweep(Grid(algorithms=["allreduce.ring"], machines=["ring:ranks=4"], sizes=["2MiB"]), path, jobs=1)
     assert (told.before, told.cells, told.table.num_rows) == (0, 1, 5)
+
+
+def test_networks_are_an_axis_and_leave_other_cells_their_names(tmp_path):
+    path, machine = tmp_path / "t.parquet", "nodes:nodes=2,gpus=4"
+    axes = {"algorithms": ["allreduce.ring"], "machines": [machine, "dgx1v"], "sizes": ["1MiB"]}
+    without = sweep(Grid(**axes), path, jobs=1).table
+    swept = sweep(Grid(**axes, networks=["own", "ethernet_10g", "infiniband_ndr"]), path, jobs=1)
+    assert (swept.before, swept.cells, swept.failed) == (2, 6, 2)
+    rows = swept.table.to_pylist()
+    assert [row for row in rows if row["network"] is None] == without.to_pylist()
+    times = {row["network"]: row["time_s"] for row in rows if row["machine"] == machine}
+    for network in ("ethernet_10g", "infiniband_ndr"):
+        request = Request("allreduce.ring", machine, network=network, size="1MiB")
+        assert times[network] == request.run().trace.time
+    assert "dgx1v has no network between hosts" in next(row["reason"] for row in rows if row["reason"])
+
+
+def test_winners_are_mapped_for_one_network(capsys):
+    asked = [
+        "winners",
+        "allreduce.ring",
+        "allreduce.rabenseifner",
+        "--machine",
+        "nodes:nodes=2,gpus=4",
+        "--sizes",
+        "1KiB,1GiB",
+    ]
+    assert cli.main([*asked, "--ranks", "8", "--network", "infiniband_ndr", "--jobs", "1", "--json"]) == DONE
+    assert len(json.loads(capsys.readouterr().out)["winners"][0]) == 2
+    assert cli.main([*asked, "--ranks", "8", "--network", "own,ethernet", "--jobs", "1"]) != DONE
+    assert "with network its own and ethernet: a map of winners has one machine" in capsys.readouterr().err
+    assert cli.main([*asked, "--network", "pigeons", "--jobs", "1"]) != DONE
+    assert "no network is called 'pigeons': choose from own, ethernet" in capsys.readouterr().err
 
 
 def test_what_cannot_be_run_is_a_row_with_its_reason(tmp_path):
