@@ -13,7 +13,7 @@ import numpy as np
 import simpy
 
 from sim.base import watch
-from sim.base.compiled import compiled, is_compiled
+from sim.base.compiled import compiled, is_compiled, spent
 from sim.errors import InputError, StalledError
 from sim.fabric import kernel
 from sim.fabric.links import HISTORY
@@ -193,16 +193,20 @@ class Cluster:
         while True:
             arena.fabric.count[kernel.ALLOWANCE] = PIECE if self.kernel is not kernel else INTERPRETED
             why = int(self.kernel.advance(arena.fabric, horizon))
-            if why == kernel.PAUSED:
-                watch.passing(self._share())
-                if self.kernel is kernel:
-                    self.sim_s += clock.perf_counter() - begun
-                    self.kernel = _ready()
-                    begun = clock.perf_counter()
-                arena.make_room()
-            else:
+            if self.kernel is kernel and (self._has_spent() or why == kernel.PAUSED):
+                self.sim_s += clock.perf_counter() - begun
+                self.kernel = _ready()
+                begun = clock.perf_counter()
+            if why != kernel.PAUSED:
                 self.sim_s += clock.perf_counter() - begun
                 return why
+            watch.passing(self._share())
+            arena.make_room()
+
+    def _has_spent(self) -> bool:
+        """Whether so much was interpreted, here and in worlds before, that compiling had been better."""
+        entries = INTERPRETED - int(self.arena.fabric.count[kernel.ALLOWANCE])
+        return spent(kernel, 8 * entries)
 
     def _share(self) -> float:
         """Which share of the transfers of collectives has ended."""

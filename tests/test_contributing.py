@@ -50,6 +50,47 @@ if address:
 Path("answers.json").write_text(json.dumps([answers, shown, errors]))
 """
 
+PLAINLY = ("-p", "no:cacheprovider", "-o", "addopts=", "-q", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+"""Pytest's own plugins are imported before it looks at them."""
+SERVER = """
+import functools, gc, json, os, runpy, sys
+
+# what the project and its tests are written with, and nothing of the project
+import altair, click, greenlet, hypothesis, joblib, matplotlib.figure, numba, numpy, pandas, pyarrow.parquet, pytest
+import simpy, streamlit, xdist, yaml
+from matplotlib.backends import backend_agg
+from streamlit.components.v2 import manifest_scanner
+from streamlit.testing.v1 import AppTest
+
+manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
+manifest_scanner.scan_component_manifests()
+gc.collect()
+gc.freeze()
+for line in sys.stdin:
+    words = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        with open("printed", "w") as printed:
+            os.dup2(printed.fileno(), 1), os.dup2(printed.fileno(), 2)
+        status = 1
+        try:
+            sys.argv = words[1:]
+            if words[0] == "-c":
+                exec(words[1], {"__name__": "__main__"})
+            else:
+                runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+            status = 0
+        except SystemExit as end:
+            status = end.code or 0
+        finally:
+            if sys.exc_info()[0] not in (None, SystemExit):
+                sys.excepthook(*sys.exc_info())
+            sys.stdout.flush(), sys.stderr.flush()
+            os._exit(status if isinstance(status, int) else 1)
+    _, ended = os.waitpid(child, 0)
+    print(os.waitstatus_to_exitcode(ended), flush=True)
+"""
+
 
 class Recipe(NamedTuple):
     """A section of the page: a file, a text for it to read, commands with what they print, an address."""
@@ -137,17 +178,24 @@ def project(untouched, request):
     added.unlink()
 
 
-def python(project, *arguments):
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", *arguments],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    return done.stdout
+@pytest.fixture(scope="module")
+def python(untouched):
+    """Runs `python ARGUMENTS` in the copy, and returns what it prints.
+
+    Each is a process that has imported nothing of the project. What the project is written with takes seconds to
+    import, so one process does that, and becomes two whenever something is to be run.
+    """
+    command = [sys.executable, "-W", "ignore", "-c", SERVER]
+    with subprocess.Popen(command, cwd=untouched, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+
+        def run(*arguments):
+            print(json.dumps(arguments), file=server.stdin, flush=True)
+            status, printed = server.stdout.readline(), (untouched / "printed").read_text(encoding="utf-8")
+            assert status == "0\n", printed[-4000:]
+            return printed
+
+        yield run
+        server.stdin.close()
 
 
 @pytest.fixture(scope="module")
@@ -157,14 +205,14 @@ def kept():
 
 
 @pytest.fixture
-def answers(project, kept):
+def answers(project, kept, python):
     """What the terminal prints, and what the page shows and complains of: one process says it for all tests."""
     folder, recipe = project
     if recipe.title not in kept:
         commands = [command for command, _ in recipe.commands if not command.startswith("-m pytest")]
         packed = quote(base64.urlsafe_b64encode(zlib.compress(recipe.text.encode(), 9)).decode())
         (folder / "asked.json").write_text(json.dumps([commands, recipe.address.replace("FILE", packed)]))
-        python(folder, "-c", DRIVER)
+        python("-c", DRIVER)
         printed, shown, errors = json.loads((folder / "answers.json").read_text())
         kept[recipe.title] = dict(zip(commands, printed, strict=True)), shown, errors
     return kept[recipe.title]
@@ -214,11 +262,11 @@ def test_the_terminal_has_it(project, answers):
 
 @pytest.mark.slow
 @each(is_tested)
-def test_the_tests_of_its_list_take_it(project):
-    folder, recipe = project
+def test_the_tests_of_its_list_take_it(project, python):
+    _, recipe = project
     for command, _ in recipe.commands:
         if command.startswith("-m pytest"):
-            told = python(folder, *command.split(), "-p", "no:cacheprovider", "-o", "addopts=", "-q")
+            told = python(*command.split(), *PLAINLY)
             assert re.search(r"\d+ passed", told)
 
 
@@ -245,5 +293,7 @@ def test_it_is_as_the_project_writes_itself(project):
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stdout + done.stderr
         return
-    python(folder, "-m", "ruff", "check", "--config", str(ROOT / "pyproject.toml"), recipe.path)
-    python(folder, "-m", "ruff", "format", "--check", "--config", str(ROOT / "pyproject.toml"), recipe.path)
+    for words in (["check"], ["format", "--check"]):
+        command = [str(Path(sys.executable).parent / "ruff"), *words, "--config", str(ROOT / "pyproject.toml")]
+        done = subprocess.run([*command, recipe.path], cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -82,5 +82,11 @@ def twin(module: ModuleType, work: float) -> Any:
 
     A search or a sweep calls a kernel thousands of times with little work each: all that was done counts, too.
     """
+    much = spent(module, work)
+    return compiled(module) if is_compiled(module) or work > AT_ONCE or much else module
+
+
+def spent(module: ModuleType, work: float) -> bool:
+    """Count array operations of a module's plain functions; whether they are so many that compiling had been better."""
     _SPENT[module.__name__] += work
-    return compiled(module) if is_compiled(module) or work > AT_ONCE or _SPENT[module.__name__] > IN_ALL else module
+    return _SPENT[module.__name__] > IN_ALL

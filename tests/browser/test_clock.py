@@ -14,10 +14,11 @@ from ui.stage.frames import Film
 
 pytestmark = pytest.mark.browser
 SIZES = (1 << 10, 1 << 20, 1 << 26, 1 << 30, 123_456_792)
-LOOK = """async ({ tl, code }) => {
-  const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
-  const { decode } = await import(url);
-  const line = await decode(tl);
+IMPORT = """async (code) => {
+  globalThis.read = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+}"""
+LOOK = """async (tl) => {
+  const line = await globalThis.read.decode(tl);
   const found = (t) => ({
     flying: line.blocks(t).length, step: line.step(t), over: line.over(t), landed: line.held(t).done,
     block: [...line.held(t).block], busy: line.loads(t).filter((rate) => rate > 0).length,
@@ -32,8 +33,8 @@ def look(chromium):
     context = chromium.new_context()
     page = context.new_page()
     modules = bundle("trace/decode.js", lambda path: (ASSETS / path).read_text(encoding="utf-8"))
-    code = f"export const {{ decode }} = {modules};"
-    yield lambda trace: page.evaluate(LOOK, {"tl": pack(trace)["tl"], "code": code})
+    page.evaluate(IMPORT, f"export const {{ decode }} = {modules};")
+    yield lambda trace: page.evaluate(LOOK, pack(trace)["tl"])
     context.close()
 
 

@@ -118,7 +118,9 @@ def test_every_transfer_ends_when_independent_water_filling_says(scene):
 @settings(max_examples=100, deadline=None)
 @given(scenes())
 def test_interpreted_and_compiled_agree_bit_for_bit(scene):
-    slow = ours(scene, history=True)
+    plain = mock.patch.multiple(engine, is_compiled=lambda module: False, spent=lambda module, work: False)
+    with plain:
+        slow = ours(scene, history=True)
     with mock.patch.object(engine, "is_compiled", return_value=True):
         fast = ours(scene, history=True)
     for column in ("ready", "start", "end", "cause"):
@@ -173,7 +175,7 @@ def test_a_long_run_goes_on_compiled_where_it_stopped_interpreted():
         cluster = engine.Cluster(machine)
         cluster.kernel = fabric
         event = cluster.start(schedule, 1 << 20)
-        with mock.patch.object(engine, "INTERPRETED", allowance):
+        with mock.patch.multiple(engine, INTERPRETED=allowance, spent=lambda module, work: False):
             return cluster.run(event).end, cluster.kernel
 
     slow, stayed = ends(1 << 40)
