@@ -36,3 +36,5 @@ def garbage_is_looked_for_among_what_tests_make():
     """Collected tests and modules are no garbage, and most of what a page looks through after every run."""
     gc.collect()
     gc.freeze()
+    yield
+    gc.unfreeze()  # what is left over at the end is cleared away as ever
