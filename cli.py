@@ -5,6 +5,7 @@ which is told in one line.
 """
 
 import codecs
+import contextlib
 import io
 import json
 import os
@@ -38,8 +39,13 @@ def main(argv: Sequence[str] | None = None, *, alone: bool = False) -> int:
         _tell("this run does not fit into memory: use fewer ranks, or an algorithm with fewer transfers")
         return BAD_INPUT
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered has no reader
+        _drop_output()
         return PIPE_CLOSED
+    except OSError as error:  # a disk that is full where the output goes; files are spoken for by who opens them
+        _drop_output()
+        place = error.filename or "what was found"
+        _tell(f"{place} cannot be read or written ({error.strerror or error}): make room, or send it elsewhere")
+        return BAD_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
     return status
@@ -59,9 +65,16 @@ def _answered(argv: Sequence[str], *, alone: bool) -> int:
     return answer.status
 
 
+def _drop_output() -> None:
+    """Let what is still buffered go nowhere: it has no reader, or no room."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _tell(message: str) -> None:
     line = "".join(c if c.isprintable() else " " for c in message)
-    print(f"{PROGRAM}: {' '.join(line.split())}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # nobody can be told where nothing can be written
+        print(f"{PROGRAM}: {' '.join(line.split())}", file=sys.stderr)
 
 
 def _spell_out(error: UnicodeError) -> tuple[str, int]:

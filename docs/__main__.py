@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from ops import api_page, catalogue, trouble_page
+from sim.whole_file import write_whole
 
 MADE = {"algorithms.md": catalogue.page, "api.md": api_page.page, "what-if.md": trouble_page.page}
 
 if __name__ == "__main__":
     for name, page in MADE.items():
-        (Path(__file__).parent / name).write_text(page(), encoding="utf-8")
+        write_whole(Path(__file__).parent / name, page())

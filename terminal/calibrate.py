@@ -9,8 +9,9 @@ from ops.measured.calibration import MOST_RANKS, Fitted, Sample, fit, thinned
 from ops.measured.comparison import verdict
 from ops.measured.files import place, read_file
 from sim.errors import InputError
+from sim.whole_file import write_whole
 from terminal import DONE, Answer, command
-from terminal.shared.files import write
+from terminal.shared.files import TO_WRITE
 
 
 @command
@@ -20,6 +21,7 @@ from terminal.shared.files import write
 @click.option(
     "-o",
     "--output",
+    type=TO_WRITE,
     metavar="FILE.json",
     help="also write the family, as families.json keeps it",
 )
@@ -36,7 +38,7 @@ def calibrate(files: tuple[str, ...], machine: str, name: str | None, output: st
     entry = _entry(samples, fitted, sorted(machines))
     name = name or entry["machines"][0]
     if output:
-        write(output, json.dumps({name: entry}, indent=2) + "\n")
+        write_whole(output, json.dumps({name: entry}, indent=2) + "\n")
     return Answer(DONE, {"family": name} | entry, _text(name, entry))
 
 

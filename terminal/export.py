@@ -9,8 +9,9 @@ from ops.request import Request
 from ops.request.notation import assignments
 from sim.errors import InputError
 from sim.formats import FORMATS, write_topology
+from sim.whole_file import write_whole
 from terminal import DONE, Answer, command
-from terminal.shared.files import write
+from terminal.shared.files import TO_WRITE
 from terminal.shared.options import ALGORITHM, MACHINE, RANKS, asks, refuse_needless
 from terminal.shared.types import ASSIGNMENT
 
@@ -26,7 +27,7 @@ from terminal.shared.types import ASSIGNMENT
     metavar="KEY=VALUE",
     help="an option of the format, like size=1MiB",
 )
-@click.option("-o", "--output", metavar="FILE", help="where to write; the terminal if left out")
+@click.option("-o", "--output", type=TO_WRITE, metavar="FILE", help="where to write; the terminal if left out")
 def export(request: Request, to: str, options: tuple[str, ...], output: str | None) -> Answer:
     """Write a machine or a schedule in another format."""
     format_name, exported = _writer(to)
@@ -34,7 +35,7 @@ def export(request: Request, to: str, options: tuple[str, ...], output: str | No
     data = {"name": name, "format": format_name, "file": output, "bytes": len(text.encode())}
     if output is None:
         return Answer(DONE, data | {"text": text}, text.rstrip("\n"))
-    write(output, text)
+    write_whole(output, text)
     return Answer(DONE, data, f"{name} is written to {output} as {format_name}, {data['bytes']:,} bytes")
 
 

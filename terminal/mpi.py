@@ -17,9 +17,10 @@ from sim.base.numbers import whole
 from sim.errors import InputError
 from sim.parameters import bind
 from sim.units import fmt_size, fmt_time, parse_size
+from sim.whole_file import write_whole
 from terminal import DONE, NO, PROGRAM, Answer, TerminalCommand, answers_as_json, command
 from terminal.shared.entries import EntryOption
-from terminal.shared.files import write
+from terminal.shared.files import TO_WRITE
 from terminal.shared.options import MACHINE, asks
 from terminal.shared.types import WHOLE, TypedWord
 
@@ -100,11 +101,13 @@ def _words(flags: Flags, word: str) -> int:
     metavar="SIZE",
     help="longer messages wait for their receiver; 0 lets all of them wait",
 )
-@click.option("--trace", metavar="FILE.json", help="also write the timeline of all calls, for ui.perfetto.dev")
+@click.option(
+    "--trace", type=TO_WRITE, metavar="FILE.json", help="also write the timeline of all calls, for ui.perfetto.dev"
+)
 @click.option(
     "--open",
     "opened",
-    type=(TypedWord("call", lambda text, _: WHOLE.convert(text, None, None)), str),
+    type=(TypedWord("call", lambda text, _: WHOLE.convert(text, None, None)), TO_WRITE),
     metavar="CALL FILE.json",
     help="also write everything that happened inside one collective, by its number in --json",
 )
@@ -137,9 +140,9 @@ def mpi(
         eager=eager, history=opened is not None, echo=None if answers_as_json() else say,
     )  # fmt: skip
     if trace is not None:
-        write(trace, outcome.to_perfetto())
+        write_whole(trace, outcome.to_perfetto())
     if opened is not None:
-        write(opened[1], _inside(outcome, opened[0]))
+        write_whole(opened[1], _inside(outcome, opened[0]))
     if not answers_as_json():
         sys.stdout.flush()
         sys.stderr.write(_summary(outcome))

@@ -7,9 +7,10 @@ import click
 
 from ops.request import Request
 from sim.errors import InputError
+from sim.whole_file import write_whole
 from terminal import DONE, NO, Answer, command
 from terminal.shared.facts import facts
-from terminal.shared.files import ending_of, write
+from terminal.shared.files import TO_WRITE, ending_of
 from terminal.shared.options import RUN, asks, carried_out
 from terminal.shared.progress import Bar
 from terminal.shared.types import NUMBER, TIME, WHOLE
@@ -19,7 +20,7 @@ from ui.text import languages
 
 @command
 @asks(*RUN)
-@click.option("-o", "--output", metavar="FILE", required=True, help="its ending says what it becomes")
+@click.option("-o", "--output", type=TO_WRITE, metavar="FILE", required=True, help="its ending says what it becomes")
 @click.option(
     "--view",
     default="machine",
@@ -41,7 +42,7 @@ def render(request: Request, output: str, view: str, language: str, **drawn: Any
     shot.check(ending)
     outcome = carried_out(request, history=True)
     data = exports.render(outcome.trace, ending, replace(shot, request=request))
-    write(output, data)
+    write_whole(output, data)
     data_of_run = facts(outcome) | {"file": output, "bytes": len(data), "kind": exports.EXPORTS[ending].title}
     text = f"{outcome.work.name} is in {output}: {exports.EXPORTS[ending].title}, {len(data):,} bytes"
     return Answer(DONE if outcome.trace.verdict.ok else NO, data_of_run, text)

@@ -9,9 +9,10 @@ from ops.request import Request
 from ops.work import Outcome
 from sim.schedule.displacements import extent
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from sim.whole_file import write_whole
 from terminal import DONE, NO, Answer, command
 from terminal.shared.facts import above, facts
-from terminal.shared.files import write
+from terminal.shared.files import TO_WRITE
 from terminal.shared.numbers import check, in_words, kind_of
 from terminal.shared.options import RUN, asks, carried_out
 
@@ -29,7 +30,7 @@ PROMPT = {"build_s": 0.0, "verify_s": 0.0}
         "--op", metavar="OP", help="how real numbers are combined: sum, mean, max, min or prod; sum if left out"
     ),
 )
-@click.option("--trace", metavar="FILE.json", help="also write everything that happened to a file")
+@click.option("--trace", type=TO_WRITE, metavar="FILE.json", help="also write everything that happened to a file")
 def run(request: Request, trace: str | None) -> Answer:
     """Prove a collective and time it on a machine."""
     begun = time.perf_counter()
@@ -37,7 +38,7 @@ def run(request: Request, trace: str | None) -> Answer:
     outcome = carried_out(request, history=trace is not None)
     numbers = kind and check(request, outcome, *kind)
     if trace is not None:
-        write(trace, outcome.trace.to_json())
+        write_whole(trace, outcome.trace.to_json())
     data = facts(outcome) | placed | ({"numbers": numbers} if numbers else {}) | PROMPT | dict(outcome.real)
     data |= {"sim_s": outcome.trace.real.get("sim_s", 0.0), "wall_s": time.perf_counter() - begun}
     right = outcome.trace.verdict.ok and (numbers is None or numbers["right"])

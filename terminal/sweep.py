@@ -1,5 +1,6 @@
 """`sweep`: a grid of runs into a table."""
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ops.lab.grid import Grid, machine_text, read_grid, split
+from ops.lab.journal import DamagedRow
 from ops.lab.sweep import sweep as swept
 from sim.base.textfile import Expected, read_text
 from sim.errors import InputError
@@ -53,10 +55,12 @@ def sweep(
         "cells": done.cells,
         "found_before": done.before,
         "failed": done.failed,
+        "damaged": [{"line": row.line, "why": row.why} for row in done.damaged],
     }
     lines = [f"{done.cells:,} cells are in {output}, {done.before:,} of them found before"]
     if done.table.num_rows > done.cells:
         lines.append(f"it also keeps {done.table.num_rows - done.cells:,} rows of other grids")
+    lines += _damaged(done.damaged, output)
     return Answer(DONE, data, "\n".join([*lines, *_reasons(done.table, done.failed)]))
 
 
@@ -65,6 +69,16 @@ def _from_file(file: str, beside: Grid) -> Grid:
     if twice:
         raise InputError(f"{file} holds the whole grid: write {', '.join(twice)} there")
     return read_grid(read_text(file, Expected("a grid")), file, machine_text)
+
+
+def _damaged(rows: Sequence[DamagedRow], output: str) -> list[str]:
+    """Which rows of the journal were not what had been written; their cells were run again."""
+    if not rows:
+        return []
+    named = "; ".join(f"line {row.line}: {row.why}" for row in rows[:5])
+    more = f"; and {len(rows) - 5} more" if len(rows) > 5 else ""
+    lost = "row was" if len(rows) == 1 else "rows were"
+    return [f"{len(rows)} {lost} lost in {output}.journal and computed again ({named}{more})"]
 
 
 def _reasons(table: pa.Table, failed: int) -> list[str]:

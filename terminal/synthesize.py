@@ -11,9 +11,10 @@ from ops.request import Request
 from ops.work import carry_out
 from sim.errors import InputError
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from sim.whole_file import write_whole
 from terminal import DONE, NO, Answer, command
 from terminal.shared.facts import above
-from terminal.shared.files import ending_of, write
+from terminal.shared.files import TO_WRITE, ending_of
 from terminal.shared.options import MACHINE, RANKS, asks
 from terminal.shared.progress import Bar
 from terminal.shared.types import SIZE, WHOLE
@@ -39,7 +40,9 @@ from terminal.shared.types import SIZE, WHOLE
     metavar="N",
     help="how many plans are drawn for each way of cutting the blocks",
 )
-@click.option("-o", "--output", metavar="FILE", help="also write it: .xml for MSCCL, or any ending `render` knows")
+@click.option(
+    "-o", "--output", type=TO_WRITE, metavar="FILE", help="also write it: .xml for MSCCL, or any ending `render` knows"
+)
 def synthesize(request: Request, collective: str, seeds: int, output: str | None) -> Answer:
     """Search for a schedule that suits this machine, and compare it with the bound and with what is known.
 
@@ -90,7 +93,7 @@ def _write(path: str, result: SearchResult) -> None:
 
     best = result.best
     trace = carry_out(best.trace.topology, best.work, best.trace.size, history=True).trace
-    write(path, render(trace, _ending(path)))
+    write_whole(path, render(trace, _ending(path)))
 
 
 def _text(data: dict[str, Any]) -> str:

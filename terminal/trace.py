@@ -4,20 +4,21 @@ import click
 
 from ops.request import Request
 from sim.trace.chrome_trace import to_perfetto
+from sim.whole_file import write_whole
 from terminal import DONE, NO, Answer, command
 from terminal.shared.facts import facts
-from terminal.shared.files import write
+from terminal.shared.files import TO_WRITE
 from terminal.shared.options import RUN, asks, carried_out
 
 
 @command
 @asks(*RUN)
-@click.option("-o", "--output", metavar="FILE.json", required=True, help="where the trace goes")
+@click.option("-o", "--output", type=TO_WRITE, metavar="FILE.json", required=True, help="where the trace goes")
 def trace(request: Request, output: str) -> Answer:
     """Write a run for ui.perfetto.dev: who sends and receives when, and how full every link is."""
     outcome = carried_out(request, history=True)
     text = to_perfetto(outcome.trace)
-    write(output, text)
+    write_whole(output, text)
     data = facts(outcome) | {"file": output, "bytes": len(text)}
     status = DONE if outcome.trace.verdict.ok else NO
     return Answer(status, data, f"{outcome.work.name} is in {output}: open it at ui.perfetto.dev")

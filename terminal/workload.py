@@ -15,8 +15,9 @@ from sim.base.textfile import Expected, read_text
 from sim.errors import InputError
 from sim.parameters import parse_assignments
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from sim.whole_file import write_whole
 from terminal import DONE, NO, Answer, command
-from terminal.shared.files import write
+from terminal.shared.files import TO_WRITE
 from terminal.shared.options import MACHINE, Words, read, takes
 
 WIDTH = 72
@@ -34,16 +35,18 @@ ROWS = 8
 @click.option("--ranks", metavar="N", help="how many ranks take part; the whole machine if left out")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="a parameter of the workload")
 @click.option("--layers", metavar="FILE", help="a model as a table: name, shapes, forward and backward time per line")
-@click.option("--trace", metavar="FILE.json", help="also write the timeline for ui.perfetto.dev")
-@click.option("-o", "--output", metavar="FILE.yaml", help="also write what is run in words, for --scenario")
+@click.option("--trace", type=TO_WRITE, metavar="FILE.json", help="also write the timeline for ui.perfetto.dev")
+@click.option(
+    "-o", "--output", type=TO_WRITE, metavar="FILE.yaml", help="also write what is run in words, for --scenario"
+)
 def workload(scenario: str | None, trace: str | None, output: str | None, **words: Any) -> Answer:
     """A training step: compute, communication, overlap, memory."""
     request = _from_options(words) if scenario is None else _kept(scenario, words)
     step = request.run()
     if output is not None:
-        write(output, to_yaml(request))
+        write_whole(output, to_yaml(request))
     if trace is not None:
-        write(trace, step.to_perfetto())
+        write_whole(trace, step.to_perfetto())
     return Answer(DONE if step.verified else NO, step.to_dict(), _text(step))
 
 

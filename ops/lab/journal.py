@@ -1,25 +1,27 @@
 """The rows of a sweep on disk: a journal while it runs, a Parquet table when it is done.
 
-Rows are appended to `TABLE.journal` as they are found, a line of JSON each, so that what is killed loses no row; a
-line cut short by it is dropped. Closing turns the journal and the table there was into the new table, in one move.
+Rows are appended to `TABLE.journal` as they are found, a line of JSON each with its checksum, so that what is killed
+loses no row. A line that is not what was written is set aside in `TABLE.journal.damaged`, and its cell has no row then.
+Closing turns the journal and the table there was into the new table, in one move.
 """
 
 import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from time import monotonic
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.json
-import pyarrow.parquet as pq
 
 from ops.lab.cells import Row
+from ops.lab.checksums import CUT_SHORT, LONGEST_LINE, DamageError, checked_table, open_table, opened, sealed
 from sim.errors import InputError
 from sim.parameters import parse_spec
+from sim.whole_file import clear_unfinished, put_whole, refused, sync_folder, unfinished, write_all
 
 SCHEMA = pa.schema(
     [
@@ -52,73 +54,160 @@ SCHEMA = pa.schema(
 """
 
 
+AT_ONCE = 10_000
+"""Rows of a journal that are read together."""
+
+
+class DamagedRow(NamedTuple):
+    """A line of a journal that is not what was written: its number, what does not fit, and where it stands."""
+
+    line: int
+    why: str
+    begin: int
+    end: int
+
+
 class Journal:
-    """Open for one sweep at a time. `done` maps every cell that has a row to whether it went well."""
+    """Open for one sweep at a time. `done` maps every cell that has a row to whether it went well.
+
+    `damaged` are the lines that were set aside, or cut off at the end, when it was opened.
+    """
 
     def __init__(self, table: Path) -> None:
         self.table, self.path = table, table.with_name(table.name + ".journal")
         self._file, self._synced = _locked(self.path), monotonic()
+        self.damaged: list[DamagedRow] = []
         try:
+            for path in (self.table, self.path):
+                clear_unfinished(path)
             self.done = dict(_cells_done(table))
-            self.done |= {row["cell"]: row["reason"] is None for row in self._recover()}
+            self._recover()
+        except OSError as error:
+            self.leave()
+            raise refused(self.path, error) from None
         except InputError:
             self.leave()
             raise
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Keep rows: no killing of this process can lose them then, and no power cut a second later."""
+        """Keep rows: no killing of this process can lose them then, and no power cut a second later.
+
+        Raises InputError where they cannot be written; what was kept before stays.
+        """
         rows = list(rows)
-        lines = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
-        self._file.write(lines.encode())
-        self._file.flush()
-        if monotonic() - self._synced > 1.0:
-            os.fsync(self._file.fileno())
-            self._synced = monotonic()
+        before = self._file.seek(0, os.SEEK_END)
+        try:
+            write_all(self._file.fileno(), b"".join(map(sealed, rows)))
+            if monotonic() - self._synced > 1.0:
+                os.fsync(self._file.fileno())
+                self._synced = monotonic()
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._file.truncate(before)
+            raise _unkept(self.path, error) from None
         self.done |= {row["cell"]: row.get("reason") is None for row in rows}
 
     def close(self, order: Sequence[str], texts: Mapping[str, str]) -> pa.Table:
-        """Write the table, the cells of `order` first and as ordered, and end the journal."""
-        os.fsync(self._file.fileno())
-        parts = [_read_table(self.table)] if self.table.exists() else []
-        if self.path.stat().st_size:
-            options = pyarrow.json.ParseOptions(explicit_schema=SCHEMA, unexpected_field_behavior="error")
-            parts.append(pyarrow.json.read_json(self.path, parse_options=options))
-        table = _one_notation(pa.concat_tables([part.select(SCHEMA.names).cast(SCHEMA) for part in parts]))
+        """Write the table, the cells of `order` first and as ordered, and end the journal.
+
+        Raises InputError where the table cannot be written, and where rows were damaged since they were; the journal
+        stays then.
+        """
+        before = [_as_rows(read_table(self.table), self.table)] if self.table.exists() else []
+        table = _one_notation(pa.concat_tables([SCHEMA.empty_table(), *before, *self._parts()]))
         table = _in_order(table, order)
         table = _with_parameters(table, texts)
-        unfinished = self.table.with_name(self.table.name + ".writing")
-        pq.write_table(table, unfinished, row_group_size=100_000)
-        os.replace(unfinished, self.table)
-        self.path.unlink()
+        try:
+            os.fsync(self._file.fileno())
+            put_whole(self.table, checked_table(table))
+            self.path.unlink()
+            sync_folder(self.path.parent)
+        except OSError as error:
+            raise _unkept(self.table, error) from None
         self._file.close()
         return table
 
     def leave(self) -> None:
         """Stop here; the journal stays for the next time, unless it is empty."""
         if not self._file.closed:
-            if not self.path.stat().st_size:
-                self.path.unlink()
+            with contextlib.suppress(OSError):
+                if not os.fstat(self._file.fileno()).st_size:
+                    self.path.unlink()
             self._file.close()
 
-    def _recover(self) -> Iterator[Row]:
-        """The rows of whole lines; what a killing cut short is cut off."""
+    def _recover(self) -> None:
+        """Take in the rows of whole lines, and keep the journal to these."""
+        for row in self._lines():
+            if isinstance(row, DamagedRow):
+                self.damaged.append(row)
+            else:
+                self.done[row["cell"]] = row.get("reason") is None
+        if not self.damaged:
+            return
+        *_, last = self.damaged
+        size = os.fstat(self._file.fileno()).st_size
+        if len(self.damaged) == 1 and last.end == size and last.why == CUT_SHORT:
+            self._file.truncate(last.begin)
+        else:
+            self._set_aside()
+
+    def _set_aside(self) -> None:
+        """Move damaged lines to a file of their own, and put a journal without them in this one's place."""
+        aside = self.path.with_name(self.path.name + ".damaged")
+        with aside.open("ab", buffering=0) as file:
+            for _, _, begin, end in self.damaged:
+                self._copy(begin, end, file)
+            os.fsync(file.fileno())
+        beside = _locked(unfinished(self.path))
+        try:
+            starts = [0, *(line.end for line in self.damaged)]
+            ends = [*(line.begin for line in self.damaged), os.fstat(self._file.fileno()).st_size]
+            for begin, end in zip(starts, ends, strict=True):
+                self._copy(begin, end, beside)
+            os.fsync(beside.fileno())
+            os.replace(beside.name, self.path)  # locked already: nobody can come between
+        except BaseException:
+            Path(beside.name).unlink(missing_ok=True)
+            beside.close()
+            raise
+        sync_folder(self.path.parent)
+        self._file.close()
+        self._file = beside
+
+    def _copy(self, begin: int, end: int, to: IO[bytes]) -> None:
+        self._file.seek(begin)
+        while begin < end and (data := self._file.read(min(end - begin, LONGEST_LINE))):
+            write_all(to.fileno(), data)
+            begin += len(data)
+
+    def _lines(self) -> Iterator[Row | DamagedRow]:
+        """Every line's row, or what is wrong with it."""
         self._file.seek(0)
-        end = 0
-        for line in self._file:
-            try:
-                row = json.loads(line) if line.endswith(b"\n") else None
-            except ValueError:
-                row = None
-            if not isinstance(row, dict) or "cell" not in row:
-                break
-            end += len(line)
-            yield {"cell": row["cell"], "reason": row.get("reason")}
-        self._file.truncate(end)
-        self._file.seek(end)
+        end = number = 0
+        with open(self._file.fileno(), "rb", closefd=False) as file:
+            while line := file.readline(LONGEST_LINE + 1):
+                begin, number = end, number + 1
+                end += len(line)
+                try:
+                    yield opened(line, SCHEMA)
+                except DamageError as error:
+                    while len(line) > LONGEST_LINE and not line.endswith(b"\n"):
+                        line = file.readline(LONGEST_LINE + 1)
+                        end += len(line)
+                    yield DamagedRow(number, str(error), begin, end)
+
+    def _parts(self) -> Iterator[pa.Table]:
+        """The journal as tables of some rows each. Raises InputError for rows that were damaged meanwhile."""
+        lines = self._lines()
+        while some := list(islice(lines, AT_ONCE)):
+            for row in some:
+                if isinstance(row, DamagedRow):
+                    raise InputError(f"{self.path}, line {row.line}, was damaged meanwhile ({row.why}): sweep again")
+            yield pa.Table.from_pylist(some, SCHEMA)
 
 
 def read_table(path: Path) -> pa.Table:
-    """The table of a sweep. Raises InputError for a file that is none."""
+    """The table of a sweep. Raises InputError for a file that is none, or not what was written."""
     if not path.exists():
         raise InputError(f"{path} does not exist: give the table that `sweep` wrote")
     return _read_table(path)
@@ -131,21 +220,49 @@ def machine_texts(table: pa.Table) -> dict[str, str]:
     return texts
 
 
+def _unkept(path: Path, error: OSError) -> InputError:
+    """What to tell of rows that cannot be written; those before stay."""
+    return refused(path, error, "make room or mend that, and sweep again to go on")
+
+
 def _locked(path: Path) -> IO[bytes]:
+    """A file that this process alone writes, for as long as it is open.
+
+    Whoever ended it between our opening and locking has left us a file that is no longer there: then it is made anew.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("a+b")
+        while True:
+            file = path.open("a+b", buffering=0)
+            if not _lock(file):
+                file.close()
+                raise InputError(
+                    f"{path} is being written by another sweep: wait for it, or give another file"
+                ) from None
+            if _is_at(path, file):
+                return file
+            file.close()
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror}): give a path that can") from None
+
+
+def _lock(file: IO[bytes]) -> bool:
+    """Whether nobody else has locked it, where the system knows of locks."""
     with contextlib.suppress(ImportError):
         import fcntl
 
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            file.close()
-            raise InputError(f"{path} is being written by another sweep: wait for it, or give another file") from None
-    return file
+            return False
+    return True
+
+
+def _is_at(path: Path, file: IO[bytes]) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def _cells_done(table: Path) -> Iterator[tuple[str, bool]]:
@@ -157,16 +274,29 @@ def _cells_done(table: Path) -> Iterator[tuple[str, bool]]:
 
 def _read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     try:
-        table = pq.read_table(path, columns=columns)
-    except (pa.ArrowInvalid, OSError) as error:
-        reason = str(error).split(".")[0][:100]
-        raise InputError(f"{path} is not a Parquet table ({reason}): give the file of a sweep") from None
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): give the file of a sweep") from None
+    try:
+        table = open_table(data, columns)
+    except DamageError as error:
+        if b"PAR1" not in (data[:4], data[-4:]):
+            raise InputError(f"{path} is not a Parquet table: give the file of a sweep") from None
+        raise InputError(f"{path} is damaged ({error}): take a copy of it, or move it away and sweep again") from None
     if columns is None and "network" not in table.column_names:  # tables of old
         table = table.append_column(SCHEMA.field("network"), pa.nulls(table.num_rows, pa.string()))
     missing = set(columns or SCHEMA.names) - set(table.column_names)
     if missing:
         raise InputError(f"{path} is another kind of table, without {', '.join(sorted(missing))}: give another file")
     return table
+
+
+def _as_rows(table: pa.Table, path: Path) -> pa.Table:
+    try:
+        return table.select(SCHEMA.names).cast(SCHEMA)
+    except pa.ArrowException as error:
+        why = str(error).split(". ")[0][:100]
+        raise InputError(f"{path} is another kind of table ({why}): give another file") from None
 
 
 def _one_notation(table: pa.Table) -> pa.Table:

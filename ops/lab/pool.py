@@ -1,5 +1,12 @@
 """Processes that carry out cells: this computer's cores, or the workers of a Dask cluster."""
 
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
@@ -15,6 +22,10 @@ BATCH = 64
 """Cells handed out at once; a process gives back those it has no time for."""
 AHEAD = 3
 """Batches handed out per process, so that none waits for the next."""
+PR_SET_PDEATHSIG = 1
+"""Of Linux' prctl: which signal a process gets when its parent has ended."""
+LOOK = 0.5
+"""Seconds between two looks at who the parent is."""
 KILLED = "the process that ran it was killed, most likely for want of memory: use fewer ranks or processes"
 
 
@@ -40,10 +51,11 @@ def cores(jobs: int = 0) -> Iterator[Pool]:
     processes = int(min(jobs or cpu_count(), now.jobs))
 
     def started() -> Executor:
-        limits = (now.seconds, now.memory / processes)
-        return ProcessPoolExecutor(processes, initializer=always, initargs=limits)  # type: ignore[no-any-return]
+        beginning = (os.getpid(), now.seconds, now.memory / processes)
+        pool: Executor = ProcessPoolExecutor(processes, initializer=_begin, initargs=beginning)
+        return pool
 
-    executors: list[Executor] = [started()]
+    executors = [started()]
 
     def submit(batch: Sequence[Request]) -> Future[list[Row]]:
         try:
@@ -57,6 +69,32 @@ def cores(jobs: int = 0) -> Iterator[Pool]:
     finally:
         for executor in executors:
             executor.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
+
+
+def _begin(parent: int, seconds: float, memory: float) -> None:
+    """What a process does first: it is limited, ends with its parent, and holds no pipe or terminal of it."""
+    _end_with(parent)
+    always(seconds, memory)
+    with contextlib.suppress(OSError):
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nothing, descriptor)
+        os.close(nothing)
+
+
+def _end_with(parent: int) -> None:
+    """Have this process killed when the process of this number, which started it, has ended, however that ends."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    """Look whether the parent is still there: for systems that do not tell, and where it ended before we asked."""
+    while os.getppid() == parent:
+        time.sleep(LOOK)
+    os._exit(1)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from ops.lab.cells import name_of
 from ops.lab.grid import Grid
-from ops.lab.journal import Journal, machine_texts, read_table
+from ops.lab.journal import DamagedRow, Journal, machine_texts, read_table
 from ops.lab.pool import carried_out, cluster, cores
 from sim.errors import InputError
 
@@ -16,12 +16,16 @@ Progress = Callable[[int, int], None]
 
 
 class Swept(NamedTuple):
-    """The table, how many cells the grid has, how many of them had rows before, and how many have no result."""
+    """The table, how many cells the grid has, how many of them had rows before, and how many have no result.
+
+    `damaged` are the rows that were not what had been written, and computed again: their lines in the journal, and why.
+    """
 
     table: pa.Table
     cells: int
     before: int
     failed: int
+    damaged: tuple[DamagedRow, ...] = ()
 
 
 def sweep(
@@ -40,10 +44,10 @@ def sweep(
     made until then are kept.
     """
     cells = grid.cells()
-    texts = _all_texts(table, grid)
     named = {name_of(cell): cell for cell in cells}
     journal = Journal(table)
     try:
+        texts = _all_texts(table, grid)
         kept = {name for name, well in journal.done.items() if well or not again}
         left = [cell for name, cell in named.items() if name not in kept]
         before = done = len(cells) - len(left)
@@ -57,13 +61,16 @@ def sweep(
         whole = journal.close(list(named), texts)
     finally:
         journal.leave()
-    return Swept(whole, len(cells), before, sum(not journal.done[name] for name in named))
+    failed = sum(not journal.done[name] for name in named)
+    return Swept(whole, len(cells), before, failed, tuple(journal.damaged))
 
 
 def _all_texts(table: Path, grid: Grid) -> dict[str, str]:
     """The machines' files of the grid and of the table there is."""
     texts = machine_texts(read_table(table)) if table.exists() else {}
     for name, text in grid.texts.items():
+        if not name.isascii() and name != name.encode(errors="replace").decode():
+            raise InputError(f"{name!r} is a name that no table can hold, as it is no UTF-8: rename the file")
         if texts.get(name, text) != text:
             raise InputError(f"{table} has rows for another file called {name}: rename the file, or give another table")
     return texts | dict(grid.texts)

@@ -3,14 +3,17 @@
 from pathlib import Path
 
 from sim.errors import InputError
+from sim.whole_file import check_writable
+from terminal.shared.types import TypedWord
 
 
-def write(path: str, content: str | bytes) -> None:
-    """Put an answer into a file. Raises InputError where that cannot be done."""
-    try:
-        Path(path).write_bytes(content.encode() if isinstance(content, str) else content)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}): give a path that can") from None
+def _writable(path: str, flag: str) -> str:
+    check_writable(path)
+    return path
+
+
+TO_WRITE = TypedWord("file", _writable)
+"""A file that a command writes in the end: it finds out before its work that it can."""
 
 
 def ending_of(path: str, endings: list[str]) -> str:

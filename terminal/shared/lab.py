@@ -13,8 +13,8 @@ from ops.lab.grid import Grid, lists, machine_text, split
 from ops.lab.winners import results
 from sim.errors import InputError
 from sim.parameters import Parameter
+from sim.whole_file import check_writable, write_whole
 from terminal import Answer
-from terminal.shared.files import write
 from terminal.shared.options import Options, Words, takes
 from terminal.shared.progress import Bar
 from terminal.shared.types import TypedWord
@@ -30,6 +30,7 @@ def _jobs(text: str, flag: str) -> int:
 def _figure(text: str, flag: str) -> str:
     if Path(text).suffix.lower() not in (".png", ".svg", ".pdf"):
         raise InputError(f"{text[:80]} is no kind of figure: end it in .png, .svg or .pdf")
+    check_writable(text)
     return text
 
 
@@ -116,7 +117,7 @@ def draw(path: str | None, make: Callable[[Any], Any]) -> None:
     if path is not None:
         from ui.charts import lab_figures  # it takes longer to load than most answers take
 
-        write(path, lab_figures.write(make(lab_figures), Path(path).suffix.removeprefix(".").lower()))
+        write_whole(path, lab_figures.write(make(lab_figures), Path(path).suffix.removeprefix(".").lower()))
 
 
 def table(rows: Iterable[Sequence[str]]) -> list[str]:

@@ -121,8 +121,8 @@ def _in_words(job: PageJob) -> str:
     """How far a job is, and what it is going to take."""
     if not job.is_running:
         return tell("page.waits")
-    told = tell("page.runs", share=f"{job.share:.0%}")
+    how_far = tell("page.runs", share=f"{job.share:.0%}")
     if job.estimate is None:
-        return told
+        return how_far
     count, size = f"{job.estimate.transfers:,.0f}", fmt_size(round(job.estimate.bytes, -6))
-    return f"{told} {tell('page.estimate', count=count, size=size, seconds=f'{job.estimate.seconds:.1f}')}"
+    return f"{how_far} {tell('page.estimate', count=count, size=size, seconds=f'{job.estimate.seconds:.1f}')}"
