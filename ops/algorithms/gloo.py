@@ -6,11 +6,11 @@ import numpy as np
 
 from ops.algorithms.butterfly import halving, mirrored, scatter_sums, spread
 from ops.algorithms.direct import everyone
-from ops.collectives import allreduce, barrier
+from ops.collectives import allreduce, barrier, reduce_scatter
 from ops.collectives import reduce as reduce_to_root
 from ops.patterns import power_below, rounds, runs
 from ops.registry import algorithm
-from sim.schedule import Step, Steps, copy, reduce
+from sim.schedule import NOTHING, Step, Steps, copy, reduce
 from sim.topology import Ints
 
 
@@ -78,6 +78,60 @@ def binary_blocks(n: int) -> Steps:
         yield copy(large, small, slot=slots)
     yield "allgather"
     yield from _side_by_side([[s for s in spread(*part) if isinstance(s, Step)] for part in inside])
+
+
+def _finer(n: int) -> int:
+    """Pieces of a block where the largest power of two of ranks cuts the whole otherwise than blocks do."""
+    return 1 if n == power_below(n) else power_below(n)
+
+
+def _in_pieces(n: int, shares: Ints) -> Ints:
+    """The slots of shares of the whole, of which there are as many as the largest power of two of ranks."""
+    each = n * _finer(n) // power_below(n)
+    slots = shares[..., None] * each + np.arange(each)
+    return slots.reshape(len(shares), -1).astype(np.int32)
+
+
+def _scattered_cost(n: int) -> tuple[float, float, float]:
+    blocks, p = _blocks(n), power_below(n)
+    extra = sum(1 / size for _, size in blocks[1:])
+    return rounds(p) + len(blocks), (p - 1) / p + extra + 1 / p, (p - 1) / p + extra
+
+
+@algorithm(
+    reduce_scatter,
+    name="binary_blocks",
+    ordered=True,
+    exact=False,
+    pieces=_finer,
+    cost=_scattered_cost,
+    ids={"gloo": "reduce_scatter_halving_doubling"},
+    reference="Gloo gloo/reduce_scatter.h",
+)
+def binary_blocks_scatter(n: int) -> Steps:
+    """Halving inside blocks of 8, 4, 2 … ranks; smaller blocks hand their shares to the next larger one.
+
+    Neighbours swap the largest halves, so that shares end in mirrored order; those who have them send them on to those
+    they are for. The claim is a bound.
+    """
+    blocks, p, pieces = _blocks(n), power_below(n), _finer(n)
+    parts = [
+        (first + np.arange(size, dtype=np.int32), halving(size)[::-1], _in_pieces(n, _shares(n, size)))
+        for first, size in blocks
+    ]
+    yield "halving"
+    yield from _side_by_side([[s for s in scatter_sums(*part) if isinstance(s, Step)] for part in parts])
+    if len(blocks) > 1:
+        yield "to larger blocks"
+    for small, large, shares in reversed([_between(n, large, small) for large, small in pairwise(blocks)]):
+        yield reduce(small, large, slot=_in_pieces(n, shares))
+    yield "home"
+    slots = parts[0][2]
+    owner = slots // pieces
+    away = [(c, to) for c in range(p) for to in np.unique(owner[c]) if to != c]
+    if away:
+        src, dst = np.array(away, np.int32).T
+        yield copy(src, dst, slot=np.where(owner[src] == dst[:, None], slots[src], NOTHING))
 
 
 @algorithm(

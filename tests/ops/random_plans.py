@@ -36,7 +36,7 @@ def execution(plan, draw, absent=-1):
         ports = [own for own, queue in machine.proxies.items() if queue and own[0] != absent]
         if not able and not ports:
             break
-        k = int(draw.random() * (len(able) + len(ports)))
+        k = _choice(draw, able, len(able) + len(ports))
         machine.touched.clear()
         key = able[k] if k < len(able) else ports[k - len(able)]
         if k < len(able):
@@ -85,6 +85,19 @@ class _Run:
             for waiting in self.asleep.pop(what, ()):
                 self._await(*waiting)
         self.machine.happened.clear()
+
+
+class Last(random.Random):
+    """Chooses one of all others than a (GPU, thread block), as long as one of them can go on."""
+
+    def __init__(self, seed, last):
+        super().__init__(seed)
+        self.last = last
+
+
+def _choice(draw, able, count):
+    others = [k for k, key in enumerate(able) if key[:2] != draw.last] if isinstance(draw, Last) else ()
+    return others[int(draw.random() * len(others))] if others else int(draw.random() * count)
 
 
 def _take(ready, k):

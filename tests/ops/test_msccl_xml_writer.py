@@ -8,12 +8,14 @@ import pytest
 
 from ops import ALGORITHMS
 from ops.formats import check_schedule, read_schedule, write_schedule
+from ops.formats.msccl_xml import writer
+from ops.formats.msccl_xml.layout import BlockLayout, Line
 from ops.formats.msccl_xml.reader import transfers
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build
 from sim.units import fmt_time
-from tests.ops.msccl import interpret
+from tests.ops.msccl import interpret, program
 
 DATA = Path(__file__).parents[1] / "data" / "msccl-xml"
 REGISTRY = [name for name in ALGORITHMS if not name.startswith("barrier")]
@@ -21,7 +23,11 @@ KNOWN = ("allreduce", "allgather", "reduce", "broadcast", "alltoall", "reduce_sc
 
 
 TOLD = re.compile(r"<!-- 1 MiB takes (.*?) on switch:ranks=\d+ as written here, and (.*?) as scheduled")
-LIMIT = r"(ROCm/rccl|microsoft/msccl) takes \d+ (steps per thread block|thread blocks per GPU) at most, not \d+"
+LIMIT = (
+    r"(?:ROCm/rccl|microsoft/msccl) takes \d+ (?:steps per thread block at most, not \d+|"
+    r"thread blocks per GPU at most, not \d+|"
+    r"messages under way on a connection at most, and more wait for each other here)"
+)
 
 
 def held_to_its_promise(name, n):
@@ -93,6 +99,21 @@ def test_long_programs_are_cut_where_a_runtime_takes_fewer_steps():
     text = write_schedule(ALGORITHMS["allreduce.segmented_ring"].schedule(16), "msccl_xml")
     judged = check_schedule(text, "long.xml")
     assert (judged.verdict, judged.reason) == ("ok", "")
+
+
+def test_a_connection_holds_eight_messages():
+    def written(count):
+        last = count - 1
+        return program(
+            "custom",
+            {(1, -1, 0): ["s i0 i0 !"] * count, (1, -1, 1): [f"s i0 i0 @0.{last}"]},
+            {(-1, 0, 0): ["r o0 o0 @1.0", *["r o0 o0"] * last], (-1, 0, 1): ["r o1 o1 !"]},
+            chunks=2,
+        ).replace('i_chunks="0" o_chunks="0"', 'i_chunks="2" o_chunks="2"')
+
+    for count in (8, 9):
+        blocks = [[BlockLayout(1, -1, 0, [Line("s", None)] * count)]]
+        assert writer._fits_slots(written(count), blocks) == (count == 8)
 
 
 def test_what_breaks_every_limit_is_refused_with_the_limits():

@@ -5,6 +5,14 @@ RUNTIMES = {"microsoft/msccl": (256, 216), "ROCm/rccl": (64, 64)}
 MOST_COUNT, MOST_PER_CHANNEL = 71, 32
 """Of both runtimes: largest cnt, and thread blocks of a GPU that send, or that receive, on one channel."""
 
+SLOTS = 8
+"""Messages that a connection holds until they are received; NCCL's `NCCL_STEPS`."""
+HELD_UP = {
+    runtime: f"{runtime} takes {SLOTS} messages under way on a connection at most, and more wait for each other here"
+    for runtime in RUNTIMES
+}
+"""What thread blocks break that would deadlock there."""
+
 
 def broken(steps: int, blocks: int) -> dict[str, str]:
     """The limit that so many steps per thread block and thread blocks per GPU break, by runtime."""

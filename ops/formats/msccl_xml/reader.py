@@ -71,10 +71,10 @@ def read(text: str, *, name: str, slots: Slots = 0) -> Schedule:
     return _read(text, name, slots)[0]
 
 
-def transfers(text: str, name: str) -> Schedule:
+def transfers(text: str, name: str, slots: int = 0) -> Schedule:
     """The same, with nothing proved: neither that every message is received nor that no two accesses race."""
     program = read_program(text, name)
-    return _carried_out(program, 0)[0]
+    return _carried_out(program, slots)[0]
 
 
 def _carried_out(program: Program, slots: int) -> tuple[Schedule, Run]:

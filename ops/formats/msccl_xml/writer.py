@@ -8,12 +8,12 @@ does, the one that comes closest, and the file tells both times.
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import quoteattr
 
-from ops.formats import writer
+from ops.formats import ScheduleProblem, writer
 from ops.formats.actions import ActionProgram, program
 from ops.formats.attempts import Attempts
 from ops.formats.msccl_xml.layout import BlockLayout, Form, Line, let_wait, refuse_strangers, thread_blocks
-from ops.formats.msccl_xml.limits import MOST_COUNT, RUNTIMES, broken
-from ops.formats.msccl_xml.program import PROMISED
+from ops.formats.msccl_xml.limits import HELD_UP, MOST_COUNT, RUNTIMES, SLOTS, broken
+from ops.formats.msccl_xml.program import PROMISED, SENDS
 from ops.formats.msccl_xml.reader import transfers
 from sim.errors import InputError
 from sim.schedule import Schedule
@@ -31,6 +31,7 @@ FORMS = (
     Form("always", apart=False),
     Form("always", apart=False, most=56),
     Form("always", apart=False, most=40),
+    Form("never", most=SLOTS),
 )
 """What is tried, from what an author would write to what takes the least thread blocks and lines."""
 ROOTED = ("broadcast", "reduce", "gather", "scatter")
@@ -56,10 +57,13 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
                 for gpu in gpus:
                     let_wait(gpu)
                 limits = _broken(blocks)
+            text = "" if limits else _text(parts, blocks)
+            if text and not _fits_slots(text, blocks):
+                limits = HELD_UP
             if limits:
                 beyond.append((limits, blocks))
             else:
-                yield _text(parts, blocks), limits
+                yield text, limits
 
     best = attempts.closest(within())
     if best is None:
@@ -76,6 +80,18 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
 def _broken(blocks: Sequence[Sequence[BlockLayout]]) -> dict[str, str]:
     steps = max((block.steps for of_gpu in blocks for block in of_gpu), default=0)
     return broken(steps, max(map(len, blocks)))
+
+
+def _fits_slots(text: str, blocks: Sequence[Sequence[BlockLayout]]) -> bool:
+    """Whether connections hold as many messages as they must for every thread block to come to its end."""
+    sent = (sum(line.kind in SENDS for line in block.lines) for of_gpu in blocks for block in of_gpu)
+    if max(sent, default=0) <= SLOTS:
+        return True
+    try:
+        transfers(text, "written", SLOTS)
+    except ScheduleProblem:
+        return False
+    return True
 
 
 def _text(parts: ActionProgram, blocks: Sequence[Sequence[BlockLayout]]) -> str:

@@ -60,7 +60,11 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
     if best is None:
         raise InputError(f"{schedule.name} cannot be written as an MSCCL++ plan: {refused[-1]}: write fewer ranks")
     remarks = attempts.remarks(best)
-    return best.text.replace('"gpus":', f'"remarks": {json.dumps(remarks)},\n "gpus":', 1) if remarks else best.text
+    return (
+        best.text.replace('"gpus":', f'"remarks": {json.dumps(remarks, ensure_ascii=False)},\n "gpus":', 1)
+        if remarks
+        else best.text
+    )
 
 
 class _Plan:
