@@ -1,6 +1,6 @@
 """`verify`: whether a schedule is correct."""
 
-from pathlib import Path
+import os
 from typing import Any
 
 import click
@@ -41,7 +41,7 @@ def verify(algorithm: str | None, ranks: int | None, **words: Any) -> Answer:
 
 def _is_algorithm(name: str) -> bool:
     """Anything that begins like one and is no file."""
-    return name.partition(".")[0] in COLLECTIVES and not Path(name).is_file()
+    return name.partition(".")[0] in COLLECTIVES and not os.path.isfile(name)
 
 
 def _judged(file: str, words: dict[str, Any]) -> Verdict:

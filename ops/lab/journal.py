@@ -208,7 +208,7 @@ class Journal:
 
 def read_table(path: Path) -> pa.Table:
     """The table of a sweep. Raises InputError for a file that is none, or not what was written."""
-    if not path.exists():
+    if not os.path.exists(path):  # unlike pathlib it has an answer for a name that is too long
         raise InputError(f"{path} does not exist: give the table that `sweep` wrote")
     return _read_table(path)
 

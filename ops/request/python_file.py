@@ -1,12 +1,12 @@
 """An algorithm in a Python file of a person's own. The file is executed, so its name comes from the command line."""
 
 import inspect
+import os
 import runpy
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import wraps
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,7 @@ def algorithm_of_file(text: str, collective: str | None) -> Algorithm:
 
 
 def _executed(path: str) -> dict[str, Any]:
-    if not Path(path).is_file():
+    if not os.path.isfile(path):  # unlike pathlib it has an answer for a name that is too long
         raise InputError(f"{path} cannot be read (no such file): give the path of a Python file")
     try:
         return runpy.run_path(path, {"__builtins__": user_builtins()})

@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.attack.harness import SETTINGS, SHARES, attack, case
+from tests.attack.harness import SETTINGS, SHARES, Finding, attack, case
 
 
 def main() -> int:
@@ -27,15 +27,17 @@ def main() -> int:
         return repeat(*arguments.case.split(":"), arguments.seed)
     begun = time.perf_counter()
     kinds = tuple(arguments.only or SHARES)
-    done, findings = attack(arguments.seconds, arguments.seed, arguments.jobs, kinds)
-    counts = ", ".join(f"{done[kind]:,} {kind}" for kind in kinds)
-    print(f"{counts} in {time.perf_counter() - begun:.0f} s, seed {arguments.seed}: {len(findings)} findings")
-    for finding in findings:
-        print(f"{finding.kind}:{finding.number} {finding.what}\n    {finding.case[:300]!r}")
+
+    def tell(finding: Finding) -> None:
+        print(f"{finding.kind}:{finding.number} {finding.what}\n    {finding.case[:300]!r}", flush=True)
         if arguments.findings:
             arguments.findings.mkdir(parents=True, exist_ok=True)
             name = f"{arguments.seed}-{finding.kind}-{finding.number}.txt"
             (arguments.findings / name).write_text(f"{finding.what}\n{finding.case}", "utf-8", "replace")
+
+    done, findings = attack(arguments.seconds, arguments.seed, arguments.jobs, kinds, tell)
+    counts = ", ".join(f"{done[kind]:,} {kind}" for kind in kinds)
+    print(f"{counts} in {time.perf_counter() - begun:.0f} s, seed {arguments.seed}: {len(findings)} findings")
     return 1 if findings else 0
 
 

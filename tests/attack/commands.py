@@ -51,7 +51,8 @@ def command_line(draw: Random, folder: Path) -> list[str]:
             words[at] = hostile(words[at], draw, ()) if how == 2 else draw.choice((*WORDS, *NUMBERS))
     if name == "sweep" or "--jobs" in words:
         words += ["--jobs", "1"]
-    return [name, *(word for word in words if "\0" not in word)]
+    shown = (word.encode("utf-8", "replace").decode() for word in words if "\0" not in word)  # as shells pass them on
+    return [name, *shown]
 
 
 def run(line: list[str], folder: Path) -> None:
@@ -67,6 +68,7 @@ def run(line: list[str], folder: Path) -> None:
         with (
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
+            patch.dict(os.environ),
             patch("os.execv", no_program),
             patch("subprocess.call", no_program),
         ):

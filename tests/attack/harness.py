@@ -188,19 +188,31 @@ def _limit() -> None:
 
 
 def attack(
-    seconds: float, seed: int, jobs: int = 1, kinds: tuple[str, ...] = tuple(SHARES)
+    seconds: float,
+    seed: int,
+    jobs: int = 1,
+    kinds: tuple[str, ...] = tuple(SHARES),
+    tell: Callable[[Finding], Any] = lambda finding: None,
 ) -> tuple[dict[str, int], list[Finding]]:
-    """How many cases of each kind were tried in so many seconds, and what they did that none may."""
+    """How many cases of each kind were tried in so many seconds, and what they did that none may.
+
+    `tell` gets each finding at once.
+    """
     context = get_context("spawn")
     board, findings = context.Array("d", 5 * jobs, lock=False), context.Queue()
     until, found = time.monotonic() + seconds, []
+
+    def add(finding: Finding) -> None:
+        found.append(finding)
+        tell(finding)
+
     for worker in range(jobs):
         for k in range(3):
             board[4 * worker + k] = worker
     processes = [_start(context, board, findings, seed, w, jobs, until, kinds) for w in range(jobs)]
     while any(process.is_alive() for process in processes) or not findings.empty():
         with contextlib.suppress(queue.Empty):
-            found.append(findings.get(timeout=0.2))
+            add(findings.get(timeout=0.2))
         for w, process in enumerate(processes):
             began = board[4 * jobs + w]
             frozen = began and time.monotonic() - began > FROZEN
@@ -214,7 +226,7 @@ def attack(
                     text = case(kind, seed, number, Path(folder)).text
                 why = f"nothing for {FROZEN:g} s" if frozen else f"the process ended with {process.exitcode}"
                 why = "a page that is not there after a minute" if process.exitcode == STUCK else why
-                found.append(Finding(kind, number, why, text))
+                add(Finding(kind, number, why, text))
                 board[place] = number + jobs
                 board[4 * jobs + w] = 0.0
                 processes[w] = _start(context, board, findings, seed, w, jobs, until, kinds)

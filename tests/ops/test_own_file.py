@@ -38,6 +38,12 @@ def test_nonsense_is_one_sentence(what, tmp_path, capsys):
         assert (out, err.count("\n")) == ("", 1)
 
 
+@pytest.mark.parametrize("line", [["verify", "--ranks", "4", "--schedule"], ["winners", "--table"], ["mpi", "-n", "2"]])
+def test_a_name_too_long_for_a_file_is_one_sentence(line, capsys):
+    assert cli.main([*line, f"{'x' * 3000}.py"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
 def test_whole_numbers_may_be_floats(tmp_path, capsys):
     file = tmp_path / "own.py"
     shifted = "    for k in range(n - 1):\n        yield copy(r, (r + 1) % n, slot=(r - k) % n + 0.0)\n"
