@@ -2,9 +2,10 @@
 // Cells are pixels, and only those of what has landed since the last picture are set again.
 
 import { COLOURS, blockColour, blockNumber, channels, faint, inkOn, quiet } from "./ink.js";
+import { LEAST } from "./labels.js";
 
 const GUTTER = 26;
-const READABLE = 6.5;
+const NUMBER = 13; // pixels from one rank's number to the next
 const TINT = 0.22;
 const SHADES = 64;
 const SMALL_CELLS = { most: 34, high: 420 };
@@ -77,17 +78,18 @@ export class Slots {
     this.#sheet = new Sheet(ranks, slots, this.cell * surface.ratio, this.row * surface.ratio, surface.colours);
     this.#shown = -1;
     this.#backdrop = surface.layer();
-    if (this.row >= 9) this.#paintNumbers(this.#backdrop);
+    this.#paintNumbers(this.#backdrop);
   }
 
-  // Numbers of ranks, where there is room for them.
+  // Numbers of ranks: of all, or of every so many where there is no room for more.
   #paintNumbers(g) {
     const { colours } = this.#surface;
     g.fillStyle = quiet(colours);
-    g.font = `600 ${Math.min(12, this.row * 0.6)}px ${colours.font}`;
+    g.font = `600 ${LEAST}px ${colours.font}`;
     g.textAlign = "right";
     g.textBaseline = "middle";
-    for (let r = 0; r < this.timeline.meta.ranks; r += 1) g.fillText(String(r), GUTTER - 6, (r + 0.5) * this.row);
+    const every = Math.max(1, Math.ceil(NUMBER / this.row));
+    for (let r = 0; r < this.timeline.meta.ranks; r += every) g.fillText(String(r), GUTTER - 6, (r + 0.5) * this.row);
   }
 
   // The middle of a place, in pixels.
@@ -130,7 +132,7 @@ export class Slots {
     }
     this.#shown = held.done;
     const dirty = this.#sheet.put();
-    if (Math.min(this.row * 0.55, this.cell * 1.5) >= READABLE) this.#paintNames(held, dirty);
+    if (this.row >= LEAST + 2) this.#paintNames(held, dirty);
   }
 
   // What is put on the sheet covers the words of every cell within.
@@ -158,8 +160,8 @@ export class Slots {
     const place = rank * timeline.meta.slots + slot;
     const block = held.block[place];
     const label = timeline.blockName(block);
-    const size = Math.min(this.largest, this.row * 0.55, (cell * 1.5) / label.length);
-    if (size < READABLE) return;
+    const size = Math.max(LEAST, Math.min(this.largest, this.row * 0.55));
+    if (label.length * size * 0.58 > cell - 1) return;
     g.fillStyle = this.#share(held, place) > 0.6 ? inkOn(blockColour(block)) : colours.ink;
     g.font = `600 ${size * ratio}px ${colours.font}`;
     g.textAlign = "center";

@@ -5,7 +5,8 @@ import { ramp, theme } from "../paint/ink.js";
 import { Slots } from "../paint/slots.js";
 import { Surface } from "../paint/surface.js";
 import { decode } from "../trace/decode.js";
-import { seconds } from "../trace/words.js";
+import { fill, seconds } from "../trace/words.js";
+import { brushing } from "./brushing.js";
 import { Card, write } from "./card.js";
 import { Counters } from "./counters.js";
 import { make } from "../player/elements.js";
@@ -144,14 +145,14 @@ export class Pane {
 
   #listen() {
     const { chartCanvas, canvas, slotsCanvas } = this.#elements;
-    const seek = (event) => {
-      if (!this.#picture) return;
-      this.#host.pause();
-      this.#host.seek(this.#chart.t(event.offsetX));
-    };
-    chartCanvas.addEventListener("pointerdown", seek);
-    chartCanvas.addEventListener("pointermove", (event) => {
-      if (event.buttons) seek(event);
+    brushing(chartCanvas, {
+      chart: () => (this.#picture ? this.#chart : null),
+      seek: (t) => {
+        this.#host.pause();
+        this.#host.seek(t);
+      },
+      brush: (range) => this.#host.brush(range),
+      hover: (event, focus) => this.#hover(event, focus),
     });
     this.#point(canvas, () => this.#picture);
     handle(canvas, {
@@ -160,6 +161,11 @@ export class Pane {
       moved: () => this.#host.draw(),
     });
     this.#point(slotsCanvas, () => this.#slots);
+  }
+
+  // Show which stretch of time is played over and over.
+  brush(range) {
+    this.#chart?.brush(range);
   }
 
   // What is under the pointer is explained; what is clicked stays explained.
@@ -194,11 +200,19 @@ export class Pane {
     this.#slots = new Slots(timeline);
     this.#counters = timeline.meta.full ? new Counters(timeline) : null;
     this.#chart = new LoadChart(timeline);
+    this.#entitleChart();
     this.pin(null);
     this.#choices();
     note.textContent = run.note ?? "";
     note.style.display = run.note ? "block" : "none";
     return true;
+  }
+
+  // What the chart shows, and of how many links, where not of all.
+  #entitleChart() {
+    const [shown, count] = this.#chart.shown;
+    const some = shown < count ? ` · ${fill(this.#text["player.timeline.some"], { shown, count })}` : "";
+    this.#elements.chartTitle.textContent = `${this.#text["player.timeline"]}${some}`;
   }
 
   // Say a sentence in place of a run.
@@ -220,6 +234,7 @@ export class Pane {
     sentTitle.textContent = say("sent");
     sentCanvas.setAttribute("aria-label", say("sent"));
     chartTitle.textContent = say("timeline");
+    if (this.#chart) this.#entitleChart();
     chartCanvas.setAttribute("aria-label", say("timeline"));
     legend.replaceChildren();
     const scale = make("span", "rs-ramp", legend);

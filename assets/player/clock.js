@@ -21,11 +21,13 @@ export class Clock {
     this.speed = 1;
     this.even = false; // steps all take as long, however long they are
     this.until = null; // where playing stops before the end
+    this.loop = null; // from where to where it is played over and over
   }
 
   // Other runs: a single one's steps, or of several every instant at which one of them ends a step.
   follow(timelines) {
     this.#timelines = timelines;
+    this.loop = null;
     this.time = Math.max(...timelines.map(({ time }) => time));
     this.half = Math.max(...timelines.map(({ half }) => half));
     if (timelines.length === 1) this.bounds = timelines[0].bounds;
@@ -121,6 +123,7 @@ export class Clock {
     if (calm) this.#rest(passed);
     else if (this.even) this.t = this.instant(this.position + (passed * this.steps) / this.length);
     else this.t += (passed * this.time) / this.length;
+    if (this.loop && (this.t >= this.loop[1] || this.t < this.loop[0])) [this.t] = this.loop;
     const end = Math.min(this.time, this.until ?? this.time);
     if (this.t < end) return false;
     this.t = end;

@@ -50,7 +50,8 @@ class Player {
     this.#stands = make("p", "rs-stands", parent, { "aria-live": "polite" });
     this.#grid = make("div", "rs-panes", parent);
     const draw = () => this.#refresh();
-    this.#host = { seek: (t) => this.#seek(t), pause: () => this.#pause(), draw, fork, offers: [] };
+    const brush = (range) => this.#brush(range);
+    this.#host = { seek: (t) => this.#seek(t), pause: () => this.#pause(), draw, brush, fork, offers: [] };
     parent.addEventListener("keydown", (event) => this.#press(event));
     this.#watchSize = new ResizeObserver(() => this.#layout());
     this.#watchSize.observe(this.#grid);
@@ -322,6 +323,13 @@ class Player {
     this.#refresh();
   }
 
+  // Play a stretch of time over and over, or all of it.
+  #brush(range) {
+    this.#clock.loop = range;
+    for (const pane of this.#panes) pane.brush(range);
+    this.#refresh();
+  }
+
   #setLit(lit) {
     this.#lit = lit;
     this.#choose();
@@ -337,6 +345,7 @@ class Player {
   // Nothing chosen, nothing explained.
   #clear() {
     this.#controls.toggleHelp(false);
+    this.#brush(null);
     for (const pane of this.#panes) {
       pane.unhover();
       pane.pin(null);

@@ -8,6 +8,15 @@ export function seconds(value) {
   return `${short(value / scale)} ${unit}`;
 }
 
+// Round instants from 0 to the end of a span, no more than `most` of them after the first, with their words.
+export function ticks(span, most) {
+  if (!(span > 0) || most < 1) return [[0, seconds(0)]];
+  const rough = span / most;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((part) => part * power).find((part) => part >= rough * (1 - 1e-9));
+  return Array.from({ length: Math.floor(span / step + 1e-9) + 1 }, (_, k) => [k * step, seconds(k * step)]);
+}
+
 const BINARY = ["TiB", "GiB", "MiB", "KiB"].map((unit, k) => [1024 ** (4 - k), unit]);
 const DECIMAL = ["TB", "GB", "MB", "KB", "B"].map((unit, k) => [1000 ** (4 - k), unit]);
 

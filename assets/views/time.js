@@ -1,14 +1,14 @@
 // Messages over time: ranks down, time across, an arrow for every message from where it leaves to where it has arrived.
 
 import { paintBlock, sideOf } from "../paint/blocks.js";
-import { notch, paintPhases } from "../paint/chart.js";
+import { notch, paintBands, paintPhases, paintRuler } from "../paint/chart.js";
 import { COLOURS, blockColour, blockNumber, faint, quiet } from "../paint/ink.js";
 import { offLine } from "../trace/walk.js";
 
-const ARROWS = 20000;
 const NAMED = 64;
 const ROWS = 32;
 const REACH = 6;
+const [TOP, FOOT] = [20, 22]; // pixels of the ruler above, and of phases below
 const SIDE = 18; // pixels across the largest block
 
 class SpaceTime {
@@ -26,6 +26,10 @@ class SpaceTime {
     surface.resize(width, Math.max(200, Math.min(most, this.timeline.meta.ranks * 34 + 40)));
     this.#surface = surface;
     this.#backdrop = surface.layer();
+    const bottom = surface.height - FOOT;
+    const frame = { x: (t) => this.x(t), timeline: this.timeline, bottom, colours: surface.colours };
+    paintBands(this.#backdrop, { ...frame, top: TOP });
+    paintRuler(this.#backdrop, { ...frame, span: this.#span, left: 34, right: width });
     this.#paintRows(this.#backdrop);
     this.#paintAll(this.#backdrop);
     this.#paintAxis(this.#backdrop);
@@ -36,7 +40,7 @@ class SpaceTime {
   }
 
   y(place) {
-    return 10 + ((place + 0.5) * (this.#surface.height - 30)) / this.timeline.places.name.length;
+    return TOP + ((place + 0.5) * (this.#surface.height - TOP - FOOT)) / this.timeline.places.name.length;
   }
 
   #paintRows(g) {
@@ -54,13 +58,23 @@ class SpaceTime {
     }
   }
 
-  // Every message of the run, or one in so many.
+  // Every message of the run, colour by colour.
   #paintAll(g) {
     const { timeline } = this;
+    const paths = COLOURS.map(() => new Path2D());
+    for (let i = 0; i < timeline.count; i += 1) {
+      if (!this.#isMessage(i)) continue;
+      const [ax, ay, bx, by] = this.#ends(i);
+      const path = paths[blockNumber(timeline.c.block[timeline.moveStart[i]])];
+      path.moveTo(ax, ay);
+      path.lineTo(bx, by);
+    }
     g.globalAlpha = timeline.count > 2000 ? 0.35 : 0.5;
     g.lineWidth = timeline.count > 1000 ? 0.6 : 1.2;
-    const every = Math.max(1, Math.ceil(timeline.count / ARROWS));
-    for (let i = 0; i < timeline.count; i += every) if (this.#isMessage(i)) this.#paintArrow(g, i);
+    paths.forEach((path, number) => {
+      g.strokeStyle = COLOURS[number];
+      g.stroke(path);
+    });
     g.globalAlpha = 1;
   }
 
@@ -161,8 +175,9 @@ class SpaceTime {
 
   pick(px, py) {
     let [best, near] = [null, REACH];
-    for (let i = 0; i < Math.min(this.timeline.count, ARROWS); i += 1) {
-      if (!this.#isMessage(i)) continue;
+    const { ready, end } = this.timeline;
+    for (let i = 0; i < this.timeline.count; i += 1) {
+      if (this.x(ready[i]) > px + REACH || this.x(end[i]) < px - REACH || !this.#isMessage(i)) continue;
       const off = offLine(px, py, ...this.#ends(i));
       if (off < near) [best, near] = [{ kind: "block", index: i }, off];
     }

@@ -82,3 +82,33 @@ def test_a_thousand_ranks_are_drawn_as_groups_that_open(play):
     for _ in range(12):
         page.page.keyboard.press("w")
     assert {block["bundle"] for block in page.ask("blocks()") if block["bundle"]} <= tiles
+
+
+def test_a_stretch_of_the_chart_is_played_over_and_over(play):
+    page = play("?machine=switch:ranks=8")
+    chart = page.player.locator(".rs-chart")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    ends = [box["x"] + 128 + (box["width"] - 136) * share for share in (0.3, 0.5)]
+    page.page.keyboard.down("Shift")
+    page.page.mouse.move(ends[0], box["y"] + 60)
+    page.page.mouse.down()
+    page.page.mouse.move(ends[1], box["y"] + 60, steps=4)
+    page.page.mouse.up()
+    page.page.keyboard.up("Shift")
+    page.player.locator(".rs-speed").select_option("10")
+    page.player.focus()
+    page.page.keyboard.press("Space")
+    time = 4.726e-3
+    page.page.wait_for_function(
+        "([e, t]) => Number(e.dataset.timeS) > t", arg=[page.player.element_handle(), 0.29 * time]
+    )
+    seen = []
+    for _ in range(8):
+        page.page.wait_for_timeout(120)
+        seen.append(page.t / time)
+    assert all(0.29 < share < 0.52 for share in seen), seen
+    assert seen != sorted(seen)  # it went back
+    page.page.keyboard.press("Escape")
+    page.page.wait_for_function("e => e.dataset.playing === 'false'", arg=page.player.element_handle())
+    assert page.t / time > 0.9

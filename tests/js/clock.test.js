@@ -140,3 +140,17 @@ test("other runs that are shorter leave the clock within them", () => {
   clock.follow([fake([0, 1, 4])]);
   assert.equal(clock.t, 4);
 });
+
+test("a stretch is played over and over, from wherever one stands", () => {
+  const clock = following(fake([0, 1, 2, 3, 4]));
+  clock.loop = [1, 3];
+  clock.pass(clock.length / 8); // half a second of four
+  assert.equal(clock.t, 1);
+  for (let k = 0; k < 20; k += 1) {
+    assert.equal(clock.pass(clock.length / 8), false);
+    assert.ok(clock.t >= 1 && clock.t < 3);
+  }
+  clock.loop = null;
+  assert.equal(clock.pass(1000), true);
+  assert.equal(clock.t, 4);
+});

@@ -4,11 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sideOf } from "../../assets/paint/blocks.js";
 import { Camera } from "../../assets/paint/camera.js";
+import { LoadChart } from "../../assets/paint/chart.js";
 import { Groups } from "../../assets/paint/groups.js";
 import { LEAST, Labels } from "../../assets/paint/labels.js";
+import { Surface } from "../../assets/paint/surface.js";
 import { said } from "../../assets/pane/sentence.js";
 import { Sent } from "../../assets/trace/sent.js";
-import { Canvas } from "./canvas.js";
+import { ticks } from "../../assets/trace/words.js";
+import { COLOURS, Canvas } from "./canvas.js";
 import { NAMES, run } from "./runs.js";
 
 test("a camera shows all at first, keeps what is under the pointer, and never leaves the picture", () => {
@@ -108,4 +111,36 @@ test("an instant is told in the reader's words and then in the field's", async (
   const { plain, exact } = said(timeline, text, timeline.time * 0.25);
   assert.match(plain, /^Rank 0 sends block \d, the sum of ranks .* to rank 1/);
   assert.match(exact, /^reduce-scatter, step \d of 14$/);
+});
+
+test("a ruler has round instants, as many as there is room for", () => {
+  assert.deepEqual(
+    ticks(499e-6, 10).map(([, word]) => word),
+    ["0 ns", "50 µs", "100 µs", "150 µs", "200 µs", "250 µs", "300 µs", "350 µs", "400 µs", "450 µs"],
+  );
+  for (const span of [1e-9, 3.3e-6, 0.07, 12]) {
+    for (const most of [1, 4, 13]) {
+      const instants = ticks(span, most);
+      assert.ok(instants.length <= most + 1 && instants.at(-1)[0] <= span * (1 + 1e-9));
+    }
+  }
+  assert.equal(ticks(0, 5).length, 1);
+});
+
+test("the chart of links has a row for every link that carries most, and says what is under the pointer", async () => {
+  const { timeline } = await run("ring");
+  const chart = new LoadChart(timeline);
+  const canvas = new Canvas(1, 1);
+  chart.layout(new Surface(canvas, COLOURS), { width: 900, span: timeline.time });
+  chart.paint(timeline.time / 2);
+  assert.deepEqual(chart.shown, [16, 16]);
+  const links = new Set();
+  for (let y = 0; y < canvas.height; y += 1) {
+    const focus = chart.pick(500, y);
+    if (focus?.kind === "link") links.add(focus.index);
+    if (focus?.kind === "block") assert.ok(timeline.critical().has(focus.index));
+  }
+  assert.equal(links.size, 16);
+  assert.equal(chart.pick(20, 100), null);
+  assert.ok(Math.abs(chart.t(chart.x(timeline.time * 0.3)) - timeline.time * 0.3) < 1e-12);
 });
