@@ -73,6 +73,7 @@ def forgetful():
         yield name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding, micro", [("utf-8", "µs"), ("ascii", "us"), ("latin-1", "µs"), ("cp437", "µs")])
 def test_output_that_knows_few_letters_gets_those_it_knows(encoding, micro):
     environment = {**os.environ, "PYTHONIOENCODING": encoding}

@@ -13,6 +13,7 @@ from sim.errors import InputError
 from sim.schedule import copy, reduce
 from sim.schedule.verify import verify
 from tests.ops.reference import NS, shortcomings, variants
+from tests.sample import sampled
 
 BASIC = [name for name in ALGORITHMS if not ALGORITHMS[name].collective.vector]
 
@@ -32,7 +33,7 @@ def pieces(algorithm, n, params):
     return algorithm.pieces(n, **algorithm.settle(n, **params)) if algorithm.pieces else 1
 
 
-@pytest.mark.parametrize("name", BASIC)
+@pytest.mark.parametrize("name", sampled(BASIC))
 def test_every_contribution_arrives_exactly_once(name):
     algorithm, can = ALGORITHMS[name], 0
     for n in NS:
@@ -43,8 +44,7 @@ def test_every_contribution_arrives_exactly_once(name):
     assert can
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", BASIC)
+@pytest.mark.parametrize("name", sampled(BASIC))
 def test_every_parameter_value_keeps_the_promise(name):
     algorithm = ALGORITHMS[name]
     for params in list(variants(algorithm))[1:]:
@@ -59,8 +59,7 @@ def test_every_parameter_value_keeps_the_promise(name):
         assert can
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in BASIC if ALGORITHMS[name].collective.rooted])
+@pytest.mark.parametrize("name", sampled(name for name in BASIC if ALGORITHMS[name].collective.rooted))
 def test_any_rank_can_be_the_root(name):
     algorithm = ALGORITHMS[name]
     for n in (2, 3, 4, 6, 7, 8, 13, 16):
@@ -73,7 +72,7 @@ def test_any_rank_can_be_the_root(name):
                     assert shortcomings(schedule, algorithm.collective.name, pieces(algorithm, n, {}), root) == []
 
 
-@pytest.mark.parametrize("name", list(ALGORITHMS))
+@pytest.mark.parametrize("name", sampled(ALGORITHMS))
 def test_both_judges_agree_at_24_ranks(name):
     schedule = done(ALGORITHMS[name], 24) or done(ALGORITHMS[name], 16) or done(ALGORITHMS[name], 2)
     assert verify(schedule).verdict == "ok"

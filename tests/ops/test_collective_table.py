@@ -26,6 +26,7 @@ def test_a_row_says_who_gives_how_much_and_who_holds_what(name):
     assert row_of(COLLECTIVES[name])[1:5] == SHAPES[name]
 
 
+@pytest.mark.slow
 def test_every_collective_has_one_row_and_says_what_training_uses_it_for():
     assert [row.collective for row in rows()] == [name for name, entry in COLLECTIVES.items() if not entry.vector]
     for row in rows():

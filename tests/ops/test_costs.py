@@ -11,6 +11,7 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.metrics import critical_path
 from tests.ops.reference import other_values
+from tests.sample import sampled
 
 LATENCY, OVERHEAD, BANDWIDTH, GAMMA = 0.7e-6, 0.3e-6, 20e9, 7e-12
 ALPHA = OVERHEAD + 2 * LATENCY
@@ -52,15 +53,13 @@ def check(algorithm, n, params):
             assert SLACK <= ratio <= 1 + 1e-9, f"{algorithm.name}, {n} ranks, {params}"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CLAIMED)
+@pytest.mark.parametrize("name", sampled(CLAIMED))
 def test_time_on_an_ideal_switch_is_as_claimed(name):
     for n in NS:
         check(ALGORITHMS[name], n, {})
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in CLAIMED if ALGORITHMS[name].params])
+@pytest.mark.parametrize("name", sampled(name for name in CLAIMED if ALGORITHMS[name].params))
 def test_claims_hold_for_every_parameter(name):
     for parameter in ALGORITHMS[name].params:
         for value in other_values(ALGORITHMS[name], parameter):
@@ -81,8 +80,7 @@ def test_every_algorithm_makes_a_claim():
     assert len({ALGORITHMS[name].collective.name for name in CLAIMED}) >= 12
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CLAIMED)
+@pytest.mark.parametrize("name", sampled(CLAIMED))
 def test_the_claim_counts_the_rounds_and_covers_the_busiest_rank(name):
     """α counts the messages that wait for each other; β no less than what any port must carry."""
     algorithm = ALGORITHMS[name]

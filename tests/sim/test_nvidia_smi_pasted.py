@@ -276,6 +276,7 @@ def test_a_mutilated_capture_is_read_or_refused_in_one_sentence(capture, data):
         assert (told.startswith("pasted"), "\n" in told, len(told) < 2000) == (True, False, True)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=200))
 def test_whatever_follows_a_table_it_is_read_or_refused(text):

@@ -140,6 +140,7 @@ def test_any_machine_reads_back_as_it_was_written(topology):
     assert gpus or back.ranks == topology.ranks
 
 
+@pytest.mark.slow
 def test_what_yaml_cannot_say_is_not_written():
     switch = build("switch:ranks=3")
     torn = replace(switch, router=tabled(switch, {(0, 1): (0, 2)}, alone=False))
@@ -214,6 +215,7 @@ def test_a_file_cut_anywhere_is_a_machine_or_a_message(data):
     assert machine_or_message(read, cut, "f.yml")
 
 
+@pytest.mark.slow
 def test_the_page_of_keys_shows_files_that_work():
     page = (Path(__file__).parents[2] / "docs" / "topology-yaml.md").read_text()
     examples = [part.partition("```")[0] for part in page.split("```yaml\n")[1:]]

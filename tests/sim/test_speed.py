@@ -5,6 +5,8 @@ import subprocess
 import sys
 from types import ModuleType
 
+import pytest
+
 from sim.base import compiled
 
 INNER = "from sim.base.compiled import helper\n\n\n@helper\ndef inner(x):\n    return x + {}\n"
@@ -12,6 +14,7 @@ OUTER = "from inner import inner\nfrom sim.base.compiled import jit\n\n\n@jit\nd
 ASK = "import outer, sim.base.compiled as s; print(outer.outer(3), s.compiled(outer).outer(3), s.is_compiled(outer))"
 
 
+@pytest.mark.slow
 def test_machine_code_is_made_anew_when_a_file_it_calls_has_changed(tmp_path):
     (tmp_path / "outer.py").write_text(OUTER, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.getcwd()}", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -110,6 +110,7 @@ def test_losing_a_cable_of_a_ring_sends_its_blocks_the_long_way():
         assert loss.time == pytest.approx(3 * (1e-6 + size / 4 / 25e9) + 2e-6)
 
 
+@pytest.mark.slow
 def test_a_cable_without_another_way_ends_the_run():
     plain, losses = failures(prepared("allreduce.ring", SWITCH, 1 << 20))
     assert plain.trace.verdict.ok

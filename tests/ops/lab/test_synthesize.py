@@ -62,6 +62,7 @@ def test_it_meets_every_registered_algorithm_and_never_beats_the_bound(machine, 
     assert found.best is found.searched
 
 
+@pytest.mark.slow
 def test_where_links_are_alike_it_is_near_the_bound():
     """A torus of 3 x 3: every rank takes in 8 blocks over four links."""
     found = synthesized(MACHINES["torus"], "allgather", 9 << 26)
@@ -128,6 +129,7 @@ def test_both_twins_of_the_kernel_make_the_same_plan(monkeypatch):
     assert all(np.array_equal(a, b) for a, b in zip(*plans, strict=True))
 
 
+@pytest.mark.slow
 def test_the_terminal_searches_writes_and_tells(tmp_path, capsys):
     file = tmp_path / "x.xml"
     asked = ["synthesize", "allgather", "--machine", "torus:dims=3x3", "--size", "64MiB", "-o", str(file)]
