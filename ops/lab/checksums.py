@@ -123,5 +123,7 @@ def _fits(value: object, kind: pa.DataType) -> bool:
     if pa.types.is_integer(kind):
         return isinstance(value, int) and -(1 << 63) <= value < 1 << 63
     if pa.types.is_floating(kind):
-        return isinstance(value, float | int) and abs(value) < 1e300 and math.isfinite(value)
+        if isinstance(value, int):
+            return abs(value) < 1 << 63  # Arrow takes a larger one for no number
+        return isinstance(value, float) and abs(value) < 1e300 and math.isfinite(value)
     return isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ops.formats import SCHEDULE_FORMATS, check_schedule, write_schedule
 from ops.lab.grid import read_grid
+from ops.lab.journal import Journal, read_table
 from ops.measured.files import place, read_tables
 from ops.measured.formats import MEASUREMENTS
 from ops.registry import ALGORITHMS
@@ -45,6 +47,8 @@ class Reader(NamedTuple):
     name: str
     samples: Callable[[], tuple[str, ...]]
     use: Callable[[str], Any]
+    is_text: bool = True
+    """Is it read as text? A letter is a byte otherwise."""
 
 
 def readers() -> Iterator[Reader]:
@@ -54,6 +58,8 @@ def readers() -> Iterator[Reader]:
             yield Reader(f"{formats.expected.file}: {name}", cache(partial(samples_of, formats, name)), use)
     for name, (samples, use) in NAMED.items():
         yield Reader(name, cache(samples), use)
+    for name, (file, use) in BINARY.items():
+        yield Reader(name, cache(partial(_letters, file)), use, is_text=False)
 
 
 def use_topology(text: str) -> None:
@@ -223,6 +229,33 @@ NAMED: dict[str, tuple[Callable[[], tuple[str, ...]], Callable[[str], Any]]] = {
     "troubles": (lambda: specs_of({name: TROUBLES.parameters(name) for name in TROUBLES}), use_troubles),
     "a workload's spec": (lambda: specs_of({name: entry.params for name, entry in WORKLOADS.items()}), use_workload),
 }
+
+
+def _letters(file: str) -> tuple[str, ...]:
+    return ((ROOT / "tests" / "data" / "kept" / "sweep" / file).read_bytes().decode("latin-1"),)
+
+
+def use_table(letters: str) -> None:
+    """Read the table of a sweep."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "t.parquet"
+        path.write_bytes(letters.encode("latin-1", "replace"))
+        read_table(path)
+
+
+def use_journal(letters: str) -> None:
+    """Go on where a sweep stopped, and end it."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "t.parquet"
+        path.with_name("t.parquet.journal").write_bytes(letters.encode("latin-1", "replace"))
+        journal = Journal(path)
+        try:
+            journal.close([*journal.done], {})
+        finally:
+            journal.leave()
+
+
+BINARY = {"a sweep's table": ("t.parquet", use_table), "a sweep's journal": ("t.parquet.journal", use_journal)}
 
 
 def hostile(text: str, draw: Random, others: tuple[str, ...]) -> str:

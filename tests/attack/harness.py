@@ -14,6 +14,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -67,7 +68,8 @@ def case(kind: str, seed: int, number: int, folder: Path) -> Case:
         reader = draw.choice(_readers())
         samples = reader.samples()
         mutant = files.hostile(draw.choice(samples), draw, samples)
-        return Case(f"{reader.name}:\n{mutant}", lambda: _decoded(reader.use, mutant))
+        use = partial(_decoded, reader.use) if reader.is_text else reader.use
+        return Case(f"{reader.name}:\n{mutant}", lambda: use(mutant))
     if kind == "links":
         from tests.attack import links
 
