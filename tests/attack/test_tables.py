@@ -1,11 +1,25 @@
 """A small seeded part of `python -m tests.attack.tables`: damage is named, and what it took is computed again."""
 
 import random
+import subprocess
+import sys
 
 import pytest
 
 from ops.lab.grid import Grid
-from tests.attack.tables import Prepared, disturbed, ending_after, full, refused, small_disk
+from tests.attack.tables import (
+    COMMAND,
+    ROOT,
+    Prepared,
+    disturbed,
+    end,
+    ending_after,
+    full,
+    journal_of,
+    refused,
+    small_disk,
+)
+from tests.ops.lab.clusters import lines, wait_for
 
 TWO = Grid(algorithms=["allreduce.ring"], machines=["switch:ranks=2"], sizes=["1KiB..1GiB"])
 
@@ -58,3 +72,13 @@ def test_a_small_disk_is_one(tmp_path):
     folder.mkdir()
     with small_disk(folder, 8192), pytest.raises(OSError, match=r"No space left|File too large"):
         (folder / "file").write_bytes(bytes(1 << 20))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["SIGTERM", "SIGKILL"])
+def test_processes_end_with_the_sweep_that_started_them_and_hold_no_output(kind, tmp_path):
+    table, pipe = tmp_path / "t.parquet", subprocess.PIPE
+    command = [sys.executable, *COMMAND, "-o", str(table)]
+    running = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stdout=pipe, stderr=subprocess.STDOUT)
+    wait_for(lambda: lines(journal_of(table)), running)
+    end(running, kind)

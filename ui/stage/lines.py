@@ -43,8 +43,8 @@ def between(
         reach[device] = max(0.0, wide / 2 - SHOULDER)
     src, dst = np.asarray(src, np.int64), np.asarray(dst, np.int64)
     a, b = ends[src], ends[dst]
-    for here, there, half in ((a, ends[dst], reach[src]), (b, ends[src], reach[dst])):
-        here[:, 0] = np.clip(there[:, 0], here[:, 0] - half, here[:, 0] + half)
+    for near, far, half in ((a, ends[dst], reach[src]), (b, ends[src], reach[dst])):
+        near[:, 0] = np.clip(far[:, 0], near[:, 0] - half, near[:, 0] + half)
     way = b - a
     length = np.hypot(way[:, 0], way[:, 1])
     length[length == 0] = 1.0

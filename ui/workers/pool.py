@@ -60,13 +60,13 @@ class PoolLimits:
         Raises InputError for what is no number.
         """
 
-        def given(name: str, parse: Callable[[str, str], float]) -> float:
+        def setting(name: str, parse: Callable[[str, str], float]) -> float:
             return parse(os.environ[name], name) if os.environ.get(name) else 0
 
-        seats = int(given(MOST_JOBS, Parameter(MOST_JOBS, "int", None, low=1, high=1024).parse))
+        seats = int(setting(MOST_JOBS, Parameter(MOST_JOBS, "int", None, low=1, high=1024).parse))
         seats = seats or max(2, int(cores_share()))
-        memory = given(MOST_MEMORY, parse_size) or memory_share() * 0.8
-        seconds = given(MOST_SECONDS, Parameter(MOST_SECONDS, "float", None).parse) or SECONDS
+        memory = setting(MOST_MEMORY, parse_size) or memory_share() * 0.8
+        seconds = setting(MOST_SECONDS, Parameter(MOST_SECONDS, "float", None).parse) or SECONDS
         return cls(seats, int(memory / (seats + 1)), seconds)
 
 
