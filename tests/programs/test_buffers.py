@@ -131,3 +131,40 @@ def test_an_exchange_that_fails_leaves_neither_a_receive_nor_a_message(tmp_path)
     """
     expected = "6\n6\n4\n[0.0, 0.0, 0.0, 0.0] [0.0, 1.0, 2.0, 3.0] False 5\n"
     assert simulated(script, tmp_path, 1).output == expected
+
+
+PACKED = """
+import numpy as np
+from mpi4py import MPI
+
+comm = MPI.COMM_WORLD
+matrix, back = np.arange(12, dtype="i").reshape(3, 4), np.zeros((3, 4), "i")
+column = MPI.INT.Create_resized(0, 4).Create_vector(3, 1, 4).Commit()
+room = bytearray(MPI.INT.Pack_size(4, comm) + MPI.DOUBLE.Pack_size(1, comm))
+at = MPI.INT.Pack(matrix[1], room, 0, comm)
+at = MPI.DOUBLE.Pack(np.array([0.5]), room, at, comm)
+print(at, len(room))
+numbers, half = np.zeros(4, "i"), np.zeros(1)
+at = MPI.INT.Unpack(room, 0, numbers, comm)
+print(at, MPI.DOUBLE.Unpack(room, at, half, comm), numbers.tolist(), half.tolist())
+pairs = MPI.INT.Create_vector(2, 1, 2).Create_resized(0, 16).Commit()
+few = bytearray(pairs.Pack_size(3, comm))
+print(pairs.Pack(matrix, few, 0, comm), np.frombuffer(few, "i").tolist())
+print(pairs.Unpack(few, 0, back, comm), back.tolist())
+for what in (lambda: MPI.INT.Pack(matrix, few, 0, comm), lambda: MPI.INT.Unpack(few, 8, back, comm)):
+    try:
+        what()
+    except MPI.Exception as error:
+        print(error.Get_error_class() == MPI.ERR_TRUNCATE)
+"""
+
+
+def test_data_is_packed_into_bytes_and_unpacked(tmp_path):
+    assert simulated(PACKED, tmp_path, 1).output.splitlines() == [
+        "24 24",
+        "16 24 [4, 5, 6, 7] [0.5]",
+        "24 [0, 2, 4, 6, 8, 10]",
+        "24 [[0, 0, 2, 0], [4, 0, 6, 0], [8, 0, 10, 0]]",
+        "True",
+        "True",
+    ]

@@ -52,7 +52,7 @@ WORDS = {
     + " neighbor_allgather neighbor_alltoall",
     "Datatype": (
         "Create_darray Create_f90_complex Create_f90_integer Create_f90_real Get_contents Get_envelope Get_value_index"
-        " Pack Pack_external Pack_external_size Pack_size Unpack Unpack_external"
+        " Pack_external Pack_external_size Unpack_external"
     ),
     "Request": (
         "Get_status_all Get_status_any Get_status_some get_status_all get_status_any get_status_some " + HANDLE

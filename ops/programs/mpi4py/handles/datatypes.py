@@ -12,12 +12,13 @@ from ops.programs.mpi4py.handles.attributes import Attributed
 from ops.programs.mpi4py.handles.constants import CONSTANTS, ORDER_C, ORDER_FORTRAN
 from ops.programs.mpi4py.handles.errors import whole, wrong
 from ops.programs.mpi4py.handles.handle import Handle
+from ops.programs.mpi4py.handles.packing import Packing
 
 Whole = NDArray[np.int64]
 BYTES = np.dtype("u1")
 
 
-class Datatype(Attributed, Handle):
+class Datatype(Packing, Attributed, Handle):
     """`base` elements at `offsets`, repeated every `extent` elements; plain ones have a single element at 0.
 
     The token is the same of all handles for one type; `made` is how a derived one came about.
