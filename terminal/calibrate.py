@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from ops.libraries.nccl.choice import pace_of
 from ops.measured.calibration import MOST_RANKS, Fitted, Sample, fit, thinned
 from ops.measured.comparison import verdict
 from ops.measured.files import place, read_file
@@ -23,7 +24,7 @@ from terminal.shared.files import TO_WRITE
     "--output",
     type=TO_WRITE,
     metavar="FILE.json",
-    help="also write the family, as families.json keeps it",
+    help="also write the pace, its tables and errors",
 )
 def calibrate(files: tuple[str, ...], machine: str, name: str | None, output: str | None) -> Answer:
     """One set of factors on NCCL's constants that fits all given tables of a family of machines."""
@@ -34,7 +35,9 @@ def calibrate(files: tuple[str, ...], machine: str, name: str | None, output: st
     if len(machines) != 1:
         several = " and ".join(sorted(machines)) or f"none with up to {MOST_RANKS} ranks"
         raise InputError(f"these tables are of {several}: give tables of one family, or add --machine")
-    fitted = fit(samples, progress=lambda text: click.echo(text, err=True))  # it takes minutes
+    fitted = fit(
+        samples, progress=lambda text: click.echo(text, err=True), start=pace_of(samples[0].topology)
+    )  # it takes minutes
     entry = _entry(samples, fitted, sorted(machines))
     name = name or entry["machines"][0]
     if output:

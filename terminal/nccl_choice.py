@@ -59,6 +59,7 @@ def _machine(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
         "channels": at.channels,
         "channel_Bps": at.bw_intra * 1e9,
         "family": family.name if family else None,
+        "rests_on": len(family.tables) if family else 0,
         "rings": [list(order) for order in choice.seen.orders],
         "assumed": list(topology.assumed),
     }
@@ -66,7 +67,9 @@ def _machine(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
 
 def _choice(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
     def row(candidate: Candidate) -> dict[str, Any]:
-        simulated = carry_out(topology, work_of(topology, choice, taken=candidate), choice.size).trace.time
+        work = work_of(topology, choice, taken=candidate)
+        least = work.schedule.promise.blocks if work.schedule.promise else 1  # fewer bytes are padded to one a block
+        simulated = carry_out(topology, work, max(choice.size, least)).trace.time
         tuned = candidate.algorithm != "SendRecv"
         return {
             "algorithm": candidate.algorithm,
@@ -80,13 +83,14 @@ def _choice(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
         }
 
     rows = [row(candidate) for candidate in choice.candidates]
-    best = rows[0]
+    best, family = rows[0], family_of(topology)
     return {
         "size_bytes": choice.size,
         "algorithm": best["algorithm"],
         "protocol": best["protocol"],
         "predicted_s": best["predicted_s"],
         "simulated_s": best["simulated_s"],
+        "expected_error": family.expected_error(choice.size) if family else None,
         "candidates": rows,
     }
 
@@ -98,7 +102,8 @@ def _text(data: dict[str, Any]) -> str:
         f" {data['channels']} channels of {fmt_bandwidth(data['channel_Bps'])} over {data['link']}"
     ]
     for choice in data["choices"]:
-        lines.append(f"{fmt_size(choice['size_bytes'])}: {choice['algorithm']} {choice['protocol']}")
+        band = "" if choice["expected_error"] is None else f", within {choice['expected_error']:.0%} four times in five"
+        lines.append(f"{fmt_size(choice['size_bytes'])}: {choice['algorithm']} {choice['protocol']}{band}")
         for row in choice["candidates"]:
             predicted = "NCCL has no prediction" if row["predicted_s"] is None else f"{fmt_time(row['predicted_s']):>9}"
             mark = "<-" if row["chosen"] else ""

@@ -6,7 +6,7 @@ import click
 
 from ops.libraries.nccl.choice import NcclOptions
 from ops.libraries.nccl.protocol_cost import Pace, family_of
-from ops.measured.comparison import Compared, Outside, compare_table, verdict, winners
+from ops.measured.comparison import LARGE, Compared, Outside, compare_table, verdict, winners
 from ops.measured.files import place, read_file
 from ops.measured.rows import Table
 from ops.request.notation import assignments
@@ -72,6 +72,12 @@ def _table(topology: Topology, table: Table, why: str, rows: list[Compared]) -> 
         "machine_from": why,
         "ranks": table.ranks,
         "family": family.name if family else None,
+        "nccl": table.forced.get("nccl"),
+        "rests_on": len(family.tables) if family else 0,
+        "expected_error": {
+            "below_1MiB": family.expected_error(1) if family else None,
+            "from_1MiB": family.expected_error(LARGE) if family else None,
+        },
         "parameters": {} if pairs else (family.pace if family else Pace()).as_dict(),
         "rows": errors.rows,
         "median_error_below_1MiB": errors.small,
@@ -110,12 +116,23 @@ def _data(rows: list[Compared], outside: list[Outside], tables: list[dict[str, A
     }
 
 
+def _expectation(table: dict[str, Any]) -> str:
+    """On how many tables the pace rests, and how far off four of five rows may be."""
+    told = table["expected_error"]
+    if told["from_1MiB"] is None or told["below_1MiB"] is None:
+        return "no table of such a machine is known: nothing tells how far off this is"
+    small, large = told["below_1MiB"], told["from_1MiB"]
+    return f"rests on {table['rests_on']} tables: expect four of five within {small:.0%} below 1 MiB, {large:.0%} above"
+
+
 def _text(data: dict[str, Any]) -> str:
     lines = []
     for table in data["tables"]:
         pace = f"pace of {table['family'] or 'NCCL itself'}" if table["parameters"] else "links alone"
         why = "as given" if table["machine_from"] == "given" else f"by {table['machine_from']}"
         lines.append(f"{table['source']}: {table['machine']} ({why}), {table['ranks']} ranks, {pace}")
+        if table["parameters"]:
+            lines.append(f"  {_expectation(table)}")
         for row in data["rows"][table["first_row"] : table["first_row"] + table["rows"]]:
             name = f"{row['algorithm']:12} " if row["algorithm"] else ""
             lines.append(

@@ -1,34 +1,65 @@
-"""Fitting a family's pace to measured tables: one set of factors for all its sizes and numbers of GPUs.
+"""Fitting what GPUs and networks cost to measured tables: one pace for all sizes and numbers of GPUs of a layer.
 
-The objective is the mean absolute logarithm of simulated over measured, small and large sizes and all tables counting
-alike, plus a little for every factor that leaves NCCL's own constant.
+Least squares of the logarithm of simulated over measured, tables counting alike, small and large sizes too; every
+factor is drawn towards what NCCL or its vendor publishes, or what other generations have, and stays there where the
+tables say nothing. Shares of links end at 1.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
 
 from ops.libraries.nccl.choice import NcclOptions
 from ops.libraries.nccl.protocol_cost import Pace
 from ops.measured.comparison import HONOURED, LARGE, Compared, compare_table, forced
 from ops.measured.rows import Table
+from sim.base.arrays import Floats
 from sim.topology import Topology
 from sim.units import us
 
-FACTORS = ("ll_rate", "ll128_rate", "ll", "ll128", "simple", "nvls_hop")
-SHARES = ("nvlink", "net", "nvls")
-TIMES = ("net_hop", "launch")
-TETHER = 0.02
-"""What a factor of e costs in the objective: NCCL's constant is kept where the tables say little against it."""
-STRIDES = (0.4, 0.2, 0.1, 0.05)
-"""Relative steps, coarse to fine."""
-TIME_STEP = 16 * us
-LEAST_SHARE = 0.4
-"""A link of which less is reached is another link."""
-MOST_BENT = 3.0
-"""A constant of NCCL that is farther off than that is not what is wrong."""
-MOST_COUNTED = 2.5
-MOST_RANKS = 128
+
+class Prior(NamedTuple):
+    """Where a factor is drawn to, how far it may stray, and its bounds; `log` strays in shares of itself."""
+
+    value: float
+    stray: float
+    least: float
+    most: float
+    log: bool = False
+
+
+GENERATION: Mapping[str, Prior] = {
+    "launch": Prior(0.0, 3 * us, -5 * us, 60 * us),
+    "ll128_start": Prior(-5 * us, 2 * us, -10 * us, 40 * us),
+    "simple_start": Prior(2 * us, 3 * us, -6 * us, 60 * us),
+    "ll": Prior(1.5, 0.3, 0.5, 8.0, log=True),
+    "ll128": Prior(1.1, 0.3, 0.3, 8.0, log=True),
+    "simple": Prior(2.2, 0.5, 0.3, 12.0, log=True),
+    "nvls_hop": Prior(1.1, 0.3, 0.3, 4.0, log=True),
+    "nvlink": Prior(0.95, 0.03, 0.4, 1.0),
+    "nvls": Prior(0.7, 0.07, 0.3, 1.0),
+    "peer": Prior(2 * us, 2 * us, -4 * us, 60 * us),
+    "peer_share": Prior(0.86, 0.05, 0.4, 1.0),
+}
+"""What GPUs cost; the published or usual value of each."""
+NETWORK: Mapping[str, Prior] = {
+    "net_hop": Prior(2 * us, 10 * us, -2 * us, 300 * us),
+    "net_ll128": Prior(3 * us, 10 * us, -3 * us, 300 * us),
+    "net_simple": Prior(3 * us, 10 * us, -10 * us, 300 * us),
+    "net_slot": Prior(1.0, 0.7, 0.0, 4.0),
+    "net": Prior(0.95, 0.02, 0.3, 1.0),
+}
+"""What a network costs."""
+PRIORS: Mapping[str, Prior] = {**GENERATION, **NETWORK}
+DRAW = 0.05
+"""What straying as far as a prior says costs, beside the same logarithmic error of one table."""
+SOFT = 0.15
+"""Logarithmic error from which a row counts less than its square: a table may have a row gone wrong."""
+ROUNDS = 6
+MOST_RANKS = 32
 """Tables of more ranks are for judging, not for fitting: they take long to simulate."""
 
 
@@ -39,6 +70,12 @@ class Sample:
     topology: Topology
     table: Table
     options: NcclOptions | None = None
+    base: Pace | None = None
+    """What its other layers cost; the start of the fit unless given."""
+
+    def at(self, pace: Pace, factors: Iterable[str] = ()) -> Pace:
+        """A pace for this sample: its own base with some of the factors, or all."""
+        return replace(self.base, **{key: getattr(pace, key) for key in factors}) if self.base else pace
 
 
 @dataclass(frozen=True)
@@ -57,77 +94,104 @@ def thinned(table: Table, most: int = 14) -> Table:
     names = dict.fromkeys(row.algorithm for row in rows)
     kept = []
     for name in names:
-        group = [row for row in rows if row.algorithm == name]
-        step = max(1, math.ceil(len(group) / most))
-        kept += group[::-1][::step][::-1]
+        of_name = [row for row in rows if row.algorithm == name]
+        step = max(1, math.ceil(len(of_name) / most))
+        kept += of_name[::-1][::step][::-1]
     return replace(table, rows=tuple(kept), unread=())
 
 
 def objective(rows: Sequence[Compared]) -> float:
-    """Mean |ln error| of one table, small and large sizes alike; one row counts `MOST_COUNTED` at most."""
+    """Mean |ln error| of one table, small and large sizes alike."""
     halves = [[r for r in rows if r.size < LARGE], [r for r in rows if r.size >= LARGE]]
-    means = [
-        sum(min(MOST_COUNTED, abs(math.log(r.simulated / r.measured))) for r in half) / len(half)
-        for half in halves
-        if half
-    ]
+    means = [sum(abs(math.log(r.simulated / r.measured)) for r in half) / len(half) for half in halves if half]
     return sum(means) / len(means) if means else 0.0
 
 
-def simulate_all(samples: Sequence[Sample], pace: Pace) -> Iterator[list[Compared]]:
+def simulate_all(samples: Sequence[Sample], pace: Pace, factors: Iterable[str] = ()) -> Iterator[list[Compared]]:
     """Every sample's rows at a pace."""
     for sample in samples:
-        yield compare_table(sample.topology, sample.table, pace=pace, options=sample.options or forced(sample.table))[0]
+        options = sample.options or forced(sample.table)
+        yield compare_table(sample.topology, sample.table, pace=sample.at(pace, factors), options=options, quick=True)[
+            0
+        ]
 
 
-def cost(samples: Sequence[Sample], pace: Pace) -> float:
-    """What the fit makes least."""
-    tables = [objective(rows) for rows in simulate_all(samples, pace) if rows]
-    tether = sum(math.log(getattr(pace, key)) ** 2 for key in FACTORS) * TETHER
-    tether += (((pace.launch + pace.net_hop) / TIME_STEP) ** 2 + pace.copy**2) * TETHER / 10
-    return sum(tables) / len(tables) + tether
+def cost(samples: Sequence[Sample], pace: Pace, factors: Iterable[str] = ()) -> float:
+    """The mean of all tables' objectives."""
+    tables = [objective(rows) for rows in simulate_all(samples, pace, factors) if rows]
+    return sum(tables) / len(tables)
 
 
-def fit(samples: Sequence[Sample], progress: Callable[[str], None] = lambda text: None) -> Fitted:
-    """The pace nearest to the samples, found one factor at a time with ever smaller steps."""
-    pace = Pace()
-    before = best = cost(samples, pace)
-    for stride in STRIDES:
-        for _ in range(2):
-            at_first = best
-            for key in ("net_hop", *SHARES, *FACTORS, "copy", "launch"):
-                pace, best = _along(samples, pace, best, key, stride)
-            progress(f"step {stride:g}: {before:.3f} -> {best:.3f}")
-            if at_first - best < 0.002:
-                break
-    rows = [row for rows in simulate_all(samples, pace) for row in rows]
-    return Fitted(pace, before, best, tuple(rows))
+def fit(
+    samples: Sequence[Sample],
+    progress: Callable[[str], None] = lambda text: None,
+    *,
+    start: Pace | None = None,
+    priors: Mapping[str, Prior] = PRIORS,
+) -> Fitted:
+    """The pace nearest to the samples and to what is published; factors without a prior stay as `start` has them.
+
+    Left out are factors that none of the samples feels: a network's where all ranks are on one host.
+    """
+    from scipy.optimize import least_squares  # a quarter of a second that only fits need
+
+    begun = start or Pace()
+    first = replace(begun, **{key: prior.value for key, prior in priors.items()})
+    felt = {key: prior for key, prior in priors.items() if _feels(samples, key)}
+    first = replace(first, **{key: getattr(begun, key) for key in priors if key not in felt})
+    before = cost(samples, first, felt)
+
+    def pace_at(strays: Floats) -> Pace:
+        return replace(first, **{key: _value(felt[key], x) for key, x in zip(felt, strays, strict=True)})
+
+    def misses(strays: Floats) -> Floats:
+        parts = [_weighed(rows) for rows in simulate_all(samples, pace_at(strays), felt) if rows]
+        return np.concatenate([*parts, DRAW * strays * math.sqrt(len(parts))])
+
+    bounds = [[_stray(prior, end) for prior in felt.values()] for end in (0, 1)]
+    solved = least_squares(
+        misses, np.zeros(len(felt)), bounds=bounds, loss="soft_l1", f_scale=SOFT, max_nfev=ROUNDS, diff_step=0.05,
+        x_scale=1.0,
+    )  # fmt: skip
+    pace = pace_at(solved.x)
+    rows = [row for rows in simulate_all(samples, pace, felt) for row in rows]
+    after = cost(samples, pace, felt)
+    progress(f"{len(samples)} tables: {before:.3f} -> {after:.3f}")
+    return Fitted(pace, before, after, tuple(rows))
 
 
-def _along(samples: Sequence[Sample], pace: Pace, best: float, key: str, stride: float) -> tuple[Pace, float]:
-    """Move one factor as long as that helps."""
-    for sign in (1, -1):
-        while True:
-            tried = _moved(pace, key, sign * stride)
-            if tried is None:
-                break
-            error = cost(samples, tried)
-            if error >= best - 1e-4:
-                break
-            pace, best = tried, error
-    return pace, best
+def _weighed(rows: Sequence[Compared]) -> Floats:
+    """Logarithmic errors of one table, whose small and large rows count as much as any other table's."""
+    errors: Floats = np.log([row.simulated / row.measured for row in rows])
+    large = np.array([row.size >= LARGE for row in rows])
+    counts = np.where(large, max(1, large.sum()), max(1, (~large).sum()))
+    weighed: Floats = errors / np.sqrt(counts)
+    return weighed
 
 
-def _moved(pace: Pace, key: str, step: float) -> Pace | None:
-    """The pace with one factor moved; None beyond what is physical."""
-    value = getattr(pace, key)
-    if key == "copy":
-        return replace(pace, copy=value + step / 2) if 0 <= value + step / 2 <= 4 else None
-    if key in TIMES:
-        new = max(0.0, value + TIME_STEP * step) if value or step > 0 else -1.0
-        return replace(pace, **{key: new}) if 0 <= new <= 500 * us else None
-    new = value * math.exp(step)
-    if key in SHARES:
-        new = value * math.exp(step / 4)
-        return replace(pace, **{key: new}) if LEAST_SHARE <= new <= 1.1 else None
-    return replace(pace, **{key: new}) if 1 / MOST_BENT <= new <= MOST_BENT else None
+def _value(prior: Prior, stray: float) -> float:
+    value = prior.value * math.exp(stray * prior.stray) if prior.log else prior.value + stray * prior.stray
+    return min(prior.most, max(prior.least, value))
+
+
+def _stray(prior: Prior, end: int) -> float:
+    limit = (prior.least, prior.most)[end]
+    return math.log(limit / prior.value) / prior.stray if prior.log else (limit - prior.value) / prior.stray
+
+
+def _feels(samples: Sequence[Sample], key: str) -> bool:
+    """Whether a factor can show in any of these tables."""
+    several = [_hosts(sample) > 1 for sample in samples]
+    collectives = {row.collective for sample in samples for row in sample.table.rows}
+    switch = any(device.kind == "NVS" for sample in samples for device in sample.topology.devices)
+    if key in NETWORK:
+        return any(several)
+    if key in ("peer", "peer_share"):
+        return bool(collectives & {"alltoall", "sendrecv"})
+    return switch or not key.startswith("nvls")
+
+
+def _hosts(sample: Sample) -> int:
+    """Hosts that a table's ranks are on."""
+    ranks = sample.table.ranks or sample.topology.n
+    return len({sample.topology.devices[device].host for device in sample.topology.ranks[:ranks]})

@@ -33,11 +33,26 @@ def place(table: Table, spec: str = "", ranks: int = 0, collective: str = "") ->
     table = replace(table, rows=rows, ranks=ranks or table.ranks)
     if not spec:
         spec_of_machine, why = find_machine(table)
-        return build(spec_of_machine), table, why
+        return seated(build(spec_of_machine), table), table, why
     topology = build(spec)
     name, arguments = parse_spec(spec)
     if 0 < topology.n < table.ranks and "hosts" in MACHINES.parameters(name) and "hosts" not in arguments:
         topology = build(f"{spec}{',' if arguments else ':'}hosts={-(-table.ranks // topology.n)}")
     if not table.ranks:
         table = replace(table, ranks=topology.n, rows=tuple(replace(r, ranks=r.ranks or topology.n) for r in rows))
-    return topology, table, "given"
+    return seated(topology, table), table, "given"
+
+
+def seated(topology: Topology, table: Table) -> Topology:
+    """The machine with the ranks where a table's devices say they are: the first so many GPUs of every host.
+
+    The machine itself where the table tells of one host, of whole hosts, or of more than the machine has.
+    """
+    each, hosts = table.gpus_per_host, dict[int, list[int]]()
+    for device in topology.ranks:
+        hosts.setdefault(topology.devices[device].host, []).append(device)
+    needed = -(-table.ranks // each) if each else 0
+    if needed < 2 or needed > len(hosts) or any(len(gpus) <= each for gpus in hosts.values()):
+        return topology
+    ranks = tuple(device for gpus in hosts.values() for device in gpus[:each])
+    return replace(topology, ranks=ranks, router=topology.routes)

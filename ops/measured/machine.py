@@ -2,35 +2,67 @@
 
 import math
 import re
+from typing import NamedTuple
 
 from ops.measured.rows import Table
+from ops.measured.run_words import transport_of
 from sim.errors import InputError
 
-RULES: tuple[tuple[str, str, int], ...] = (
-    (r"gb200|gb300|nvl72", "gb200_nvl72", 4),
-    (r"p4de?\b|p4d", "aws_p4d", 8),
-    (r"\bp5(?:en|e)?\b|p5\.48", "aws_p5", 8),
-    (r"a3.?mega", "gcp_a3_mega", 8),
-    (r"a3.?ultra", "gcp_a3_ultra", 8),
-    (r"a3.?high", "gcp_a3_high", 8),
-    (r"\ba4\b|a4.?high|b200|b300", "dgx_b200", 8),
-    (r"mi300x|mi325x", "mi300x", 8),
-    (r"mi250", "mi250x", 8),
-    (r"alps|gh200", "gh200_quad", 4),
-    (r"mn5.*(?:nccl|gpu)|marenostrum.*h100", "h100_quad", 4),
-    (r"leonardo|lrdn|polaris|a100-sxm-64gb", "a100_quad", 4),
-    (r"nc96ads|a100.*pcie|a100-pci", "a100_pcie_pairs", 4),
-    (r"nd96asr|ndv4|ndmv4|dgx.?a100|a100", "dgx_a100", 8),
-    (r"h200", "dgx_h200", 8),
-    (r"ndv5|nebius|h100", "dgx_h100", 8),
-    (r"dgx.?2\b", "dgx2", 16),
-    (r"v100|ndv2|p3dn|dgx.?1", "dgx1v", 8),
-    (r"\ba40\b|a6000", "a40_pairs", 8),
-    (r"rtx.?(?:30|40|50)|geforce|l40|a10g|4090|3090", "dual_socket_pcie", 8),
+
+class Rule(NamedTuple):
+    """What texts call a machine, its name here, its GPUs per host, and the generation of its GPUs."""
+
+    pattern: str
+    machine: str
+    gpus: int
+    generation: str
+
+
+def _gpu(name: str) -> str:
+    """A GPU's name as a word of its own, or behind a count or a maker's prefix: `8xH100`, `dgxh100`, `H100-SXM5`."""
+    return rf"(?<![a-z0-9])(?:\d+ ?x ?)?(?:dgx|hgx|nvidia|amd)?{name}(?![0-9])"
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(_gpu("gb300"), "gb300_nvl72", 4, "Blackwell"),
+    Rule(_gpu("gb200") + r"|(?<![a-z0-9])nvl72", "gb200_nvl72", 4, "Blackwell"),
+    Rule(r"(?<![a-z0-9])p4de?(?![a-z0-9])", "aws_p4d", 8, "Ampere"),
+    Rule(r"(?<![a-z0-9])p5(?:en|e)?(?![a-z0-9])", "aws_p5", 8, "Hopper"),
+    Rule(r"(?<![a-z0-9])a3[- ]?mega", "gcp_a3_mega", 8, "Hopper"),
+    Rule(r"(?<![a-z0-9])a3[- ]?ultra", "gcp_a3_ultra", 8, "Hopper"),
+    Rule(r"(?<![a-z0-9])a3[- ]?high", "gcp_a3_high", 8, "Hopper"),
+    Rule(_gpu("b300") + r"|(?<![a-z0-9])p6-b300", "dgx_b300", 8, "Blackwell"),
+    Rule(_gpu("b200") + r"|(?<![a-z0-9])a4(?:-?high)?(?![a-z0-9])|(?<![a-z0-9])p6-b200", "dgx_b200", 8, "Blackwell"),
+    Rule(_gpu("mi3(?:00|25)x"), "mi300x", 8, "CDNA3"),
+    Rule(_gpu("mi250x?"), "mi250x", 8, "CDNA2"),
+    Rule(r"(?<![a-z])alps(?![a-z])|" + _gpu("gh200"), "gh200_quad", 4, "Hopper"),
+    Rule(r"(?<![a-z0-9])mn5.*(?:nccl|gpu)|marenostrum.*h100", "h100_quad", 4, "Hopper"),
+    Rule(r"leonardo|lrdn|polaris|a100-sxm-64gb", "a100_quad", 4, "Ampere"),
+    Rule(r"nc96ads|" + _gpu("a100") + r".{0,10}pci", "a100_pcie_pairs", 4, "Ampere"),
+    Rule(r"nd96asr|ndm?v4|ndm?-?a100|" + _gpu("a100"), "dgx_a100", 8, "Ampere"),
+    Rule(_gpu("h200"), "dgx_h200", 8, "Hopper"),
+    Rule(_gpu("h20"), "h20", 8, "Hopper"),
+    Rule(r"ndv5|nebius|nd-?h100|" + _gpu("h100"), "dgx_h100", 8, "Hopper"),
+    Rule(r"(?<![a-z0-9])dgx[- ]?2(?![a-z0-9])|v100-sxm3", "dgx2", 16, "Volta"),
+    Rule(r"ndv2|p3dn|(?<![a-z0-9])dgx[- ]?1v?(?![a-z0-9])|" + _gpu("v100"), "dgx1v", 8, "Volta"),
+    Rule(_gpu("a40") + r"|" + _gpu("a6000"), "a40_pairs", 8, "Ampere"),
+    Rule(_gpu("l40s"), "l40s", 8, "Ada"),
+    Rule(r"rtx[- ]?pro[- ]?6000", "rtx_pro_6000", 8, "Blackwell PCIe"),
+    Rule(
+        r"rtx[- ]?(?:30|40|50)\d\d|geforce|" + "|".join(map(_gpu, ("l40", "l4", "a10g?", "[345]090"))),
+        "dual_socket_pcie",
+        8,
+        "PCIe",
+    ),
 )
-"""What texts call machines, the name here, and its GPUs per host; the first that fits counts."""
-BY_DEVICE = {"h100": {4: "h100_quad"}, "a100": {4: "a100_quad"}}
-"""Device names that several machines share, told apart by GPUs per host."""
+"""The first that fits counts."""
+MISSING: tuple[tuple[str, str], ...] = (
+    (_gpu("[ah]800"), "GPUs with fewer NVLinks than the A100 or H100"),
+    (_gpu("h[12]00") + r".{0,12}(?:pci|nvl(?!ink|72))", "Hopper GPUs on PCIe"),
+    (_gpu("v100") + r".{0,4}pci", "V100 on PCIe"),
+    (_gpu("mi(?:100|210|35[05]x?)"), "these GPUs of AMD"),
+)
+"""What texts name that no machine here is."""
 
 
 class UntoldError(InputError):
@@ -54,34 +86,41 @@ def find_machine(table: Table) -> tuple[str, str]:
     if not ranks:
         raise UntoldError(f"{table.source} does not tell how many ranks took part", "ranks")
     file = table.source.replace("\\", "/").rpartition("/")[2]
-    if re.search(r"[-_ ]shm\b|p2p.?disable", " ".join((*table.words, file)).lower()):
-        raise UntoldError(
-            f"{table.source} went through host memory, for which no machine here is calibrated", "machine"
-        )
-    sources = [("the devices it lists", " ".join(table.words)), ("the name of the file", file)]
-    for where, text in sources if table.kind == "nccl-tests" else sources[::-1]:
-        for pattern, name, gpus in RULES:
-            if re.search(pattern, text.lower()):
-                if where.startswith("the devices") and (better := _more_exact(file, name)):
-                    name, gpus = better
-                each = table.gpus_per_host if 0 < table.gpus_per_host <= gpus else gpus
-                return _spec(name, ranks, each, gpus), where
+    if (how := {"shm": "through host memory", "socket": "through sockets"}.get(transport_of(table))) is not None:
+        raise UntoldError(f"{table.source} went {how}, for which no machine here is calibrated", "machine")
+    told = [("the devices it lists", " ".join(table.words)), ("the name of the file", file)]
+    for where, text in told if table.kind == "nccl-tests" else told[::-1]:
+        plain = _plain(text)
+        for pattern, what in MISSING:
+            if re.search(pattern, plain):
+                raise UntoldError(f"{table.source} was measured on {what}, which no machine here is", "machine")
+        rule = next((rule for rule in RULES if re.search(rule.pattern, plain)), None)
+        if rule is not None:
+            if where.startswith("the devices"):
+                rule = _more_exact(file, rule)
+            each = table.gpus_per_host if 0 < table.gpus_per_host <= rule.gpus else rule.gpus
+            return _spec(rule.machine, ranks, each, rule.gpus), where
     raise UntoldError(f"{table.source} does not tell its machine", "machine", " NAME, see `list machines`")
 
 
-def _more_exact(file: str, name: str) -> tuple[str, int] | None:
-    """A cloud's machine that the file is named after where its devices only tell the GPU."""
+def _plain(text: str) -> str:
+    """In small letters, with hyphens for underscores, which would count as letters."""
+    return text.lower().replace("_", "-")
+
+
+def _more_exact(file: str, rule: Rule) -> Rule:
+    """A cloud's machine with the same GPUs, if the file is named after one, where its devices only tell the GPU."""
     plain = ("dgx_a100", "dgx_h100", "dgx_h200", "dgx_b200")
-    for pattern, other, gpus in RULES:
-        if name in plain and other not in plain and re.search(pattern, file.lower()):
-            return other, gpus
-    return None
+    others = [other for other in RULES if other.generation == rule.generation and other.machine not in plain]
+    if rule.machine not in plain:
+        return rule
+    return next((other for other in others if re.search(other.pattern, _plain(file))), rule)
 
 
 def _spec(name: str, ranks: int, each: int, gpus: int) -> str:
     """The machine's name with parameters that make room for the ranks."""
     hosts = math.ceil(ranks / each)
-    if name == "gb200_nvl72":
+    if name in ("gb200_nvl72", "gb300_nvl72"):
         return name if hosts >= 18 else f"{name}:trays={hosts}"
     if name == "dual_socket_pcie" and hosts > 1 and each == 1:
         return f"geforce_rdma:hosts={hosts}"

@@ -39,4 +39,5 @@ class Table:
     unread: tuple[tuple[str, tuple[int, ...]], ...] = ()
     messages: int = 1
     forced: Mapping[str, str] = field(default_factory=dict)
-    """What the job forced: NCCL_ALGO as `algorithm`, NCCL_PROTO as `protocol`, the two GPUs of a test as `pair`."""
+    """What is told of the run: NCCL_ALGO as `algorithm`, NCCL_PROTO as `protocol`, the two GPUs of a test as `pair`,
+    NCCL's release as `nccl`, and `transport`, by which its ranks were joined: socket, shm or ib."""

@@ -1,6 +1,6 @@
 """Racks whose GPUs are one NVLink domain."""
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from sim.machines import machine
 from sim.parameters import Bounds
@@ -8,14 +8,19 @@ from sim.topology import Device, Link, Topology, both_ways
 from sim.topology.host import BLACKWELL
 from sim.units import Bandwidth, GBps, Time
 
+C2C = 360 * GBps
+"""What joins a GPU to its Grace reaches; NVIDIA nvbandwidth on GB200."""
+
 
 @machine
 def gb200_nvl72(
     *,
     trays: Annotated[int, Bounds(1, 18)] = 18,
+    racks: Annotated[int, Bounds(1, 64)] = 1,
+    nics: Annotated[int, Bounds(1, 8)] = 4,
     nvlink: Bandwidth = BLACKWELL.nvlink,
     nvlink_latency: Time = BLACKWELL.nvlink_latency,
-    c2c: Bandwidth = 360 * GBps,
+    c2c: Bandwidth = C2C,
     nic: Bandwidth = BLACKWELL.nic,
     nic_latency: Time = BLACKWELL.nic_latency,
 ) -> Topology:
@@ -23,21 +28,38 @@ def gb200_nvl72(
 
     `nvlink` is one of 18 NVLinks per GPU, 50 GB/s nominal, 40.1 in NCCL `src/graph/topo.h` (SM100); `c2c` joins a
     GPU to its Grace, 450 GB/s nominal, 359-377 measured (NVIDIA nvbandwidth on GB200). What joins the two Grace of
-    a tray has 100 GB/s each way nominal (NVIDIA Grace CPU white paper).
+    a tray has 100 GB/s each way nominal (NVIDIA Grace CPU white paper). Several `racks` meet at their NICs, NIC k of
+    every tray on rail k.
     """
+    return racked("gb200_nvl72", trays, racks, nics, Cables(18 * nvlink, nvlink_latency, c2c, nic, nic_latency))
+
+
+class Cables(NamedTuple):
+    """What a tray's links carry (B/s) and take (s): a GPU's NVLinks together, its way to Grace, a NIC."""
+
+    nvlinks: float
+    nvlink_latency: float
+    c2c: float
+    nic: float
+    nic_latency: float
+
+
+def racked(name: str, trays: int, racks: int, nics: int, cables: Cables) -> Topology:
+    """Racks of trays with 4 GPUs and 2 Grace each; an NVSwitch domain per rack, rails across all."""
     devices: list[Device] = []
     links: list[Link] = []
-    for tray in range(trays):
-        at = f"H{tray}."
+    for tray in range(trays * racks):
+        at, switch = f"H{tray}.", f"NVS{tray // trays}"
         devices += [Device(f"{at}GPU{i}", "GPU", i // 2, tray) for i in range(4)]
         devices += [Device(f"{at}CPU{c}", "CPU", c, tray) for c in range(2)]
-        devices += [Device(f"{at}NIC{i}", "NIC", i // 2, tray) for i in range(4)]
+        devices += [Device(f"{at}NIC{i}", "NIC", i * 2 // nics, tray) for i in range(nics)]
         for i in range(4):
-            links += both_ways(f"{at}GPU{i}", "NVS0", 18 * nvlink, nvlink_latency / 2, "NVL", 18)
-            links += both_ways(f"{at}GPU{i}", f"{at}CPU{i // 2}", c2c, BLACKWELL.pix_latency, "PCI")
-            links += both_ways(f"{at}NIC{i}", f"{at}CPU{i // 2}", nic, BLACKWELL.pix_latency, "PCI")
-            links += both_ways(f"{at}NIC{i}", f"RAIL{i}", nic, nic_latency, "NET")
+            links += both_ways(f"{at}GPU{i}", switch, cables.nvlinks, cables.nvlink_latency / 2, "NVL", 18)
+            links += both_ways(f"{at}GPU{i}", f"{at}CPU{i // 2}", cables.c2c, BLACKWELL.pix_latency, "PCI")
+        for i in range(nics):
+            links += both_ways(f"{at}NIC{i}", f"{at}CPU{i * 2 // nics}", cables.nic, BLACKWELL.pix_latency, "PCI")
+            links += both_ways(f"{at}NIC{i}", f"RAIL{i}", cables.nic, cables.nic_latency, "NET")
         links += both_ways(f"{at}CPU0", f"{at}CPU1", 100 * GBps, BLACKWELL.sys_latency, "SYS")
-    devices.append(Device("NVS0", "NVS", host=-1))
-    devices += [Device(f"RAIL{i}", "NET", host=-1) for i in range(4)]
-    return Topology("gb200_nvl72", tuple(devices), tuple(links))
+    devices += [Device(f"NVS{rack}", "NVS", host=-1) for rack in range(racks)]
+    devices += [Device(f"RAIL{i}", "NET", host=-1) for i in range(nics)]
+    return Topology(name, tuple(devices), tuple(links))

@@ -29,6 +29,7 @@ def test_a_table_becomes_two_medians(lang):
     assert [metric.value[-1] for metric in at.metric] == ["%", "%"]
     assert "dgx_a100:hosts=2" in " ".join(one.value for one in at.markdown)
     assert len(at.dataframe[0].value) == 30
+    assert at.caption[0].value.count("%") == 2
 
 
 def test_the_example_is_a_table_itself():

@@ -81,6 +81,10 @@ def _headline(table: tasks.ComparedTable) -> None:
     family = tell("page.measured.family", name=table.family) if table.family else tell("page.measured.constants")
     reason = tell("page.measured.machine.chosen") if table.why == "given" else tell("page.measured.machine.recognised")
     st.markdown(f"**{plain(table.machine)}** ({reason}): {rows[0].ranks} × {rows[0].collective}. {family}")
+    below, above = table.band
+    if below is not None and above is not None:
+        words = {"small": f"{below:.0%}", "large": f"{above:.0%}", "size": fmt_size(LARGE)}
+        st.caption(tell("page.measured.expect", count=table.rests_on, **words))
     small, large = st.columns(2)
     limit = fmt_size(LARGE)
     for column, key, value in ((small, "below", errors.small), (large, "above", errors.large)):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ops.lab import sensitivity as links
 from ops.lab.winners import Change, changes
 from ops.libraries.nccl.protocol_cost import family_of
-from ops.measured.comparison import Compared, Outside, compare_table
+from ops.measured.comparison import LARGE, Compared, Outside, compare_table
 from ops.measured.files import place, read_tables
 from ops.measured.machine import UntoldError
 from ops.request import Request
@@ -44,13 +44,18 @@ class LinksThatMatter(NamedTuple):
 
 
 class ComparedTable(NamedTuple):
-    """A table's machine, the family of NCCL's costs it is of, what told it, its rows, and what was left out."""
+    """A table's machine, the family of NCCL's costs it is of, what told it, its rows, and what was left out.
+
+    `rests_on` counts the tables of the family, `band` is what four of five rows stray at most below and from 1 MiB.
+    """
 
     machine: str
     family: str
     why: str
     rows: list[Compared]
     outside: list[Outside]
+    rests_on: int = 0
+    band: tuple[float | None, float | None] = (None, None)
 
 
 class Untold(NamedTuple):
@@ -103,7 +108,11 @@ def compared(text: str, name: str, spec: str, ranks: int) -> list[ComparedTable]
             return Untold(error.why, error.missing)
         rows, outside = compare_table(topology, placed)
         family = family_of(topology)
-        tables.append(ComparedTable(topology.name, family.name if family else "", why, rows, outside))
+        known = ComparedTable(topology.name, family.name if family else "", why, rows, outside)
+        if family:
+            band = (family.expected_error(1), family.expected_error(LARGE))
+            known = known._replace(rests_on=len(family.tables), band=band)
+        tables.append(known)
     return tables
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ops.budget import expect_algorithm, expect_pairs
 from ops.collectives import COLLECTIVES
 from ops.libraries import Decision
-from ops.libraries.nccl.constants import ABLE, ALGORITHMS, PROTOCOLS, Kind, Protocol
-from ops.libraries.nccl.protocol_cost import Pace, costs, family_of, hop
+from ops.libraries.nccl.constants import ABLE, ALGORITHMS, NVLS_CHUNK, NVLS_SLOTS, PROTOCOLS, Protocol
+from ops.libraries.nccl.protocol_cost import Pace, costs, family_of, running_channels
 from ops.libraries.nccl.topology_search import Seen, look, rooted_orders
 from ops.libraries.nccl.tuner import Candidate, candidates
 from ops.registry import ALGORITHMS as REGISTERED
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 POINT_TO_POINT = ("alltoall", "sendrecv")
 """Collectives that NCCL makes of sends and receives; the tuner has no say in them."""
-CHUNK = {"LL": 16 * KiB, "LL128": 128 * KiB, "Simple": 128 * KiB}
-"""The least a channel of a tree sends at once (`src/enqueue.cc`, calcCollChunking)."""
-MOST_SEGMENTS = 32
+CHUNK = {"LL": 16 * KiB, "LL128": 562 * KiB, "Simple": 512 * KiB}
+"""What a channel of a tree or a chain sends at once: the data of a slot of its buffer."""
+MOST_SEGMENTS, MOST_TRANSFERS, LEAST_ROOM = 256, 1 << 17, 8
+"""Pieces of a pipeline: more change a time by a hundredth, and large machines run fewer."""
 RUNS = {
     ("allreduce", "Ring"): "allreduce.ring",
     ("allreduce", "Tree"): "allreduce.nccl_tree",
@@ -115,20 +116,16 @@ def decision_of(
     choice: NcclChoice,
     *,
     root: int = 0,
-    pace: Pace | None = None,
     candidate: Candidate | None = None,
 ) -> Decision:
-    """What NCCL takes, or another of the candidates: the algorithm, how it is cut, and the rings it runs on.
-
-    `pace` is that of the machine's family unless given, NCCL's own constants where it has none.
-    """
+    """What NCCL takes, or another of the candidates: the algorithm, how it is cut, and the rings it runs on."""
     candidate, seen = candidate or choice.chosen, choice.seen
     entry = REGISTERED[RUNS[choice.collective, candidate.algorithm]]
     settings: dict[str, Any] = {}
     if "group" in entry.params:
         settings["group"] = seen.group if choice.collective in POINT_TO_POINT else len(seen.nodes[0])
     if "segments" in entry.params:
-        settings["segments"] = _segments(choice, candidate, pace or pace_of(topology))
+        settings["segments"] = _segments(choice, candidate)
     plain = choice.collective in POINT_TO_POINT or candidate.algorithm in ("NVLS", "NVLSTree", "PAT")
     orders = rooted_orders(seen, root) if COLLECTIVES[choice.collective].rooted else seen.orders
     return Decision(entry.name, settings, () if plain else orders, candidate.protocol)
@@ -151,7 +148,7 @@ def work_of(
     """What NCCL takes, or another of the candidates, ready to be carried out; arguments as for `decision_of`."""
     candidate, seen = taken or choice.chosen, choice.seen
     pace = pace or pace_of(topology)
-    decision = decision_of(topology, choice, root=root, pace=pace, candidate=candidate)
+    decision = decision_of(topology, choice, root=root, candidate=candidate)
     entry = REGISTERED[decision.algorithm]
     expect_algorithm(entry, seen.situation.n, decision.settings, root, topology.hops)
     schedule = _schedule(decision.algorithm, seen.situation.n, decision.orders, root, tuple(decision.settings.items()))
@@ -161,7 +158,8 @@ def work_of(
         "channels": seen.situation.channels,
         **decision.settings,
     }
-    perturbation = costs(topology, seen, candidate.algorithm, candidate.protocol, choice.size, pace)
+    segments = decision.settings.get("segments", 1)
+    perturbation = costs(seen, choice.collective, candidate.algorithm, candidate.protocol, choice.size, pace, segments)
     from ops.work import Work  # SimPy is for those who run it, not for those who list libraries
 
     return Work(schedule, entry.collective, entry, settings, perturbation)
@@ -175,18 +173,32 @@ def _schedule(
     return Decision(name, dict(settings), orders).schedule(n, root)
 
 
-def _segments(choice: NcclChoice, candidate: Candidate, pace: Pace) -> int:
-    """Into how many pieces a pipeline is best cut: √(hops · flowing / hop), as many as there are chunks at most.
+def _segments(choice: NcclChoice, candidate: Candidate) -> int:
+    """Into how many pieces a pipeline is cut: those of its channels' chunks, as many as are worth simulating."""
+    at, size = choice.seen.situation, choice.size
+    if candidate.algorithm.startswith("NVLS"):
+        crossing = size * (1 + 1 / at.per_node)
+        pieces = max(NVLS_SLOTS, crossing / NVLS_CHUNK[at.generation])
+    else:
+        pieces = size / running_channels(at) / _chunk(choice, candidate)
+    room = max(LEAST_ROOM, MOST_TRANSFERS // (at.n * len(choice.seen.orders)))
+    return max(1, min(round(pieces), MOST_SEGMENTS, room))
 
-    NCCL's own slots overlap what a hop costs with what follows, which blocking ranks do not.
-    """
-    at = choice.seen.situation
-    chunks = choice.size // (at.channels * CHUNK[candidate.protocol])
-    kind: Kind = "NET" if at.nodes > 1 else at.kind
-    cost = hop(candidate.algorithm, candidate.protocol, kind, pace) / (4 if candidate.algorithm == "NVLS" else 1)
-    hops = {"Ring": at.n, "NVLS": 4, "NVLSTree": 4 + 2 * math.log2(at.nodes)}.get(
-        candidate.algorithm, 2 * (at.per_node - 1 + math.log2(at.nodes))
-    )
-    flowing = choice.size / candidate.bandwidth
-    best = math.sqrt(hops * flowing / cost) if cost else MOST_SEGMENTS
-    return max(1, min(MOST_SEGMENTS, chunks, round(best)))
+
+def _chunk(choice: NcclChoice, candidate: Candidate) -> int:
+    """Bytes of a channel that a tree or a chain sends at once: smaller where hops are many (calcCollChunking)."""
+    at, of_channel = choice.seen.situation, choice.size / running_channels(choice.seen.situation)
+    chunk = CHUNK[candidate.protocol]
+    if candidate.algorithm == "Ring":
+        return min(chunk, 128 * KiB)  # a quarter of a slot: threads copy on before all of it is there
+    if candidate.algorithm == "Tree" and candidate.protocol == "Simple":
+        depth = at.per_node - 1 + math.log2(at.nodes)
+        for times, least in ((8, 128 * KiB), (4, 64 * KiB), (1, 32 * KiB)):
+            while of_channel / chunk < depth * times and chunk > least:
+                chunk //= 2
+    if candidate.algorithm == "Tree" and candidate.protocol == "LL128":
+        steps = (1 + math.log2(at.nodes) + 0.1 * at.per_node) / at.per_node
+        for times, least in ((64, 128 * KiB), (16, 32 * KiB)):
+            while of_channel / chunk < steps * times and chunk > least:
+                chunk //= 2
+    return chunk

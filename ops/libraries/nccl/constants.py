@@ -103,5 +103,32 @@ THRESHOLD: dict[Protocol, int] = {"LL": 8, "LL128": 8, "Simple": 64}
 
 PAYLOAD: dict[Protocol, float] = {"LL": 0.5, "LL128": 0.92, "Simple": 1.0}
 """The share of what links carry that is data: LL 8 of 16 B, LL128 120 of 128 B, of which the tuner grants 92 %."""
-SLICE: dict[Protocol, int] = {"LL": 32 << 10, "LL128": 576_000, "Simple": 1 << 20}
-"""Bytes of a channel that go on together: two of eight steps of the buffer with Simple, one with the others."""
+SLOT = 512 << 10
+"""Bytes of one of the eight slots of a connection's buffer with Simple: 4 MiB in all (NCCL_BUFFSIZE)."""
+SLOT_DATA: dict[Protocol, float] = {"LL": 16 << 10, "LL128": 576_000, "Simple": SLOT}
+"""Bytes of data in a slot: LL has 32 KiB and flags in half of them, LL128 600 KiB and flags in a sixteenth."""
+CHUNK_SLOTS, SLICE_SLOTS = 4, 2
+"""Slots that a ring's step moves at once with Simple, and those that go on together (`src/include/collectives.h`)."""
+ENDS: dict[Protocol, dict[str, float]] = {
+    "LL": {"allreduce": 1.0, "allgather": 1.0, "reduce_scatter": 1.0},
+    "LL128": {"allreduce": 0.9, "allgather": 0.9, "reduce_scatter": 0.9},
+    "Simple": {"allreduce": 0.4, "allgather": 0.55, "reduce_scatter": 0.5},
+}
+"""Steps' worth of copying that a ring's first and last primitive take beside its n - 1 sends, or 2(n - 1).
+
+With LL, n ranks run n primitives to send n - 1 blocks, as the last copies out of the buffer. With Simple peers write
+where the data belongs, and what is left is the copy from the user's one buffer to the other. Fitted to 2, 4 and 8 GPUs
+of three generations.
+"""
+ALONE = 1.8
+"""How many times its share of the links a channel reaches with LL while the others are idle."""
+PEER_LL, PEER_PART = 16 << 10, 64 << 10
+"""Bytes to a peer up to which sends go by LL, and of which each channel gets at least as many (`src/enqueue.cc`)."""
+PEER_RATE = 22e9
+"""B/s at which one channel sends to a peer with Simple; half of it with LL."""
+LOCAL_COPY = 870e9
+"""B/s at which a rank's own block of an alltoall goes from buffer to buffer."""
+NVLS_SLOTS = 8
+NVLS_CHUNK: dict[Generation, float] = {"Volta": 3.3e6, "Ampere": 3.3e6, "Hopper": 3.3e6, "Blackwell": 10.8e6}
+"""Bytes on each GPU's links that go to the adding switch together, all channels taken together, and how many such
+pieces a message is cut into at least."""

@@ -14,6 +14,8 @@ from sim.topology import Ints, Topology
 
 MOST_SEARCHED = 8
 """GPUs of a node up to which all orders are tried; more stand in their own order, as on an NVSwitch."""
+MOST_PATHS = 16
+"""Paths of a node at most, which are then NCCL's channels."""
 MOST_TRIES, BREADTH = 2000, 24
 """Orders looked at before the best set so far is taken, and how many of those that fit are followed."""
 Counts = NDArray[np.int16]
@@ -54,6 +56,7 @@ def open_paths(topology: Topology, devices: Sequence[int], nic_of: Sequence[int]
     """
     nic_of = list(nic_of)
     doors = [nic_of.index(k) for k in dict.fromkeys(nic_of)]
+    doors = doors[:: -(-len(doors) // MOST_PATHS)]
     g = len(devices)
     rotated = tuple(tuple((door + i) % g for i in range(g)) for door in doors)
     orders, counts = _all_orders(topology, devices, closed=False)

@@ -60,14 +60,17 @@ def look(topology: Topology, n: int) -> Seen:
     inside = closed_rings(topology, first)
     kind: Kind = "NVLINK" if _all_nvlink(topology, [first[i] for i in inside.orders[0]]) else "PCI"
     sharp = switch and kind == "NVLINK" and generation in ("Hopper", "Blackwell")
-    tree, through_cpu = 0.0, False
+    tree, through_cpu, heads, nvls = 0.0, False, MOST_CHANNELS, 0.0
     if len(nodes) == 1:
         channels, speed = _channels([inside.bandwidth] * len(inside.orders), SPEEDS[generation], generation)
+        heads, nvls = _heads(n, inside.bandwidth, generation)
         orders = tuple(tuple(nodes[0][i] for i in order) for order in inside.orders)
     else:
         nic_of, nic, through_cpu = _nics(topology, nodes)
         paths = open_paths(topology, first, nic_of, nic)
-        total = inside.bandwidth * len(inside.orders) if len(first) > 1 else math.inf
+        g = len(first)
+        # an open path of g GPUs leaves the links of one of them alone, so that g - 1 of them carry g paths
+        total = inside.bandwidth * len(inside.orders) * g / (g - 1) if g > 1 else math.inf
         rates = [paths.bandwidth] * len(paths.orders)
         channels, speed = _channels(rates, NET_SPEEDS[generation], generation, total)
         orders = _through(nodes, paths.orders)
@@ -83,8 +86,9 @@ def look(topology: Topology, n: int) -> Seen:
         kind=kind,
         amd_cpu=any(x.kind == "SYS" and x.bandwidth == AMPERE.sys for x in topology.links),
         ll128=kind == "NVLINK" and not amd and not through_cpu,
-        nvls_channels=MOST_CHANNELS if sharp else 0,
+        nvls_channels=heads if sharp else 0,
         bw_tree=tree,
+        bw_nvls=nvls if sharp else 0.0,
     )
     return Seen(situation, orders, nodes, amd)
 
@@ -94,10 +98,13 @@ def _nodes(topology: Topology, n: int) -> tuple[tuple[int, ...], ...]:
     hosts: dict[int, list[int]] = {}
     for rank, device in enumerate(topology.ranks[:n]):
         hosts.setdefault(topology.devices[device].host, []).append(rank)
-    groups = list(hosts.values())
-    if len(groups) > 1 and _all_nvlink(topology, [topology.ranks[group[0]] for group in groups[:2]]):
-        return (tuple(range(n)),)
-    return tuple(tuple(group) for group in groups)
+    nodes: list[list[int]] = []
+    for group in hosts.values():
+        if nodes and _all_nvlink(topology, [topology.ranks[nodes[-1][0]], topology.ranks[group[0]]]):
+            nodes[-1] += group
+        else:
+            nodes.append(group)
+    return tuple(tuple(node) for node in nodes)
 
 
 def _all_nvlink(topology: Topology, devices: Sequence[int]) -> bool:
@@ -140,10 +147,21 @@ def _channels(
         if fit and (rate not in speeds or fit * speed > 1.1 * count * rate):
             count, rate = int(fit), speed
     stays = rate < 25 or (generation in ("Hopper", "Blackwell") and rate < 50 and count > 4) or count == MOST_CHANNELS
+    stays |= generation == "Blackwell"  # measured: 8 B200 take Simple at 16 MiB, where 16 channels would take LL128
     if stays:
         return count, rate
     split = min(2 * count, MOST_CHANNELS)
     return split, rate / -(-split // count)
+
+
+def _heads(gpus: int, carried: float, generation: Generation) -> tuple[int, float]:
+    """Channels of the graph for NVLink SHARP, one headed by each GPU, and their speed (GB/s).
+
+    Every channel crosses every GPU's NVLinks once each way (`src/graph/search.cc`, ncclTopoSearchTryNvls), so four
+    GPUs have half the channels of eight, and their speed is bounded by the fastest there is, not by their links.
+    """
+    fitting = [speed for speed in SPEEDS[generation] if gpus * speed * GBps <= carried * (1 + 1e-9)]
+    return gpus, max(fitting, default=0.0)
 
 
 def _nics(topology: Topology, nodes: tuple[tuple[int, ...], ...]) -> tuple[list[int], float, bool]:

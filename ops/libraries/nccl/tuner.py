@@ -49,6 +49,8 @@ class Situation:
     latency_inter: float = 0.0
     bw_tree: float = 0.0
     """What a channel of a tree carries inside nodes where that is more, as on two nodes; 0 for `bw_intra`."""
+    bw_nvls: float = 0.0
+    """What a channel of the graph for NVLink SHARP carries; 0 where it shares what the rings have."""
 
     @property
     def per_node(self) -> float:
@@ -152,7 +154,7 @@ def _nvls(collective: str, algorithm: str, at: Situation) -> float:
     """GB/s on the bus with in-switch adding inside the nodes."""
     channels = at.nvls_channels
     share = at.channels / channels  # both graphs use the same links
-    intra = share * at.bw_intra * NVLS_EFFICIENCY[at.generation] * (channels - 1) / channels
+    intra = (at.bw_nvls or share * at.bw_intra) * NVLS_EFFICIENCY[at.generation] * (channels - 1) / channels
     intra *= 2 if collective == "allreduce" else (at.per_node - 1) / at.per_node
     inter = share * at.bw_inter * (2 if algorithm == "NVLSTree" and at.nodes <= 2 else 1)
     per_channel = min(intra, inter) if at.nodes > 1 else intra

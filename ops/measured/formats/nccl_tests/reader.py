@@ -12,6 +12,7 @@ from ops.measured.formats import reader
 from ops.measured.formats.nccl_tests.halves import Half, Unread, agrees, halves, scale_of
 from ops.measured.formats.nccl_tests.printed import NAMES, PROGRAM, TYPES, PrintedTable, number, printed_tables
 from ops.measured.rows import Measured, Table
+from ops.measured.run_words import run_words
 from sim.errors import InputError
 from sim.units import us
 
@@ -71,6 +72,7 @@ def _table(printed: PrintedTable, text: str, name: str) -> Table:
     collective = _collective(printed.program, name, shared, factors, reduces=reduces)
     ranks = printed.ranks or shared or ranks_of(collective, factors)
     forced = {{"ALGO": "algorithm", "PROTO": "protocol"}[key]: value for key, value in FORCED.findall(text)}
+    forced |= run_words(text)
     measured = tuple(Measured(collective, ranks, r.size, r.seconds, r.in_place, "", r.line) for r in rows)
     return Table(
         name, "nccl-tests", measured, ranks, printed.devices, tuple(printed.words), unread.entries, forced=forced
@@ -145,6 +147,7 @@ def _from_json(text: str, name: str) -> Table:
         raise InputError(f"{name} holds no result with a size and a time: give the whole report")
     env = " ".join(map(str, report.get("env", []))) if isinstance(report.get("env"), list) else ""
     forced = {{"ALGO": "algorithm", "PROTO": "protocol"}[key]: value for key, value in FORCED.findall(env)}
+    forced |= run_words(f"{env} NCCL version {report.get('nccl_version', '')}")
     words = tuple(dict.fromkeys(str(d.get("device_info", "")) for d in devices))
     return Table(name, "nccl-tests", measured, ranks, each, words, unread.entries, forced=forced)
 

@@ -1,0 +1,45 @@
+"""Times by system and number of GPUs of one host, as CSV: `system, nccl, collective, gpus, size_bytes, time_us`.
+
+The columns are those of the measurements that NVIDIA took for github.com/ai-dynamo/aiconfigurator (Apache-2.0).
+"""
+
+import csv
+import io
+
+from ops.measured.formats import reader
+from ops.measured.rows import Measured, Table
+from sim.errors import InputError
+from sim.units import us
+
+NEEDED = ("system", "collective", "gpus", "size_bytes", "time_us")
+
+
+def matches(text: str) -> bool:
+    """Whether the first line names these columns."""
+    head = [word.strip() for word in text.lstrip().partition("\n")[0].lower().split(",")]
+    return all(column in head for column in NEEDED)
+
+
+@reader("by_gpus", "times by system and GPUs (CSV)", matches=matches, endings=("csv",), precedence=1)
+def read(text: str, *, name: str) -> list[Table]:
+    """A table for every system, collective and number of GPUs, in the order of the file. Raises InputError."""
+    tables: dict[tuple[str, str, str, int], list[Measured]] = {}
+    for number, row in enumerate(csv.DictReader(io.StringIO(text.lstrip())), 2):
+        try:
+            gpus, size, time = int(row["gpus"]), int(row["size_bytes"]), float(row["time_us"])
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{name}, line {number}: gpus, size_bytes or time_us is no number: correct or drop the line"
+            ) from None
+        if gpus < 2 or size <= 0 or not 0 < time < float("inf"):
+            raise InputError(
+                f"{name}, line {number}: {gpus} GPUs, {size} bytes, {time:g} µs are no measurement: drop the line"
+            )
+        key = (row["system"], row.get("nccl") or "", row["collective"], gpus)
+        tables.setdefault(key, []).append(Measured(row["collective"], gpus, size, time * us, line=number))
+    if not tables:
+        raise InputError(f"{name} holds no row with a size and a time: give the whole file")
+    return [
+        Table(name, "nccl-tests", tuple(rows), gpus, gpus, (system,), forced={"nccl": nccl} if nccl else {})
+        for (system, nccl, _, gpus), rows in tables.items()
+    ]

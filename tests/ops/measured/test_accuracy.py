@@ -1,0 +1,89 @@
+"""`accuracy`: cells beside rivals, worst first; `validate` and `nccl-choice` say what to expect."""
+
+import json
+
+import pytest
+
+from cli import main
+from ops.libraries.nccl.protocol_cost import Pace
+from ops.measured.comparison import Compared
+from ops.measured.layers import TableGroup, bands, inside
+from ops.measured.rivals import rivals
+from sim.machines import build
+from sim.units import MiB
+
+ROWS = "system,nccl,collective,gpus,size_bytes,time_us\n" + "".join(
+    f"h100_sxm,2.29.2,{collective},{gpus},{size},{time}\n"
+    for collective, gpus, size, time in (
+        ("allgather", 2, 1024, 5.24),
+        ("allgather", 2, 67108864, 159.25),
+        ("allreduce", 8, 1024, 15.6),
+        ("allreduce", 8, 67108864, 324.53),
+        ("alltoall", 8, 67108864, 221.29),
+    )
+)
+
+
+@pytest.fixture
+def times(tmp_path):
+    path = tmp_path / "times.csv"
+    path.write_text(ROWS)
+    return str(path)
+
+
+def asked(capsys, *argv):
+    status = main([*argv, "--json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_cells_stand_beside_rivals_worst_first(capsys, times):
+    status, found = asked(capsys, "accuracy", times)
+    assert status == 0
+    assert len(found["cells"]) == 5
+    ours = [cell["median_errors"]["simulated"] for cell in found["cells"]]
+    assert ours == sorted(ours, reverse=True)
+    assert max(ours) < 0.25
+    alltoall = next(cell for cell in found["cells"] if cell["collective"] == "alltoall")
+    assert alltoall["median_errors"]["NCCL's tuner"] is None
+    assert alltoall["median_errors"]["autoparallel"] is not None
+    assert main(["accuracy", times]) == 0
+    assert "nearest of all" in capsys.readouterr().out
+
+
+def test_autoparallel_is_its_points_and_a_ring_its_blocks():
+    machine = build("dgx_h100")
+    found = rivals(machine, "allgather", 8, 64 * MiB)
+    assert found["autoparallel"] == pytest.approx(30e-6 + 64 * MiB / 394e9)
+    assert found["α-β ring"] == pytest.approx(7 * 0.7e-6 + 7 / 8 * 64 * MiB / 360e9)
+    assert rivals(build("dgx_h100:hosts=2"), "allgather", 16, MiB)["autoparallel"] is None
+
+
+def test_what_to_expect_is_told(capsys, times):
+    _, found = asked(capsys, "validate", times)
+    first = found["tables"][0]
+    assert first["nccl"] == "2.29.2"
+    assert first["rests_on"] >= 2
+    assert 0.02 < first["expected_error"]["from_1MiB"] < first["expected_error"]["below_1MiB"] < 1
+    status, chosen = asked(capsys, "nccl-choice", "--machine", "dgx_h100", "--size", "8")
+    assert status == 0
+    assert chosen["expected_error"] == first["expected_error"]["below_1MiB"]
+    assert chosen["simulated_s"] > 0
+
+
+def test_a_band_holds_four_of_five_rows():
+    def rows(strays):
+        return [Compared("it", "allreduce", "", 8, MiB, 1.0, 1 + x, "", "f", k) for k, x in enumerate(strays)]
+
+    group = [TableGroup(name, "Hopper", "", ()) for name in "ab"]
+    pairs = [(group[0], rows([0.1] * 4 + [0.5])), (group[1], rows([0.1] * 4 + [0.6]))]
+    assert bands(pairs)["generations", "Hopper"] == {"from_1MiB": pytest.approx(0.096)}
+    assert inside(pairs) == pytest.approx(0.8)
+    assert Pace().ends == 0
+
+
+@pytest.mark.parametrize(
+    ("argv", "why"), [(["accuracy"], "nothing to compare"), (["accuracy", "x", "-o", "y"], "add --leave-out")]
+)
+def test_bad_input_is_one_sentence(capsys, argv, why):
+    assert main(argv) == 2
+    assert why in capsys.readouterr().err

@@ -1,0 +1,88 @@
+"""Which machine a table is from: GPUs are words, clouds refine them within their generation, transports count."""
+
+import pytest
+
+from ops.measured.files import place
+from ops.measured.formats.by_gpus import read
+from ops.measured.machine import UntoldError, find_machine
+from ops.measured.rows import Measured, Table
+from ops.measured.run_words import run_words
+from sim.errors import InputError
+
+
+def table(file="it.txt", device="", ranks=8, each=8, **told):
+    rows = (Measured("allreduce", ranks, 1 << 20, 1e-4, line=1),)
+    return Table(file, "nccl-tests", rows, ranks, each, (device,) if device else (), forced=told)
+
+
+@pytest.mark.parametrize(
+    ("file", "device", "machine"),
+    [
+        ("dgxa100-allreduce.txt", "", "dgx_a100"),
+        ("dgxh100.log", "", "dgx_h100"),
+        ("8xh100_sxm.txt", "", "dgx_h100"),
+        ("it.txt", "NVIDIA H200", "dgx_h200"),
+        ("it.txt", "NVIDIA GH200 120GB", "gh200_quad:hosts=2"),
+        ("it.txt", "NVIDIA B300 SXM6", "dgx_b300"),
+        ("it.txt", "NVIDIA GB300", "gb300_nvl72:trays=2"),
+        ("it.txt", "NVIDIA H20", "h20"),
+        ("it.txt", "NVIDIA L40S", "l40s"),
+        ("it.txt", "NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx_pro_6000"),
+        ("aws-p5.txt", "NVIDIA H100 80GB HBM3", "aws_p5"),
+        ("aws-p5.txt", "NVIDIA A100-SXM4-80GB", "dgx_a100"),
+        ("dgxa100-dgx1.txt", "NVIDIA A100-SXM4-40GB", "dgx_a100"),
+        ("dgx-1-v100.txt", "", "dgx1v"),
+    ],
+)
+def test_a_gpu_is_a_word_and_a_cloud_refines_its_generation(file, device, machine):
+    assert find_machine(table(file, device))[0] == machine
+
+
+@pytest.mark.parametrize(
+    ("file", "device", "told", "why"),
+    [
+        ("h800.txt", "", {}, "fewer NVLinks"),
+        ("it.txt", "NVIDIA H100 PCIe", {}, "Hopper GPUs on PCIe"),
+        ("it.txt", "NVIDIA H100 NVL", {}, "Hopper GPUs on PCIe"),
+        ("it.txt", "Tesla V100-PCIE-32GB", {}, "V100 on PCIe"),
+        ("a100-tcp.txt", "", {}, "through sockets"),
+        ("dgx-a100-shm.txt", "", {}, "through host memory"),
+        ("it.txt", "NVIDIA H100 80GB HBM3", {"transport": "socket"}, "through sockets"),
+        ("a1000.txt", "", {}, "does not tell its machine"),
+    ],
+)
+def test_what_no_machine_is_is_refused_with_the_reason(file, device, told, why):
+    with pytest.raises(UntoldError, match=why):
+        find_machine(table(file, device, **told))
+
+
+def test_ranks_sit_where_the_devices_say():
+    topology, _, _ = place(table("it.txt", "NVIDIA H100 80GB HBM3", ranks=8, each=4))
+    assert topology.name == "dgx_h100:hosts=2"
+    assert [topology.devices[device].host for device in topology.ranks] == [0] * 4 + [1] * 4
+    whole, _, _ = place(table("it.txt", "NVIDIA H100 80GB HBM3", ranks=16, each=8))
+    assert whole.n == 16
+
+
+def test_a_log_tells_release_and_transport():
+    assert run_words("NCCL version 2.21.5+cuda12.4\nNET/IB : Using [0]mlx5_0:1/IB") == {
+        "nccl": "2.21.5",
+        "transport": "ib",
+    }
+    assert run_words("via P2P/CUMEM\nvia SHM/direct/direct") == {}
+    assert run_words("NET/Socket : Using [0]ib0:10.0.0.1\nvia NET/Socket/0") == {"transport": "socket"}
+
+
+def test_times_by_system_are_a_table_for_every_number_of_gpus():
+    head = "system,nccl,collective,gpus,size_bytes,time_us\n"
+    tables = read(f"{head}a100_sxm,2.27.3,allgather,2,512,8.98\na100_sxm,2.27.3,allgather,4,512,10.8\n", name="it.csv")
+    assert [(one.ranks, one.forced["nccl"], one.rows[0].seconds) for one in tables] == [
+        (2, "2.27.3", pytest.approx(8.98e-6)),
+        (4, "2.27.3", pytest.approx(10.8e-6)),
+    ]
+    assert [find_machine(one)[0] for one in tables] == ["dgx_a100", "dgx_a100"]
+    for line, why in (("a100_sxm,,allgather,2,x,1", "line 2: .*no number"), ("a100_sxm,,allgather,1,8,1", "line 2")):
+        with pytest.raises(InputError, match=why):
+            read(head + line, name="it.csv")
+    with pytest.raises(InputError, match="holds no row"):
+        read(head, name="it.csv")
