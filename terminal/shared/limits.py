@@ -11,6 +11,7 @@ from sim.base.share import MOST_JOBS, MOST_MEMORY, MOST_SECONDS, cores_share, me
 from sim.base.watch import Estimate, Watch
 from sim.errors import InputError
 from sim.units import fmt_size
+from terminal.shared.progress import Bar
 from terminal.shared.types import NUMBER, SIZE, WHOLE
 
 SECONDS = 120.0
@@ -50,6 +51,7 @@ def watch(program: str, limits: Mapping[str, Any]) -> Watch:
         if value is not None and not (math.isfinite(value) and value > 0):
             raise InputError(f"{flag} {value:g} leaves nothing: give more than zero")
     announced: list[Estimate] = []
+    bar = Bar("run")
 
     def announce(estimate: Estimate) -> None:
         if estimate.seconds >= WORTH_A_LINE and not announced:
@@ -57,11 +59,16 @@ def watch(program: str, limits: Mapping[str, Any]) -> Watch:
             sys.stderr.write(f"{program}: {in_words(estimate)}\n")
             sys.stderr.flush()
 
+    def tell(share: float) -> None:
+        if announced:
+            bar(round(100 * share), 100)
+
     return Watch(
         seconds=seconds or SECONDS,
         memory=memory or memory_share() * 0.75,
         jobs=jobs or PER_CORE * max(1, math.ceil(cores_share())),
         announce=announce,
+        tell=tell,
         mend=lambda what, amount: f"ask for less, or add --most-{what} {amount}",
     )
 

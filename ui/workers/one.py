@@ -8,8 +8,8 @@ from contextlib import suppress
 
 from sim.base.share import memory_share
 from ui.workers.pool import PageJob, PoolLimits, WorkerPool
-from ui.workers.process import Call, Result, answer, prepare_copies
-from ui.workers.warm import made
+from ui.workers.process import CAN_COPY, Call, Result, answer, prepare_copies
+from ui.workers.warm import are_made, make
 
 
 class OwnProcess:
@@ -60,8 +60,9 @@ def the_pool(limits: Callable[[], PoolLimits] = PoolLimits.fitting) -> WorkerPoo
             if os.environ.get(ALONE):
                 _POOL.append(OwnProcess())
             else:
-                prepare_copies()
-                _POOL.append(WorkerPool(limits(), kernels=made).start())
+                ready = CAN_COPY and are_made()
+                prepare_copies(["ui.workers.warmed"] if ready else ["ui.workers.tasks", "numba"])
+                _POOL.append(WorkerPool(limits(), kernels=None if ready else make).start())
         return _POOL[0]
 
 

@@ -27,6 +27,8 @@ TICK = 0.05
 """Seconds between two looks at whether a job is still wanted."""
 SECONDS = 60.0
 """Seconds that a job may take where nothing else is said."""
+STARTING = 60.0
+"""Seconds that a process may take until it listens."""
 SHORT = 1.5
 """Seconds after which a job counts as long."""
 IN_LINE = 256
@@ -79,7 +81,7 @@ class PageJob(Future[Result]):
         self.share = self.begun = 0.0
         self.estimate: Estimate | None = None
         self.waiters = 0
-        self.long = self.abandoned = self.is_taken = False
+        self.long = self.abandoned = self.is_taken = self.has_begun = False
 
     @property
     def is_running(self) -> bool:
@@ -153,7 +155,7 @@ class Seat(threading.Thread):
             if job.abandoned or self._pool.must_yield(self):
                 self._end()
                 return None
-            if time.monotonic() - job.begun > seconds:
+            if time.monotonic() - job.begun > seconds + (0 if job.has_begun else STARTING):
                 self._end()
                 raise InputError(LATE.format(seconds=seconds))
 
@@ -177,6 +179,8 @@ class Seat(threading.Thread):
         if isinstance(message, Result):
             return message
         if isinstance(message, Progress):
+            if not job.has_begun:
+                job.begun, job.has_begun = time.monotonic(), True
             job.share, job.is_taken = message.share, True
         elif isinstance(message, Estimate):
             job.estimate = message
@@ -283,6 +287,8 @@ class WorkerPool:
         """Whether this seat's job has to give way: all have long ones, it is the youngest, and a new one waits."""
         with self._free:
             jobs = [other.job for other in self._seats]
+            if seat.job is not None and seat.job.call is WARM and None not in jobs and len(self._queue):
+                return True
             if len(jobs) < 2 or not self._queue.has_short():
                 return False
             lasting = [job for job in jobs if job is not None and time.monotonic() - job.begun > SHORT]
@@ -293,12 +299,12 @@ class WorkerPool:
         with self._free:
             seat.job = None
             self._free.notify_all()
-            if outcome is None and not job.abandoned:
-                job.long, job.is_taken, job.begun, job.share = True, False, 0.0, 0.0
-                self._queue.put(job, first=True)
-                return
             if job.call is WARM:
-                self._has_kernels = isinstance(outcome, Result) and not outcome.status
+                self._has_kernels = outcome is None or (isinstance(outcome, Result) and not outcome.status)
+                return
+            if outcome is None and not job.abandoned:
+                job.long, job.is_taken, job.has_begun, job.begun, job.share = True, False, False, 0.0, 0.0
+                self._queue.put(job, first=True)
                 return
             self._forget(job)
             self.done += 1

@@ -18,6 +18,7 @@ from sim.errors import InputError, StalledError
 FULL = "this run does not fit into memory: use fewer ranks, or an algorithm with fewer transfers"
 ROOT = Path(__file__).parents[__name__.count(".")]
 """Where the package begins that this module is of."""
+CAN_COPY = "forkserver" in multiprocessing.get_all_start_methods()
 POLITE = 5
 """How far workers stand behind the page for the processor."""
 TELL = 0.2
@@ -106,27 +107,24 @@ def _end_with_parent() -> None:
 
 
 def context() -> Any:
-    """Processes are copies of one that has imported all it takes, where the system can do that."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    forking = multiprocessing.get_context("forkserver")
-    forking.set_forkserver_preload(["ui.workers.tasks", "numba"])
-    return forking
+    """How processes are started: as copies of one that has loaded all it takes, where the system can do that."""
+    return multiprocessing.get_context("forkserver" if CAN_COPY else "spawn")
 
 
-def prepare_copies() -> None:
-    """Start the process that workers are copies of; it imports while the first visitor is still on the way."""
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        from multiprocessing import forkserver
+def prepare_copies(modules: list[str]) -> None:
+    """Start the process that workers are copies of; it imports these modules while the first visitor is on the way."""
+    if not CAN_COPY:
+        return
+    from multiprocessing import forkserver
 
-        context()
-        before = dict(os.environ)
-        os.environ.update(environment())
-        try:
-            forkserver.ensure_running()
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
+    context().set_forkserver_preload(modules)
+    before = dict(os.environ)
+    os.environ.update(environment())
+    try:
+        forkserver.ensure_running()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def environment() -> dict[str, str]:

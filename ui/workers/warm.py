@@ -1,13 +1,16 @@
-"""Compiled kernels: made on disk once by a process of their own, then loaded by workers that have nothing to do.
+"""Compiled kernels: made on disk once by a process of their own; then workers are copies of one that has loaded them.
 
-A worker that compiled them itself would keep its first visitor waiting for as long as that takes; until they are there,
-small scenes are interpreted.
+Whoever compiled them first would keep the first visitor waiting for as long as that takes. Until they are on disk
+workers begin without, small scenes are interpreted, and a worker loads them when it has nothing else to do.
 """
 
+import hashlib
 import os
 import subprocess
 import sys
 from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
 
 from ops.request import Request
 from sim.base.compiled import compiled
@@ -27,14 +30,29 @@ def load() -> None:
     tasks.run(Request(machine="switch:ranks=64"), "en")
 
 
-def made() -> "subprocess.Popen[bytes]":
-    """The process that puts them on disk, begun."""
+def are_made() -> bool:
+    """Whether kernels of these very sources are on disk, as far as a note beside them tells."""
+    return _note().is_file()
+
+
+def make() -> "subprocess.Popen[bytes]":
+    """The process that puts them there, begun."""
     quiet = subprocess.DEVNULL
     line = [sys.executable, "-m", __name__]
     return subprocess.Popen(line, stdin=quiet, stdout=quiet, stderr=quiet, env=environment())
+
+
+def _note() -> Path:
+    room = Path(kernel.__file__).parents[1]
+    sources = hashlib.sha256(f"{sys.version} {version('numba')}".encode())
+    for file in sorted(room.rglob("*.py")):
+        sources.update(file.read_bytes())
+    return Path(kernel.__file__).parent / "__pycache__" / f"kernels-{sources.hexdigest()[:16]}"
 
 
 if __name__ == "__main__":
     with suppress(AttributeError, OSError):
         os.nice(LATER)
     load()
+    with suppress(OSError):  # where it cannot be written, this is done at every start
+        _note().touch()
