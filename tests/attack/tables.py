@@ -286,6 +286,13 @@ def kills(prepared: Prepared, folder: Path, draw: random.Random, count: int) -> 
     prepared.check(sweep(GRID, table, jobs=2), "the last sweep")
 
 
+def seen(said: Iterator[str]) -> Iterator[str]:
+    """What is said, on the side as well: kills take minutes."""
+    for number, line in enumerate(said, 1):
+        print(f"{number}: {line}", file=sys.stderr, flush=True)
+        yield line
+
+
 def carry_out(what: list[str], seed: int) -> dict[str, Counter[str]]:
     """All that was asked for, and what came of it."""
     prepared, draw = Prepared(), random.Random(seed)
@@ -294,7 +301,7 @@ def carry_out(what: list[str], seed: int) -> dict[str, Counter[str]]:
         folder = Path(name) / "sweep"
         folder.mkdir()
         if "kills" in what:
-            found["kills"] = Counter(kills(prepared, folder, draw, KILLS))
+            found["kills"] = Counter(seen(kills(prepared, folder, draw, KILLS)))
         if "flips" in what:
             found["flips"] = Counter(disturbed(prepared, folder, draw, "flip") for _ in range(FLIPS))
         if "cuts" in what:
