@@ -139,7 +139,7 @@ def fit(
     first = replace(begun, **{key: prior.value for key, prior in priors.items()})
     felt = {key: prior for key, prior in priors.items() if _feels(samples, key)}
     first = replace(first, **{key: getattr(begun, key) for key in priors if key not in felt})
-    before = cost(samples, first, felt)
+    before = cost(samples, begun, felt)
 
     def pace_at(strays: Floats) -> Pace:
         return replace(first, **{key: _value(felt[key], x) for key, x in zip(felt, strays, strict=True)})
