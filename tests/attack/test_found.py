@@ -40,6 +40,9 @@ READ = {
     "nccl-tests: a count of 5,000": lambda: len(read_tables(TESTS.format("1024", MANY), "it")[0].rows) == 1,
     "OSU: 5,000 digits": lambda: len(read_tables(OSU.format(MANY, "1.0"), "it")[0].rows) == 1,
     "OSU: a time of 5,000": lambda: len(read_tables(OSU.format("4", MANY), "it")[0].rows) == 1,
+    "OSU: GPUs of 5,000 digits": lambda: (
+        len(read_tables(f"# HIP_VISIBLE_DEVICES=0,{MANY}\n" + OSU.format("4", "1.0"), "it")[0].rows) == 2
+    ),
     "named: other letters in the header": lambda: (
         read_tables(NAMED.format(8, 1.5), "it")[0].rows[0].algorithm == "ring"
     ),

@@ -21,7 +21,7 @@ COLLECTIVES = (
     (r"scatter", "scatter"), (r"gather", "gather"), (r"bandwidth", "bandwidth"), (r"", "latency"),
 )  # fmt: skip
 """What the title calls a test; latency of a pair has no more words."""
-PAIR = re.compile(r"(?:HIP|CUDA|ROCR)_VISIBLE_DEVICES\s*=\s*(\d+)\s*,\s*(\d+)")
+PAIR = re.compile(r"(?:HIP|CUDA|ROCR)_VISIBLE_DEVICES\s{0,9}=\s{0,9}(\d{1,6})\s{0,9},\s{0,9}(\d{1,6})(?!\d)")
 WINDOW = 64
 """Messages under way at once in `osu_bw`, unless -W says otherwise."""
 
