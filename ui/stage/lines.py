@@ -22,6 +22,8 @@ BESIDE = 0.1
 """How far a line is drawn from the middle between its ends, to its right, in device widths."""
 SHOULDER = 0.3
 """How far from its ends a bar is met at most, in device widths."""
+LANE = 0.18
+"""How far from its middle a bar is met, so that messages along it from above and below pass each other."""
 ARC = 12
 LEVEL = 0.3
 """How far apart the ends of a line may be for it to count as level, or upright."""
@@ -45,6 +47,7 @@ def between(
     a, b = ends[src], ends[dst]
     for near, far, half in ((a, ends[dst], reach[src]), (b, ends[src], reach[dst])):
         near[:, 0] = np.clip(far[:, 0], near[:, 0] - half, near[:, 0] + half)
+        near[:, 1] += np.where(half > 0, LANE * np.sign(far[:, 1] - near[:, 1]), 0.0)
     way = b - a
     length = np.hypot(way[:, 0], way[:, 1])
     length[length == 0] = 1.0
