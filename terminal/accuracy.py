@@ -39,12 +39,12 @@ def _cells(tables: list[Table]) -> Answer:
     outside = []
     for table in tables:
         try:
-            topology, found, _ = place(table)
+            topology, ready, _ = place(table)
         except InputError as error:
             outside.append({"source": table.source, "rows": len(table.rows), "why": str(error)})
             continue
         file = table.source.rpartition("/")[2]
-        placed.append((table.words[0] if table.words and file.endswith(".csv") else file, topology, found))
+        placed.append((table.words[0] if table.words and file.endswith(".csv") else file, topology, ready))
     scored = sorted(cells(placed), key=lambda cell: -(cell.errors[OURS] or 0.0))
     data: dict[str, Any] = {
         "cells": [cell.as_dict() for cell in scored],
@@ -75,8 +75,8 @@ def _text(scored: list[Cell], data: dict[str, Any]) -> str:
         shown = "".join(f"{_percent(cell.errors[head]):>14}" for head in heads)
         lines.append(f"{cell.system[:44]:44} {cell.collective:14} {cell.ranks:4} {half}{shown}")
     for name, halves in data["systems"].items():
-        told = [f"{_percent(halves[key])} {where}" for key, where in _HALVES if halves[key] is not None]
-        lines.append(f"{name}: median of its cells {', '.join(told)}")
+        errors = [f"{_percent(halves[key])} {where}" for key, where in _HALVES if halves[key] is not None]
+        lines.append(f"{name}: median of its cells {', '.join(errors)}")
     lines.append(f"nearest of all in {data['nearest']:.0%} of {len(scored)} cells")
     lines += [f"outside: {entry['source']}: {entry['rows']} rows: {entry['why']}" for entry in data["outside"]]
     return "\n".join(lines)

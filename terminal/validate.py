@@ -118,10 +118,10 @@ def _data(rows: list[Compared], outside: list[Outside], tables: list[dict[str, A
 
 def _expectation(table: dict[str, Any]) -> str:
     """On how many tables the pace rests, and how far off four of five rows may be."""
-    told = table["expected_error"]
-    if told["from_1MiB"] is None or told["below_1MiB"] is None:
+    expected = table["expected_error"]
+    if expected["from_1MiB"] is None or expected["below_1MiB"] is None:
         return "no table of such a machine is known: nothing tells how far off this is"
-    small, large = told["below_1MiB"], told["from_1MiB"]
+    small, large = expected["below_1MiB"], expected["from_1MiB"]
     return f"rests on {table['rests_on']} tables: expect four of five within {small:.0%} below 1 MiB, {large:.0%} above"
 
 

@@ -53,11 +53,11 @@ def cells(placed: Sequence[tuple[str, Topology, Table]]) -> Iterator[Cell]:
 
 
 def _errors(topology: Topology, rows: Sequence[Compared]) -> dict[str, float | None]:
-    found: dict[str, list[float]] = {name: [] for name in RIVALS}
+    by_rival: dict[str, list[float]] = {name: [] for name in RIVALS}
     for row in rows:
         answers = {} if row.algorithm else rivals(topology, row.collective, row.ranks, row.size)
         for name, seconds in answers.items():
             if seconds is not None:
-                found[name].append(abs(seconds / row.measured - 1))
+                by_rival[name].append(abs(seconds / row.measured - 1))
     ours = median(abs(row.error) for row in rows)
-    return {OURS: ours} | {name: median(errors) if errors else None for name, errors in found.items()}
+    return {OURS: ours} | {name: median(errors) if errors else None for name, errors in by_rival.items()}

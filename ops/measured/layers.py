@@ -50,8 +50,8 @@ class FittedLayers:
 
     def pace(self, generation: str, network: str = "") -> Pace:
         """Both layers together; a network that nobody measured is like the one most machines have."""
-        known = self.factors["generations"]
-        parts = dict(known.get(generation) or _mean(list(known.values())))
+        generations = self.factors["generations"]
+        parts = dict(generations.get(generation) or _mean(list(generations.values())))
         if network:
             parts |= self.factors["networks"].get(network) or self.factors["networks"].get("IB", {})
         return Pace(**parts)
@@ -87,14 +87,14 @@ def units(tables: Sequence[Table]) -> tuple[list[TableGroup], list[tuple[str, st
             refused.append((name, f"{placed.ranks} ranks are more than the {MOST_RANKS} that are fitted"))
         elif (few := thinned(placed, MOST_SIZES)).rows:
             grouped.setdefault(name, []).append(Sample(topology, few))
-    found = []
+    groups = []
     for name, samples in grouped.items():
         parts = layers_of(samples[0].topology)
         if parts:
-            found.append(TableGroup(name, parts[0].name, parts[1].name if len(parts) > 1 else "", tuple(samples)))
+            groups.append(TableGroup(name, parts[0].name, parts[1].name if len(parts) > 1 else "", tuple(samples)))
         else:
             refused.append((name, f"{samples[0].topology.name} has no layer"))
-    return found, refused
+    return groups, refused
 
 
 def fit_layers(every: Sequence[TableGroup], progress: Callable[[str], None] = lambda text: None) -> FittedLayers:
@@ -125,13 +125,13 @@ def _factors(outcome: Fitted, priors: Mapping[str, Prior]) -> Factors:
     return {key: float(f"{getattr(outcome.pace, key):.4g}") for key in priors}
 
 
-def _mean(known: Sequence[Factors]) -> Factors:
+def _mean(entries: Sequence[Factors]) -> Factors:
     """What generations have in common: factors by their geometric means, seconds by the plain one."""
     names = [entry.name for entry in fields(Pace)]
     usual = Pace(**COMMON, **{key: prior.value for key, prior in GENERATION.items()})
     common = {}
     for key in names:
-        values = [entry[key] for entry in known if key in entry] or [getattr(usual, key)]
+        values = [entry[key] for entry in entries if key in entry] or [getattr(usual, key)]
         plain = min(values) <= 0 or key not in GENERATION or not GENERATION[key].log
         common[key] = fmean(values) if plain else math.exp(fmean(map(math.log, values)))
     return common
@@ -184,15 +184,15 @@ def bands(
     have as many, and so do layers without a table, under an empty name.
     """
     counts = Counter(group.layer for group, _ in pairs)
-    found: dict[tuple[str, str], dict[str, list[float]]] = {}
+    by_layer: dict[tuple[str, str], dict[str, list[float]]] = {}
     for group, rows in pairs:
         if counts[group.layer] >= least:
             for layer in (group.layer, (group.layer[0], "")):
                 for half, strays in _strays(rows).items():
-                    found.setdefault(layer, {}).setdefault(half, []).extend(strays)
+                    by_layer.setdefault(layer, {}).setdefault(half, []).extend(strays)
     every = {
         layer: {half: math.ceil(1000 * _quantile(strays)) / 1000 for half, strays in halves.items() if strays}
-        for layer, halves in found.items()
+        for layer, halves in by_layer.items()
     }
     kinds = {kind: every.get((kind, ""), {}) for kind, _ in counts}
     return every | {layer: kinds[layer[0]] | every.get(layer, {}) for layer in counts}

@@ -88,8 +88,8 @@ def find_machine(table: Table) -> tuple[str, str]:
     file = table.source.replace("\\", "/").rpartition("/")[2]
     if (how := {"shm": "through host memory", "socket": "through sockets"}.get(transport_of(table))) is not None:
         raise UntoldError(f"{table.source} went {how}, for which no machine here is calibrated", "machine")
-    told = [("the devices it lists", " ".join(table.words)), ("the name of the file", file)]
-    for where, text in told if table.kind == "nccl-tests" else told[::-1]:
+    sources = [("the devices it lists", " ".join(table.words)), ("the name of the file", file)]
+    for where, text in sources if table.kind == "nccl-tests" else sources[::-1]:
         plain = _plain(text)
         for pattern, what in MISSING:
             if re.search(pattern, plain):

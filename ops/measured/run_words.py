@@ -22,26 +22,26 @@ def run_words(text: str) -> dict[str, str]:
     >>> run_words("Channel 00/0 : 1[1] -> 0[0] via SHM/direct/direct"), run_words("NET/Socket : Using [0]eth0")
     ({'transport': 'shm'}, {'transport': 'socket'})
     """
-    found = {}
+    words = {}
     printed, number = _PRINTED.search(text), _NUMBER.search(text)
     if printed:
-        found["nccl"] = printed[1]
+        words["nccl"] = printed[1]
     elif number:
-        found["nccl"] = _release(int(number[1]))
+        words["nccl"] = _release(int(number[1]))
     seen = {(match[1] or match[2] or match[3]).removeprefix("NET/").upper() for match in _SEES.finditer(text)}
     if "SOCKET" in seen and not seen & {"IB", "OFI", "GDRDMA"}:
-        found["transport"] = "socket"
+        words["transport"] = "socket"
     elif "SHM" in seen and "P2P" not in seen:
-        found["transport"] = "shm"
+        words["transport"] = "shm"
     elif seen & {"IB", "GDRDMA"}:
-        found["transport"] = "ib"
-    return found
+        words["transport"] = "ib"
+    return words
 
 
 def transport_of(table: Table) -> str:
     """How the ranks of a table were joined, by its log, else by its devices' and its file's words; empty if untold."""
-    if told := table.forced.get("transport"):
-        return told
+    if transport := table.forced.get("transport"):
+        return transport
     file = table.source.replace("\\", "/").rpartition("/")[2]
     words = " ".join((*table.words, file)).lower().replace("_", "-")
     return next((name for name, pattern in _NAMED if pattern.search(words)), "")

@@ -108,11 +108,11 @@ def compared(text: str, name: str, spec: str, ranks: int) -> list[ComparedTable]
             return Untold(error.why, error.missing)
         rows, outside = compare_table(topology, placed)
         family = family_of(topology)
-        known = ComparedTable(topology.name, family.name if family else "", why, rows, outside)
+        compared_table = ComparedTable(topology.name, family.name if family else "", why, rows, outside)
         if family:
             band = (family.expected_error(1), family.expected_error(LARGE))
-            known = known._replace(rests_on=len(family.tables), band=band)
-        tables.append(known)
+            compared_table = compared_table._replace(rests_on=len(family.tables), band=band)
+        tables.append(compared_table)
     return tables
 
 

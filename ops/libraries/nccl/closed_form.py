@@ -20,8 +20,8 @@ def closed_form(topology: Topology, choice: NcclChoice, pace: Pace) -> float | N
     candidate, seen = choice.chosen, choice.seen
     rate = _switched(topology, seen.situation.n)
     ring = candidate.algorithm == "Ring" and choice.collective in RINGS
-    known = ring or candidate.algorithm in ("NVLS", "SendRecv")
-    if not rate or not known or choice.collective == "sendrecv":
+    has_form = ring or candidate.algorithm in ("NVLS", "SendRecv")
+    if not rate or not has_form or choice.collective == "sendrecv":
         return None
     n, size = seen.situation.n, max(choice.size, seen.situation.n)
     segments = decision_of(topology, choice).settings.get("segments", 1)

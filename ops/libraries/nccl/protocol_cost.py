@@ -157,9 +157,9 @@ def layers_of(topology: Topology) -> tuple[CostLayer, ...]:
     gpus = next((layer for layer in every["generations"].values() if name in layer.machines), None)
     if gpus is None and topology.format:
         lanes = {round(x.bandwidth / x.lanes / GBps, 3) for x in topology.links if x.kind == "NVL"}
-        known = next((LANES_OF[rate] for rate in sorted(lanes & LANES_OF.keys())), ("", False))
-        if known[0] and known[1] == is_amd(topology) and known[0] in ("CDNA", generation_of(topology)):
-            gpus = every["generations"].get(known[0])
+        fitted = next((LANES_OF[rate] for rate in sorted(lanes & LANES_OF.keys())), ("", False))
+        if fitted[0] and fitted[1] == is_amd(topology) and fitted[0] in ("CDNA", generation_of(topology)):
+            gpus = every["generations"].get(fitted[0])
     if gpus is None:
         return ()
     if len({device.host for device in topology.devices if device.kind == "GPU"}) < 2:
