@@ -178,7 +178,8 @@ def _segments(choice: NcclChoice, candidate: Candidate) -> int:
     at, size = choice.seen.situation, choice.size
     if candidate.algorithm.startswith("NVLS"):
         crossing = size * (1 + 1 / at.per_node)
-        pieces = max(NVLS_SLOTS, crossing / NVLS_CHUNK[at.generation])
+        of_heads = NVLS_CHUNK[at.generation] * at.per_node / 8
+        pieces = max(NVLS_SLOTS, crossing / of_heads)
     else:
         pieces = size / running_channels(at) / _chunk(choice, candidate)
     room = max(LEAST_ROOM, MOST_TRANSFERS // (at.n * len(choice.seen.orders)))

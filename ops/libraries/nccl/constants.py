@@ -130,5 +130,7 @@ LOCAL_COPY = 870e9
 """B/s at which a rank's own block of an alltoall goes from buffer to buffer."""
 NVLS_SLOTS = 8
 NVLS_CHUNK: dict[Generation, float] = {"Volta": 3.3e6, "Ampere": 3.3e6, "Hopper": 3.3e6, "Blackwell": 10.8e6}
-"""Bytes on each GPU's links that go to the adding switch together, all channels taken together, and how many such
-pieces a message is cut into at least."""
+"""Bytes on each of eight GPUs' links that go to the adding switch together, all channels taken together.
+
+A channel is headed by each GPU, so that more of them have more under way. A message is cut into `NVLS_SLOTS` at least.
+"""
