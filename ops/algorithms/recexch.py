@@ -114,7 +114,8 @@ def _shared_cost(n: int, *, radix: int) -> tuple[float, float, float]:
     p, count = len(of.rank), rounds(len(of.rank), of.radix)
     folds = len(of.extra) > 0
     passed = (p - 1) / p
-    return of.radix * count + of.each + folds, 2 * passed + 2 * of.each, passed + of.each
+    crowded = (of.radix - 1) * passed  # all of a group send to its first rank, then to its second …
+    return of.radix * count + of.each + folds, crowded + passed + 2 * of.each, crowded + of.each
 
 
 @algorithm(
