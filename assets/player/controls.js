@@ -15,6 +15,7 @@ export class Controls {
   #helpButton;
   #litButton;
   #pace;
+  #scale;
   #scrub;
   #speed;
   #stepBox;
@@ -33,6 +34,7 @@ export class Controls {
     this.#scrub.addEventListener("input", () => act.scrub(Number(this.#scrub.value) / FINE));
     this.#scrub.addEventListener("change", () => act.tell());
     this.#clock = make("span", "rs-clock", bar);
+    this.#scale = make("span", "rs-clock rs-scale", bar);
     const views = make("div", "rs-bar rs-views", this.root);
     this.#makeViews(views, act);
     this.#makePace(make("div", "rs-right", views), act);
@@ -107,6 +109,7 @@ export class Controls {
     this.#pace.setAttribute("aria-pressed", String(!even));
     this.#pace.textContent = pace;
     this.#pace.title = scale || pace;
+    this.#scale.textContent = scale;
   }
 
   // The button that plays or pauses.
