@@ -46,7 +46,7 @@ def held_to_its_promise(name, n):
         refusal = str(error)
     else:
         refusal = ""
-    if schedule.switches or (np.diff(schedule.moves) == 0).any():
+    if schedule.switches or not schedule.unit_share or (np.diff(schedule.moves) == 0).any():
         reason = re.search("cannot be written as MSCCL XML: (it .*)", refusal)
     else:
         reason = re.search(f"cannot be written as MSCCL XML: ({LIMIT}; {LIMIT})", refusal)

@@ -57,7 +57,8 @@ def held_to_its_promise(name, n):
     except InputError as error:
         refusal = str(error)
     if refusal:
-        limit = "it .*" if schedule.switches or (np.diff(schedule.moves) == 0).any() else LIMIT
+        unsayable = schedule.switches or not schedule.unit_share or (np.diff(schedule.moves) == 0).any()
+        limit = "it .*" if unsayable else LIMIT
         reason = re.search(f"cannot be written as an MSCCL\\+\\+ plan: ({limit})", refusal)
         assert reason, refusal
         return f"refused: {reason[1]}"
