@@ -162,7 +162,7 @@ def _texts() -> dict[str, str]:
 
 def samples_of(formats: Formats[Any], name: str) -> tuple[str, ...]:
     """What is known to be of a format: files, those of many kinds first, and what its writer makes."""
-    own = [text for text in (AMD, *_texts().values()) if formats[name].matches(text)]
+    own = [text for text in (AMD, BY_GPUS, *_texts().values()) if formats[name].matches(text)]
     some = [own[i * len(own) // SAMPLES] for i in range(SAMPLES)] if len(own) > SAMPLES else own
     return (*some, *_written(formats, name))
 
@@ -202,6 +202,10 @@ NUMA BW TABLE:
 0000:05:00.0 N/A          50000-100000
 0000:26:00.0 50000-100000 N/A
 """
+BY_GPUS = (
+    "system,nccl,collective,gpus,size_bytes,time_us\ndgx_h100,2.20.5,allreduce,8,1024,18.1\n"
+    "dgx_h100,2.20.5,allreduce,8,1048576,40.5\ndgx_h100,2.20.5,allreduce,4,1024,12.0\n"
+)
 LAYERS = ("fc1 1024x256+1024 1ms 2ms 4MiB\nfc2 2x4 1ms 2ms\n", "conv 3x3x64 1us 2us 0; fc 8 1ms 2ms # last\n")
 GRID = (
     "algorithms: [allreduce.ring, allreduce.*]\nmachines: ['switch:ranks=4', nodes]\nsizes: [1KiB..1MiB*4]\n"

@@ -85,7 +85,7 @@ def _readers() -> list[Any]:
     from tests.attack import files
 
     if not _READERS:
-        _READERS.extend(files.readers())
+        _READERS.extend(reader for reader in files.readers() if reader.samples())
     return _READERS
 
 

@@ -3,11 +3,10 @@
 The columns are those of the measurements that NVIDIA took for github.com/ai-dynamo/aiconfigurator (Apache-2.0).
 """
 
-import csv
-import io
-
+from ops.measured.columns import has_columns, rows_of
 from ops.measured.formats import reader
 from ops.measured.rows import Measured, Table
+from sim.base.numbers import real, whole
 from sim.errors import InputError
 from sim.units import us
 
@@ -16,26 +15,24 @@ NEEDED = ("system", "collective", "gpus", "size_bytes", "time_us")
 
 def matches(text: str) -> bool:
     """Whether the first line names these columns."""
-    head = [word.strip() for word in text.lstrip().partition("\n")[0].lower().split(",")]
-    return all(column in head for column in NEEDED)
+    return has_columns(text, NEEDED)
 
 
 @reader("by_gpus", "times by system and GPUs (CSV)", matches=matches, endings=("csv",), precedence=1)
 def read(text: str, *, name: str) -> list[Table]:
     """A table for every system, collective and number of GPUs, in the order of the file. Raises InputError."""
     tables: dict[tuple[str, str, str, int], list[Measured]] = {}
-    for number, row in enumerate(csv.DictReader(io.StringIO(text.lstrip())), 2):
-        try:
-            gpus, size, time = int(row["gpus"]), int(row["size_bytes"]), float(row["time_us"])
-        except (TypeError, ValueError):
+    for number, row in rows_of(text, name, (*NEEDED, "nccl")):
+        gpus, size, time = whole(row["gpus"]), whole(row["size_bytes"]), real(row["time_us"])
+        if gpus is None or size is None or time is None:
             raise InputError(
                 f"{name}, line {number}: gpus, size_bytes or time_us is no number: correct or drop the line"
-            ) from None
-        if gpus < 2 or size <= 0 or not 0 < time < float("inf"):
+            )
+        if gpus < 2 or size <= 0 or time <= 0:
             raise InputError(
                 f"{name}, line {number}: {gpus} GPUs, {size} bytes, {time:g} µs are no measurement: drop the line"
             )
-        key = (row["system"], row.get("nccl") or "", row["collective"], gpus)
+        key = (row["system"], row["nccl"], row["collective"], gpus)
         tables.setdefault(key, []).append(Measured(row["collective"], gpus, size, time * us, line=number))
     if not tables:
         raise InputError(f"{name} holds no row with a size and a time: give the whole file")

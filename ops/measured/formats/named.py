@@ -3,14 +3,11 @@
 The columns are those that summaries of the PICO benchmark suite (github.com/HLC-Lab/pico) have here.
 """
 
-import csv
-import io
 import re
-from collections.abc import Iterator
 
+from ops.measured.columns import has_columns, rows_of
 from ops.measured.formats import reader
 from ops.measured.rows import Measured, Table
-from sim.base.formats import LOOKED_AT
 from sim.base.numbers import real, whole
 from sim.errors import InputError
 from sim.units import us
@@ -21,8 +18,7 @@ NAMES = {"bcast": "broadcast"}
 
 def matches(text: str) -> bool:
     """Whether the first line names these columns."""
-    head = text[:LOOKED_AT].lstrip().partition("\n")[0].split(",")
-    return set(NEEDED) <= set(map(_column, head))
+    return has_columns(text, NEEDED)
 
 
 @reader("named", "a list of named algorithms (CSV)", matches=matches, endings=("csv",))
@@ -33,7 +29,7 @@ def read(text: str, *, name: str) -> list[Table]:
     each = int(place[2]) if place else 0
     ranks = int(place[1]) * each if place else 0
     grid = re.search(r"torus-(\d+(?:x\d+)+)", name)
-    for number, row in _rows(text, name):
+    for number, row in rows_of(text, name, NEEDED):
         size, median = whole(row["bytes"]), real(row["median_us"])
         if size is None or median is None:
             raise InputError(f"{name}, line {number}: bytes or median_us is no number: correct or drop the line")
@@ -43,18 +39,3 @@ def read(text: str, *, name: str) -> list[Table]:
     if not rows:
         raise InputError(f"{name} holds no row with bytes and a time: give the whole file")
     return [Table(name, "named", tuple(rows), ranks, each, words=(grid[1],) if grid else ())]
-
-
-def _rows(text: str, name: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Every row with its line and all that is needed, by column; what a short row lacks is empty."""
-    lines = csv.reader(io.StringIO(text.lstrip()))
-    try:
-        head = list(map(_column, next(lines)))
-        for cells in filter(None, lines):
-            yield lines.line_num, dict.fromkeys(NEEDED, "") | dict(zip(head, cells, strict=False))
-    except csv.Error as error:
-        raise InputError(f"{name}, line {lines.line_num}: no row of CSV ({error}): correct or drop the line") from None
-
-
-def _column(word: str) -> str:
-    return word.strip().strip('"').lower()
