@@ -82,7 +82,7 @@ COMMANDS = {
     ring("--ranks", "9" * 5000): "is not a whole number",
     ring("--ranks", ""): "--ranks='' is not a whole number",
     ring(machine="switch:ranks=1"): "needs at least 2 ranks, not 1",
-    ring(machine="switch:ranks=0"): "switch: ranks=0 is outside 1..65536: choose one inside",
+    ring(machine="switch:ranks=0"): "switch: ranks=0 is outside 1..4194304: choose one inside",
     ring(machine="switch:ranks=-4"): "ranks=-4 is outside",
     ring(machine="switch:ranks=1e3"): "ranks='1e3' is not a whole number",
     ("verify", "allreduce.ring", "--ranks", "1"): "needs at least 2 ranks",
