@@ -321,8 +321,11 @@ def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Fl
     if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() > LARGEST_SIZE:
         raise InputError(f"{schedule.name}: block sizes must be 0 bytes or more, finite, and 1 PiB at most together")
     carried = np.where(proof.carried >= 0, weights[np.maximum(proof.carried, 0)], 0.0)
-    total = np.concatenate([[0.0], np.cumsum(carried)])
-    return total[schedule.moves[1:]] - total[schedule.moves[:-1]] if (slots != 1).any() else carried
+    if (slots == 1).all():
+        return carried
+    total = np.zeros(len(slots))
+    total[slots > 0] = np.add.reduceat(carried, schedule.moves[:-1][slots > 0]) if len(carried) else 0.0
+    return total
 
 
 def simulate(

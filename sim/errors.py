@@ -10,7 +10,7 @@ def _shortened(message: str) -> str:
     """The beginning and the end of a message that is too long.
 
     >>> _shortened("choose from " + ", ".join(str(number) for number in range(1000, 1200)))[258:302]
-    ', 1041, 1042, 1043, … 140 more …, 1184, 1185'
+    '1041, 1042, 1043, … 140 more …, 1184, 1185, '
     """
     begin, end = message.rfind(", ", 0, LONGEST - 120), message.find(", ", len(message) - 100)
     left_out = message[begin + 2 : end].split(", ")

@@ -46,7 +46,8 @@ export function notch(g, x, y) {
 }
 
 // Where phases begin, `[x, name]` from left to right: a name that would run into the one before it is left out.
-export function paintPhases(g, phases, y) {
+export function paintPhases(g, phases, y, colours) {
+  g.fillStyle = quiet(colours);
   let free = 0;
   for (const [x, name] of phases) {
     if (x < free) continue;
@@ -164,12 +165,11 @@ export class LoadChart {
       g.lineTo(this.x(t), bottom + 5);
       g.stroke();
     }
-    g.fillStyle = quiet(colours);
     g.font = `500 11px ${colours.font}`;
     g.textAlign = "left";
     g.textBaseline = "alphabetic";
     const phases = steps.phases.map(([first, name]) => [this.x(bounds[first]) + 2, name]);
-    paintPhases(g, phases, bottom + 17);
+    paintPhases(g, phases, bottom + 17, colours);
   }
 
   x(t) {

@@ -88,10 +88,9 @@ class SpaceTime {
       notch(g, this.x(begin), height - 22);
       if (end < timeline.time) notch(g, this.x(end), height - 22);
     }
-    g.fillStyle = quiet(colours);
     g.textAlign = "left";
     const phases = timeline.steps.phases.map(([first, name]) => [this.x(timeline.bounds[first]) + 2, name]);
-    paintPhases(g, phases, height - 8);
+    paintPhases(g, phases, height - 8, colours);
   }
 
   #isMessage(i) {

@@ -8,10 +8,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @each(lambda recipe: recipe.title == "A player view")
-def test_a_view_that_is_one_file_is_a_tab_under_its_own_name_and_paints(project, chromium):  # noqa: F811
+def test_a_view_that_is_one_file_is_a_tab_under_its_own_name_and_paints(project, python, chromium):  # noqa: F811
     folder, recipe = project
     run = ("render", "allreduce.ring", "--machine", "switch:ranks=8", "--size", "1MiB")
-    python(folder, "cli.py", *run, "-o", "sent.html", "--view", "sent")
+    python("-m", "cli", *run, "-o", "sent.html", "--view", "sent")
     context = chromium.new_context(offline=True, viewport={"width": 1280, "height": 900})
     page = context.new_page()
     complaints = []

@@ -23,6 +23,7 @@ from ui.pages import PAGES
 from ui.player.views import VIEWS
 from ui.scene.examples import SCENARIOS
 from ui.scene.picture import export, file_name, run
+from ui.server.health import health
 from ui.text import catalogue, languages, things, written
 from ui.widgets.compare import COMPARED
 
@@ -280,6 +281,7 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"page.learn.{name}" for name in ("next", "finish", "right", "wrong", "unit.ranks")}
     spoken |= {f"page.measured.{name}" for name in ("above", "below", "add.machine", "add.ranks")}
     spoken |= {f"field.left_out.{name}" for name in left_out()}
+    spoken |= {f"page.health.{name}" for name in health()}
     mentioned = {key for key in catalogue("en") if not key.startswith(("lesson.", *TRAIN))}
     assert mentioned - spoken == set()
 
