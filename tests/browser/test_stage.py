@@ -231,7 +231,8 @@ def test_what_a_click_on_a_link_opens_is_in_view(visit, language):
     page.page.get_by_test_id("stMain").evaluate("e => { e.scrollTop = 0; }")
     box = stage.bounding_box()
     card = page.player.locator(".rs-card")
-    for x, y in ((x, y) for y in range(20, int(900 - box["y"]), 12) for x in range(40, int(box["width"]), 40)):
+    places = [(x, y) for y in range(20, int(900 - box["y"]), 12) for x in range(40, int(box["width"]), 40)]
+    for x, y in sorted(places, key=lambda place: abs(place[0] - box["width"] / 2) + abs(place[1] - box["height"] / 2)):
         page.page.mouse.click(box["x"] + x, box["y"] + y)
         if card.is_visible() and card.get_by_role("button", name=CUT[language], exact=True).count():
             break

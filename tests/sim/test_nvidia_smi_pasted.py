@@ -202,6 +202,7 @@ def affinity_first(rows):
         yield [*aside, *[""] * (width - len(aside)), *row[:columns]]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(matrices())
 def test_every_layout_of_a_matrix_is_the_same_machine(matrix):

@@ -82,6 +82,7 @@ def test_every_scenario_is_drawn_and_its_link_brings_it_back(name):
     assert from_link(words) == SCENARIOS[name]
 
 
+@pytest.mark.slow
 def test_a_thousand_ranks_of_hyper_mpi_s_linear_allgatherv_are_a_scenario():
     scene = SCENARIOS["hyper_mpi_linear"]
     assert ALGORITHMS.known_as("allgatherv", "kucg", "4").name == scene.algorithm

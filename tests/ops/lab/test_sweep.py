@@ -263,7 +263,7 @@ HERE = "barrier.linear --machine switch"
         (f"{HERE} --jobs -1 -o {{}}/t.parquet", "--jobs -1 is below zero"),
         (f"{HERE} -o {{}}/junk.parquet", "is not a Parquet table"),
         (f"{HERE} -o {{}}/other.parquet", "another kind of table"),
-        (f"{HERE} --dask tcp://127.0.0.1:9 -o {{}}/t.parquet", "no Dask scheduler"),
+        pytest.param(f"{HERE} --dask tcp://127.0.0.1:9 -o {{}}/t.parquet", "no Dask scheduler", marks=pytest.mark.slow),
     ],
 )
 def test_what_cannot_be_swept_is_told_in_one_line(asked, says, tmp_path, capsys):
