@@ -32,15 +32,9 @@ from ops.lab.pool import Pool
 from ops.lab.sweep import Swept, sweep
 from ops.request import Request
 from sim.errors import InputError
+from tests.ops.lab.clusters import AXES
 
 ROOT = Path(__file__).resolve().parents[2]
-AXES = {
-    "algorithms": ["allreduce.ring", "allreduce.recursive_doubling"],
-    "machines": ["switch:ranks=8", "nodes:nodes=2,gpus=4"],
-    "sizes": ["1KiB..1MiB*4"],
-    "troubles": ["none", "jitter:mean=1us"],
-    "seeds": ["1", "2", "3"],
-}
 GRID = Grid(**AXES)
 COMMAND = [
     *("cli.py", "sweep", *AXES["algorithms"], "--sizes", ",".join(AXES["sizes"]), "--seeds", "1,2,3", "--jobs", "2"),

@@ -26,6 +26,7 @@ from ui.scene.picture import STALLED, Picture
 from ui.text import plain, spoken
 from ui.text import tell as _say
 from ui.widgets import compare, past, sidebar, title, whatif
+from ui.widgets.load import load_of
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_apart, visitor
 
@@ -270,7 +271,7 @@ def _kind(ending: str) -> str:
 
 def _code(scene: Request, topology: Topology) -> None:
     """The algorithm's own lines, what they claim to cost with these parameters, and who knows it by which name."""
-    load = sidebar.load_of(scene, topology)
+    load = load_of(scene, topology)
     algorithm = ALGORITHMS[load.name]
     st.code(algorithm.source, language="python")
     if algorithm.cost is not None:

@@ -1,6 +1,5 @@
 """The sidebar: what runs, on which machine, with how much; every choice ends up as a word of the scene."""
 
-import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,7 +19,6 @@ from ops.request.library_choice import collective_of, library_of, options_of
 from ops.request.model import is_trace
 from ops.request.notation import assignments, by_name, written
 from ops.request.scenario import from_yaml, is_scenario
-from ops.work import settled
 from sim.base.textfile import decoded
 from sim.engine import check_size
 from sim.errors import InputError
@@ -31,17 +29,17 @@ from sim.parameters import Parameter, parse_spec
 from sim.topology import Topology
 from sim.topology.networks import NETWORKS, has_network, networked
 from sim.topology.pair_rates import beside, matrices
-from sim.units import GiB, KiB, exact_size, parse_size
+from sim.units import parse_size
 from ui.player.views import FIRST
 from ui.scene.examples import SCENARIOS
 from ui.text import summary, tell
 from ui.widgets import compare, past, whatif
+from ui.widgets.load import SIZES, load_of, sizes
 from ui.widgets.parameter import RefusedError, fresh, refuse, settings
 from ui.workers import tasks
 from ui.workers.asking import ask
 from ui.workers.tasks import Load
 
-SIZES = [exact_size(KiB << k) for k in range(round(math.log2(4 * GiB / KiB)) + 1)]
 OWN = ""
 """The choice of a text that is not one of the examples."""
 
@@ -372,15 +370,6 @@ def _choose_ranks(scene: Request, topology: Topology) -> Request:
     return scene
 
 
-def load_of(scene: Request, topology: Topology) -> Load:
-    """What the scene's work needs; an algorithm of the catalogue says so without being built. Raises InputError."""
-    if scene.schedule or library_of(scene.algorithm):
-        return ask(tasks.load, scene)
-    entry, n = ALGORITHMS[scene.algorithm], topology.taking_part(scene.ranks)
-    values = settled(entry, n, scene.root, topology, assignments(scene.settings, entry.name))
-    return Load(entry.name, n, values, entry.collective.sized, entry.unit_share(n, values))
-
-
 def _choose_load(scene: Request, load: Load) -> Request:
     if not load.sized:
         return scene
@@ -390,14 +379,3 @@ def _choose_load(scene: Request, load: Load) -> Request:
     with _told_in(st.empty()):
         check_size(load.name, load.unit_share, parse_size(size))
     return scene
-
-
-def sizes(own: str) -> list[str]:
-    """The slider's stops, with a link's own size among them when it is one."""
-    if own in SIZES:
-        return SIZES
-    try:
-        return sorted([*SIZES, own], key=parse_size)
-    except InputError:
-        st.session_state.scene = replace(st.session_state.scene, size=Request().size)
-        raise

@@ -13,8 +13,9 @@ from ops.request import Request
 from ops.request.library_choice import collective_of, library_of
 from sim.machines import MACHINES
 from ui.text import tell
+from ui.widgets.load import sizes
 from ui.widgets.parameter import fresh
-from ui.widgets.sidebar import likely, offered, restore, sizes
+from ui.widgets.sidebar import likely, offered, restore
 
 LETTER, AROUND, WIDEST = 11, 30, 420
 """Pixels that a letter of the title takes, that a word has around it, and that it takes at most."""

@@ -24,15 +24,8 @@ from ops.work import carry_out, registered
 from sim.errors import InputError
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
-from tests.ops.lab.clusters import dask_cluster, killed, lines, started, wait_for
+from tests.ops.lab.clusters import AXES, dask_cluster, killed, lines, started, wait_for
 
-AXES = {
-    "algorithms": ["allreduce.ring", "allreduce.recursive_doubling"],
-    "machines": ["switch:ranks=8", "nodes:nodes=2,gpus=4"],
-    "sizes": ["1KiB..1MiB*4"],
-    "troubles": ["none", "jitter:mean=1us"],
-    "seeds": ["1", "2", "3"],
-}
 SMALL = Grid(algorithms=AXES["algorithms"], machines=["switch:ranks=4"], sizes=["1KiB", "1MiB"])
 
 

@@ -1,0 +1,40 @@
+"""How much a scene moves: the sizes there are to choose from, and what its work needs."""
+
+import math
+from dataclasses import replace
+
+import streamlit as st
+
+from ops import ALGORITHMS
+from ops.request import Request
+from ops.request.library_choice import library_of
+from ops.request.notation import assignments
+from ops.work import settled
+from sim.errors import InputError
+from sim.topology import Topology
+from sim.units import GiB, KiB, exact_size, parse_size
+from ui.workers import tasks
+from ui.workers.asking import ask
+from ui.workers.tasks import Load
+
+SIZES = [exact_size(KiB << k) for k in range(round(math.log2(4 * GiB / KiB)) + 1)]
+
+
+def load_of(scene: Request, topology: Topology) -> Load:
+    """What the scene's work needs; an algorithm of the catalogue says so without being built. Raises InputError."""
+    if scene.schedule or library_of(scene.algorithm):
+        return ask(tasks.load, scene)
+    entry, n = ALGORITHMS[scene.algorithm], topology.taking_part(scene.ranks)
+    values = settled(entry, n, scene.root, topology, assignments(scene.settings, entry.name))
+    return Load(entry.name, n, values, entry.collective.sized, entry.unit_share(n, values))
+
+
+def sizes(own: str) -> list[str]:
+    """The slider's stops, with a link's own size among them when it is one."""
+    if own in SIZES:
+        return SIZES
+    try:
+        return sorted([*SIZES, own], key=parse_size)
+    except InputError:
+        st.session_state.scene = replace(st.session_state.scene, size=Request().size)
+        raise
