@@ -2,7 +2,7 @@
 
 A flow is as fast as its bottleneck, the link on its route that offers it least, and all flows with the same
 bottleneck are equally fast. So a link counts the bytes it has let each of them pass, a flow only knows how far
-that count must come, and a change of speed is one number of the link, however amount flows it is for.
+that count must come, and a change of speed is one number of the link, however many flows it is for.
 
 Kernel functions, interpreted or compiled (see `sim.base.compiled`).
 """

@@ -75,8 +75,9 @@ def test_a_wrong_claim_would_be_noticed(name):
         check(optimist, 8, {})
 
 
-def test_every_algorithm_makes_a_claim():
-    assert len(CLAIMED) == len(ALGORITHMS) >= 80
+def test_every_algorithm_of_the_project_makes_a_claim():
+    """One that somebody adds may stay without: `list algorithms` and the page then say so."""
+    assert len(CLAIMED) >= 185
     assert len({ALGORITHMS[name].collective.name for name in CLAIMED}) >= 12
 
 
