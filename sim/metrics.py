@@ -164,14 +164,14 @@ def _cut(topology: Topology, group: NDArray[np.int64]) -> _Cut | None:
     groups = int(group.max()) + 1
     crossing = group[src] != group[dst]
     leaving, entering = crossing & (group[src] >= 0), crossing & (group[dst] >= 0)
-    if not leaving.any() or not entering.any():
-        return None
     out_of: Floats = np.bincount(group[src][leaving], topology.bandwidth[leaving], groups).astype(np.float64)
     into: Floats = np.bincount(group[dst][entering], topology.bandwidth[entering], groups).astype(np.float64)
-    shared = np.array([link.both for link in topology.links]) & crossing
+    shared = np.array([link.both for link in topology.links], bool) & crossing
     for ends, capacity in ((dst, out_of), (src, into)):
         back = shared & (group[ends] >= 0)
         capacity += np.bincount(group[ends][back], topology.bandwidth[back], groups)
+    if not out_of.any() or not into.any():
+        return None
     return _Cut(out_of, into, topology.overhead + float(topology.latency[crossing].min()))
 
 

@@ -177,6 +177,7 @@ def test_groups_are_the_machine_s_hosts_or_numa_nodes(ask):
     assert natural_group(build("dual_socket_pcie"), 8) == 4
     assert natural_group(build("dual_socket_pcie"), 6) == 0  # 4 and 2
     assert natural_group(build("switch:ranks=8"), 8) == 0
+    assert natural_group(build("dgx_a100:hosts=2"), 16) == 8  # hosts, whose NUMA nodes are even too
     entry = ALGORITHMS["allreduce.hierarchical"]
     assert registered(entry, 12, topology=build("nodes:nodes=2,gpus=6"), settings={"group": "3"}).settings == {
         "group": 3

@@ -176,7 +176,7 @@ def replay(
                     elif held >= 0:
                         block[target] = MIXED if got >= 0 else got
                         blame[target, MOVE] = m if got >= EMPTY else read[k, 1]
-                    elif held == EMPTY and dst[i] >= ranks:
+                    elif held == EMPTY and dst[i] >= ranks and blame[target, MOVE] < 0:
                         block[target] = got
                         blame[target, MOVE] = m if got == EMPTY else read[k, 1]
                         for w in range(words):

@@ -1,0 +1,226 @@
+"""Several jobs on links whose capacities change and whose flows are diverted, against a literal world."""
+
+import heapq
+from dataclasses import replace
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim.engine import Cluster
+from sim.schedule import copy, unroll
+from sim.topology import Device, Link, Routes, Topology
+from tests.sim.test_fabric import fair_rates
+
+
+class Job(NamedTuple):
+    """Transfers that start together: routes, bytes, whether each is added up at its end, and what each waits for."""
+
+    begins: float
+    routes: list
+    sizes: list
+    adds: list
+    waits: list
+
+
+class World(NamedTuple):
+    jobs: list
+    capacity: list
+    latency: list
+    gamma: float
+    changes: list
+    """At a time a link gets another capacity, or the transfer of a number another way."""
+
+
+class Literal:
+    """The same world moment by moment: everything is shared anew each time, and all is in dictionaries."""
+
+    def __init__(self, world):
+        self.jobs, self.latency, self.gamma = world.jobs, world.latency, world.gamma
+        self.capacity, self.calendar, self.order, self.now = dict(enumerate(world.capacity)), [], count(), 0.0
+        every = [(j, k) for j, job in enumerate(self.jobs) for k in range(len(job.routes))]
+        self.route = {(j, k): list(self.jobs[j].routes[k]) for j, k in every}
+        self.waits = {(j, k): set(self.jobs[j].waits[k]) for j, k in every}
+        self.size = {(j, k): self.jobs[j].sizes[k] for j, k in every}
+        self.ready, self.start, self.end, self.left = {}, {}, {}, {}
+        for j, job in enumerate(self.jobs):
+            self.enter(job.begins, self.job, j)
+        for time, what, value in world.changes:
+            self.enter(time, self.divert if isinstance(value, list) else self.limit, what, value)
+
+    def times(self):
+        """When every transfer was ready, began to flow and ended."""
+        while self.calendar or self.left:
+            self.flow()
+            while self.calendar and self.calendar[0][0] <= self.now * (1 + 1e-13):
+                _, _, happens, words = heapq.heappop(self.calendar)
+                happens(*words)
+        return [[column[i] for i in self.route] for column in (self.ready, self.start, self.end)]
+
+    def flow(self):
+        """Up to whatever comes next, each at its fair rate."""
+        rates = fair_rates({i: self.route[i] for i in self.left}, self.capacity)
+        soonest = min((self.left[i] / rates[i] for i in self.left if rates[i] > 0), default=np.inf)
+        step = min(soonest, self.calendar[0][0] - self.now if self.calendar else np.inf)
+        self.now += step
+        self.left = {i: b - rates[i] * step for i, b in self.left.items()}
+        for i in [i for i, b in self.left.items() if b <= 1e-9 * self.size[i]]:
+            del self.left[i]
+            self.arrive(i)
+
+    def enter(self, time, happens, *words):
+        heapq.heappush(self.calendar, (time, next(self.order), happens, words))
+
+    def job(self, j):
+        for i in [i for i in self.route if i[0] == j and not self.waits[i]]:
+            self.launch(i)
+
+    def launch(self, i):
+        self.ready[i] = self.now
+        self.enter(self.now + sum(self.latency[k] for k in self.route[i]), self.begin, i)
+
+    def begin(self, i):
+        self.start[i] = self.now
+        if self.size[i] and self.route[i]:
+            self.left[i] = self.size[i]
+        else:
+            self.arrive(i)
+
+    def arrive(self, i):
+        wait = self.gamma * self.size[i] if self.jobs[i[0]].adds[i[1]] else 0.0
+        if wait:
+            self.enter(self.now + wait, self.finish, i)
+        else:
+            self.finish(i)
+
+    def finish(self, i):
+        self.end[i] = self.now
+        for other in [other for other in self.route if other[0] == i[0] and i[1] in self.waits[other]]:
+            self.waits[other].remove(i[1])
+            if not self.waits[other]:
+                self.launch(other)
+
+    def limit(self, link, rate):
+        self.capacity[link] = rate
+
+    def divert(self, i, way):
+        if i in self.left:
+            self.route[i] = way
+
+
+@st.composite
+def worlds(draw):
+    """Few links, up to three jobs of few transfers; whatever is cut off comes back."""
+    links = draw(st.integers(1, 5))
+    whole = st.integers(1, 20).map(lambda x: x * 1e9)
+    capacity = draw(st.lists(whole, min_size=links, max_size=links))
+    latency = draw(st.lists(st.integers(0, 5).map(lambda x: x * 1e-3), min_size=links, max_size=links))
+    link = st.integers(0, links - 1)
+    jobs = []
+    for j in range(draw(st.integers(1, 3))):
+        size = draw(st.integers(1, 7))
+        jobs.append(
+            Job(
+                0.0 if not j else draw(st.integers(0, 30)) * 1e-3,
+                [draw(st.lists(link, max_size=3)) for _ in range(size)],
+                [draw(st.sampled_from([0, 1, 2, 3, 5, 8])) * 1e7 for _ in range(size)],
+                [draw(st.booleans()) for _ in range(size)],
+                [draw(st.sets(st.integers(0, k - 1), max_size=2)) if k else set() for k in range(size)],
+            )
+        )
+    changes = []
+    for k in range(draw(st.integers(0, 5))):
+        at = draw(st.integers(0, 40)) * 1e-3 + (k + 1) * 1.234567e-5  # nothing else happens at that instant
+        if draw(st.booleans()):
+            changes.append((at, draw(link), draw(st.sampled_from((0.0, 1e9, 4e9, 40e9)))))
+        else:
+            j = draw(st.integers(0, len(jobs) - 1))
+            k = draw(st.integers(0, len(jobs[j].routes) - 1))
+            changes.append((at, (j, k), draw(st.lists(link, min_size=1, max_size=3))))
+    changes += [(5.0 + k * 1e-5, k, rate) for k, rate in enumerate(capacity)]
+    return World(jobs, capacity, latency, draw(st.sampled_from((0.0, 1e-10))), sorted(changes, key=lambda c: c[0]))
+
+
+def ours(world, *, history):
+    """The traces of the same jobs in one cluster."""
+    base = np.cumsum([0, *(len(job.routes) for job in world.jobs)])
+    routes = [route for job in world.jobs for route in job.routes]
+    devices = tuple(Device(f"D{i}", "GPU") for i in range(2 * max(len(routes), len(world.capacity))))
+    links = tuple(
+        Link(f"D{2 * i}", f"D{2 * i + 1}", c, a)
+        for i, (c, a) in enumerate(zip(world.capacity, world.latency, strict=True))
+    )
+
+    def router(ways):
+        def route(src, dst):
+            some = [ways[s // 2] for s in src]
+            offsets = np.cumsum([0, *map(len, some)])
+            return Routes(offsets.astype(np.int32), np.array([k for way in some for k in way], np.int32))
+
+        return route
+
+    topology = Topology("world", devices, links, gamma=world.gamma, router=router(routes))
+    cluster, events = Cluster(topology, history=history), {}
+
+    def starter(j, job):
+        yield cluster.env.timeout(job.begins)
+        every = np.arange(len(job.routes))
+        order = [(a, b) for b in every.tolist() for a in sorted(job.waits[b])]
+        schedule = replace(
+            unroll([copy(2 * every, 2 * every + 1, slot=0)], name=f"job {j}", n=2 * len(every), promise=None),
+            op=np.array(job.adds, np.uint8),
+            fixed_bytes=np.array(job.sizes),
+            after=tuple(np.array([pair[k] for pair in order], np.int32) for k in (0, 1)),
+        )
+        group = [2 * int(base[j]) + x for x in range(2 * len(every))]
+        events[j] = yield cluster.start(schedule, group=group)
+
+    def changer():
+        for time, what, value in world.changes:
+            yield cluster.env.timeout(time - cluster.env.now)
+            if not isinstance(value, list):
+                cluster.set_bandwidth(what, value)
+                continue
+            arena, i = cluster.arena, int(base[what[0]]) + what[1]
+            row = cluster_row(cluster, what)
+            if row is not None and row in arena.flowing():
+                ways = list(routes)
+                ways[i] = value
+                arena.topology = replace(topology, router=router(ways))
+                ends = (np.array([2 * i + side], np.int32) for side in (0, 1))
+                (other,) = arena.other_routes(np.array([row]), *ends).tolist()
+                arena.topology = topology
+                cluster.kernel.divert(arena.fabric, row, other, float(cluster.env.now))
+
+    done = [cluster.env.process(starter(j, job)) for j, job in enumerate(world.jobs)]
+    cluster.env.process(changer())
+    cluster.run(cluster.env.all_of(done))
+    return [events[j] for j in range(len(world.jobs))]
+
+
+def cluster_row(cluster, what):
+    """The row of a transfer of a job, once it has been launched."""
+    job = next((job for job in cluster.jobs if job.schedule.name == f"job {what[0]}"), None)
+    return None if job is None else job.first + what[1]
+
+
+@settings(max_examples=150, deadline=None)
+@given(worlds(), st.booleans())
+def test_every_transfer_is_ready_begins_and_ends_when_a_literal_world_says(world, history):
+    traces = ours(world, history=history)
+    for mine, theirs in zip(("ready", "start", "end"), Literal(world).times(), strict=True):
+        column = np.concatenate([getattr(trace, mine) for trace in traces])
+        assert column == pytest.approx(theirs, rel=1e-9, abs=1e-12), mine
+    for job, trace in zip(world.jobs, traces, strict=True):
+        assert trace.ended == max(trace.end)
+        for i, waits in enumerate(job.waits):
+            cause = trace.cause[i]
+            assert (cause in waits and trace.end[cause] == trace.ready[i]) if waits else cause == -1
+        if history:
+            for i, size in enumerate(job.sizes):
+                times, rates = trace.rates(i)
+                sent = (rates * np.diff([*times, trace.arrived[i]])).sum()
+                assert not job.routes[i] or sent == pytest.approx(size, rel=1e-9, abs=1e-3)

@@ -1,0 +1,179 @@
+"""The lower bound of a run, against the same theorems in loops over sets, and against numbers worked out by hand."""
+
+import heapq
+from collections import defaultdict
+from itertools import count
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ops.collectives import COLLECTIVES
+from sim.machines import build
+from sim.metrics import least_sent, lower_bound
+from sim.schedule import NOTHING, Promise
+from sim.topology import Device, Link, Topology
+
+
+def groupings(topology, devices):
+    """Which group each device is in, by rank, NUMA domain and host; None for a device that is in none."""
+    boxes = topology.devices
+    numa = [None if d.numa < 0 or d.kind == "NET" else (d.host, d.numa) for d in boxes]
+    host = [None if d.kind == "NET" else d.host for d in boxes]
+    yield [devices.index(i) if i in devices else None for i in range(len(boxes))]
+    for label in (numa, host):
+        own = {label[i] for i in devices}
+        if None not in own and 1 < len(own) < len(devices):
+            yield [each if each in own else None for each in label]
+
+
+def moved(promise, group):
+    """Blocks that must enter and leave each group, and how many messages between groups each block takes."""
+    has = [(group[r], int(promise.given[r, s]), r) for r, s in np.argwhere(promise.given != NOTHING).tolist()]
+    due = [
+        (group[r], int(promise.owed[r, s]), frozenset(range(promise.first[r, s], promise.last[r, s])))
+        for r, s in np.argwhere(promise.owed != NOTHING).tolist()
+    ]
+    members = {g: {r for r in range(len(group)) if group[r] == g} for g in set(group)}
+    enters = {(g, block) for g, block, ranks in due if not ranks <= members[g]}
+    leaves, messages = set(), {}
+    for block in range(promise.blocks):
+        sums = {ranks for _, what, ranks in due if what == block}
+        givers, takers = {g for g, what, _ in has if what == block}, {g for g, what, _ in due if what == block}
+        if len(sums) == 1:
+            leaves |= {(g, block) for g in givers if takers - {g}}
+            messages[block] = max(0, len(givers) + len(takers) - 1 - bool(givers & takers))
+    return enters, leaves, messages
+
+
+def by_cut(topology, promise, weights, devices, label, *, in_switch):
+    """The seconds that one cut of the machine takes."""
+    out_of, into, waits = defaultdict(float), defaultdict(float), []
+    for link in topology.links:
+        a, b = (label[topology.index[end]] for end in (link.src, link.dst))
+        if a == b:
+            continue
+        waits.append(link.latency)
+        for source, target in ((a, b), (b, a))[: 1 + link.both]:
+            out_of[source] += link.bandwidth
+            into[target] += link.bandwidth
+    out_of.pop(None, None)
+    into.pop(None, None)
+    if not out_of or not into:
+        return 0.0
+    enters, leaves, messages = moved(promise, [label[i] for i in devices])
+    seconds = [0.0]
+    for pairs, rate in ((enters, into), (leaves, out_of)):
+        for group in {group for group, _ in pairs}:
+            through = sum(weights[block] for g, block in pairs if g == group)
+            seconds.append(through / rate[group] if rate[group] else np.inf if through else 0.0)
+    if not promise.union and not in_switch:
+        seconds.append(sum(weights[block] * k for block, k in messages.items()) / sum(out_of.values()))
+    return topology.overhead + min(waits) + max(seconds) if max(seconds) > 0 else 0.0
+
+
+def reach(topology, source):
+    """Least latency to every device, nearest first."""
+    ways = defaultdict(list)
+    for link in topology.links:
+        ways[link.src].append((link.dst, link.latency))
+        if link.both:
+            ways[link.dst].append((link.src, link.latency))
+    order, far = count(), {}
+    heap = [(0.0, next(order), topology.devices[source].name)]
+    while heap:
+        wait, _, name = heapq.heappop(heap)
+        if name not in far:
+            far[name] = wait
+            for other, more in ways[name]:
+                heapq.heappush(heap, (wait + more, next(order), other))
+    return far
+
+
+def by_latency(topology, promise, devices):
+    """The longest of the quickest ways from the first, middle and last rank and the first that holds anything."""
+    n, best = len(devices), 0.0
+    holds = [r for r in range(len(promise.given)) if (promise.given[r] != NOTHING).any()]
+    for source in {0, n // 2, n - 1, *holds[:1]} & {*holds}:
+        far = reach(topology, devices[source])
+        for rank, slot in np.argwhere(promise.owed != NOTHING).tolist():
+            if rank not in (source, *range(n, len(promise.owed))) and (
+                promise.first[rank, slot] <= source < promise.last[rank, slot]
+            ):
+                name = topology.devices[devices[rank]].name
+                best = max(best, topology.overhead + far.get(name, np.inf))
+    return best
+
+
+@st.composite
+def machines(draw):
+    """Two hosts of two NUMA domains at most, GPUs among switches and cards, links of which some are shared ones."""
+    few = st.integers(0, 1)
+    numa = draw(st.sampled_from(((0,), (0, 1), (0, 1), (-1, 0))))
+    kinds = ["GPU"] * draw(st.integers(2, 6)) + draw(
+        st.lists(st.sampled_from(("NIC", "NET", "NVS", "CPU")), max_size=3)
+    )
+    devices = tuple(Device(f"D{i}", kind, draw(st.sampled_from(numa)), draw(few)) for i, kind in enumerate(kinds))
+    end, whole = st.integers(0, len(kinds) - 1), st.integers(1, 9)
+    ends = draw(st.lists(st.tuples(end, end, whole, st.integers(0, 9), st.integers(0, 3)), min_size=2, max_size=14))
+    links = [Link(f"D{a}", f"D{b}", rate * 1e9, wait * 1e-6, both=not how) for a, b, rate, wait, how in ends if a != b]
+    links += [Link(f"D{b}", f"D{a}", rate * 1e9, wait * 1e-6) for a, b, rate, wait, how in ends if a != b and how > 1]
+    return Topology("any", devices, tuple(links), overhead=draw(few) * 1e-6, forwarding=True)
+
+
+@st.composite
+def promises(draw, n):
+    """What few ranks hold and are owed; often all are owed the same sum."""
+    blocks, slots = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    given, owed, first, last = np.full((4, n, slots), NOTHING, np.int32)
+    block = st.integers(0, blocks - 1)
+    whole = (0, n) if draw(st.booleans()) else None
+    for rank in range(n):
+        for slot in range(slots):
+            given[rank, slot] = draw(st.sampled_from((NOTHING, slot % blocks, draw(block))))
+            if draw(st.booleans()):
+                low = draw(st.integers(0, n - 1))
+                owed[rank, slot] = draw(block)
+                first[rank, slot], last[rank, slot] = whole or (low, draw(st.integers(low + 1, n)))
+    one = range(slots)
+    return Promise("any", blocks, given, owed, first, last, one, one, draw(st.integers(0, 5)) == 0)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data(), machines(), st.booleans())
+def test_the_bound_is_the_strongest_of_its_arguments(data, topology, in_switch):
+    devices = [*topology.ranks]
+    if data.draw(st.booleans()):
+        devices = data.draw(st.permutations(devices))[: data.draw(st.integers(2, len(devices)))]
+    promise = data.draw(promises(len(devices)))
+    weights = np.array([data.draw(st.integers(0, 5)) * 1e6 for _ in range(promise.blocks)])
+    cuts = [
+        by_cut(topology, promise, weights, devices, label, in_switch=in_switch)
+        for label in groupings(topology, devices)
+    ]
+    bound = lower_bound(topology, promise, weights, np.array(devices), in_switch=in_switch)
+    assert bound == pytest.approx(max(by_latency(topology, promise, devices), *cuts), rel=1e-12)
+    _, leaves, messages = moved(promise, range(len(devices)))
+    sent = [sum(weights[block] for g, block in leaves if g == rank) for rank in range(len(devices))]
+    if not promise.union and not in_switch:
+        sent.append(sum(weights[block] * k for block, k in messages.items()) / len(devices))
+    assert least_sent(promise, weights, in_switch=in_switch) == pytest.approx(max(sent), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("machine", "seconds"),
+    [
+        # 4 + 4 ranks on two sockets: 8 blocks of 1 GB, 1 + 1 messages each, over the two 4 GB/s ways between them
+        ("dual_socket_pcie:sys=4GBps", 8 * 1e9 * 2 / 8e9),
+        # 4 hosts: 8 blocks, 3 + 3 messages each, leave through 4 cards of 10 GB/s
+        ("nodes:nodes=4,gpus=2,nic=10GBps", 8 * 1e9 * 6 / 40e9),
+        # links of a GPU bind: 8 blocks, 7 + 7 messages each, over 8 links of 1 GB/s
+        ("nodes:nodes=2,gpus=4,nvlink=1GBps,nic=1000GBps", 8 * 1e9 * 14 / 8e9),
+    ],
+)
+def test_an_allreduce_is_held_up_by_whatever_is_narrowest(machine, seconds):
+    topology = build(machine)
+    promise = COLLECTIVES["allreduce"].promise(8, 8, 0)
+    bound = lower_bound(topology, promise, np.full(8, 1e9), np.array(topology.ranks))
+    assert bound == pytest.approx(seconds, rel=1e-5)
