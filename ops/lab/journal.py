@@ -282,13 +282,24 @@ def _read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     except DamageError as error:
         if b"PAR1" not in (data[:4], data[-4:]):
             raise InputError(f"{path} is not a Parquet table: give the file of a sweep") from None
-        raise InputError(f"{path} is damaged ({error}): take a copy of it, or move it away and sweep again") from None
+        mend = f"take a copy of it, or move it away and sweep again{_still_kept(path)}"
+        raise InputError(f"{path} is damaged ({error}): {mend}") from None
     if columns is None and "network" not in table.column_names:  # tables of old
         table = table.append_column(SCHEMA.field("network"), pa.nulls(table.num_rows, pa.string()))
     missing = set(columns or SCHEMA.names) - set(table.column_names)
     if missing:
         raise InputError(f"{path} is another kind of table, without {', '.join(sorted(missing))}: give another file")
     return table
+
+
+def _still_kept(path: Path) -> str:
+    """How many rows the journal beside a damaged table has, which sweeping again does not run anew."""
+    rows = 0
+    with contextlib.suppress(OSError), path.with_name(path.name + ".journal").open("rb") as file:
+        while line := file.readline(LONGEST_LINE + 1):
+            with contextlib.suppress(DamageError):
+                rows += bool(opened(line, SCHEMA))
+    return f"; rows that its journal keeps: {rows:,}" if rows else ""
 
 
 def _as_rows(table: pa.Table, path: Path) -> pa.Table:

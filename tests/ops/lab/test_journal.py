@@ -105,6 +105,22 @@ def test_a_table_of_another_program_needs_no_checksum(tmp_path):
     assert read_table(path)["size_bytes"].to_pylist() == [1, 2, 3]
 
 
+def test_a_damaged_table_is_refused_with_what_its_journal_still_keeps(tmp_path):
+    path = tmp_path / "t.parquet"
+    data = checked_table(pa.Table.from_pylist([row(k) for k in range(5)], SCHEMA))
+    path.write_bytes(data[:60] + bytes([data[60] ^ 1]) + data[61:])
+    with pytest.raises(InputError, match=r"or move it away and sweep again$"):
+        read_table(path)
+    journal = tmp_path / "t.parquet.journal"
+    journal.write_bytes(sealed(row(7)) + sealed(row(8)).replace(b"1e-05", b"3e-05") + HUGE + sealed(row(9))[:-1])
+    with pytest.raises(InputError, match=r"sweep again; rows that its journal keeps: 1$"):
+        Journal(path)
+    path.unlink()
+    again = Journal(path)
+    assert list(again.done) == ["c7"]
+    again.leave()
+
+
 @pytest.mark.parametrize("change", [("ranks", pa.array(["four"])), ("verified", pa.array(["maybe"]))])
 def test_a_table_with_other_values_is_refused(change, tmp_path):
     name, values = change
@@ -151,6 +167,17 @@ def test_the_journal_goes_when_the_table_is_on_the_disk(tmp_path, monkeypatch):
     log.clear()
     journal.close(["c0"], {})
     assert log == ["fsync", "fsync", "replace", "fsync", "unlink t.parquet.journal", "fsync"]
+
+
+def test_rows_are_on_the_disk_a_second_after_they_were_found(tmp_path, monkeypatch):
+    now, synced, sync = [100.0], [], os.fsync
+    monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    journal = Journal(tmp_path / "t.parquet")
+    monkeypatch.setattr(os, "fsync", lambda file: (synced.append(now[0]), sync(file))[1])
+    for k, now[0] in enumerate((100.5, 101.2, 101.9, 102.3, 109.0)):
+        journal.add([row(k)])
+    journal.leave()
+    assert synced == [101.2, 102.3, 109.0]
 
 
 def test_a_full_disk_is_one_sentence_and_what_was_kept_stays(tmp_path, monkeypatch):
