@@ -9,7 +9,7 @@ from typing import Any
 
 from ops.request.examples import example_captures, example_schedules
 from ops.request.model import Request
-from ops.request.words import TEXTS, WORDS, is_number, unusual, value_of
+from ops.request.words import TEXTS, WORDS, expected, unusual, value_of
 from sim.errors import InputError
 
 LONGEST_WORD = 1000
@@ -36,8 +36,8 @@ def from_link(words: Mapping[str, str]) -> Request:
         if word in words and word not in TEXTS:
             value = value_of(word, words[word][:LONGEST_WORD])
             if value is None:
-                what = "a whole number" if is_number(word) else "yes or no"
-                raise InputError(f"the link's {word}={words[word][:20]!r} is not {what}: correct the address")
+                text = words[word][:20]
+                raise InputError(f"the link's {word}={text!r} is not {expected(word)}: correct the address")
             values[word] = value
     if "capture" in words:
         values["capture"] = _unpacked(words["capture"], example_captures(), "capture")

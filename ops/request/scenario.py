@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from ops.request.model import Request
-from ops.request.words import TEXTS, WORDS, is_number, unusual, value_of
+from ops.request.words import TEXTS, WORDS, expected, unusual, value_of
 from sim.base.yaml import YamlNode, parse_yaml, quote
 from sim.errors import InputError
 
@@ -77,5 +77,5 @@ def _value(word: str, node: YamlNode) -> str | int | bool:
     text = node.text(word)
     value = text if word == "python" else value_of(word, text)
     if value is None:
-        node.refuse(f"{word} is {text[:20]!r}: write {'a whole number' if is_number(word) else 'yes or no'}")
+        node.refuse(f"{word} is {text[:20]!r}: write {expected(word)}")
     return value

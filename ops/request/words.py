@@ -1,10 +1,12 @@
 """What files and links share: the words of a request that are not as usual, and what a word may be."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 
 from ops.request.model import Request
 from sim.base.numbers import whole
+from sim.schedule.numeric import DTYPES, OPS
+from sim.topology.networks import NETWORKS
 
 TEXTS = ("capture", "schedule")
 """Words that are texts of many lines."""
@@ -16,6 +18,8 @@ WORDS = tuple(field.name for field in fields(Request) if field.name not in APART
 USUAL = Request()
 LARGEST = 10**7
 """A number of a request is smaller."""
+NAMES: Mapping[str, Collection[str]] = {"network": NETWORKS, "dtype": DTYPES, "op": OPS}
+"""Words that are a name of a list, where they are not empty."""
 
 
 def unusual(request: Request) -> Iterator[tuple[str, str]]:
@@ -26,9 +30,11 @@ def unusual(request: Request) -> Iterator[tuple[str, str]]:
             yield word, ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
-def is_number(word: str) -> bool:
-    """Whether a word is a whole number."""
-    return type(getattr(USUAL, word)) is int
+def expected(word: str) -> str:
+    """What a word's value may be."""
+    if word in NAMES:
+        return f"one of {', '.join(NAMES[word])}"
+    return "a whole number" if type(getattr(USUAL, word)) is int else "yes or no"
 
 
 def value_of(word: str, text: str) -> str | int | bool | None:
@@ -39,4 +45,4 @@ def value_of(word: str, text: str) -> str | int | bool | None:
         return number if number is not None and 0 <= number < LARGEST else None
     if kind is bool:
         return {"yes": True, "no": False}.get(text)
-    return text
+    return None if text and text not in NAMES.get(word, (text,)) else text

@@ -1,6 +1,7 @@
 """Every page with every word of a link: those that requests, questions, workloads and pages have."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -67,8 +68,19 @@ def run(words: dict[str, str]) -> None:
         raise
     assert not at.exception, f"{at.exception[0].message[:400]} {' '.join(at.exception[0].stack_trace[-6:])[:1200]}"
     assert any(element.type in DRAWN for element in at.main), "an empty page"
+    marked = next((text for text in texts(at) if re.search(r"(?<!\\)\]\(http:", text)), "")
+    assert not marked, f"Markdown of a link's: {marked[:400]}"
     long = next((error.value for error in at.error if len(error.value) > LONGEST), "")
     assert not long, f"{len(long)} characters: {long[:300]}"
+
+
+def texts(at: AppTest) -> Iterator[str]:
+    """Everything on a page that is read as Markdown: texts, labels, tooltips, figures."""
+    for element in (*at.main, *at.sidebar):
+        for field in ("body", "label", "help", "delta", "caption"):
+            text = getattr(getattr(element, "proto", None), field, "")
+            if isinstance(text, str) and element.type not in ("code", "html", "arrow_data_frame"):
+                yield text
 
 
 @cache

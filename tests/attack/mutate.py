@@ -65,6 +65,7 @@ WORDS = (
         "http://127.0.0.1/x",
     ),
     *("a=b", "=", ",", ";", "x" * 2000, "a,b," * 200, "1x1x1x1x1x1x1", "4x4", "yes", "no", "None", "__class__", "%s%n"),
+    *("![x](http://127.0.0.1/x.png)", "[a](http://127.0.0.1/x)", ":red[x]", "$x$"),
     *("background:src=GPU0,dst=GPU1,size=1", "allreduce.ring", "switch:ranks=65536", "dgx1v", "lambda: 1"),
 )
 OPENING = ("(", "[", "{", "<a>", "- ", '{"a":', "[[", "/*", "'", "a: {", "rank 0 {", "<x ", "!", "&a ")

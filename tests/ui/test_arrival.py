@@ -1,7 +1,17 @@
 """What a visit begins with: a link that cannot be followed says so for as long as its stand-in is shown."""
 
+import re
+from collections import OrderedDict
+
+import pytest
+
 from ops.request import Request
+from sim.errors import InputError
+from tests.attack.links import run
 from tests.ui.test_page import page
+from ui import text
+from ui.scene import machines
+from ui.scene.machines import machine_of
 
 
 def errors(at):
@@ -24,3 +34,52 @@ def test_a_broken_link_says_so_until_another_scene_is_chosen_and_a_what_if_can_b
     at.button(key="undo").click().run()
     assert at.session_state.scene == plain
     assert not errors(at)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ({"network": "nosuch"}, "the link's network='nosuch' is not one of ethernet, "),
+        ({"network": "infiniband", "machine": "dgx_a100"}, "dgx_a100 has no network between hosts"),
+        ({"dtype": "float8"}, "the link's dtype='float8' is not one of float32, "),
+        ({"op": "xor"}, "the link's op='xor' is not one of sum, "),
+    ],
+)
+def test_a_word_that_no_list_has_is_told(words, told):
+    at = page(**words)
+    assert any(text.startswith(told) for text in errors(at))
+    assert at.session_state.scene == Request()
+
+
+@pytest.mark.parametrize("word", ["against", "size", "settings", "trouble", "machine", "page"])
+def test_nothing_of_a_link_is_markdown_on_the_page(word, monkeypatch):
+    picture = "![x](http://127.0.0.1/x.png)"
+    words = {
+        "against": f"machine=switch:ranks=4;trouble={picture}",
+        "size": f"1{picture}",
+        "settings": f"{picture}=1",
+        "trouble": f"slow_link:src={picture},dst=GPU0",
+        "machine": f"switch:{picture}=2",
+        "page": picture,
+    }
+    run({word: words[word]})
+    monkeypatch.setattr(text, "_MARKS", re.compile("(?!)"))
+    monkeypatch.setattr(text, "_ADDRESSES", re.compile("(?!)"))
+    with pytest.raises(AssertionError, match="Markdown of a link's"):
+        run({word: words[word]})
+
+
+def test_a_machine_is_built_once_for_everybody(monkeypatch):
+    built = []
+    make = Request.topology
+    monkeypatch.setattr(machines, "_KEPT", OrderedDict())
+    monkeypatch.setattr(Request, "topology", lambda scene: (built.append(scene.machine), make(scene))[1])
+    first = machine_of(Request(machine="switch:ranks=4"))
+    assert machine_of(Request("allgather.ring", "switch:ranks=4", ranks=2, size="1KiB")) is first
+    assert machine_of(Request(machine="switch:ranks=5")).n == 5
+    monkeypatch.setattr(machines, "ROOM", 30)  # each has 5 or 6 devices, and two links for every GPU
+    machine_of(Request(machine="switch:ranks=6"))
+    assert machine_of(Request(machine="switch:ranks=4")) is not first
+    assert built == [f"switch:ranks={n}" for n in (4, 5, 6, 4)]
+    with pytest.raises(InputError):
+        machine_of(Request(machine="no such"))

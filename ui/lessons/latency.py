@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.lab.crossovers import crossovers
+from ops.lab.crossovers import crossovers, reason
 from ops.request import Request
-from sim.breakdown import breakdown
 from sim.units import KiB
 from ui.lessons import Ask, LessonStep, Runs, fastest, lesson
 
@@ -25,8 +24,8 @@ def latency() -> Iterator[LessonStep]:
     yield LessonStep(
         SMALL,
         Ask(
-            lambda runs: float(breakdown(runs[0].trace).messages),
-            facts=lambda runs: {"other": breakdown(runs[1].trace).messages},
+            lambda runs: float(reason(runs[0]).messages),
+            facts=lambda runs: {"other": reason(runs[1]).messages},
         ),
         view="time",
     )

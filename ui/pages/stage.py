@@ -16,13 +16,13 @@ from sim.machines import MACHINES
 from sim.parameters import parse_spec
 from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
-from sim.units import TimeScale
 from ui.drawings import DRAWINGS
 from ui.files.exports import EXPORTS, Shot
 from ui.pages import page
 from ui.player import component
 from ui.player.views import FIRST, VIEWS, label_of
 from ui.scene import picture
+from ui.scene.machines import machine_of
 from ui.scene.picture import STALLED, Picture
 from ui.text import plain, spoken
 from ui.text import tell as _say
@@ -78,7 +78,7 @@ def _shown(scene: Request, topology: Topology | None) -> tuple[Request, Topology
         _depart(scene)
         return scene, topology, runs
     good = st.session_state.get("good", Request())
-    return good, good.topology(), _carried_out(good)
+    return good, machine_of(good), _carried_out(good)
 
 
 def _embedded(scene: Request) -> None:
@@ -123,6 +123,8 @@ def _arrive() -> str:
             ALGORITHMS[state.scene.algorithm]
         if not state.scene.capture:
             MACHINES[parse_spec(state.scene.machine)[0]]
+        if state.scene.network:
+            machine_of(state.scene)
     except InputError as error:
         state.scene, problem = Request(), str(error)
     state.problem = problem, state.scene
@@ -166,34 +168,15 @@ def _figures(picture: Picture) -> None:
         return
     with st.container(horizontal=True, gap="medium"):
         for key, value in (("time", picture.time), ("algbw", picture.algbw), ("busbw", picture.busbw)):
-            st.metric(_say(f"page.{key}"), value, width="content", help=_why(key, picture))
+            st.metric(_say(f"page.{key}"), value, width="content")
         if picture.bound:
             near = _say("page.bound.help", bound=picture.bound)
             st.metric(_say("page.bound"), f"{picture.near:.0%}", help=near, width="content")
-        worst = plain(picture.bottleneck) or _say("page.bottleneck.none")
-        full = _why("bottleneck", picture) if picture.bottleneck else None
-        st.metric(_say("page.bottleneck"), worst, width="content", help=full)
+        st.metric(_say("page.bottleneck"), plain(picture.bottleneck) or _say("page.bottleneck.none"), width="content")
     if picture.verdict == "ok":
         st.caption(f":green[:material/verified:] {_say('page.proved', collective=picture.collective)}")
     elif picture.verdict == "unchecked":
         st.caption(_say("page.unchecked"))
-
-
-def _why(figure: str, picture: Picture) -> str:
-    """What a figure is made of, in numbers."""
-    scale = TimeScale.of(picture.seconds)
-    parts = {part: seconds for part, seconds in picture.parts.items() if seconds}
-    counts = zip(parts, scale.counts(list(parts.values())), strict=True)
-    words = {
-        "parts": " + ".join(f"{_say(f'player.why.{part}')} {scale.text(count)}" for part, count in counts) or "0",
-        "messages": str(picture.messages),
-        "time": picture.time,
-        "size": picture.size,
-        "algbw": picture.algbw,
-        "factor": f"{picture.factor:.4g}",
-        **picture.worst,
-    }
-    return _say(f"page.{figure}.help", **words)
 
 
 @st.fragment

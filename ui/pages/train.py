@@ -18,6 +18,7 @@ from sim.parameters import Parameter
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui.charts import training
 from ui.pages import page
+from ui.scene.machines import machine_of
 from ui.text import catalogue, plain, spoken, tell
 from ui.widgets import sidebar
 from ui.widgets.parameter import field, refuse, usual
@@ -103,7 +104,7 @@ def _arrive() -> str:
     state.train = FIRST
     try:
         request = from_query({key: st.query_params[key] for key in st.query_params})
-        request.machine.topology()
+        machine_of(request.machine)
     except InputError as error:
         return str(error)
     state.train = request

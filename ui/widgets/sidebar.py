@@ -27,12 +27,13 @@ from sim.formats import recognise as recognise_machine
 from sim.machines import MACHINES
 from sim.parameters import Parameter, parse_spec
 from sim.topology import Topology
-from sim.topology.networks import NETWORKS, has_network, networked
+from sim.topology.networks import NETWORKS, has_network
 from sim.topology.pair_rates import beside, matrices
 from sim.units import parse_size
 from ui.player.views import FIRST
 from ui.scene.examples import SCENARIOS
-from ui.text import summary, tell
+from ui.scene.machines import machine_of
+from ui.text import plain, summary, tell
 from ui.widgets import compare, past, whatif
 from ui.widgets.load import SIZES, load_of, sizes
 from ui.widgets.parameter import RefusedError, fresh, refuse, settings
@@ -61,7 +62,7 @@ def _chosen(scene: Request) -> tuple[Request, Topology | None]:
         else:
             scene = _choose_schedule(scene)
             if scene.is_kept:
-                return scene, scene.topology()
+                return scene, machine_of(scene)
         scene, topology = _choose_network(*_choose_machine(scene))
         scene = _choose_ranks(scene, topology) if source == "catalogue" else replace(scene, ranks=0)
         if topology.n > 1:
@@ -218,7 +219,7 @@ def _choose_schedule(scene: Request) -> Request:
             st.rerun()
         scene = replace(scene, schedule=text)
         if is_trace(text):
-            scene.topology()
+            machine_of(scene)
             return scene
         reader = recognise_schedule(text, tell("page.schedule.name"))
         st.caption(tell("page.recognised", format=reader.title))
@@ -305,7 +306,7 @@ def _choose_machine(scene: Request) -> tuple[Request, Topology]:
 
 def _own(scene: Request) -> Topology:
     """The machine with the network it has of its own."""
-    return replace(scene, network="").topology()
+    return machine_of(replace(scene, network=""))
 
 
 def _choose_network(scene: Request, topology: Topology) -> tuple[Request, Topology]:
@@ -322,7 +323,7 @@ def _choose_network(scene: Request, topology: Topology) -> tuple[Request, Topolo
         help=tell("page.network.help"),
         key=fresh("network"),
     )
-    return replace(scene, network=name), networked(topology, name) if name else topology
+    return replace(scene, network=name), machine_of(replace(scene, network=name)) if name else topology
 
 
 def _choose_model(scene: Request) -> Request:
@@ -374,7 +375,8 @@ def _choose_load(scene: Request, load: Load) -> Request:
     if not load.sized:
         return scene
     help_, key = tell("page.size.help"), fresh(f"size_{scene.size if scene.size not in SIZES else ''}")
-    size = st.select_slider(tell("page.size"), sizes(scene.size), value=scene.size, help=help_, key=key)
+    stops = sizes(scene.size)
+    size = st.select_slider(tell("page.size"), stops, value=scene.size, format_func=plain, help=help_, key=key)
     scene = replace(scene, size=size)
     with _told_in(st.empty()):
         check_size(load.name, load.unit_share, parse_size(size))
