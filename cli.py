@@ -47,6 +47,7 @@ def main(argv: Sequence[str] | None = None, *, alone: bool = False) -> int:
         _tell(f"{place} cannot be read or written ({error.strerror or error}): make room, or send it elsewhere")
         return BAD_INPUT
     except KeyboardInterrupt:
+        _tell("stopped")
         return INTERRUPTED
     return status
 

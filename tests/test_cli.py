@@ -290,13 +290,13 @@ def test_a_reader_that_hangs_up_is_no_error():
     assert listing.returncode == cli.PIPE_CLOSED
 
 
-def test_ctrl_c_ends_quietly(monkeypatch, capsys):
+def test_ctrl_c_ends_with_one_word(monkeypatch, capsys):
     def interrupted():
         raise KeyboardInterrupt
 
     monkeypatch.setitem(SECTIONS, "machines", interrupted)
     assert cli.main(["list", "machines"]) == cli.INTERRUPTED
-    assert capsys.readouterr() == ("", "")
+    assert capsys.readouterr() == ("", "cli.py: stopped\n")
 
 
 def test_a_run_beyond_memory_ends_with_a_sentence():
