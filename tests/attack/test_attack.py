@@ -1,15 +1,22 @@
 """A minute of what `python -m tests.attack` does at length: nothing but answers and sentences."""
 
 from functools import partial
+from random import Random
 
 import click
 import pytest
 
+from sim.base.formats import Format
 from sim.errors import InputError
+from sim.formats import FORMATS
+from sim.machines import MACHINES
+from sim.topology import Topology
 from terminal import commands, ringside
 from tests.attack import commands as lines
+from tests.attack import files, harness, links
 from tests.attack.files import readers
-from tests.attack.harness import Case, attack, outcome
+from tests.attack.harness import Case, attack, case, outcome
+from ui.pages import PAGES, Page
 
 SECONDS = 40.0
 SEED = 1
@@ -35,6 +42,31 @@ def _reads(reader, text):
     except InputError:
         return False
     return True
+
+
+def test_whatever_is_added_is_attacked(tmp_path, monkeypatch):
+    def newcomer() -> Topology:
+        """A machine that breaks."""
+        raise KeyError("newcomer")
+
+    def read(text: str, *, name: str) -> Topology:
+        """Breaks."""
+        raise KeyError("newcomer")
+
+    entry = Format("newcomer", "a newcomer's", lambda text: text.startswith("newcomer"), read, precedence=1)
+    monkeypatch.setattr(files, "AMD", "newcomer\n")  # what a file in tests/data would be
+    monkeypatch.setattr(harness, "_READERS", [])
+    with MACHINES.also({"newcomer": newcomer}), FORMATS.also({"newcomer": entry}):
+        tried = [case("files", SEED, number, tmp_path) for number in range(400)]
+        names = {each.text.partition("\n")[0] for each in tried}
+        assert names >= {f"{reader.name}:" for reader in readers()}
+        broken = [each for each in tried if each.text.startswith("a topology file: newcomer:\nnewcomer\n")]
+        assert outcome("files", broken[0]).startswith("KeyError: 'newcomer'")
+        (specs,) = (reader for reader in readers() if reader.name == "a machine's spec")
+        assert outcome("files", Case("it", lambda: specs.use("newcomer"))).startswith("KeyError: 'newcomer'")
+        assert "newcomer" in specs.samples()
+    with PAGES.also({"newcomer": Page("newcomer", lambda: None, 1)}):
+        assert "newcomer" in {links.link(Random(k)).get("page") for k in range(100)}
 
 
 def test_every_command_is_attacked_with_every_option():

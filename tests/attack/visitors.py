@@ -2,7 +2,8 @@
 
 Visitors are websocket clients that speak Streamlit's own messages: each opens a link in a tab, waits until its page is
 drawn, has it drawn once or twice more, and leaves. A hostile one asks for all it can. Printed are the median and the
-worst time to a drawn page of the others, and the memory of the server and its workers.
+worst time to a drawn page of the others, what a page takes of the processor (with `--peaceful`; else what was hostile
+is among it), and the memory of the server and its workers.
 """
 
 import argparse
@@ -152,11 +153,19 @@ async def visits(address: str, *, minutes: float, at_once: int, harm: bool, seed
     return record
 
 
-def report(record: Record, server: subprocess.Popen[bytes]) -> None:
-    """What was seen, in a few lines."""
+def spent(server: subprocess.Popen[bytes]) -> float:
+    """Seconds of the processor that the server's own process has taken; its workers are other ones."""
+    with open(f"/proc/{server.pid}/stat", encoding="ascii") as file:
+        user, system = file.read().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def report(record: Record, server: subprocess.Popen[bytes], busy: float) -> None:
+    """What was seen, in a few lines; `busy` are the processor's seconds of the server's own process."""
     ordered = sorted(record.times)
     middle, most, worst = statistics.median(ordered), ordered[len(ordered) * 95 // 100], ordered[-1]
     print(f"{len(ordered)} pages: median {middle:.2f} s, 95 % {most:.2f} s, worst {worst:.2f} s")
+    print(f"{busy / len(ordered) * 1e3:.0f} ms of the processor for a page, in the server's own process")
     print(f"{len(record.failed)} failed")
     for line in record.failed[:10]:
         print(f"  {line}")
@@ -175,10 +184,11 @@ def main() -> int:
     words = parser.parse_args()
     address, server = serve()
     try:
+        before = spent(server)
         record = asyncio.run(
             visits(address, minutes=words.minutes, at_once=words.visitors, harm=not words.peaceful, seed=words.seed)
         )
-        report(record, server)
+        report(record, server, spent(server) - before)
         return int(bool(record.failed) or server.poll() is not None)
     finally:
         server.terminate()
