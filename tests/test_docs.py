@@ -39,7 +39,6 @@ def test_the_tour_has_commands():
         "synthesize",
         "topology",
         "verify",
-        "why",
         "winners",
         "workload",
     }

@@ -7,7 +7,6 @@ import { make } from "./elements.js";
 import { keysOf } from "./keys.js";
 import { Pane } from "../pane/pane.js";
 import { registered } from "./registry.js";
-import { TimeWindow } from "../time/window.js";
 
 const VERSION = 3;
 const FIRST = "machine";
@@ -37,7 +36,6 @@ class Player {
   #turn = 0;
   #view = FIRST;
   #visible = true;
-  #window = new TimeWindow();
   #watchSight;
   #watchSize;
   #calm = globalThis.matchMedia("(prefers-reduced-motion: reduce)");
@@ -53,8 +51,7 @@ class Player {
     this.#grid = make("div", "rs-panes", parent);
     const draw = () => this.#refresh();
     const brush = (range) => this.#brush(range);
-    const layout = () => this.#layout();
-    this.#host = { seek: (t) => this.#seek(t), pause: () => this.#pause(), draw, layout, brush, fork, offers: [] };
+    this.#host = { seek: (t) => this.#seek(t), pause: () => this.#pause(), draw, brush, fork, offers: [] };
     parent.addEventListener("keydown", (event) => this.#press(event));
     this.#watchSize = new ResizeObserver(() => this.#layout());
     this.#watchSize.observe(this.#grid);
@@ -150,10 +147,8 @@ class Player {
     this.#ids = ids;
     const timelines = this.#panes.map(({ timeline }) => timeline);
     clock.follow(timelines);
-    this.#window.follow(clock.time);
     const largest = Math.max(...timelines.map((timeline) => timeline.largestOwn));
     for (const timeline of timelines) timeline.largest = largest; // blocks of one clock are drawn to one scale
-    for (const pane of this.#panes) pane.against(timelines[0]);
     if (isFirst) {
       clock.seek(start?.t ?? 0);
       if (registered().some(({ name }) => name === start?.view)) this.#view = start.view;
@@ -192,8 +187,7 @@ class Player {
     if (!this.#ready) return;
     const below = this.#controls.root.offsetHeight;
     this.#parent.style.setProperty("--rs-below", `${below}px`);
-    const window = this.#window;
-    const room = { span: this.#clock.time, window, several: this.#panes.length > 1, below };
+    const room = { span: this.#clock.time, several: this.#panes.length > 1, below };
     for (const pane of this.#panes) pane.layout(this.#view, room);
     this.#draw();
   }
@@ -229,7 +223,6 @@ class Player {
 
   #seek(t, quiet = false) {
     this.#clock.seek(t);
-    this.#window.reach(this.#clock.t);
     this.#draw();
     if (!quiet && !this.#playing) this.#tell();
   }
@@ -280,7 +273,6 @@ class Player {
       this.#pause();
       return;
     }
-    this.#window.reach(this.#clock.t);
     this.#draw();
     this.#wake();
   }
@@ -327,9 +319,7 @@ class Player {
 
   // Move every picture's camera; `move` takes it and the middle of its surface.
   #look(move) {
-    const cameras = this.#panes.map(({ picture }) => picture?.camera).filter(Boolean);
-    const own = new Map(cameras.map((camera) => [camera.window ?? camera, camera])); // time is moved once for all
-    for (const camera of own.values()) move(camera, ...camera.centre);
+    for (const { picture } of this.#panes) if (picture?.camera) move(picture.camera, ...picture.camera.centre);
     this.#refresh();
   }
 
@@ -356,7 +346,10 @@ class Player {
   #clear() {
     this.#controls.toggleHelp(false);
     this.#brush(null);
-    for (const pane of this.#panes) pane.clear();
+    for (const pane of this.#panes) {
+      pane.unhover();
+      pane.pin(null);
+    }
     this.#draw();
   }
 

@@ -1,0 +1,93 @@
+"""What can be wrong in a module: every change that Cosmic Ray's operators can make to it, one at a time."""
+
+import difflib
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from cosmic_ray.ast import get_ast
+from cosmic_ray.mutating import MutationVisitor
+from cosmic_ray.operators.provider import OperatorProvider
+
+SIM = "tests/sim"
+ORACLES = tuple(f"{SIM}/test_{name}.py" for name in ("fabric", "fabric_world", "engine"))
+REPLAYS = tuple(f"{SIM}/test_{name}.py" for name in ("replay", "verify"))
+TESTS: dict[str, tuple[str, ...]] = {
+    **{f"sim.fabric.{name}": ORACLES for name in ("calendar", "groups", "kernel", "links", "lone", "max_min")},
+    **{f"sim.schedule.{name}": REPLAYS for name in ("dependencies", "replay", "verify")},
+    "sim.metrics": (f"{SIM}/test_lower_bound.py", f"{SIM}/test_metrics.py", f"{SIM}/test_trace.py"),
+}
+"""The modules that are changed, and the test files that notice fastest."""
+EQUIVALENT = Path(__file__).with_name("equivalent.toml")
+
+
+class Mutant(NamedTuple):
+    """One change: an operator's name, and which of the places in a module where it applies."""
+
+    module: str
+    operator: str
+    occurrence: int
+
+    def source(self) -> str:
+        """The module's text with the change."""
+        changed = MutationVisitor.mutate_code(text_of(self.module), _operators()[self.operator], self.occurrence)
+        assert changed is not None, self
+        return changed
+
+    def change(self) -> tuple[str, str]:
+        """The lines that it changes, before and after."""
+        lines = difflib.ndiff(text_of(self.module).splitlines(), self.source().splitlines())
+        sides = [(line[0], " ".join(line[2:].split())) for line in lines if line[0] in "+-"]
+        was, now = ("\n".join(text for side, text in sides if side == sign) for sign in "-+")
+        return was, now
+
+    def why_equivalent(self) -> str:
+        """Why no test can notice it; nothing where one must."""
+        return _equivalent().get((self.module, *self.change()), "")
+
+
+def sample(seed: int, modules: tuple[str, ...] = tuple(TESTS)) -> list[Mutant]:
+    """Every mutant there is, in an order that the seed alone decides."""
+    mutants = [
+        Mutant(module, name, k)
+        for module in modules
+        for nodes in [list(_nodes(get_ast(text_of(module))))]
+        for name, operator in _operators().items()
+        for k in range(sum(1 for node in nodes for _ in operator.mutation_positions(node)))
+    ]
+    Random(seed).shuffle(mutants)
+    return mutants
+
+
+@cache
+def text_of(module: str) -> str:
+    """The source of a module, which is not imported."""
+    return path_of(module).read_text("utf-8")
+
+
+@cache
+def path_of(module: str) -> Path:
+    """Where a module's source is."""
+    return Path(__file__).resolve().parents[2].joinpath(*module.split(".")).with_suffix(".py")
+
+
+@cache
+def _operators() -> dict:
+    """Those that need no words of ours."""
+    provider = OperatorProvider()
+    return {name: provider[name]() for name in provider if not provider[name].arguments()}
+
+
+def _nodes(node) -> Iterator:
+    yield node
+    for child in getattr(node, "children", ()):
+        yield from _nodes(child)
+
+
+@cache
+def _equivalent() -> dict[tuple[str, str, str], str]:
+    entries = tomllib.loads(EQUIVALENT.read_text("utf-8")).get("mutant", [])
+    return {(entry["module"], entry["was"], entry["now"]): entry["why"] for entry in entries}
