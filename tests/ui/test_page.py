@@ -13,6 +13,7 @@ from ops.request import Request
 from ops.request.examples import example_captures, example_schedules
 from ops.request.link import from_link, to_link
 from ops.workloads import WORKLOADS
+from sim.breakdown import PARTS
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import MACHINES, build
@@ -273,7 +274,10 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"export.{ending}" for ending in EXPORTS}
     spoken |= {f"scenario.{name}" for name in SCENARIOS} | {f"trouble.{name}" for name in TROUBLES}
     spoken |= {f"player.{name}" for name in ("nothing", "holding", "counting", "waitsfor", "sendsnext")}
-    spoken |= {"player.critical.help"}
+    spoken |= {"player.critical.help", "player.why.sum"}
+    spoken |= {f"player.why.{part}{more}" for part in PARTS for more in ("", ".is")}
+    spoken |= {f"player.order.{order}" for order in ("machine", "name", "busy", "rank")}
+    spoken |= {f"page.{figure}.help" for figure in ("time", "algbw", "busbw", "bottleneck")}
     spoken |= {f"player.view.{name}" for name in VIEWS} | {f"page.compare.{name}" for name in COMPARED}
     spoken |= {"page.compare.algorithm", "page.compare.machine", "page.compare.network"}
     spoken |= {f"collectives.{word}" for word in WORDS}
