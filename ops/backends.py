@@ -47,6 +47,16 @@ AUTO = "auto"
 """The backend's own choice."""
 
 
+def costs_of(library: str) -> Backend | None:
+    """The backend that tells what a library's own processors take; nothing where none does.
+
+    >>> costs_of("gloo") == BACKENDS["gloo"], costs_of("openmpi") == BACKENDS["mpi"]
+    (True, True)
+    """
+    of_library = (backend for backend in BACKENDS.values() if backend.library == library)
+    return next((backend for backend in of_library if backend.launch), None)
+
+
 def shape_of(algorithm: str) -> str:
     """Whether an algorithm is a ring or a tree; neither is nothing.
 

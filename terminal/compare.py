@@ -5,13 +5,15 @@ from typing import Any
 
 import click
 
-from ops.lab.crossovers import crossovers, reason
+from ops.lab.crossovers import crossovers
 from ops.request import Request
 from ops.work import Outcome
 from sim import metrics
+from sim.breakdown import breakdown
 from sim.errors import InputError
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
+from terminal.shared.facts import parts
 from terminal.shared.options import MACHINE_ALONE, NETWORKS, RANKS, SIZE, TOPOLOGY, TROUBLE, asks
 
 
@@ -51,16 +53,16 @@ def compare(request: Request, algorithms: tuple[str, ...]) -> Answer:
 
 def _row(spec: str, outcome: Outcome) -> dict[str, Any]:
     """How one of them went, and why it took so long."""
-    why = reason(outcome)
+    why = breakdown(outcome.trace)
     return {
         "algorithm": spec,
         "time_s": outcome.trace.time,
         "algbw_Bps": metrics.algbw(outcome.trace),
         "busbw_Bps": outcome.busbw,
         "bound_s": outcome.bound,
-        "messages_in_a_row": why.messages,
-        "waiting_s": why.waiting,
-        "flowing_s": why.flowing,
+        "waiting_s": why.ahead,
+        "flowing_s": outcome.trace.time - why.ahead,
+        **parts(outcome.trace, why),
         "verified": outcome.trace.verdict.verdict == "ok",
     }
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import click
 
 from ops import ALGORITHMS
+from ops.backends import Backend
 from ops.communicators.selection import Forced
 from ops.libraries import LIBRARIES
 from ops.programs import ProgramRun, run_program
@@ -16,7 +17,7 @@ from ops.request.notation import algorithm_spec
 from sim.base.numbers import whole
 from sim.errors import InputError
 from sim.parameters import bind
-from sim.units import fmt_size, fmt_time, parse_size
+from sim.units import fmt_bandwidth, fmt_size, fmt_time, parse_size
 from sim.whole_file import write_whole
 from terminal import DONE, NO, PROGRAM, Answer, TerminalCommand, answers_as_json, command
 from terminal.shared.entries import EntryOption
@@ -165,6 +166,17 @@ def _inside(outcome: ProgramRun, number: int) -> str:
     return call.trace.to_json()
 
 
+def _left_out(cost: Backend) -> str:
+    """What a library's processors would add to the links' time, as `ops.backends` has it with its sources."""
+    parts = [f"{fmt_time(cost.launch)} a collective"]
+    if cost.overhead:
+        parts.append(f"{fmt_time(cost.overhead)} a message")
+    if cost.gamma:
+        parts.append(f"the time to add up at {fmt_bandwidth(1 / cost.gamma)}")
+    listed = ", ".join(parts[:-1]) + " and " * bool(parts[1:]) + parts[-1]
+    return f"  the links' time alone, without what {cost.library} itself takes in workloads: {listed}"
+
+
 def _summary(outcome: ProgramRun) -> str:
     kinds: Counter[tuple[str, str]] = Counter()
     carried: Counter[tuple[str, str]] = Counter()
@@ -174,6 +186,7 @@ def _summary(outcome: ProgramRun) -> str:
     lines = [
         f"{outcome.ranks} ranks on {outcome.machine}: {fmt_time(outcome.time)} simulated, {len(outcome.calls)} calls"
     ]
+    lines += [_left_out(cost) for cost in outcome.left_out()]
     for (name, algorithm), count in kinds.most_common(12):
         size = carried[name, algorithm]
         lines.append(f"  {count:6} x {name:18} {algorithm:32} {fmt_size(size) if size else ''}".rstrip())

@@ -5,8 +5,9 @@ import json
 import pytest
 
 import cli
-from ops.lab.crossovers import crossovers, reason
+from ops.lab.crossovers import crossovers
 from ops.request import Request
+from sim.breakdown import breakdown
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
 
@@ -36,11 +37,11 @@ def test_three_algorithms_have_a_crossover_per_pair():
 
 def test_the_reason_counts_messages_in_a_row_and_what_they_wait():
     ring, doubling = (
-        reason(run.at(1 << 20)) for run in runs("allreduce.ring", "allreduce.recursive_doubling").values()
+        breakdown(run.at(1 << 20).trace) for run in runs("allreduce.ring", "allreduce.recursive_doubling").values()
     )
     assert (ring.messages, doubling.messages) == (14, 3)
-    assert ring.waiting == pytest.approx(14 * ALPHA)
-    assert doubling.flowing == pytest.approx(3 * BETA * (1 << 20))
+    assert ring.ahead == pytest.approx(14 * ALPHA)
+    assert doubling.parts["bytes"] == pytest.approx(3 * BETA * (1 << 20))
 
 
 def test_the_terminal_names_the_winner_and_the_sizes(capsys):

@@ -39,6 +39,7 @@ def test_the_tour_has_commands():
         "synthesize",
         "topology",
         "verify",
+        "why",
         "winners",
         "workload",
     }

@@ -263,11 +263,16 @@ export class Stage {
     return pointAlong(path, (before + progress * (whole - before - after)) / whole);
   }
 
+  // How wide and high a device is drawn: as itself, or as the tile that it is in.
+  #extent(device) {
+    const { devices, kinds } = this.timeline;
+    const tile = this.#level.closed.size ? this.#level.in[device] : -1;
+    return tile < 0 ? kinds[devices.kind[device]] : this.#groups.boxes[tile].slice(4, 6);
+  }
+
   // How far it is along a line from the middle of a device until a block beside it would be clear of it.
   #reach(i, [[ax, ay], [bx, by]], end) {
-    const { timeline } = this;
-    const kind = timeline.devices.kind[timeline.places.device[timeline.c[end][i]]];
-    const [wide, high] = timeline.kinds[kind];
+    const [wide, high] = this.#extent(this.timeline.places.device[this.timeline.c[end][i]]);
     const away = Math.hypot(bx - ax, by - ay) || 1;
     const [dx, dy] = [Math.abs(bx - ax) / away, Math.abs(by - ay) / away];
     return Math.min(dx > 0 ? (wide / 2 + CLEAR) / dx : Infinity, dy > 0 ? (high / 2 + CLEAR) / dy : Infinity);

@@ -4,8 +4,30 @@ const NEAR = 0.0022; // of zoom per pixel of the wheel
 const DOUBLE = 2;
 const DRAGGED = 5; // pixels before a press is a drag
 
-// `picture()` is what the canvas shows, `isFocused()` whether plain wheels are meant for it, `moved()` draws it again.
-export function handle(canvas, { picture, isFocused, moved }) {
+// The wheel: up and down nearer and farther, sideways aside.
+function roll(canvas, { camera, isFocused, zoom, moved }) {
+  const aside = (event) => {
+    if (camera().isHome) return;
+    event.preventDefault();
+    camera().pan(-event.deltaX, 0);
+    moved();
+  };
+  const nearer = (event) => {
+    if (camera().isHome && event.deltaY > 0 && !event.ctrlKey) return; // there is no farther: the page goes on
+    event.preventDefault();
+    zoom(event, Math.exp(-event.deltaY * (event.deltaMode === 1 ? 16 : 1) * NEAR));
+  };
+  const wheel = (event) => {
+    if (!camera() || !(event.ctrlKey || isFocused())) return;
+    if (!event.ctrlKey && Math.abs(event.deltaX) > Math.abs(event.deltaY)) aside(event);
+    else nearer(event);
+  };
+  canvas.addEventListener("wheel", wheel, { passive: false });
+}
+
+// `picture()` is what the canvas shows, `isFocused()` whether plain wheels are meant for it, `moved()` draws it again;
+// `drags(event)` says whether a press may drag it aside.
+export function handle(canvas, { picture, isFocused, moved, drags = () => true }) {
   const fingers = new Map();
   let from = null;
   const camera = () => picture()?.camera ?? null;
@@ -15,20 +37,12 @@ export function handle(canvas, { picture, isFocused, moved }) {
     moved();
   };
   canvas.style.touchAction = "pan-y";
-  canvas.addEventListener(
-    "wheel",
-    (event) => {
-      if (!camera() || !(event.ctrlKey || isFocused())) return;
-      if (camera().isHome && event.deltaY > 0 && !event.ctrlKey) return; // there is no farther: the page goes on
-      event.preventDefault();
-      zoom(event, Math.exp(-event.deltaY * (event.deltaMode === 1 ? 16 : 1) * NEAR));
-    },
-    { passive: false },
-  );
+  roll(canvas, { camera, isFocused, zoom, moved });
   canvas.addEventListener("dblclick", (event) => {
     if (camera()) zoom(event, event.shiftKey ? 1 / DOUBLE : DOUBLE);
   });
   canvas.addEventListener("pointerdown", (event) => {
+    if (!drags(event) && event.pointerType === "mouse") return;
     fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
     from = fingers.size === 1 ? [event.offsetX, event.offsetY] : null;
   });
@@ -42,7 +56,11 @@ export function handle(canvas, { picture, isFocused, moved }) {
       const apart = ([x, y]) => Math.hypot(x - other[0], y - other[1]);
       camera().zoomAt((now[0] + other[0]) / 2, (now[1] + other[1]) / 2, apart(now) / Math.max(1, apart(before)));
       moved();
-    } else if (!camera().isHome && (!from || Math.hypot(now[0] - from[0], now[1] - from[1]) > DRAGGED)) {
+    } else if (
+      !camera().isHome &&
+      drags(event) &&
+      (!from || Math.hypot(now[0] - from[0], now[1] - from[1]) > DRAGGED)
+    ) {
       from = null;
       camera().pan(now[0] - before[0], now[1] - before[1]);
       moved();

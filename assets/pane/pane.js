@@ -1,87 +1,35 @@
 // One run as a person sees it: its sentence, its pictures, and a card about what was chosen in them.
 
-import { LoadChart } from "../paint/chart.js";
 import { ramp, theme } from "../paint/ink.js";
 import { Slots } from "../paint/slots.js";
 import { Surface } from "../paint/surface.js";
 import { decode } from "../trace/decode.js";
-import { fill, seconds } from "../trace/words.js";
-import { brushing } from "./brushing.js";
+import { seconds } from "../trace/words.js";
 import { Card, write } from "./card.js";
 import { Counters } from "./counters.js";
 import { make } from "../player/elements.js";
 import { explain, linkName } from "./explain.js";
+import { elementsOf, topOf } from "./frame.js";
 import { handle } from "./handling.js";
 import { Morph } from "./morph.js";
+import { Links } from "../time/links.js";
 import { registered } from "../player/registry.js";
 import { said } from "./sentence.js";
+import { Why } from "./why.js";
 
 const CHOICES = 512;
 const FIRST = "machine"; // every run can be shown on its machine
 const BESIDE = 64; // ranks of which what each holds is legible beside the picture
 const HIGH = { several: 420, least: 220, edge: 10 };
 
-// How far below the window's top an element stands when nothing is scrolled.
-function topOf(element) {
-  let top = element.getBoundingClientRect().top;
-  for (let up = element; up; up = up.parentElement ?? up.getRootNode().host) {
-    top += up.scrollTop ?? 0;
-    if (up === document.fullscreenElement) break;
-  }
-  return top;
-}
-
-// The elements of a pane, in their order on the page.
-function elementsOf(parent) {
-  const root = make("div", "rs-player", parent, { "data-ringside": "player", tabindex: "0", role: "group" });
-  const title = make("h3", "rs-title", root);
-  const head = make("div", "rs-head", root);
-  const caption = make("p", "rs-caption", head);
-  const field = make("p", "rs-field", head);
-  const note = make("p", "rs-note", root);
-  const main = make("div", "rs-main", root);
-  const left = make("div", "rs-left", main);
-  const canvas = make("canvas", "rs-stage", left, { role: "img" });
-  const legend = make("div", "rs-legend", left);
-  const tip = make("div", "rs-tip", main, { role: "status" });
-  const margin = make("div", "rs-margin", main);
-  const side = make("div", "rs-side", main);
-  const slotsTitle = make("h4", "", side);
-  const slotsCanvas = make("canvas", "rs-slots", side, { role: "img" });
-  const sentTitle = make("h4", "", side);
-  const sentCanvas = make("canvas", "rs-sent", side, { role: "img" });
-  const chartTitle = make("h4", "", root);
-  const chartCanvas = make("canvas", "rs-chart", root, { role: "img" });
-  return {
-    root,
-    title,
-    caption,
-    field,
-    note,
-    main,
-    margin,
-    left,
-    canvas,
-    legend,
-    tip,
-    side,
-    slotsTitle,
-    slotsCanvas,
-    sentTitle,
-    sentCanvas,
-    chartTitle,
-    chartCanvas,
-  };
-}
-
 export class Pane {
   #card;
-  #chart;
   #counters = null;
   #elements;
   #host;
   #hovered = null;
   #id;
+  #links;
   #lookAt;
   #morph = null;
   #sentence = "";
@@ -94,6 +42,7 @@ export class Pane {
   #text = {};
   #timeline = null;
   #turn = 0;
+  #why;
 
   // `host` can `seek(t)`, `pause()` and `draw()` all anew, and `fork(spec)` where it has `offers` to ask what if.
   constructor(parent, host) {
@@ -101,6 +50,7 @@ export class Pane {
     this.#elements = elementsOf(parent);
     this.#elements.note.style.display = "none";
     this.#card = new Card(this.#elements.margin, host);
+    this.#why = new Why(this.#elements.reasons, host);
     this.#elements.root.ringside = {
       blocks: () => this.#blocks(),
       slots: (rank) => this.#timeline?.slots(rank, this.#t) ?? [],
@@ -144,20 +94,17 @@ export class Pane {
   }
 
   #listen() {
-    const { chartCanvas, canvas, slotsCanvas } = this.#elements;
-    brushing(chartCanvas, {
-      chart: () => (this.#picture ? this.#chart : null),
-      seek: (t) => {
-        this.#host.pause();
-        this.#host.seek(t);
-      },
-      brush: (range) => this.#host.brush(range),
+    const { canvas, slotsCanvas } = this.#elements;
+    const isFocused = () => this.root.matches(":focus-within");
+    this.#links = new Links(this.root, this.#host, {
+      isFocused,
       hover: (event, focus) => this.#hover(event, focus),
+      changed: () => this.#host.layout(),
     });
     this.#point(canvas, () => this.#picture);
     handle(canvas, {
       picture: () => this.#picture,
-      isFocused: () => this.root.matches(":focus-within"),
+      isFocused,
       moved: () => this.#host.draw(),
     });
     this.#point(slotsCanvas, () => this.#slots);
@@ -165,7 +112,7 @@ export class Pane {
 
   // Show which stretch of time is played over and over.
   brush(range) {
-    this.#chart?.brush(range);
+    this.#links.brush(range);
   }
 
   // What is under the pointer is explained; what is clicked stays explained.
@@ -199,20 +146,13 @@ export class Pane {
     this.#picture = null;
     this.#slots = new Slots(timeline);
     this.#counters = timeline.meta.full ? new Counters(timeline) : null;
-    this.#chart = new LoadChart(timeline);
-    this.#entitleChart();
+    this.#links.load(timeline);
+    this.#why.load(timeline, text);
     this.pin(null);
     this.#choices();
     note.textContent = run.note ?? "";
     note.style.display = run.note ? "block" : "none";
     return true;
-  }
-
-  // What the chart shows, and of how many links, where not of all.
-  #entitleChart() {
-    const [shown, count] = this.#chart.shown;
-    const some = shown < count ? ` · ${fill(this.#text["player.timeline.some"], { shown, count })}` : "";
-    this.#elements.chartTitle.textContent = `${this.#text["player.timeline"]}${some}`;
   }
 
   // Say a sentence in place of a run.
@@ -227,15 +167,13 @@ export class Pane {
   }
 
   #label() {
-    const { root, slotsTitle, sentTitle, sentCanvas, chartTitle, chartCanvas, legend } = this.#elements;
+    const { root, slotsTitle, sentTitle, sentCanvas, legend } = this.#elements;
     const say = (name) => this.#text[`player.${name}`];
     root.setAttribute("aria-label", this.#text["page.title"]);
     slotsTitle.textContent = say("slots");
     sentTitle.textContent = say("sent");
     sentCanvas.setAttribute("aria-label", say("sent"));
-    chartTitle.textContent = say("timeline");
-    if (this.#chart) this.#entitleChart();
-    chartCanvas.setAttribute("aria-label", say("timeline"));
+    this.#links.label(this.#text);
     legend.replaceChildren();
     const scale = make("span", "rs-ramp", legend);
     scale.style.background = ramp();
@@ -247,6 +185,7 @@ export class Pane {
     this.#lookAt.addEventListener("change", () => this.pin(this.#lookAt.value ? JSON.parse(this.#lookAt.value) : null));
     if (this.#host.offers.length) make("span", "rs-hint", legend).textContent = say("hint");
     if (this.#timeline) this.#choices();
+    this.#why.label(this.#text);
   }
 
   // Ranks, links, and devices that something is offered on: what the pointer can ask about, the keyboard can too.
@@ -283,10 +222,10 @@ export class Pane {
     return this.#pictures[view] ? view : FIRST;
   }
 
-  // Take the room there is, for a view; `span` seconds across where time runs, `several` when others stand beside, and
-  // `below` pixels left for what has to stay in sight below.
-  layout(view, { span, several, below }) {
-    const { root, main, canvas, legend, side, slotsCanvas, sentCanvas, chartCanvas } = this.#elements;
+  // Take the room there is, for a view; `span` seconds are all there is to see where time runs and `window` what is in
+  // sight, `several` when others stand beside, and `below` pixels left for what has to stay in sight below.
+  layout(view, { span, window, several, below }) {
+    const { root, main, canvas, legend, side, slotsCanvas, sentCanvas } = this.#elements;
     if (!this.#timeline || !root.clientWidth) return;
     const colours = theme(root);
     const shown = this.#shown(view);
@@ -294,12 +233,14 @@ export class Pane {
     const isWide = registered().find(({ name }) => name === shown).wide;
     const { full, ranks } = this.#timeline.meta;
     main.classList.toggle("rs-wide", isWide || !full || ranks > BESIDE);
-    const room = globalThis.innerHeight - topOf(canvas) - legend.offsetHeight - below - HIGH.edge;
+    const isBelow = side.offsetWidth === 0 || side.offsetWidth === main.clientWidth;
+    const under = below + this.#why.settle(isBelow);
+    const room = globalThis.innerHeight - topOf(canvas) - legend.offsetHeight - under - HIGH.edge;
     const most = Math.max(HIGH.least, Math.min(several ? HIGH.several : Infinity, room));
-    this.#picture.layout(new Surface(canvas, colours), { width: canvas.parentElement.clientWidth, most, span });
+    this.#picture.layout(new Surface(canvas, colours), { width: canvas.parentElement.clientWidth, most, span, window });
     this.#slots.layout(new Surface(slotsCanvas, colours), { width: side.clientWidth || 1 });
     this.#counters?.layout(new Surface(sentCanvas, colours), { width: side.clientWidth || 1 });
-    this.#chart.layout(new Surface(chartCanvas, colours), { width: root.clientWidth, span });
+    this.#links.layout(colours, { width: root.clientWidth, span, window });
   }
 
   draw(t, { view, lit, playing }) {
@@ -307,11 +248,11 @@ export class Pane {
     const timeline = this.#timeline;
     const { root, canvas, side, slotsCanvas } = this.#elements;
     this.#t = Math.max(0, Math.min(timeline.time, t));
-    const lights = lit && timeline.meta.full ? timeline.critical() : null;
+    const lights = this.#why.lit ?? (lit ? timeline.critical() : null);
     if (this.#morph?.isOver) this.#morph = null;
     const passing = this.#morph?.state(theme(root));
     this.#picture.paint(this.#t, { focus: this.#hovered ?? this.#pinned, lit: lights, ...passing });
-    this.#chart.paint(this.#t);
+    this.#links.paint(this.#t, this.#why.lit);
     if (side.clientWidth) {
       this.#slots.paint(this.#t);
       this.#counters?.paint(this.#t, this.#text);
@@ -357,7 +298,7 @@ export class Pane {
     const { tip, main } = this.#elements;
     tip.style.display = this.#hovered ? "block" : "none";
     if (!this.#hovered) return;
-    write(tip, explain(this.#timeline, this.#text, this.#t, this.#hovered));
+    write(tip, explain(this.#timeline, this.#text, this.#hovered.t ?? this.#t, this.#hovered));
     const [x, y] = this.#pointer;
     tip.style.left = `${Math.max(0, Math.min(x + 14, main.clientWidth - tip.offsetWidth - 4))}px`;
     tip.style.top = `${y + 14}px`;
@@ -366,11 +307,25 @@ export class Pane {
   // Keep something in view until something else is chosen, with what can be done to it.
   pin(focus) {
     this.#pinned = this.#timeline ? focus : null;
+    const isMoved = this.#links.choose(this.#pinned?.kind === "link" ? this.#pinned.index : null);
     const about = { timeline: this.#timeline, text: this.#text, now: () => this.#t, close: () => this.pin(null) };
     this.#card.open(this.#pinned, about);
+    if (isMoved) this.#host.layout();
     if (!this.#pinned) return;
     this.#host.draw();
     this.#card.scrollIntoView();
+  }
+
+  // Hold the run against another one.
+  against(timeline) {
+    this.#why.against(timeline);
+  }
+
+  // Nothing chosen, nothing explained.
+  clear() {
+    this.unhover();
+    this.pin(null);
+    this.#why.choose(null);
   }
 
   // Look at nothing that the pointer may have left behind.

@@ -7,6 +7,7 @@ import { make } from "./elements.js";
 import { keysOf } from "./keys.js";
 import { Pane } from "../pane/pane.js";
 import { registered } from "./registry.js";
+import { TimeWindow } from "../time/window.js";
 
 const VERSION = 3;
 const FIRST = "machine";
@@ -36,6 +37,7 @@ class Player {
   #turn = 0;
   #view = FIRST;
   #visible = true;
+  #window = new TimeWindow();
   #watchSight;
   #watchSize;
   #calm = globalThis.matchMedia("(prefers-reduced-motion: reduce)");
@@ -51,7 +53,8 @@ class Player {
     this.#grid = make("div", "rs-panes", parent);
     const draw = () => this.#refresh();
     const brush = (range) => this.#brush(range);
-    this.#host = { seek: (t) => this.#seek(t), pause: () => this.#pause(), draw, brush, fork, offers: [] };
+    const layout = () => this.#layout();
+    this.#host = { seek: (t) => this.#seek(t), pause: () => this.#pause(), draw, layout, brush, fork, offers: [] };
     parent.addEventListener("keydown", (event) => this.#press(event));
     this.#watchSize = new ResizeObserver(() => this.#layout());
     this.#watchSize.observe(this.#grid);
@@ -147,8 +150,10 @@ class Player {
     this.#ids = ids;
     const timelines = this.#panes.map(({ timeline }) => timeline);
     clock.follow(timelines);
+    this.#window.follow(clock.time);
     const largest = Math.max(...timelines.map((timeline) => timeline.largestOwn));
     for (const timeline of timelines) timeline.largest = largest; // blocks of one clock are drawn to one scale
+    for (const pane of this.#panes) pane.against(timelines[0]);
     if (isFirst) {
       clock.seek(start?.t ?? 0);
       if (registered().some(({ name }) => name === start?.view)) this.#view = start.view;
@@ -187,7 +192,8 @@ class Player {
     if (!this.#ready) return;
     const below = this.#controls.root.offsetHeight;
     this.#parent.style.setProperty("--rs-below", `${below}px`);
-    const room = { span: this.#clock.time, several: this.#panes.length > 1, below };
+    const window = this.#window;
+    const room = { span: this.#clock.time, window, several: this.#panes.length > 1, below };
     for (const pane of this.#panes) pane.layout(this.#view, room);
     this.#draw();
   }
@@ -223,6 +229,7 @@ class Player {
 
   #seek(t, quiet = false) {
     this.#clock.seek(t);
+    this.#window.reach(this.#clock.t);
     this.#draw();
     if (!quiet && !this.#playing) this.#tell();
   }
@@ -273,6 +280,7 @@ class Player {
       this.#pause();
       return;
     }
+    this.#window.reach(this.#clock.t);
     this.#draw();
     this.#wake();
   }
@@ -319,7 +327,9 @@ class Player {
 
   // Move every picture's camera; `move` takes it and the middle of its surface.
   #look(move) {
-    for (const { picture } of this.#panes) if (picture?.camera) move(picture.camera, ...picture.camera.centre);
+    const cameras = this.#panes.map(({ picture }) => picture?.camera).filter(Boolean);
+    const own = new Map(cameras.map((camera) => [camera.window ?? camera, camera])); // time is moved once for all
+    for (const camera of own.values()) move(camera, ...camera.centre);
     this.#refresh();
   }
 
@@ -346,10 +356,7 @@ class Player {
   #clear() {
     this.#controls.toggleHelp(false);
     this.#brush(null);
-    for (const pane of this.#panes) {
-      pane.unhover();
-      pane.pin(null);
-    }
+    for (const pane of this.#panes) pane.clear();
     this.#draw();
   }
 

@@ -17,8 +17,8 @@ export class Timeline {
   #sends;
 
   constructor(header, columns) {
-    const { meta, devices, places, links, steps, sets, block_names: blockNames, shape, troubles, kinds } = header;
-    Object.assign(this, { meta, devices, places, links, steps, sets, blockNames, shape, troubles, kinds });
+    const { meta, devices, places, links, steps, sets, block_names: blockNames, shape, troubles, kinds, why } = header;
+    Object.assign(this, { meta, devices, places, links, steps, sets, blockNames, shape, troubles, kinds, why });
     this.c = columns;
     this.tick = meta.tick;
     this.time = meta.time;
@@ -183,13 +183,17 @@ export class Timeline {
     return this.c.cause[i] ? i - this.c.cause[i] : -1;
   }
 
-  // The transfers that each waited for the one before, up to the last of all.
+  // The transfers that each waited for the one before, the last of all first.
   critical() {
-    if (!this.#critical) {
-      this.#critical = new Set();
-      for (let i = this.count ? this.order[this.count - 1] : -1; i >= 0; i = this.cause(i)) this.#critical.add(i);
-    }
+    this.#critical ??= new Set((this.c.path ?? []).toReversed());
     return this.#critical;
+  }
+
+  // Those of them that spent time on a part of the run's.
+  spentOn(part) {
+    const { path = [], path_on: bits } = this.c;
+    const bit = 1 << this.why.parts.findIndex(([name]) => name === part);
+    return new Set(path.filter((_, k) => bits[k] & bit));
   }
 
   bytes(i) {

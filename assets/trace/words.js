@@ -2,19 +2,57 @@
 
 const short = (value) => String(Number(value.toPrecision(4)));
 
+const UNITS = [
+  [1, "s"],
+  [1e-3, "ms"],
+  [1e-6, "µs"],
+  [1e-9, "ns"],
+];
+
 export function seconds(value) {
-  const [scale, unit] =
-    value >= 1 ? [1, "s"] : value >= 1e-3 ? [1e-3, "ms"] : value >= 1e-6 ? [1e-6, "µs"] : [1e-9, "ns"];
+  const [scale, unit] = UNITS.find(([least]) => value >= least) ?? UNITS.at(-1);
   return `${short(value / scale)} ${unit}`;
 }
 
-// Round instants from 0 to the end of a span, no more than `most` of them after the first, with their words.
-export function ticks(span, most) {
-  if (!(span > 0) || most < 1) return [[0, seconds(0)]];
-  const rough = span / most;
+// One unit and one last digit for a time and all it is made of, so that what is shown adds up: as sim.units has it.
+export class TimeScale {
+  constructor(scale, unit, decimals) {
+    Object.assign(this, { scale, unit, decimals });
+  }
+
+  static of(value) {
+    const [scale, unit] = UNITS.find(([least]) => Math.abs(value) >= least) ?? UNITS.at(-1);
+    const before = value ? Math.floor(Math.log10(Math.abs(value) / scale)) + 1 : 1;
+    return new TimeScale(scale, unit, Math.max(0, 4 - before));
+  }
+
+  // Seconds in whole last digits, each rounded up or down so that together they are their rounded sum.
+  counts(parts) {
+    const exact = parts.map((part) => (part / this.scale) * 10 ** this.decimals);
+    const counts = exact.map(Math.floor);
+    const order = exact.map((_, k) => k).toSorted((a, b) => counts[a] - exact[a] - (counts[b] - exact[b]));
+    for (const k of order.slice(0, Math.round(sum(exact)) - sum(counts))) counts[k] += 1;
+    return counts;
+  }
+
+  text(count) {
+    return `${(count / 10 ** this.decimals).toFixed(this.decimals)} ${this.unit}`;
+  }
+}
+
+// Round instants of a stretch of time, no more than `most` of them after the first, with their words in one unit.
+export function ticks(from, to, most) {
+  if (!(to > from) || most < 1) return [[from, seconds(from)]];
+  const rough = (to - from) / most;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((part) => part * power).find((part) => part >= rough * (1 - 1e-9));
-  return Array.from({ length: Math.floor(span / step + 1e-9) + 1 }, (_, k) => [k * step, seconds(k * step)]);
+  const { scale, unit } = TimeScale.of(to);
+  const decimals = Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9));
+  const first = Math.ceil(from / step - 1e-9);
+  return Array.from({ length: Math.floor(to / step + 1e-9) - first + 1 }, (_, k) => {
+    const t = (first + k) * step;
+    return [t, `${(t / scale).toFixed(decimals)} ${unit}`];
+  });
 }
 
 const BINARY = ["TiB", "GiB", "MiB", "KiB"].map((unit, k) => [1024 ** (4 - k), unit]);
@@ -27,6 +65,8 @@ export function bytesText(value) {
   const [scale, unit] = DECIMAL.find(([least]) => value >= least) ?? [1, "B"];
   return `${short(value / scale)} ${unit}`;
 }
+
+export const sum = (values) => values.reduce((total, value) => total + value, 0);
 
 export function fill(text, values) {
   return text.replace(/{(\w+)}/g, (_, name) => String(values[name] ?? ""));

@@ -1,8 +1,9 @@
 // Messages over time: ranks down, time across, an arrow for every message from where it leaves to where it has arrived.
 
 import { paintBlock, sideOf } from "../paint/blocks.js";
-import { notch, paintBands, paintPhases, paintRuler } from "../paint/chart.js";
 import { COLOURS, blockColour, blockNumber, faint, quiet } from "../paint/ink.js";
+import { paintBands, paintPhases, paintRuler, paintSpell } from "../time/ruler.js";
+import { TimeAxis, TimeWindow } from "../time/window.js";
 import { offLine } from "../trace/walk.js";
 
 const NAMED = 64;
@@ -12,31 +13,56 @@ const [TOP, FOOT] = [20, 22]; // pixels of the ruler above, and of phases below
 const SIDE = 18; // pixels across the largest block
 
 class SpaceTime {
+  #axis;
   #backdrop;
   #drawn = [];
-  #span;
   #surface;
+  #turn = -1;
 
   constructor(timeline) {
     this.timeline = timeline;
   }
 
-  layout(surface, { width, most, span }) {
-    this.#span = span || 1;
+  layout(surface, { width, most, span, window }) {
+    const whole = new TimeWindow();
+    whole.follow(span);
+    this.#axis = new TimeAxis(window ?? whole, 34, width - 12);
+    this.#turn = -1;
     surface.resize(width, Math.max(200, Math.min(most, this.timeline.meta.ranks * 34 + 40)));
     this.#surface = surface;
-    this.#backdrop = surface.layer();
-    const bottom = surface.height - FOOT;
-    const frame = { x: (t) => this.x(t), timeline: this.timeline, bottom, colours: surface.colours };
-    paintBands(this.#backdrop, { ...frame, top: TOP });
-    paintRuler(this.#backdrop, { ...frame, span: this.#span, left: 34, right: width });
-    this.#paintRows(this.#backdrop);
-    this.#paintAll(this.#backdrop);
-    this.#paintAxis(this.#backdrop);
+  }
+
+  // Paint what stands still as long as the same time is in sight.
+  #paintBackdrop() {
+    const g = this.#surface.layer();
+    this.#backdrop = g;
+    const { height, colours } = this.#surface;
+    const bottom = height - FOOT;
+    paintBands(g, this.#axis, this.timeline, { top: TOP, bottom, colours });
+    paintRuler(g, this.#axis, { bottom, colours });
+    this.#paintRows(g);
+    this.#within(g, () => this.#paintAll(g));
+    this.#paintAxis(g);
+  }
+
+  // Paint nothing beside the axis.
+  #within(g, paint) {
+    const { left, right } = this.#axis;
+    g.save();
+    g.beginPath();
+    g.rect(left, 0, right - left + 6, this.#surface.height);
+    g.clip();
+    paint();
+    g.restore();
   }
 
   x(t) {
-    return 34 + (this.#surface.width - 46) * (t / this.#span);
+    return this.#axis.x(t);
+  }
+
+  // What moves through time with wheel, fingers and keys.
+  get camera() {
+    return this.#axis.camera;
   }
 
   y(place) {
@@ -63,7 +89,7 @@ class SpaceTime {
     const { timeline } = this;
     const paths = COLOURS.map(() => new Path2D());
     for (let i = 0; i < timeline.count; i += 1) {
-      if (!this.#isMessage(i)) continue;
+      if (!this.#isMessage(i) || !this.#axis.seen(timeline.ready[i], timeline.end[i])) continue;
       const [ax, ay, bx, by] = this.#ends(i);
       const path = paths[blockNumber(timeline.c.block[timeline.moveStart[i]])];
       path.moveTo(ax, ay);
@@ -83,14 +109,9 @@ class SpaceTime {
     const { timeline } = this;
     const { colours, height } = this.#surface;
     g.fillStyle = colours.ink;
-    for (const { begin, end } of timeline.spells) {
-      g.fillRect(this.x(begin), height - 22, Math.max(2, this.x(end) - this.x(begin)), 2);
-      notch(g, this.x(begin), height - 22);
-      if (end < timeline.time) notch(g, this.x(end), height - 22);
-    }
-    g.textAlign = "left";
-    const phases = timeline.steps.phases.map(([first, name]) => [this.x(timeline.bounds[first]) + 2, name]);
-    paintPhases(g, phases, height - 8, colours);
+    const at = { y: height - FOOT, mark: height - FOOT, time: timeline.time };
+    for (const spell of timeline.spells) paintSpell(g, this.#axis, spell, at);
+    paintPhases(g, this.#axis, timeline, { y: height - 8, colours });
   }
 
   #isMessage(i) {
@@ -132,9 +153,13 @@ class SpaceTime {
     const { timeline } = this;
     const surface = this.#surface;
     const { context: g, colours } = surface;
+    if (this.#turn !== this.#axis.window.turn) {
+      this.#turn = this.#axis.window.turn;
+      this.#paintBackdrop();
+    }
     surface.clear();
     surface.lay(this.#backdrop);
-    if (lit) this.#paintLit(g, lit);
+    if (lit) this.#within(g, () => this.#paintLit(g, lit));
     g.lineCap = "round";
     veil?.(g);
     const moving = timeline.moving(t).map((i) => {
@@ -144,15 +169,21 @@ class SpaceTime {
     });
     travel?.(moving);
     this.#drawn = moving;
-    this.#paintMoving(g, moving);
-    if (moving.length <= NAMED)
-      for (const { i, x, y } of moving) paintBlock(g, timeline, i, x, y, { side: sideOf(timeline, i, SIDE), colours });
-    if (focus?.kind === "block") {
-      g.lineWidth = 4;
-      this.#paintArrow(g, focus.index);
-    }
+    this.#within(g, () => {
+      this.#paintMoving(g, moving);
+      if (moving.length <= NAMED) for (const { i, x, y } of moving) this.#paintOne(g, i, x, y);
+      if (focus?.kind === "block") {
+        g.lineWidth = 4;
+        this.#paintArrow(g, focus.index);
+      }
+    });
+    if (!this.#axis.seen(t, t)) return;
     g.fillStyle = colours.ink;
     g.fillRect(this.x(t) - 0.75, 4, 1.5, surface.height - 24);
+  }
+
+  #paintOne(g, i, x, y) {
+    paintBlock(g, this.timeline, i, x, y, { side: sideOf(this.timeline, i, SIDE), colours: this.#surface.colours });
   }
 
   #paintLit(g, lit) {

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ops.collectives import allreduce, barrier
+from ops.collectives import allreduce, barrier, reduce_scatter
 from ops.patterns import Radix, power_below, runs
 from ops.registry import algorithm
-from sim.schedule import Steps, copy, reduce
+from sim.schedule import NOTHING, Steps, copy, reduce
 from sim.topology import Ints
 
 SOURCE = "UCC src/coll_patterns/recursive_knomial.h"
@@ -90,3 +90,43 @@ def recursive_knomial_barrier(n: int, *, radix: Radix = 4) -> Steps:
     if len(extra):
         yield "unfold"
         yield copy(extra - 1, extra, slot=0)
+
+
+def _scatter_cost(n: int, *, radix: int) -> tuple[float, float, float]:
+    ranks, extra, peers = _pattern(n, radix)
+    folds, passed, d = len(extra) > 0, 0, len(ranks)
+    for group in reversed(peers):
+        d //= len(group) + 1
+        passed += len(group) * (d + min(d, len(extra)))
+    return len(peers) + 2 * folds, (passed + folds * (n + 1)) / n, passed / n + folds
+
+
+@algorithm(
+    reduce_scatter,
+    name="recursive_knomial",
+    ordered=True,
+    exact=False,
+    cost=_scatter_cost,
+    ids={"ucc": "knomial"},
+    reference=f"{SOURCE}, sra_knomial.h; src/components/tl/ucp/reduce_scatter/reduce_scatter_knomial.c",
+)
+def recursive_knomial_reduce_scatter(n: int, *, radix: Radix = 4) -> Steps:
+    """Groups of up to `radix` ranks, those far apart first, share out among themselves what each still answers for.
+
+    A rank that is left over hands its data to its neighbour first, who answers for both, and gets its block last. The
+    claim is met where none is left over and is a bound otherwise.
+    """
+    ranks, extra, peers = _pattern(n, radix)
+    v, d = np.arange(len(ranks)), len(ranks)
+    blocks = np.stack([ranks, np.where(v < len(extra), ranks + 1, NOTHING)], axis=1)
+    if len(extra):
+        yield "fold"
+        yield reduce(extra, extra - 1, slot=runs(0, n))
+        yield "exchange"
+    for group in reversed(peers):
+        d //= len(group) + 1
+        shares = blocks[runs(v // d * d, d)].reshape(len(v), -1)
+        yield tuple(reduce(ranks, ranks[peer], slot=shares[peer]) for peer in group)
+    if len(extra):
+        yield "unfold"
+        yield copy(extra - 1, extra, slot=extra)

@@ -1,12 +1,15 @@
-"""An outcome as plain data: what every command that runs something answers as JSON."""
+"""An outcome as plain data, what every command that runs something answers as JSON; and where its time went."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ops.work import Outcome
 from sim import metrics
+from sim.breakdown import PARTS, Breakdown, shared_link
 from sim.trace import Trace
+from sim.units import TimeScale, fmt_bandwidth, fmt_size
 
 
 def facts(outcome: Outcome) -> dict[str, Any]:
@@ -54,3 +57,50 @@ def _troubles(trace: Trace) -> list[dict[str, Any]]:
         longest = float(trace.hits.seconds[hits].max(initial=0.0))
         rows.append({"trouble": spec, "transfers": int(np.count_nonzero(hits)), "longest_s": longest})
     return rows
+
+
+def parts(trace: Trace, why: Breakdown) -> dict[str, Any]:
+    """A run's breakdown as what commands answer as JSON."""
+    link = shared_link(trace, why)
+    ends = None if link is None else trace.topology.links[link]
+    counts = np.count_nonzero(why.seconds > 0, axis=0).tolist()
+    return {
+        "messages_in_a_row": why.messages,
+        "bytes_in_a_row": why.bytes,
+        "why": {
+            part: {"time_s": why.parts[part], "messages": count} for part, count in zip(PARTS, counts, strict=True)
+        },
+        "shared_link": ends and {"src": ends.src, "dst": ends.dst},
+    }
+
+
+def parts_table(runs: Sequence[dict[str, Any]]) -> list[str]:
+    """The parts of one run, or of two and what lies between them; the figures of a column add up to its last."""
+    times = [[run["why"][part]["time_s"] for part in PARTS] for run in runs]
+    scale = TimeScale.of(max(sum(column) for column in times))
+    columns = [scale.counts(column) for column in times]
+    if len(columns) > 1:
+        columns.append([second - first for first, second in zip(*columns, strict=True)])
+    notes = _notes(runs[0]) if len(runs) == 1 else {}
+    rows = [(part, row, notes.get(part, "")) for part, *row in zip(PARTS, *columns, strict=True) if any(row)]
+    rows.append(("time", [sum(column) for column in columns], ""))
+    words = [[scale.text(count) for count in row] for _, row, _ in rows]
+    for row in words:
+        row[2:] = [text if text.startswith("-") else f"+{text}" for text in row[2:]]
+    wide = max(len(text) for row in words for text in row)
+    return [
+        f"  {name:9} {'  '.join(f'{text:>{wide}}' for text in row)}  {note}".rstrip()
+        for (name, _, note), row in zip(rows, words, strict=True)
+    ]
+
+
+def _notes(run: dict[str, Any]) -> dict[str, str]:
+    """What stands behind some parts of a run."""
+    flowing, link = run["why"]["bytes"]["time_s"], run["shared_link"]
+    rate = f" at {fmt_bandwidth(run['bytes_in_a_row'] / flowing)}" if flowing else ""
+    return {
+        "latency": f"{run['messages_in_a_row']} messages in a row",
+        "bytes": f"{fmt_size(run['bytes_in_a_row'])}{rate}",
+        "waiting": "for ranks that are late, delays, and a library's way of sending",
+        "sharing": f"{link['src']} -> {link['dst']} with others" if link else "",
+    }

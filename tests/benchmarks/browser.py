@@ -44,7 +44,7 @@ def opened(browser, address: str, query: str) -> tuple[Visit, float]:
 
 def changed(visit: Visit) -> float:
     """Seconds from a key on the slider of ranks to the first frame of the new run."""
-    slider = visit.page.get_by_test_id("stSidebar").get_by_role("slider").first
+    slider = visit.open_drawer().get_by_role("slider").first
     slider.focus()
     steps = visit.data("steps")
     begun = time.perf_counter()

@@ -166,13 +166,33 @@ class Visit:
         """A text by its id, in this visit's language."""
         return say(key, self.language, **values)
 
+    def open_drawer(self):
+        """The long form, which is opened where it is closed."""
+        drawer = self.page.get_by_test_id("stSidebar")
+        opener = self.page.get_by_test_id("stExpandSidebarButton")
+        if opener.is_visible():
+            opener.click(timeout=5000)
+            self.page.wait_for_function(
+                "document.querySelector('[data-testid=stSidebar]').dataset.collapsed !== 'true'"
+            )
+        return drawer
+
+    def close_drawer(self):
+        """Put the long form away, by a button that shows itself to a pointer."""
+        self.page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click(force=True)
+
+    def nudge(self):
+        """Move the slider of sizes to the next smaller one."""
+        self.open_drawer().get_by_role("slider").last.press("ArrowLeft")
+        self.close_drawer()
+
     def choose(self, label, option):
         """Choose from one of Streamlit's own menus, by the texts of this visit's language; in the drawer, too."""
         menu = self.page.get_by_role("combobox", name=label)
 
         def act():
-            if menu.evaluate("e => Boolean(e.closest('[data-testid=stSidebar][data-collapsed=true]'))", timeout=5000):
-                self.page.get_by_test_id("stExpandSidebarButton").click(timeout=5000)
+            if not menu.is_visible():
+                self.open_drawer()
             menu.click(timeout=5000)
             self.page.get_by_role("option", name=option, exact=True).click(timeout=5000)
 

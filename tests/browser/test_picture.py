@@ -7,6 +7,12 @@ from ui.text import say
 pytestmark = pytest.mark.browser
 SIZES = ((1440, 900), (1280, 720), (390, 844))
 PARTS = (".rs-caption", ".rs-stage", ".rs-play", ".rs-scrub", ".rs-tabs")
+BELOW = """e => {
+  const { x, y } = e.getBoundingClientRect();
+  const below = document.elementsFromPoint(x + 8, y + 8).find((other) => !other.closest('[data-testid=stHeader]'));
+  return Boolean(below.closest('.st-key-ways') ?? below.querySelector('.st-key-ways'));
+}"""
+"""Whether the way to other pages is what stands right below an element of the header."""
 ARRIVED = "document.querySelector('[data-ringside=player]')?.dataset.steps"
 
 
@@ -25,6 +31,16 @@ def test_picture_transport_and_sentence_are_above_the_fold_and_the_title_chooses
         assert stage["width"] * stage["height"] > 0.2 * width * height
         assert page.page.evaluate("document.documentElement.scrollWidth") <= width
     page.page.set_viewport_size({"width": 1440, "height": 900})
+    assert page.page.locator(".st-key-title input").nth(2).input_value() == "dgx_a100"  # as it is typed
+    page.player.focus()
+    assert page.page.evaluate("document.querySelector('.stMain').scrollTop") == 0  # menus above stay where they are
+    page.page.evaluate("document.querySelector('.stMain').scrollTop = 300")
+    opener = page.page.get_by_test_id("stExpandSidebarButton")
+    assert opener.evaluate(BELOW)  # it covers no sentence
+    page.page.evaluate("document.querySelector('.stMain').scrollTop = 0")
+    page.open_drawer().get_by_role("combobox").first.focus()
+    page.close_drawer()
+    page.page.wait_for_function("!document.activeElement.closest('[data-testid=stSidebar]')")
     page.choose(say("title.machine"), "dgx1v")
     page.page.wait_for_function("new URLSearchParams(location.search).get('machine') === 'dgx1v'")
     page.settle()
@@ -72,6 +88,17 @@ def test_one_comes_nearer_with_the_wheel_and_blocks_travel_from_view_to_view(pla
     assert page.ask(places) != leaving
 
 
+def test_what_stands_beside_a_flat_picture_leaves_no_gap_below_it_and_blocks_leave_names_of_groups_alone(play):
+    page = play("?machine=dgx_h100:hosts=4&view=machine&size=1MiB", viewport={"width": 1440, "height": 900})
+    legend, bar = (page.player.locator(part).bounding_box() for part in (".rs-legend", ".rs-transport"))
+    assert 0 <= bar["y"] - legend["y"] - legend["height"] < 16
+    many = play("?machine=dgx_h100:hosts=32&view=machine&algorithm=allreduce.hierarchical_2d&size=1MiB")
+    blocks = many.ask("blocks()")
+    stage = many.player.locator(".rs-stage").bounding_box()
+    assert blocks
+    assert all(0 < block["x"] < stage["width"] for block in blocks)
+
+
 def test_a_thousand_ranks_are_drawn_as_groups_that_open(play):
     page = play("?machine=fat_tree:pods=16,leaves=2,gpus=8&algorithm=broadcast.binomial&size=1MiB&t=0.0001")
     blocks = page.ask("blocks()")
@@ -82,6 +109,26 @@ def test_a_thousand_ranks_are_drawn_as_groups_that_open(play):
     for _ in range(12):
         page.page.keyboard.press("w")
     assert {block["bundle"] for block in page.ask("blocks()") if block["bundle"]} <= tiles
+
+
+def test_the_parts_of_a_time_light_their_messages(play):
+    page = play("?machine=dual_socket_pcie&t=0.001")
+    summary = page.player.locator(".rs-why > summary")
+    assert summary.inner_text() == page.told("player.why", time="7.341 ms")
+    rows = page.player.locator("button.rs-part")
+    assert [row.split("\n")[0] for row in rows.all_inner_texts()] == ["latency", "bytes", "sharing"]
+    figures = [float(row.split()[-2]) for row in page.player.locator(".rs-part").all_inner_texts()]
+    assert round(sum(figures[:-1]), 3) == figures[-1] == 7.341
+    look = "c => c.toDataURL()"
+    canvases = [page.player.locator(name) for name in (".rs-stage", ".rs-chart")]
+    before = [canvas.evaluate(look) for canvas in canvases]
+    rows.nth(2).click()
+    assert rows.nth(2).get_attribute("aria-pressed") == "true"
+    assert "shared links" in page.player.locator(".rs-part-note").inner_text()
+    assert all(canvas.evaluate(look) != old for canvas, old in zip(canvases, before, strict=True))
+    page.player.focus()
+    page.page.keyboard.press("Escape")
+    assert [canvas.evaluate(look) for canvas in canvases] == before
 
 
 def test_a_stretch_of_the_chart_is_played_over_and_over(play):
@@ -112,3 +159,33 @@ def test_a_stretch_of_the_chart_is_played_over_and_over(play):
     page.page.keyboard.press("Escape")
     page.page.wait_for_function("e => e.dataset.playing === 'false'", arg=page.player.element_handle())
     assert page.t / time > 0.9
+
+
+def test_time_comes_nearer_and_rows_stay_on_top(play):
+    page = play("?machine=switch:ranks=8")
+    chart = page.player.locator(".rs-chart")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    at = {"x": 128 + (box["width"] - 136) * 0.5, "y": 60}
+    beside = {"x": 128 + (box["width"] - 136) * 0.7, "y": 60}
+    chart.click(position=beside)
+    whole = page.t
+    chart.hover(position=at)
+    page.page.keyboard.down("Control")
+    page.page.mouse.wheel(0, -600)
+    page.page.keyboard.up("Control")
+    chart.click(position=at)
+    middle = page.t
+    chart.click(position=beside)
+    assert 0 < page.t - middle < 0.5 * (whole - middle)
+    page.player.locator(".rs-chart-head select").select_option("busy")
+    look = "c => c.toDataURL()"
+    before = chart.evaluate(look)
+    chart.click(position={"x": 40, "y": 100})
+    pinned = chart.evaluate(look)
+    assert pinned != before
+    assert page.t - middle < 0.5 * (whole - middle)  # a name is no instant
+    chart.click(position={"x": 40, "y": 40})
+    assert chart.evaluate(look) == before
+    chart.hover(position={"x": at["x"], "y": 100})
+    assert "GB/s" in page.player.locator(".rs-tip").inner_text()

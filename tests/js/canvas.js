@@ -24,7 +24,17 @@ class Context extends Path {
   constructor(canvas) {
     super();
     Object.assign(this, { canvas, calls: [], globalAlpha: 1 });
-    for (const name of ["clearRect", "drawImage", "fillRect", "fillText", "putImageData", "strokeRect"]) {
+    for (const name of [
+      "clearRect",
+      "clip",
+      "drawImage",
+      "fillRect",
+      "fillText",
+      "putImageData",
+      "restore",
+      "save",
+      "strokeRect",
+    ]) {
       this[name] = (...args) => this.write(name, args);
     }
   }
@@ -39,6 +49,10 @@ class Context extends Path {
 
   fill() {
     this.write("fill", [this.points]);
+  }
+
+  rect(x, y, w, h) {
+    this.points.push([x, y], [x + w, y + h]);
   }
 
   roundRect(x, y, w, h) {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sideOf } from "../../assets/paint/blocks.js";
 import { Camera } from "../../assets/paint/camera.js";
-import { LoadChart } from "../../assets/paint/chart.js";
+import { LoadChart } from "../../assets/time/chart.js";
 import { Groups } from "../../assets/paint/groups.js";
 import { LEAST, Labels } from "../../assets/paint/labels.js";
 import { Surface } from "../../assets/paint/surface.js";
@@ -115,16 +115,20 @@ test("an instant is told in the reader's words and then in the field's", async (
 
 test("a ruler has round instants, as many as there is room for", () => {
   assert.deepEqual(
-    ticks(499e-6, 10).map(([, word]) => word),
-    ["0 ns", "50 µs", "100 µs", "150 µs", "200 µs", "250 µs", "300 µs", "350 µs", "400 µs", "450 µs"],
+    ticks(0, 499e-6, 10).map(([, word]) => word),
+    ["0 µs", "50 µs", "100 µs", "150 µs", "200 µs", "250 µs", "300 µs", "350 µs", "400 µs", "450 µs"],
   );
   for (const span of [1e-9, 3.3e-6, 0.07, 12]) {
     for (const most of [1, 4, 13]) {
-      const instants = ticks(span, most);
+      const instants = ticks(0, span, most);
       assert.ok(instants.length <= most + 1 && instants.at(-1)[0] <= span * (1 + 1e-9));
     }
   }
-  assert.equal(ticks(0, 5).length, 1);
+  assert.equal(ticks(0, 0, 5).length, 1);
+  assert.deepEqual(
+    ticks(249.97e-6, 250.13e-6, 4).map(([, word]) => word),
+    ["250.00 µs", "250.05 µs", "250.10 µs"],
+  );
 });
 
 test("the chart of links has a row for every link that carries most, and says what is under the pointer", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LoadChart } from "../../assets/paint/chart.js";
+import { LoadChart } from "../../assets/time/chart.js";
 import { blockColour, blockNumber, inkOn, loadColour, loadLevel, ramp } from "../../assets/paint/ink.js";
 import { Slots } from "../../assets/paint/slots.js";
 import { Surface } from "../../assets/paint/surface.js";

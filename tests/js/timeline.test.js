@@ -54,6 +54,21 @@ for (const name of NAMES.filter((other) => other !== "large")) {
     assert.ok(timeline.over(timeline.end[path[0]]) || timeline.meta.stalled);
   });
 
+  test(`${name}: the parts of its time add up to it, and light messages of the critical path`, async () => {
+    const { timeline } = await run(name);
+    const { parts, messages } = timeline.why;
+    assert.equal(
+      parts.reduce((sum, [, time]) => sum + time, 0),
+      timeline.time,
+    );
+    for (const [part, time] of parts) {
+      const lit = timeline.spentOn(part);
+      assert.equal(lit.size > 0, time > 0, part);
+      for (const i of lit) assert.ok(timeline.critical().has(i));
+    }
+    assert.ok(messages > 0 && messages <= timeline.critical().size);
+  });
+
   test(`${name}: going from arrival to arrival visits every instant at which one is`, async () => {
     const { timeline } = await run(name);
     const inside = (t) => t > timeline.half && t < timeline.time - timeline.half;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { firstFrom, offLine, pointAlong, walk } from "../../assets/trace/walk.js";
-import { bytesText, fill, percent, rateText, seconds } from "../../assets/trace/words.js";
+import { TimeScale, bytesText, fill, percent, rateText, seconds } from "../../assets/trace/words.js";
 
 test("numbers are said with the unit that suits them", () => {
   assert.deepEqual([0, 4.991e-4, 0.0021, 3, 120].map(seconds), ["0 ns", "499.1 µs", "2.1 ms", "3 s", "120 s"]);
@@ -44,4 +44,16 @@ test("how far a point is from a stretch, beside it and beyond its ends", () => {
   assert.equal(offLine(1, 2, 0, 0, 4, 0), 2);
   assert.equal(offLine(7, 4, 0, 0, 4, 0), 5);
   assert.equal(offLine(3, 4, 0, 0, 0, 0), 5);
+});
+
+test("what a time is made of is said in figures that add up", () => {
+  const scale = TimeScale.of(4.991e-4);
+  const counts = scale.counts([2.804e-5, 4.7106e-4]);
+  assert.deepEqual(
+    [...counts, counts[0] + counts[1], -3].map((count) => scale.text(count)),
+    ["28.0 µs", "471.1 µs", "499.1 µs", "-0.3 µs"],
+  );
+  assert.deepEqual(TimeScale.of(3).counts([1.0004, 0.9996, 1 / 3]), [1000, 1000, 333]);
+  assert.deepEqual(TimeScale.of(1).counts([1 / 3, 1 / 3, 1 / 3]), [334, 333, 333]);
+  assert.equal(TimeScale.of(0).text(0), "0.000 ns");
 });

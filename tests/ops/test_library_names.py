@@ -242,6 +242,29 @@ def test_ucc_s_recursive_knomial_leaves_few_ranks_out(alias):
             held(alias, n, lambda rank, n=n, k=k: recursive_knomial(rank, n, k), radix=k)
 
 
+def test_ucc_s_knomial_reduce_scatter_goes_the_rounds_backwards_and_gives_those_left_out_their_block_last():
+    """sra_knomial.h: a segment is the blocks of as many ranks of the loop as the round's distance, extras with them."""
+    for k in (2, 3, 4):
+        for n in (2, 3, 4, 5, 7, 8, 11, 12, 13, 16, 24, 30):
+            whole = max(min(k, n) ** at for at in range(6) if min(k, n) ** at <= n)
+            extra = n - n // whole * whole
+
+            def shares(rank, n=n, k=k, extra=extra):
+                rounds = recursive_knomial(rank, n, k)
+                if rank < 2 * extra and rank % 2:
+                    return [[(rank - 1, 1)]]
+                last = [[(rank + 1, 1 / n)]] if rank < 2 * extra else []
+                sent = []
+                for at, peers in enumerate(rounds[:-1] if last else rounds):
+                    power = min(k, n) ** at
+                    starts = [(peer // 2 if peer < 2 * extra else peer - extra) // power * power for peer in peers]
+                    counts = [sum(2 if v < extra else 1 for v in range(s, s + power)) / n for s in starts]
+                    sent.insert(0, list(zip(peers, counts, strict=True)))
+                return [*sent, *last]
+
+            held_with_shares("reduce_scatter.ucc:knomial", n, shares, radix=k)
+
+
 def test_ucc_s_hierarchical_allgatherv_gathers_passes_and_broadcasts():
     n, g = 24, 4
     schedule = ALGORITHMS["allgatherv.ucc:gab"].schedule(n, group=g)

@@ -343,6 +343,7 @@ def test_the_root_follows_from_who_never_receives_or_never_sends(collective, roo
         ),
         (program("broadcast", {(1, -1, 0): ["s i0 i0"] * 65}, {(-1, 0, 0): ["r i0 i0"] * 65}), "rccl takes 64 steps"),
         (program("broadcast", {(1, -1, 0): ["s i0 i0 x72"]}, {(-1, 0, 0): ["r i0 i0 x72"]}, chunks=72), "cnt of 71"),
+        (program("broadcast", {(1, -1, 32): ["s i0 i0"]}, {(-1, 0, 32): ["r i0 i0"]}), "32 channels at most, not 33"),
         (EXCHANGE.replace("Simple", "Quick"), "'Quick' is none of LL, LL128, Simple"),
         (EXCHANGE.replace('s="1"', 's="7"', 1), "does not number its steps"),
         (

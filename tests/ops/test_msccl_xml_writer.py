@@ -26,7 +26,7 @@ KNOWN = ("allreduce", "allgather", "reduce", "broadcast", "alltoall", "reduce_sc
 TOLD = re.compile(r"<!-- 1 MiB takes (.*?) on switch:ranks=\d+ as written here, and (.*?) as scheduled")
 LIMIT = (
     r"(?:ROCm/rccl|microsoft/msccl) takes \d+ (?:steps per thread block at most, not \d+|"
-    r"thread blocks per GPU at most, not \d+|"
+    r"thread blocks per GPU at most, not \d+|channels at most, not \d+|"
     r"messages under way on a connection at most, and more wait for each other here)"
 )
 

@@ -106,6 +106,20 @@ print(comm.allreduce(1))
     assert outcome.output.endswith("1\n")
 
 
+def test_a_derived_type_of_more_elements_than_memory_holds_is_an_exception(tmp_path):
+    body = """
+for make in (lambda: MPI.BYTE.Create_contiguous(2**31 - 1), lambda: MPI.INT.Create_vector(2**20, 2**10, 2**11),
+             lambda: MPI.INT.Create_subarray([2**20] * 3, [1] * 3, [0] * 3),
+             lambda: MPI.INT.Create_indexed([2**40], [0]),
+             lambda: MPI.Datatype.Create_struct([2**40], [0], [MPI.INT])):
+    try:
+        make()
+    except NotImplementedError as error:
+        print("elements is not simulated" in str(error))
+"""
+    assert simulated(LENT + body, tmp_path, 1).output == "True\n" * 5
+
+
 def test_an_exchange_that_fails_leaves_neither_a_receive_nor_a_message(tmp_path):
     script = """
         from mpi4py import MPI

@@ -35,6 +35,22 @@ def test_the_programs_output_is_all_there_is_on_stdout(script, capsys):
     assert "allreduce" in said.err
 
 
+def test_what_a_librarys_own_processors_take_is_told_beside_the_time_that_lacks_it(script, capsys):
+    lines = {
+        "gloo": "30 µs a collective, 15 µs a message and the time to add up at 5 GB/s",
+        "mpich": "2 µs a collective, 1 µs a message and the time to add up at 10 GB/s",
+        "nccl": "8 µs a collective",
+    }
+    for library, costs in lines.items():
+        assert cli.main(["mpi", "-n", "3", "--library", library, script]) == DONE
+        says = f"the links' time alone, without what {library} itself takes in workloads: {costs}"
+        assert capsys.readouterr().err.splitlines()[1].strip() == says
+    assert cli.main(["mpi", "-n", "3", "--library", "gloo", script, "--json"]) == DONE
+    (left_out,) = json.loads(capsys.readouterr().out)["left_out"]
+    expected = {"library": "gloo", "launch_s": 30e-6, "message_s": 15e-6, "reduce_s_per_byte": 1 / 5e9}
+    assert left_out == pytest.approx(expected)
+
+
 ECHO = "import sys\nprint(sys.argv[1:], flush=True)\n"
 
 

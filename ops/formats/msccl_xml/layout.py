@@ -5,7 +5,7 @@ at once needs several. A `Form` says how far work is put together; the writer tr
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -81,9 +81,8 @@ class GpuLayout:
     where: dict[int, tuple[int, int]]
 
 
-def thread_blocks(n: int, actions: Sequence[Action], form: Form) -> list[GpuLayout]:
-    """Every GPU's thread blocks, whose lines do not wait yet."""
-    channels = _channels(actions, form)
+def thread_blocks(n: int, actions: Sequence[Action], form: Form, channels: Sequence[int]) -> list[GpuLayout]:
+    """Every GPU's thread blocks, whose lines do not wait yet; `channels` are those of the messages."""
     ends: list[list[tuple[tuple[int, int], int]]] = [[] for _ in range(n)]
     for a, action in enumerate(actions):
         for rank, turn in action.ends():
@@ -103,7 +102,7 @@ def refuse_strangers(name: str, actions: Sequence[Action]) -> None:
             )
 
 
-def _channels(actions: Sequence[Action], form: Form) -> list[int]:
+def channels_of(actions: Sequence[Action], form: Form) -> list[int]:
     """The channel of every message: that on which what it passes on has come, or the first that is free."""
     last: dict[tuple[int, int, int], tuple[int, int]] = {}
     sends: dict[tuple[int, int], set[int]] = defaultdict(set)
@@ -125,8 +124,8 @@ def _channels(actions: Sequence[Action], form: Form) -> list[int]:
         action = actions[a]
         if action.local:
             continue
-        brought = [channels[b] for b in reversed(action.waits) if _brings(actions[b], action)]
-        channel = next((c for c in brought if fits(action, c)), -1)
+        brought = (channels[b] for b in reversed(action.waits) if _brings(actions[b], action))
+        channel = next((c for c in _distinct(brought) if fits(action, c)), -1)
         if channel < 0:
             key = action.src, action.dst, action.step if form.apart and not form.alone else -1
             channel = tried.get(key, 0)
@@ -141,12 +140,21 @@ def _channels(actions: Sequence[Action], form: Form) -> list[int]:
     return channels
 
 
+def _distinct(numbers: Iterable[int]) -> Iterator[int]:
+    """Each of them once."""
+    seen: set[int] = set()
+    for number in numbers:
+        if number not in seen:
+            seen.add(number)
+            yield number
+
+
 def _brings(before: Action, action: Action) -> bool:
     """Whether a message comes to where the other one starts."""
-    return not before.local and before.dst == action.src
+    return before.dst == action.src and before.src != before.dst
 
 
-def _gpu(rank: int, actions: Sequence[Action], channels: list[int], form: Form, order: list[int]) -> GpuLayout:
+def _gpu(rank: int, actions: Sequence[Action], channels: Sequence[int], form: Form, order: list[int]) -> GpuLayout:
     """A GPU's thread blocks; `order` is what it does, in an order that is allowed."""
     place = _connections(rank, actions, channels, form, order)
     blocks: dict[tuple[int, int, int, int], BlockLayout] = {}
@@ -186,7 +194,7 @@ def _needs(rank: int, actions: Sequence[Action], a: int) -> list[int]:
 
 
 def _connections(
-    rank: int, actions: Sequence[Action], channels: list[int], form: Form, order: list[int]
+    rank: int, actions: Sequence[Action], channels: Sequence[int], form: Form, order: list[int]
 ) -> dict[int, tuple[int, int, int, int]]:
     """The thread block of every action of a GPU: peers, channel, and a number that tells local ones apart."""
     to: dict[tuple[int, int], int] = {}
@@ -216,7 +224,7 @@ def _connections(
 
 
 def _joined(
-    sent: list[int], actions: Sequence[Action], channels: list[int], form: Form, to: dict[tuple[int, int], int],
+    sent: list[int], actions: Sequence[Action], channels: Sequence[int], form: Form, to: dict[tuple[int, int], int],
     fro: dict[tuple[int, int], int],
 ) -> Iterator[tuple[tuple[int, int], int]]:  # fmt: skip
     """Which connection from a peer, by (channel, peer), shares its thread block with which one to a peer.
@@ -275,6 +283,16 @@ def _passes_on(actions: Sequence[Action], before: int, a: int, rank: int, needs:
     )
 
 
+def _needed(waits: list[tuple[int, int]], heard: dict[tuple[int, int], Upto]) -> list[tuple[int, int]]:
+    """Those of some waits that none of the others stands for."""
+    if len(waits) < 2:
+        return waits
+    blocks, lines = np.array(waits).T
+    covered = np.stack([heard[place] for place in waits])[:, blocks] >= lines
+    np.fill_diagonal(covered, False)
+    return [place for place, by_others in zip(waits, covered.any(axis=0), strict=True) if not by_others]
+
+
 def let_wait(gpu: GpuLayout) -> None:
     """Give every line the waits it needs: what its thread block has not yet waited for, or what that waited for."""
     blocks, where = gpu.blocks, gpu.where
@@ -284,12 +302,15 @@ def let_wait(gpu: GpuLayout) -> None:
     for a in gpu.order:
         t, k = where[a]
         line, own = blocks[t].lines[k], so_far[t]
-        open_ = {where[b] for b in gpu.needs[a]} - {(t, k)}
-        for place in sorted(open_, key=lambda place: -much[place]):
+        latest: dict[int, int] = {}
+        for place in (where[b] for b in gpu.needs[a]):
+            latest[place[0]] = max(place[1], latest.get(place[0], -1))
+        latest.pop(t, None)  # which comes before anyway, or is the same line
+        for place in sorted(latest.items(), key=lambda place: (-much[place], place)):
             if own[place[0]] < place[1]:
                 line.waits.append(place)
                 np.maximum(own, heard[place], out=own)
-        line.waits = [w for w in line.waits if not any(heard[v][w[0]] >= w[1] for v in line.waits if v != w)]
+        line.waits = _needed(line.waits, heard)
         own[t] = k
         heard[t, k] = own.copy()
         much[t, k] = int(np.maximum(own, 0).sum())

@@ -32,7 +32,8 @@ def _remark(program: Program) -> str:
     """What the runtimes would refuse of a correct file, or nothing."""
     steps = max((block.lines for blocks in program.blocks for block in blocks), default=0)
     blocks = max(map(len, program.blocks), default=0)
-    limits = broken(steps, blocks)
+    channels = 1 + max((block.channel for blocks in program.blocks for block in blocks), default=0)
+    limits = broken(steps, blocks, channels)
     if limits:
         return f"correct, but {next(iter(limits.values()))}"
     if program.widest > MOST_COUNT:

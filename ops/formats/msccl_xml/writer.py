@@ -11,7 +11,15 @@ from xml.sax.saxutils import quoteattr
 from ops.formats import ScheduleProblem, writer
 from ops.formats.actions import ActionProgram, program
 from ops.formats.attempts import Attempts
-from ops.formats.msccl_xml.layout import BlockLayout, Form, Line, let_wait, refuse_strangers, thread_blocks
+from ops.formats.msccl_xml.layout import (
+    BlockLayout,
+    Form,
+    Line,
+    channels_of,
+    let_wait,
+    refuse_strangers,
+    thread_blocks,
+)
 from ops.formats.msccl_xml.limits import HELD_UP, MOST_COUNT, RUNTIMES, SLOTS, broken
 from ops.formats.msccl_xml.program import PROMISED, SENDS
 from ops.formats.msccl_xml.reader import transfers
@@ -49,17 +57,14 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
     beyond: list[tuple[dict[str, str], list[list[BlockLayout]]]] = []
 
     def within() -> Iterator[tuple[str, dict[str, str]]]:
+        tried: set[tuple[Form, tuple[int, ...]]] = set()
         for form in FORMS:
-            gpus = thread_blocks(schedule.n, parts.actions, form)
-            blocks = [gpu.blocks for gpu in gpus]
-            limits = _broken(blocks)
-            if len(limits) < len(RUNTIMES):  # waiting only adds lines
-                for gpu in gpus:
-                    let_wait(gpu)
-                limits = _broken(blocks)
-            text = "" if limits else _text(parts, blocks)
-            if text and not _fits_slots(text, blocks):
-                limits = HELD_UP
+            channels = tuple(channels_of(parts.actions, form))
+            way = form._replace(most=0), channels
+            if way in tried:
+                continue
+            tried.add(way)
+            text, limits, blocks = _in_form(parts, form, channels)
             if limits:
                 beyond.append((limits, blocks))
             else:
@@ -77,9 +82,33 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
     return "\n".join([head, *remarks, rest])
 
 
+def _in_form(
+    parts: ActionProgram, form: Form, channels: Sequence[int]
+) -> tuple[str, dict[str, str], list[list[BlockLayout]]]:
+    """The file in a form, or else the limits that it breaks there; and its thread blocks, if it comes to them."""
+    limits = broken(0, 0, max(channels, default=0) + 1)
+    if limits:
+        return "", limits, []
+    gpus = thread_blocks(parts.schedule.n, parts.actions, form, channels)
+    blocks = [gpu.blocks for gpu in gpus]
+    limits = _broken(blocks)
+    if len(limits) < len(RUNTIMES):  # waiting only adds lines
+        for gpu in gpus:
+            let_wait(gpu)
+        limits = _broken(blocks)
+    text = "" if limits else _text(parts, blocks)
+    if text and not _fits_slots(text, blocks):
+        limits = HELD_UP
+    return text, limits, blocks
+
+
 def _broken(blocks: Sequence[Sequence[BlockLayout]]) -> dict[str, str]:
     steps = max((block.steps for of_gpu in blocks for block in of_gpu), default=0)
-    return broken(steps, max(map(len, blocks)))
+    return broken(steps, max(map(len, blocks)), _channels(blocks))
+
+
+def _channels(blocks: Sequence[Sequence[BlockLayout]]) -> int:
+    return max((block.channel for of_gpu in blocks for block in of_gpu), default=0) + 1
 
 
 def _fits_slots(text: str, blocks: Sequence[Sequence[BlockLayout]]) -> bool:
@@ -96,7 +125,7 @@ def _fits_slots(text: str, blocks: Sequence[Sequence[BlockLayout]]) -> bool:
 
 def _text(parts: ActionProgram, blocks: Sequence[Sequence[BlockLayout]]) -> str:
     schedule, buffers, in_place = parts.schedule, parts.buffers, parts.in_place
-    channels = max((block.channel for of_gpu in blocks for block in of_gpu), default=0) + 1
+    channels = _channels(blocks)
     whole = "i" if buffers.size["i"] >= buffers.size["o"] else "o"
     unused = [b for b in "io" if in_place and b != whole]
     sizes = " ".join(f'{b}_chunks="{0 if b in unused else buffers.size[b]}"' for b in "ios")

@@ -5,6 +5,7 @@ semaphore. Both count, so that the k-th wait is for the k-th signal. Nobody touc
 block of that GPU has started, and a GPU ends after all that others do in its memory.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
@@ -71,29 +72,52 @@ class Layout:
         self.tasks, self.form = tasks, form
         self.blocks: list[BlockPlan] = []
         self._of_rank: list[list[int]] = [[] for _ in range(n)]
-        self._does: list[int] = []
+        self.does: list[int] = []
         """The thread block of every task."""
         for task in tasks:
-            self._does.append(self._assign(task))
+            self.does.append(self._assign(task))
         for rank in {task.remote for task in tasks if task.remote >= 0}:
             if not self._of_rank[rank]:
                 self._add(rank)
+
+    def order(self) -> None:
+        """Let thread blocks wait for each other."""
         self._partner = self._partners()
         self._now = np.full((len(self.blocks), len(self.blocks)), -1, np.int16)
         """Up to which work of others, by column, a thread block knows that it is done."""
         self._heard: dict[_Place, Shorts] = {(b, START): self._now[b].copy() for b in range(len(self.blocks))}
+        self._much = dict.fromkeys(self._heard, -len(self.blocks))
+        """The sum of what is known at each place: where more is, others need not be waited for."""
         self._place: list[_Place] = []
-        for number, task in enumerate(tasks):
+        for number, task in enumerate(self.tasks):
             self._place.append(self._order(number, task))
         for block in self.blocks:
             block.work.append(BlockWork(None))
-        for number, task in enumerate(tasks):
+        for number, task in enumerate(self.tasks):
             self._close(number, task)
+
+    @property
+    def most_blocks(self) -> int:
+        """Of a GPU."""
+        return max(map(len, self._of_rank))
+
+    def most_peers(self, hosts: Sequence[int]) -> int:
+        """The most thread blocks of other GPUs that one works with, those on its own host and others apart."""
+        peers: dict[tuple[int, bool], set[int]] = defaultdict(set)
+        for number, block in enumerate(self.blocks):
+            for work in block.work:
+                for other in work.waits:
+                    rank = self.blocks[other].rank
+                    if rank != block.rank:
+                        near = hosts[rank] == hosts[block.rank]
+                        peers[number, near].add(other)
+                        peers[other, near].add(number)
+        return max(map(len, peers.values()), default=0)
 
     def _assign(self, task: PlanTask) -> int:
         """A thread block that may do it in this turn: one that did what the task waits for, or any."""
         free = [b for b in self._of_rank[task.rank] if self._may(self.blocks[b], task)]
-        before = {self._does[a] for a in task.after}
+        before = {self.does[a] for a in task.after}
         block = next((b for b in free if b in before), free[0] if free else -1)
         if block < 0:
             block = self._add(task.rank)
@@ -115,7 +139,7 @@ class Layout:
 
     def _partners(self) -> list[int]:
         """For every task the thread block of the other GPU that waits for it, or that works on this one; -1 is none."""
-        working = {(task.rank, task.remote): self._does[number] for number, task in enumerate(self.tasks)}
+        working = {(task.rank, task.remote): self.does[number] for number, task in enumerate(self.tasks)}
         spread = [cycle(blocks) for blocks in self._of_rank]
         partner = [-1] * len(self.tasks)
         for number in reversed(range(len(self.tasks))):
@@ -126,12 +150,12 @@ class Layout:
                     partner[number] = next(spread[task.remote])
             for before in task.after:
                 if task.rank == self.tasks[before].remote:
-                    partner[before] = self._does[number]
+                    partner[before] = self.does[number]
         return partner
 
     def _order(self, number: int, task: PlanTask) -> _Place:
         """Let a task wait for what comes before it, as far as its thread block does not know that it is done."""
-        block = self._does[number]
+        block = self.does[number]
         before = [self._place_of_news(block, a) for a in task.after]
         if task.remote >= 0 and not self._has_started(block, task.remote, before):
             before.append((self._partner[number], START))
@@ -161,11 +185,12 @@ class Layout:
         self._wait(*place, before)
         self._now[block, block] = place[1]
         self._heard[place] = self._now[block].copy()
+        self._much[place] = int(self._now[block].sum())
         return place
 
     def _wait(self, block: int, at: int, before: Sequence[_Place]) -> None:
         now = self._now[block]
-        for other, work in sorted(before, key=lambda place: -int(self._heard[place].sum())):
+        for other, work in sorted(before, key=self._much.__getitem__, reverse=True):
             if other != block and now[other] < work:
                 self.blocks[block].work[at].waits.append(other)
                 self.blocks[other].work[work].signals.append(block)

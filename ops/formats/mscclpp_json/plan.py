@@ -93,11 +93,13 @@ class PlanNode:
 
     def get(self, key: str, default: Any = None) -> "PlanNode":
         """A member; without a default it is required."""
-        if not isinstance(self.value, dict):
+        members = self.value
+        if not isinstance(members, dict):
             self.refuse(f"is no object with a {key}: write the plan again")
-        if key not in self.value and default is None:
+        value = members.get(key, default)
+        if value is None and key not in members:
             self.refuse(f"has no {key}: add it")
-        return PlanNode(self.value.get(key, default), key, self)
+        return PlanNode(value, key, self)
 
     def items(self, what: str = "") -> list["PlanNode"]:
         """The members of a list; `what` they are called in messages."""
@@ -107,6 +109,10 @@ class PlanNode:
             self.refuse(f"has more than {MOST_OPERATIONS:,} entries: give a smaller plan")
         above = self._above if what else self
         return [PlanNode(v, (what, i), above) for i, v in enumerate(self.value)]
+
+    def members(self, key: str) -> list["PlanNode"]:
+        """The members of a list that may be left out; of an object."""
+        return self.get(key).items() if key in self.value else []
 
     def whole(self, low: int, high: int) -> int:
         """A whole number within bounds."""
@@ -141,7 +147,7 @@ def read_plan(text: str, name: str) -> ExecutionPlan:
         for b, title in (("i", "input"), ("o", "output"), ("s", "scratch"))
     }
     word = top.get("collective").word().lower()
-    cut = _cut(top)
+    cut = _cut(top) if "tbg_size" in text or "\\u" in text else 1
     in_place = bool(top.get("inplace", False).value)
     chunks = max(sizes["i"], sizes["o"], 1)
     plan = ExecutionPlan(
@@ -166,10 +172,14 @@ def _fill(plan: ExecutionPlan, gpu: PlanNode, g: int, channels: dict[str, list[A
     for k, semaphore in enumerate(gpu.get("semaphores", []).items()):
         plan.credits[g, k] = semaphore.get("init_value", 0).whole(0, 1 << 30)
     blocks = gpu.get("threadblocks").items("threadblock")
+    buffers = [
+        (entry.get("rank").whole(0, plan.n - 1), entry.get("type").word())
+        for entry in gpu.get("remote_buffers", []).items()
+    ]
     for t, block in enumerate(blocks):
         if block.get("id").whole(0, len(blocks) - 1) != t:
             block.refuse(f"has id {block.value['id']}: number the threadblocks 0 to {len(blocks) - 1} in order")
-        plan.blocks[g, t] = _Resolver(plan, gpu, block, g, channels).operations(block.get("ops"))
+        plan.blocks[g, t] = _Resolver(plan, block, g, channels, buffers).operations(block.get("ops"))
 
 
 def _cut(top: PlanNode) -> int:
@@ -247,8 +257,9 @@ class _Resolver:
     """Turns the operations of one thread block into slots and channels."""
 
     def __init__(
-        self, plan: ExecutionPlan, gpu: PlanNode, block: PlanNode, rank: int, channels: dict[str, list[Any]]
-    ) -> None:
+        self, plan: ExecutionPlan, block: PlanNode, rank: int, channels: dict[str, list[Any]],
+        buffers: list[tuple[int, str]],
+    ) -> None:  # fmt: skip
         self.plan, self.rank = plan, rank
         self.channels: dict[str, list[Any]] = {kind: [] for kind in channels}
         self.remote: dict[str, list[tuple[int, str]]] = {kind: [] for kind in channels}
@@ -256,10 +267,6 @@ class _Resolver:
             kind = entry.get("channel_type").word()
             for i in entry.get("channel_ids").items():
                 self.channels.setdefault(kind, []).append(_pick(i, channels.get(kind, []), f"{kind} channel"))
-        buffers = [
-            (entry.get("rank").whole(0, plan.n - 1), entry.get("type").word())
-            for entry in gpu.get("remote_buffers", []).items()
-        ]
         for entry in block.get("remote_buffer_refs", []).items():
             kind = entry.get("access_channel_type").word()
             for i in entry.get("remote_buffer_ids").items():
@@ -282,26 +289,31 @@ class _Resolver:
         return operations
 
     def _operation(self, op: PlanNode, name: str) -> Operation:
-        kind = op.get("channel_type", "memory").word()
-        part = op.get("tbg_info", {})
-        share = (part.get("tb_id").whole(0, FINEST), part.get("tbg_size").whole(1, FINEST)) if part.value else (0, 1)
-        if share[0] >= share[1]:
-            part.refuse(f"has tb_id {share[0]} of {share[1]}: count from 0")
-        ids = op.get("channel_ids", []).items()
+        kind = op.get("channel_type").word() if "channel_type" in op.value else "memory"
+        share = self._share(op)
+        ids = op.members("channel_ids")
         channels = [_pick(i, self.channels.get(kind, []), f"{kind} channel") for i in ids] if kind != "switch" else []
-        number = [s.whole(0, 1 << 20) for s in op.get("semaphore_ids", []).items()]
+        number = [s.whole(0, 1 << 20) for s in op.members("semaphore_ids")]
         count = 0
         if name == "barrier":
             number = [op.get("barrier_id").whole(0, 1 << 20)]
             count = op.get("num_threadblocks").whole(1, 1 << 16)
-        if op.get("reduce_op", "sum").word() not in ("sum", "min", "max"):
+        if "reduce_op" in op.value and op.get("reduce_op").word() not in ("sum", "min", "max"):
             op.refuse("has an unknown reduce_op: write sum, min or max")
         sources, targets = (
-            tuple(self._ref(ref, kind, share) for ref in op.get(f"{end}_buff", []).items()) for end in ("src", "dst")
+            tuple(self._ref(ref, kind, share) for ref in op.members(f"{end}_buff")) for end in ("src", "dst")
         )
         made = Operation(name, op.place, sources, targets, tuple(channels), kind, tuple(number), count)
         self._check(op, made)
         return made
+
+    def _share(self, op: PlanNode) -> tuple[int, int]:
+        """Which part of its data an operation does, and of how many."""
+        part = op.get("tbg_info", {})
+        share = (part.get("tb_id").whole(0, FINEST), part.get("tbg_size").whole(1, FINEST)) if part.value else (0, 1)
+        if share[0] >= share[1]:
+            part.refuse(f"has tb_id {share[0]} of {share[1]}: count from 0")
+        return share
 
     def _ref(self, ref: PlanNode, kind: str, share: tuple[int, int]) -> Ref:
         group: tuple[int, ...] = ()

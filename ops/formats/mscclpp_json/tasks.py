@@ -40,11 +40,11 @@ class PlanTask:
     turn: tuple[int, int]
     port: bool = False
     after: list[int] = field(default_factory=list)
+    remote: int = field(init=False)
+    """The rank whose memory it uses, or -1."""
 
-    @property
-    def remote(self) -> int:
-        """The rank whose memory it uses, or -1."""
-        return next((end.rank for end in (*self.sources, *self.targets) if end.rank != self.rank), -1)
+    def __post_init__(self) -> None:
+        self.remote = next((end.rank for end in (*self.sources, *self.targets) if end.rank != self.rank), -1)
 
     def takes(self, more: "PlanTask") -> bool:
         """Can a copy of another stretch of the same message be part of this operation."""

@@ -49,10 +49,16 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
     refused: list[str] = []
 
     def within() -> Iterator[tuple[str, dict[str, str]]]:
+        tried: set[tuple[bool, tuple[int, ...]]] = set()
         for form in FORMS:
-            plan = _Plan(parts, work, hosts, Layout(schedule.n, work.tasks, form))
-            if plan.limit:
-                refused.append(plan.limit)
+            layout = Layout(schedule.n, work.tasks, form)
+            shared_out = form.relay, tuple(layout.does)
+            if shared_out in tried:
+                continue
+            tried.add(shared_out)
+            plan = _plan(parts, work, hosts, layout)
+            if isinstance(plan, str):
+                refused.append(plan)
             else:
                 yield plan.text(), {}
 
@@ -65,6 +71,18 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
         if remarks
         else best.text
     )
+
+
+def _plan(parts: ActionProgram, work: TaskProgram, hosts: Sequence[int], layout: Layout) -> "_Plan | str":
+    """The plan for a layout that is not ordered yet, or the limit it breaks, found as early as can be."""
+    limit = broken(0, 0, 0, layout.most_blocks)
+    if not limit:
+        layout.order()
+        limit = broken(0, layout.most_peers(hosts), 0, 0)
+    if limit:
+        return limit
+    plan = _Plan(parts, work, hosts, layout)
+    return plan.limit or plan
 
 
 class _Plan:

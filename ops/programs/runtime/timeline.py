@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from ops.backends import Backend, costs_of
 from ops.communicators.records import Span
 from ops.programs.runtime.deadlock import Stuck
 from ops.programs.runtime.transport import ProgramCall
@@ -33,6 +34,11 @@ class ProgramRun:
         """Whether all ranks ended well."""
         return self.failure is None
 
+    def left_out(self) -> list[Backend]:
+        """What the processors of its collectives' libraries take, which is not in its time."""
+        costs = map(costs_of, dict.fromkeys(call.library for call in self.calls if call.library))
+        return [cost for cost in costs if cost is not None]
+
     def to_dict(self) -> dict[str, Any]:
         """The run as plain data."""
         waited = [0.0] * self.ranks
@@ -48,6 +54,10 @@ class ProgramRun:
             "per_rank": [
                 {"rank": r, "exit": self.statuses[r], "ended_s": self.ended[r], "in_calls_s": waited[r]}
                 for r in range(self.ranks)
+            ],
+            "left_out": [
+                {"library": of.library, "launch_s": of.launch, "message_s": of.overhead, "reduce_s_per_byte": of.gamma}
+                for of in self.left_out()
             ],
             "calls": [_row(call) for call in self.calls],
         }

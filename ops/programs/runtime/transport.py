@@ -48,6 +48,8 @@ class ProgramCall(CallRecord):
     tag: int | None = None
     start: float | None = None
     end: float | None = None
+    library: str = ""
+    """Whose rules chose the algorithm of a collective."""
     verified: bool | None = None
     """Was every contribution there exactly once? None for messages, and for what has not ended."""
     trace: Trace | None = field(default=None, repr=False)
@@ -68,7 +70,7 @@ class Transport(Tasks):
         self._history = history
         self._under_way = 0
         self._since = self._kept = 0
-        self._launcher = Launcher(selection)
+        self._selection, self._launcher = selection, Launcher(selection)
         self._leads: dict[tuple[int, int], float] = {}
 
     def device(self, rank: int) -> int:
@@ -136,6 +138,7 @@ class Transport(Tasks):
             except InputError as error:
                 self.refuse(error)
             record.algorithm, record.protocol = prepared.algorithm, prepared.decision.protocol
+            record.library = self._selection.library or call.library
             if prepared.decision.size is not None:
                 record.size = prepared.decision.size
             transfers = prepared.schedule.transfers

@@ -1,5 +1,6 @@
 """Tables of nccl-tests as people paste them: through launchers, logs, pages and other releases."""
 
+import json
 from itertools import product
 from pathlib import Path
 
@@ -229,7 +230,10 @@ def test_rows_that_a_terminal_wrapped_between_numbers_are_put_together(width):
     lambda line: line.replace(" ", "&nbsp;") + "<br>",
     lambda line: line.replace("-1", "\N{MINUS SIGN}1"),
     lambda line: line + "\r",
-], ids=["Markdown", "CSV", "tabs", "page", "minus sign", "CRLF"])  # fmt: skip
+    lambda line: ";".join(line.split()).replace(".", ","),
+    lambda line: json.dumps({"log": line + "\n", "stream": "stdout", "time": "2025-09-01T10:11:12Z"}),
+    json.dumps,
+], ids=["Markdown", "CSV", "tabs", "page", "minus sign", "CRLF", "decimals", "log", "strings"])  # fmt: skip
 def test_tables_survive_pages_and_spreadsheets(wrap):
     text = printed()
     assert [row[1:] for row in times("\n".join(map(wrap, text.splitlines())))] == [row[1:] for row in times(text)]

@@ -31,6 +31,7 @@ _DEVICE = re.compile(
     re.IGNORECASE,
 )
 _OLD_DEVICE = re.compile(r"Device\s{1,9}(\d{1,4})\s{1,9}->\s{1,9}(\d{1,4})\s{1,9}\[[^\]]{0,40}\]\s{0,9}(.{0,200})")
+_DECIMAL_COMMA = re.compile(r"-?(?:0,\d+|\d+,(?:\d{1,2}|\d{4,}))")
 _ROOT = re.compile(r"(-?\d{1,6})\[")
 TIME_COLUMNS = ("time", "cputime")
 _MOST_BEFORE = 12
@@ -153,7 +154,7 @@ def _add_device(table: PrintedTable, rank: int, device: int, name: str) -> None:
 
 def _row(at: int, line: str, table: PrintedTable) -> PrintedRow | None:
     """The row a line holds: size, count, type …, or size and other numbers where somebody left columns out."""
-    words = line.replace("|", " ").replace('"', " ").replace("\t", " ").split()
+    words = [_with_point(word) for word in re.sub(r"[|\";\t]", " ", line).split()]
     if len(words) < 4 and line.count(",") > 3:
         words = [word.strip() for word in line.replace('"', "").split(",")]
     typed = "type" in table.header
@@ -189,6 +190,15 @@ def _numbers(words: list[str]) -> Iterator[str]:
                 yield root[1]
             return
         yield word
+
+
+def _with_point(word: str) -> str:
+    """A number with a comma before its decimals as it is written with a point; one with commas at thousands as it is.
+
+    >>> _with_point("12,90"), _with_point("0,125"), _with_point("8,388,608"), _with_point("185.3")
+    ('12.90', '0.125', '8,388,608', '185.3')
+    """
+    return word.replace(",", ".") if _DECIMAL_COMMA.fullmatch(word) else word
 
 
 def _stray(line: str) -> list[str]:

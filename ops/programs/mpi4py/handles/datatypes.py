@@ -16,6 +16,8 @@ from ops.programs.mpi4py.handles.packing import Packing
 
 Whole = NDArray[np.int64]
 BYTES = np.dtype("u1")
+MOST_ELEMENTS = 1 << 25
+"""Of one derived type, whose places are kept one by one."""
 
 
 class Datatype(Packing, Attributed, Handle):
@@ -161,10 +163,12 @@ class Datatype(Packing, Attributed, Handle):
 
     def Create_contiguous(self, count: int) -> "Datatype":
         """`count` of it in a row."""
+        _limited(count * self.elements)
         return self._at(np.arange(count) * self.extents, count * self.extents, "CONTIGUOUS", count=count)
 
     def Create_vector(self, count: int, blocklength: int, stride: int) -> "Datatype":
         """`count` blocks of `blocklength`, `stride` of it apart."""
+        _limited(count * blocklength * self.elements)
         starts = np.add.outer(np.arange(count) * stride, np.arange(blocklength)).reshape(-1)
         return self._at(
             starts * self.extents, self._reach(starts), "VECTOR", count=count, blocklength=blocklength, stride=stride
@@ -178,6 +182,7 @@ class Datatype(Packing, Attributed, Handle):
     def Create_indexed(self, blocklengths: Sequence[int], displacements: Sequence[int]) -> "Datatype":
         """Blocks of given lengths at given places, counted in its extent."""
         pairs = list(zip(blocklengths, displacements, strict=True))
+        _limited(sum(blocklengths) * self.elements)
         starts = np.concatenate([np.arange(length) + at for length, at in pairs] or [np.zeros(0, np.int64)])
         arguments = {"blocklengths": list(blocklengths), "displacements": list(displacements)}
         return self._at(starts * self.extents, self._reach(starts), "INDEXED", **arguments)
@@ -213,6 +218,7 @@ class Datatype(Packing, Attributed, Handle):
         self, sizes: Sequence[int], subsizes: Sequence[int], starts: Sequence[int], order: int = ORDER_C
     ) -> "Datatype":
         """A box inside an array in C or Fortran order."""
+        _limited(math.prod(sizes) * self.elements)
         places = np.arange(math.prod(sizes)).reshape(tuple(sizes), order="F" if order == ORDER_FORTRAN else "C")
         box = places[tuple(slice(a, a + length) for a, length in zip(starts, subsizes, strict=True))]
         arguments = {"sizes": list(sizes), "subsizes": list(subsizes), "starts": list(starts), "order": order}
@@ -281,6 +287,7 @@ def _struct(blocks: Sequence[tuple[int, int, Datatype]], of: Datatype, how: str,
     base = blocks[0][2].base if blocks else BYTES
     aligned = all(datatype.base == base and at % base.itemsize == 0 for _, at, datatype in blocks)
     base = base if aligned else BYTES
+    _limited(sum(length * datatype.size for length, _, datatype in blocks) // base.itemsize)
     pieces, reach, basic = [np.zeros(0, np.int64)], 0, 0
     for length, at, datatype in blocks:
         part = datatype if aligned else datatype._bytewise()
@@ -295,6 +302,13 @@ def _struct(blocks: Sequence[tuple[int, int, Datatype]], of: Datatype, how: str,
     made = Datatype.over(base, offsets, extent)
     made.basic, made.made = basic, (of, how, arguments)
     return made
+
+
+def _limited(elements: int) -> None:
+    if elements > MOST_ELEMENTS:
+        raise NotImplementedError(
+            f"a derived type of {elements:,} elements is not simulated: {MOST_ELEMENTS:,} are the most"
+        )
 
 
 def _rebuilt(base: Datatype, how: str, arguments: dict[str, Any]) -> Datatype:

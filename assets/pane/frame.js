@@ -1,0 +1,55 @@
+// The elements of a pane, and where they stand.
+
+import { make } from "../player/elements.js";
+
+// How far below the window's top an element stands when nothing is scrolled.
+export function topOf(element) {
+  let top = element.getBoundingClientRect().top;
+  for (let up = element; up; up = up.parentElement ?? up.getRootNode().host) {
+    top += up.scrollTop ?? 0;
+    if (up === document.fullscreenElement) break;
+  }
+  return top;
+}
+
+// The elements of a pane, in their order on the page.
+export function elementsOf(parent) {
+  const root = make("div", "rs-player", parent, { "data-ringside": "player", tabindex: "0", role: "group" });
+  const title = make("h3", "rs-title", root);
+  const head = make("div", "rs-head", root);
+  const caption = make("p", "rs-caption", head);
+  const field = make("p", "rs-field", head);
+  const note = make("p", "rs-note", root);
+  const main = make("div", "rs-main", root);
+  const left = make("div", "rs-left", main);
+  const canvas = make("canvas", "rs-stage", left, { role: "img" });
+  const legend = make("div", "rs-legend", left);
+  const tip = make("div", "rs-tip", main, { role: "status" });
+  const column = make("div", "rs-column", main);
+  const margin = make("div", "rs-margin", column);
+  const reasons = make("div", "rs-reasons", column);
+  const side = make("div", "rs-side", column);
+  const slotsTitle = make("h4", "", side);
+  const slotsCanvas = make("canvas", "rs-slots", side, { role: "img" });
+  const sentTitle = make("h4", "", side);
+  const sentCanvas = make("canvas", "rs-sent", side, { role: "img" });
+  return {
+    root,
+    title,
+    caption,
+    field,
+    note,
+    main,
+    margin,
+    reasons,
+    left,
+    canvas,
+    legend,
+    tip,
+    side,
+    slotsTitle,
+    slotsCanvas,
+    sentTitle,
+    sentCanvas,
+  };
+}

@@ -1,0 +1,119 @@
+// Why a run took as long as it did: the parts of its time, each beginning where the one before ends, and the messages
+// they come from.
+
+import { make } from "../player/elements.js";
+import { TimeScale, bytesText, fill, rateText, seconds, sum } from "../trace/words.js";
+
+export class Why {
+  #base = null;
+  #body;
+  #chosen = null;
+  #host;
+  #isNew = false;
+  #note;
+  #root;
+  #summary;
+  #text = {};
+  #timeline = null;
+
+  // `host.draw()` draws the pictures again when other messages are lit.
+  constructor(parent, host) {
+    this.#host = host;
+    this.lit = null; // the messages of the chosen part, or null
+    this.#root = make("details", "rs-why", parent);
+    this.#summary = make("summary", "", this.#root);
+    this.#body = make("div", "rs-parts", this.#root);
+    this.#note = make("p", "rs-part-note", this.#root, { "aria-live": "polite" });
+  }
+
+  // Take a run; one that never ended has no parts.
+  load(timeline, text) {
+    this.#chosen = null;
+    this.lit = null;
+    this.#isNew = true;
+    this.#timeline = timeline;
+    this.#base = null;
+    this.label(text);
+  }
+
+  // Write it in the language of `text`.
+  label(text) {
+    this.#text = text;
+    this.#root.style.display = this.#timeline?.why ? "block" : "none";
+    if (!this.#timeline?.why) return;
+    this.#summary.textContent = fill(text["player.why"], { time: seconds(this.#timeline.time) });
+    this.#list();
+  }
+
+  // Hold it against another run, or against none.
+  against(timeline) {
+    const base = timeline?.why && timeline !== this.#timeline ? timeline : null;
+    if (base === this.#base || !this.#timeline?.why) return;
+    this.#base = base;
+    this.#list();
+  }
+
+  // A new run's parts are in sight from the beginning, but not where they stand below the picture; returns the pixels
+  // that it needs there.
+  settle(isBelow) {
+    if (this.#isNew) this.#root.open = !isBelow;
+    this.#isNew = false;
+    return isBelow && this.#timeline.why ? this.#summary.offsetHeight : 0;
+  }
+
+  // Choose a part, or none.
+  choose(part) {
+    this.#chosen = part;
+    this.lit = part ? this.#timeline.spentOn(part) : null;
+    for (const row of this.#body.querySelectorAll("button"))
+      row.setAttribute("aria-pressed", String(row.dataset.part === part));
+    this.#note.textContent = part ? this.#noteOf(part) : "";
+  }
+
+  #list() {
+    const { parts } = this.#timeline.why;
+    const base = this.#base?.why.parts.map(([, time]) => time) ?? parts.map(() => 0);
+    const scale = TimeScale.of(Math.max(this.#timeline.time, this.#base?.time ?? 0));
+    const counts = scale.counts(parts.map(([, time]) => time));
+    const others = scale.counts(base);
+    const most = Math.max(1, sum(counts));
+    this.#body.replaceChildren();
+    let before = 0;
+    parts.forEach(([part, time], k) => {
+      if (!(time || base[k])) return;
+      const bar = { from: before / most, share: counts[k] / most };
+      this.#row(part, scale, counts[k], this.#base ? counts[k] - others[k] : null, bar);
+      before += counts[k];
+    });
+    this.#row("", scale, sum(counts), this.#base ? sum(counts) - sum(others) : null, { from: 0, share: 0 });
+    this.choose(this.#chosen);
+  }
+
+  // A part with its bar and its seconds, and by how much they differ; without a part, the sum of all.
+  #row(part, scale, count, difference, { from, share }) {
+    const row = make(part ? "button" : "div", "rs-part", this.#body, part ? { type: "button" } : {});
+    make("span", "", row).textContent = this.#text[`player.why.${part || "sum"}`];
+    const bar = make("i", "", make("span", "rs-part-bar", row));
+    bar.style.marginLeft = `${100 * from}%`;
+    bar.style.width = `${100 * share}%`;
+    make("span", "rs-part-time", row).textContent = scale.text(count);
+    if (difference !== null)
+      make("span", "rs-part-time", row).textContent = `${difference < 0 ? "" : "+"}${scale.text(difference)}`;
+    if (!part) return;
+    row.dataset.part = part;
+    row.addEventListener("click", () => {
+      this.choose(this.#chosen === part ? null : part);
+      this.#host.draw();
+    });
+  }
+
+  // What stands behind a part.
+  #noteOf(part) {
+    const { parts, messages, bytes } = this.#timeline.why;
+    const flowing = parts.find(([name]) => name === "bytes")[1];
+    const values = { messages, bytes: bytesText(Math.round(bytes)), rate: flowing ? rateText(bytes / flowing) : "–" };
+    const about = fill(this.#text[`player.why.${part}.is`], values);
+    const count = this.lit.size;
+    return count ? `${about} ${fill(this.#text["player.why.lit"], { count })}` : about;
+  }
+}

@@ -1,0 +1,39 @@
+"""`why`: where the time of a run went."""
+
+from typing import Any
+
+import click
+
+from ops.request import Request
+from ops.request.notation import differences
+from sim.breakdown import breakdown
+from sim.errors import InputError
+from sim.units import fmt_size
+from terminal import DONE, NO, Answer, command
+from terminal.shared.facts import facts, parts, parts_table
+from terminal.shared.options import RUN, asks, carried_out
+
+
+@command
+@asks(*RUN)
+@click.option(
+    "--against", metavar="CHANGES", help="a run beside it and what that does otherwise, like machine=dgx_h100;size=1MiB"
+)
+def why(request: Request, against: str | None) -> Answer:
+    """Where the time of a run went, part by part; beside another run, what makes the difference."""
+    outcomes = [carried_out(request)]
+    if against is not None:
+        changes = differences(against)
+        if len(changes) != 1:
+            raise InputError(f"--against {against[:40]!r} is not one run: write it like machine=dgx_h100;size=1MiB")
+        outcomes.append(carried_out(request.changed(changes[0])))
+    rows = [facts(outcome) | parts(outcome.trace, breakdown(outcome.trace)) for outcome in outcomes]
+    data = rows[0] | ({"against": rows[1]} if against is not None else {})
+    lines = [_title(row) for row in rows] + parts_table(rows)
+    return Answer(DONE if all(outcome.trace.verdict.ok for outcome in outcomes) else NO, data, "\n".join(lines))
+
+
+def _title(row: dict[str, Any]) -> str:
+    load = f", {fmt_size(row['size_bytes'])}" if row["size_bytes"] else ""
+    troubles = "".join(f", {hit['trouble']}" for hit in row["troubles"])
+    return f"{row['algorithm']} on {row['machine']}: {row['ranks']} ranks{load}{troubles}"
