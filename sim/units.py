@@ -7,6 +7,8 @@ GB is 10^9 bytes and GiB is 2^30, never mixed; `Gbps` counts bits. What is shown
 (67108864, 25000000000.0, 1.5e-06)
 """
 
+import math
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Annotated, NamedTuple
 
@@ -117,13 +119,50 @@ def _fmt(value: float, steps: tuple[tuple[float, str], ...]) -> str:
     return f"{value / scale:.4g} {unit}"
 
 
+_TIME_STEPS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
 def fmt_time(seconds: float) -> str:
     """Four digits and a unit.
 
     >>> fmt_time(0.075189927), fmt_time(2e-6), fmt_time(0)
     ('75.19 ms', '2 µs', '0 ns')
     """
-    return _fmt(seconds, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")))
+    return _fmt(seconds, _TIME_STEPS)
+
+
+class TimeScale(NamedTuple):
+    """One unit and one last digit for a time and all it is made of, so that what is shown adds up.
+
+    >>> scale = TimeScale.of(499.1e-6)
+    >>> counts = scale.counts([28.04e-6, 471.06e-6])
+    >>> [scale.text(count) for count in [*counts, sum(counts)]]
+    ['28.0 µs', '471.1 µs', '499.1 µs']
+    """
+
+    scale: float
+    unit: str
+    decimals: int
+
+    @classmethod
+    def of(cls, seconds: float) -> "TimeScale":
+        """The unit and the digits of `fmt_time`."""
+        scale, unit = next((step for step in _TIME_STEPS if abs(seconds) >= step[0]), _TIME_STEPS[-1])
+        before = math.floor(math.log10(abs(seconds) / scale)) + 1 if seconds else 1
+        return cls(scale, unit, max(0, 4 - before))
+
+    def counts(self, parts: Sequence[float]) -> list[int]:
+        """Parts (s) in whole last digits: each is rounded up or down, so that together they are their rounded sum."""
+        exact = [part / self.scale * 10**self.decimals for part in parts]
+        counts = [math.floor(count) for count in exact]
+        missing = round(math.fsum(exact)) - sum(counts)
+        for k in sorted(range(len(parts)), key=lambda k: counts[k] - exact[k])[:missing]:
+            counts[k] += 1
+        return counts
+
+    def text(self, count: int) -> str:
+        """So many last digits in words."""
+        return f"{count / 10**self.decimals:.{self.decimals}f} {self.unit}"
 
 
 _BINARY_STEPS = ((TiB, "TiB"), (GiB, "GiB"), (MiB, "MiB"), (KiB, "KiB"))

@@ -19,6 +19,12 @@ STYLE = """
 .stMain h1 { font-size: 1.75rem; padding: 0.25rem 0; }
 .stMain h3 { font-size: 1.25rem; }
 .st-key-ways { padding-left: 2.6rem; padding-right: 2rem; }
+@media (min-width: 641px) {
+  [data-testid="stLayoutWrapper"]:has(> .st-key-ways) {
+    position: sticky; top: 0; z-index: 30; margin-top: -0.4rem; padding: 0.4rem 0;
+    background: color-mix(in srgb, Canvas 80%, transparent); backdrop-filter: blur(12px);
+  }
+}
 .st-key-heading { position: absolute; clip-path: inset(50%); height: 1px; overflow: hidden; }
 .st-key-title { flex: 1 1 auto; }
 .st-key-title p { font-size: 1.3rem; white-space: nowrap; }
@@ -30,6 +36,7 @@ STYLE = """
 .st-key-title input { font-size: 1.3rem; font-weight: 600; padding: 0; cursor: pointer; }
 .st-key-title button { padding: 0; width: 1.1rem; }
 @media (max-width: 640px) {
+  [data-testid="stExpandSidebarButton"] { background: Canvas; border-radius: 50%; }
   .block-container { padding: 0.2rem 0.9rem 2rem; }
   .stMain [data-testid="stVerticalBlock"] { gap: 0.3rem; }
   .st-key-ways { padding: 2.4rem 0 0; }
@@ -42,6 +49,7 @@ STYLE = """
 DRAWER = """
 [data-testid="stSidebar"] { position: fixed !important; top: 0; left: 0; height: 100% !important; }
 [data-testid="stSidebar"]:not([data-collapsed="true"]) { box-shadow: 0 0 24px #0004; }
+[data-testid="stSidebar"][data-collapsed="true"] { visibility: hidden; }
 """
 """On the page that is a picture the long form opens over it, and closes again."""
 

@@ -1,4 +1,4 @@
-"""Several algorithms on one machine: who wins at which size, where that changes, and why."""
+"""Several algorithms on one machine: who wins at which size, and where that changes."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -7,22 +7,11 @@ from functools import cache, partial
 from itertools import combinations
 
 from ops.request import PreparedRun
-from ops.work import Outcome
-from sim.metrics import critical_path
 from sim.units import GiB, KiB
 
 SMALLEST, LARGEST = KiB, 4 * GiB
 POINTS = 12
 """Sizes at which a change of winner is looked for before it is closed in on."""
-
-
-@dataclass(frozen=True)
-class Reason:
-    """What a run's critical path is made of: messages in a row, the seconds they wait, and those they flow."""
-
-    messages: int
-    waiting: float
-    flowing: float
 
 
 @dataclass(frozen=True)
@@ -32,14 +21,6 @@ class Crossover:
     below: str
     above: str
     size: int
-
-
-def reason(outcome: Outcome) -> Reason:
-    """Why a run took as long as it did, read off the transfers that each waited for the one before."""
-    trace = outcome.trace
-    path = [i for i in critical_path(trace) if trace.schedule.src[i] != trace.schedule.dst[i]]
-    waiting = float((trace.start[path] - trace.ready[path]).sum())
-    return Reason(len(path), waiting, trace.time - waiting)
 
 
 def crossovers(

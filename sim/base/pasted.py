@@ -4,6 +4,7 @@ Every pattern is tried where the line begins and gives nothing back (possessive 
 round takes a prefix off: the time is linear in the text, whatever it holds.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from html import unescape
@@ -17,8 +18,21 @@ _LETTERS = str.maketrans(
     dict.fromkeys("‐‑‒–—―−﹣－", "-")
     | dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\ufffd*`\\")
     | dict.fromkeys("\u00a0\u2007\u202f\u3000", " ")
+    | dict.fromkeys("×✕✖", "X")
+    | {chr(ord(letter) + 0xFEE0): letter for letter in map(chr, range(0x21, 0x7F))}
 )
-"""Dashes and blanks that editors put for plain ones; what Markdown, terminals and byte order marks leave behind."""
+"""Dashes, blanks, crosses and wide letters that editors put for plain ones; what Markdown, terminals and byte order
+marks leave behind."""
+_STRING = re.compile(
+    r"""\s{0,80}(?:-\s{1,8})?(?:["']?[\w.@/-]{1,80}["']?\s?[:=]\s?)?"""
+    r"""b?(?:"((?:[^"\\]|\\.)*+)"|'((?:[^'\\]|\\.)*+)')\s{0,8}[,)\]}]?\s*+$"""
+)
+"""A string as JSON, YAML or Python writes it, perhaps under a name."""
+_ENDS = frozenset("\"',)]}")
+_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))")
+_CONTROLS = {"n": "\n", "r": "", "t": "\t", "e": "\x1b"}
+_MESSAGES = ("log", "message", "MESSAGE", "msg", "text", "textPayload", "stdout", "line")
+"""What loggers call a message in an object of JSON."""
 _BREAK = re.compile(r"<(?:br\s?/?|/p|/tr|/div|/li|/pre)>", re.IGNORECASE)
 _TAG = re.compile(
     r"</?(?:p|br|tr|td|th|thead|tbody|table|div|span|pre|code|tt|samp|kbd|b|i|u|em|strong|font|li|ul|ol|a)"
@@ -98,12 +112,46 @@ def pasted_lines(text: str) -> list[PastedLine]:
 def _parts(text: str) -> Iterator[tuple[int, str]]:
     """Physical lines, and those that tags of a page make of one."""
     page = "<" in text or "&" in text
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in _said(text):
         if not page:
             yield number, line
             continue
         for part in _BREAK.split(unescape(line) if "&" in line else line):
             yield number, _TAG.sub(" ", part) if "<" in part else part
+
+
+def _said(text: str) -> Iterator[tuple[int, str]]:
+    """Physical lines, and those of strings that a log or a program wrote down as such."""
+    lines = text.splitlines()
+    shown = len(lines) > 1 and all(line.endswith("$") for line in lines)  # as `cat -A` does
+    for number, line in enumerate(lines, 1):
+        string = _STRING.match(line) if line.rstrip()[-1:] in _ENDS else None
+        if string:
+            for part in _unescaped(string[1] or string[2] or "").splitlines() or [""]:
+                yield number, part
+        elif line.lstrip()[:1] == "{" and (message := _message(line)) is not None:
+            for part in message.splitlines() or [""]:
+                yield number, part
+        else:
+            line = line.removesuffix("$").removesuffix("^M") if shown else line
+            yield number, line.replace("^I", "\t") if "^I" in line else line
+
+
+def _message(line: str) -> str | None:
+    """What a logger's object of JSON says."""
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return next((entry[key] for key in _MESSAGES if isinstance(entry.get(key), str)), None)
+
+
+def _unescaped(string: str) -> str:
+    def plain(escape: re.Match[str]) -> str:
+        code = escape[1] or escape[2]
+        return chr(int(code, 16)) if code else _CONTROLS.get(escape[3], escape[3])
+
+    return _ESCAPED.sub(plain, string) if "\\" in string else string
 
 
 def _plain(line: str) -> str:

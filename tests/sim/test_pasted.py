@@ -1,5 +1,7 @@
 """Lines without what launchers, logs, terminals, mail and editors put in front of them."""
 
+import json
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -52,8 +54,39 @@ def test_pages_and_word_processors_are_read_as_what_they_show():
     ]  # fmt: skip
 
 
+TABLE = "GPU0\tX\tNV12\n\nGPU1\tNV12\t X\n# 8 (B)\t0.5"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        json.dumps(TABLE), json.dumps({"rc": 0, "stdout": TABLE}), json.dumps({"stdout": TABLE}, indent=1), repr(TABLE),
+        repr(TABLE.encode()), f"topology = {TABLE!r}", f"- stdout: {json.dumps(TABLE)}",
+        "\n".join(json.dumps({"log": line + "\n", "stream": "stdout"}) for line in TABLE.splitlines()),
+        "\n".join(json.dumps({"time": "10:11", "msg": line}) for line in TABLE.splitlines()),
+        ",\n".join(f"  {json.dumps(line)}" for line in TABLE.splitlines()),
+        "\n".join(line.replace("\t", "^I") + "$" for line in TABLE.splitlines()),
+        "\r\n".join(line.replace("\t", "^I") + "^M$" for line in TABLE.splitlines()),
+        TABLE.replace(" X", " ×").replace("NV12", "ＮＶ１２"),
+    ],
+)  # fmt: skip
+def test_strings_of_logs_and_programs_are_read_as_what_they_say(written):
+    """What JSON, Python and `cat -A` write down, which quotes and escapes it."""
+    assert [line.text.split() for line in pasted_lines(written) if line.text.strip("{}")] == [
+        line.split() for line in TABLE.replace("# ", "").splitlines() if line
+    ]
+
+
+@pytest.mark.parametrize("line", ['"GPU0","X","NV12"', "\"8\" 2 'float'", '{"a": 1', "don't", "'t was 8 2 'float"])
+def test_quotes_of_words_are_no_strings(line):
+    assert pasted_lines(line)[0].text == line
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=200))
+@example('"' + "\\" * 5001)
+@example("{" * 5000 + "}")
+@example("a" * 5000 + ': "')
 @example("[" * 5000)
 @example("0: " * 5000)
 @example("a" * 5000 + "|")

@@ -58,6 +58,29 @@ def test_several_machines_have_a_tab_each():
     assert [tab.label for tab in at.tabs] == ["switch:ranks=4", "torus:dims=2x2"]
 
 
+def test_every_network_is_asked_for_each_machine_and_goes_along_to_the_stage():
+    machine = "nodes:nodes=2,gpus=2"
+    at = lab(**{**SMALL, "machines": machine, "networks": "own,infiniband_ndr", "sizes": "1GiB", "ranks": "4"})
+    assert not at.error
+    assert [tab.label for tab in at.tabs] == [machine, f"{machine}, infiniband_ndr"]
+    assert at.multiselect(key="lab_networks").value == ["own", "infiniband_ndr"]
+    own, faster = ({row[0]: row[3] for row in table.value.itertuples(index=False)} for table in at.dataframe)
+    assert own.keys() == faster.keys() == {"allreduce.ring", "allreduce.recursive_doubling"}
+    for name in own:
+        seconds = Request(name, machine, network="infiniband_ndr", size="1GiB").prepare().run().trace.time
+        assert faster[name] == pytest.approx(seconds * 1e6)
+        assert faster[name] < own[name]
+
+
+def test_a_network_is_asked_for_in_the_form():
+    at = lab(**{**SMALL, "machines": "nodes:nodes=2,gpus=2"})
+    at.multiselect(key="lab_networks").select("ethernet_1g")
+    at.button(key="lab_ask").click().run()
+    assert not at.error
+    assert [tab.label for tab in at.tabs] == ["nodes:nodes=2,gpus=2, ethernet_1g"]
+    assert at.query_params["networks"] in ("ethernet_1g", ["ethernet_1g"])
+
+
 def test_exact_sizes_are_closed_in_on_when_asked():
     """On four ranks 2 α + 2 β m meets 6 α + 3/2 β m."""
     at = lab(**SMALL)
@@ -92,6 +115,7 @@ def test_links_are_tried_when_asked():
         ({"ranks": "x"}, "is not a whole number"),
         ({"ranks": ",".join(map(str, range(2, 300))), "sizes": "1KiB..1GiB"}, "are more than"),
         ({"collective": "alltonone"}, "no collective is called"),
+        ({"networks": "token_ring"}, "no network is called 'token_ring'"),
     ],
 )
 def test_what_cannot_be_asked_is_a_message(words, says):
@@ -101,10 +125,11 @@ def test_what_cannot_be_asked_is_a_message(words, says):
 
 def test_what_nobody_can_do_is_shown_as_such():
     at = lab(
-        collective="allreduce", algorithms="recursive_doubling", machines="switch:ranks=3", ranks="3", sizes="1KiB"
+        collective="allreduce", algorithms="recursive_doubling", machines="dgx1v", networks="ethernet", sizes="1KiB"
     )
     assert not at.exception
     assert not at.error
+    assert any("dgx1v has no network between hosts" in info.value for info in at.info)
 
 
 @pytest.mark.parametrize("size", [1, 1000, 1001, 123457, 1 << 20, 64 << 20, (1 << 30) + 1])

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.lab.crossovers import reason
 from ops.request import Request
+from sim.breakdown import breakdown
 from ui.lessons import Ask, LessonStep, fastest, lesson, ratio
 
 NAMES = ("allreduce.ring", "allreduce.hierarchical_2d")
@@ -15,14 +15,14 @@ BOTH = replace(FLAT, against=f"algorithm={NAMES[1]}")
 @lesson(order=60)
 def hierarchical() -> Iterator[LessonStep]:
     """Two levels of links want two levels of algorithm."""
-    yield LessonStep(FLAT, Ask(lambda runs: float(reason(runs[0]).messages), within=0.02))
+    yield LessonStep(FLAT, Ask(lambda runs: float(breakdown(runs[0].trace).messages), within=0.02))
     yield LessonStep(BOTH, Ask(fastest(NAMES), NAMES, facts=lambda runs: {"times": ratio(runs)}), view="time")
     yield LessonStep(
         BOTH,
         Ask(
-            lambda runs: float(reason(runs[1]).messages),
+            lambda runs: float(breakdown(runs[1].trace).messages),
             within=0.02,
-            facts=lambda runs: {"flat": reason(runs[0]).messages},
+            facts=lambda runs: {"flat": breakdown(runs[0].trace).messages},
         ),
         view="shape",
     )

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.lab.crossovers import crossovers, reason
+from ops.lab.crossovers import crossovers
 from ops.request import Request
+from sim.breakdown import breakdown
 from sim.units import KiB
 from ui.lessons import Ask, LessonStep, Runs, fastest, lesson
 
@@ -24,8 +25,8 @@ def latency() -> Iterator[LessonStep]:
     yield LessonStep(
         SMALL,
         Ask(
-            lambda runs: float(reason(runs[0]).messages),
-            facts=lambda runs: {"other": reason(runs[1]).messages},
+            lambda runs: float(breakdown(runs[0].trace).messages),
+            facts=lambda runs: {"other": breakdown(runs[1].trace).messages},
         ),
         view="time",
     )

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.lab.crossovers import reason
 from ops.request import Request
+from sim.breakdown import breakdown
 from ui.lessons import Ask, LessonStep, fastest, lesson, ratio
 from ui.scene.holders import holders
 
@@ -21,7 +21,7 @@ def trees() -> Iterator[LessonStep]:
     yield LessonStep(
         TREE, Ask(lambda runs: float(len(holders(runs[0], 0, 1, step=3))), unit="ranks"), until=3, view="shape"
     )
-    yield LessonStep(TREE, Ask(lambda runs: float(reason(runs[0]).messages)), view="time")
+    yield LessonStep(TREE, Ask(lambda runs: float(breakdown(runs[0].trace).messages)), view="time")
     yield LessonStep(
         replace(TREE, against=PIPE),
         Ask(fastest(PAIR), PAIR, facts=lambda runs: {"times": max(ratio(runs), 1 / ratio(runs))}),
@@ -32,7 +32,7 @@ def trees() -> Iterator[LessonStep]:
         Ask(
             fastest(DOUBLE),
             DOUBLE,
-            facts=lambda runs: {"ring": reason(runs[0]).messages, "tree": reason(runs[1]).messages},
+            facts=lambda runs: {"ring": breakdown(runs[0].trace).messages, "tree": breakdown(runs[1].trace).messages},
         ),
         view="shape",
     )

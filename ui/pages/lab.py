@@ -7,12 +7,13 @@ import streamlit as st
 
 from ops import ALGORITHMS
 from ops.lab.cells import Row
-from ops.lab.grid import Grid, split
+from ops.lab.grid import OWN, Grid, split
 from ops.lab.winners import WinnerMap, named, winner_map
 from ops.request import Request
 from ops.request.notation import algorithm_spec, size_word
 from sim.errors import InputError, StalledError
 from sim.machines import MACHINES, build
+from sim.topology.networks import NETWORKS
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui.charts import lab_charts
 from ui.pages import go, page
@@ -25,6 +26,8 @@ MOST = 4000
 """Cells of one question; more belong to `sweep`."""
 KEPT = 24
 """Questions whose answers are kept for all who ask."""
+REASONS = 3
+"""Reasons that are told where nobody can do it."""
 BETWEEN = ";"
 """Stands between machines in the address; commas are part of them."""
 USUAL = {
@@ -42,17 +45,33 @@ class Question:
     machines: str = "nodes:nodes=4,gpus=8"
     sizes: str = "1KiB..1GiB*4"
     ranks: str = ""
+    networks: str = ""
 
     @property
     def specs(self) -> list[str]:
         """The machines one by one."""
         return [spec.strip() for spec in self.machines.split(BETWEEN) if spec.strip()]
 
-    def grid(self, machine: str) -> Grid:
-        """What is asked of one machine. Raises InputError."""
+    @property
+    def clusters(self) -> list[Request]:
+        """Every machine on every network, as requests that lack what runs there. Raises InputError."""
+        if not self.specs:
+            raise InputError("no machine is named: choose one or more, or type one like torus:dims=4x4")
+        networks = ["" if name == OWN else name for name in split(self.networks) or [OWN]]
+        return list(
+            dict.fromkeys(
+                Request("", machine, network=network, size="") for machine in self.specs for network in networks
+            )
+        )
+
+    def grid(self, cluster: Request) -> Grid:
+        """What is asked of one machine on one network. Raises InputError."""
         names = [f"{self.collective}.{name}" for name in split(self.algorithms)] or [self.collective]
-        ranks = split(self.ranks) or _powers(build(machine).n)
-        return Grid(algorithms=names, machines=[machine], sizes=split(self.sizes), ranks=ranks)
+        ranks = split(self.ranks) or _powers(build(cluster.machine).n)
+        return Grid(
+            algorithms=names, machines=[cluster.machine], networks=[cluster.network or OWN], sizes=split(self.sizes),
+            ranks=ranks,
+        )  # fmt: skip
 
 
 def _powers(n: int) -> list[str]:
@@ -67,18 +86,21 @@ def lab() -> None:
     st.caption(tell("page.lab.intro"))
     try:
         question = _form(_arrive())
-        answers = {machine: _answer(question.grid(machine)) for machine in _machines(question)}
-        maps = {machine: winner_map(rows) for machine, rows in answers.items()}
+        answers = _answers(question)
         st.session_state.lab_good = question
     except InputError as error:
         st.error(plain(str(error)), icon=":material/error:")
-        question = st.session_state.get("lab_good", Question())
-        answers = {machine: _answer(question.grid(machine)) for machine in question.specs}
-        maps = {machine: winner_map(rows) for machine, rows in answers.items()}
-    tabs = st.tabs([plain(machine) for machine in answers])
-    for k, (tab, machine) in enumerate(zip(tabs, answers, strict=True)):
+        answers = _answers(st.session_state.get("lab_good", Question()))
+    tabs = st.tabs([plain(", ".join(filter(None, (of.machine, of.network)))) for of in answers])
+    for k, (tab, (cluster, (rows, winners))) in enumerate(zip(tabs, answers.items(), strict=True)):
         with tab:
-            _show(k, machine, answers[machine], maps[machine])
+            _show(k, cluster, rows, winners)
+
+
+def _answers(question: Question) -> dict[Request, tuple[list[Row], WinnerMap]]:
+    """The rows and the map of every machine on every network. Raises InputError."""
+    answers = {cluster: _answer(question.grid(cluster)) for cluster in question.clusters}
+    return {cluster: (rows, winner_map(rows)) for cluster, rows in answers.items()}
 
 
 def _arrive() -> Question:
@@ -127,8 +149,19 @@ def _form(question: Question) -> Question:
         ranks = right.text_input(
             tell("page.lab.ranks"), question.ranks, placeholder=tell("page.lab.ranks.all"), key="lab_ranks"
         )
+        networks = right.multiselect(
+            tell("page.lab.networks"),
+            list(dict.fromkeys([*split(question.networks), OWN, *NETWORKS])),
+            default=split(question.networks),
+            format_func=lambda name: tell("page.network.own") if name == OWN else name,
+            placeholder=tell("page.network.own"),
+            help=tell("page.network.help"),
+            key="lab_networks",
+        )
         st.form_submit_button(tell("page.lab.ask"), type="primary", key="lab_ask")
-    now = Question(collective, ",".join(algorithms), BETWEEN.join(machines), sizes.strip(), ranks.strip())
+    now = Question(
+        collective, ",".join(algorithms), BETWEEN.join(machines), sizes.strip(), ranks.strip(), ",".join(networks)
+    )
     _depart(now)
     return now
 
@@ -142,12 +175,6 @@ def _depart(question: Question) -> None:
     now = {name: st.query_params[name] for name in st.query_params}
     if now != {**others, **words}:
         st.query_params.from_dict({**others, **words})
-
-
-def _machines(question: Question) -> list[str]:
-    if not question.specs:
-        raise InputError("no machine is named: choose one or more, or type one like torus:dims=4x4")
-    return question.specs
 
 
 @st.cache_resource
@@ -174,10 +201,11 @@ def _answer(grid: Grid) -> list[Row]:
     return answers[key]
 
 
-def _show(k: int, machine: str, rows: Sequence[Row], winners: WinnerMap) -> None:
-    """One machine's map, curves, table and links."""
+def _show(k: int, cluster: Request, rows: Sequence[Row], winners: WinnerMap) -> None:
+    """One machine's map, curves, table and links, on one network."""
     if not winners.winners:
-        st.info(tell("page.lab.nobody"))
+        reasons = [plain(reason) for reason in dict.fromkeys(winners.reasons.values())]
+        st.info(": ".join([tell("page.lab.nobody"), "; ".join(reasons[:REASONS])]))
     st.caption(tell("page.lab.click"))
     picked = st.altair_chart(
         lab_charts.winner_map(winners),
@@ -189,9 +217,9 @@ def _show(k: int, machine: str, rows: Sequence[Row], winners: WinnerMap) -> None
     for place in picked.selection.get(lab_charts.CELL, []):
         winner = winners.winner(int(place["ranks"]), int(place["bytes"]))
         if winner:
-            _open(machine, winner, int(place["ranks"]), int(place["bytes"]))
+            _open(cluster, winner, int(place["ranks"]), int(place["bytes"]))
     with st.container():  # one place, however much it holds
-        _exact(k, machine, winners)
+        _exact(k, cluster, winners)
     ranks = (
         st.select_slider(tell("page.lab.curves"), list(winners.ranks), value=winners.ranks[-1], key=f"lab_curve_{k}")
         if len(winners.ranks) > 1
@@ -202,11 +230,11 @@ def _show(k: int, machine: str, rows: Sequence[Row], winners: WinnerMap) -> None
         width="stretch",
         key=f"lab_lines_{k}",
     )
-    _table(k, machine, rows)
-    _links(k, machine, winners)
+    _table(k, cluster, rows)
+    _links(k, cluster, winners)
 
 
-def _exact(k: int, machine: str, winners: WinnerMap) -> None:
+def _exact(k: int, cluster: Request, winners: WinnerMap) -> None:
     """The sizes at which the winner changes, for every number of ranks, when they are asked for."""
     if len(winners.sizes) < 2 or not st.toggle(
         tell("page.lab.exact"), key=f"lab_exact_{k}", help=tell("page.lab.exact.help")
@@ -216,7 +244,7 @@ def _exact(k: int, machine: str, winners: WinnerMap) -> None:
     for n in winners.ranks:
         first = winners.winner(n, winners.sizes[0])
         if first:
-            several = ask(tasks.winners_change, machine, winners.names, n, winners.sizes)
+            several = ask(tasks.winners_change, cluster, winners.names, n, winners.sizes)
             later = [
                 tell("page.lab.exact.from", size=fmt_size(c.size), name=lab_charts.short(c.after)) for c in several
             ]
@@ -225,15 +253,15 @@ def _exact(k: int, machine: str, winners: WinnerMap) -> None:
     st.markdown("\n".join(lines))
 
 
-def _open(machine: str, algorithm: str, ranks: int, size: int) -> None:
+def _open(cluster: Request, algorithm: str, ranks: int, size: int) -> None:
     """Go to the stage with a run."""
-    request = Request(machine=machine, size=size_word(size))
+    request = replace(cluster, size=size_word(size))
     whole = request.topology().n == ranks
     sidebar.restore(replace(request, ranks=0 if whole else ranks).of(algorithm))
     go("stage")
 
 
-def _table(k: int, machine: str, rows: Sequence[Row]) -> None:
+def _table(k: int, cluster: Request, rows: Sequence[Row]) -> None:
     with st.expander(tell("page.lab.table", count=len(rows))):
         st.caption(tell("page.lab.table.click"))
         data = [
@@ -253,10 +281,10 @@ def _table(k: int, machine: str, rows: Sequence[Row]) -> None:
         )
         for at in picked.selection.get("rows", []):
             if rows[at].get("reason") is None:
-                _open(machine, named(rows[at]), rows[at]["ranks"], rows[at]["size_bytes"])
+                _open(cluster, named(rows[at]), rows[at]["ranks"], rows[at]["size_bytes"])
 
 
-def _links(k: int, machine: str, winners: WinnerMap) -> None:
+def _links(k: int, cluster: Request, winners: WinnerMap) -> None:
     """Which links matter to one run, and what losing one costs."""
     with st.expander(tell("page.lab.links")):
         left, middle, right = st.columns(3)
@@ -275,7 +303,7 @@ def _links(k: int, machine: str, winners: WinnerMap) -> None:
         is_tried = right.toggle(tell("page.lab.links.show"), key=f"lab_links_{k}", help=tell("page.lab.links.help"))
         if not is_tried or name is None:
             return
-        request = Request(machine=machine, ranks=winners.ranks[-1], size=size_word(size)).of(name)
+        request = replace(cluster, ranks=winners.ranks[-1], size=size_word(size)).of(name)
         try:
             links = ask(tasks.links_that_matter, request)
         except (InputError, StalledError) as error:

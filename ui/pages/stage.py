@@ -16,6 +16,7 @@ from sim.machines import MACHINES
 from sim.parameters import parse_spec
 from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
+from sim.units import TimeScale
 from ui.drawings import DRAWINGS
 from ui.files.exports import EXPORTS, Shot
 from ui.pages import page
@@ -168,15 +169,34 @@ def _figures(picture: Picture) -> None:
         return
     with st.container(horizontal=True, gap="medium"):
         for key, value in (("time", picture.time), ("algbw", picture.algbw), ("busbw", picture.busbw)):
-            st.metric(_say(f"page.{key}"), value, width="content")
+            st.metric(_say(f"page.{key}"), value, width="content", help=_why(key, picture))
         if picture.bound:
             near = _say("page.bound.help", bound=picture.bound)
             st.metric(_say("page.bound"), f"{picture.near:.0%}", help=near, width="content")
-        st.metric(_say("page.bottleneck"), plain(picture.bottleneck) or _say("page.bottleneck.none"), width="content")
+        worst = plain(picture.bottleneck) or _say("page.bottleneck.none")
+        full = _why("bottleneck", picture) if picture.bottleneck else None
+        st.metric(_say("page.bottleneck"), worst, width="content", help=full)
     if picture.verdict == "ok":
         st.caption(f":green[:material/verified:] {_say('page.proved', collective=picture.collective)}")
     elif picture.verdict == "unchecked":
         st.caption(_say("page.unchecked"))
+
+
+def _why(figure: str, picture: Picture) -> str:
+    """What a figure is made of, in numbers."""
+    scale = TimeScale.of(picture.seconds)
+    parts = {part: seconds for part, seconds in picture.parts.items() if seconds}
+    counts = zip(parts, scale.counts(list(parts.values())), strict=True)
+    words = {
+        "parts": " + ".join(f"{_say(f'player.why.{part}')} {scale.text(count)}" for part, count in counts) or "0",
+        "messages": str(picture.messages),
+        "time": picture.time,
+        "size": picture.size,
+        "algbw": picture.algbw,
+        "factor": f"{picture.factor:.4g}",
+        **picture.worst,
+    }
+    return _say(f"page.{figure}.help", **words)
 
 
 @st.fragment

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.metrics import least_sent
+from sim.breakdown import PARTS, Breakdown, breakdown
+from sim.metrics import critical_path, least_sent
 from sim.schedule import REDUCE, Schedule
 from sim.schedule.switch_devices import switch_devices
 from sim.trace import Trace
@@ -40,6 +41,7 @@ Array = NDArray[Any]
 def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
     """Everything the player needs to show a trace at any instant."""
     full = trace.schedule.transfers <= FULL
+    why = breakdown(trace) if trace.stall is None else None
     contents = followed(trace, _ticks(trace, trace.end)) if full else unfollowed(trace)
     places = place_devices(trace)
     names = place_names(trace, places, language)
@@ -61,8 +63,13 @@ def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
         "block_names": _block_names(trace.schedule) if full else [],
         "shape": _shape(shape) if shape else None,
         "troubles": list(trace.troubles),
+        "why": _why(why) if why else None,
     }
     columns = _rows(trace, contents) | _routes(trace) if full else {}
+    if full:
+        columns["path"] = _small(why.path if why else np.array(critical_path(trace), np.int64))
+    if full and why:
+        columns["path_on"] = why.spent_on
     columns["load"] = _load(trace)
     columns |= line_columns("line", between(stage.x, stage.y, *trace.topology.ends, stage.bow, stage.bars))
     if shape:
@@ -173,6 +180,11 @@ def _least(trace: Trace) -> float:
         return 0.0
     weights = np.full(schedule.promise.blocks, share)
     return least_sent(schedule.promise, weights, in_switch=bool(schedule.switches))
+
+
+def _why(why: Breakdown) -> dict[str, Any]:
+    """What the run's time is made of: parts in their order, in seconds that add up to it exactly."""
+    return {"parts": [[part, why.parts[part]] for part in PARTS], "messages": why.messages, "bytes": why.bytes}
 
 
 def _devices(trace: Trace, stage: Stage) -> dict[str, Any]:

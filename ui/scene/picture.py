@@ -2,13 +2,15 @@
 
 import math
 import re
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ops.lab.crossovers import crossovers, reason
+from ops.lab.crossovers import crossovers
 from ops.request import Request
 from ops.work import Outcome
 from sim import metrics
+from sim.breakdown import breakdown
 from sim.errors import InputError, StalledError
 from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
@@ -27,7 +29,8 @@ MOST_CROSSED = 20_000
 class Picture:
     """What a run of a scene shows: the player's payload and the numbers beside it.
 
-    `shaped` is how many places the shape of its algorithm has, 0 where it has none to be drawn.
+    `shaped` is how many places the shape of its algorithm has, 0 where it has none to be drawn; `messages` in a row and
+    `parts` are what its time is made of, `factor` is that of the bus bandwidth, `worst` what crossed the bottleneck.
     """
 
     title: str
@@ -41,13 +44,15 @@ class Picture:
     bound: str
     near: float
     bottleneck: str
+    worst: Mapping[str, str]
+    size: str
+    factor: float
     verdict: str
     reason: str
     transfers: int
     seconds: float
     messages: int
-    waiting: float
-    flowing: float
+    parts: Mapping[str, float]
 
 
 def run(scene: Request, language: str) -> Picture:
@@ -59,7 +64,7 @@ def run(scene: Request, language: str) -> Picture:
             raise
         return _stalled(error.trace, language)
     trace, bound, worst = outcome.trace, outcome.bound, outcome.bottleneck
-    collective = outcome.work.collective
+    collective, why = outcome.work.collective, breakdown(outcome.trace)
     return Picture(
         title=f"{outcome.work.name} · {trace.topology.name}",
         machine=trace.topology.name,
@@ -72,12 +77,24 @@ def run(scene: Request, language: str) -> Picture:
         bound=fmt_time(bound) if bound else "",
         near=bound / trace.time if trace.time > 0 else 1.0,
         bottleneck=f"{worst[1].src} → {worst[1].dst}, {worst[0].share:.0%}" if worst else "",
+        worst=_carried(outcome),
+        size=fmt_size(trace.size),
+        factor=collective.busbw(trace.schedule.n) if collective else 1.0,
         verdict=trace.verdict.verdict,
         reason=trace.verdict.reason,
         transfers=trace.schedule.messages,
         seconds=trace.time,
-        **asdict(reason(outcome)),
+        messages=why.messages,
+        parts=why.parts,
     )
+
+
+def _carried(outcome: Outcome) -> dict[str, str]:
+    """What crossed the link nearest to being full, in words: its `bytes`, its `rate` and its `share` of the run."""
+    if outcome.bottleneck is None:
+        return {}
+    use, link = outcome.bottleneck
+    return {"bytes": fmt_size(use.bytes), "rate": fmt_bandwidth(link.bandwidth), "share": f"{use.share:.0%}"}
 
 
 def _stalled(trace: Trace, language: str) -> Picture:
@@ -94,13 +111,15 @@ def _stalled(trace: Trace, language: str) -> Picture:
         bound="",
         near=0.0,
         bottleneck="",
+        worst={},
+        size="",
+        factor=1.0,
         verdict=STALLED,
         reason=sentence(trace, language),
         transfers=trace.schedule.messages,
         seconds=math.inf,
         messages=0,
-        waiting=0.0,
-        flowing=0.0,
+        parts={},
     )
 
 

@@ -11,10 +11,11 @@ from ops.libraries import LIBRARIES
 from ops.request import Request
 from ops.request.library_choice import collective_of
 from ops.request.notation import MOST, Changes, beside, differences, entries, listed
+from sim.breakdown import PARTS
 from sim.errors import InputError
 from sim.machines import MACHINES
 from sim.topology.networks import NETWORKS, has_network
-from sim.units import fmt_time
+from sim.units import TimeScale
 from ui.scene.machines import machine_of
 from ui.scene.picture import STALLED, Picture
 from ui.text import plain, tell
@@ -23,8 +24,8 @@ from ui.widgets.parameter import fresh
 from ui.workers import tasks
 from ui.workers.asking import ask
 
-COMPARED = ("run", "time", "busbw", "messages", "waiting", "flowing")
-"""Columns of the table below the runs."""
+COMPARED = ("run", "time", "busbw", "messages")
+"""Columns of the table below the runs, before those of what their times are made of."""
 Run = tuple[Request, Picture, str]
 """A scene, what it looks like run, and what it is called beside others."""
 
@@ -106,12 +107,20 @@ def _networks(scene: Request) -> list[str]:
     return [name for name in ("", *NETWORKS) if name != scene.network] if joined else []
 
 
-def _row(picture: Picture, title: str) -> tuple[str, ...]:
-    """What the table says of a run, in the order of COMPARED."""
+def _table(runs: Sequence[Run]) -> list[dict[str, str]]:
+    """Runs by rows: what each took, and the parts that its time is made of, in figures that add up."""
+    ended = [picture for _, picture, _ in runs if picture.verdict != STALLED]
+    scale = TimeScale.of(max((picture.seconds for picture in ended), default=0.0))
+    parts = [part for part in PARTS if any(picture.parts[part] for picture in ended)]
+    words = [*(tell(f"page.compare.{word}") for word in COMPARED), *(tell(f"player.why.{part}") for part in parts)]
+    return [dict(zip(words, _row(picture, title, scale, parts), strict=True)) for _, picture, title in runs]
+
+
+def _row(picture: Picture, title: str, scale: TimeScale, parts: Sequence[str]) -> tuple[str, ...]:
     if picture.verdict == STALLED:
-        return (title, tell("page.compare.never"), *("–" for _ in COMPARED[2:]))
-    waits = (fmt_time(picture.waiting), fmt_time(picture.flowing))
-    return (title, picture.time, picture.busbw, str(picture.messages), *waits)
+        return (title, tell("page.compare.never"), *("–" for _ in [*COMPARED[2:], *parts]))
+    counts = scale.counts([picture.parts[part] for part in parts])
+    return (title, scale.text(sum(counts)), picture.busbw, str(picture.messages), *map(scale.text, counts))
 
 
 def show(runs: Sequence[Run]) -> None:
@@ -121,8 +130,7 @@ def show(runs: Sequence[Run]) -> None:
     best = min(runs, key=lambda run: run[1].seconds)
     if best[1].verdict != STALLED:
         st.markdown(f"**{tell('page.compare.won', name=plain(best[2]), time=best[1].time)}**")
-    words = [tell(f"page.compare.{word}") for word in COMPARED]
-    st.dataframe([dict(zip(words, _row(p, title), strict=True)) for _, p, title in runs], hide_index=True)
+    st.dataframe(_table(runs), hide_index=True)
     compared = [scene for scene, _, _ in runs]
     if len({scene.algorithm for scene in compared}) < len(runs) or any(s.trouble or s.schedule for s in compared):
         return

@@ -84,7 +84,7 @@ def _algorithm(scene: Request) -> None:
     names += [f"{library}.{collective}" for library in LIBRARIES]
 
     def shown(name: str) -> str:
-        return name.removeprefix(f"{collective}.").removesuffix(f".{collective}").replace("_", " ")
+        return name.removeprefix(f"{collective}.").removesuffix(f".{collective}")
 
     now = f"{library}.{collective}" if library else scene.algorithm.partition(":")[0]
     _word("title.algorithm", names, now, lambda name: replace(scene, algorithm=name, settings="", against=""), shown)
@@ -99,7 +99,7 @@ def _machine(scene: Request, machine: str) -> None:
             return scene
         return replace(scene, machine=name, capture="", rates="", network="", ranks=0, root=0, trouble="", against="")
 
-    _word("title.machine", names, now, change, lambda name: (name or machine).replace("_", " "))
+    _word("title.machine", names, now, change, lambda name: name or machine)
 
 
 def _size(scene: Request) -> None:

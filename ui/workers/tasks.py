@@ -116,9 +116,9 @@ def compared(text: str, name: str, spec: str, ranks: int) -> list[ComparedTable]
     return tables
 
 
-def winners_change(machine: str, names: Sequence[str], n: int, sizes: Sequence[int]) -> list[Change]:
-    """The sizes at which the fastest of some algorithms changes. Raises InputError."""
-    request, runs = Request(machine=machine, ranks=n, size=""), {}
+def winners_change(cluster: Request, names: Sequence[str], n: int, sizes: Sequence[int]) -> list[Change]:
+    """The sizes at which the fastest of some algorithms changes on a machine. Raises InputError."""
+    request, runs = replace(cluster, ranks=n), {}
     topology = request.topology()
     for name in names:
         with suppress(InputError):
