@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from ops.collectives import COLLECTIVES, Collective
 from sim.errors import InputError
+from sim.fold.folded import FoldedSchedule, folded
+from sim.fold.symmetry import Symmetry
 from sim.parameters import Parameter, bind, parameters, summary
 from sim.registry import Registry
 from sim.schedule import Schedule, Steps, in_rank_order, unroll
@@ -64,6 +66,8 @@ class Algorithm:
     preset: Mapping[str, Any] = field(default_factory=dict)
     """Of an algorithm that was looked up by a library's number: what stands for the defaults."""
     reference: str = ""
+    symmetry: Callable[..., Symmetry | None] | None = None
+    """`symmetry(n, **params)`: the renamings under which all ranks do what rank 0 does; None where there are none."""
 
     @property
     def summary(self) -> str:
@@ -119,6 +123,22 @@ class Algorithm:
         schedule = unroll(steps, name=self.name, n=n, promise=promise, unit_share=share, root=root, switches=switches)
         return in_rank_order(schedule) if self.ordered else schedule
 
+    def folded(self, n: int, **arguments: Any) -> FoldedSchedule | None:
+        """Rank 0's part of it and the renamings that make all of it, unless none are stated. Raises InputError."""
+        values = self.settle(n, **arguments)
+        symmetry = self.symmetry(n, **values) if self.symmetry else None
+        if symmetry is None:
+            return None
+        pieces = self.pieces(n, **values) if self.pieces else 1
+        return folded(
+            symmetry,
+            lambda: self.steps(n, **values),
+            lambda: self.collective.promise(n, pieces, 0),
+            name=self.name,
+            unit_share=self.unit_share(n, values),
+            ordered=self.ordered,
+        )
+
     def unit_share(self, n: int, values: Mapping[str, Any]) -> float:
         """One slot's part of the size a person gives, with all parameters there are; 0 where no size is needed."""
         pieces = self.pieces(n, **values) if self.pieces else 1
@@ -167,7 +187,7 @@ class _Algorithms(Registry[Algorithm]):
         for name, entry in self._entries.items():
             twin = self._entries.get(name.replace("v.", ".", 1)) if entry.collective.vector else None
             if twin is not None and entry.cost is None:
-                self._entries[name] = replace(entry, cost=twin.cost, exact=twin.exact)
+                self._entries[name] = replace(entry, cost=twin.cost, exact=twin.exact, symmetry=twin.symmetry)
 
     def add(self, name: str, entry: Algorithm) -> None:
         if self._aside is None:
@@ -256,12 +276,14 @@ def algorithm(
     ids: Mapping[str, str] | None = None,
     presets: Mapping[str, Mapping[str, Any]] | None = None,
     reference: str = "",
+    symmetry: Callable[..., Symmetry | None] | None = None,
 ) -> Callable[[Callable[..., Steps]], Callable[..., Steps]]:
     """Register a generator of steps as `collective.name` for each collective it serves; returned unchanged.
 
     The name is the function's own, without the collective's unless `name` is given. `ids` maps a library to
     its own number or name, like `{"openmpi": "4", "nccl": "Ring"}`. `ordered` ranks block after each step.
-    `switches` and `presets` are told under `Algorithm`.
+    `switches`, `presets` and `symmetry` are told under `Algorithm`; with `symmetry` the generator makes messages for
+    `every_rank(n)`.
     """
 
     def register(steps: Callable[..., Steps]) -> Callable[..., Steps]:
@@ -283,6 +305,7 @@ def algorithm(
                     ids=ids or {},
                     presets=presets or {},
                     reference=reference,
+                    symmetry=symmetry,
                 ),
             )
         return steps

@@ -4,18 +4,25 @@ Below `ops.request`, which names works in words, and apart from it: libraries ma
 and training steps run them, without anybody having asked for one in words.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ops.budget import expect_algorithm, expect_messages
+from ops.budget import Counts, estimate, expect_algorithm, expect_messages
 from ops.collectives import COLLECTIVES, Collective
 from ops.registry import Algorithm
 from sim import metrics
 from sim.base import watch
+from sim.base.watch import Estimate
 from sim.engine import simulate
+from sim.fold.bound import lower_bound as folded_bound
+from sim.fold.folded import FoldedSchedule
+from sim.fold.machine import link_classes
+from sim.fold.proof import prove as prove_folded
+from sim.fold.run import FoldedTrace, simulate_folded
 from sim.parameters import bind
 from sim.perturbation import Perturbation
 from sim.schedule import Promise, Schedule
@@ -224,3 +231,82 @@ def largest_buffer(weights: Sequence[float] | Floats, promise: Promise) -> float
     """What nccl-tests would call the size of unequal blocks: the bytes of the largest buffer of any rank."""
     padded = np.append(weights, 0.0)  # where NOTHING points
     return float(max(padded[held].sum(axis=1).max() for held in (promise.given, promise.owed)))
+
+
+LEAST, BLOCK, LINK, PAIR_S = 4_000_000, 120, 100, 60e-9
+"""Bytes of any run, of a block in the bound and of a link in the classes; seconds for a pair of ranks and its route."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedWork:
+    """A folded schedule and what more there is about it, as `Work` has it for a schedule."""
+
+    schedule: FoldedSchedule
+    algorithm: Algorithm
+    settings: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.schedule.name
+
+    @property
+    def collective(self) -> Collective:
+        """What it carries out."""
+        return self.algorithm.collective
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedOutcome:
+    """How a folded work went, as `Outcome` has it for a work."""
+
+    work: FoldedWork
+    trace: FoldedTrace
+    bound: float
+    real: Mapping[str, float]
+
+    @property
+    def busbw(self) -> float:
+        """Bus bandwidth, B/s."""
+        return metrics.busbw(self.trace, self.work.collective.busbw(self.work.schedule.n))
+
+    @property
+    def bottleneck(self) -> tuple[metrics.Use, Link] | None:
+        """The link nearest to being full throughout, if anything crossed any."""
+        use = self.trace.bottleneck()
+        return (use, self.trace.topology.links[use.link]) if use else None
+
+
+def carry_out_folded(
+    topology: Topology, entry: Algorithm, n: int, size: float, settings: Mapping[str, Any], *, lockstep: bool = False
+) -> FoldedOutcome | None:
+    """Prove an algorithm and run it alone on the first n ranks, folded; None where it or the machine does not fold.
+
+    Raises InputError as `carry_out` does.
+    """
+    values = settled(entry, n, 0, topology, settings)
+    began = time.perf_counter()
+    schedule = entry.folded(n, **values)
+    if schedule is None:
+        return None
+    needs = _estimate(schedule, topology)
+    watch.expect(schedule.name, needs)
+    links = link_classes(topology, schedule)
+    if links is None:
+        return None
+    built = time.perf_counter()
+    verdict = prove_folded(schedule)
+    proved = time.perf_counter()
+    trace = simulate_folded(topology, schedule, links, verdict, size, lockstep=lockstep)
+    real = {"build_s": built - began, "verify_s": proved - built}
+    real |= {"estimated_s": needs.seconds, "estimated_bytes": round(needs.bytes)}
+    bound = folded_bound(topology, schedule, size * schedule.unit_share)
+    return FoldedOutcome(FoldedWork(schedule, entry, values), trace, bound, real)
+
+
+def _estimate(schedule: FoldedSchedule, topology: Topology) -> Estimate:
+    """What a folded run takes: as rank 0's transfers alone, beside the promise's blocks and the machine's links."""
+    one, links, pairs = schedule.one, len(topology.links), schedule.n * len(np.unique(schedule.turn))
+    part = estimate(Counts(one.transfers, len(one.from_slot), one.slots), 1, topology.hops(schedule.n))
+    size = LEAST + part.bytes + BLOCK * schedule.promise.blocks + LINK * links
+    return Estimate(part.transfers, size, part.seconds + PAIR_S * pairs)

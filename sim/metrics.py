@@ -1,6 +1,6 @@
 """Numbers about a run: bandwidths as nccl-tests defines them, link use, the critical path, a lower bound."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,24 @@ from sim.trace import Trace
 from sim.trace.link_load import capacities
 
 
-def algbw(trace: Trace) -> float:
+class Timed(Protocol):
+    """What bandwidths are worked out from."""
+
+    @property
+    def size(self) -> float:
+        """Bytes, as nccl-tests counts them."""
+
+    @property
+    def time(self) -> float:
+        """Seconds from start to end."""
+
+
+def algbw(trace: Timed) -> float:
     """Size over time, B/s (nccl-tests doc/PERFORMANCE.md); zero for a collective that moves no data."""
     return trace.size / trace.time if trace.time > 0 else 0.0
 
 
-def busbw(trace: Trace, factor: float) -> float:
+def busbw(trace: Timed, factor: float) -> float:
     """Bus bandwidth: algorithm bandwidth times the collective's factor, B/s, comparable with what a link can do."""
     return algbw(trace) * factor
 
@@ -75,7 +87,7 @@ def lower_bound(
     6.0
     """
     best = _latency_bound(topology, promise, devices)
-    for group in _groupings(topology, devices):
+    for group in groupings(topology, devices):
         best = max(best, _cut_bound(topology, promise, weights, devices, group, in_switch=in_switch))
     return best
 
@@ -96,7 +108,7 @@ def least_sent(promise: Promise, weights: Floats, *, in_switch: bool = False) ->
     return max(float(leaving.max()), shared)
 
 
-def _groupings(topology: Topology, devices: Ints) -> list[NDArray[np.int64]]:
+def groupings(topology: Topology, devices: Ints) -> list[NDArray[np.int64]]:
     """Ways to cut the machine: a group number per device, -1 for devices outside every group."""
     alone = np.full(len(topology.devices), -1)
     alone[devices] = np.arange(len(devices))
@@ -144,21 +156,21 @@ def _cut_bound(
     Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations, JPDC 69, 2009.) It takes
     for granted that messages carry one block or sum and arrive in one group, so a switch that adds or copies is exempt.
     """
-    cut = _cut(topology, group)
-    if cut is None:
+    across = cut(topology, group)
+    if across is None:
         return 0.0
-    traffic = _traffic(promise, group[devices], len(cut.into))
+    traffic = _traffic(promise, group[devices], len(across.into))
     seconds = [0.0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        for pairs, capacity in ((traffic.enters, cut.into), (traffic.leaves, cut.out_of)):
+        for pairs, capacity in ((traffic.enters, across.into), (traffic.leaves, across.out_of)):
             needed = np.bincount(pairs // promise.blocks, weights[pairs % promise.blocks], len(capacity))
             seconds.append(float(np.max(np.where(needed > 0, needed / capacity, 0.0))))
     if not (promise.union or in_switch):
-        seconds.append(float(traffic.messages @ weights / cut.out_of.sum()))
-    return cut.shortest + max(seconds) if max(seconds) > 0 else 0.0
+        seconds.append(float(traffic.messages @ weights / across.out_of.sum()))
+    return across.shortest + max(seconds) if max(seconds) > 0 else 0.0
 
 
-def _cut(topology: Topology, group: NDArray[np.int64]) -> _Cut | None:
+def cut(topology: Topology, group: NDArray[np.int64]) -> _Cut | None:
     """The links between groups, or between a group and the rest; None where they lead out or in nowhere."""
     src, dst = topology.ends
     groups = int(group.max()) + 1
@@ -185,10 +197,7 @@ def _traffic(promise: Promise, group: NDArray[np.int64], groups: int) -> _Traffi
     has_first, is_owed = promise.given != NOTHING, promise.owed != NOTHING
     block, first, last = (column[is_owed] for column in (promise.owed, promise.first, promise.last))
     home = group[np.nonzero(is_owed)[0]]
-    # ranks of a group need not be neighbours: count how many of first..last-1 are inside the group
-    inside = np.zeros((groups, ranks + 1), np.int64)
-    inside[:, 1:] = np.cumsum(group[None, :] == np.arange(groups)[:, None], axis=1)
-    foreign = (last - first) > inside[home, last] - inside[home, first]
+    foreign = (last - first) > _inside(group, groups, home, first, last)
     gives = _distinct(group[np.nonzero(has_first)[0]] * blocks + promise.given[has_first], groups * blocks)
     takes = _distinct(home * blocks + block, groups * blocks)
     enters = _distinct((home * blocks + block)[foreign], groups * blocks)
@@ -200,6 +209,20 @@ def _traffic(promise: Promise, group: NDArray[np.int64], groups: int) -> _Traffi
     meets[gives[both] % blocks] = True
     messages = np.where(same & (takers > 0), np.maximum(0, givers + takers - 1 - meets), 0)
     return _Traffic(enters, leaves, messages)
+
+
+def _inside(
+    group: NDArray[np.int64], groups: int, home: NDArray[np.int64], first: Ints, last: Ints
+) -> NDArray[np.int64]:
+    """How many of ranks `first[i] .. last[i] - 1`, which need not be neighbours, are of group `home[i]`."""
+    ranks = len(group)
+    if groups * (ranks + 1) > 4 * len(home) + 4096:
+        members = np.sort(group * ranks + np.arange(ranks))
+        return np.searchsorted(members, home * ranks + last) - np.searchsorted(members, home * ranks + first)
+    inside = np.zeros((groups, ranks + 1), np.int64)
+    inside[:, 1:] = np.cumsum(group[None, :] == np.arange(groups)[:, None], axis=1)
+    counts: NDArray[np.int64] = inside[home, last] - inside[home, first]
+    return counts
 
 
 def _owed_the_same_everywhere(blocks: int, ranks: int, block: Ints, first: Ints, last: Ints) -> NDArray[np.bool_]:
@@ -233,12 +256,12 @@ def _latency_bound(topology: Topology, promise: Promise, devices: Ints) -> float
         needed &= (promise.given[source] != NOTHING).any()
         needed[source] = False
         if needed[: len(devices)].any():
-            reach = _quickest(topology, int(devices[source]))[devices]
+            reach = quickest(topology, int(devices[source]))[devices]
             best = max(best, topology.overhead + float(reach[needed[: len(devices)]].max()))
     return best
 
 
-def _quickest(topology: Topology, source: int) -> Floats:
+def quickest(topology: Topology, source: int) -> Floats:
     """Least latency from one device to every other over any links, in seconds; relaxed until it settles."""
     src, dst = topology.ends
     both = np.array([link.both for link in topology.links], bool)

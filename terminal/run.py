@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from ops.request import Request
-from ops.work import Outcome
+from ops.work import FoldedOutcome, Outcome
 from sim.schedule.displacements import extent
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from sim.whole_file import write_whole
@@ -30,19 +30,30 @@ PROMPT = {"build_s": 0.0, "verify_s": 0.0}
         "--op", metavar="OP", help="how real numbers are combined: sum, mean, max, min or prod; sum if left out"
     ),
 )
+@click.option("--unfolded", is_flag=True, help="simulate every rank, though all may do and see the same")
 @click.option("--trace", type=TO_WRITE, metavar="FILE.json", help="also write everything that happened to a file")
-def run(request: Request, trace: str | None) -> Answer:
-    """Prove a collective and time it on a machine."""
+def run(request: Request, trace: str | None, unfolded: bool) -> Answer:
+    """Prove a collective and time it on a machine; ranks that are all alike are simulated once."""
     begun = time.perf_counter()
-    kind, placed = kind_of(request), _placed(request)
-    outcome = carried_out(request, history=trace is not None)
-    numbers = kind and check(request, outcome, *kind)
-    if trace is not None:
-        write_whole(trace, outcome.trace.to_json())
+    kind = kind_of(request) if request.dtype or request.op else None
+    placed = _placed(request)
+    folded = None if unfolded or trace is not None or kind else request.run_folded()
+    outcome, numbers = (folded, None) if folded else _every_rank(request, kind, trace)
     data = facts(outcome) | placed | ({"numbers": numbers} if numbers else {}) | PROMPT | dict(outcome.real)
     data |= {"sim_s": outcome.trace.real.get("sim_s", 0.0), "wall_s": time.perf_counter() - begun}
     right = outcome.trace.verdict.ok and (numbers is None or numbers["right"])
     return Answer(DONE if right else NO, data, _text(data, outcome))
+
+
+def _every_rank(
+    request: Request, kind: tuple[str, str] | None, trace: str | None
+) -> tuple[Outcome, dict[str, Any] | None]:
+    """The run with all ranks simulated, its numbers checked and what happened written to a file where that is asked."""
+    outcome = carried_out(request, history=trace is not None)
+    numbers = check(request, outcome, *kind) if kind else None
+    if trace is not None:
+        write_whole(trace, outcome.trace.to_json())
+    return outcome, numbers
 
 
 def _placed(request: Request) -> dict[str, Any]:
@@ -51,7 +62,7 @@ def _placed(request: Request) -> dict[str, Any]:
     return {"displs_bytes": displs, "extent_bytes": extent(request.block_bytes, displs)} if displs else {}
 
 
-def _text(data: dict[str, Any], outcome: Outcome) -> str:
+def _text(data: dict[str, Any], outcome: Outcome | FoldedOutcome) -> str:
     load = f", {fmt_size(data['size_bytes'])}" if data["size_bytes"] else ""
     head = f"{_called(outcome)} on {data['machine']}: {data['ranks']} ranks{load}"
     lines = [*_rows(data, outcome).items(), *(("trouble", _trouble(hit)) for hit in data["troubles"])]
@@ -59,7 +70,7 @@ def _text(data: dict[str, Any], outcome: Outcome) -> str:
     return "\n".join([head, *(f"  {name:11} {value}" for name, value in lines), *notes])
 
 
-def _called(outcome: Outcome) -> str:
+def _called(outcome: Outcome | FoldedOutcome) -> str:
     """The algorithm with its parameters as `run` reads them, or with what else a library chose."""
     work = outcome.work
     values = [f"{key}={value}" for key, value in work.settings.items()]
@@ -68,7 +79,7 @@ def _called(outcome: Outcome) -> str:
     return f"{work.name} ({', '.join(values)})" if values else work.name
 
 
-def _rows(data: dict[str, Any], outcome: Outcome) -> dict[str, str]:
+def _rows(data: dict[str, Any], outcome: Outcome | FoldedOutcome) -> dict[str, str]:
     rows = {"time": fmt_time(data["time_s"])}
     if data["size_bytes"]:
         rows["algbw"] = fmt_bandwidth(data["algbw_Bps"])
@@ -83,6 +94,8 @@ def _rows(data: dict[str, Any], outcome: Outcome) -> dict[str, str]:
         busiest = data["bottleneck"]
         rows["bottleneck"] = f"{busiest['src']} -> {busiest['dst']}, busy {busiest['share']:.1%} of the time"
     rows["transfers"] = f"{data['transfers']:,} in {data['steps']:,} steps"
+    if data["classes"] < data["transfers"]:
+        rows["transfers"] += f", of which {data['classes']:,} stood for all"
     reason = outcome.trace.verdict.reason
     rows["verified"] = {"ok": "yes", "unchecked": f"unchecked: {reason}"}.get(data["verdict"], f"NO: {reason}")
     if "numbers" in data:

@@ -1,16 +1,16 @@
 """Barriers: no rank may leave before all have arrived. The only slot holds who has been heard of."""
 
-import numpy as np
-
 from ops.collectives import barrier
 from ops.patterns import Radix, rounds
 from ops.registry import algorithm
-from sim.schedule import Steps, reduce
+from sim.fold.symmetry import standing
+from sim.schedule import Steps, every_rank, reduce
 
 
 @algorithm(
     barrier,
     cost=lambda n, *, radix: (rounds(n, radix), 0),
+    symmetry=lambda n, **_: standing(n),
     ids={"openmpi": "4", "mpich": "k_dissemination", "gloo": "dissemination"},
     reference="Hensgen, Finkel and Manber 1988; MPICH src/mpi/coll/barrier/barrier_intra_k_dissemination.c",
 )
@@ -19,7 +19,7 @@ def dissemination(n: int, *, radix: Radix = 2) -> Steps:
 
     They stand radix^k, twice that and so on up to radix - 1 times that places on.
     """
-    r = np.arange(n)
+    r = every_rank(n)
     for k in range(rounds(n, radix)):
         d = radix**k
         yield tuple(reduce(r, (r + far) % n, slot=0) for far in range(d, min(d * radix, n), d))

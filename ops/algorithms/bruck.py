@@ -5,7 +5,8 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allgather, alltoall
 from ops.patterns import Radix, rounds, runs
 from ops.registry import algorithm
-from sim.schedule import Steps, copy
+from sim.fold.symmetry import rotation, rotation_of_pairs
+from sim.schedule import Steps, copy, every_rank
 
 
 @algorithm(
@@ -13,6 +14,7 @@ from sim.schedule import Steps, copy
     name="bruck",
     ordered=True,
     cost=lambda n: (rounds(n), (n - 1) / n),
+    symmetry=rotation,
     ids={"mpich": "brucks", "ucc": "bruck"},
     reference="Bruck et al., TPDS 1997",
 )
@@ -35,7 +37,7 @@ def bruck_allgather(n: int) -> Steps:
     step 1  01..    .12.    ..23    0..3
     step 2  0123    0123    0123    0123
     """
-    r = np.arange(n)
+    r = every_rank(n)
     for k in range(rounds(n)):
         d = 1 << k
         yield copy(r, (r - d) % n, slot=runs(r, min(d, n - d)) % n)
@@ -45,6 +47,7 @@ def bruck_allgather(n: int) -> Steps:
     allgather,
     ordered=True,
     cost=lambda n, *, radix: (rounds(n, radix), (n - 1) / n),
+    symmetry=lambda n, **_: rotation(n),
     ids={"openmpi": "2", "mpich": "k_brucks"},
     presets={"mpich:k_brucks": {"radix": 2}},
     reference="Bruck et al., TPDS 1997",
@@ -52,7 +55,7 @@ def bruck_allgather(n: int) -> Steps:
 @algorithm(COLLECTIVES["allgatherv"], ordered=True)
 def k_bruck(n: int, *, radix: Radix = 4) -> Steps:
     """Bruck's rounds through radix - 1 ports at once: every round multiplies what each rank has."""
-    r = np.arange(n)
+    r = every_rank(n)
     for k in range(rounds(n, radix)):
         d = radix**k
         yield tuple(copy(r, (r - far) % n, slot=runs(r, min(d, n - far)) % n) for far in range(d, min(d * radix, n), d))
@@ -62,6 +65,7 @@ def k_bruck(n: int, *, radix: Radix = 4) -> Steps:
     alltoall,
     name="bruck",
     ordered=True,
+    symmetry=rotation_of_pairs,
     cost=lambda n: (rounds(n), sum(i.bit_count() for i in range(n)) / n),
     ids={"openmpi": "3", "mpich": "brucks", "ucc": "bruck"},
     reference="Bruck et al., TPDS 1997",
@@ -73,10 +77,10 @@ def bruck_alltoall(n: int) -> Steps:
     Few messages, but a block is sent once for every bit of its distance. A block that has i places to go in
     all waits where the block from i places back will be.
     """
-    r = np.arange(n)
+    r, distance = every_rank(n), np.arange(n)
     rank = r.reshape(-1, 1)
-    yield copy(r, r, slot=(rank + r) % n, to=n + (rank - r) % n)
+    yield copy(r, r, slot=(rank + distance) % n, to=n + (rank - distance) % n)
     for k in range(rounds(n)):
-        far = np.nonzero(r >> k & 1)[0]
+        far = np.nonzero(distance >> k & 1)[0]
         peer = (rank + (1 << k)) % n
         yield copy(r, peer, slot=n + (rank - far) % n, to=n + (peer - far) % n)

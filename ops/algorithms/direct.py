@@ -10,20 +10,22 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allgather, allreduce, alltoall, barrier, sendrecv
 from ops.patterns import NO_LIMIT, Group, Window, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
-from sim.schedule import Steps, copy, reduce
+from sim.fold.symmetry import rotation, rotation_of_pairs, standing
+from sim.schedule import Steps, copy, every_rank, reduce
 from sim.topology import Ints
 
 
 def everyone(n: int) -> tuple[Ints, Ints]:
     """All pairs of different ranks, peers rotated: 0 to 1, 1 to 2 and so on, then 0 to 2, 1 to 3 and so on."""
-    r, i = np.arange(n, dtype=np.int32), np.arange(1, n, dtype=np.int32).reshape(-1, 1)
-    return np.broadcast_to(r, (n - 1, n)).reshape(-1), ((r + i) % n).reshape(-1)
+    r, i = every_rank(n).astype(np.int32), np.arange(1, n, dtype=np.int32).reshape(-1, 1)
+    return np.broadcast_to(r, (n - 1, len(r))).reshape(-1), ((r + i) % n).reshape(-1)
 
 
 @algorithm(
     allgather,
     name="linear",
     cost=lambda n: (1, (n - 1) / n),
+    symmetry=rotation,
     ids={"openmpi": "8", "ucc": "linear", "oneccl": "direct"},
 )
 @algorithm(COLLECTIVES["allgatherv"], name="linear", ids={"kucg": "4", "ucc": "linear"})
@@ -37,20 +39,27 @@ def linear_allgather(n: int) -> Steps:
     alltoall,
     name="linear",
     cost=lambda n: (1, (n - 1) / n),
+    symmetry=rotation_of_pairs,
     ids={"openmpi": "1", "mpich": "scattered", "oneccl": "scatter"},
 )
 @algorithm(COLLECTIVES["alltoallv"], name="linear", ids={"openmpi": "1", "mpich": "scattered"})
 def linear_alltoall(n: int) -> Steps:
     """Everyone sends every block to its receiver, all at once."""
-    r = np.arange(n)
+    r = every_rank(n)
     src, dst = everyone(n)
     yield copy(r, r, slot=r, to=n + r), copy(src, dst, slot=dst, to=n + src)
 
 
-@algorithm(sendrecv, name="direct", cost=lambda n: (1, 1), ids={"nccl": "SendRecv"})
+@algorithm(
+    sendrecv,
+    name="direct",
+    cost=lambda n: (1, 1),
+    symmetry=lambda n: standing(n, slots=2),
+    ids={"nccl": "SendRecv"},
+)
 def shift(n: int) -> Steps:
     """Everyone sends to its right neighbour at once."""
-    r = np.arange(n)
+    r = every_rank(n)
     yield copy(r, (r + 1) % n, slot=0, to=1)
 
 
@@ -95,11 +104,12 @@ def two_rank_barrier(n: int) -> Steps:
 @algorithm(
     allreduce,
     cost=lambda n: (1, n - 1, n - 1),
+    symmetry=lambda n: standing(n, slots=n),
     ids={"openmpi": "7", "msccl": "1step"},
 )
 def allgather_reduce(n: int) -> Steps:
     """Everyone sends its whole buffer to everyone and adds up what arrives: one message's latency, n - 1 buffers."""
-    r = np.arange(n)
+    r = every_rank(n)
     src, dst = everyone(n)
     yield "allgather"
     yield copy(src, dst, slot=0, to=1 + (dst - src - 1) % n)
@@ -128,14 +138,15 @@ def all_pairs(n: int) -> Steps:
     alltoall,
     ordered=True,
     cost=lambda n, *, window: (-(-(n - 1) // window), (n - 1) / n),
+    symmetry=lambda n, **_: rotation_of_pairs(n),
     ids={"openmpi": "4"},
     presets={"openmpi:4": {"window": NO_LIMIT}},
 )
 @algorithm(COLLECTIVES["alltoallv"], ordered=True)
 def linear_window(n: int, *, window: Window = 4) -> Steps:
     """As linear, but each rank has at most `window` messages under way each way."""
-    r = np.arange(n)
-    src, dst = (peers.reshape(n - 1, n) for peers in everyone(n))
+    r = every_rank(n)
+    src, dst = (peers.reshape(n - 1, -1) for peers in everyone(n))
     yield copy(r, r, slot=r, to=n + r)
     for i in range(0, n - 1, window):
         s, d = src[i : i + window].reshape(-1), dst[i : i + window].reshape(-1)

@@ -11,7 +11,8 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allgather, allreduce, barrier, reduce_scatter
 from ops.patterns import Radix, power_below, rounds, runs
 from ops.registry import algorithm, power_of_two
-from sim.schedule import NOTHING, Steps, copy, reduce
+from sim.fold.symmetry import Symmetry, exchange
+from sim.schedule import NOTHING, Steps, copy, every_rank, reduce
 from sim.topology import Ints
 
 
@@ -27,6 +28,7 @@ def cores(n: int) -> Ints:
     name="recursive_doubling",
     only=power_of_two,
     cost=lambda n: (rounds(n), (n - 1) / n),
+    symmetry=exchange,
     ids={"openmpi": "3", "mpich": "recursive_doubling"},
 )
 @algorithm(COLLECTIVES["allgatherv"], name="recursive_doubling", only=power_of_two, ids={"mpich": "recursive_doubling"})
@@ -43,22 +45,27 @@ def doubling_allgather(n: int) -> Steps:
     step 1  01..    01..    ..23    ..23
     step 2  0123    0123    0123    0123
     """
-    r = np.arange(n)
+    r = every_rank(n)
     for k in range(rounds(n)):
         d = 1 << k
         yield copy(r, r ^ d, slot=runs(r // d * d, d))
 
 
+def _all_alike(n: int) -> Symmetry | None:
+    """Where everyone takes part, ranks may be renamed to r xor m."""
+    return exchange(n, slots=1) if power_below(n) == n else None
+
+
 def _doubling(n: int) -> Steps:
     rank = cores(n)
     p, folded = len(rank), 2 * np.arange(n - len(rank))
-    c = np.arange(p)
+    c = every_rank(n) if n == p else np.arange(p)
     if len(folded):
         yield "fold"
         yield reduce(folded, folded + 1, slot=0)
         yield "exchange"
     for k in range(rounds(p)):
-        yield reduce(rank, rank[c ^ (1 << k)], slot=0)
+        yield reduce(rank[c], rank[c ^ (1 << k)], slot=0)
     if len(folded):
         yield "unfold"
         yield copy(folded + 1, folded, slot=0)
@@ -75,6 +82,7 @@ def doubling_cost(n: int) -> tuple[float, float, float]:
     allreduce,
     name="recursive_doubling",
     cost=doubling_cost,
+    symmetry=_all_alike,
     ids={"openmpi": "3", "mpich": "recursive_doubling", "kucg": "1", "oneccl": "recursive_doubling"},
 )
 def doubling_allreduce(n: int) -> Steps:
@@ -98,6 +106,7 @@ def doubling_allreduce(n: int) -> Steps:
     barrier,
     name="recursive_doubling",
     cost=lambda n: (doubling_cost(n)[0], 0),
+    symmetry=_all_alike,
     ids={"openmpi": "3", "mpich": "recexch", "kucg": "1"},
 )
 def doubling_barrier(n: int) -> Steps:

@@ -10,7 +10,8 @@ from ops.algorithms.tree import binomial_broadcast, binomial_gather, binomial_re
 from ops.collectives import COLLECTIVES, allgather, allreduce, broadcast
 from ops.patterns import Group, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
-from sim.schedule import NOTHING, Step, Steps, copy, reduce
+from sim.fold.symmetry import Symmetry
+from sim.schedule import NOTHING, Step, Steps, copy, every_rank, in_turn, reduce
 from sim.topology import Ints
 
 
@@ -39,11 +40,18 @@ def _cost_2d(n: int, *, group: int) -> tuple[float, float, float]:
     return 2 * (g - 1 + nodes - 1), 2 * ((g - 1) / g + (nodes - 1) / n), (g - 1) / g + (nodes - 1) / n
 
 
+def _by_node_and_place(n: int, *, group: int) -> Symmetry:
+    """Nodes and places in nodes turn each by itself; a slot is a place's share, cut into those of the nodes."""
+    g = node_size(n, group)
+    return Symmetry((n // g, g), ((g, 1), (n // g, 0)))
+
+
 @algorithm(
     allreduce,
     pieces=lambda n, **_: n,
     only=whole_nodes,
     cost=_cost_2d,
+    symmetry=_by_node_and_place,
     ids={"ucc": "split_rail", "oneccl": "2d"},
     reference="Cho et al., BlueConnect, MLSys 2019",
 )
@@ -51,18 +59,16 @@ def hierarchical_2d(n: int, *, group: Group = 0) -> Steps:
     """A ring reduce-scatter inside each node, one ring per local rank between nodes, a ring allgather inside."""
     g = node_size(n, group)
     nodes = n // g
-    node, local = np.divmod(np.arange(n), g)
+    rank = every_rank(n)
+    node, local = np.divmod(rank, g)
     right, ahead = node * g + (local + 1) % g, (node + 1) % nodes * g + local
-    rank = np.arange(n)
     yield "reduce-scatter in the node"
     for k in range(g - 1):
         yield reduce(rank, right, slot=runs((local - k - 1) % g * nodes, nodes))
     yield "reduce-scatter between nodes"
-    for k in range(nodes - 1):
-        yield reduce(rank, ahead, slot=local * nodes + (node - k - 1) % nodes)
+    yield from in_turn(nodes - 1, reduce, rank, ahead, lambda k: local * nodes + (node - k - 1) % nodes)
     yield "allgather between nodes"
-    for k in range(nodes - 1):
-        yield copy(rank, ahead, slot=local * nodes + (node - k) % nodes)
+    yield from in_turn(nodes - 1, copy, rank, ahead, lambda k: local * nodes + (node - k) % nodes)
     yield "allgather in the node"
     for k in range(g - 1):
         yield copy(rank, right, slot=runs((local - k) % g * nodes, nodes))

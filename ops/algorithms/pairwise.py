@@ -1,10 +1,9 @@
 """Pairwise algorithms: n - 1 rounds, in each of which everyone sends to one rank and hears from one other."""
 
-import numpy as np
-
 from ops.collectives import COLLECTIVES, alltoall, reduce_scatter
 from ops.registry import algorithm
-from sim.schedule import Steps, copy, reduce
+from sim.fold.symmetry import rotation, rotation_of_pairs
+from sim.schedule import Steps, copy, every_rank, reduce
 
 
 @algorithm(
@@ -12,6 +11,7 @@ from sim.schedule import Steps, copy, reduce
     name="pairwise",
     ordered=True,
     cost=lambda n: (n - 1, (n - 1) / n),
+    symmetry=rotation_of_pairs,
     ids={"openmpi": "2", "mpich": "pairwise", "ucc": "pairwise"},
 )
 @algorithm(
@@ -19,7 +19,7 @@ from sim.schedule import Steps, copy, reduce
 )
 def pairwise_alltoall(n: int) -> Steps:
     """Round i: everyone sends to the rank i places on and hears from the one i places back."""
-    r = np.arange(n)
+    r = every_rank(n)
     yield copy(r, r, slot=r, to=n + r)
     for i in range(1, n):
         yield copy(r, (r + i) % n, slot=(r + i) % n, to=n + r)
@@ -29,11 +29,12 @@ def pairwise_alltoall(n: int) -> Steps:
     reduce_scatter,
     name="pairwise",
     cost=lambda n: (n - 1, (n - 1) / n, (n - 1) / n),
+    symmetry=rotation,
     ids={"mpich": "pairwise", "oneccl": "naive"},
 )
 @algorithm(COLLECTIVES["reduce_scatterv"], name="pairwise", ids={"mpich": "pairwise"})
 def pairwise_reduce_scatter(n: int) -> Steps:
     """Round i: everyone sends the rank i places on its block, which that rank adds to its own."""
-    r = np.arange(n)
+    r = every_rank(n)
     for i in range(1, n):
         yield reduce(r, (r + i) % n, slot=(r + i) % n)

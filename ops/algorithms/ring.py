@@ -7,13 +7,15 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allgather, allreduce, reduce_scatter
 from ops.patterns import Channels, Segments, runs
 from ops.registry import algorithm
-from sim.schedule import Steps, copy, reduce
+from sim.fold.symmetry import rotation
+from sim.schedule import Steps, copy, every_rank, in_turn, reduce
 
 
 @algorithm(
     reduce_scatter,
     name="ring",
     cost=lambda n: (n - 1, (n - 1) / n, (n - 1) / n),
+    symmetry=rotation,
     ids={"openmpi": "3", "nccl": "Ring", "ucc": "ring", "oneccl": "ring"},
 )
 @algorithm(COLLECTIVES["reduce_scatterv"], name="ring", ids={"openmpi": "3", "ucc": "ring"})
@@ -32,15 +34,15 @@ def ring_reduce_scatter(n: int) -> Steps:
     step 2  0... 0.23 0..3 0...  .1.. .1.. 01.3 01..  .12. ..2. ..2. 012.  .123 ..23 ...3 ...3
     step 3  0123 0.23 0..3 0...  .1.. 0123 01.3 01..  .12. ..2. 0123 012.  .123 ..23 ...3 0123
     """
-    r = np.arange(n)
-    for k in range(n - 1):
-        yield reduce(r, (r + 1) % n, slot=(r - k - 1) % n)
+    r = every_rank(n)
+    yield from in_turn(n - 1, reduce, r, (r + 1) % n, lambda k: (r - k - 1) % n)
 
 
 @algorithm(
     allgather,
     name="ring",
     cost=lambda n: (n - 1, (n - 1) / n),
+    symmetry=rotation,
     ids={"openmpi": "4", "mpich": "ring", "nccl": "Ring", "ucc": "ring", "oneccl": "ring"},
 )
 @algorithm(
@@ -62,9 +64,8 @@ def ring_allgather(n: int) -> Steps:
     step 2  0.23    01.3    012.    .123
     step 3  0123    0123    0123    0123
     """
-    r = np.arange(n)
-    for k in range(n - 1):
-        yield copy(r, (r + 1) % n, slot=(r - k) % n)
+    r = every_rank(n)
+    yield from in_turn(n - 1, copy, r, (r + 1) % n, lambda k: (r - k) % n)
 
 
 @algorithm(
@@ -72,6 +73,7 @@ def ring_allgather(n: int) -> Steps:
     name="ring",
     pieces=lambda n: n,
     cost=lambda n: (2 * (n - 1), 2 * (n - 1) / n, (n - 1) / n),
+    symmetry=rotation,
     ids={"openmpi": "4", "mpich": "ring", "nccl": "Ring", "ucc": "4", "gloo": "1", "kucg": "4", "oneccl": "ring"},
     reference="Patarasuk and Yuan 2009",
 )
@@ -88,6 +90,7 @@ def ring(n: int) -> Steps:
     ordered=True,
     pieces=lambda n, *, phases: n * phases,
     cost=lambda n, *, phases: ((phases + 1) * (n - 1), 2 * (n - 1) / n, (n - 1) / n),
+    symmetry=lambda n, *, phases: rotation(n, phases),
     ids={"openmpi": "5"},
 )
 def segmented_ring(n: int, *, phases: Segments = 4) -> Steps:
@@ -95,7 +98,7 @@ def segmented_ring(n: int, *, phases: Segments = 4) -> Steps:
 
     Smaller messages are added while they are warm in a cache, at the price of more of them.
     """
-    r = np.arange(n)
+    r = every_rank(n)
     for phase in range(phases):
         yield f"reduce-scatter, phase {phase + 1}"
         for k in range(n - 1):

@@ -12,7 +12,7 @@ import numpy as np
 
 from sim.parameters import summary
 from sim.registry import Registry
-from sim.schedule import NOTHING, Promise
+from sim.schedule import NOTHING, Promise, every_rank
 
 Layout = Callable[[int, int, int], Promise]
 """(ranks, pieces, root) to the promise."""
@@ -116,11 +116,11 @@ def collective(
 def blank_promise(
     name: str, n: int, slots: int, blocks: int, inputs: range, outputs: range, *, union: bool = False
 ) -> Promise:
-    """A promise of n ranks with so many slots each, about so many blocks, that gives nothing and owes nothing yet.
+    """A promise of every rank, with so many slots each, about so many blocks, that gives nothing and owes nothing yet.
 
     `given[r, s]` and `owed[r, s]` are to be set to blocks; ranks `first[r, s]` up to, without, `last[r, s]` are in the
     sum that is owed. `inputs` and `outputs` are the slots a rank begins and ends with; with `union` it does no harm to
     hear twice of a rank.
     """
-    first_blocks, owed, first, last = np.full((4, n, slots), NOTHING, dtype=np.int32)
+    first_blocks, owed, first, last = np.full((4, len(every_rank(n)), slots), NOTHING, dtype=np.int32)
     return Promise(name, blocks, first_blocks, owed, first, last, inputs, outputs, union)

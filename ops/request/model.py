@@ -22,7 +22,7 @@ from ops.request.notation import (
     written,
 )
 from ops.request.python_file import algorithm_of_file
-from ops.work import Outcome, Work, carry_out, imported, kept, registered
+from ops.work import FoldedOutcome, Outcome, Work, carry_out, carry_out_folded, imported, kept, registered
 from sim.base.watch import expect
 from sim.errors import InputError
 from sim.formats import read_topology
@@ -222,6 +222,22 @@ class Request:
         real = {"build_s": built - begun, "verify_s": time.perf_counter() - built}
         real |= {"estimated_s": estimate.seconds, "estimated_bytes": round(estimate.bytes)}
         return PreparedRun(self, topology, work, proof, real)
+
+    def run_folded(self) -> FoldedOutcome | None:
+        """The run with equal ranks simulated once; None where it does not fold. Raises InputError and StalledError.
+
+        Trouble, blocks of unequal size and real numbers tell ranks apart, and so does what is read from a file.
+        """
+        apart = (self.trouble, self.counts, self.displs, self.dtype, self.op, self.schedule, self.python, self.against)
+        if any(apart) or not self.algorithm or self.algorithm.startswith(NCCL) or library_of(self.algorithm):
+            return None
+        entry = ALGORITHMS[self.algorithm]
+        if entry.symmetry is None or (entry.collective.sized and not self.size):
+            return None
+        topology = self.topology()
+        n, settings = topology.taking_part(self.ranks), assignments(self.settings, entry.name)
+        size = self.bytes if entry.collective.sized else 0
+        return carry_out_folded(topology, entry, n, size, settings, lockstep=self.lockstep)
 
     def run(self, *, history: bool = False) -> Outcome:
         """Prove it and run it; what was kept is as it was when it ended. Raises InputError and StalledError."""

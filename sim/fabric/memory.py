@@ -108,18 +108,13 @@ class Arena:
         """Route numbers of every transfer, after entering the routes it needs."""
         n = schedule.places
         pair = schedule.src * np.int64(n) + schedule.dst
-        order = np.arange(len(pair), dtype=np.int32)
-        seen = np.empty(n * n, np.int32)
-        seen[pair[::-1]] = order[::-1]
-        pairs = pair[seen[pair] == order]  # as they are met: what happens together lies together
-        number = seen
-        number[pairs] = np.arange(len(self.fabric.lead), len(self.fabric.lead) + len(pairs), dtype=np.int32)
+        pairs, number_of = _as_met(pair, n * n)
+        number_of += np.int32(len(self.fabric.lead))
         offsets, links = self.topology.routes(devices[pairs // n], devices[pairs % n])
         latency = _sums(self.topology.latency[links], offsets)
         overhead = np.where(pairs // n < schedule.n, self.topology.overhead, 0.0)  # a switch runs no software
         lead = np.where(np.diff(offsets) > 0, overhead + latency, 0.0)
         self._enter(offsets, links, lead)
-        number_of: NDArray[np.int32] = number[pair]
         if schedule.work is not None:
             working = np.nonzero(schedule.work > 0)[0]
             seconds, which = np.unique(schedule.work[working], return_inverse=True)
@@ -265,6 +260,27 @@ class Arena:
                 dict.fromkeys(("job_stop", "job_left", "job_end", "finished"), max(jobs, 2 * len(fabric.job_left)))
             )
         self.fabric = _wider(fabric._replace(calendar=calendar, net=net), rooms)
+
+
+def _as_met(keys: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], Ints]:
+    """The different ones of some numbers below `most` in the order they are met, and each one's place among them.
+
+    By a table of all there might be where that is small, else by sorting.
+
+    >>> [column.tolist() for column in _as_met(np.array([7, 2, 7, 5]), 10)]
+    [[7, 2, 5], [0, 1, 0, 2]]
+    """
+    if most > 8 * len(keys) + (1 << 20):
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        place = np.empty(len(first), np.int32)
+        place[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+        return keys[np.sort(first)], place[which]
+    order = np.arange(len(keys), dtype=np.int32)
+    seen = np.empty(most, np.int32)
+    seen[keys[::-1]] = order[::-1]
+    distinct = keys[seen[keys] == order]  # as they are met: what happens together lies together
+    seen[distinct] = np.arange(len(distinct), dtype=np.int32)
+    return distinct, seen[keys]
 
 
 def _wider(arrays: Any, rooms: dict[str, int]) -> Any:

@@ -13,6 +13,7 @@ from sim.schedule.model import (
     unroll,
 )
 from sim.schedule.rank_order import in_rank_order
+from sim.schedule.senders import every_rank, in_turn
 
 __all__ = [
     "COPY",
@@ -23,7 +24,9 @@ __all__ = [
     "Step",
     "Steps",
     "copy",
+    "every_rank",
     "in_rank_order",
+    "in_turn",
     "reduce",
     "unroll",
 ]

@@ -186,13 +186,18 @@ def _explain(schedule: Schedule, promise: Promise, end: _End, rank: int, slot: i
     step = int(schedule.step_of[i])
     at = f"step {step + 1}: rank {schedule.src[i]} slot {schedule.from_slot[move]}"
     at += f" -> rank {schedule.dst[i]} slot {schedule.to_slot[move]}"
-    reason = {
+    doubled = held == kernels.DOUBLED
+    twice = f"{place}, block {owed}: {_twice(schedule, promise, move)} counted twice ({at})" if doubled else ""
+    return Verdict("wrong", twice or said_of(held, place, owed, at), step, rank, slot)
+
+
+def said_of(held: int, place: str, owed: int, at: str) -> str:
+    """What is wrong with a place that holds no block in the end, for one of the reasons of `sim.schedule.replay`."""
+    return {
         kernels.EMPTY: f"{place} should end with block {owed}, but an empty slot was used on the way ({at})",
         kernels.MIXED: f"{place} ends with a sum over different blocks ({at})",
         kernels.CLASH: f"{place} depends on two writers of one step, of which one overwrites ({at})",
-        kernels.DOUBLED: f"{place}, block {owed}: {_twice(schedule, promise, move)} counted twice ({at})",
-    }
-    return Verdict("wrong", reason[held], step, rank, slot)
+    }[held]
 
 
 def _twice(schedule: Schedule, promise: Promise, move: int) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ops.collectives import blank_promise, block_per_rank, collective, others_share
-from sim.schedule import Promise
+from sim.schedule import Promise, every_rank
 
 
 @collective(
@@ -15,7 +15,8 @@ from sim.schedule import Promise
 def allgather(n: int, pieces: int, root: int) -> Promise:
     """Every rank ends with every rank's block."""
     p = blank_promise("allgather", n, n * pieces, n * pieces, range(n * pieces), range(n * pieces))
-    blocks = np.arange(n * pieces)
-    p.given[blocks // pieces, blocks] = blocks
+    rank, blocks = every_rank(n).reshape(-1, 1), np.arange(n * pieces)
+    own = rank * pieces + np.arange(pieces)
+    p.given[np.arange(len(rank)).reshape(-1, 1), own] = own
     p.owed[:], p.first[:], p.last[:] = blocks, blocks // pieces, blocks // pieces + 1
     return p

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ops.collectives import blank_promise, block_per_rank, collective, others_share
-from sim.schedule import Promise
+from sim.schedule import Promise, every_rank
 
 
 @collective(
@@ -20,7 +20,7 @@ def alltoall(n: int, pieces: int, root: int) -> Promise:
     """
     half = n * pieces
     p = blank_promise("alltoall", n, 2 * half, n * half, range(half), range(half, 2 * half))
-    rank, slot = np.arange(n).reshape(-1, 1), np.arange(half).reshape(1, -1)
+    rank, slot = every_rank(n).reshape(-1, 1), np.arange(half).reshape(1, -1)
     other, piece = slot // pieces, slot % pieces
     p.given[:, :half] = rank * half + slot
     p.owed[:, half:] = other * half + rank * pieces + piece

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ops.collectives import blank_promise, collective
-from sim.schedule import Promise
+from sim.schedule import Promise, every_rank
 
 
 @collective(use="Activations and their gradients between the stages of a pipeline.")
@@ -13,7 +13,7 @@ def sendrecv(n: int, pieces: int, root: int) -> Promise:
     Input slots are the first `pieces`, output slots the next.
     """
     p = blank_promise("sendrecv", n, 2 * pieces, pieces, range(pieces), range(pieces, 2 * pieces))
-    before = (np.arange(n).reshape(-1, 1) - 1) % n
+    before = (every_rank(n).reshape(-1, 1) - 1) % n
     p.given[:, :pieces] = p.owed[:, pieces:] = np.arange(pieces)
     p.first[:, pieces:], p.last[:, pieces:] = before, before + 1
     return p

@@ -1,0 +1,1 @@
+"""Equal ranks once: a schedule that looks the same from every rank is proved and timed as that of one rank."""

@@ -1,0 +1,182 @@
+"""A folded schedule on a machine: rank 0's transfers simulated by the kernel, each for all its renamings."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.base.arrays import Floats, Ints
+from sim.base.ragged import take
+from sim.engine import Cluster, check_size
+from sim.fold.folded import FoldedSchedule
+from sim.fold.machine import LinkClasses
+from sim.fold.symmetry import Numbers
+from sim.metrics import Use
+from sim.schedule import Schedule, dependencies
+from sim.schedule.verify import Proof, Verdict
+from sim.topology import Topology
+from sim.trace import NO_HITS, Hits, Trace
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedTrace:
+    """A run of which one rank's transfers were simulated; times in seconds.
+
+    `classes` is what happened to rank 0's transfers, one entry each: transfer i of class k that rank r sends begins and
+    ends when `classes` says of k, for every r. `links` are the classes of the machine's links.
+    """
+
+    topology: Topology
+    schedule: FoldedSchedule
+    verdict: Verdict
+    size: float
+    classes: Trace
+    links: LinkClasses
+    real: dict[str, float] = field(default_factory=dict)
+    troubles: tuple[str, ...] = ()
+    hits: Hits = NO_HITS
+
+    @property
+    def time(self) -> float:
+        """Seconds from start to end."""
+        return self.classes.time
+
+    @property
+    def instants(self) -> int:
+        """Moments at which something happened."""
+        return self.classes.instants
+
+    @cached_property
+    def class_bytes(self) -> Floats:
+        """Bytes that crossed a link of every class."""
+        turn = self.schedule.turn
+        away = np.nonzero(turn)[0]
+        pair = np.searchsorted(self.links.turns, turn[away])
+        sent = np.bincount(pair, self.classes.bytes[away], len(self.links.turns))
+        return (sent @ self.links.load).astype(np.float64)
+
+    @property
+    def link_bytes(self) -> Floats:
+        """Bytes that crossed every link."""
+        return self.class_bytes[self.links.of]
+
+    def bottleneck(self) -> Use | None:
+        """The first of the links nearest to being full throughout, or None when nothing crossed any."""
+        room = self.topology.bandwidth[self.links.first] * self.time
+        use = np.divide(self.class_bytes, room, out=np.zeros_like(room), where=room > 0)
+        if not use.size or use.max() <= 0:
+            return None
+        fullest = int(np.argmax(use))
+        return Use(int(self.links.first[fullest]), float(self.class_bytes[fullest]), float(use[fullest]))
+
+    def unfolded(self, schedule: Schedule) -> Trace:
+        """The same run as a trace of all ranks' transfers; `schedule` is the folded one, unrolled.
+
+        Transfer `k * n + r` is that of class k which rank r sends.
+        """
+        n, classes = self.schedule.n, self.classes
+        devices = np.array(self.topology.ranks[:n], np.int32)
+        routes = self.topology.routes(devices[schedule.src], devices[schedule.dst])
+        return Trace(
+            topology=self.topology,
+            schedule=schedule,
+            verdict=self.verdict,
+            size=self.size,
+            began=classes.began,
+            ended=classes.ended,
+            bytes=np.repeat(classes.bytes, n),
+            route=np.arange(schedule.transfers, dtype=np.int32),
+            routes=routes,
+            ready=np.repeat(classes.ready, n),
+            start=np.repeat(classes.start, n),
+            end=np.repeat(classes.end, n),
+            cause=self._causes().reshape(-1).astype(np.int32),
+            instants=classes.instants,
+            real=dict(self.real),
+        )
+
+    def _causes(self) -> Numbers:
+        """What every rank's transfer waited for last, a row of ranks per class.
+
+        Two transfers of rank 0 meet in a slot that one reads and the other fills, at the rank that has both; where they
+        meet in none, an order of steps made one wait, and the sender is the same.
+        """
+        one, symmetry, turn, n = self.schedule.one, self.schedule.symmetry, self.schedule.turn, self.schedule.n
+        late = np.nonzero(self.classes.cause >= 0)[0]
+        cause = self.classes.cause[late]
+        onward, back = turn[late], symmetry.back(turn[cause])
+        sender = np.zeros(len(late), np.int64)
+        for own, other, renaming in (
+            (one.to_slot, one.from_slot, onward),
+            (one.to_slot, one.to_slot, symmetry.ranks.turned(onward, back)),
+            (one.from_slot, one.to_slot, back),
+        ):
+            sender = np.where(_meet(one, own, late, other, cause), renaming, sender)
+        causes = np.full((len(turn), n), -1, np.int64)
+        causes[late] = cause.reshape(-1, 1) * n + symmetry.ranks.turned(np.arange(n), sender.reshape(-1, 1))
+        return causes
+
+
+def _meet(one: Schedule, own: Ints, late: Numbers, other: Ints, cause: Ints) -> NDArray[np.bool_]:
+    """For each of some transfers whether a slot of `own` is among those that its cause has in `other`."""
+    slots = []
+    for column, rows in ((own, late), (other, cause)):
+        offsets, values = take(one.moves, column, rows)
+        row = np.repeat(np.arange(len(rows)), np.diff(offsets))
+        slots.append(row * one.slots + values)
+    rows = np.unique(slots[0][np.isin(slots[0], slots[1])] // one.slots)
+    return np.isin(np.arange(len(late)), rows)
+
+
+def simulate_folded(
+    topology: Topology,
+    schedule: FoldedSchedule,
+    links: LinkClasses,
+    verdict: Verdict,
+    size: float = 0.0,
+    *,
+    lockstep: bool = False,
+) -> FoldedTrace:
+    """Run a folded schedule alone on a machine whose links' classes are `links`. Raises InputError for a bad size."""
+    one = schedule.one
+    if schedule.unit_share > 0:
+        check_size(schedule.name, schedule.unit_share, size)
+    sizes = np.diff(one.moves) * (size * schedule.unit_share)
+    cluster = Cluster(links.machine)
+    timed = _timed(schedule, links, lockstep=lockstep)
+    event = cluster.launch(timed, range(len(links.machine.devices)), sizes, proof=_nothing_promised(timed), size=size)
+    classes: Trace = cluster.run(event)
+    return FoldedTrace(topology, schedule, verdict, size, classes, links, {"sim_s": cluster.sim_s})
+
+
+def _timed(schedule: FoldedSchedule, links: LinkClasses, *, lockstep: bool) -> Schedule:
+    """Rank 0's transfers with receivers of their own, and with what they wait for written out."""
+    one = schedule.one
+    waits = dependencies.lockstep(one) if lockstep else dependencies.waits(one)
+    earlier = np.repeat(np.arange(waits.rows, dtype=np.int32), np.diff(waits.start))
+    receiver = np.where(schedule.turn == 0, 0, 1 + np.searchsorted(links.turns, schedule.turn)).astype(np.int32)
+    nothing = np.zeros(0, np.int32)
+    return Schedule(
+        name=schedule.name,
+        n=1 + len(links.turns),
+        slots=1,
+        promise=None,
+        unit_share=schedule.unit_share,
+        steps=one.steps,
+        step_start=one.step_start,
+        op=one.op,
+        src=one.src,
+        dst=receiver,
+        channel=one.channel,
+        moves=np.zeros(one.transfers + 1, np.int32),
+        from_slot=nothing,
+        to_slot=nothing,
+        phases=one.phases,
+        after=(earlier, waits.after),
+    )
+
+
+def _nothing_promised(schedule: Schedule) -> Proof:
+    """Of the timed form, which moves no slots: the folded schedule has a proof of its own."""
+    return Proof(schedule, Verdict("unchecked"), np.zeros(0, np.int32), np.zeros((0, 0), np.uint64))

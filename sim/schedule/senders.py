@@ -1,0 +1,61 @@
+"""Whose messages steps hold: those of all ranks, or of a few that stand for all of them (see `sim.fold`).
+
+An algorithm that states a symmetry asks for `every_rank` instead of counting ranks itself, so that a million ranks need
+never be written down.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sim.schedule.model import Step
+
+Ranks = NDArray[np.int64]
+_FEW: ContextVar[Ranks | None] = ContextVar("ringside_senders", default=None)
+SPAN = 1 << 14
+"""Steps that are made at once."""
+
+
+class AlikeSteps(NamedTuple):
+    """Steps one after another with the same senders and receivers: in step k rank `src[i]` sends its `slot[k, i]`."""
+
+    move: Callable[..., Step]
+    src: Ranks
+    dst: Ranks
+    slot: NDArray[np.int64]
+
+
+def every_rank(n: int) -> Ranks:
+    """The ranks that send in a step where all do alike: all n in their order, or the few that stand for them."""
+    few = _FEW.get()
+    return np.arange(n) if few is None else few
+
+
+@contextmanager
+def senders(ranks: ArrayLike) -> Iterator[None]:
+    """Until the block ends, steps and promises are made for these ranks alone."""
+    before = _FEW.set(np.asarray(ranks, np.int64))
+    try:
+        yield
+    finally:
+        _FEW.reset(before)
+
+
+def in_turn(
+    count: int, move: Callable[..., Step], src: Ranks, dst: Ranks, slot: Callable[[Any], NDArray[Any]]
+) -> Iterator[Any]:
+    """`count` steps, of which number k is `move(src, dst, slot=slot(k))` with one slot per message.
+
+    `slot` may also be called with a column of numbers k, for rows of slots.
+    """
+    if _FEW.get() is None:
+        for k in range(count):
+            yield move(src, dst, slot=slot(k))
+        return
+    for start in range(0, count, SPAN):
+        numbers = np.arange(start, min(start + SPAN, count)).reshape(-1, 1)
+        yield AlikeSteps(move, src, dst, np.broadcast_to(slot(numbers), (len(numbers), len(src))))

@@ -1,0 +1,230 @@
+"""Folded runs: one rank stands for all, and nothing that is told of a run is different for it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ops import ALGORITHMS
+from ops.collectives import COLLECTIVES
+from ops.work import Work, carry_out, settled
+from sim.engine import simulate
+from sim.errors import InputError
+from sim.fold.bound import lower_bound
+from sim.fold.folded import AsymmetryError, folded
+from sim.fold.machine import link_classes
+from sim.fold.proof import prove
+from sim.fold.run import simulate_folded
+from sim.fold.symmetry import Symmetry, exchange, rotation, standing
+from sim.machines import build
+from sim.schedule import copy, every_rank, in_rank_order, reduce, unroll
+from sim.schedule.verify import verify
+
+FOLDING = sorted(name for name, entry in ALGORITHMS.items() if entry.symmetry)
+MACHINES = (
+    *("switch:ranks=64", "switch:ranks=64,overhead=0.3us,gamma=0.01ns", "ring:ranks=24", "ring:ranks=9,directions=1"),
+    *("mesh:ranks=12", "torus:dims=4x4", "torus:dims=2x2x2", "nodes:nodes=4,gpus=4", "nodes:nodes=8,gpus=8"),
+    *("dual_socket_pcie", "fat_tree", "fat_tree:oversubscription=3,pods=2", "dragonfly", "dgx1v", "dgx_a100"),
+    "dgx_h100:hosts=2",
+)
+SIZE = 1 << 24
+
+
+def folded_and_whole(name, machine, n, *, lockstep=False):
+    """A folded run, None where machine or algorithm do not fold, and the same run of all ranks."""
+    entry, topology = ALGORITHMS[name], build(machine)
+    values = settled(entry, n, 0, topology, {})
+    part = entry.folded(n, **values)
+    links = part and link_classes(topology, part)
+    if links is None:
+        return None, None
+    size = SIZE if entry.collective.sized else 0
+    trace = simulate_folded(topology, part, links, prove(part), size, lockstep=lockstep)
+    work = Work(entry.schedule(n, **values), entry.collective, entry, values)
+    return trace, carry_out(topology, work, size, lockstep=lockstep)
+
+
+@st.composite
+def runs(draw):
+    name, machine = draw(st.sampled_from(FOLDING)), draw(st.sampled_from(MACHINES))
+    n = draw(st.integers(2, build(machine).n))
+    if draw(st.booleans()):
+        n = 1 << (n.bit_length() - 1)
+    return name, machine, n, draw(st.booleans())
+
+
+@settings(max_examples=60, deadline=None)
+@given(runs())
+def test_a_folded_run_is_the_run_of_all_ranks(run):
+    *which, lockstep = run
+    try:
+        trace, whole = folded_and_whole(*which, lockstep=lockstep)
+    except InputError:
+        return  # a number of ranks it cannot do
+    if trace is None:
+        return
+    all_ranks = trace.unfolded(whole.work.schedule)
+    near = {"rtol": 1e-12, "atol": 1e-12 * whole.trace.time}
+    assert trace.verdict == whole.trace.verdict
+    assert trace.time == pytest.approx(whole.trace.time, rel=1e-12)
+    for column in ("bytes", "ready", "start", "end"):
+        np.testing.assert_allclose(getattr(all_ranks, column), getattr(whole.trace, column), **near)
+    waited = all_ranks.cause >= 0
+    assert (waited == (whole.trace.cause >= 0)).all()
+    np.testing.assert_allclose(whole.trace.end[all_ranks.cause[waited]], all_ranks.ready[waited], **near)
+    np.testing.assert_allclose(trace.link_bytes, whole.trace.link_bytes, rtol=1e-9)
+    weight = trace.size * trace.schedule.unit_share
+    assert lower_bound(trace.topology, trace.schedule, weight) == pytest.approx(whole.bound, rel=1e-9)
+    use, fullest = trace.bottleneck(), whole.bottleneck
+    assert (use is None) == (fullest is None)
+    assert use is None or use.share == pytest.approx(fullest[0].share, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", FOLDING)
+def test_what_is_stated_is_so(name):
+    entry = ALGORITHMS[name]
+    sizes = 0
+    for n in (2, 3, 4, 5, 6, 8, 12, 16):
+        try:
+            whole = entry.schedule(n)
+        except InputError:
+            continue
+        part = entry.folded(n)
+        if part is None:
+            continue
+        sizes += 1
+        assert prove(part).ok
+        assert (part.transfers, part.messages, part.steps) == (whole.transfers, whole.messages, whole.steps)
+        ranks = np.arange(n)
+        np.testing.assert_array_equal(np.tile(ranks, part.classes), whole.src)
+        np.testing.assert_array_equal(part.symmetry.ranks.turned(ranks, part.turn.reshape(-1, 1)).ravel(), whole.dst)
+        np.testing.assert_array_equal(np.repeat(part.one.op, n), whole.op)
+        np.testing.assert_array_equal(np.repeat(np.diff(part.one.moves), n), np.diff(whole.moves))
+        np.testing.assert_array_equal(moved(whole, *renamed_moves(part)), moved(whole, whole.from_slot, whole.to_slot))
+    assert sizes
+
+
+def renamed_moves(part):
+    """The moves of all ranks, from those of rank 0, as an unrolled schedule has them."""
+    width, places, ranks = np.diff(part.one.moves), part.symmetry.places, np.arange(part.n)
+    rows = [np.arange(*part.one.moves[k : k + 2]) for k in range(part.classes) for _ in ranks]
+    move, rank = np.concatenate(rows), np.repeat(np.tile(ranks, part.classes), np.repeat(width, part.n))
+    receiver = part.symmetry.ranks.turned(np.repeat(part.turn, width)[move], rank)
+    return places.turned(part.one.from_slot[move], rank), places.turned(part.one.to_slot[move], receiver)
+
+
+def moved(schedule, source, target):
+    """What every transfer moves, in whatever order."""
+    return np.sort(schedule.transfer_of.astype(np.int64) * schedule.slots**2 + source * schedule.slots + target)
+
+
+def made(steps, n, symmetry, collective="allreduce", pieces=1):
+    """What a generator yields for n ranks, folded and unrolled."""
+    promise = COLLECTIVES[collective].promise
+    part = folded(symmetry, steps, lambda: promise(n, pieces, 0), name="made", unit_share=1 / pieces)
+    return part, unroll(steps(), name="made", n=n, promise=promise(n, pieces, 0), unit_share=1 / pieces)
+
+
+def doubling(n, distances):
+    def steps():
+        r = every_rank(n)
+        for d in distances:
+            yield reduce(r, r ^ d, slot=0)
+
+    return made(steps, n, exchange(n, slots=1))
+
+
+def test_doubling_over_distances_1_2_2_takes_the_time_of_1_2_4_and_is_wrong():
+    machine = build("switch:ranks=8")
+    times = []
+    for distances, verdict in (((1, 2, 4), "ok"), ((1, 2, 2), "wrong")):
+        part, whole = doubling(8, distances)
+        assert prove(part).verdict == verify(whole).verdict == verdict
+        trace = simulate_folded(machine, part, link_classes(machine, part), prove(part), SIZE)
+        assert trace.time == pytest.approx(simulate(machine, whole, SIZE).time, rel=1e-12)
+        times.append(trace.time)
+    assert times[0] == times[1]
+    reason = prove(doubling(8, (1, 2, 2))[0]).reason
+    assert reason == "made: rank 0 slot 0, block 0: ranks 4, 5, 6, 7 are missing and ranks 0, 1, 2, 3 are counted twice"
+
+
+def spoilt_ring(n, draw, ordered):
+    """A ring allreduce in which every rank does the same wrong thing in one step, or nothing wrong by luck."""
+    spoilt, by, kind = draw.integers(2 * (n - 1)), 1 + draw.integers(n - 1), draw.integers(5)
+
+    def steps():
+        r = every_rank(n)
+        for k in range(2 * (n - 1)):
+            move, slot, to = (reduce, r - k - 1, r + 1) if k < n - 1 else (copy, r - k - n + 2 * n, r + 1)
+            if k == spoilt:
+                if kind == 0:
+                    continue
+                move = {1: copy, 2: reduce}.get(kind, move)
+                slot, to = slot + by * (kind == 3), to + by * (kind == 4)
+            yield move(r, to % n, slot=slot % n)
+
+    part, whole = made(steps, n, rotation(n), pieces=n)
+    return part, in_rank_order(whole) if ordered else whole
+
+
+def test_200_wrong_schedules_are_wrong_folded_and_right_ones_are_right():
+    draw = np.random.default_rng(18)
+    seen = {"ok": 0, "wrong": 0}
+    while seen["wrong"] < 200:
+        n = int(draw.integers(2, 9))
+        if draw.random() < 0.7:
+            part, whole = spoilt_ring(n, draw, ordered=False)
+        else:
+            part, whole = doubling(8, draw.choice([1, 2, 3, 4, 5, 6, 7], int(draw.integers(1, 5))).tolist())
+        verdict = verify(whole)
+        assert prove(part).verdict == verdict.verdict
+        assert (prove(part).rank, prove(part).slot) == (verdict.rank, verdict.slot)
+        seen[verdict.verdict] += 1
+    assert seen["ok"] > 5
+
+
+@pytest.mark.parametrize(
+    ("symmetry", "steps", "reason"),
+    [
+        (rotation(9), lambda r: [copy(r, np.minimum(r + 1, 8), slot=r)], "its receivers are not the same for rank"),
+        (rotation(9), lambda r: [copy(r, (r + 1) % 9, slot=0)], "its slots that are sent are not the same for rank"),
+        (rotation(9), lambda r: [copy(r, (r + 1) % 9, slot=r, to=9 + r)], "its slots lie outside 0..8"),
+        (rotation(9), lambda r: [copy(r, (r + 1) % 9, slot=r, channel=r)], "its channels are not the same"),
+        (rotation(9), lambda r: [copy(r[::-1], r, slot=r)], "a step has not as many messages from every rank"),
+        (rotation(9), lambda r: [copy(0, r, slot=0)], "a step has not as many messages from every rank"),
+        (standing(9, 9, 9), lambda r: [copy(r, (r + 1) % 9, slot=0)], "its first blocks are not the same for rank"),
+        (rotation(9, 2), lambda r: [copy(r, (r + 1) % 9, slot=2 * r)], "what ranks hold or are owed has other names"),
+    ],
+)
+def test_a_symmetry_that_is_none_is_told(symmetry, steps, reason):
+    with pytest.raises(AsymmetryError, match=f"made: {reason}.*: correct the symmetry that it states"):
+        made(lambda: iter(steps(every_rank(9))), 9, symmetry, collective="allgather")
+
+
+def test_a_machine_that_is_not_alike_from_every_rank_does_not_fold():
+    assert folded_and_whole("allreduce.ring", "nodes:nodes=2,gpus=4", 8) == (None, None)
+    assert folded_and_whole("allreduce.hierarchical_2d", "nodes:nodes=2,gpus=4", 8)[0] is not None
+
+
+def test_links_that_some_pairs_share_more_than_others_are_crossed_as_often():
+    trace, whole = folded_and_whole("allreduce.recursive_doubling", "dual_socket_pcie", 8)
+    assert trace.links.load.max() > 1
+    assert trace.time == pytest.approx(whole.trace.time, rel=1e-12)
+
+
+def test_renamings_add_up():
+    both = Symmetry((3, 4), ((12, -1),)).ranks
+    for one in range(12):
+        assert both.turned(one, Symmetry((3, 4), ()).back(one)) == 0
+        assert both.turned(both.turned(7, one), 5) == both.turned(7, both.turned(one, 5))
+
+
+@pytest.mark.parametrize("name", ["allreduce.ring", "allreduce.recursive_doubling", "allreduce.hierarchical_2d"])
+def test_4096_ranks_take_their_closed_form(name):
+    entry, topology = ALGORITHMS[name], build("switch:ranks=4096")
+    part = entry.folded(4096)
+    links = link_classes(topology, part)
+    trace = simulate_folded(topology, part, links, prove(part), 1e9)
+    cost = entry.cost(4096, **entry.settle(4096))
+    assert trace.verdict.ok
+    assert trace.time == pytest.approx(cost.alphas * 2e-6 + cost.betas * 1e9 / 25e9, rel=1e-9)
