@@ -13,7 +13,7 @@ from sim.breakdown import breakdown
 from sim.errors import InputError
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
-from terminal.shared.facts import parts
+from terminal.shared.facts import expected_error, parts
 from terminal.shared.options import MACHINE_ALONE, NETWORKS, RANKS, SIZE, TOPOLOGY, TROUBLE, asks
 
 
@@ -64,6 +64,8 @@ def _row(spec: str, outcome: Outcome) -> dict[str, Any]:
         "flowing_s": outcome.trace.time - why.ahead,
         **parts(outcome.trace, why),
         "verified": outcome.trace.verdict.verdict == "ok",
+        "nccl": outcome.work.settings.get("release"),
+        "expected_error": expected_error(outcome),
     }
 
 

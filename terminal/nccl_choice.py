@@ -4,13 +4,13 @@ from typing import Any
 
 import click
 
-from ops.libraries.nccl.choice import NcclChoice, NcclOptions, choose, work_of
+from ops.libraries.nccl.choice import NcclChoice, choose, nccl_options, work_of
 from ops.libraries.nccl.protocol_cost import family_of
+from ops.libraries.nccl.releases import NEWEST
 from ops.libraries.nccl.tuner import Candidate
 from ops.request import Request
 from ops.request.notation import assignments
 from ops.work import carry_out
-from sim.parameters import bind
 from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, Answer, command
@@ -22,7 +22,13 @@ from terminal.shared.types import ASSIGNMENT, SIZE
 @asks(
     *MACHINE,
     *RANKS,
-    click.option("--set", multiple=True, type=ASSIGNMENT, metavar="KEY=VALUE", help="algorithm= or protocol= to force"),
+    click.option(
+        "--set",
+        multiple=True,
+        type=ASSIGNMENT,
+        metavar="KEY=VALUE",
+        help="algorithm= or protocol= to force, nccl= for a release like 2.18",
+    ),
 )
 @click.option(
     "--size",
@@ -36,7 +42,7 @@ from terminal.shared.types import ASSIGNMENT, SIZE
 def nccl_choice(request: Request, sizes: tuple[int, ...], collective: str) -> Answer:
     """The algorithm and protocol NCCL takes here, its prediction for all of them, and the rings it builds."""
     machine = request.topology()
-    options = NcclOptions(**bind(NcclOptions, assignments(request.settings, "--set"), "nccl-choice"))
+    options = nccl_options(assignments(request.settings, "--set"), "nccl-choice")
     ranks = machine.taking_part(request.ranks)
     choices = [
         choose(machine, collective, size, ranks, options=options)
@@ -53,6 +59,7 @@ def _machine(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
         "machine": topology.name,
         "collective": choice.collective,
         "ranks": at.n,
+        "nccl": at.release,
         "nodes": at.nodes,
         "generation": at.generation,
         "link": at.kind,
@@ -116,4 +123,6 @@ def _text(data: dict[str, Any]) -> str:
     lines.append(
         f"note: simulated with the pace of {family}" if family else "note: simulated with NCCL's own constants"
     )
+    if data["nccl"] != NEWEST:
+        lines.append(f"note: NCCL's tuner with the tables of {data['nccl']}")
     return "\n".join([*lines, *(f"note: {note}" for note in data["assumed"])])

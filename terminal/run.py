@@ -80,7 +80,8 @@ def _called(outcome: Outcome | FoldedOutcome) -> str:
 
 
 def _rows(data: dict[str, Any], outcome: Outcome | FoldedOutcome) -> dict[str, str]:
-    rows = {"time": fmt_time(data["time_s"])}
+    within = f", within {data['expected_error']:.0%} four times in five" if data["expected_error"] else ""
+    rows = {"time": fmt_time(data["time_s"]) + within}
     if data["size_bytes"]:
         rows["algbw"] = fmt_bandwidth(data["algbw_Bps"])
         rows["busbw"] = fmt_bandwidth(data["busbw_Bps"])

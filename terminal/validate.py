@@ -4,14 +4,13 @@ from typing import Any
 
 import click
 
-from ops.libraries.nccl.choice import NcclOptions
+from ops.libraries.nccl.choice import nccl_options
 from ops.libraries.nccl.protocol_cost import Pace, family_of
-from ops.measured.comparison import LARGE, Compared, Outside, compare_table, verdict, winners
+from ops.measured.comparison import LARGE, Compared, Outside, compare_table, forced, verdict, winners
 from ops.measured.files import place, read_file
 from ops.measured.rows import Table
 from ops.request.notation import assignments
 from sim.errors import InputError
-from sim.parameters import bind
 from sim.topology import Topology
 from sim.units import fmt_size, fmt_time
 from terminal import DONE, Answer, command
@@ -30,7 +29,7 @@ from terminal.shared.types import ASSIGNMENT, WHOLE
     multiple=True,
     type=ASSIGNMENT,
     metavar="KEY=VALUE",
-    help="algorithm= or protocol= that NCCL was made to take",
+    help="algorithm= or protocol= that NCCL was made to take, nccl= for a release like 2.18",
 )
 def validate(
     files: tuple[str, ...], machine: str, ranks: int, collective: str, in_place: bool, settings: tuple[str, ...]
@@ -41,8 +40,8 @@ def validate(
     """
     if not files:
         raise InputError("nothing to compare with is given: name files with measurements")
-    forced = bind(NcclOptions, assignments(",".join(settings), "--set"), "validate")
-    options = NcclOptions(**forced) if forced else None
+    words = assignments(",".join(settings), "--set")
+    nccl_options(words, "validate")
     rows: list[Compared] = []
     outside: list[Outside] = []
     tables: list[dict[str, Any]] = []
@@ -54,16 +53,17 @@ def validate(
                 raise
             outside.append(Outside(table.source, len(table.rows), str(error)))
             continue
+        options = nccl_options(words, "validate", forced(placed))
         compared, left = compare_table(topology, placed, in_place=in_place, options=options)
         outside += left
-        tables.append(_table(topology, placed, why, compared) | {"first_row": len(rows)})
+        tables.append(_table(topology, placed, why, compared, options.nccl) | {"first_row": len(rows)})
         rows += compared
     data = _data(rows, outside, tables)
     data["winners"] = [w._asdict() for w in winners(rows)]
     return Answer(DONE, data, _text(data))
 
 
-def _table(topology: Topology, table: Table, why: str, rows: list[Compared]) -> dict[str, Any]:
+def _table(topology: Topology, table: Table, why: str, rows: list[Compared], release: str) -> dict[str, Any]:
     pairs = table.kind == "osu"
     family, errors = None if pairs else family_of(topology), verdict(rows)
     return {
@@ -73,6 +73,8 @@ def _table(topology: Topology, table: Table, why: str, rows: list[Compared]) -> 
         "ranks": table.ranks,
         "family": family.name if family else None,
         "nccl": table.forced.get("nccl"),
+        "release": None if pairs else release,
+        "assumed": list(topology.assumed),
         "rests_on": len(family.tables) if family else 0,
         "expected_error": {
             "below_1MiB": family.expected_error(1) if family else None,
@@ -133,6 +135,7 @@ def _text(data: dict[str, Any]) -> str:
         lines.append(f"{table['source']}: {table['machine']} ({why}), {table['ranks']} ranks, {pace}")
         if table["parameters"]:
             lines.append(f"  {_expectation(table)}")
+        lines += [f"  note: {note}" for note in table["assumed"]]
         for row in data["rows"][table["first_row"] : table["first_row"] + table["rows"]]:
             name = f"{row['algorithm']:12} " if row["algorithm"] else ""
             lines.append(

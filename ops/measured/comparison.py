@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ops.libraries.nccl.choice import NcclOptions, choose, pace_of, work_of
 from ops.libraries.nccl.closed_form import closed_form
 from ops.libraries.nccl.protocol_cost import Pace
+from ops.libraries.nccl.releases import release_of
 from ops.measured.rows import Measured, Table
 from ops.registry import ALGORITHMS, Algorithm
 from ops.work import carry_out, registered
@@ -123,14 +124,15 @@ def algorithm_of(collective: str, label: str) -> Algorithm | None:
 
 
 def forced(table: Table) -> NcclOptions:
-    """What the job forced, by its environment or by the name of the file."""
+    """What the job forced, by its environment or by the name of the file, and the release of NCCL that it names."""
     algorithm = next(
         (a for a in ("Ring", "Tree", "NVLS") if table.forced.get("algorithm", "").lower() == a.lower()), ""
     )
     protocol = next((p for p in ("LL", "LL128", "Simple") if table.forced.get("protocol", "").lower() == p.lower()), "")
     file = table.source.replace("\\", "/").rpartition("/")[2].lower()
     named = re.search(r"\b(ring|tree)-(?:allreduce|all_reduce)", file)
-    return NcclOptions(algorithm=algorithm or (named[1].title() if named else ""), protocol=protocol)
+    release = release_of(table.forced.get("nccl", ""))
+    return NcclOptions(algorithm=algorithm or (named[1].title() if named else ""), protocol=protocol, nccl=release)
 
 
 def _simulated(
@@ -145,7 +147,7 @@ def _simulated(
     if table.kind == "named":
         if row.algorithm not in HONOURED:
             return _plain(topology, row)
-        options = NcclOptions(algorithm=HONOURED[row.algorithm])
+        options = replace(options, algorithm=HONOURED[row.algorithm])
     choice = choose(topology, row.collective, row.size, row.ranks, options=options)
     one = choice.chosen
     summed = closed_form(topology, choice, pace or pace_of(topology)) if quick else None

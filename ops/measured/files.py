@@ -6,7 +6,9 @@ from pathlib import Path
 from ops.measured.formats import MEASUREMENTS
 from ops.measured.machine import find_machine
 from ops.measured.rows import Table
+from ops.measured.run_words import transport_of
 from sim.machines import MACHINES, build
+from sim.machines.through_memory import through_memory
 from sim.parameters import parse_spec
 from sim.topology import Topology
 
@@ -33,14 +35,24 @@ def place(table: Table, spec: str = "", ranks: int = 0, collective: str = "") ->
     table = replace(table, rows=rows, ranks=ranks or table.ranks)
     if not spec:
         spec_of_machine, why = find_machine(table)
-        return seated(build(spec_of_machine), table), table, why
+        return joined_as(transport_of(table), seated(build(spec_of_machine), table)), table, why
     topology = build(spec)
     name, arguments = parse_spec(spec)
     if 0 < topology.n < table.ranks and "hosts" in MACHINES.parameters(name) and "hosts" not in arguments:
         topology = build(f"{spec}{',' if arguments else ':'}hosts={-(-table.ranks // topology.n)}")
     if not table.ranks:
         table = replace(table, ranks=topology.n, rows=tuple(replace(r, ranks=r.ranks or topology.n) for r in rows))
-    return seated(topology, table), table, "given"
+    return joined_as(transport_of(table), seated(topology, table)), table, "given"
+
+
+def joined_as(transport: str, topology: Topology) -> Topology:
+    """The machine with its ranks joined as a log tells: by host memory, or by NICs that do not reach into GPUs."""
+    if transport == "shm":
+        return replace(through_memory(topology), name=f"{topology.name} through host memory")
+    if transport == "no-gdr":
+        note = "the log tells of no GPUDirect: the stop in host memory is not simulated, large sizes come out faster"
+        return replace(topology, assumed=(*topology.assumed, note), router=topology.routes)
+    return topology
 
 
 def seated(topology: Topology, table: Table) -> Topology:

@@ -86,8 +86,8 @@ def find_machine(table: Table) -> tuple[str, str]:
     if not ranks:
         raise UntoldError(f"{table.source} does not tell how many ranks took part", "ranks")
     file = table.source.replace("\\", "/").rpartition("/")[2]
-    if (how := {"shm": "through host memory", "socket": "through sockets"}.get(transport_of(table))) is not None:
-        raise UntoldError(f"{table.source} went {how}, for which no machine here is calibrated", "machine")
+    if transport_of(table) == "socket":
+        raise UntoldError(f"{table.source} went through sockets, for which no machine here is calibrated", "machine")
     sources = [("the devices it lists", " ".join(table.words)), ("the name of the file", file)]
     for where, text in sources if table.kind == "nccl-tests" else sources[::-1]:
         plain = _plain(text)

@@ -8,6 +8,7 @@ _PRINTED = re.compile(r"NCCL version[ :]{1,4}(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?)")
 _NUMBER = re.compile(r"nccl-(?:library|headers)=(\d{4,6})\b")
 """The header of nccl-tests since 2.17: 22703 is 2.27.3."""
 _SEES = re.compile(r"via (P2P|SHM|NET/[A-Za-z]{1,20})|NET/(IB|Socket|OFI|[A-Z][A-Za-z]{1,20}) : Using|(GDRDMA)")
+_VIA_IB = re.compile(r"via NET/IB/\d{1,3}")
 _NAMED = (
     ("socket", re.compile(r"(?<![a-z0-9])(?:net-socket|sockets?|tcp|ipoib)(?![a-z0-9])")),
     ("shm", re.compile(r"(?<![a-z0-9])(?:shm|p2p-?disabled?)(?![a-z0-9])")),
@@ -15,12 +16,14 @@ _NAMED = (
 
 
 def run_words(text: str) -> dict[str, str]:
-    """`nccl`, the release, and `transport`: socket, shm or ib; only what the text tells.
+    """`nccl`, the release, and `transport`: socket, shm, ib, or no-gdr where no NIC reaches into a GPU.
 
     >>> run_words("NCCL version 2.27.3+cuda12.9"), run_words("# nccl-headers=22809 nccl-library=22809")
     ({'nccl': '2.27.3'}, {'nccl': '2.28.9'})
     >>> run_words("Channel 00/0 : 1[1] -> 0[0] via SHM/direct/direct"), run_words("NET/Socket : Using [0]eth0")
     ({'transport': 'shm'}, {'transport': 'socket'})
+    >>> run_words("Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/0"), run_words("[send] via NET/IB/0/GDRDMA")
+    ({'transport': 'no-gdr'}, {'transport': 'ib'})
     """
     words = {}
     printed, number = _PRINTED.search(text), _NUMBER.search(text)
@@ -33,6 +36,8 @@ def run_words(text: str) -> dict[str, str]:
         words["transport"] = "socket"
     elif "SHM" in seen and "P2P" not in seen:
         words["transport"] = "shm"
+    elif "GDRDMA" not in seen and _VIA_IB.search(text):
+        words["transport"] = "no-gdr"
     elif seen & {"IB", "GDRDMA"}:
         words["transport"] = "ib"
     return words

@@ -8,7 +8,8 @@ from typing import Any
 
 from ops.budget import of_schedule
 from ops.formats import read_schedule
-from ops.libraries.nccl.choice import NcclOptions, as_nccl_writes, choose, work_of
+from ops.libraries.nccl.choice import as_nccl_writes, choose, nccl_options, work_of
+from ops.libraries.nccl.program_cost import priced
 from ops.registry import ALGORITHMS, Algorithm
 from ops.request.library_choice import chosen_work, library_of
 from ops.request.notation import (
@@ -27,7 +28,6 @@ from sim.base.watch import expect
 from sim.errors import InputError
 from sim.formats import read_topology
 from sim.machines import build
-from sim.parameters import bind
 from sim.schedule.displacements import check_displs
 from sim.schedule.verify import Proof, prove
 from sim.topology import Topology
@@ -145,7 +145,7 @@ class Request:
         if self.python:
             return self._registered(algorithm_of_file(self.python, self.algorithm or None), topology)
         if self.schedule:
-            return _read(self.schedule, self.schedule_name, self.settings)
+            return self._from_file(topology)
         if self.algorithm.startswith(NCCL):
             return self._as_nccl_chooses(topology)
         if library_of(self.algorithm):
@@ -153,6 +153,13 @@ class Request:
         if not self.algorithm:
             raise InputError("nothing to run is given: name a COLLECTIVE.ALGORITHM, or add --schedule FILE")
         return self._registered(ALGORITHMS[self.algorithm], topology)
+
+    def _from_file(self, topology: Topology | None) -> Work:
+        """The schedule of a file; with `protocol=`, one of NCCL's or the `file`'s own, at what that costs here."""
+        settings = assignments(self.settings, self.schedule_name)
+        word = settings.pop("protocol", "")
+        work = _read(self.schedule, self.schedule_name, written(settings))
+        return priced(work, topology, self.schedule, as_nccl_writes(word)) if word and topology else work
 
     def _registered(self, entry: Algorithm, topology: Topology | None) -> Work:
         settings = assignments(self.settings, entry.name)
@@ -165,8 +172,7 @@ class Request:
     def _as_nccl_chooses(self, topology: Topology | None) -> Work:
         """The algorithm, protocol and orders of ranks that NCCL takes here for this size."""
         machine, collective = self._choosable(topology), self.algorithm.removeprefix(NCCL)
-        settings = {key: as_nccl_writes(word) for key, word in assignments(self.settings, self.algorithm).items()}
-        options = NcclOptions(**bind(NcclOptions, settings, self.algorithm))
+        options = nccl_options(assignments(self.settings, self.algorithm), self.algorithm)
         choice = choose(machine, collective, self.bytes, machine.taking_part(self.ranks), options=options)
         return work_of(machine, choice, root=self.root)
 

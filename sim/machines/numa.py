@@ -3,16 +3,14 @@
 from dataclasses import replace
 from typing import Annotated
 
-import numpy as np
-
 from sim.machines import machine
+from sim.machines.through_memory import staged, with_memory
 from sim.parameters import Bounds
-from sim.topology import Device, Ints, Link, Router, Routes, Topology
+from sim.topology import Link, Topology
 from sim.topology.host import AMPERE, Place, build_host, gpu
 from sim.topology.host import nic as nic_at
 from sim.topology.path_classes import pair_classes
 from sim.topology.rails import join_by_rails
-from sim.topology.routing import chain, merge
 from sim.topology.servers import Hosts
 from sim.units import Bandwidth, GBps
 
@@ -53,9 +51,9 @@ def numa(
     present = {leaf.numa for leaf in leaves}
     host = build_host("numa", leaves, rates, {}, empty_numa=set(range(sockets * domains)) - present)
     host = _joined(host, sockets, domains, inner, sys)
-    host = _with_memory(replace(host, pairs=pair_classes(host)), sockets * domains, memory)
+    host = with_memory(replace(host, pairs=pair_classes(host)), memory)
     if not p2p:
-        host = replace(host, router=_through_memory(host))
+        host = replace(host, router=staged(host))
     return join_by_rails(host, hosts, nic, AMPERE.nic_latency)
 
 
@@ -68,25 +66,3 @@ def _joined(host: Topology, sockets: int, domains: int, inner: float, sys: float
             if a != b and (same or (a % domains == 0 and b % domains == 0)):
                 kept.append(Link(f"CPU{a}", f"CPU{b}", inner if same else sys, AMPERE.sys_latency, "SYS"))
     return replace(host, links=tuple(kept))
-
-
-def _with_memory(host: Topology, domains: int, memory: float) -> Topology:
-    """A memory controller for every domain: one link for what is written and what is read."""
-    names = [f"MEM{d}" for d in range(domains)]
-    devices = (*host.devices, *(Device(name, "CPU", d) for d, name in enumerate(names)))
-    links = (*host.links, *(Link(f"CPU{d}", name, memory, 90e-9, "PCI", both=True) for d, name in enumerate(names)))
-    return replace(host, devices=devices, links=links)
-
-
-def _through_memory(host: Topology) -> Router:
-    """GPU to GPU by way of the memory of the sender's domain; all else as it is."""
-    direct = host.routes
-    is_gpu = np.array([device.kind == "GPU" for device in host.devices])
-    near = np.array([host.index[f"MEM{device.numa}"] for device in host.devices], np.int32)
-
-    def route(src: Ints, dst: Ints) -> Routes:
-        staged = is_gpu[src] & is_gpu[dst] & (src != dst)
-        a, b, plain = src[staged], dst[staged], ~staged
-        return merge(staged, chain(direct(a, near[a]), direct(near[a], b)), direct(src[plain], dst[plain]))
-
-    return route

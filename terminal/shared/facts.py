@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ops.libraries.nccl.protocol_cost import family_of
 from ops.work import FoldedOutcome, Outcome
 from sim import metrics
 from sim.breakdown import PARTS, Breakdown, shared_link
@@ -23,6 +24,8 @@ def facts(outcome: Outcome | FoldedOutcome) -> dict[str, Any]:
         "parameters": dict(work.settings),
         "machine": trace.topology.name,
         "ranks": work.schedule.n,
+        "nccl": work.settings.get("release"),
+        "expected_error": expected_error(outcome),
         "size_bytes": int(trace.size),
         "time_s": trace.time,
         "algbw_Bps": metrics.algbw(trace),
@@ -44,6 +47,12 @@ def _simulated(outcome: Outcome | FoldedOutcome) -> int:
     """How many transfers were simulated, each for all that are equal to it."""
     schedule = outcome.work.schedule
     return schedule.messages // schedule.n if isinstance(schedule, FoldedSchedule) else schedule.messages
+
+
+def expected_error(outcome: Outcome | FoldedOutcome) -> float | None:
+    """By how much four of five times differ at most, as a share; None for what no measurement of NCCL tells."""
+    family = family_of(outcome.trace.topology) if "release" in outcome.work.settings else None
+    return family.expected_error(outcome.trace.size) if family else None
 
 
 def above(time: float, bound: float) -> str:

@@ -1,7 +1,9 @@
 """What NCCL would run here, and that as a work to carry out: schedule, costs of the protocol, orders of the ranks."""
 
 import math
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,11 +12,12 @@ from ops.collectives import COLLECTIVES
 from ops.libraries import Decision
 from ops.libraries.nccl.constants import ABLE, ALGORITHMS, NVLS_CHUNK, NVLS_SLOTS, PROTOCOLS, Protocol
 from ops.libraries.nccl.protocol_cost import Pace, costs, family_of, running_channels
+from ops.libraries.nccl.releases import NEWEST, RELEASES, release_of
 from ops.libraries.nccl.topology_search import Seen, look, rooted_orders
 from ops.libraries.nccl.tuner import Candidate, candidates
 from ops.registry import ALGORITHMS as REGISTERED
 from sim.errors import InputError
-from sim.parameters import Choice
+from sim.parameters import Choice, bind
 from sim.schedule import Schedule
 from sim.topology import Topology
 from sim.units import KiB
@@ -49,22 +52,30 @@ RUNS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NcclOptions:
-    """What NCCL_ALGO and NCCL_PROTO force; empty leaves the tuner its choice."""
+    """What NCCL_ALGO and NCCL_PROTO force, where empty leaves the tuner its choice, and whose tables it has."""
 
     algorithm: Annotated[str, Choice(("", *ALGORITHMS))] = ""
     protocol: Annotated[str, Choice(("", *PROTOCOLS))] = ""
+    nccl: Annotated[str, Choice(tuple(RELEASES))] = NEWEST
 
 
 FREE = NcclOptions()
 
 
 def as_nccl_writes(word: str) -> str:
-    """An algorithm or a protocol in NCCL's own spelling.
+    """An algorithm or a protocol in NCCL's own spelling, a version as the release that has its tables.
 
-    >>> as_nccl_writes("tree"), as_nccl_writes("simple"), as_nccl_writes("bogus")
-    ('Tree', 'Simple', 'bogus')
+    >>> as_nccl_writes("tree"), as_nccl_writes("simple"), as_nccl_writes("bogus"), as_nccl_writes("2.21.5")
+    ('Tree', 'Simple', 'bogus', '2.18')
     """
+    if re.fullmatch(r"v?2\.\d{1,3}(\.\d{1,3})?([+-].{0,40})?", word):
+        return release_of(word)
     return next((name for name in (*ALGORITHMS, *PROTOCOLS) if name.casefold() == word.casefold()), word)
+
+
+def nccl_options(settings: Mapping[str, str], owner: str, start: NcclOptions = FREE) -> NcclOptions:
+    """Options from words in any spelling, beside what `start` has. Raises InputError for what NCCL cannot be told."""
+    return replace(start, **bind(NcclOptions, {key: as_nccl_writes(word) for key, word in settings.items()}, owner))
 
 
 @dataclass(frozen=True)
@@ -88,7 +99,7 @@ def choose(topology: Topology, collective: str, size: int, n: int = 0, *, option
     Raises InputError for a collective NCCL has not, or where the options leave nothing.
     """
     expect_pairs(f"NCCL's search for rings on {topology.name}", n or topology.n)
-    seen = look(topology, n or topology.n)
+    seen = _of_release(look(topology, n or topology.n), options.nccl)
     if collective in POINT_TO_POINT:
         usual: Protocol = "LL" if size / seen.situation.n <= 16 * KiB else "Simple"
         protocol = next((p for p in PROTOCOLS if p == options.protocol), usual)
@@ -102,6 +113,13 @@ def choose(topology: Topology, collective: str, size: int, n: int = 0, *, option
         forced = "/".join(filter(None, (options.algorithm, options.protocol)))
         raise InputError(f"NCCL has no {forced} for {collective} here: choose from {names}")
     return NcclChoice(collective, size, tuple(left), seen)
+
+
+def _of_release(seen: Seen, release: str) -> Seen:
+    """The same to another release of NCCL."""
+    if seen.situation.release == release:
+        return seen
+    return replace(seen, situation=replace(seen.situation, release=release))
 
 
 def _runs(collective: str, candidate: Candidate, seen: Seen) -> bool:
@@ -156,6 +174,7 @@ def work_of(
         "nccl": candidate.algorithm,
         "protocol": candidate.protocol,
         "channels": seen.situation.channels,
+        "release": seen.situation.release,
         **decision.settings,
     }
     segments = decision.settings.get("segments", 1)

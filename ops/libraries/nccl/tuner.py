@@ -9,20 +9,14 @@ from typing import NamedTuple
 
 from ops.libraries.nccl.constants import (
     ABLE,
-    BASE_LATENCY,
-    HOP_LATENCY,
-    LL_MOST,
     NVLS_EFFICIENCY,
     NVLS_TREE_MOST,
     PROTOCOLS,
-    RING_LL128_MOST,
-    TREE_CORRECTION,
-    TREE_LL128_MOST,
-    TREE_MOST,
     Generation,
     Kind,
     Protocol,
 )
+from ops.libraries.nccl.releases import NEWEST, RELEASES, Release
 from sim.errors import InputError
 
 
@@ -51,6 +45,13 @@ class Situation:
     """What a channel of a tree carries inside nodes where that is more, as on two nodes; 0 for `bw_intra`."""
     bw_nvls: float = 0.0
     """What a channel of the graph for NVLink SHARP carries; 0 where it shares what the rings have."""
+    release: str = NEWEST
+    """Whose tables NCCL reckons with, one of `RELEASES`."""
+
+    @property
+    def tables(self) -> Release:
+        """Those of its release."""
+        return RELEASES[self.release]
 
     @property
     def per_node(self) -> float:
@@ -102,22 +103,14 @@ def algorithm_bandwidth(collective: str, algorithm: str, p: int, at: Situation) 
     """GB/s of a collective's size; 0 where NCCL has no such thing here. `p` counts `PROTOCOLS`."""
     if not _available(collective, algorithm, p, at):
         return 0.0
+    tables = at.tables
     inside = (at.bw_tree or at.bw_intra) if algorithm == "Tree" else at.bw_intra
     bw = inside if at.nodes <= 2 or algorithm.startswith("CollNet") else at.bw_inter
-    bus = at.channels * bw
-    gen, column = at.generation, at.column
-    ll_row: Generation = gen if at.nodes == 1 else "Ampere" if at.amd_cpu else "Volta"
-    ll_most = LL_MOST[ll_row][column]
+    bus = min(at.channels * bw, (tables.bus or {}).get(at.generation, math.inf))
     if algorithm == "Ring":
-        bus = (
-            min(ll_most, 0.5 * bus),
-            min(0.92 * bus, at.channels * RING_LL128_MOST[gen][column]),
-            bus,
-        )[p]
+        bus = _ring(collective, p, at, bus)
     elif algorithm == "Tree":
-        bus = min(0.92 * bus, at.channels * TREE_MOST[gen][column])
-        share = 7 / 9 if at.nodes == 1 else 120 / 128
-        bus = (min(bus / 3.8, ll_most), min(bus * share, at.channels * TREE_LL128_MOST[gen][column]), bus)[p]
+        bus = _tree(collective, p, at, bus)
     elif algorithm == "PAT":
         bus *= 0.75
     elif algorithm.startswith("NVLS"):
@@ -125,15 +118,47 @@ def algorithm_bandwidth(collective: str, algorithm: str, p: int, at: Situation) 
     elif algorithm == "CollNetDirect":
         factor = at.per_node / at.channels
         bus /= factor - (factor - 1) / 2
-        bus *= 0.85 if gen in ("Hopper", "Blackwell") else 1.0
+        bus *= 0.85 if at.generation in ("Hopper", "Blackwell") else 1.0
+    if algorithm.startswith("NVLS") and tables.switch:
+        return bus if collective != "allreduce" and tables.switch != "flat" else bus * 5 / 6
     if algorithm in ("Ring", "NVLS", "NVLSTree", "PAT"):
         return bus * at.n / steps(collective, at.n)
     return bus * 0.5
 
 
+def _ll_most(at: Situation) -> float:
+    row: Generation = at.generation if at.nodes == 1 else "Ampere" if at.amd_cpu else "Volta"
+    return at.tables.ll[row][at.column]
+
+
+def _ring(collective: str, p: int, at: Situation, bus: float) -> float:
+    """GB/s on the bus of a ring that carries so many with Simple."""
+    tables = at.tables
+    adds = at.nodes > 1 or collective in ("allreduce", "reduce")
+    of_channel = (tables.ll128_of or {}).get(collective, tables.ring_ll128[at.generation][at.column])
+    share = tables.alone_ll128 if at.per_node < 2 else 0.92
+    return (
+        min(_ll_most(at), tables.ring_ll[0 if adds else 1] * bus),
+        min(share * bus, at.channels * of_channel),
+        bus,
+    )[p]
+
+
+def _tree(collective: str, p: int, at: Situation, bus: float) -> float:
+    """The same of a tree."""
+    tables = at.tables
+    of_channel = (tables.ll128_of or {}).get(collective, tables.tree_ll128[at.generation][at.column])
+    share = 7 / 9 if at.nodes == 1 else 120 / 128
+    bus = min(0.92 * bus, at.channels * tables.tree[at.generation][at.column])
+    return (min(bus / 3.8, _ll_most(at)), min(bus * share, at.channels * of_channel), bus)[p]
+
+
 def _available(collective: str, algorithm: str, p: int, at: Situation) -> bool:
     only_simple = algorithm not in ("Ring", "Tree")
-    if (only_simple and p != 2) or (p == 1 and not (at.ll128 and at.kind == "NVLINK")):
+    ll128 = at.ll128 and at.kind == "NVLINK" and at.generation in at.tables.ll128_on
+    if (only_simple and p != 2) or (p == 1 and not ll128):
+        return False
+    if algorithm.startswith("NVLS") and (at.tables.switch == "none" or at.per_node < at.tables.switch_least):
         return False
     match algorithm:
         case "NVLS":
@@ -145,7 +170,7 @@ def _available(collective: str, algorithm: str, p: int, at: Situation) -> bool:
         case "CollNetChain":
             return at.collnet and at.nodes > 1
         case "PAT":
-            return at.per_node == 1
+            return at.per_node == 1 and at.tables.pat
         case _:
             return True
 
@@ -154,6 +179,8 @@ def _nvls(collective: str, algorithm: str, at: Situation) -> float:
     """GB/s on the bus with in-switch adding inside the nodes."""
     channels = at.nvls_channels
     share = at.channels / channels  # both graphs use the same links
+    if at.tables.switch:
+        return channels * _graph_rate(collective, algorithm, at, at.bw_nvls or share * at.bw_intra, share * at.bw_inter)
     intra = (at.bw_nvls or share * at.bw_intra) * NVLS_EFFICIENCY[at.generation] * (channels - 1) / channels
     intra *= 2 if collective == "allreduce" else (at.per_node - 1) / at.per_node
     inter = share * at.bw_inter * (2 if algorithm == "NVLSTree" and at.nodes <= 2 else 1)
@@ -163,13 +190,25 @@ def _nvls(collective: str, algorithm: str, at: Situation) -> float:
     return channels * per_channel
 
 
+def _graph_rate(collective: str, algorithm: str, at: Situation, intra: float, inter: float) -> float:
+    """GB/s of a channel as releases before 2.28.7 reckon: what the graph carries."""
+    if algorithm == "NVLSTree":
+        return min(intra, inter if at.nodes <= 2 else inter / 2)
+    if collective != "allreduce" and at.tables.switch == "shares":
+        intra *= (at.per_node - 1) / at.per_node
+        inter *= 0.9
+    return intra if at.nodes == 1 else min(intra, inter)
+
+
 def latency(collective: str, algorithm: str, p: int, at: Situation) -> float:
     """µs before the first byte is through."""
-    base = BASE_LATENCY.get(algorithm, (0.0, 0.0, 0.0))[p]
-    hops = HOP_LATENCY[algorithm]
+    tables = at.tables
+    base = tables.base.get(algorithm, (0.0, 0.0, 0.0))[p]
+    hops = tables.hops[algorithm]
     kind: Kind = at.kind if at.per_node > 1 else "NET"
     intra = hops[kind][p]
-    inter = HOP_LATENCY["Tree" if at.per_node == 1 and algorithm == "Ring" else algorithm]["NET"][p]
+    alone = at.per_node == 1 and algorithm == "Ring" and tables.tree_least_alone
+    inter = tables.hops["Tree" if alone else algorithm]["NET"][p]
     inter += at.latency_inter * (2 if p == 2 else 1)
     match algorithm:
         case "Ring":
@@ -189,13 +228,21 @@ def latency(collective: str, algorithm: str, p: int, at: Situation) -> float:
 
 
 def _ring_latency(collective: str, p: int, at: Situation, intra: float, inter: float) -> float:
-    count = steps(collective, at.n)
+    count, tables = steps(collective, at.n), at.tables
+    kind: Kind = "NET" if at.nodes > 1 else at.kind
     if collective in ("broadcast", "reduce"):
+        one = tables.hops["Ring"][kind][p]
         if at.same_channels:
-            return intra
-        return count * (HOP_LATENCY["Tree"][at.kind][p] if p == 2 else intra)
-    overhead = 0.0 if at.nodes == 1 else (2.0 if at.amd_cpu else 1.0) * (3 if p == 2 else 1)
-    between = 0 if at.nodes == 1 else (2 if collective == "allreduce" else 1) * (at.nodes - 1)
+            return one
+        return count * (tables.hops["Tree"][kind][p] if p == 2 else one)
+    if at.nodes == 1:
+        return count * intra
+    between = at.nodes - 1
+    if collective == "allreduce":
+        between = min(count, 2 * at.nodes if tables.both_ways else 2 * between)
+    if tables.ll_inside:
+        return (count - between) * intra * (tables.ll_inside if p == 0 else 1.0) + between * inter
+    overhead = (2.0 if at.amd_cpu else 1.0) * (3 if p == 2 else 1)
     return (count - between) * max(intra, overhead) + between * inter
 
 
@@ -204,10 +251,11 @@ def _corrected(
 ) -> tuple[float, float]:
     """Rate and latency as the tuner bends them by size."""
     index = max(0, int(size) >> 6).bit_length() - 1
-    by_size = algorithm == "Tree" or (algorithm == "NVLSTree" and at.generation == "Blackwell")
-    if by_size and collective == "allreduce" and 0 <= index < len(TREE_CORRECTION[protocol]):
-        rate *= TREE_CORRECTION[protocol][index]
+    by_size = algorithm == "Tree" or (algorithm == "NVLSTree" and at.generation == "Blackwell" and not at.tables.switch)
+    correction = at.tables.tree_correction[protocol]
+    if by_size and collective == "allreduce" and 0 <= index < len(correction):
+        rate *= correction[index]
     many = algorithm == "Ring" and protocol == "Simple" and at.nodes > 1 and collective == "allreduce"
-    if many and size / (at.channels * at.n) >= 64:
-        wait *= 1.9 if at.generation == "Volta" else 1.4
+    if many and (size >= 4096 * at.n if at.tables.plateau_by_rank else size / (at.channels * at.n) >= 64):
+        wait *= at.tables.plateau[at.generation]
     return rate, wait

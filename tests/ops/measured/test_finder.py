@@ -1,7 +1,10 @@
 """Which machine a table is from: GPUs are words, clouds refine them within their generation, transports count."""
 
+from dataclasses import replace
+
 import pytest
 
+from ops.measured.comparison import compare_table
 from ops.measured.files import place
 from ops.measured.formats.by_gpus import read
 from ops.measured.machine import UntoldError, find_machine
@@ -46,7 +49,6 @@ def test_a_gpu_is_a_word_and_a_cloud_refines_its_generation(file, device, machin
         ("it.txt", "NVIDIA H100 NVL", {}, "Hopper GPUs on PCIe"),
         ("it.txt", "Tesla V100-PCIE-32GB", {}, "V100 on PCIe"),
         ("a100-tcp.txt", "", {}, "through sockets"),
-        ("dgx-a100-shm.txt", "", {}, "through host memory"),
         ("it.txt", "NVIDIA H100 80GB HBM3", {"transport": "socket"}, "through sockets"),
         ("a1000.txt", "", {}, "does not tell its machine"),
     ],
@@ -62,6 +64,24 @@ def test_ranks_sit_where_the_devices_say():
     assert [topology.devices[device].host for device in topology.ranks] == [0] * 4 + [1] * 4
     whole, _, _ = place(table("it.txt", "NVIDIA H100 80GB HBM3", ranks=16, each=8))
     assert whole.n == 16
+
+
+def test_what_went_through_host_memory_shares_it():
+    """Two A40 of a socket: an allreduce writes and reads both ways at once, 16 GB/s in all."""
+    topology, placed, _ = place(table("a40-shm-allreduce.txt", ranks=2, each=2))
+    assert topology.name.endswith("through host memory")
+    crossed = [topology.links[i].dst for i in topology.routes(topology.ranks[:1], topology.ranks[1:2]).links]
+    assert "MEM0" in crossed
+    large = replace(placed, rows=(Measured("allreduce", 2, 1 << 30, 0.275, line=1),))
+    rows, _ = compare_table(topology, large)
+    assert rows[0].simulated == pytest.approx((1 << 30) / 4e9, rel=0.05)
+    whole, _, _ = place(table("dgx-a100-shm.txt"))
+    assert whole.n == 8
+
+
+def test_a_log_without_gpudirect_is_told():
+    topology, _, _ = place(table("it.txt", "NVIDIA H100 80GB HBM3", ranks=16, transport="no-gdr"))
+    assert "GPUDirect" in topology.assumed[-1]
 
 
 def test_a_log_tells_release_and_transport():
