@@ -182,3 +182,36 @@ def test_data_is_packed_into_bytes_and_unpacked(tmp_path):
         "True",
         "True",
     ]
+
+
+def test_a_datatype_tells_how_it_was_made_and_outlives_what_it_was_made_of(tmp_path):
+    script = """
+        import pickle
+        from mpi4py import MPI
+        pair = MPI.INT.Create_contiguous(2)
+        made = [MPI.DOUBLE.Create_vector(2, 1, 3), MPI.INT.Create_hindexed([2, 1], [0, 24]), pair.Create_resized(0, 12),
+                MPI.INT.Create_subarray([2, 3], [1, 2], [0, 1]), MPI.CHAR.Dup(),
+                MPI.Datatype.Create_struct([1, 2], [0, 8], [MPI.INT, pair])]
+        pair.Free()
+        for datatype in made:
+            integers, addresses, counts, datatypes = datatype.Get_contents()
+            lengths = len(integers), len(addresses), len(counts), len(datatypes)
+            assert datatype.envelope == (*lengths, datatype.combiner) and datatype.contents[:2] == (integers, addresses)
+            again = pickle.loads(pickle.dumps(datatype))
+            assert again.envelope == datatype.envelope and again.Get_extent() == datatype.Get_extent()
+            print(integers, addresses, [kind.combiner == MPI.COMBINER_NAMED for kind in datatypes])
+            for kind in datatypes:
+                kind.free()
+        assert datatype.Get_contents()[3][1].size == 8 and MPI.INT.envelope == (0, 0, 0, 0, MPI.COMBINER_NAMED)
+        try:
+            MPI.INT.Get_contents()
+        except MPI.Exception as error:
+            print(error.Get_error_class() == MPI.ERR_TYPE)
+        print(MPI.CHAR.Dup().Dup().tocode(), MPI.Datatype.Get_value_index(MPI.FLOAT, MPI.INT) == MPI.FLOAT_INT,
+              MPI.Datatype.Get_value_index(MPI.INT, MPI.FLOAT) == MPI.DATATYPE_NULL,
+              MPI.Datatype.Match_size(MPI.TYPECLASS_LOGICAL, 4) == MPI.LOGICAL4)
+    """
+    assert simulated(script, tmp_path, 1).output == (
+        "[2, 1, 3] [] [True]\n[2, 2, 1] [0, 24] [True]\n[] [0, 12] [False]\n[2, 2, 3, 1, 2, 0, 1, 56] [] [True]\n"
+        "[] [] [True]\n[2, 1, 2] [0, 8] [True, False]\nTrue\nc True True True\n"
+    )

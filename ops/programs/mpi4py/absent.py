@@ -51,7 +51,7 @@ WORDS = {
     )
     + " neighbor_allgather neighbor_alltoall",
     "Datatype": (
-        "Create_darray Create_f90_complex Create_f90_integer Create_f90_real Get_contents Get_envelope Get_value_index"
+        "Create_darray Create_f90_complex Create_f90_integer Create_f90_real"
         " Pack_external Pack_external_size Unpack_external"
     ),
     "Request": (

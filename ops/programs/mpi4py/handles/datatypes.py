@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ops.programs.mpi4py.handles.attributes import Attributed
 from ops.programs.mpi4py.handles.constants import CONSTANTS, ORDER_C, ORDER_FORTRAN
+from ops.programs.mpi4py.handles.envelope import Enveloped, recipe
 from ops.programs.mpi4py.handles.errors import whole, wrong
 from ops.programs.mpi4py.handles.handle import Handle
 from ops.programs.mpi4py.handles.packing import Packing
@@ -20,7 +21,7 @@ MOST_ELEMENTS = 1 << 25
 """Of one derived type, whose places are kept one by one."""
 
 
-class Datatype(Packing, Attributed, Handle):
+class Datatype(Packing, Enveloped, Attributed, Handle):
     """`base` elements at `offsets`, repeated every `extent` elements; plain ones have a single element at 0.
 
     The token is the same of all handles for one type; `made` is how a derived one came about.
@@ -97,17 +98,22 @@ class Datatype(Packing, Attributed, Handle):
     @property
     def typestr(self) -> str:
         """Numpy's name of a predefined type."""
-        return self.base.str[1:] if self.is_predefined else f"V{self.extent}"
+        original = self.original()
+        return original.base.str[1:] if original.is_predefined else f"V{self.extent}"
 
     @property
     def typechar(self) -> str:
         """Numpy's letter of a predefined type."""
-        return self.base.char if self.is_predefined else "V"
+        original = self.original()
+        return original.base.char if original.is_predefined else "V"
 
     def tocode(self) -> str:
-        """The typecode of a predefined type."""
+        """The typecode of a predefined type. Raises ValueError for one that has none."""
+        datatype = self.original()
+        if datatype.token is None or not datatype.is_predefined or datatype.base.char == "V":
+            raise ValueError(f"cannot map to character code: {datatype.name or 'a derived datatype'}")
         named = {"MPI_CHAR": "c", "MPI_LONG_LONG": "q", "MPI_UNSIGNED_LONG_LONG": "Q"}
-        return named.get(self.name) or ("b1" if self.base.char == "?" else self.base.char)
+        return named.get(datatype.name) or ("b1" if datatype.base.char == "?" else datatype.base.char)
 
     def Get_size(self) -> int:
         """Bytes of data in one of it."""
@@ -135,10 +141,6 @@ class Datatype(Packing, Attributed, Handle):
         if self.token is not None and not self.public:
             self.delete_attributes()
         super().Free()
-
-    def decode(self) -> tuple["Datatype", str, dict[str, Any]]:
-        """What it was made of, how, and with which arguments."""
-        return (self, "NAMED", {}) if self.made is None else self.made
 
     def remade(self) -> Any:
         """What it was made of."""
@@ -191,7 +193,7 @@ class Datatype(Packing, Attributed, Handle):
         """Blocks of one length at given places, counted in its extent."""
         made = self.Create_indexed([blocklength] * len(displacements), displacements)
         arguments = {"blocklength": blocklength, "displacements": list(displacements)}
-        made.made = (self, "INDEXED_BLOCK", arguments)
+        made.made = recipe(self, "INDEXED_BLOCK", arguments)
         return made
 
     def Create_hindexed(self, blocklengths: Sequence[int], displacements: Sequence[int]) -> "Datatype":
@@ -231,7 +233,7 @@ class Datatype(Packing, Attributed, Handle):
             raise NotImplementedError("a resized type begins at 0: lower bounds of others are not simulated")
         base = self if extent % self.base.itemsize == 0 else self._bytewise()
         made = Datatype.over(base.base, base._offsets, extent // base.base.itemsize)
-        made.basic, made.made = self.basic, (self, "RESIZED", {"lb": lb, "extent": extent})
+        made.basic, made.made = self.basic, recipe(self, "RESIZED", {"lb": lb, "extent": extent})
         return made
 
     Resized = Create_resized
@@ -239,15 +241,25 @@ class Datatype(Packing, Attributed, Handle):
     @classmethod
     def Match_size(cls, typeclass: int, size: int) -> "Datatype":
         """The predefined type of a class, like TYPECLASS_REAL, with so many bytes."""
-        kinds = zip(("REAL", "INTEGER", "COMPLEX"), "fic", strict=True)
-        letter = next((kind for name, kind in kinds if CONSTANTS[f"TYPECLASS_{name}"] == typeclass), "")
-        match = next((t for t in _BY_DTYPE.values() if t.base.kind == letter and t.size == size), None)
-        return match or wrong("ERR_ARG", f"no type of class {typeclass} has {size} bytes")
+        kinds = ("REAL", "INTEGER", "COMPLEX", "LOGICAL")
+        name = next((f"{kind}{size}" for kind in kinds if CONSTANTS[f"TYPECLASS_{kind}"] == typeclass), "")
+        return DATATYPES.get(name) or wrong("ERR_ARG", f"no type of class {typeclass} has {size} bytes")
+
+    @classmethod
+    def Get_value_index(cls, value: "Datatype", index: "Datatype") -> "Datatype":
+        """The type of pairs of these two, or the null type. Raises MPI.Exception for a null type."""
+        value.stands()
+        index.stands()
+        pairs = (t for name, t in DATATYPES.items() if t.base.names and name != "TWOINT")
+        return next((t for t in pairs if (t.base["value"], DATATYPES["INT"]) == (value.base, index)), NULL)
 
     @classmethod
     def fromcode(cls, code: str) -> "Datatype":
-        """The predefined type of a typecode."""
-        return datatype_called(code)
+        """The predefined type of a typecode. Raises ValueError for no such code."""
+        try:
+            return datatype_called(code)
+        except KeyError:
+            raise ValueError(f"cannot map from character code: {code!r}") from None
 
     @property
     def _offsets(self) -> Whole:
@@ -272,7 +284,7 @@ class Datatype(Packing, Attributed, Handle):
             raise NotImplementedError("displacements before the beginning of a buffer are not simulated")
         offsets = np.add.outer(starts, self._offsets).reshape(-1)
         made = Datatype.over(self.base, offsets, extent)
-        made.basic, made.made = self.basic * len(starts), (self, how, arguments)
+        made.basic, made.made = self.basic * len(starts), recipe(self, how, arguments)
         return made
 
     def _blocks(self, lengths: Sequence[int], places: Sequence[int], how: str, arguments: dict[str, Any]) -> "Datatype":
@@ -300,7 +312,7 @@ def _struct(blocks: Sequence[tuple[int, int, Datatype]], of: Datatype, how: str,
     align = 1 if aligned else max(datatype.base.itemsize for _, _, datatype in blocks)
     extent = reach if how != "STRUCT" else -(-reach // align) * align
     made = Datatype.over(base, offsets, extent)
-    made.basic, made.made = basic, (of, how, arguments)
+    made.basic, made.made = basic, recipe(of, how, arguments)
     return made
 
 
