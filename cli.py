@@ -9,6 +9,7 @@ import contextlib
 import io
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -20,6 +21,8 @@ from terminal.shared.usage import usage_message
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """What shells call a program ended by SIGINT or SIGPIPE."""
+AGAIN = 3.0
+"""Seconds after which Ctrl-C is tried again."""
 
 
 def main(argv: Sequence[str] | None = None, *, alone: bool = False) -> int:
@@ -94,9 +97,23 @@ def _speak_every_encoding() -> None:
             stream.reconfigure(errors="ringside")
 
 
+def _insist() -> None:
+    """Have Ctrl-C come again until it is heard: one that falls into an object's last moments is lost in Python."""
+    if not hasattr(signal, "setitimer"):
+        return
+
+    def interrupt(*_: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGALRM, interrupt)
+
+
 def program() -> int:
     """`main` in a process of its own."""
     _speak_every_encoding()
+    _insist()
     return main(alone=True)
 
 

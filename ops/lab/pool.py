@@ -20,8 +20,8 @@ from sim.errors import InputError
 
 BATCH = 64
 """Cells handed out at once; a process gives back those it has no time for."""
-AHEAD = 3
-"""Batches handed out per process, so that none waits for the next."""
+AHEAD = 2
+"""Batches handed out per process, so that none waits for the next; loky cannot be ended quietly with more."""
 PR_SET_PDEATHSIG = 1
 """Of Linux' prctl: which signal a process gets when its parent has ended."""
 LOOK = 0.5
@@ -43,6 +43,8 @@ def cores(jobs: int = 0) -> Iterator[Pool]:
 
     Whoever watches says how many there may be at most, and what they may take together.
     """
+    from multiprocessing import resource_tracker
+
     from joblib import cpu_count
     from joblib.externals.loky import ProcessPoolExecutor
     from joblib.externals.loky.process_executor import BrokenProcessPool
@@ -55,20 +57,36 @@ def cores(jobs: int = 0) -> Iterator[Pool]:
         pool: Executor = ProcessPoolExecutor(processes, initializer=_begin, initargs=beginning)
         return pool
 
-    executors = [started()]
+    resource_tracker.ensure_running()  # started later it would let interrupts through again
+    with _deaf_to_interrupts():
+        executors = [started()]
 
     def submit(batch: Sequence[Request]) -> Future[list[Row]]:
-        try:
-            return executors[-1].submit(rows, batch)
-        except BrokenProcessPool:
-            executors.append(started())
-            return executors[-1].submit(rows, batch)
+        with _deaf_to_interrupts():
+            try:
+                return executors[-1].submit(rows, batch)
+            except BrokenProcessPool:
+                executors.append(started())
+                return executors[-1].submit(rows, batch)
 
     try:
         yield Pool(submit, processes, (BrokenProcessPool,))
     finally:
         for executor in executors:
             executor.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """What is started meanwhile gets no Ctrl-C, which a terminal sends to all: whoever started it ends it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(parent: int, seconds: float, memory: float) -> None:

@@ -41,7 +41,7 @@ class Mutant(NamedTuple):
         """The lines that it changes, before and after."""
         lines = difflib.ndiff(text_of(self.module).splitlines(), self.source().splitlines())
         sides = [(line[0], " ".join(line[2:].split())) for line in lines if line[0] in "+-"]
-        was, now = ("\n".join(text for side, text in sides if side == sign) for sign in "-+")
+        was, now = ("\n".join(text for side, text in sides if side == sign).strip() for sign in "-+")
         return was, now
 
     def why_equivalent(self) -> str:

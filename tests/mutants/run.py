@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from tests.mutants.mutate import TESTS, Mutant, path_of, text_of
 
-SECONDS = 45
+SECONDS = 30
 """Of the processor, for the tests of one mutant: several times what they take as the code is."""
 FROZEN = 900.0
 """Seconds after which a process that waits for something is ended."""
