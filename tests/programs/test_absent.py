@@ -19,6 +19,7 @@ def test_a_program_that_probes_for_features_goes_on(tmp_path):
             "spawn": lambda: comm.Spawn("x"), "inter": lambda: comm.Create_intercomm(0, comm, 0, 0),
             "port": MPI.Open_port, "graph": lambda: comm.Create_graph([0], []), "shrink": comm.Shrink,
             "partitioned": lambda: comm.Psend_init(b"", 1, 0, 0), "handle": lambda: comm.py2f(),
+            "number": lambda: comm.Isend(b"", MPI.PROC_NULL).handle, "its number": lambda: MPI.SUM.handle,
         }
         for name, probe in probes.items():
             try:

@@ -84,6 +84,24 @@ def test_abort_and_exit_status_are_told(tmp_path):
     assert outcome.failure == "rank 2 ended with exit status 3"
 
 
+def test_a_rank_that_leaves_by_os_exit_ends_alone_and_a_process_that_it_forked_ends_for_good(tmp_path):
+    body = """import os
+child = os.fork() if rank == 0 else None
+if child == 0:
+    os._exit(7)
+if child:
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+comm.Barrier()
+if rank == 1:
+    os._exit(5)
+print("went on")
+"""
+    outcome = simulated(HEAD + body, tmp_path, 3)
+    assert outcome.statuses == [0, 5, 0]
+    assert sorted(outcome.output.splitlines()) == ["7", "went on", "went on"]
+    assert outcome.failure == "rank 1 ended with exit status 5"
+
+
 def test_ranks_are_unwound_and_cannot_go_on_after_a_failure(tmp_path):
     body = "if rank == 0:\n    1 / 0\ntry:\n    comm.Barrier()\nfinally:\n    comm.Barrier()\n    print('never')\n"
     outcome = simulated(HEAD + body, tmp_path, 2)

@@ -6,18 +6,20 @@ from typing import Any, Self
 
 from ops.programs.mpi4py.handles.constants import UNDEFINED
 from ops.programs.mpi4py.handles.errors import wrong
+from ops.programs.mpi4py.handles.handle import Numberless
 from ops.programs.mpi4py.handles.status import Status
 from ops.programs.runtime.messages import Mailbox, Receive
 from ops.programs.runtime.tasks import Pending
 from ops.programs.runtime.transport import Transport
 
 
-class MpiRequest:
+class MpiRequest(Numberless):
     """A call under way. `result` gives what a lower-case wait returns, once, in the rank that asks.
 
     `MPI.Request(request)` is another one for the same call, which classes of programs' own are made of.
     """
 
+    kind = "Request"
     _world: Transport | None = None
     _pending: Pending | None = None
     _result: Callable[[], Any] | None = None

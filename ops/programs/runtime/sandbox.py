@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -124,6 +124,7 @@ class Isolation:
         setattr(os, "environ", RankEnvironment(self._tasks, os.environ, launched(self._tasks)))  # noqa: B010
         self._undo.callback(_set_random_state, _random_state())
         self._rule_the_clock()
+        self._let_ranks_exit()
         self._tasks.enter, self._tasks.leave = self._enter, self._leave
         return self
 
@@ -183,6 +184,18 @@ class Isolation:
             setattr(time, name, simulated(real, real()))
         self._undo.callback(setattr, time, "sleep", real_sleep)
         setattr(time, "sleep", sleep)  # noqa: B010  the stub of `sleep` takes more kinds of numbers
+
+    def _let_ranks_exit(self) -> None:
+        """`os._exit` ends a rank as `sys.exit` does, not all of them; a process that a script forks it ends for good."""
+        leave, process = os._exit, os.getpid()
+
+        def leave_rank(status: int) -> NoReturn:
+            if self._tasks.inside and os.getpid() == process:
+                raise SystemExit(status)
+            leave(status)
+
+        self._undo.callback(setattr, os, "_exit", leave)
+        setattr(os, "_exit", leave_rank)  # noqa: B010
 
     def _asked_by_script(self) -> bool:
         """Libraries, and threads of a rank, go by the real clock."""

@@ -7,13 +7,23 @@ from typing import Any, Self
 from ops.programs.mpi4py.handles.errors import CLASSES, text_of, wrong
 
 
-class Handle:
+class Numberless:
+    """What C libraries would know by a number, which there is none of here."""
+
+    kind = "handle"
+
+    @property
+    def handle(self) -> int:
+        """The number. Raises NotImplementedError."""
+        raise NotImplementedError(f"MPI.{self.kind}.handle is not simulated: docs/programs.md lists what is")
+
+
+class Handle(Numberless):
     """Null or not, equal where it stands for the same thing, and pickled by its name if it is predefined.
 
     `kind` and `error` are the class of handles that it belongs to and the error class of a null one.
     """
 
-    kind = "handle"
     error = "ERR_ARG"
     token: Any = None
     """What it stands for; None for the null handle."""
@@ -61,11 +71,6 @@ class Handle:
         """Give it back if there is anything to give back."""
         if self.token is not None and not self.public:
             self.Free()
-
-    @property
-    def handle(self) -> int:
-        """The number that C libraries know it by: there is none."""
-        raise NotImplementedError(f"MPI.{self.kind}.handle is not simulated: docs/programs.md lists what is")
 
     def stands(self) -> Any:
         """What it stands for. Raises MPI.Exception for a null handle."""
