@@ -186,7 +186,7 @@ class Isolation:
         setattr(time, "sleep", sleep)  # noqa: B010  the stub of `sleep` takes more kinds of numbers
 
     def _let_ranks_exit(self) -> None:
-        """`os._exit` ends a rank as `sys.exit` does, not all of them; a process that a script forks it ends for good."""
+        """`os._exit` ends a rank as `sys.exit` does, not all of them; a process that a script forks it ends."""
         leave, process = os._exit, os.getpid()
 
         def leave_rank(status: int) -> NoReturn:
