@@ -11,6 +11,7 @@ from ops.formats import SCHEDULE_FORMATS
 from ops.libraries import LIBRARIES
 from ops.registry import ALGORITHMS
 from ops.workloads import WORKLOADS
+from sim.edits import EDITS
 from sim.errors import InputError
 from sim.formats import FORMATS
 from sim.machines import MACHINES
@@ -46,6 +47,10 @@ def _machines() -> list[_Entry]:
 
 def _troubles() -> list[_Entry]:
     return [_Entry(name, TROUBLES.summary(name), TROUBLES.parameters(name)) for name in TROUBLES]
+
+
+def _edits() -> list[_Entry]:
+    return [_Entry(name, EDITS.summary(name), EDITS.parameters(name)) for name in EDITS]
 
 
 def _formats() -> list[_Entry]:
@@ -90,6 +95,7 @@ SECTIONS = {
     "workloads": _workloads,
     "libraries": _libraries,
     "networks": _networks,
+    "edits": _edits,
 }
 """Every registry a person may ask for."""
 
@@ -103,7 +109,7 @@ SECTIONS = {
 def list_(what: str | None, library: str | None) -> Answer:
     """What there is, from the registries: collectives, algorithms, machines, troubles, formats, workloads, or all.
 
-    The libraries, too, whose rules choose algorithms for programs, and the networks that join hosts.
+    The libraries, too, whose rules choose algorithms for programs, the networks that join hosts, and edits of machines.
     """
     if library is not None:
         if what not in (None, "algorithms"):

@@ -16,7 +16,7 @@ def topology(request: Request) -> Answer:
     """The devices, links and classes of pairs of a machine; FILE is a capture in any format of `list formats`."""
     machine = request.topology()
     expect_pairs(machine.name, len(machine.devices))
-    data = describe(machine)
+    data = describe(machine) | {"differs": request.differences()}
     kinds: dict[tuple[str, float, float], int] = {}
     for link in machine.links:
         alike = (link.kind, link.bandwidth, link.latency)
@@ -28,6 +28,7 @@ def topology(request: Request) -> Answer:
         "",
         *_matrix(data["pairs"]),
         *(f"note: {note}" for note in machine.assumed),
+        *(f"edited: {line}" for line in data["differs"]),
     ]
     return Answer(DONE, data, "\n".join(lines))
 

@@ -54,7 +54,7 @@ def _from_options(words: Words) -> TrainingRequest:
     """The request that options make. Raises InputError for what does not go together."""
     if words["name"] is None:
         raise InputError(f"no workload is named: choose from {', '.join(WORKLOADS)}")
-    machine = read({word: words[word] for word in ("machine", "topology", "assume", "network")})
+    machine = read({word: words[word] for word in ("machine", "topology", "edit", "assume", "network")})
     request = TrainingRequest.of(words["name"], replace(machine, network=""))
     if machine.network:  # a parameter of every workload
         request = request.with_settings({"network": machine.network})

@@ -122,15 +122,21 @@ def things() -> dict[str, str]:
     """Ids of the texts that registries ask for, each with what is told where no catalogue has it."""
     from ops import ALGORITHMS
     from ops.collectives import COLLECTIVES
+    from sim.edits import EDITS
     from sim.machines import MACHINES
     from sim.trouble import TROUBLES
     from ui.lessons import LESSONS
 
-    lists = (ALGORITHMS, COLLECTIVES, MACHINES, TROUBLES)
+    lists = (ALGORITHMS, COLLECTIVES, MACHINES, TROUBLES, EDITS)
     plain = {name: english.summary(name) for english in lists for name in english if not _uneven(name)}
     lessons = [words for lesson in LESSONS.values() for words in lesson.words().items()]
     uses = {f"use.{name}": entry.use for name, entry in COLLECTIVES.items() if entry.use and not entry.vector}
-    offered = {f"offer.{name}.{o.key}": o.text for name, kind in TROUBLES.items() for o in kind.offers if o.text}
+    offered = {
+        f"offer.{name}.{o.key}": o.text
+        for name, kind in [*TROUBLES.items(), *EDITS.items()]
+        for o in kind.offers
+        if o.text
+    }
     return {f"summary.{name}": english for name, english in plain.items()} | dict(lessons) | offered | uses
 
 
@@ -144,11 +150,13 @@ def _uneven(name: str) -> bool:
 
 def missing(language: str) -> dict[str, str]:
     """Ids that a language has no text for, with what is told instead."""
+    from sim.edits import EDITS
     from sim.trouble import TROUBLES
     from ui.lessons import LESSONS
     from ui.pages import PAGES
 
-    labels = [f"trouble.{name}" for name in TROUBLES] + [f"page.{name}.title" for name in PAGES]
+    labels = [f"trouble.{name}" for name in TROUBLES] + [f"edit.{name}" for name in EDITS]
+    labels += [f"page.{name}.title" for name in PAGES]
     labels += [f"lesson.{name}.title" for name in LESSONS]
     texts = {key: say(key) for key in labels} | written(ENGLISH)
     if language != ENGLISH:

@@ -25,6 +25,8 @@ from ops.request.notation import (
 from ops.request.python_file import algorithm_of_file
 from ops.work import FoldedOutcome, Outcome, Work, carry_out, carry_out_folded, imported, kept, registered
 from sim.base.watch import expect
+from sim.edits import differences as differing
+from sim.edits import edited
 from sim.errors import InputError
 from sim.formats import read_topology
 from sim.machines import build
@@ -51,6 +53,7 @@ class Request:
     | `machine` | a spec like `switch:ranks=8` |
     | `capture`, `rates` | instead: the text of a machine in any format, and what it does not say |
     | `network` | what joins its hosts, like `infiniband_hdr`; its own if left out |
+    | `edits` | what is changed on that machine, a list of specs |
     | `ranks` | how many take part; 0 for all there are |
     | `size` | bytes as nccl-tests counts them, like `64MiB` |
     | `counts`, `displs` | instead, for blocks of unequal size: their bytes, and where they stand in a buffer |
@@ -72,6 +75,7 @@ class Request:
     capture: str = ""
     rates: str = ""
     network: str = ""
+    edits: str = ""
     ranks: int = 0
     size: str = "64MiB"
     root: int = 0
@@ -109,8 +113,13 @@ class Request:
         return [self.changed(changes) for changes in differences(self.against)]
 
     def changed(self, changes: Changes) -> "Request":
-        """This one with some words changed; another algorithm has its own parameters."""
-        plain = replace(self, against="", settings="" if "algorithm" in changes else self.settings)
+        """This one with some words changed; another algorithm has its own parameters, another machine no edits."""
+        plain = replace(
+            self,
+            against="",
+            settings="" if "algorithm" in changes else self.settings,
+            edits="" if "machine" in changes else self.edits,
+        )
         kinds = {field.name: type(getattr(plain, field.name)) for field in fields(plain)}
         values: dict[str, Any] = {
             name: text == "yes" if kinds[name] is bool else kinds[name](text) for name, text in changes.items()
@@ -127,11 +136,16 @@ class Request:
         return replace(self, algorithm=name, settings=written(settings))
 
     def topology(self) -> Topology:
-        """The machine, joined by the network. Raises InputError."""
-        if self.is_kept and self.network:
-            raise InputError(f"a run that was kept has its own network: leave out {self.network}")
+        """The machine, joined by the network, as edits left it. Raises InputError."""
+        if self.is_kept and (self.network or self.edits):
+            raise InputError(f"a run that was kept has its own machine: leave out {self.network or self.edits[:60]}")
         machine = self._machine()
-        return networked(machine, self.network) if self.network else machine
+        machine = networked(machine, self.network) if self.network else machine
+        return edited(machine, entries(self.edits)) if self.edits else machine
+
+    def differences(self) -> list[str]:
+        """What edits made otherwise than the machine was, a line each. Raises InputError."""
+        return differing(replace(self, edits="").topology(), self.topology()) if self.edits else []
 
     def _machine(self) -> Topology:
         if self.is_kept:

@@ -12,7 +12,19 @@ from sim.errors import InputError
 from sim.parameters import parse_assignments, parse_spec
 from sim.units import exact_size, parse_size
 
-CHANGEABLE = ("algorithm", "machine", "size", "settings", "trouble", "ranks", "root", "counts", "lockstep", "network")
+CHANGEABLE = (
+    "algorithm",
+    "machine",
+    "size",
+    "settings",
+    "trouble",
+    "ranks",
+    "root",
+    "counts",
+    "lockstep",
+    "network",
+    "edits",
+)
 """Words in which a run may differ from the one it stands beside."""
 _WHOLE = ("ranks", "root")
 MOST = 3

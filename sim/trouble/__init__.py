@@ -49,9 +49,9 @@ class Offer(NamedTuple):
 
 @dataclass(frozen=True)
 class Trouble:
-    """A kind of trouble, with the arguments it is first looked at with and what a click may ask."""
+    """A kind of trouble, or of edit, with the arguments it is first looked at with and what a click may ask."""
 
-    kind: Kind
+    kind: Callable[..., Any]
     first: str = ""
     offers: tuple[Offer, ...] = ()
 
@@ -100,21 +100,21 @@ class Trouble:
                 raise InputError(f"nothing fills in {{{min(unknown)}}}: choose from {', '.join(EXAMPLES)}")
             if sum(bool(braces & place) for place in ({"src", "dst"}, {"rank", "device"})) > 1:
                 raise InputError(f"{spec} asks on a link and on a device at once: say one of them in its arguments")
-            _bound(self.kind, BRACES.sub(lambda match: EXAMPLES[match[1]], spec))
+            arguments_of(self.kind, BRACES.sub(lambda match: EXAMPLES[match[1]], spec))
 
 
-class _Troubles(Registry[Trouble]):
-    """The list; what cannot be looked at first, or asked with a click, is refused."""
+class TroubleRegistry(Registry[Trouble]):
+    """A list of kinds; what cannot be looked at first, or asked with a click, is refused."""
 
     def _check(self, name: str, entry: Trouble) -> None:
         super()._check(name, entry)
         try:
             entry.check()
         except InputError as error:
-            raise AdditionError(f"{self._file(entry)}: trouble {name}: {error}") from error
+            raise AdditionError(f"{self._file(entry)}: {self._what} {name}: {error}") from error
 
 
-TROUBLES: Registry[Trouble] = _Troubles(__name__, "trouble", function=lambda entry: entry.kind, leading=("topology",))
+TROUBLES = TroubleRegistry(__name__, "trouble", function=lambda entry: entry.kind, leading=("topology",))
 
 
 @overload
@@ -147,13 +147,13 @@ def troubles(specs: Iterable[str], topology: Topology) -> tuple[Perturbation, ..
     perturbations = []
     for spec in specs:
         kind = TROUBLES[parse_spec(spec)[0]].kind
-        perturbations.append(replace(kind(topology, **_bound(kind, spec)), name=spec.strip()))
+        perturbations.append(replace(kind(topology, **arguments_of(kind, spec)), name=spec.strip()))
     if len(perturbations) > MOST:
         raise InputError(f"{len(perturbations)} troubles at once are more than {MOST}: leave some out")
     return tuple(perturbations)
 
 
-def _bound(kind: Kind, spec: str) -> dict[str, Any]:
+def arguments_of(kind: Callable[..., Any], spec: str) -> dict[str, Any]:
     """What a kind is called with. Raises InputError for arguments that it does not take, and where one is missing."""
     name, texts = parse_spec(spec)
     values = bind(kind, texts, name, skip=("topology",))

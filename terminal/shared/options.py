@@ -40,6 +40,7 @@ PAIRS = click.option(
 )
 MACHINE_ALONE: Options = (
     click.option("--machine", metavar="SPEC", help="NAME[:key=value,…], see `list machines`"),
+    click.option("--edit", multiple=True, metavar="SPEC", help="KIND:key=value,…, see `list edits`; may be repeated"),
     ASSUME,
     PAIRS,
 )
@@ -116,7 +117,20 @@ RUN: Options = (
 )
 """What one run is made of."""
 INSTEAD = (
-    *("algorithm", "schedule", "library", "id", "root", "set", "machine", "topology", "assume", "pairs", "network"),
+    *(
+        "algorithm",
+        "schedule",
+        "library",
+        "id",
+        "root",
+        "set",
+        "machine",
+        "topology",
+        "edit",
+        "assume",
+        "pairs",
+        "network",
+    ),
     *("size", "counts", "displs", "ranks", "trouble"),
 )
 """Options that a scenario stands for."""
@@ -176,6 +190,7 @@ def _scenario(words: Words) -> Request:
 
 def _machine(words: Words, *, needed: bool) -> dict[str, str]:
     spec, file, rates = words.get("machine"), words.get("topology"), words.get("assume") or ()
+    edits = {"edits": listed(words.get("edit") or ())}
     network, others = _networks(words.get("network") or ())
     if network and needed and spec is None and file is None:
         spec = f"switch:ranks={words.get('ranks') or 8}"
@@ -187,12 +202,12 @@ def _machine(words: Words, *, needed: bool) -> dict[str, str]:
         if words.get("pairs") is not None:
             text = with_pairs(text, FORMATS.text(words["pairs"]), words["pairs"])
         capture = {"machine": "", "capture": text, "capture_name": file, "rates": ",".join(rates)}
-        return capture | {"network": network, "against": others}
+        return capture | edits | {"network": network, "against": others}
     if words.get("pairs") is not None:
         raise InputError("--pairs fills in what a capture does not say: add the file of a topology")
     if rates:
         raise InputError("--assume fills in what a file does not say: give --machine NAME:key=value,… instead")
-    return {"machine": spec or "", "network": network, "against": others}
+    return edits | {"machine": spec or "", "network": network, "against": others}
 
 
 def _networks(names: str | tuple[str, ...]) -> tuple[str, str]:

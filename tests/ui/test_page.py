@@ -14,6 +14,7 @@ from ops.request.examples import example_captures, example_schedules
 from ops.request.link import from_link, to_link
 from ops.workloads import WORKLOADS
 from sim.breakdown import PARTS
+from sim.edits import EDITS
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import MACHINES, build
@@ -244,7 +245,7 @@ def test_texts_of_every_language_are_of_english_ones_with_the_same_placeholders(
 
 
 def test_summaries_and_offers_in_other_languages_are_of_things_there_are():
-    there = {f"summary.{name}" for name in (*ALGORITHMS, *COLLECTIVES, *MACHINES, *TROUBLES)}
+    there = {f"summary.{name}" for name in (*ALGORITHMS, *COLLECTIVES, *MACHINES, *TROUBLES, *EDITS)}
     there |= {key for key in things() if key.startswith(("offer.", "use."))}
     for language in set(languages()) - {"en"}:
         assert {key for key in written(language) if key.startswith(OWN)} <= there
@@ -258,7 +259,7 @@ def test_a_summary_is_told_in_the_language_of_the_visit():
 def left_out():
     """Names of parameters that some default leaves to the simulator."""
     everything = [*(a.params for a in ALGORITHMS.values()), *(w.params for w in WORKLOADS.values())]
-    everything += [TROUBLES.parameters(name) for name in TROUBLES]
+    everything += [kinds.parameters(name) for kinds in (TROUBLES, EDITS) for name in kinds]
     return {name for params in everything for name, p in params.items() if not p.default and p.kind != "bool"}
 
 
@@ -274,7 +275,8 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"export.{ending}" for ending in EXPORTS}
     spoken |= {f"scenario.{name}" for name in SCENARIOS} | {f"trouble.{name}" for name in TROUBLES}
     spoken |= {f"player.{name}" for name in ("nothing", "holding", "counting", "waitsfor", "sendsnext")}
-    spoken |= {"player.critical.help", "player.why.sum"}
+    spoken |= {"player.critical.help", "player.why.sum"} | {f"edit.{name}" for name in EDITS}
+    spoken |= {f"page.{word}{more}" for word in ("trouble", "edits") for more in ("", ".add")}
     spoken |= {f"player.why.{part}{more}" for part in PARTS for more in ("", ".is")}
     spoken |= {f"player.order.{order}" for order in ("machine", "name", "busy", "rank")}
     spoken |= {f"page.{figure}.help" for figure in ("time", "algbw", "busbw", "bottleneck")}
@@ -330,3 +332,26 @@ def test_a_library_chooses_on_the_page_as_in_the_terminal():
     box.select("").run()
     assert not at.error, [e.value for e in at.error]
     assert at.query_params.get("algorithm", Request().algorithm) == "allreduce.ring"
+
+
+def test_a_machine_is_edited_undone_done_again_and_kept_in_the_link():
+    at = page(machine="switch:ranks=4", size="8MiB")
+    before = at.metric[0].value
+    at.selectbox(key="add_edits_0").select("set_class").run()
+    assert not at.error, [e.value for e in at.error]
+    assert float(at.metric[0].value.split()[0]) < float(before.split()[0])
+    at = page(machine="switch:ranks=4", size="8MiB", edits="set_class:kind=NVL,times=0.5")
+    assert not at.error, [e.value for e in at.error]
+    slower = at.metric[0].value
+    assert slower != before
+    assert at.title[0].value.endswith("edited")
+    at.button(key="drop_edit_0").click().run()
+    assert "edits" not in at.query_params
+    assert at.metric[0].value == before
+    at.button(key="undo").click().run()
+    assert at.metric[0].value == slower
+    assert "times=0.5" in str(at.query_params["edits"])
+    at.button(key="redo").click().run()
+    assert at.metric[0].value == before
+    wrong = page(machine="switch:ranks=4", edits="cut_cable:src=GPU0,dst=GPU9")
+    assert any("'GPU9'" in error.value for error in wrong.error)

@@ -18,7 +18,7 @@ from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui.charts import lab_charts
 from ui.pages import go, page
 from ui.text import plain, tell
-from ui.widgets import sidebar
+from ui.widgets import past
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_rows
 
@@ -257,7 +257,7 @@ def _open(cluster: Request, algorithm: str, ranks: int, size: int) -> None:
     """Go to the stage with a run."""
     request = replace(cluster, size=size_word(size))
     whole = request.topology().n == ranks
-    sidebar.restore(replace(request, ranks=0 if whole else ranks).of(algorithm))
+    past.restore(replace(request, ranks=0 if whole else ranks).of(algorithm))
     go("stage")
 
 

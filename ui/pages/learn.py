@@ -16,7 +16,7 @@ from ui.player.local_storage import remembered
 from ui.player.payload import pack
 from ui.scene import picture
 from ui.text import catalogue, plain, spoken, tell, tell_or
-from ui.widgets import compare, sidebar
+from ui.widgets import compare, past
 
 PLAYER = "lesson_player"
 
@@ -176,5 +176,5 @@ def _code(scene: Request, runs: list[Outcome]) -> None:
         with st.expander(tell("page.learn.code", name=name)):
             st.code(ALGORITHMS[name].source, language="python")
     if st.button(tell("page.learn.open"), icon=":material/open_in_new:"):
-        sidebar.restore(scene)
+        past.restore(scene)
         go("stage")

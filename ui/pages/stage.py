@@ -12,6 +12,7 @@ from ops.request.library_choice import library_of
 from ops.request.link import LONGEST_WORD, from_link, to_link
 from sim.base.numbers import real
 from sim.errors import InputError, StalledError
+from sim.formats import write_topology
 from sim.machines import MACHINES
 from sim.parameters import parse_spec
 from sim.topology import Topology
@@ -141,7 +142,7 @@ def _instant(word: str) -> float:
 
 def _depart(scene: Request) -> None:
     """Write the scene into the address, keeping the instant."""
-    sidebar.remember(scene)
+    past.remember(scene)
     words = to_link(scene)
     words |= {name: st.query_params[name] for name in KEPT if name in st.query_params}
     if words != {name: st.query_params[name] for name in st.query_params}:
@@ -155,7 +156,7 @@ def _heading(scene: Request, picture: Picture) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="over"):
         title.draw(scene, picture.machine)
         sidebar.scenarios()
-        sidebar.undo()
+        past.undo()
     if picture.verdict == STALLED:
         st.warning(plain(picture.reason), icon=":material/hourglass_disabled:")
     elif picture.verdict not in ("ok", "unchecked"):
@@ -256,7 +257,7 @@ def _below(scene: Request, topology: Topology, *, ended: bool) -> None:
         else:
             _code(scene, topology)
     with machine:
-        _machine_panel(topology)
+        _machine_panel(topology, scene)
         if ended:
             _take_away(scene)
 
@@ -307,13 +308,19 @@ def _code(scene: Request, topology: Topology) -> None:
         st.markdown(f"{_say('page.reference')}: {algorithm.reference}")
 
 
-def _machine_panel(topology: Topology) -> None:
+def _machine_panel(topology: Topology, scene: Request | None = None) -> None:
     with st.expander(_say("page.machine.panel"), key=f"machine_panel_{topology.name}", on_change="rerun") as panel:
         if not panel.open:  # what nobody looks at need not be sent
             return
         if topology.n <= 32:
             pairs = topology.pairs or pair_classes(topology)
             st.dataframe({a: [pairs[b].get(a, "X") for b in pairs] for a in pairs} | {"": list(pairs)}, hide_index=True)
+        if scene is not None and scene.edits:
+            st.markdown(f"**{_say('page.differs')}**")
+            st.markdown("\n".join(f"- {plain(line)}" for line in scene.differences()))
+        if scene is not None and not scene.is_kept:
+            text = partial(write_topology, topology, "ringside_yaml")
+            st.download_button(_say("page.machine.yaml"), data=text, file_name="machine.yaml", key="machine_yaml")
         if topology.assumed:
             st.markdown(f"**{_say('page.assumed', count=len(topology.assumed))}**")
             st.markdown("\n".join(f"- {plain(line)}" for line in topology.assumed))

@@ -13,12 +13,13 @@ _LOCK = threading.Lock()
 
 
 def machine_of(scene: Request) -> Topology:
-    """The scene's machine, joined by its network; nobody may change it. Raises InputError."""
+    """The scene's machine, joined by its network and edited; nobody may change it. Raises InputError."""
     words = Request(
         machine=scene.machine,
         capture=scene.capture,
         rates=scene.rates,
         network=scene.network,
+        edits=scene.edits,
         schedule=scene.schedule if scene.is_kept else "",
         capture_name=scene.capture_name,
     )

@@ -12,6 +12,7 @@ from ops.request import Request
 from ops.request.library_choice import collective_of
 from ops.request.notation import MOST, Changes, beside, differences, entries, listed
 from sim.breakdown import PARTS
+from sim.edits import EDITS
 from sim.errors import InputError
 from sim.machines import MACHINES
 from sim.topology.networks import NETWORKS, has_network
@@ -30,11 +31,13 @@ Run = tuple[Request, Picture, str]
 """A scene, what it looks like run, and what it is called beside others."""
 
 
-def forked(scene: Request, trouble: str) -> Request:
-    """The scene in one more trouble, beside what it would have been without."""
-    now = listed([*scene.troubles, trouble])
-    runs = [*differences(scene.against), {"trouble": scene.trouble}]
-    return replace(scene, trouble=now, against=beside(runs[-MOST:]))
+def forked(scene: Request, spec: str) -> Request:
+    """The scene with one more trouble or edit, beside what it would have been without."""
+    if spec.partition(":")[0] in EDITS:
+        changed, before = replace(scene, edits=listed([*entries(scene.edits), spec])), {"edits": scene.edits}
+    else:
+        changed, before = replace(scene, trouble=listed([*scene.troubles, spec])), {"trouble": scene.trouble}
+    return replace(changed, against=beside([*differences(scene.against), before][-MOST:]))
 
 
 def titles(scene: Request) -> list[str]:
@@ -46,9 +49,9 @@ def titles(scene: Request) -> list[str]:
 
 
 def _words(name: str, value: str) -> str:
-    if name == "trouble":
-        troubles = [whatif.describe(spec) for spec in entries(value)]
-        return "; ".join(troubles) or tell("page.compare.untroubled")
+    if name in ("trouble", "edits"):
+        words = [whatif.describe(spec) for spec in entries(value)]
+        return "; ".join(words) or tell("page.compare.untroubled" if name == "trouble" else "page.compare.unedited")
     if name == "network":
         return value or tell("page.network.own")
     return value or tell("page.compare.usual")

@@ -1,8 +1,10 @@
-"""The scenes that a visit has left, for undoing."""
+"""The scenes that a visit has left, for undoing, and those that were undone, for doing again."""
 
 import streamlit as st
 
 from ops.request import Request
+from ui.player.views import FIRST
+from ui.text import tell
 
 MOST = 50
 """Scenes that are kept."""
@@ -13,4 +15,50 @@ def move_on(scene: Request) -> None:
     state = st.session_state
     if "scene" in state and state.scene != scene:
         state.past = [*state.get("past", []), state.scene][-MOST:]
+        state.future = []
     state.scene = scene
+
+
+def restore(scene: Request) -> None:
+    """Stand at another scene, whatever the widgets hold: others take their places.
+
+    Nothing is deleted: a browser goes on sending what a widget holds until it has been told that it is gone, and a
+    widget whose state was deleted would then seem to have been changed.
+    """
+    state = st.session_state
+    move_on(scene)
+    state.start, state.view = 0.0, FIRST
+    state.turn = state.get("turn", 0) + 1
+
+
+def remember(scene: Request) -> None:
+    """Keep the scene that is being left, for undoing."""
+    state = st.session_state
+    move_on(scene)
+    state.good = scene
+    state.broken = bool(state.get("refused"))
+
+
+def undo() -> None:
+    """Back to the scene before; what was typed and never worked goes first. And on again, where one has gone back."""
+    state = st.session_state
+
+    def undone() -> None:
+        before, after = list(state.get("past", [])), list(state.get("future", []))
+        if state.get("broken", False) or not before:
+            restore(state.scene)
+        else:
+            after.append(state.scene)
+            restore(before.pop())
+        state.past, state.future = before, after
+
+    def redone() -> None:
+        before, after = [*state.get("past", []), state.scene], list(state.get("future", []))
+        if after:
+            restore(after.pop())
+        state.past, state.future = before, after
+
+    can_undo = state.get("broken", False) or bool(state.get("past"))
+    st.button(tell("page.undo"), icon=":material/undo:", on_click=undone, disabled=not can_undo, key="undo")
+    if state.get("future"):
+        st.button(tell("page.redo"), icon=":material/redo:", on_click=redone, key="redo")

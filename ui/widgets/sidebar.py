@@ -17,9 +17,10 @@ from ops.request import Request
 from ops.request.examples import example_captures, example_schedules
 from ops.request.library_choice import collective_of, library_of, options_of
 from ops.request.model import is_trace
-from ops.request.notation import assignments, by_name, written
+from ops.request.notation import assignments, by_name, entries, written
 from ops.request.scenario import from_yaml, is_scenario
 from sim.base.textfile import decoded
+from sim.edits import edited
 from sim.engine import check_size
 from sim.errors import InputError
 from sim.formats import FORMATS
@@ -30,13 +31,13 @@ from sim.topology import Topology
 from sim.topology.networks import NETWORKS, has_network
 from sim.topology.pair_rates import beside, matrices
 from sim.units import parse_size
-from ui.player.views import FIRST
 from ui.scene.examples import SCENARIOS
 from ui.scene.machines import machine_of
 from ui.text import plain, summary, tell
-from ui.widgets import compare, past, whatif
+from ui.widgets import compare, whatif
 from ui.widgets.load import SIZES, load_of, sizes
 from ui.widgets.parameter import RefusedError, fresh, refuse, settings
+from ui.widgets.past import restore
 from ui.workers import tasks
 from ui.workers.asking import ask
 from ui.workers.tasks import Load
@@ -63,7 +64,11 @@ def _chosen(scene: Request) -> tuple[Request, Topology | None]:
             scene = _choose_schedule(scene)
             if scene.is_kept:
                 return scene, machine_of(scene)
+        before = scene.machine, scene.capture
         scene, topology = _choose_network(*_choose_machine(scene))
+        if before != (scene.machine, scene.capture):
+            scene = replace(scene, edits="")
+        scene, topology = _choose_edits(scene, topology)
         scene = _choose_ranks(scene, topology) if source == "catalogue" else replace(scene, ranks=0)
         if topology.n > 1:
             scene = _choose_load(scene, load_of(scene, topology))
@@ -86,39 +91,6 @@ def choose_machine(scene: Request) -> tuple[Request, Topology | None]:
     except RefusedError:
         pass
     return scene, None
-
-
-def restore(scene: Request) -> None:
-    """Stand at another scene, whatever the widgets hold: others take their places.
-
-    Nothing is deleted: a browser goes on sending what a widget holds until it has been told that it is gone, and a
-    widget whose state was deleted would then seem to have been changed.
-    """
-    state = st.session_state
-    past.move_on(scene)
-    state.start, state.view = 0.0, FIRST
-    state.turn = state.get("turn", 0) + 1
-
-
-def remember(scene: Request) -> None:
-    """Keep the scene that is being left, for undoing."""
-    state = st.session_state
-    past.move_on(scene)
-    state.good = scene
-    state.broken = bool(state.get("refused"))
-
-
-def undo() -> None:
-    """Back to the scene before; what was typed and never worked goes first."""
-    state = st.session_state
-
-    def undone() -> None:
-        before = list(state.get("past", []))
-        restore(state.scene if state.get("broken", False) or not before else before.pop())
-        state.past = before
-
-    can_undo = state.get("broken", False) or bool(state.get("past"))
-    st.button(tell("page.undo"), icon=":material/undo:", on_click=undone, disabled=not can_undo, key="undo")
 
 
 def scenarios() -> None:
@@ -306,7 +278,7 @@ def _choose_machine(scene: Request) -> tuple[Request, Topology]:
 
 def _own(scene: Request) -> Topology:
     """The machine with the network it has of its own."""
-    return machine_of(replace(scene, network=""))
+    return machine_of(replace(scene, network="", edits=""))
 
 
 def _choose_network(scene: Request, topology: Topology) -> tuple[Request, Topology]:
@@ -323,7 +295,13 @@ def _choose_network(scene: Request, topology: Topology) -> tuple[Request, Topolo
         help=tell("page.network.help"),
         key=fresh("network"),
     )
-    return replace(scene, network=name), machine_of(replace(scene, network=name)) if name else topology
+    return replace(scene, network=name), machine_of(replace(scene, network=name, edits="")) if name else topology
+
+
+def _choose_edits(scene: Request, topology: Topology) -> tuple[Request, Topology]:
+    """What is changed on the machine; nothing is left of it on another one."""
+    edits = whatif.choose(scene.edits, topology, whatif.EDIT)
+    return replace(scene, edits=edits), edited(topology, entries(edits)) if edits else topology
 
 
 def _choose_model(scene: Request) -> Request:

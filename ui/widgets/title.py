@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -15,10 +16,18 @@ from sim.machines import MACHINES
 from ui.text import tell
 from ui.widgets.load import sizes
 from ui.widgets.parameter import fresh
-from ui.widgets.sidebar import likely, offered, restore
+from ui.widgets.past import restore
+from ui.widgets.sidebar import likely, offered
 
+EDITED = " ✎"
+"""What stands behind the name of a machine that was edited."""
 LETTER, AROUND, WIDEST = 11, 30, 420
 """Pixels that a letter of the title takes, that a word has around it, and that it takes at most."""
+ANOTHER: dict[str, Any] = {
+    **dict.fromkeys(("capture", "rates", "network", "edits", "trouble", "against"), ""),
+    **dict.fromkeys(("ranks", "root"), 0),
+}
+"""What is left of a scene on another machine."""
 Change = Callable[[str], Request]
 
 
@@ -97,9 +106,15 @@ def _machine(scene: Request, machine: str) -> None:
     def change(name: str) -> Request:
         if name == now:
             return scene
-        return replace(scene, machine=name, capture="", rates="", network="", ranks=0, root=0, trouble="", against="")
+        return replace(scene, machine=name, **ANOTHER)
 
-    _word("title.machine", names, now, change, lambda name: name or machine)
+    _word(
+        "title.machine",
+        names,
+        now,
+        change,
+        lambda name: f"{name or machine}{EDITED if scene.edits and name == now else ''}",
+    )
 
 
 def _size(scene: Request) -> None:

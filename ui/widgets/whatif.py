@@ -1,83 +1,118 @@
-"""What goes wrong, chosen one trouble after the other; every choice is applied at once."""
+"""What goes wrong, and what is changed on the machine, one after the other; every choice is applied at once."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
 from ops.request.notation import entries, listed
+from sim.edits import EDITS, edited
 from sim.errors import InputError
 from sim.parameters import Parameter
 from sim.perturbation.places import choices
 from sim.topology import Topology
-from sim.trouble import TROUBLES, troubles
+from sim.trouble import TROUBLES, TroubleRegistry, troubles
 from ui.text import summary, tell, tell_or
 from ui.widgets import past
 from ui.widgets.parameter import RefusedError, field, fresh, refuse, usual
 
 
-def choose(words: str, topology: Topology) -> str:
-    """Draw the troubles that `words` hold and a way to add one; returns the words as they are now."""
-    specs = entries(words)
-    with st.expander(tell("page.trouble"), expanded=bool(specs), icon=":material/bolt:"):
+class Several(NamedTuple):
+    """A list of a scene: its word there, its kinds, what refuses what cannot be, and its icon."""
+
+    word: str
+    kinds: TroubleRegistry
+    made: Callable[[Iterable[str], Topology], object]
+    icon: str
+
+    def called(self, name: str) -> str:
+        """A kind in the language of the visit."""
+        return tell(f"{'trouble' if self.word == 'trouble' else 'edit'}.{name}")
+
+
+TROUBLE = Several("trouble", TROUBLES, troubles, ":material/bolt:")
+EDIT = Several("edits", EDITS, lambda specs, topology: edited(topology, specs), ":material/build:")
+
+
+def choose(words: str, topology: Topology, several: Several = TROUBLE) -> str:
+    """Draw the entries that `words` hold and a way to add one; returns the words as they are now.
+
+    Edits are made one after the other, so that each is chosen on the machine that those before it left.
+    """
+    specs, kinds, word = entries(words), several.kinds, several.word
+    with st.expander(tell(f"page.{word}"), expanded=bool(specs), icon=several.icon):
         remaining = []
         for number, spec in enumerate(specs):
             name, _, rest = spec.partition(":")
-            if name not in TROUBLES:
+            if name not in kinds:
                 remaining.append(spec)
                 continue
             with st.container(border=True):
-                st.markdown(f"**{tell(f'trouble.{name}')}**", help=summary(name, TROUBLES.summary(name)))
-                now = f"{name}:{_fields(name, _pairs(rest), topology, number)}"
-                if not st.button(tell("page.trouble.remove"), key=fresh(f"drop_{number}"), icon=":material/close:"):
+                st.markdown(f"**{several.called(name)}**", help=summary(name, kinds.summary(name)))
+                machine = _before(topology, specs[:number]) if several is EDIT else topology
+                now = f"{name}:{_fields(several, name, _pairs(rest), machine, number)}".rstrip(":")
+                drop = fresh(f"drop_{number}" if several is TROUBLE else f"drop_edit_{number}")
+                if not st.button(tell("page.trouble.remove"), key=drop, icon=":material/close:"):
                     remaining.append(now)
         added = st.selectbox(
-            tell("page.trouble.add"),
-            list(TROUBLES),
+            tell(f"page.{word}.add"),
+            list(kinds),
             index=None,
-            format_func=lambda name: tell(f"trouble.{name}"),
+            format_func=several.called,
             placeholder=tell("page.trouble.none"),
-            key=fresh(f"add_trouble_{len(specs)}"),
+            key=fresh(f"add_{word}_{len(specs)}"),
         )
         if len(remaining) == len(specs) and not added:
-            _check(remaining, topology)
+            _check(several, remaining, topology)
     if added:
-        remaining.append(TROUBLES[added].first_look(topology))
+        machine = _before(topology, specs) if several is EDIT else topology
+        remaining.append(kinds[added].first_look(machine))
     if len(remaining) != len(specs):
         forget()
-        past.move_on(replace(st.session_state.scene, trouble=listed(remaining)))
+        past.move_on(replace(st.session_state.scene, **{word: listed(remaining)}))
         st.rerun()
     return listed(remaining)
 
 
-def _check(specs: list[str], topology: Topology) -> None:
+def _before(topology: Topology, specs: Iterable[str]) -> Topology:
+    """The machine that edits left, or the machine itself where they cannot be made."""
+    try:
+        return edited(topology, specs)
+    except InputError:
+        return topology
+
+
+def _check(several: Several, specs: list[str], topology: Topology) -> None:
     """Refuse here what this machine cannot suffer. Raises RefusedError then."""
     try:
-        troubles(specs, topology)
+        several.made(specs, topology)
     except InputError as error:
         refuse(error)
         raise RefusedError from None
 
 
 def describe(spec: str) -> str:
-    """A trouble in few words: what it is, where, and how much."""
+    """A trouble or an edit in few words: what it is, where, and how much."""
     name, _, rest = spec.partition(":")
-    if name not in TROUBLES:
+    several = next((each for each in (TROUBLE, EDIT) if name in each.kinds), None)
+    if several is None:
         return spec
     arguments = _pairs(rest)
-    devices = [key for key, parameter in TROUBLES.parameters(name).items() if _names_device(parameter)]
+    devices = [key for key, parameter in several.kinds.parameters(name).items() if _names_device(parameter)]
     ends = [arguments.pop(key) for key in devices if key in arguments] if len(devices) > 1 else []
     words = [" → ".join(ends), *(f"{key} {word}" for key, word in arguments.items())]
-    return f"{tell(f'trouble.{name}')}: {', '.join(filter(None, words))}"
+    return f"{several.called(name)}: {', '.join(filter(None, words))}"
 
 
 def offers() -> list[dict[str, Any]]:
     """What a click in the player may ask: on what, in which words, and the trouble with braces to fill in."""
     return [
         {"on": kind.targets(offer), "text": tell_or(f"offer.{name}.{offer.key}", text), "spec": kind.spec(offer)}
-        for name, kind in TROUBLES.items()
+        for kinds in (TROUBLES, EDITS)
+        for name, kind in kinds.items()
         for offer in kind.offers
-        for text in [offer.text or summary(name, TROUBLES.summary(name))]
+        for text in [offer.text or summary(name, kinds.summary(name))]
     ]
 
 
@@ -89,9 +124,9 @@ def _names_device(parameter: Parameter) -> bool:
     return parameter.points_at is not None and parameter.points_at.what != "rank"
 
 
-def _fields(name: str, arguments: dict[str, str], topology: Topology, number: int) -> str:
+def _fields(several: Several, name: str, arguments: dict[str, str], topology: Topology, number: int) -> str:
     """A widget for each parameter; returns what is not as usual, as `key=value,…`."""
-    parameters, words = TROUBLES.parameters(name), {}
+    parameters, words = several.kinds.parameters(name), {}
     before = start = ""
     for key, parameter in parameters.items():
         points_at, owner = parameter.points_at, _numbered(number, name)
