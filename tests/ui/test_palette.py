@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ui.files.figures import DARK, LIGHT, SHADES
-from ui.player.component import ASSETS
+from ui.player.component import ASSETS, style
 from ui.stage.palette import BLOCKS, LOAD, contrast, ink_on
 
 # Machado, Oliveira and Fernandes 2009, full deficiency; linear RGB
@@ -69,8 +69,7 @@ def test_quiet_words_can_be_read_on_paper_and_on_boxes(look):
     quiet = float(
         re.search(r"quiet = \(colours\) => faint\(colours, ([\d.]+)\)", (ASSETS / "paint" / "ink.js").read_text())[1]
     )
-    sheet = (ASSETS / "player" / "style.css").read_text()
-    assert f"CanvasText) {quiet * 100:.0f}%" in sheet
+    assert f"CanvasText) {quiet * 100:.0f}%" in style()
     ink, paper = np.array(numbers(look.ink)), np.array(numbers(look.paper))
     mixed = "#" + "".join(f"{round(255 * v):02x}" for v in ink * quiet + paper * (1 - quiet))
     assert contrast(mixed, look.paper) >= 4.5
@@ -81,8 +80,6 @@ def test_words_are_never_paler_than_quiet():
     for part in sorted(ASSETS.rglob("*.js")):
         text = part.read_text(encoding="utf-8")
         for call in re.finditer(r"fillText\(", text):
-            style = text.rindex("fillStyle = ", 0, call.start())
-            assert "faint(" not in text[style : text.index(";", style)], f"{part.name}: {text[style : style + 60]}"
-    assert not re.findall(
-        r"(?<!:disabled \{\n  )opacity: 0", (ASSETS / "player" / "style.css").read_text(encoding="utf-8")
-    )
+            ink = text.rindex("fillStyle = ", 0, call.start())
+            assert "faint(" not in text[ink : text.index(";", ink)], f"{part.name}: {text[ink : ink + 60]}"
+    assert not re.findall(r"(?<!:disabled \{\n  )opacity: 0", style())

@@ -150,7 +150,7 @@ def mp4(trace: Trace, shot: Shot) -> bytes:
 @export("html", "one page that plays without a network", "text/html")
 def html(trace: Trace, shot: Shot) -> bytes:
     """The player and the run in one file."""
-    from ui.player.component import ASSETS, Start, player_data, script
+    from ui.player.component import ASSETS, Start, player_data, script, style
     from ui.player.payload import pack
 
     data = player_data([pack(trace, shot.language)], shot.language, Start(shot.at or 0.0, shot.view))
@@ -159,7 +159,7 @@ def html(trace: Trace, shot: Shot) -> bytes:
     parts = {
         "language": "zh-Hans" if shot.language == "zh" else shot.language,
         "title": _escaped(title),
-        "style": (ASSETS / "player" / "style.css").read_text(encoding="utf-8"),
+        "style": style(),
         "script": f"const mount = {script()};".replace("</script", "<\\/script").replace("<!--", "<\\!--"),
         "data": json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
     }

@@ -37,10 +37,15 @@ def _entry() -> str:
 
 
 @cache
+def style() -> str:
+    """What the player looks like. Files are of one part of it each; which comes first makes no difference."""
+    return "\n".join(file.read_text(encoding="utf-8") for file in sorted((ASSETS / "style").glob("*.css")))
+
+
+@cache
 def _component() -> Callable[..., Any]:
-    style = (ASSETS / "player" / "style.css").read_text(encoding="utf-8")
     mounted: Callable[..., Any] = st.components.v2.component(
-        "ringside_player", html='<div class="rs-root">\n</div>', css=style, js=f"export default {script()};"
+        "ringside_player", html='<div class="rs-root">\n</div>', css=style(), js=f"export default {script()};"
     )
     return mounted
 
