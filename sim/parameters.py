@@ -42,7 +42,7 @@ class PointsAt(NamedTuple):
 Count = Annotated[int, Bounds(1, 1 << 16)]
 """A whole number of one or more."""
 LEAST_BARE_RATE = 1e6
-"""B/s: what is less and has no unit was probably meant in another one."""
+"""B/s: what a person types that is less and has no unit was meant in another one."""
 Devices = Annotated[int, Bounds(1, MOST_EVER)]
 """How many of something a machine has; how many that may be is for `sim.size` to say."""
 
@@ -71,7 +71,7 @@ class Parameter:
         what = f"{owner}: {self.name}"
         match self.kind:
             case "bandwidth":
-                return parse_bandwidth(text, what)
+                return _rate(text, what)
             case "time":
                 return parse_time(text, what)
             case "size":
@@ -96,6 +96,13 @@ class Parameter:
         if self.words and value not in self.words:
             raise InputError(f"{owner}: {self.name}={value!r} is unknown: choose from {', '.join(self.words)}")
         return value
+
+
+def _rate(text: str, what: str) -> float:
+    rate = parse_bandwidth(text, what)
+    if rate < LEAST_BARE_RATE and text.strip()[-1] in "0123456789.":
+        raise InputError(f"{what}={text[:40]} has no unit and would be {rate:g} B/s: write it like 25GBps")
+    return rate
 
 
 def _whole(text: str, what: str) -> int:
@@ -214,16 +221,6 @@ def parse_spec(text: str) -> tuple[str, dict[str, str]]:
     name, _, rest = text.partition(":")
     name = name.strip()
     return name, parse_assignments(rest.split(",") if rest else [], name)
-
-
-def rates_without_units(parameters: Mapping[str, Parameter], texts: Mapping[str, Any]) -> list[str]:
-    """What to say of rates typed without a unit that are too small for any link: `nic=25` is 25 B/s."""
-    return [
-        f"{name}={text} has no unit and counts as {parse_bandwidth(text):g} B/s: write it like 25GBps"
-        for name, text in texts.items()
-        if isinstance(text, str) and parameters[name].kind == "bandwidth"
-        if text[-1] in "0123456789." and parse_bandwidth(text) < LEAST_BARE_RATE
-    ]
 
 
 def parse_assignments(pairs: list[str], owner: str) -> dict[str, str]:

@@ -1,13 +1,17 @@
 """What a newcomer reads first is what can be typed again, and says what was made of it."""
 
+import re
 import shlex
 
 import pytest
 
 import cli
+from ops.request.examples import example_captures
 from ops.training.facts import shown
+from sim.errors import InputError
+from sim.formats import read_topology
 from sim.machines import build
-from terminal import DONE
+from terminal import BAD_INPUT, DONE
 from terminal.shared.facts import above
 from ui.pages.train import _value
 
@@ -36,13 +40,15 @@ def test_a_run_at_its_bound_took_just_that(capsys):
     assert "(this took just that)" in said(capsys, "run sendrecv.direct --machine switch:ranks=2 --size 1GiB")
 
 
-@pytest.mark.parametrize("rate", ["12", "100.", "999_999"])
+@pytest.mark.parametrize("rate", ["12", "100.", "999_999", "1e5"])
 def test_a_rate_without_a_unit_is_not_silently_bytes(rate, capsys):
-    (note,) = build(f"switch:ranks=2,bandwidth={rate}").assumed
-    assert note.startswith(f"bandwidth={rate} has no unit and counts as ")
-    assert note.endswith(" B/s: write it like 25GBps")
     machine = f"switch:ranks=2,bandwidth={rate}"
-    assert note in said(capsys, ["run", "allreduce.ring", "--machine", machine, "--size", "64"])
+    told = f"switch: bandwidth={rate} has no unit and would be {float(rate):g} B/s: write it like 25GBps"
+    assert cli.main(["run", "allreduce.ring", "--machine", machine, "--size", "64"]) == BAD_INPUT
+    assert capsys.readouterr().err == f"cli.py: {told}\n"
+    for refused in (lambda: build(machine), lambda: read_topology(example_captures()["dgx-1v"], "it", sys=rate)):
+        with pytest.raises(InputError, match=f"={re.escape(rate)} has no unit"):
+            refused()
 
 
 @pytest.mark.parametrize("rate", ["25e9", "12Bps", "25GBps", "1000000"])

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from sim.base.formats import Formats, ReadingError, Words, lines, rows
-from sim.parameters import rates_without_units
 from sim.topology import Topology
 from sim.units import MiB
 
@@ -50,8 +49,7 @@ def read_topology(text: str, name: str, **overrides: Any) -> Topology:
     """
     format = recognise(text, name)
     topology: Topology = FORMATS.call(format, format.read, text, name, overrides)
-    notes = rates_without_units(format.options, overrides)
-    return topology.but(format=format.name, assumed=(*topology.assumed, *notes))
+    return topology.but(format=format.name)
 
 
 def write_topology(topology: Topology, format: str, **options: Any) -> str:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any
 
-from sim.parameters import bind, parse_spec, rates_without_units, spread
+from sim.parameters import bind, parse_spec, spread
 from sim.registry import Registry
 from sim.topology import Topology
 from sim.topology.host import Rates
@@ -98,5 +98,4 @@ def build(spec: str, **values: Any) -> Topology:
     name, texts = parse_spec(spec)
     function = MACHINES[name]
     topology = function(**bind(function, {**texts, **values}, name))
-    notes = rates_without_units(MACHINES.parameters(name), texts)
-    return topology.but(name=spec.strip(), assumed=(*topology.assumed, *notes)) if texts else topology
+    return topology.but(name=spec.strip()) if texts else topology
