@@ -11,6 +11,23 @@ from sim.base import formats
 
 os.environ.setdefault("RINGSIDE_NO_WORKERS", "1")
 """Pages that a test draws in its own process have their runs there, too: one process, one set of kernels."""
+gc.disable()
+"""Until all tests are collected: what is imported and collected stays."""
+
+
+class OnlyExamples:
+    """Modules are searched for doctests where they have examples; most have none, and need not be imported for that."""
+
+    @staticmethod
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(file_path):
+        collectors = yield
+        has_examples = file_path.suffix != ".py" or b">>>" in file_path.read_bytes()
+        return [it for it in collectors if has_examples or type(it).__name__ != "DoctestModule"]
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(OnlyExamples())
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -36,5 +53,6 @@ def garbage_is_looked_for_among_what_tests_make():
     """Collected tests and modules are no garbage, and most of what a page looks through after every run."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     yield
     gc.unfreeze()  # what is left over at the end is cleared away as ever
