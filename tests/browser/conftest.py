@@ -1,7 +1,7 @@
 """A dashboard on a port of its own and Debian's Chromium; both are started once, and windows are used again.
 
-Reading the dashboard's scripts is most of the work of a page's first load, and a window that has read them does not
-do it again. So a visitor gets a window that another one has left, once all that it could remember is wiped out.
+Opening a window and reading the dashboard's scripts is most of the work of a page's first load, and neither is done
+twice. So a visitor gets a window that another one has left, once all that it could remember is wiped out.
 """
 
 import os
@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.request
 from collections import defaultdict
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -20,9 +21,9 @@ import pytest
 from playwright.sync_api import TimeoutError
 
 from ops.request.link import from_link
-from ui.files.exports import Shot
+from ui.files.exports import Shot, render
 from ui.player.views import FIRST
-from ui.scene.picture import export
+from ui.scene.picture import carried_out
 from ui.text import catalogue, say
 from ui.workers.one import ALONE
 
@@ -32,6 +33,8 @@ PLAYER = '[data-ringside="player"][data-steps]'
 STILL = "!document.querySelector('[data-testid=\"stApp\"][data-test-script-state=running]')"
 """What holds in a page that is not being drawn again."""
 DESK = {"width": 1440, "height": 1000}
+FILES = "file://"
+"""Where files come from, as browsers call it."""
 STORES = "cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems,websql"
 """All that a page can write down in a browser; tabs' own notes go with `local_storage`."""
 FLAGS = [
@@ -221,18 +224,16 @@ def windows():
 
 
 @pytest.fixture
-def visit(chromium, address, windows):
-    """Opens a page; afterwards nothing may have been complained about or asked of a stranger."""
+def enter(chromium, windows):
+    """A visit of an address, in a window that somebody has left; afterwards nothing may have been complained about."""
     visits = []
 
-    def open_page(query="", awaited=PLAYER, timeout=30_000, viewport=DESK, **options):
-        left = windows[str(sorted(options.items()))]
-        visits.append(
-            (left, Visit(chromium, address, window=left.pop() if left else None, viewport=viewport, **options))
-        )
-        return visits[-1][1].open(query, awaited, timeout)
+    def visit_of(address, **options):
+        left = windows[str(sorted((name, it) for name, it in options.items() if name != "viewport"))]
+        visits.append((left, Visit(chromium, address, window=left.pop() if left else None, **options)))
+        return visits[-1][1]
 
-    yield open_page
+    yield visit_of
     for left, one in visits:
         left.append(one.leave())
     for _, one in visits:
@@ -240,34 +241,42 @@ def visit(chromium, address, windows):
         assert one.strangers == []
 
 
+@pytest.fixture
+def visit(enter, address):
+    """Opens a page; nothing may be asked of a stranger."""
+    return lambda query="", awaited=PLAYER, timeout=30_000, **options: enter(address, **options).open(
+        query, awaited, timeout
+    )
+
+
 @cache
 def page_of_its_own(query, language):
     """A link's run as a file that plays without the dashboard; what one test has made others take too."""
     words = dict(parse_qsl(query.removeprefix("?")))
     shot = Shot(words.pop("view", FIRST), float(words.pop("t", 0)), language=language)
-    return export(from_link(words), "html", shot)
+    scene = from_link(words)
+    return render(_trace(scene), "html", replace(shot, request=scene))
+
+
+@cache
+def _trace(scene):
+    return carried_out(scene).trace
 
 
 @pytest.fixture
-def play(chromium, tmp_path):
-    """Opens a link's player alone, from disk, without a network; afterwards nothing may have been complained about.
+def play(enter, tmp_path):
+    """Opens a link's player alone, from disk, without a network.
 
     What a test says of the player and not of the dashboard around it needs no dashboard, which takes seconds to load.
     """
-    visits = []
 
     def open_player(query, language="en", **options):
-        file = tmp_path / f"{len(visits)}.html"
+        file = tmp_path / f"{len([*tmp_path.iterdir()])}.html"
         file.write_bytes(page_of_its_own(query, language))
-        visits.append(Visit(chromium, tmp_path.as_uri(), offline=True, **options))
-        visits[-1].language = language
-        visits[-1].page.goto(file.as_uri())
-        visits[-1].page.locator(PLAYER).wait_for()
-        return visits[-1]
+        one = enter(FILES, offline=True, **options)
+        one.language = language
+        one.page.goto(file.as_uri())
+        one.page.locator(PLAYER).wait_for()
+        return one
 
-    yield open_player
-    for visit in visits:
-        visit.context.close()
-    for visit in visits:
-        assert visit.complaints == []
-        assert visit.strangers == []
+    return open_player

@@ -7,33 +7,13 @@ from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.machines import build
 from sim.units import MiB
-from ui.files.exports import Shot, render
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def offline(chromium, tmp_path):
-    """A run as a page of its own, opened from disk by a browser that has no network."""
-    trace = simulate(build("dgx1v"), ALGORITHMS["allreduce.ring"].schedule(8), 16 * MiB, history=True)
-    file = tmp_path / "ring.html"
-    file.write_bytes(render(trace, "html", Shot()))
-    context = chromium.new_context(offline=True, viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    complaints, asked = [], []
-    page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda e: complaints.append(str(e)))
-    page.on("request", lambda r: asked.append(r.url))
-    page.goto(file.as_uri())
-    page.wait_for_selector('[data-ringside="player"][data-steps]')
-    yield page, trace
-    context.close()
-    assert complaints == []
-    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
-
-
-def test_the_page_of_its_own_plays_steps_and_knows_the_run(offline):
-    page, trace = offline
+def test_the_page_of_its_own_plays_steps_and_knows_the_run(play):
+    trace = simulate(build("dgx1v"), ALGORITHMS["allreduce.ring"].schedule(8), 16 * MiB)
+    page = play("?machine=dgx1v&algorithm=allreduce.ring&size=16MiB", viewport={"width": 1280, "height": 900}).page
     player = page.locator('[data-ringside="player"]')
     assert int(player.get_attribute("data-steps")) == trace.schedule.steps
     player.get_by_role("button", name="Step forward", exact=True).or_(player.get_by_role("button").nth(3)).first.click()

@@ -22,16 +22,12 @@ def cell(one, size, ranks):
     return one.page.locator(f'{CELLS}[aria-label*="{size}"][aria-label*="anks: {ranks}"]').first
 
 
-def test_the_map_has_a_cell_for_every_size_and_number_of_ranks(lab):
+@pytest.mark.parametrize(("size", "ranks", "winner"), [("1 KiB", 8, "recursive_doubling"), ("1 GiB", 4, "ring")])
+def test_the_map_has_a_cell_for_every_size_and_rank_and_a_click_opens_its_run_on_the_stage(lab, size, ranks, winner):
     one = lab()
     assert one.page.locator(CELLS).count() == 3 * 3
     assert "recursive_doubling" in cell(one, "1 KiB", 8).get_attribute("aria-label")
     assert "ring" in cell(one, "1 GiB", 8).get_attribute("aria-label")
-
-
-@pytest.mark.parametrize(("size", "ranks", "winner"), [("1 KiB", 8, "recursive_doubling"), ("1 GiB", 4, "ring")])
-def test_a_click_on_a_cell_opens_its_run_on_the_stage(lab, size, ranks, winner):
-    one = lab()
     cell(one, size, ranks).click()
     one.page.wait_for_selector('[data-ringside="player"][data-steps]', timeout=30_000)
     title = one.page.locator("h1").first.inner_text()
@@ -50,10 +46,3 @@ def test_a_new_question_is_in_the_address_and_in_the_map(lab):
     one.page.get_by_role("button", name="Ask", exact=True).click()
     one.page.wait_for_function(f"() => document.querySelectorAll('{CELLS}').length === 6", timeout=60_000)
     assert "sizes=1MiB" in one.page.url
-
-
-def test_it_speaks_chinese_and_fits_a_telephone(lab):
-    one = lab(ASKED + "&lang=zh", viewport={"width": 390, "height": 900})
-    assert one.page.get_by_text("一千个").first.is_visible()
-    wide = one.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert wide <= 0

@@ -43,7 +43,7 @@ def train(visit, request):
     return open_page
 
 
-def test_compute_and_communication_of_every_rank_and_what_hides(train):
+def test_compute_and_communication_of_every_rank_and_what_hides(train, visit):
     page = train()
     assert page.locator(f"{TIMELINE} [data-rank]").count() == 4
     for rank in range(4):
@@ -57,54 +57,36 @@ def test_compute_and_communication_of_every_rank_and_what_hides(train):
         assert all(box["y"] > compute[0]["y"] for box in hidden + exposed)
     assert page.locator(f"{TIMELINE} [data-memory] b").count() >= 4
     assert page.get_by_text("stands in the open").is_visible()
+    it_comes_as_a_file(page)
+    its_longest_collective_can_be_watched_on_the_stage(page, visit)
 
 
-def test_without_overlap_nothing_hides_and_the_step_is_longer(train):
+def it_comes_as_a_file(page):
+    with page.expect_download() as coming:
+        page.get_by_role("button", name="Timeline for Perfetto").click()
+    whole = json.loads(coming.value.path().read_text(encoding="utf-8"))
+    assert {event["pid"] for event in whole["traceEvents"]} == {0, 1, 2, 3}
+
+
+def its_longest_collective_can_be_watched_on_the_stage(page, visit):
+    link = page.get_by_role("link", name="Watch allreduce.ring on the stage").get_attribute("href")
+    stage = visit(link[link.index("?") :])
+    assert stage.data("steps") == "6"
+    assert stage.page.get_by_text("allreduce.ring").first.is_visible()
+
+
+def test_without_overlap_nothing_hides_a_closer_look_draws_a_part_and_bad_input_is_one_sentence(train):
     page = train()
     before = step_time(page)
     page.get_by_text("overlap", exact=True).click()
     page.wait_for_function(f"document.querySelectorAll('{TIMELINE} [data-lane=hidden]').length === 0", timeout=20_000)
     assert step_time(page) > before
     assert "overlap=no" in page.url
+    a_closer_look_draws_a_part(page)
+    bad_input_is_one_sentence(page)
 
 
-def drawn(page, name):
-    """Asserts that a workload is drawn."""
-    assert page.locator(f"{TIMELINE} [data-lane]").count() >= 4, name
-    assert page.locator('[data-testid="stAlert"]').count() == 0, name
-
-
-@pytest.mark.parametrize("name", LARGE)
-def test_a_workload_for_large_models_is_drawn(train, name):
-    drawn(train(f"?page=train&workload={name}&machine=switch:ranks=4&model=gpt2"), name)
-
-
-def test_every_other_workload_is_drawn(visit):
-    one = visit(DDP, awaited=TIMELINE)
-    for name in (name for name in WORKLOADS if name not in LARGE):
-        one.choose(one.told("train.workload"), one.told(f"train.name.{name}"))
-        one.page.wait_for_function("name => new URLSearchParams(location.search).get('workload') === name", arg=name)
-        one.settle()
-        drawn(one.page, name)
-        if name == "allgatherv":
-            parts = one.page.locator('[data-ringside="buffer"] [data-lane]')
-            parts.nth(3).wait_for()  # it comes after the timeline
-            widths = [box["width"] for box in boxes(parts)]
-            assert [round(width / widths[0]) for width in widths] == [1, 2, 3, 4]
-
-
-def test_another_workload_is_chosen_and_its_link_brings_it_back(train):
-    page = train()
-    page.get_by_label("Workload").click()
-    page.get_by_role("option", name="A non-blocking allgather").click()
-    page.wait_for_url("**workload=iallgather**")
-    page.get_by_text("returns a request at once").wait_for()
-    page.reload()
-    page.get_by_text("returns a request at once").wait_for()
-
-
-def test_a_closer_look_draws_a_part(train):
-    page = train()
+def a_closer_look_draws_a_part(page):
     whole = last_tick(page)
     page.get_by_text("Look closer").click()
     handle = page.get_by_role("slider", name="Part of the step").last
@@ -119,23 +101,7 @@ def test_a_closer_look_draws_a_part(train):
     assert float(last_tick(page).split()[0]) == pytest.approx(float(whole.split()[0]) * 0.9, rel=1e-3)
 
 
-def test_the_longest_collective_can_be_watched_on_the_stage(train, visit):
-    link = train().get_by_role("link", name="Watch allreduce.ring on the stage").get_attribute("href")
-    stage = visit(link[link.index("?") :])
-    assert stage.data("steps") == "6"
-    assert stage.page.get_by_text("allreduce.ring").first.is_visible()
-
-
-def test_the_timeline_comes_as_a_file(train):
-    page = train()
-    with page.expect_download() as coming:
-        page.get_by_role("button", name="Timeline for Perfetto").click()
-    whole = json.loads(coming.value.path().read_text(encoding="utf-8"))
-    assert {event["pid"] for event in whole["traceEvents"]} == {0, 1, 2, 3}
-
-
-def test_bad_input_is_one_sentence(train):
-    page = train()
+def bad_input_is_one_sentence(page):
     box = page.get_by_label("bucket", exact=True)
     box.fill("plenty")
     box.press("Enter")
@@ -144,8 +110,33 @@ def test_bad_input_is_one_sentence(train):
         said.get_by_text("'plenty' is not a number with a unit").wait_for()
 
 
-def test_it_fits_a_telephone_and_speaks_chinese(train):
-    page = train(f"{DDP}&lang=zh", viewport={"width": 390, "height": 900})
-    assert page.get_by_text("单步时间").first.is_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert all(box["x"] >= 0 and box["x"] + box["width"] <= 391 for box in boxes(bars(page, 0, "compute")))
+def drawn(page, name):
+    """Asserts that a workload is drawn."""
+    assert page.locator(f"{TIMELINE} [data-lane]").count() >= 4, name
+    assert page.locator('[data-testid="stAlert"]').count() == 0, name
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_workload_for_large_models_is_drawn(train, name):
+    drawn(train(f"?page=train&workload={name}&machine=switch:ranks=4&model=gpt2"), name)
+
+
+def test_every_other_workload_is_drawn_and_the_last_one_s_link_brings_it_back(visit):
+    one = visit(DDP, awaited=TIMELINE)
+    for name in (name for name in WORKLOADS if name not in LARGE):
+        one.choose(one.told("train.workload"), one.told(f"train.name.{name}"))
+        one.page.wait_for_function("name => new URLSearchParams(location.search).get('workload') === name", arg=name)
+        one.settle()
+        drawn(one.page, name)
+        if name == "allgatherv":
+            parts = one.page.locator('[data-ringside="buffer"] [data-lane]')
+            parts.nth(3).wait_for()  # it comes after the timeline
+            widths = [box["width"] for box in boxes(parts)]
+            assert [round(width / widths[0]) for width in widths] == [1, 2, 3, 4]
+    assert f"workload={name}" in one.page.url
+    about = one.told(f"train.about.{name}")[:40]
+    one.page.get_by_text(about).wait_for()
+    one.page.reload()
+    one.page.get_by_text(about).wait_for()
+    one.page.locator(TIMELINE).wait_for()
+    drawn(one.page, name)

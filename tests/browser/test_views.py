@@ -2,20 +2,18 @@
 
 import pytest
 
+from tests.browser.conftest import FILES
 from tests.test_contributing import each, project, python, untouched  # noqa: F401
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @each(lambda recipe: recipe.title == "A player view")
-def test_a_view_that_is_one_file_is_a_tab_under_its_own_name_and_paints(project, python, chromium):  # noqa: F811
+def test_a_view_that_is_one_file_is_a_tab_under_its_own_name_and_paints(project, python, enter):  # noqa: F811
     folder, recipe = project
     run = ("render", "allreduce.ring", "--machine", "switch:ranks=8", "--size", "1MiB")
     python("-m", "cli", *run, "-o", "sent.html", "--view", "sent")
-    context = chromium.new_context(offline=True, viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    complaints = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page = enter(FILES, offline=True, viewport={"width": 1280, "height": 900}).page
     page.goto((folder / "sent.html").as_uri())
     player = page.locator('[data-ringside="player"][data-steps]')
     player.wait_for()
@@ -31,5 +29,3 @@ def test_a_view_that_is_one_file_is_a_tab_under_its_own_name_and_paints(project,
     assert "rank 0" in player.locator(".rs-tip").inner_text()
     tabs.first.click()
     assert player.get_attribute("data-view") == "machine"
-    assert complaints == []
-    context.close()

@@ -8,7 +8,8 @@ import pytest
 from ops.request import Request
 from sim.errors import InputError
 from tests.attack.links import run
-from tests.ui.test_page import page
+from tests.browser.test_visits import DAMAGED
+from tests.ui.test_page import page, players
 from ui import text
 from ui.scene import machines
 from ui.scene.machines import machine_of
@@ -83,3 +84,12 @@ def test_a_machine_is_built_once_for_everybody(monkeypatch):
     assert built == [f"switch:ranks={n}" for n in (4, 5, 6, 4)]
     with pytest.raises(InputError):
         machine_of(Request(machine="no such"))
+
+
+@pytest.mark.parametrize("language", text.languages())
+def test_a_damaged_link_says_what_is_wrong_and_still_shows_a_picture(language):
+    for query, says in DAMAGED.items():
+        name, _, word = query.partition("=")
+        at = page(**{name: word, "lang": language})
+        assert any(says in text for text in errors(at)), query
+        assert len(players(at)) == 1

@@ -300,6 +300,12 @@ def test_a_library_s_number_in_a_link_runs_what_the_library_does():
     assert "chains=4" in at.query_params["settings"]
 
 
+def test_crossovers_of_algorithms_are_told():
+    at = page(machine="switch:ranks=8", against="algorithm=allreduce.recursive_doubling")
+    told = [element.value for element in (*at.main.markdown, *at.main.caption)]
+    assert any(re.search("From .* on, allreduce.ring is faster than allreduce.recursive_doubling", t) for t in told)
+
+
 def test_the_network_between_hosts_is_chosen_where_there_is_one():
     at = page(machine="nodes:nodes=2,gpus=2", size="1MiB", network="infiniband_hdr", against="network=ethernet_10g")
     assert not at.error, [e.value for e in at.error]

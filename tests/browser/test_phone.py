@@ -1,0 +1,39 @@
+"""Every page on a telephone: its heading, the way to the others, and nothing beyond the edge."""
+
+import pytest
+
+from tests.browser.test_lab import ASKED, CELLS
+from tests.browser.test_train import DDP, TIMELINE
+from ui.pages import PAGES
+from ui.text import catalogue, languages
+
+pytestmark = pytest.mark.browser
+PHONE = {"width": 390, "height": 844}
+LINKS = {"stage": "?machine=switch:ranks=8", "train": DDP, "lab": ASKED}
+"""Of pages that a visitor asks something; all others are opened as they are."""
+AWAITED = {"stage": '[data-ringside="player"][data-steps]', "train": TIMELINE, "lab": CELLS}
+PARTS = {
+    "stage": (".rs-stage", ".rs-slots", ".rs-chart", ".rs-scrub"),
+    "train": (f'{TIMELINE} [data-rank="0"] [data-lane="compute"]',),
+}
+"""What reaches from one side to the other."""
+SPOKEN = {("train", "zh"): "单步时间", ("lab", "zh"): "一千个"}
+
+
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("name", [name for name in PAGES if PAGES[name].listed])
+def test_a_page_begins_with_its_heading_shows_the_way_to_the_others_and_fits(visit, language, name):
+    query = f"{LINKS.get(name, f'?page={name}')}&lang={language}"
+    page = visit(query, AWAITED.get(name, "h1"), timeout=60_000, viewport=PHONE).page
+    first = page.locator("h1, h2, h3, h4").first
+    assert first.evaluate("e => e.tagName") == "H1"
+    header = page.get_by_test_id("stHeader").bounding_box()
+    way = page.get_by_text(catalogue(language)["page.learn.title"], exact=True).first.bounding_box()
+    assert way["y"] >= header["y"] + header["height"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    for part in PARTS.get(name, ()):
+        boxes = [element.bounding_box() for element in page.locator(part).all()]
+        assert boxes, part
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] + 1 for box in boxes), part
+    if (name, language) in SPOKEN:
+        assert page.get_by_text(SPOKEN[name, language]).first.is_visible()
