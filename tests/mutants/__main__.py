@@ -31,13 +31,13 @@ def main() -> int:
         (outcome,) = run([(words.case, mutants[words.case])], tell=print)
         print(outcome.output)
         return 0 if outcome.killed else 1
-    before = kept(words.results)
-    numbered = list(enumerate(mutants[: words.count]))
-    left = [(k, mutant) for k, mutant in numbered if k not in before]
+    before = kept(words.results, mutants[: words.count])
+    tried = {outcome.number for outcome in before}
+    left = [(k, mutant) for k, mutant in enumerate(mutants[: words.count]) if k not in tried]
     first = {TESTS[mutant.module]: mutant.module for _, mutant in left}
     check(first.values())
-    outcomes = [*before.values(), *run(left, jobs=words.jobs, tell=_told, keep=words.results)]
-    return _report([each for each in outcomes if each.number < words.count], len(mutants))
+    outcomes = [*before, *run(left, jobs=words.jobs, tell=_told, keep=words.results)]
+    return _report(outcomes, len(mutants))
 
 
 def _told(outcome: Outcome) -> None:

@@ -4,8 +4,8 @@ import difflib
 import tomllib
 from collections.abc import Iterator
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
-from random import Random
 from typing import NamedTuple
 
 from cosmic_ray.ast import get_ast
@@ -50,7 +50,7 @@ class Mutant(NamedTuple):
 
 
 def sample(seed: int, modules: tuple[str, ...] = tuple(TESTS)) -> list[Mutant]:
-    """Every mutant there is, in an order that the seed alone decides."""
+    """Every mutant there is, in an order that the seed decides; a module that changes moves its own alone."""
     mutants = [
         Mutant(module, name, k)
         for module in modules
@@ -58,14 +58,19 @@ def sample(seed: int, modules: tuple[str, ...] = tuple(TESTS)) -> list[Mutant]:
         for name, operator in _operators().items()
         for k in range(sum(1 for node in nodes for _ in operator.mutation_positions(node)))
     ]
-    Random(seed).shuffle(mutants)
-    return mutants
+    return sorted(mutants, key=lambda mutant: sha256(f"{seed} {' '.join(map(str, mutant))}".encode()).digest())
 
 
 @cache
 def text_of(module: str) -> str:
     """The source of a module, which is not imported."""
     return path_of(module).read_text("utf-8")
+
+
+@cache
+def version_of(module: str) -> str:
+    """What a module's text was when a mutant of it was tried."""
+    return sha256(text_of(module).encode()).hexdigest()[:12]
 
 
 @cache

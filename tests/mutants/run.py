@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.mutants.mutate import TESTS, Mutant, path_of, text_of
+from tests.mutants.mutate import TESTS, Mutant, path_of, text_of, version_of
 
 SECONDS = 30
 """Of the processor, for the tests of one mutant: several times what they take as the code is."""
@@ -181,13 +181,15 @@ def _ended(process: int, running: Running) -> Outcome | None:
 
 def _keep(outcome: Outcome, file: Path | None) -> None:
     if file is not None:
+        row = [outcome.mutant, version_of(outcome.mutant.module), outcome.how, outcome.seconds]
         with file.open("a", encoding="utf-8") as rows:
-            rows.write(json.dumps([outcome.number, outcome.mutant, outcome.how, outcome.seconds]) + "\n")
+            rows.write(json.dumps(row) + "\n")
 
 
-def kept(file: Path | None) -> dict[int, Outcome]:
-    """Outcomes of earlier, by number."""
+def kept(file: Path | None, mutants: list[Mutant]) -> list[Outcome]:
+    """Outcomes of earlier for some of these mutants, as far as their modules are what they were."""
     if file is None or not file.exists():
-        return {}
-    rows = map(json.loads, file.read_text("utf-8").splitlines())
-    return {number: Outcome(number, Mutant(*mutant), how, seconds) for number, mutant, how, seconds in rows}
+        return []
+    rows = {tuple(row[0]): row[1:] for row in map(json.loads, file.read_text("utf-8").splitlines())}
+    tried = [(k, mutant, *rows[mutant]) for k, mutant in enumerate(mutants) if mutant in rows]
+    return [Outcome(k, m, how, seconds) for k, m, version, how, seconds in tried if version == version_of(m.module)]

@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,12 @@ def test_what_is_no_origin_is_refused():
     assert done.stderr.count("\n") == 1
     assert "write it like https://" in done.stderr
     assert {"--host", "--embed-from", "--most-memory"} <= {name for param in dashboard.params for name in param.opts}
+
+
+def test_a_tab_that_is_opened_looks_at_no_file():
+    """Streamlit would look whether any module's file has changed, which takes far longer than to draw the page."""
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
+    assert settings["server"]["fileWatcherType"] == "none"
 
 
 def test_health_is_numbers_alone():
