@@ -10,6 +10,7 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allgather, allreduce, broadcast, reduce
 from ops.patterns import Segments, rounds
 from ops.registry import algorithm
+from sim.fold.symmetry import rotation
 from sim.schedule import Step, Steps, copy
 from sim.schedule import model as schedule
 from sim.topology import Ints
@@ -166,6 +167,7 @@ def circulant_allreduce(n: int, *, segments: Segments = 8) -> Steps:
     allgather,
     name="circulant_graph",
     ordered=True,
+    symmetry=rotation,
     cost=lambda n: (rounds(n), (n - 1) / n),
     ids={"mpich": "circ_graph"},
     reference=PAPER,

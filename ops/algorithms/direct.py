@@ -10,7 +10,7 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allgather, allreduce, alltoall, barrier, sendrecv
 from ops.patterns import NO_LIMIT, Group, Window, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
-from sim.fold.symmetry import rotation, rotation_of_pairs, standing
+from sim.fold.symmetry import STAYS, Symmetry, rotation, rotation_of_pairs, standing
 from sim.schedule import Steps, copy, every_rank, reduce
 from sim.topology import Ints
 
@@ -163,11 +163,19 @@ def _node_order(nodes: int) -> list[int]:
     return [d for d in ((x * x + x) // 2 % ring for x in range(ring)) if d < nodes]
 
 
+def _pairs_by_node(n: int, *, group: int, **_: Any) -> Symmetry:
+    """Nodes and places in nodes turn each by itself; blocks are pairs of ranks."""
+    g = node_size(n, group)
+    rank = ((n // g, 0), (g, 1))
+    return Symmetry((n // g, g), ((2, STAYS), *rank), (*rank, *rank))
+
+
 @algorithm(
     alltoall,
     ordered=True,
     only=whole_nodes,
     cost=lambda n, *, group, window: (-(-(n - 1) // window), (n - 1) / n),
+    symmetry=_pairs_by_node,
     ids={"nccl": "SendRecv"},
     reference="NCCL src/init.cc, ncclP2pSchedule",
 )

@@ -11,7 +11,7 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allgather, allreduce, barrier, reduce_scatter
 from ops.patterns import Radix, power_below, rounds, runs
 from ops.registry import algorithm, power_of_two
-from sim.fold.symmetry import Symmetry, exchange
+from sim.fold.symmetry import by_digits, exchange
 from sim.schedule import NOTHING, Steps, copy, every_rank, reduce
 from sim.topology import Ints
 
@@ -51,11 +51,6 @@ def doubling_allgather(n: int) -> Steps:
         yield copy(r, r ^ d, slot=runs(r // d * d, d))
 
 
-def _all_alike(n: int) -> Symmetry | None:
-    """Where everyone takes part, ranks may be renamed to r xor m."""
-    return exchange(n, slots=1) if power_below(n) == n else None
-
-
 def _doubling(n: int) -> Steps:
     rank = cores(n)
     p, folded = len(rank), 2 * np.arange(n - len(rank))
@@ -82,7 +77,7 @@ def doubling_cost(n: int) -> tuple[float, float, float]:
     allreduce,
     name="recursive_doubling",
     cost=doubling_cost,
-    symmetry=_all_alike,
+    symmetry=lambda n: exchange(n, slots=1),
     ids={"openmpi": "3", "mpich": "recursive_doubling", "kucg": "1", "oneccl": "recursive_doubling"},
 )
 def doubling_allreduce(n: int) -> Steps:
@@ -106,7 +101,7 @@ def doubling_allreduce(n: int) -> Steps:
     barrier,
     name="recursive_doubling",
     cost=lambda n: (doubling_cost(n)[0], 0),
-    symmetry=_all_alike,
+    symmetry=lambda n: exchange(n, slots=1),
     ids={"openmpi": "3", "mpich": "recexch", "kucg": "1"},
 )
 def doubling_barrier(n: int) -> Steps:
@@ -192,6 +187,7 @@ def _exchange_cost(n: int, *, radix: int) -> tuple[float, float]:
     allgather,
     ordered=True,
     exact=False,
+    symmetry=lambda n, *, radix: by_digits(n, radix),
     cost=_exchange_cost,
     ids={"mpich": "recexch_doubling", "ucc": "knomial"},
     presets={"mpich:recexch_doubling": {"radix": 2}},

@@ -10,6 +10,7 @@ from ops.collectives import allreduce, barrier, reduce_scatter
 from ops.collectives import reduce as reduce_to_root
 from ops.patterns import power_below, rounds, runs
 from ops.registry import algorithm
+from sim.fold.symmetry import exchange_mirrored, rotation, standing
 from sim.schedule import NOTHING, Step, Steps, copy, reduce
 from sim.topology import Ints
 
@@ -51,6 +52,7 @@ def _binary_blocks_cost(n: int) -> tuple[float, float, float]:
     ordered=True,
     exact=False,
     pieces=power_below,
+    symmetry=exchange_mirrored,
     cost=_binary_blocks_cost,
     ids={"gloo": "allreduce_halving_doubling"},
     reference="Thakur et al., IJHPCA 2005; Gloo gloo/allreduce_halving_doubling.h",
@@ -137,6 +139,7 @@ def binary_blocks_scatter(n: int) -> Steps:
 @algorithm(
     allreduce,
     pieces=lambda n: 2 * n,
+    symmetry=lambda n: rotation(n, 2),
     cost=lambda n: (2 * (n - 1), 2 * (n - 1) / n, (n - 1) / n / 2),
     ids={"gloo": "allreduce_ring_chunked"},
     reference="Gloo gloo/allreduce_ring_chunked.h",
@@ -154,6 +157,7 @@ def ring_chunked(n: int) -> Steps:
 
 @algorithm(
     allreduce,
+    symmetry=lambda n: standing(n, slots=3),
     cost=lambda n: (n - 1, n - 1, 1),
     ids={"gloo": "allreduce_ring"},
     reference="Gloo gloo/allreduce_ring.h, docs/algorithms.md",
@@ -173,6 +177,7 @@ def whole_ring(n: int) -> Steps:
 @algorithm(
     barrier,
     name="all_to_all",
+    symmetry=standing,
     cost=lambda n: (1, 0),
     ids={"gloo": "all_to_all"},
     reference="Gloo gloo/barrier_all_to_all.h",

@@ -8,6 +8,7 @@ from ops.collectives import COLLECTIVES, allreduce, reduce_scatter
 from ops.collectives import reduce as reduce_to_root
 from ops.patterns import power_below, rounds, runs, windows
 from ops.registry import algorithm
+from sim.fold.symmetry import exchange, exchange_mirrored
 from sim.schedule import NOTHING, Steps, copy, reduce
 from sim.topology import Ints
 
@@ -24,6 +25,7 @@ def _halving_cost(n: int) -> tuple[float, float, float]:
     reduce_scatter,
     name="recursive_halving",
     ordered=True,
+    symmetry=exchange,
     cost=_halving_cost,
     ids={"openmpi": "2, block 3", "mpich": "recursive_halving"},
 )
@@ -72,6 +74,7 @@ def rabenseifner_cost(n: int) -> tuple[float, float, float]:
     allreduce,
     ordered=True,
     pieces=power_below,
+    symmetry=exchange_mirrored,
     cost=rabenseifner_cost,
     ids={"openmpi": "6", "mpich": "reduce_scatter_allgather", "ucc": "1", "kucg": "12", "oneccl": "rabenseifner"},
     reference="Rabenseifner, ICCS 2004",

@@ -6,6 +6,7 @@ from ops.algorithms.butterfly import halving, scatter_sums
 from ops.collectives import COLLECTIVES, allgather, allreduce, alltoall, reduce_scatter
 from ops.patterns import Radix, power_below, rounds, runs
 from ops.registry import algorithm, power_of_two
+from sim.fold.symmetry import by_digits, exchange, rotation_of_pairs
 from sim.schedule import NOTHING, Steps, copy, reduce
 from sim.topology import Ints
 
@@ -31,6 +32,7 @@ def _multiplying_cost(n: int, *, radix: int) -> tuple[float, float, float]:
 @algorithm(
     allreduce,
     ordered=True,
+    symmetry=lambda n, *, radix: by_digits(n, radix, slots=radix),
     cost=_multiplying_cost,
     ids={"mpich": "recursive_multiplying"},
     presets={"mpich:recursive_multiplying": {"radix": 2}},
@@ -68,6 +70,7 @@ def _bruck_cost(n: int, *, radix: int) -> tuple[float, float]:
     alltoall,
     name="k_bruck",
     ordered=True,
+    symmetry=lambda n, **_: rotation_of_pairs(n),
     cost=_bruck_cost,
     ids={"mpich": "k_brucks"},
     presets={"mpich:k_brucks": {"radix": 2}},
@@ -107,6 +110,7 @@ def _held(n: int, p: int) -> Ints:
     allgather,
     ordered=True,
     exact=False,
+    symmetry=lambda n, *, radix: by_digits(n, radix),
     cost=_far_first_cost,
     ids={"mpich": "recexch_halving"},
     presets={"mpich:recexch_halving": {"radix": 2}},
@@ -139,6 +143,7 @@ def recursive_exchange_halving(n: int, *, radix: Radix = 4) -> Steps:
     reduce_scatter,
     only=power_of_two,
     ordered=True,
+    symmetry=exchange,
     cost=lambda n: (rounds(n), (n - 1) / n, (n - 1) / n),
     ids={"mpich": "noncommutative"},
     reference="Träff, EuroPVM/MPI 2005; MPICH src/mpi/coll/reduce_scatter_block, noncommutative",

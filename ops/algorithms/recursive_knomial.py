@@ -10,6 +10,7 @@ import numpy as np
 from ops.collectives import allreduce, barrier, reduce_scatter
 from ops.patterns import Radix, power_below, runs
 from ops.registry import algorithm
+from sim.fold.symmetry import by_digits
 from sim.schedule import NOTHING, Steps, copy, reduce
 from sim.topology import Ints
 
@@ -48,6 +49,7 @@ def _cost(n: int, *, radix: int) -> tuple[float, float, float]:
 @algorithm(
     allreduce,
     ordered=True,
+    symmetry=lambda n, *, radix: by_digits(n, radix, slots=radix),
     cost=_cost,
     ids={"ucc": "0"},
     reference=f"{SOURCE}; src/components/tl/ucp/allreduce/allreduce_knomial.c",
@@ -74,6 +76,7 @@ def recursive_knomial(n: int, *, radix: Radix = 4) -> Steps:
     barrier,
     name="recursive_knomial",
     ordered=True,
+    symmetry=lambda n, *, radix: by_digits(n, radix, slots=1),
     cost=lambda n, *, radix: (_cost(n, radix=radix)[0], 0),
     ids={"ucc": "knomial"},
     reference=f"{SOURCE}; src/components/tl/ucp/barrier/barrier_knomial.c",
@@ -106,6 +109,7 @@ def _scatter_cost(n: int, *, radix: int) -> tuple[float, float, float]:
     name="recursive_knomial",
     ordered=True,
     exact=False,
+    symmetry=lambda n, *, radix: by_digits(n, radix),
     cost=_scatter_cost,
     ids={"ucc": "knomial"},
     reference=f"{SOURCE}, sra_knomial.h; src/components/tl/ucp/reduce_scatter/reduce_scatter_knomial.c",

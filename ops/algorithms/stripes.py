@@ -8,6 +8,7 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allgather, reduce_scatter
 from ops.patterns import power_below, rounds
 from ops.registry import algorithm
+from sim.fold.symmetry import rotation
 from sim.parameters import Count
 from sim.schedule import Steps, copy
 from sim.schedule import model as schedule
@@ -63,6 +64,7 @@ def _pat_rounds(n: int, aggregate: int) -> int:
     allgather,
     name="pat",
     ordered=True,
+    symmetry=lambda n, **_: rotation(n),
     cost=lambda n, *, aggregate: (_pat_rounds(n, aggregate), (n - 1) / n),
     ids={"nccl": "PAT"},
     reference="Jeaugey, PAT, 2025; NCCL src/include/collectives.h",

@@ -188,6 +188,7 @@ def _collected(steps: Iterator[Any], view: _View) -> tuple[list[_Part], list[int
 def _part(step: Step, view: _View) -> _Part:
     """Messages of a step: as many from every rank, in the order of the ranks, then again."""
     ranks, symmetry = len(view.sample), view.symmetry
+    step = _of_few(step, view.sample, symmetry.ranks.total)
     each = len(step.src) // ranks
     if len(step.src) != each * ranks or (step.src.reshape(each, ranks) != view.sample).any():
         raise view.broken("a step has not as many messages from every rank, in the order of the ranks")
@@ -204,6 +205,15 @@ def _part(step: Step, view: _View) -> _Part:
         raise view.broken("messages of some ranks carry more slots than those of others")
     receiver = view.of_rank_0(symmetry.ranks, dst, "receivers")
     return _Part(step.op, receiver, channel, slot[used], to[used], used.sum(axis=1))
+
+
+def _of_few(step: Step, sample: Numbers, n: int) -> Step:
+    """The messages of the ranks looked at, where a step has those of all n."""
+    each = len(step.src) // n
+    if not each or len(step.src) != each * n or (step.src.reshape(each, n) != np.arange(n)).any():
+        return step
+    rows = (np.arange(each).reshape(-1, 1) * n + sample).reshape(-1)
+    return Step(step.op, *(column[rows] for column in step[1:]))
 
 
 def _span(span: AlikeSteps, view: _View) -> _Part:

@@ -19,6 +19,8 @@ from sim.fold.folded import FoldedSchedule
 from sim.fold.symmetry import Numbers
 from sim.topology import Device, Link, Routes, Topology
 
+KEPT = 1 << 25
+"""Hops of routes that are kept between the two times they are looked at."""
 UNBOUNDED = 1e300
 """B/s of what stands for latencies alone."""
 
@@ -51,6 +53,7 @@ def link_classes(topology: Topology, schedule: FoldedSchedule) -> LinkClasses | 
     _, of = np.unique(topology.bandwidth, return_inverse=True)
     loads: list[Numbers] = []
     latency = []
+    kept: list[_Hops] = []
     for hops in _all_hops(topology, schedule, turns):
         if hops is None or (hops.latency != hops.latency[0]).any():
             return None
@@ -59,9 +62,10 @@ def link_classes(topology: Topology, schedule: FoldedSchedule) -> LinkClasses | 
             _, of = np.unique(of * (int(crossing.max()) + 1) + crossing, return_inverse=True)
         loads.append(crossing)
         latency.append(float(hops.latency[0]))
+        kept += [hops] if hops.links.size * len(turns) <= KEPT else []
     first = _firsts(of)
     routes: list[list[int]] = []
-    for hops in _all_hops(topology, schedule, turns):
+    for hops in kept if len(kept) == len(turns) else _all_hops(topology, schedule, turns):
         assert hops is not None
         classes = of[hops.links]
         if (classes != classes[0]).any():

@@ -36,6 +36,11 @@ class Digits(NamedTuple):
         """Numbers that can be written."""
         return math.prod(self.size.tolist())
 
+    @property
+    def are_bits(self) -> bool:
+        """Whether every binary digit turns by the same one of the renaming."""
+        return bool((self.size == 2).all() and (self.weight == 1 << np.arange(len(self.size))[::-1]).all())
+
     def turned(self, numbers: ArrayLike, by: ArrayLike) -> Numbers:
         """What renamings `by` make of some numbers; one each, or broadcast.
 
@@ -44,6 +49,8 @@ class Digits(NamedTuple):
         [5, 9, 0]
         """
         rest, renaming = np.asarray(numbers, np.int64), np.asarray(by, np.int64)
+        if self.are_bits:
+            return rest ^ renaming
         result, place = np.zeros(np.broadcast_shapes(rest.shape, renaming.shape), np.int64), 1
         for size, weight in zip(self.size[::-1].tolist(), self.weight[::-1].tolist(), strict=True):
             rest, digit = np.divmod(rest, size)
@@ -121,7 +128,27 @@ def standing(n: int, slots: int = 1, blocks: int = 1) -> Symmetry:
     return Symmetry((n,), ((slots, STAYS),), ((blocks, STAYS),))
 
 
-def exchange(n: int, slots: int = 0) -> Symmetry:
-    """Everyone is renamed to rank xor m, of a power of two, and so are the slots; or `slots` of them stay."""
-    bits = n.bit_length() - 1
-    return Symmetry((2,) * bits, ((slots, STAYS),) if slots else tuple((2, j) for j in range(bits)))
+def by_digits(n: int, radix: int, slots: int = 0) -> Symmetry | None:
+    """Everyone is renamed digit by digit, and so are the slots; or `slots` of them stay, and the one block.
+
+    None where n is no power of the radix. With radix 2 renaming m takes rank r to r xor m.
+    """
+    count, reach = 0, 1
+    while reach < n:
+        count, reach = count + 1, reach * radix
+    if reach != n:
+        return None
+    if slots:
+        return Symmetry((radix,) * count, ((slots, STAYS),), ((1, STAYS),))
+    return Symmetry((radix,) * count, tuple((radix, j) for j in range(count)))
+
+
+def exchange(n: int, slots: int = 0) -> Symmetry | None:
+    """Everyone is renamed to r xor m, of a power of two, and so are the slots; or `slots` of them stay."""
+    return by_digits(n, 2, slots)
+
+
+def exchange_mirrored(n: int) -> Symmetry | None:
+    """The same where slots are numbered from the other end of their binary digits."""
+    plain = exchange(n)
+    return plain and Symmetry(plain.turns, plain.slots[::-1])

@@ -1,0 +1,141 @@
+"""The largest runs there are, each with its time and memory: equal ranks folded, others whole.
+
+Run `python -m tests.benchmarks.scale [words of a row …]`. Every row is the whole command in a process of its own, with
+a limit to its memory. Time is the processor's, so that others at work on the computer matter little, and beside it
+what a clock on the wall shows. The yardstick is a lean SimPy program that does nothing but wait
+(`tests.benchmarks.yardsticks`), in the same minute.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import time
+
+from ops import ALGORITHMS
+from tests.benchmarks.yardsticks import lean, rate
+
+GB = 10**9
+ALPHA, BANDWIDTH, SIZE = 2e-6, 25e9, 10**9
+SWITCH = "switch:ranks={n}"
+SLOW = "slow_link:src=GPU0,dst=SW,share=0.5"
+PATIENCE = 300.0
+MILLION = 1 << 20
+
+
+class ScaleRow:
+    """A command, its ranks, and the seconds and bytes it is to stay within."""
+
+    def __init__(self, title, words, n, seconds, size, closed=""):
+        self.title, self.words, self.n, self.seconds, self.size, self.closed = title, words, n, seconds, size, closed
+
+    def command(self):
+        """The words of the terminal."""
+        return [*self.words.format(n=self.n).split(), "--size", str(SIZE), "--json"]
+
+
+def on_switch(algorithm, more=""):
+    return f"run {algorithm} --machine {SWITCH} {more}"
+
+
+ROWS = (
+    ScaleRow("ring, 4,096", on_switch("allreduce.ring"), 4096, 2, 0.5, "allreduce.ring"),
+    ScaleRow("ring, 4,096, one link at half rate", on_switch("allreduce.ring", f"--trouble {SLOW}"), 4096, 12, 2),
+    ScaleRow(
+        "hierarchical_2d, 2,048 hosts of 8", "run allreduce.hierarchical_2d --machine nodes:nodes=2048,gpus=8",
+        16384, 3, 1,
+    ),
+    ScaleRow(
+        "recursive doubling, 65,536", on_switch("allreduce.recursive_doubling"), 65536, 5, 1,
+        "allreduce.recursive_doubling",
+    ),
+    ScaleRow("binomial broadcast, 65,536", on_switch("broadcast.binomial"), 65536, 5, 1, "broadcast.binomial"),
+    ScaleRow("ring, 1,048,576", on_switch("allreduce.ring"), MILLION, 20, 4, "allreduce.ring"),
+    ScaleRow(
+        "recursive doubling, 1,048,576", on_switch("allreduce.recursive_doubling"), MILLION, 20, 4,
+        "allreduce.recursive_doubling",
+    ),
+    ScaleRow(
+        "hierarchical_2d, 131,072 hosts of 8", "run allreduce.hierarchical_2d --machine nodes:nodes=131072,gpus=8",
+        MILLION, 20, 4,
+    ),
+    ScaleRow("double tree, 1,048,576", on_switch("allreduce.double_binary_tree"), MILLION, 20, 4),
+    ScaleRow("ring, 1,024, unfolded", on_switch("allreduce.ring", "--unfolded"), 1024, 0, 0, "allreduce.ring"),
+)  # fmt: skip
+COLUMNS = ("s", "to reach", "wall s", "GB", "to reach", "classes", "transfers", "M/s", "x lean")
+WIDTHS = (8, 10, 8, 8, 10, 11, 20, 12, 10)
+
+
+def measured(row):
+    """The answer of a command, with its seconds and its peak of memory; or why there is none."""
+    most = int((2 * row.size or 8) * GB)
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+    words = [*row.command(), "--most-devices", str(1 << 22)]
+    begun, spent = time.perf_counter(), processor()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.benchmarks.scale", "--row", *words], capture_output=True, text=True,
+            timeout=PATIENCE, check=False, preexec_fn=limited,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"takes more than {PATIENCE:.0f} s"
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or ["no answer"])[-1][:100]
+    answer, peak = done.stdout.rsplit("\n", 2)[:2]
+    took = {"seconds": processor() - spent, "wall": time.perf_counter() - begun}
+    return json.loads(answer) | took | {"peak": int(peak)}
+
+
+def processor():
+    """Seconds of the processor that all rows so far have had."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def astray(row, answer):
+    """How far, in parts of the whole, a time is from the algorithm's claim on an ideal switch."""
+    entry = ALGORITHMS[row.closed]
+    cost = entry.cost(row.n, **entry.settle(row.n))
+    claim = cost.alphas * ALPHA + cost.betas * SIZE / BANDWIDTH
+    return abs(answer["time_s"] / claim - 1)
+
+
+def told(row, yardstick):
+    """A row of the table."""
+    answer = measured(row)
+    if isinstance(answer, str):
+        return answer
+    whole = answer["transfers"] / answer["seconds"]
+    cells = (
+        *(f"{answer['seconds']:.2f}", f"{row.seconds or '-'}", f"{answer['wall']:.1f}", f"{answer['peak'] / GB:.2f}"),
+        *(f"{row.size or '-'}", f"{answer['classes']:,}", f"{answer['transfers']:,}", f"{whole / 1e6:,.1f}"),
+        f"{whole / yardstick:,.1f}",
+    )
+    line = "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=True))
+    return line + (f"  closed form within {astray(row, answer):.0e}" if row.closed else "")
+
+
+def main(words):
+    """Print the table, or the rows whose titles have all these words."""
+    print(f"{'run':38}" + "".join(f"{cell:>{width}}" for cell, width in zip(COLUMNS, WIDTHS, strict=True)))
+    for row in ROWS:
+        if all(word in row.title for word in words):
+            print(f"{row.title:38}", end="", flush=True)
+            print(told(row, rate(lean, 256)), flush=True)
+
+
+def one_row(words):
+    """A command's answer and its peak of memory, in this process."""
+    import cli
+    from tests.benchmarks.speed import peak
+
+    status = cli.main(words)
+    print(peak())
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    one_row(sys.argv[2:]) if sys.argv[1:2] == ["--row"] else main(sys.argv[1:])
