@@ -32,6 +32,12 @@ OTHER_THINGS = (
     (r"<algo\s", "an MSCCL schedule, not a machine: give it as --schedule"),
     (r"#\s+out-of-place", "a table of nccl-tests, which measures a machine: give it to `validate`"),
     (r"<!DOCTYPE html|<html", "a web page: paste only the text of the topology"),
+    (r"<graphs\b", "the graphs of NCCL's search, not its machine: give what NCCL_TOPO_DUMP_FILE names"),
+    (
+        r"\bNCCL INFO\b",
+        "a log of NCCL, which tells no rates: run it again with NCCL_TOPO_DUMP_FILE=topo.xml, and give that",
+    ),
+    (r"(?m)^Machine \(.{1,40}\)|^ +Package L#0", "the text of lstopo, which leaves links out: give `lstopo --of xml`"),
     (r"command not found|NVIDIA-SMI has failed|is not recognized", "an error message: run the command where it works"),
 )
 """Patterns of what people paste by mistake, what it is and what to do."""

@@ -18,6 +18,12 @@ PAIR = "\tGPU0\tGPU1\nGPU0\tX\tPIX\nGPU1\tPIX\tX\n"
         ("GPU 0: NVIDIA A100 (UUID: GPU-1234)\n", "is the list of `nvidia-smi -L`"),
         ("bash: nvidia-smi: command not found\n", "is an error message"),
         ("<!DOCTYPE html><html><body>GPU0</body></html>", "is a web page"),
+        ('<graphs version="1"><graph id="0" pattern="4"/></graphs>', "is the graphs of NCCL's search, not its machine"),
+        (
+            "n7:12:34 [0] NCCL INFO Channel 00/08 : 0 1 2 3\n",
+            "is a log of NCCL, which tells no rates: run it again with",
+        ),
+        ("Machine (1510GB total)\n  Package L#0\n    NUMANode L#0 (P#0 755GB)\n", "give `lstopo --of xml`"),
         ("#                                out-of-place         in-place\n", "is a table of nccl-tests"),
         ('<algo name="x" proto="LL" ngpus="8">', "is an MSCCL schedule"),
         ("x" * (LARGEST_TEXT + 1), "pasted is larger than 1 MiB: give the topology alone"),
