@@ -1,12 +1,16 @@
 """How the dashboard feels, measured in a real browser: frames per second, payload, and times to a new picture.
 
-Run `python -m tests.benchmarks.browser`; every line says what is wanted beside what was found.
+Run `python -m tests.benchmarks.browser`; every line says what is wanted beside what was found. With `--first` it tells
+only how long first pictures and new frames take, beside a page that has nothing on it but Streamlit and a slider.
 """
 
 import json
 import statistics
+import sys
+import tempfile
 import time
 from itertools import pairwise
+from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
@@ -22,6 +26,14 @@ FRAMES = """async seconds => {
   return ticks;
 }"""
 SECONDS = 5
+TIMES = 20
+"""Measurements whose median is told."""
+BARE = """import streamlit as st
+
+value = st.slider("n", 0, 1000, 500)
+st.html(f'<p class="shown" data-n="{value}">{value}</p>')
+"""
+"""As little as a page with a slider can be."""
 NEW = "([e, steps]) => e.dataset.steps !== steps && e.dataset.steps !== undefined"
 
 
@@ -53,13 +65,78 @@ def changed(visit: Visit) -> float:
     return time.perf_counter() - begun
 
 
+def bare(browser) -> tuple[float, float, float]:
+    """The same of a page that is nothing but Streamlit: seconds to the first picture, to one later, and to a change."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "bare.py"
+        script.write_text(BARE, encoding="utf-8")
+        address, server = serve(script=script)
+        try:
+            pages = []
+            for _ in range(2):
+                begun = time.perf_counter()
+                page = browser.new_context().new_page()
+                page.goto(address)
+                page.locator(".shown").wait_for()
+                pages.append((page, time.perf_counter() - begun))
+            page, slider = pages[-1][0], pages[-1][0].get_by_role("slider").first
+            slider.focus()
+            changes = []
+            for _ in range(TIMES):
+                before = page.locator(".shown").inner_text()
+                begun = time.perf_counter()
+                slider.press("ArrowLeft")
+                page.wait_for_function("b => document.querySelector('.shown').dataset.n !== b", arg=before, polling=10)
+                changes.append(time.perf_counter() - begun)
+                page.wait_for_timeout(100)
+            for each, _ in pages:
+                each.context.close()
+            return pages[0][1], pages[1][1], statistics.median(changes)
+        finally:
+            server.terminate()
+
+
+def first_pictures(browser) -> None:
+    """How long a visitor waits right after the server's start, later, and for a change at 64 ranks."""
+    bare_cold, bare_warm, bare_change = bare(browser)
+    address, server = serve()
+    try:
+        visit, cold = opened(browser, address, "")
+        visit.context.close()
+        report("first picture right after the server's start", cold, f"1.6, bare {bare_cold:.2g}", "s")
+        warm = []
+        for _ in range(5):
+            visit, seconds = opened(browser, address, "")
+            visit.context.close()
+            warm.append(seconds)
+        report("first picture later", statistics.median(warm), f"1.2, bare {bare_warm:.2g}", "s")
+        visit, _ = opened(browser, address, "?machine=switch:ranks=64")
+        visit.page.wait_for_timeout(2000)
+        changes = [changed(visit) for _ in range(TIMES)]
+        report(
+            "a slider's change to the first new frame, 64 ranks",
+            statistics.median(changes),
+            f"0.1, bare {bare_change:.2g}",
+            "s",
+        )
+        visit.context.close()
+    finally:
+        server.terminate()
+
+
 def report(what: str, found: float, wanted: str, unit: str) -> None:
     """One line."""
     print(f"{what:52} {found:9.3g} {unit:4} wanted {wanted}", flush=True)
 
 
 def main() -> None:
-    """Measure all of it."""
+    """Measure all of it, or how long one waits."""
+    if "--first" in sys.argv[1:]:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
+            first_pictures(browser)
+            browser.close()
+        return
     ring = carried_out(Request(machine="switch:ranks=64"))
     report("payload of the 64-rank ring", len(json.dumps(pack(ring.trace))) / 1e6, "under 1", "MB")
     address, server = serve()

@@ -57,12 +57,12 @@ def _healthy(address):
     return True
 
 
-def serve(log=subprocess.DEVNULL):
-    """Start the dashboard, what it says going to `log`; returns its address and process."""
+def serve(log=subprocess.DEVNULL, script="app.py"):
+    """Start the dashboard, or another script, what it says going to `log`; returns its address and process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
     own = {name: value for name, value in os.environ.items() if name != ALONE}  # as people have it: with workers
     server = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=own)
     address = f"http://127.0.0.1:{port}"

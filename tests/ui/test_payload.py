@@ -17,7 +17,9 @@ from sim.trouble import troubles
 from sim.units import MiB
 from ui.player import payload as module
 from ui.player.payload import pack, tick, unpack
+from ui.stage.captions import ranges, set_words
 from ui.stage.frames import Film
+from ui.stage.provenance import members
 
 SCENES = [
     ("allreduce.ring", "switch:ranks=8", 8),
@@ -213,3 +215,8 @@ def test_a_switch_that_adds_up_lets_ranks_send_less():
         trace = simulate(build("switch:ranks=8"), ALGORITHMS[name].schedule(8), 8 * MiB)
         bounds.append(unpack(pack(trace))[0]["meta"]["least"])
     assert bounds == pytest.approx([2 * 7 / 8 * 8 * MiB, 8 * MiB])
+
+
+@given(st.integers(0, (1 << 64) - 1))
+def test_sets_of_ranks_are_told_as_lists_of_them_are(bits):
+    assert set_words(bits) == ranges(members(np.uint64(bits)))

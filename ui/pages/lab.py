@@ -15,7 +15,6 @@ from sim.errors import InputError, StalledError
 from sim.machines import MACHINES, build
 from sim.topology.networks import NETWORKS
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
-from ui.charts import lab_charts
 from ui.pages import go, page
 from ui.text import plain, tell
 from ui.widgets import past
@@ -203,6 +202,8 @@ def _answer(grid: Grid) -> list[Row]:
 
 def _show(k: int, cluster: Request, rows: Sequence[Row], winners: WinnerMap) -> None:
     """One machine's map, curves, table and links, on one network."""
+    from ui.charts import lab_charts  # what it draws with takes a second to load, which no other page need wait for
+
     if not winners.winners:
         reasons = [plain(reason) for reason in dict.fromkeys(winners.reasons.values())]
         st.info(": ".join([tell("page.lab.nobody"), "; ".join(reasons[:REASONS])]))
@@ -240,15 +241,15 @@ def _exact(k: int, cluster: Request, winners: WinnerMap) -> None:
         tell("page.lab.exact"), key=f"lab_exact_{k}", help=tell("page.lab.exact.help")
     ):
         return
+    from ui.charts.lab_charts import short
+
     lines = []
     for n in winners.ranks:
         first = winners.winner(n, winners.sizes[0])
         if first:
             several = ask(tasks.winners_change, cluster, winners.names, n, winners.sizes)
-            later = [
-                tell("page.lab.exact.from", size=fmt_size(c.size), name=lab_charts.short(c.after)) for c in several
-            ]
-            words = ", ".join([lab_charts.short(first), *later])
+            later = [tell("page.lab.exact.from", size=fmt_size(c.size), name=short(c.after)) for c in several]
+            words = ", ".join([short(first), *later])
             lines.append(f"- {tell('page.lab.exact.line', ranks=n, winners=words)}")
     st.markdown("\n".join(lines))
 
@@ -309,6 +310,8 @@ def _links(k: int, cluster: Request, winners: WinnerMap) -> None:
         except (InputError, StalledError) as error:
             st.error(plain(str(error)), icon=":material/error:")
             return
+        from ui.charts import lab_charts
+
         st.markdown(f"{links.name}: **{fmt_time(links.time)}**, {fmt_bandwidth(links.busbw)}")
         st.altair_chart(lab_charts.tornado(links.time, links.swings), width="stretch", key=f"lab_tornado_{k}")
         stuck = [loss.name for loss in links.losses if loss.time is None]

@@ -7,7 +7,6 @@ from ops.measured.formats import MEASUREMENTS
 from sim.base.textfile import decoded
 from sim.errors import InputError
 from sim.units import fmt_size, fmt_time
-from ui.charts import measured as charts
 from ui.pages import page
 from ui.text import plain, tell
 from ui.workers import tasks
@@ -62,6 +61,8 @@ def _refuse_nothing(text: str, message: str, name: str) -> None:
 
 def _show(text: str, name: str, spec: str, ranks: int) -> None:
     """Every table: its machine, the curves, the numbers, what was left out. Raises InputError before it draws any."""
+    from ui.charts import measured as charts  # loaded when there is something to draw, as in the lab
+
     tables = ask(tasks.compared, text, name, spec, ranks)
     if isinstance(tables, tasks.Untold):
         raise InputError(f"{tables.why}: {tell(f'page.measured.add.{tables.missing}')}")

@@ -23,7 +23,7 @@ from sim.trace import Trace
 from sim.trace.link_load import spells, utilisation
 from ui.stage.algorithm_layout import Shape, shape_of
 from ui.stage.boxes import Stage
-from ui.stage.captions import block_name, closing, goal, opening, ranges, step_captions
+from ui.stage.captions import block_name, closing, goal, opening, set_words, step_captions
 from ui.stage.lines import SIZES, between
 from ui.stage.lines import columns as line_columns
 from ui.stage.machine_layout import arrange
@@ -298,7 +298,8 @@ def _changes(trace: Trace) -> dict[str, Array]:
 
 def _sets(contents: Contents) -> list[list[Any]]:
     """Contributor sets as `[count, ranks in words]`; empty where contributors are counted."""
-    return [[contents.count(k), ranges(contents.ranks(k))] for k in range(len(contents.sets))]
+    counts = np.bitwise_count(contents.sets).tolist() if len(contents.sets) else []
+    return [[count, set_words(bits)] for count, bits in zip(counts, contents.sets.tolist(), strict=True)]
 
 
 def _block_names(schedule: Schedule) -> list[str]:

@@ -2,21 +2,32 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from typing import Any
 
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from ui.pages import PAGES
+from ui.player.component import script
 from ui.server.guard import Guard
 from ui.server.health import health
 from ui.workers.one import close_pool, the_pool
+
+
+def _read_pages() -> None:
+    """Have at hand what the first visitor would wait for: every page, and the player's code."""
+    import_module("ui.front")
+    len(PAGES)
+    script()
 
 
 @asynccontextmanager
 async def _served(_app: Any) -> AsyncIterator[dict[str, Any]]:
     """Workers begin with the server, so that they are ready for the first visitor, and end with it."""
     the_pool()
+    _read_pages()
     try:
         yield {}
     finally:
