@@ -6,6 +6,7 @@ import sys
 from functools import cache
 
 import pytest
+from hypothesis import settings
 
 from sim.base import formats
 
@@ -28,6 +29,21 @@ class OnlyExamples:
 
 def pytest_configure(config):
     config.pluginmanager.register(OnlyExamples())
+
+
+FEW = 20
+"""Drawn examples of each test that `./check --quick` tries, as it takes a sample of whole lists."""
+
+
+def pytest_collection_modifyitems(config, items):
+    if "not slow" not in config.getoption("markexpr"):
+        return
+    for item in items:
+        test = getattr(item, "obj", None)
+        drawn = getattr(test, "_hypothesis_internal_use_settings", None)
+        if drawn is not None:
+            few = settings(drawn, max_examples=min(drawn.max_examples, FEW))
+            test._hypothesis_internal_use_settings = few
 
 
 @pytest.fixture(autouse=True, scope="session")
