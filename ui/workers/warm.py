@@ -50,7 +50,7 @@ def _note() -> Path:
     return Path(kernel.__file__).parent / "__pycache__" / f"kernels-{sources.hexdigest()[:16]}"
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and not are_made():
     with suppress(AttributeError, OSError):
         os.nice(LATER)
     load()
