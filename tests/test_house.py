@@ -2,6 +2,7 @@
 
 import ast
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -40,14 +41,15 @@ def name_of(path: Path) -> str:
 
 
 @cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def nodes_of(path: Path) -> list[ast.AST]:
+    """A file's syntax tree, walked through once for all rules."""
+    return [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
 
 
-def imports(tree: ast.Module, modules: set[str]) -> set[str]:
+def imports(nodes: Iterable[ast.AST], modules: set[str]) -> set[str]:
     """The modules of the project that a source imports, anywhere in it, for types alone too."""
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -71,7 +73,7 @@ def long_functions(path: Path) -> set[str]:
     """Functions of more than sixty lines, compiled ones aside; nested ones count with what holds them, too."""
     return {
         f"{name_of(path)}:{node.name}"
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.end_lineno - node.lineno + 1 > LINES
         and not KERNELS & {mark.id for mark in node.decorator_list if isinstance(mark, ast.Name)}
@@ -81,15 +83,15 @@ def long_functions(path: Path) -> set[str]:
 def test_a_circle_is_seen():
     modules = {"a", "a.b", "c"}
     inside = ast.parse("from a import b\nif TYPE_CHECKING:\n    import c\n")
-    assert imports(inside, modules) == {"a.b", "c"}
-    assert imports(ast.parse("def f():\n    from a import name, b"), modules) == {"a", "a.b"}
+    assert imports(ast.walk(inside), modules) == {"a.b", "c"}
+    assert imports(ast.walk(ast.parse("def f():\n    from a import name, b")), modules) == {"a", "a.b"}
     assert circle({"a": {"c"}, "c": set()}) == []
     assert set(circle({"a": {"c"}, "c": {"a"}})) == {"a", "c"}
 
 
 def test_no_imports_go_round_in_a_circle():
     modules = {name_of(path): path for path in FILES}
-    arrows = {name: imports(tree_of(path), set(modules)) - {name} for name, path in modules.items()}
+    arrows = {name: imports(nodes_of(path), set(modules)) - {name} for name, path in modules.items()}
     assert circle(arrows) == []
 
 
@@ -110,6 +112,6 @@ def test_no_folder_holds_more_than_a_dozen_files_unless_it_is_a_list():
 
 
 def test_no_class_has_the_name_of_another():
-    names = Counter(node.name for path in FILES for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef))
+    names = Counter(node.name for path in FILES for node in nodes_of(path) if isinstance(node, ast.ClassDef))
     assert sum(names.values()) > 100
     assert {name for name, count in names.items() if count > 1} - STILL_TWICE == set()

@@ -1,10 +1,13 @@
 """Imports point one way: sim <- ops <- ui <- app.py, terminal <- cli.py; heavy packages stay in their one place."""
 
 import ast
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.test_house import nodes_of
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = {"sim": 0, "ops": 1, "ui": 2, "app": 3, "terminal": 3, "cli": 4}
@@ -18,17 +21,22 @@ HEAVY = {
 PICTURES = {"streamlit", "matplotlib", "PIL", "plotly", "altair"}
 
 
-@cache
-def imported(source: str) -> frozenset[str]:
+def imported(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The top-level packages that a source imports, anywhere in it."""
     found = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
             found.add((node.module or "").split(".")[0])
     return frozenset(found)
+
+
+@cache
+def imported_by(path: Path) -> frozenset[str]:
+    """The top-level packages that a file imports."""
+    return imported(nodes_of(path))
 
 
 def name_of(path: Path) -> str:
@@ -41,7 +49,7 @@ def room_of(path: Path) -> str:
 
 def test_imports_are_seen_wherever_they_stand():
     source = "import a.b, c\ndef f():\n    from d.e import x\nif TYPE:\n    import g as h\n"
-    assert imported(source) == {"a", "c", "d", "g"}
+    assert imported(ast.walk(ast.parse(source))) == {"a", "c", "d", "g"}
 
 
 def test_every_room_is_looked_at():
@@ -52,18 +60,18 @@ def test_every_room_is_looked_at():
 def test_imports_point_one_way():
     wrong = {}
     for path in FILES:
-        rooms = imported(path.read_text(encoding="utf-8")) & set(ROOMS)
+        rooms = imported_by(path) & set(ROOMS)
         wrong[name_of(path)] = rooms & {"app", "cli", *(r for r in rooms if ROOMS[r] > ROOMS[room_of(path)])}
     assert {name: rooms for name, rooms in wrong.items() if rooms} == {}
 
 
 @pytest.mark.parametrize("package", HEAVY)
 def test_one_file_alone_imports_a_heavy_package(package):
-    users = {name_of(path) for path in FILES if package in imported(path.read_text(encoding="utf-8"))}
+    users = {name_of(path) for path in FILES if package in imported_by(path)}
     assert users == HEAVY[package]
 
 
 def test_the_simulator_draws_nothing():
     looked_at = [path for path in FILES if room_of(path) in ("sim", "ops", "terminal", "cli")]
-    drawing = {name_of(path): imported(path.read_text(encoding="utf-8")) & PICTURES for path in looked_at}
+    drawing = {name_of(path): imported_by(path) & PICTURES for path in looked_at}
     assert {name: packages for name, packages in drawing.items() if packages} == {}
