@@ -44,6 +44,7 @@ def _reads(reader, text):
     return True
 
 
+@pytest.mark.slow
 def test_whatever_is_added_is_attacked(tmp_path, monkeypatch):
     def newcomer() -> Topology:
         """A machine that breaks."""

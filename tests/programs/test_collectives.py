@@ -195,6 +195,7 @@ def test_the_timeline_has_every_call_of_every_rank_and_arrows_for_messages(tmp_p
     assert by_rank[3]["ended_s"] == found["time_s"]
 
 
+@pytest.mark.slow
 def test_a_thousand_ranks_meet_in_one_allgatherv(tmp_path):
     script = """
         from mpi4py import MPI

@@ -164,6 +164,7 @@ def test_nccl_finds_an_answer_on_every_machine(name):
             assert prepared.proof.verdict.ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", [(0, 8), (0, 8, 1, 9), (8, 1, 2), (3, 2, 1, 0), tuple(range(15, -1, -1))])
 def test_ranks_in_any_order_are_proved(ranks):
     machine = build("dgx_h100:hosts=2")

@@ -32,7 +32,9 @@ def test_what_a_program_prints_does_not_depend_on_algorithms_machine_or_protocol
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+@pytest.mark.parametrize(
+    "ranks", [1, 2, pytest.param(3, marks=pytest.mark.slow), pytest.param(5, marks=pytest.mark.slow)]
+)
 def test_programs_run_on_any_number_of_ranks(name, ranks):
     if name == "jacobi.py" and ranks == 5:
         pytest.skip("its plate has 24 rows, which five ranks do not share")
