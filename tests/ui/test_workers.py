@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
@@ -14,8 +16,8 @@ from sim.errors import InputError
 from ui.workers import tasks
 from ui.workers.fair_queue import FairQueue
 from ui.workers.one import OwnProcess
-from ui.workers.pool import SHORT, PoolLimits, WorkerDiedError, WorkerPool
-from ui.workers.process import Call, answer
+from ui.workers.pool import SHORT, PageJob, PoolLimits, WorkerDiedError, WorkerPool
+from ui.workers.process import Call, answer, kept_waiting
 
 MiB = 1 << 20
 
@@ -154,6 +156,36 @@ def test_a_short_run_never_waits_for_long_ones(pool):
 
 
 @pytest.mark.slow
+def test_seconds_that_others_had_the_processor_do_not_make_a_job_long():
+    job = PageJob("a", Call(nap, (1.0,)))
+    assert not job.lasts()
+    job.begun = time.monotonic() - SHORT - 1.0
+    assert job.lasts()
+    job.held_up = 2.0
+    assert not job.lasts()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system tells nobody who waits")
+def test_who_waits_for_a_processor_is_told():
+    burn = "import time\nwhile time.process_time() < 0.15: pass\nprint(flush=True)\ninput()"
+    core = min(os.sched_getaffinity(0))
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", f"import os\nos.sched_setaffinity(0, [{core}])\n{burn}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        for _ in range(2)
+    ]
+    try:
+        assert all(process.stdout.readline() for process in both)
+        assert max(kept_waiting(process.pid) for process in both) > 0.05
+    finally:
+        for process in both:
+            process.communicate(b"\n")
+    assert kept_waiting(1 << 30) == 0.0
+
+
 def test_a_job_has_so_many_seconds_and_tells_how_far_it_is():
     brief = WorkerPool(PoolLimits(1, 1024 * MiB, 2.0)).start()
     try:

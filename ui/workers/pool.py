@@ -20,7 +20,7 @@ from sim.errors import InputError
 from sim.parameters import Parameter
 from sim.units import parse_size
 from ui.workers.fair_queue import FairQueue
-from ui.workers.process import Call, Progress, Result, context, serve
+from ui.workers.process import Call, Progress, Result, context, kept_waiting, serve
 from ui.workers.warm import load
 
 TICK = 0.05
@@ -30,7 +30,7 @@ SECONDS = 60.0
 STARTING = 60.0
 """Seconds that a process may take until it listens."""
 SHORT = 1.5
-"""Seconds after which a job counts as long."""
+"""Seconds after which a job counts as long; those in which others had the processor do not count."""
 IN_LINE = 256
 """Jobs that a visitor may have waiting."""
 REMEMBERED = 96 << 20
@@ -78,7 +78,7 @@ class PageJob(Future[Result]):
     def __init__(self, visitor: str, call: Call) -> None:
         super().__init__()
         self.visitor, self.call = visitor, call
-        self.share = self.begun = 0.0
+        self.share = self.begun = self.held_up = 0.0
         self.estimate: Estimate | None = None
         self.waiters = 0
         self.long = self.abandoned = self.is_taken = self.has_begun = False
@@ -90,7 +90,7 @@ class PageJob(Future[Result]):
 
     def lasts(self) -> bool:
         """Whether it is known to take long."""
-        return self.long or (self.begun > 0 and time.monotonic() - self.begun > SHORT)
+        return self.long or (self.begun > 0 and time.monotonic() - self.begun - self.held_up > SHORT)
 
     def cancel(self) -> bool:
         """End it, wherever it is; its seat sees to that."""
@@ -148,8 +148,12 @@ class Seat(threading.Thread):
             self._end()
             self._send(job)
         job.begun, seconds = time.monotonic(), self._pool.limits.seconds
+        begun, before = job.begun, kept_waiting(self.process.pid)
         while True:
             result = self._heard(job)
+            if job.begun != begun:
+                begun, before = job.begun, kept_waiting(self.process.pid)
+            job.held_up = max(0.0, kept_waiting(self.process.pid) - before)
             if result is not None:
                 return result
             if job.abandoned or self._pool.must_yield(self):
@@ -291,7 +295,7 @@ class WorkerPool:
                 return True
             if len(jobs) < 2 or not self._queue.has_short():
                 return False
-            lasting = [job for job in jobs if job is not None and time.monotonic() - job.begun > SHORT]
+            lasting = [job for job in jobs if job is not None and job.lasts()]
             return len(lasting) == len(jobs) and seat.job is max(lasting, key=lambda job: job.begun)
 
     def settle(self, seat: Seat, job: PageJob, outcome: Result | Exception | None) -> None:
@@ -304,6 +308,7 @@ class WorkerPool:
                 return
             if outcome is None and not job.abandoned:
                 job.long, job.is_taken, job.has_begun, job.begun, job.share = True, False, False, 0.0, 0.0
+                job.held_up = 0.0
                 self._queue.put(job, first=True)
                 return
             self._forget(job)

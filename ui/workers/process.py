@@ -76,6 +76,13 @@ def serve(connection: Connection, memory: int, seconds: float) -> None:
             connection.send(answer(call, by))
 
 
+def kept_waiting(pid: int) -> float:
+    """Seconds that a process has been ready and got no processor; 0 where the system does not tell."""
+    with suppress(OSError, ValueError, IndexError):
+        return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
+    return 0.0
+
+
 def _at_home(what: str, amount: str) -> str:
     return f"ask for less, or run it from the terminal with --most-{what} {amount}"
 
