@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from tests.mutants.mutate import TESTS, Mutant, path_of, text_of, version_of
 
-SECONDS = 30
-"""Of the processor, for the tests of one mutant: several times what they take as the code is."""
+SECONDS = 20
+"""Of the processor, for the tests of one mutant: twice what they take as the code is."""
 FROZEN = 900.0
 """Seconds after which a process that waits for something is ended."""
 MEMORY = 3 << 30

@@ -225,7 +225,7 @@ def schedules(draw):
             if isinstance(held, Held) and kind:
                 ranks = sorted(held.ranks)
                 owed[rank, k], first[rank, k], last[rank, k] = held.block, ranks[0], ranks[-1] + 1
-            elif kind in (0, 1):
+            elif kind < 8:
                 owed[rank, k], first[rank, k] = draw(slot), draw(st.integers(0, n - 1))
                 last[rank, k] = draw(st.integers(int(first[rank, k]) + 1, n))
     return unroll(steps, promise=replace(empty, owed=owed, first=first, last=last), **words)

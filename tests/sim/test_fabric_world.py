@@ -132,9 +132,9 @@ def worlds(draw):
             )
         )
     changes = []
-    for k in range(draw(st.integers(0, 5))):
+    for k in range(draw(st.integers(0, 8))):
         at = draw(st.integers(0, 40)) * 1e-3 + (k + 1) * 1.234567e-5  # nothing else happens at that instant
-        if draw(st.booleans()):
+        if not draw(st.integers(0, 2)):
             changes.append((at, draw(link), draw(st.sampled_from((0.0, 1e9, 4e9, 40e9)))))
         else:
             j = draw(st.integers(0, len(jobs) - 1))
@@ -224,3 +224,13 @@ def test_every_transfer_is_ready_begins_and_ends_when_a_literal_world_says(world
                 times, rates = trace.rates(i)
                 sent = (rates * np.diff([*times, trace.arrived[i]])).sum()
                 assert not job.routes[i] or sent == pytest.approx(size, rel=1e-9, abs=1e-3)
+
+
+def test_many_jobs_at_once_end_each_for_itself():
+    jobs = [Job(k * 1e-3, [[k % 3]] * 2, [1e7 * (1 + k % 4)] * 2, [False] * 2, [set(), {0}]) for k in range(19)]
+    world = World(jobs, [10e9, 4e9, 1e9], [0.0] * 3, 0.0, [])
+    traces = ours(world, history=False)
+    ends = np.concatenate([trace.end for trace in traces])
+    assert ends == pytest.approx(Literal(world).times()[2], rel=1e-9)
+    assert [trace.began for trace in traces] == pytest.approx([job.begins for job in jobs])
+    assert [trace.ended for trace in traces] == [trace.end[1] for trace in traces]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
+from ops.collectives import COLLECTIVES
 from sim.schedule import copy, reduce, unroll
 from sim.schedule import verify as module
 from sim.schedule.dependencies import derive, gated, lockstep
@@ -112,3 +113,23 @@ def test_whatever_reads_an_empty_slot_spoils_a_switch_for_good(exact):
         for steps, ok in ((good, True), (bad, False)):
             schedule = unroll(steps, name="any", n=2, promise=one, switches=("NVS",))
             assert prove(schedule).verdict.ok is ok
+
+
+def test_a_spoilt_sum_keeps_its_place_on_its_way_through_a_switch():
+    promise = ALGORITHMS["allreduce.ring"].schedule(2).promise.with_switches(1)
+    steps = [reduce(0, 1, [[0]], to=[[1]]), reduce(1, 2, slot=1), copy(2, 0, slot=1)]
+    owed = promise.owed.copy()
+    owed[:, 0] = -1
+    wrong = prove(unroll(steps, name="any", n=2, promise=replace(promise, owed=owed), switches=("NVS",))).verdict
+    assert (wrong.step, wrong.rank, wrong.slot) == (0, 0, 1)
+    assert "a sum over different blocks (step 1: rank 0 slot 0 -> rank 1 slot 1)" in wrong.reason
+
+
+@pytest.mark.parametrize(("more", "told"), [(0, "ranks 3, 7 are missing"), (-1, "more than one contribution")])
+def test_sets_are_exact_for_as_long_as_they_fit(more, told):
+    others = np.array([r for r in range(1, 100) if r not in (3, 7)])
+    promise = COLLECTIVES["allreduce"].promise(100, 8, 0)
+    steps = [reduce(others, 0, np.tile(np.arange(8), (len(others), 1)))]
+    schedule = unroll(steps, name="any", n=100, promise=promise)
+    with mock.patch.object(module, "EXACT_BYTES", 100 * 8 * 2 * 8 + more):  # 100 ranks, 8 slots, 2 words of 64 ranks
+        assert told in prove(schedule).verdict.reason
