@@ -11,7 +11,7 @@ from sim.perturbation import LinkEnd, LinkStart
 from sim.topology import Link, Topology, both_ways
 from sim.topology.devices import DEVICE_KINDS, LINK_KINDS
 from sim.trouble import Offer
-from sim.units import Bandwidth, GBps, Time, us
+from sim.units import LARGEST_BANDWIDTH, Bandwidth, GBps, Time, us
 
 AnyDevice = Annotated[str, PointsAt("device", DEVICE_KINDS)]
 Movable = Annotated[str, PointsAt("device", ("GPU", "NIC"))]
@@ -143,6 +143,10 @@ def _rates(kind: str, bandwidth: float | None, latency: float | None, times: flo
 
     def changed(link: Link) -> Link:
         wide = (link.bandwidth if bandwidth is None else bandwidth) * times
+        if not 1 <= wide <= LARGEST_BANDWIDTH:
+            raise InputError(
+                f"{kind}: {link.src} -> {link.dst} would carry {wide:g} B/s: stay between 1 B/s and 1 EB/s"
+            )
         return replace(link, bandwidth=wide, latency=link.latency if latency is None else latency)
 
     return changed

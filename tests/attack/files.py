@@ -21,6 +21,7 @@ from ops.request import scenario, training
 from ops.training.layers import parse_layers
 from ops.workloads import WORKLOADS
 from sim.base.formats import Formats
+from sim.edits import EDITS, edited
 from sim.errors import InputError
 from sim.formats import FORMATS, read_topology, write_topology
 from sim.machines import MACHINES, build
@@ -117,6 +118,13 @@ def use_troubles(text: str) -> None:
     machine = _machine()
     for spec in text.split(";"):
         troubles([spec], machine)
+
+
+def use_edits(text: str) -> None:
+    """Change a machine, and look at what it has become."""
+    machine = _machine()
+    for spec in text.split(";"):
+        look_at(edited(machine, [spec]))
 
 
 def use_workload(text: str) -> None:
@@ -231,6 +239,7 @@ NAMED: dict[str, tuple[Callable[[], tuple[str, ...]], Callable[[str], Any]]] = {
         lambda text: look_at(build(text)),
     ),
     "troubles": (lambda: specs_of({name: TROUBLES.parameters(name) for name in TROUBLES}), use_troubles),
+    "edits": (lambda: specs_of({name: EDITS.parameters(name) for name in EDITS}), use_edits),
     "a workload's spec": (lambda: specs_of({name: entry.params for name, entry in WORKLOADS.items()}), use_workload),
 }
 

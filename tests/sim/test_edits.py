@@ -65,6 +65,8 @@ MOVE = f"move_device:device=GPU0,to={SOCKETS.path('GPU3', 'GPU2')[0].dst}"
         ("set_link:src=GPU0,dst=SW,times=0", "times=0 is not between"),
         ("set_link:src=GPU0,dst=SW,times=nan", "times"),
         ("set_link:src=GPU0", "needs dst"),
+        ("set_link:src=GPU0,dst=SW,bandwidth=1000000TBps,times=10", "would carry 1e+19 B/s"),
+        ("set_link:src=GPU0,dst=SW,bandwidth=1Bps,times=0.5", "would carry 0.5 B/s"),
         ("set_class:kind=PCI,times=2", "no link of kind PCI"),
         ("cut_cable:src=GPU0,dst=GPU0", "nothing joins"),
         ("add_cable:src=GPU0,dst=GPU0", "joins nothing"),
