@@ -286,7 +286,10 @@ def carry_out_folded(
     """
     values = settled(entry, n, 0, topology, settings)
     began = time.perf_counter()
-    schedule = entry.folded(n, **values)
+    try:
+        schedule = entry.folded(n, **values)
+    except MemoryError:  # what is told of the whole says how much it would take
+        return None
     if schedule is None:
         return None
     needs = _estimate(schedule, topology)

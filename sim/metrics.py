@@ -198,9 +198,9 @@ def _traffic(promise: Promise, group: NDArray[np.int64], groups: int) -> _Traffi
     block, first, last = (column[is_owed] for column in (promise.owed, promise.first, promise.last))
     home = group[np.nonzero(is_owed)[0]]
     foreign = (last - first) > _inside(group, groups, home, first, last)
-    gives = _distinct(group[np.nonzero(has_first)[0]] * blocks + promise.given[has_first], groups * blocks)
-    takes = _distinct(home * blocks + block, groups * blocks)
-    enters = _distinct((home * blocks + block)[foreign], groups * blocks)
+    gives = distinct(group[np.nonzero(has_first)[0]] * blocks + promise.given[has_first], groups * blocks)
+    takes = distinct(home * blocks + block, groups * blocks)
+    enters = distinct((home * blocks + block)[foreign], groups * blocks)
     givers, takers = (np.bincount(pairs % blocks, minlength=blocks) for pairs in (gives, takes))
     same = _owed_the_same_everywhere(blocks, ranks, block, first, last)
     both = np.isin(gives, takes, assume_unique=True)
@@ -236,7 +236,7 @@ def _owed_the_same_everywhere(blocks: int, ranks: int, block: Ints, first: Ints,
     return same
 
 
-def _distinct(numbers: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def distinct(numbers: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """Which numbers below `most` there are, in order: by a table where that is small, else by sorting."""
     if most > 8 * len(numbers) + 4096:
         ordered = np.sort(numbers)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sim.base.arrays import Ints
 from sim.fold.folded import FoldedSchedule
 from sim.fold.symmetry import Numbers
-from sim.metrics import cut, groupings, quickest
+from sim.metrics import cut, distinct, groupings, quickest
 from sim.schedule import NOTHING
 from sim.topology import Topology
 
@@ -115,13 +115,14 @@ def _orbit_size(schedule: FoldedSchedule) -> int:
 def _holders(schedule: FoldedSchedule, blocks: Ints | Numbers, group: Numbers) -> _Holders:
     """Who holds the blocks that rank 0 holds, renamed."""
     names, count = schedule.symmetry.names, schedule.promise.blocks
-    held = np.unique(blocks).astype(np.int64)
+    held = distinct(blocks.astype(np.int64), schedule.promise.blocks)
     orbit = names.turned(held, names.to_front(held))
     full = (np.bincount(orbit, minlength=count) == _orbit_size(schedule))[orbit]
     everywhere = np.zeros(count, np.bool_)
     everywhere[held[full]] = True
     ranks = np.arange(schedule.n).reshape(-1, 1)
-    return _Holders(everywhere, np.unique(group.reshape(-1, 1) * count + names.turned(held[~full], ranks)))
+    pairs = group.reshape(-1, 1) * count + names.turned(held[~full], ranks)
+    return _Holders(everywhere, distinct(pairs.reshape(-1), (int(group.max()) + 1) * count))
 
 
 def _both(gives: _Holders, takes: _Holders, groups: int) -> Numbers:
@@ -145,8 +146,8 @@ def _at_home(schedule: FoldedSchedule, owed: _Owed, takes: _Holders, group: Numb
     block = symmetry.names.turned(owed.block[single & ~steady], ranks)
     near = group[symmetry.ranks.turned(owed.contributor[single & ~steady], ranks)] == group.reshape(-1, 1)
     pairs = group.reshape(-1, 1) * count + block
-    far = np.unique(pairs[~near])
-    return home + np.bincount(np.setdiff1d(pairs[near], far) // count, minlength=groups)
+    own, far = (distinct(pairs[which], groups * count) for which in (near, ~near))
+    return home + np.bincount(own[~np.isin(own, far, assume_unique=True)] // count, minlength=groups)
 
 
 def _leaving(gives: _Holders, takes: _Holders, same: Mask, takers: Numbers, groups: int) -> Numbers:

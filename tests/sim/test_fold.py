@@ -1,5 +1,8 @@
 """Folded runs: one rank stands for all, and nothing that is told of a run is different for it."""
 
+import doctest
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -219,6 +222,25 @@ def test_renamings_add_up():
         assert both.turned(both.turned(7, one), 5) == both.turned(7, both.turned(one, 5))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "machine", "n"),
+    [
+        ("allreduce.rabenseifner", "switch:ranks=1024", 1024),
+        ("alltoall.bruck", "switch:ranks=300,overhead=1us", 300),
+        ("alltoall.nccl_p2p", "nodes:nodes=32,gpus=8", 256),
+        ("allreduce.hierarchical_2d", "dgx_a100:hosts=32", 256),
+        ("reduce_scatter.ring", "ring:ranks=500,directions=1", 500),
+        ("barrier.dissemination", "switch:ranks=4096", 4096),
+    ],
+)
+def test_a_large_folded_run_is_the_run_of_all_ranks(name, machine, n):
+    trace, whole = folded_and_whole(name, machine, n)
+    assert trace.verdict == whole.trace.verdict
+    assert trace.time == pytest.approx(whole.trace.time, rel=1e-12)
+    np.testing.assert_allclose(trace.link_bytes, whole.trace.link_bytes, rtol=1e-9)
+
+
 @pytest.mark.parametrize("name", ["allreduce.ring", "allreduce.recursive_doubling", "allreduce.hierarchical_2d"])
 def test_4096_ranks_take_their_closed_form(name):
     entry, topology = ALGORITHMS[name], build("switch:ranks=4096")
@@ -228,3 +250,11 @@ def test_4096_ranks_take_their_closed_form(name):
     cost = entry.cost(4096, **entry.settle(4096))
     assert trace.verdict.ok
     assert trace.time == pytest.approx(cost.alphas * 2e-6 + cost.betas * 1e9 / 25e9, rel=1e-9)
+
+
+def test_the_page_about_folding_holds():
+    page = Path(__file__).resolve().parents[2] / "docs" / "folding.md"
+    with ALGORITHMS.also():
+        outcome = doctest.testfile(str(page), module_relative=False)
+    assert outcome.attempted > 5
+    assert outcome.failed == 0
