@@ -1,14 +1,15 @@
 """`accuracy`: how near the clock comes to what was measured, beside what others predict, and without each table."""
 
 import json
+import re
 from typing import Any
 
 import click
 
-from ops.measured.accuracy import OURS, Cell, cells
+from ops.measured.accuracy import OURS, Cell, MeasuredRun, cells, measured_runs, written
 from ops.measured.comparison import verdict
 from ops.measured.files import place, read_file
-from ops.measured.layers import bands, errors, fit_layers, inside, leave_one_out, units
+from ops.measured.layers import entries, errors, fit_layers, inside, leave_one_out, units
 from ops.measured.rivals import RIVALS
 from ops.measured.rows import Table
 from sim.errors import InputError
@@ -20,7 +21,9 @@ from terminal import DONE, Answer, command
 @command
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("--leave-out", is_flag=True, help="fit all layers to the files, then each again without every table")
-@click.option("-o", "--output", metavar="FILE.json", help="with --leave-out: write the layers that were fitted")
+@click.option(
+    "-o", "--output", metavar="FILE.json", help="write every row with every model's answer; with --leave-out the layers"
+)
 def accuracy(files: tuple[str, ...], leave_out: bool, output: str | None) -> Answer:
     """The median error of every system, number of GPUs, collective and half of the sizes, worst first.
 
@@ -28,13 +31,11 @@ def accuracy(files: tuple[str, ...], leave_out: bool, output: str | None) -> Ans
     """
     if not files:
         raise InputError("nothing to compare with is given: name files with measurements")
-    if output and not leave_out:
-        raise InputError("--output writes the layers of a fit: add --leave-out")
     tables = [table for file in files for table in read_file(file)]
-    return _left_out(tables, output) if leave_out else _cells(tables)
+    return _left_out(tables, output) if leave_out else _cells(tables, output)
 
 
-def _cells(tables: list[Table]) -> Answer:
+def _cells(tables: list[Table], output: str | None) -> Answer:
     placed: list[tuple[str, Topology, Table]] = []
     outside = []
     for table in tables:
@@ -43,16 +44,28 @@ def _cells(tables: list[Table]) -> Answer:
         except InputError as error:
             outside.append({"source": table.source, "rows": len(table.rows), "why": str(error)})
             continue
-        file = table.source.rpartition("/")[2]
-        placed.append((table.words[0] if table.words and file.endswith(".csv") else file, topology, ready))
-    scored = sorted(cells(placed), key=lambda cell: -(cell.errors[OURS] or 0.0))
+        placed.append((_system(table), topology, ready))
+    runs: list[MeasuredRun] = sorted(measured_runs(placed), key=lambda run: -run.worst())
+    if output:
+        write_whole(output, written(runs))
+    scored = sorted(cells(runs), key=lambda cell: -(cell.errors[OURS] or 0.0))
+    banded = [cell for cell in scored if cell.banded]
     data: dict[str, Any] = {
         "cells": [cell.as_dict() for cell in scored],
         "systems": _systems(scored),
+        "inside_band": sum(cell.inside for cell in banded) / max(1, sum(cell.rows for cell in banded)),
         "nearest": sum(not cell.behind for cell in scored) / max(1, len(scored)),
         "outside": outside,
     }
     return Answer(DONE, data, _text(scored, data))
+
+
+def _system(table: Table) -> str:
+    """What a table's system is called: by the table itself, else by the file without its number and ending."""
+    file = table.source.rpartition("/")[2]
+    if table.kind == "nccl-tests" and file.endswith(".csv") and table.words:
+        return table.words[0]
+    return re.sub(r"^\d{1,4}-|\.\w{1,8}$", "", file)
 
 
 def _systems(scored: list[Cell]) -> dict[str, dict[str, float | None]]:
@@ -77,6 +90,7 @@ def _text(scored: list[Cell], data: dict[str, Any]) -> str:
     for name, halves in data["systems"].items():
         errors = [f"{_percent(halves[key])} {where}" for key, where in _HALVES if halves[key] is not None]
         lines.append(f"{name}: median of its cells {', '.join(errors)}")
+    lines.append(f"of all rows {data['inside_band']:.0%} lie inside the band that is said to hold 80 %")
     lines.append(f"nearest of all in {data['nearest']:.0%} of {len(scored)} cells")
     lines += [f"outside: {entry['source']}: {entry['rows']} rows: {entry['why']}" for entry in data["outside"]]
     return "\n".join(lines)
@@ -95,7 +109,7 @@ def _left_out(tables: list[Table], output: str | None) -> Answer:
         raise InputError("none of these tables is of a machine with layers: name tables of one")
     fitted = fit_layers(every, progress=lambda text: click.echo(text, err=True))  # it takes minutes
     rows, pairs = [], []
-    for unit, without in leave_one_out(every, fitted, progress=lambda text: click.echo(text, err=True)):
+    for unit, without in leave_one_out(every, fitted):
         fit, left = verdict(errors(unit, fitted)), verdict(without)
         rows.append(
             {
@@ -110,12 +124,12 @@ def _left_out(tables: list[Table], output: str | None) -> Answer:
             }
         )
         pairs.append((unit, without))
-    entries = fitted.as_entries(every, bands(pairs))
+    kept = entries(every, fitted, pairs)
     if output:
-        write_whole(output, json.dumps(entries, indent=2) + "\n")
+        write_whole(output, json.dumps(kept, indent=2) + "\n")
     data = {
         "tables": rows,
-        "layers": entries,
+        "layers": kept,
         "inside_band": inside(pairs),
         "outside": [{"source": name, "why": why} for name, why in refused],
     }

@@ -1,16 +1,64 @@
-"""How near a prediction comes, cell by cell, beside what others predict for the same rows."""
+"""How near a prediction comes, row by row and cell by cell, beside what others predict for the same rows."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
 from statistics import median
 from typing import Any
 
+from ops.libraries.nccl.protocol_cost import family_of
 from ops.measured.comparison import LARGE, Compared, compare_table
 from ops.measured.rivals import RIVALS, rivals
 from ops.measured.rows import Table
+from sim.errors import InputError
 from sim.topology import Topology
 
 OURS = "simulated"
+KEPT = Path(__file__).with_name("published.json")
+"""Every published row that the layers were fitted to or judged by, as `accuracy FILE… -o` writes it."""
+Seconds = tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """One collective of one table on so many GPUs: its sizes, their times, and what models say of them, in seconds.
+
+    `expected` is the share within which four of five rows are expected, below and from 1 MiB; None untold. `algorithm`
+    is the one that was forced, if one was.
+    """
+
+    system: str
+    machine: str
+    ranks: int
+    collective: str
+    algorithm: str = ""
+    sizes: tuple[int, ...] = ()
+    measured: tuple[float, ...] = ()
+    models: dict[str, Seconds] = field(default_factory=dict)
+    expected: tuple[float | None, float | None] = (None, None)
+    rests_on: int = 0
+
+    @property
+    def name(self) -> str:
+        """What it is called in a list."""
+        forced = f" {self.algorithm}" if self.algorithm else ""
+        return f"{self.system}, {self.ranks} × {self.collective}{forced}"
+
+    def errors(self, model: str, large: bool | None = None) -> list[float]:
+        """Its errors, simulated over measured less one, of the half of the sizes, where it has an answer."""
+        rows = zip(self.sizes, self.measured, self.models[model], strict=True)
+        return [
+            seconds / measured - 1
+            for size, measured, seconds in rows
+            if seconds is not None and large in (None, size >= LARGE)
+        ]
+
+    def worst(self) -> float:
+        """By the half that is farther off, the median |error| of our own."""
+        halves = [self.errors(OURS, large) for large in (False, True)]
+        return max((median(map(abs, half)) for half in halves if half), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -26,6 +74,9 @@ class Cell:
     large: bool
     rows: int
     errors: dict[str, float | None]
+    inside: int = 0
+    """How many rows lie inside the band that is said to hold four of five."""
+    banded: bool = False
 
     @property
     def behind(self) -> bool:
@@ -38,26 +89,97 @@ class Cell:
         """As the terminal's JSON has it."""
         half = "from_1MiB" if self.large else "below_1MiB"
         plain = {"system": self.system, "ranks": self.ranks, "collective": self.collective, "half": half}
-        return plain | {"rows": self.rows, "median_errors": self.errors}
+        share = self.inside / self.rows if self.banded else None
+        return plain | {"rows": self.rows, "median_errors": self.errors, "inside_band": share}
 
 
-def cells(placed: Sequence[tuple[str, Topology, Table]]) -> Iterator[Cell]:
-    """A cell for both halves of every collective and number of GPUs; sources with their machines and tables."""
+def measured_runs(placed: Iterable[tuple[str, Topology, Table]]) -> Iterator[MeasuredRun]:
+    """Every table's runs; sources with their machines and tables."""
     for system, topology, table in placed:
-        compared, _ = compare_table(topology, table)
-        groups: dict[tuple[int, str, bool], list[Compared]] = {}
-        for row in compared:
-            groups.setdefault((row.ranks, row.collective, row.size >= LARGE), []).append(row)
-        for (ranks, collective, large), rows in groups.items():
-            yield Cell(system, ranks, collective, large, len(rows), _errors(topology, rows))
+        yield from runs_of(system, topology, compare_table(topology, table)[0])
 
 
-def _errors(topology: Topology, rows: Sequence[Compared]) -> dict[str, float | None]:
-    by_rival: dict[str, list[float]] = {name: [] for name in RIVALS}
-    for row in rows:
-        answers = {} if row.algorithm else rivals(topology, row.collective, row.ranks, row.size)
-        for name, seconds in answers.items():
-            if seconds is not None:
-                by_rival[name].append(abs(seconds / row.measured - 1))
-    ours = median(abs(row.error) for row in rows)
-    return {OURS: ours} | {name: median(errors) if errors else None for name, errors in by_rival.items()}
+def runs_of(system: str, topology: Topology, compared: Sequence[Compared]) -> Iterator[MeasuredRun]:
+    """Rows by number of GPUs, collective and algorithm, beside what other models say of them."""
+    groups: dict[tuple[int, str, str], list[Compared]] = {}
+    for row in compared:
+        groups.setdefault((row.ranks, row.collective, row.algorithm), []).append(row)
+    family = family_of(topology)
+    for (ranks, collective, algorithm), rows in groups.items():
+        yield MeasuredRun(
+            system=system,
+            machine=topology.name,
+            ranks=ranks,
+            collective=collective,
+            algorithm=algorithm,
+            sizes=tuple(row.size for row in rows),
+            measured=tuple(row.measured for row in rows),
+            models={OURS: tuple(row.simulated for row in rows), **_others(topology, rows)},
+            expected=(family.expected_error(1), family.expected_error(LARGE)) if family else (None, None),
+            rests_on=len(family.tables) if family else 0,
+        )
+
+
+def _others(topology: Topology, rows: Sequence[Compared]) -> dict[str, Seconds]:
+    answers = [
+        dict.fromkeys(RIVALS) if row.algorithm else rivals(topology, row.collective, row.ranks, row.size)
+        for row in rows
+    ]
+    return {name: tuple(answer[name] for answer in answers) for name in RIVALS}
+
+
+def cells(runs: Iterable[MeasuredRun]) -> Iterator[Cell]:
+    """A cell for both halves of every run."""
+    for run in runs:
+        for large in (False, True):
+            ours = run.errors(OURS, large)
+            if not ours:
+                continue
+            every = {name: run.errors(name, large) for name in run.models}
+            medians = {name: median(map(abs, errors)) if errors else None for name, errors in every.items()}
+            band = run.expected[large]
+            inside = 0 if band is None else sum(within(error, band) for error in ours)
+            system = f"{run.system} {run.algorithm}".rstrip()
+            yield Cell(
+                system, run.ranks, run.collective, large, len(ours), medians, inside=inside, banded=band is not None
+            )
+
+
+def within(error: float, band: float) -> bool:
+    """Whether an error, simulated over measured less one, is inside a band: as much too slow as too fast.
+
+    >>> within(0.25, 0.25), within(-0.2, 0.25), within(-0.25, 0.25)
+    (True, True, False)
+    """
+    return 1 / (1 + band) - 1e-9 <= 1 + error <= 1 + band + 1e-9
+
+
+def written(runs: Iterable[MeasuredRun]) -> str:
+    """Runs as the page of measurements keeps them: JSON, seconds to four digits, a run a line."""
+    lines = [json.dumps(_short(asdict(run)), ensure_ascii=False) for run in runs]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _short(entry) for key, entry in value.items()}
+    if isinstance(value, tuple):
+        return [_short(entry) for entry in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+@cache
+def published(path: Path = KEPT) -> tuple[MeasuredRun, ...]:
+    """The runs that a file keeps, worst first. Raises InputError for a file that keeps none."""
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        runs = [
+            MeasuredRun(
+                **{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+                | {"models": {name: tuple(seconds) for name, seconds in entry["models"].items()}}
+            )
+            for entry in entries
+        ]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        raise InputError(f"{path.name} keeps no measured runs: write it with accuracy FILE… -o {path.name}") from None
+    return tuple(sorted(runs, key=lambda run: -run.worst()))

@@ -6,17 +6,18 @@ layer with no other table takes what the others have in common.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 from ops.libraries.nccl.protocol_cost import Pace, layers, layers_of
 from ops.measured.calibration import GENERATION, MOST_RANKS, NETWORK, Fitted, Prior, Sample, fit, thinned
-from ops.measured.comparison import LARGE, Compared, compare_table, forced
+from ops.measured.comparison import LARGE, Agreement, Compared, compare_table, forced, verdict
 from ops.measured.files import place
 from ops.measured.rows import Table
 from sim.errors import InputError
+from sim.topology import Topology
 
 Factors = Mapping[str, float]
 COMMON: Factors = {"ends": 1.0, "slot": 0.53}
@@ -25,6 +26,8 @@ HELD = 0.8
 """The share of rows left out that a band holds."""
 MOST_SIZES = 7
 """Sizes of a table that a fit looks at."""
+REPEATED, SAME = 8, 0.02
+"""Sizes that two tables share and within how much (median |ln|) their times agree where one repeats the other."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class FittedLayers:
     """Factors of every layer by kind and name."""
 
     factors: dict[str, dict[str, Factors]] = field(default_factory=lambda: {"generations": {}, "networks": {}})
+    without: dict[str, Factors] = field(default_factory=dict)
+    """What a table's layer comes to without it, by the table's name, where the layer has others."""
 
     def pace(self, generation: str, network: str = "") -> Pace:
         """Both layers together; a network that nobody measured is like the one most machines have."""
@@ -56,25 +61,12 @@ class FittedLayers:
             parts |= self.factors["networks"].get(network) or self.factors["networks"].get("IB", {})
         return Pace(**parts)
 
-    def as_entries(
-        self, every: Sequence[TableGroup], band: Mapping[tuple[str, str], Mapping[str, float]]
-    ) -> dict[str, dict[str, dict[str, Any]]]:
-        """As `layers.json` keeps them, with the tables of each and the band that holds what was left out."""
-        entries: dict[str, dict[str, dict[str, Any]]] = {}
-        for kind, some in layers().items():
-            for name, layer in some.items():
-                entry: dict[str, Any] = {"machines": list(layer.machines)}
-                entry["pace"] = dict(self.factors[kind].get(name, layer.pace))
-                entry["tables"] = [unit.name for unit in every if unit.layer == (kind, name)]
-                entry["strays"] = dict(band.get((kind, name), band.get((kind, ""), {})))
-                entries.setdefault(kind, {})[name] = entry | ({"note": layer.note} if layer.note else {})
-        return entries
-
 
 def units(tables: Sequence[Table]) -> tuple[list[TableGroup], list[tuple[str, str]]]:
     """The tables by what is left out together, and those that no machine is known for with the reason."""
     grouped: dict[str, list[Sample]] = {}
     refused: list[tuple[str, str]] = []
+    whole: list[tuple[Topology, Table, str]] = []
     for table in tables:
         file = table.source.replace("\\", "/").rpartition("/")[2]
         name = f"{file} {table.words[0]}" if table.kind == "nccl-tests" and file.endswith(".csv") else file
@@ -85,8 +77,11 @@ def units(tables: Sequence[Table]) -> tuple[list[TableGroup], list[tuple[str, st
             continue
         if placed.ranks > MOST_RANKS:
             refused.append((name, f"{placed.ranks} ranks are more than the {MOST_RANKS} that are fitted"))
+        elif first := _repeated(topology, placed, whole):
+            refused.append((name, f"repeats {first}: the same run counts once"))
         elif (few := thinned(placed, MOST_SIZES)).rows:
             grouped.setdefault(name, []).append(Sample(topology, few))
+            whole.append((topology, placed, name))
     groups = []
     for name, samples in grouped.items():
         parts = layers_of(samples[0].topology)
@@ -97,28 +92,57 @@ def units(tables: Sequence[Table]) -> tuple[list[TableGroup], list[tuple[str, st
     return groups, refused
 
 
+def _repeated(topology: Topology, table: Table, others: Sequence[tuple[Topology, Table, str]]) -> str:
+    """The name of another table that has the same times for the same call on the same machine, if there is one."""
+    times = _times(table)
+    for machine, other, name in others:
+        shared = _times(other)
+        strays = [abs(math.log(shared[key] / times[key])) for key in times.keys() & shared.keys()]
+        if machine.name == topology.name and len(strays) >= REPEATED and median(strays) < SAME:
+            return name
+    return ""
+
+
+def _times(table: Table) -> dict[tuple[str, str, int, int], float]:
+    return {(row.collective, row.algorithm, row.ranks, row.size): row.seconds for row in table.rows if row.seconds > 0}
+
+
 def fit_layers(every: Sequence[TableGroup], progress: Callable[[str], None] = lambda text: None) -> FittedLayers:
-    """All generations, then all networks on top of them."""
+    """All generations, then all networks on top of them, each also without every one of its tables."""
     fitted = FittedLayers()
     for kind in ("generations", "networks"):
-        for name in dict.fromkeys(unit.layer[1] for unit in every if unit.layer[0] == kind):
-            progress(f"{kind[:-1]} {name}")
-            fitted.factors[kind][name] = _layer([unit for unit in every if unit.layer == (kind, name)], fitted)
+        members: dict[str, list[TableGroup]] = {}
+        for unit in every:
+            if unit.layer[0] == kind:
+                members.setdefault(unit.layer[1], []).append(unit)
+        for name, several in members.items():
+            progress(f"{kind[:-1]} {name}: {len(several)} tables")
+            fitted.factors[kind][name], without = _layer(several, fitted)
+            fitted.without |= without
     return fitted
 
 
-def _layer(members: Sequence[TableGroup], fitted: FittedLayers) -> Factors:
-    """One layer's factors from its tables, drawn to what other generations have in common."""
-    samples = [
-        replace(sample, base=fitted.pace(unit.generation)) if unit.network else sample
+def _layer(members: Sequence[TableGroup], fitted: FittedLayers) -> tuple[Factors, dict[str, Factors]]:
+    """One layer's factors from its tables, drawn to what other generations have in common; by name without each."""
+    network = bool(members[0].network)
+    common: Factors = {} if network else COMMON
+    samples = {
+        unit.name: [
+            replace(sample, base=fitted.pace(unit.generation)) if network else sample for sample in unit.samples
+        ]
         for unit in members
-        for sample in unit.samples
-    ]
-    if members[0].network:
-        outcome = fit(samples, priors=NETWORK, start=samples[0].base)
-        return _factors(outcome, NETWORK)
-    outcome = fit(samples, priors=GENERATION, start=Pace(**COMMON))
-    return {**COMMON, **_factors(outcome, GENERATION)}
+    }
+    start = fitted.pace(members[0].generation) if network else Pace(**COMMON)
+    priors = NETWORK if network else GENERATION
+
+    def fit_to(names: Collection[str], near: Factors | None = None) -> Fitted:
+        return fit([sample for name in names for sample in samples[name]], priors=priors, start=start, near=near)
+
+    whole, without = fit_to(samples), dict[str, Factors]()
+    for name in samples if len(samples) > 1 else ():
+        part = fit_to([other for other in samples if other != name], whole.strays)
+        without[name] = {**common, **_factors(part, priors)}
+    return {**common, **_factors(whole, priors)}, without
 
 
 def _factors(outcome: Fitted, priors: Mapping[str, Prior]) -> Factors:
@@ -147,19 +171,15 @@ def errors(unit: TableGroup, fitted: FittedLayers) -> list[Compared]:
     ]
 
 
-def leave_one_out(
-    every: Sequence[TableGroup], fitted: FittedLayers, progress: Callable[[str], None] = lambda text: None
-) -> Iterator[tuple[TableGroup, list[Compared]]]:
+def leave_one_out(every: Sequence[TableGroup], fitted: FittedLayers) -> Iterator[tuple[TableGroup, list[Compared]]]:
     """Every unit with its rows as they come out where its layer was fitted without it."""
     for unit in every:
         kind, name = unit.layer
-        others = [other for other in every if other is not unit and other.layer == unit.layer]
-        progress(f"without {unit.name}")
-        without = FittedLayers({key: dict(value) for key, value in fitted.factors.items()})
-        without.factors[kind].pop(name)
-        if others:
-            without.factors[kind][name] = _layer(others, without)
-        yield unit, errors(unit, without)
+        rest = FittedLayers({key: dict(value) for key, value in fitted.factors.items()})
+        rest.factors[kind].pop(name)
+        if unit.name in fitted.without:
+            rest.factors[kind][name] = fitted.without[unit.name]
+        yield unit, errors(unit, rest)
 
 
 def _quantile(values: Sequence[float]) -> float:
@@ -198,17 +218,66 @@ def bands(
     return every | {layer: kinds[layer[0]] | every.get(layer, {}) for layer in counts}
 
 
-def inside(pairs: Sequence[tuple[TableGroup, Sequence[Compared]]]) -> float:
-    """The share of rows left out that lie inside the band, as it is where their own table is left out of it too."""
+def coverage(pairs: Sequence[tuple[TableGroup, Sequence[Compared]]]) -> dict[str, int]:
+    """By table how many of its rows, left out, lie inside the band as it is without that table.
+
+    Only of layers that have several: others have nothing to be left out of.
+    """
     counts = Counter(group.layer for group, _ in pairs)
-    hits = []
+    held = {}
     for group, rows in pairs:
-        if counts[group.layer] < 2:
-            continue
-        band = bands([pair for pair in pairs if pair[0] is not group], least=1)[group.layer]
-        for half, strays in _strays(rows).items():
-            hits += [stray <= band.get(half, math.inf) for stray in strays]
-    return fmean(hits) if hits else 0.0
+        if counts[group.layer] >= 2:
+            band = bands([pair for pair in pairs if pair[0] is not group], least=1)[group.layer]
+            strays = _strays(rows).items()
+            held[group.name] = sum(stray <= band.get(half, math.inf) for half, some in strays for stray in some)
+    return held
+
+
+def inside(pairs: Sequence[tuple[TableGroup, Sequence[Compared]]]) -> float:
+    """The share of rows left out that lie inside the band."""
+    held = coverage(pairs)
+    rows = sum(len(rows) for group, rows in pairs if group.name in held)
+    return sum(held.values()) / rows if rows else 0.0
+
+
+def unseen(every: Sequence[TableGroup], fitted: FittedLayers) -> dict[tuple[str, str], Agreement]:
+    """For each layer how far off its tables are where it is not known at all: by what others of its kind have."""
+    agreements = {}
+    for layer in dict.fromkeys(unit.layer for unit in every):
+        rest = FittedLayers({key: dict(value) for key, value in fitted.factors.items()})
+        rest.factors[layer[0]].pop(layer[1])
+        agreements[layer] = verdict([row for unit in every if unit.layer == layer for row in errors(unit, rest)])
+    return agreements
+
+
+def entries(
+    every: Sequence[TableGroup], fitted: FittedLayers, pairs: Sequence[tuple[TableGroup, Sequence[Compared]]]
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """Layers as `layers.json` keeps them: factors, tables with their errors, the band, and the error unseen."""
+    band, strange, held = bands(pairs), unseen(every, fitted), coverage(pairs)
+    kept_layers: dict[str, dict[str, dict[str, Any]]] = {}
+    for kind, some in layers().items():
+        for name, layer in some.items():
+            entry: dict[str, Any] = {"machines": list(layer.machines)}
+            entry["pace"] = dict(fitted.factors[kind].get(name, layer.pace))
+            entry["tables"] = {
+                unit.name: {
+                    "rows": len(without),
+                    "fitted": _shares(verdict(errors(unit, fitted))),
+                    "left_out": _shares(verdict(list(without))),
+                    "inside": held.get(unit.name),
+                }
+                for unit, without in pairs
+                if unit.layer == (kind, name)
+            }
+            entry["strays"] = dict(band.get((kind, name), band.get((kind, ""), {})))
+            entry["unseen"] = _shares(strange[kind, name]) if (kind, name) in strange else [None, None]
+            kept_layers.setdefault(kind, {})[name] = entry | ({"note": layer.note} if layer.note else {})
+    return kept_layers
+
+
+def _shares(agreement: Agreement) -> list[float | None]:
+    return [None if share is None else round(share, 4) for share in (agreement.small, agreement.large)]
 
 
 def kept() -> FittedLayers:

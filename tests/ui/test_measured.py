@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from ops.measured.accuracy import published
 from ui.pages.measured import EXAMPLE
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -28,16 +29,22 @@ def test_a_table_becomes_two_medians(lang):
     at = pasted(TABLE, "dgx_a100", lang)
     assert [metric.value[-1] for metric in at.metric] == ["%", "%"]
     assert "dgx_a100:hosts=2" in " ".join(one.value for one in at.markdown)
-    assert len(at.dataframe[0].value) == 30
-    assert at.caption[0].value.count("%") == 2
+    assert len(at.dataframe[-1].value) == 30
+    assert at.caption[-1].value.count("%") == 2
+    assert at.selectbox(key="measured_run_brought").value.startswith("this table" if lang == "en" else "这张表")
 
 
 def test_the_example_is_a_table_itself():
-    assert len(pasted(EXAMPLE, "dgx_a100").dataframe[0].value) == 3
+    assert len(pasted(EXAMPLE, "dgx_a100").dataframe[-1].value) == 3
 
 
-def test_nothing_asks_for_a_table():
-    assert len(pasted("").info) == 1
+def test_nothing_asks_for_a_table_and_all_published_runs_stand_worst_first():
+    at = pasted("")
+    assert len(at.info) == 1
+    runs = published()
+    assert list(at.selectbox(key="measured_run").options) == [run.name for run in runs]
+    assert [run.worst() for run in runs] == sorted((run.worst() for run in runs), reverse=True)
+    assert str(sum(len(run.sizes) for run in runs)) in at.caption[0].value
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,10 @@
-"""Measured against simulated: paste a table of nccl-tests and see two curves."""
+"""Measured against simulated: how far off the clock is, worst first, and what it makes of a table that is pasted."""
+
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from ops.measured.accuracy import Cell, MeasuredRun, cells, published
 from ops.measured.comparison import LARGE, Compared, Outside, verdict
 from ops.measured.formats import MEASUREMENTS
 from sim.base.textfile import decoded
@@ -20,12 +23,17 @@ EXAMPLE = """# nThread 1 nGpus 8 minBytes 1048576 maxBytes 1073741824
     33554432       8388608     float     sum      -1    379.5   88.41  154.71
 """
 """Rows of microsoft/msccl-leaderboard (MIT), one NDv4."""
+HEIGHT = 520
+"""Pixels of the list of all runs."""
 
 
 @page(order=50)
 def measured() -> None:
     """Draw the page once."""
     st.title(tell("page.measured.title"), anchor=False)
+    st.markdown(tell("page.measured.clock"))
+    top = st.container()
+    st.subheader(tell("page.measured.yours"), anchor=False)
     st.markdown(tell("page.measured.what"))
     left, right = st.columns([3, 2])
     with left:
@@ -38,12 +46,13 @@ def measured() -> None:
             tell("page.measured.machine"), key="measured_machine", placeholder="dgx_a100:hosts=2", max_chars=200
         )
         ranks = st.number_input(tell("page.measured.ranks"), 0, 4096, 0, key="measured_ranks")
+    more: Sequence[MeasuredRun] = ()
     try:
         text, name = pasted, tell("page.measured.pasted")
         if file is not None:
             text, name = decoded(file.getvalue(), file.name), file.name
         _refuse_nothing(text, "page.measured.nothing" if file is None else "page.text.empty", name)
-        _show(text, name, spec.strip(), int(ranks))
+        more = _show(text, name, spec.strip(), int(ranks))
         st.session_state.measured_good = (text, name, spec.strip(), int(ranks))
     except InputError as error:
         if not pasted.strip() and file is None:
@@ -51,7 +60,37 @@ def measured() -> None:
         else:
             st.error(plain(str(error)), icon=":material/error:")
         if "measured_good" in st.session_state:
-            _show(*st.session_state.measured_good)
+            more = _show(*st.session_state.measured_good)
+    with top:
+        _clock(more)
+
+
+def _clock(more: Sequence[MeasuredRun]) -> None:
+    """How far off every published run is, worst first, those that a visitor brought on top; and one of them whole."""
+    from ui.charts import errors as pictures  # loaded when there is something to draw, as in the lab
+
+    runs = [*more, *published()]
+    every = list(cells(runs))
+    nearest = sum(not cell.behind for cell in every) / max(1, len(every))
+    rows = sum(len(run.sizes) for run in runs)
+    st.caption(tell("page.measured.count", runs=len(runs), rows=rows, nearest=f"{nearest:.0%}"))
+    with st.container(height=HEIGHT):
+        st.altair_chart(pictures.overview(runs), width="stretch", key="measured_errors")
+    chosen = st.selectbox(
+        tell("page.measured.run"), [run.name for run in runs], key="measured_run_brought" if more else "measured_run"
+    )
+    run = next(run for run in runs if run.name == chosen)
+    st.altair_chart(pictures.one_run(run), width="stretch", key="measured_errors_of_one")
+    with st.expander(tell("page.measured.nearest")):
+        behind = [cell for cell in every if cell.behind]
+        st.dataframe([_behind(cell, pictures.label) for cell in behind], hide_index=True)
+
+
+def _behind(cell: Cell, label: Callable[[str], str]) -> dict[str, str]:
+    half = tell("page.measured.half.large" if cell.large else "page.measured.half.small", size=fmt_size(LARGE))
+    errors = {label(model): "–" if error is None else f"{error:.0%}" for model, error in cell.errors.items()}
+    name = f"{cell.system}, {cell.ranks} × {cell.collective}"
+    return {tell("page.measured.run"): name, " ": half} | errors
 
 
 def _refuse_nothing(text: str, message: str, name: str) -> None:
@@ -59,8 +98,8 @@ def _refuse_nothing(text: str, message: str, name: str) -> None:
         raise InputError(tell(message, name=name))
 
 
-def _show(text: str, name: str, spec: str, ranks: int) -> None:
-    """Every table: its machine, the curves, the numbers, what was left out. Raises InputError before it draws any."""
+def _show(text: str, name: str, spec: str, ranks: int) -> Sequence[MeasuredRun]:
+    """Every table: its machine, the curves, the numbers, what was left out; as runs. Raises InputError first."""
     from ui.charts import measured as charts  # loaded when there is something to draw, as in the lab
 
     tables = ask(tasks.compared, text, name, spec, ranks)
@@ -75,6 +114,7 @@ def _show(text: str, name: str, spec: str, ranks: int) -> None:
         with st.expander(tell("page.measured.numbers")):
             st.dataframe([_line(row) for row in table.rows], hide_index=True)
         _left_out(table.outside)
+    return [run for table in tables for run in table.runs]
 
 
 def _headline(table: tasks.ComparedTable) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ops.lab import sensitivity as links
 from ops.lab.winners import Change, changes
 from ops.libraries.nccl.protocol_cost import family_of
+from ops.measured.accuracy import MeasuredRun, runs_of
 from ops.measured.comparison import LARGE, Compared, Outside, compare_table
 from ops.measured.files import place, read_tables
 from ops.measured.machine import UntoldError
@@ -46,7 +47,8 @@ class LinksThatMatter(NamedTuple):
 class ComparedTable(NamedTuple):
     """A table's machine, the family of NCCL's costs it is of, what told it, its rows, and what was left out.
 
-    `rests_on` counts the tables of the family, `band` is what four of five rows stray at most below and from 1 MiB.
+    `rests_on` counts the tables of the family, `band` is what four of five rows stray at most below and from 1 MiB,
+    `runs` are the rows beside what other models say of them.
     """
 
     machine: str
@@ -56,6 +58,7 @@ class ComparedTable(NamedTuple):
     outside: list[Outside]
     rests_on: int = 0
     band: tuple[float | None, float | None] = (None, None)
+    runs: tuple[MeasuredRun, ...] = ()
 
 
 class Untold(NamedTuple):
@@ -108,7 +111,8 @@ def compared(text: str, name: str, spec: str, ranks: int) -> list[ComparedTable]
             return Untold(error.why, error.missing)
         rows, outside = compare_table(topology, placed)
         family = family_of(topology)
-        compared_table = ComparedTable(topology.name, family.name if family else "", why, rows, outside)
+        runs = () if placed.kind == "osu" else tuple(runs_of(placed.source, topology, rows))
+        compared_table = ComparedTable(topology.name, family.name if family else "", why, rows, outside, runs=runs)
         if family:
             band = (family.expected_error(1), family.expected_error(LARGE))
             compared_table = compared_table._replace(rests_on=len(family.tables), band=band)

@@ -120,6 +120,8 @@ With LL, n ranks run n primitives to send n - 1 blocks, as the last copies out o
 where the data belongs, and what is left is the copy from the user's one buffer to the other. Fitted to 2, 4 and 8 GPUs
 of three generations.
 """
+FIRST_CHUNK = 0.4
+"""The share of that copying with Simple which passes beside other steps once the first chunk is on its way."""
 ALONE = 1.8
 """How many times its share of the links a channel reaches with LL while the others are idle."""
 PEER_LL, PEER_PART = 16 << 10, 64 << 10

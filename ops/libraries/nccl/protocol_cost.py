@@ -7,9 +7,10 @@ fitted by `calibrate` to published measurements.
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from ops.libraries.nccl.constants import (
     BASE_LATENCY,
     CHUNK_SLOTS,
     ENDS,
+    FIRST_CHUNK,
     HOP_LATENCY,
     LL_MOST,
     LOCAL_COPY,
@@ -104,6 +106,11 @@ class CostLayer:
     tables: tuple[str, ...]
     strays: Mapping[str, float]
     note: str = ""
+    errors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By table: its rows, the medians of its errors below and from 1 MiB as `fitted` and `left_out`, and how many rows
+    left out are `inside` the band."""
+    unseen: tuple[float | None, float | None] = (None, None)
+    """The same medians over all its tables where nothing is known of the layer."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +147,8 @@ def layers() -> dict[str, dict[str, CostLayer]]:
                 tuple(entry["tables"]),
                 entry.get("strays", {}),
                 entry.get("note", ""),
+                entry["tables"] if isinstance(entry["tables"], dict) else {},
+                tuple(entry.get("unseen", (None, None))),
             )
             for name, entry in entries.items()
         }
@@ -294,14 +303,20 @@ class Way:
         return sizes * (len(self.seen.orders) / active)
 
     def ends(self, sizes: Floats) -> Floats:
-        """Seconds of copying from buffer to buffer beside a ring's steps, for first transfers of so many bytes."""
+        """Seconds of copying from buffer to buffer beside a ring's steps, for first transfers of so many bytes.
+
+        With Simple the part that no other step hides is that of one chunk at most.
+        """
         share = ENDS[self.protocol].get(self.collective, 0.0) * self.pace.ends
         at = self.seen.situation
         rate = channel_rate(at) * self.pace.nvlink * PAYLOAD[self.protocol]
         if self.protocol == "LL":
             rate *= min(1.0, ALONE * active_channels("Ring", "LL", self.size, at) / running_channels(at))
             return sizes * (share * len(self.seen.orders) / running_channels(at) / rate)
-        return self.of_channel(sizes) * (share / rate)
+        of_channel = self.of_channel(sizes)
+        if self.protocol == "Simple":
+            of_channel = of_channel * (1 - FIRST_CHUNK) + FIRST_CHUNK * np.minimum(of_channel, CHUNK_SLOTS * SLOT)
+        return of_channel * (share / rate)
 
 
 def costs(

@@ -6,9 +6,12 @@ import pytest
 
 from cli import main
 from ops.libraries.nccl.protocol_cost import Pace
-from ops.measured.comparison import Compared
+from ops.measured.accuracy import published
+from ops.measured.comparison import Compared, compare_table
 from ops.measured.layers import TableGroup, bands, inside
 from ops.measured.rivals import rivals
+from ops.measured.rows import Measured, Table
+from sim.errors import InputError
 from sim.machines import build
 from sim.units import MiB
 
@@ -82,8 +85,55 @@ def test_a_band_holds_four_of_five_rows():
 
 
 @pytest.mark.parametrize(
-    ("argv", "why"), [(["accuracy"], "nothing to compare"), (["accuracy", "x", "-o", "y"], "add --leave-out")]
+    ("argv", "why"), [(["accuracy"], "nothing to compare"), (["accuracy", "no such file"], "no such file")]
 )
 def test_bad_input_is_one_sentence(capsys, argv, why):
     assert main(argv) == 2
     assert why in capsys.readouterr().err
+
+
+def test_the_published_runs_are_what_the_clock_says_now():
+    """Some of them, on one host: whoever changes a cost writes them anew."""
+    runs = [run for run in published() if run.ranks <= 8 and "hosts=" not in run.machine and run.system.endswith("sxm")]
+    assert len(runs) > 25
+    for run in runs[::9]:
+        machine = build(run.machine)
+        rows = tuple(Measured(run.collective, run.ranks, run.sizes[k], run.measured[k], line=k) for k in (0, 12, -1))
+        release = "2.27" if run.system == "a100_sxm" else "2.29"
+        simulated, _ = compare_table(machine, Table("it", "nccl-tests", rows, run.ranks, forced={"nccl": release}))
+        kept = [run.models["simulated"][k] for k in (0, 12, -1)]
+        assert [row.simulated for row in simulated] == pytest.approx(kept, rel=1e-3)
+
+
+def test_runs_are_written_as_they_are_read(tmp_path, capsys, times):
+    path = tmp_path / "runs.json"
+    status, found = asked(capsys, "accuracy", times, "-o", str(path))
+    assert status == 0
+    runs = published(path)
+    assert [run.system for run in runs] == ["h100_sxm"] * 3
+    assert sum(len(run.sizes) for run in runs) == 5
+    assert 0 <= found["inside_band"] <= 1
+    path.write_text("[1]")
+    published.cache_clear()
+    with pytest.raises(InputError, match="keeps no measured runs"):
+        published(path)
+
+
+def test_layers_are_fitted_again_without_every_table(capsys, tmp_path, times):
+    """Two tables of Hopper; a third that repeats the first counts once."""
+    other = tmp_path / "h100-again.csv"
+    sizes = [1 << k for k in range(10, 30, 2)]
+    head, lines = ROWS.partition("\n")[0], [f"h100_sxm,2.29.2,allgather,4,{s},{5 + s / 250000}" for s in sizes]
+    other.write_text("\n".join([head, *lines]))
+    third = tmp_path / "h100-third.csv"
+    third.write_text("\n".join([head, *(line.replace("h100_sxm", "h100_other") for line in lines)]))
+    path = tmp_path / "layers.json"
+    status, found = asked(capsys, "accuracy", times, str(other), str(third), "--leave-out", "-o", str(path))
+    assert status == 0
+    assert "repeats" in found["outside"][0]["why"]
+    hopper = json.loads(path.read_text())["generations"]["Hopper"]
+    assert len(hopper["tables"]) == len(found["tables"]) >= 1
+    assert 0.5 < hopper["pace"]["nvlink"] <= 1
+    for entry in hopper["tables"].values():
+        assert entry["rows"] > 0
+        assert len(entry["fitted"]) == len(entry["left_out"]) == 2

@@ -1,0 +1,104 @@
+"""What the clock is worth, in words and a table: `python -m docs` writes both from what `accuracy --leave-out` kept."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+
+from ops.libraries.nccl.protocol_cost import CostLayer, layers
+
+EXPECT = """**On a machine nobody measured** expect NCCL's times on one host of {known} to be {host_large} off from
+1 MiB on, and {host_small} below (medians). So far off were the {host_tables} tables of such GPUs, each
+with all its own times left out of the fit, so that other tables of the same GPUs, or other generations, were all there
+was. On GPUs that are not known at all expect {gpu_large} and {gpu_small}: so far off is a generation by what the
+others have in common. Between hosts expect {net_large} and {net_small} where the kind of network is known by several
+tables, and {kind_large} and {kind_small} where it is not. `validate`, `nccl-choice` and `run` say for each machine
+within how much four times of five lie (`expected_error`)."""
+TABLE = """Median of absolute errors, below and from 1 MiB; *left out* is what the same rows come to where the
+layer was fitted without that table, *unseen* where nothing of the layer is known. Times by system (`times.csv`) are
+NVIDIA's for ai-dynamo/aiconfigurator: four collectives on 2, 4 and 8 GPUs, as far as there. `accuracy FILE…
+--leave-out -o` made these figures, and `python -m docs` this part of the page.
+
+| table | layer | rows | fitted | left out |
+|---|---|---|---|---|
+{rows}
+
+| layer | tables | unseen | four of five within |
+|---|---|---|---|
+{layers}
+
+Of the {held_rows} rows left out of layers that have several tables {held} lie inside the band that is said to hold
+80 %. A layer with one table takes the band of the others of its kind."""
+NVIDIA = ("Ampere", "Hopper", "Blackwell")
+"""Generations that the first lines speak of."""
+
+
+def page(text: str) -> str:
+    """The page with both parts as the figures are now, between their marks in Markdown."""
+    every = layers()
+    made = {"expect": EXPECT.format(**_expectations(every)), "tables": TABLE.format(**_tables(every))}
+    for name, part in made.items():
+        before, _, rest = text.partition(f"<!-- {name} -->\n")
+        _, _, after = rest.partition(f"\n<!-- end of {name} -->")
+        text = f"{before}<!-- {name} -->\n{part}\n<!-- end of {name} -->{after}"
+    return text
+
+
+def _expectations(every: dict[str, dict[str, CostLayer]]) -> dict[str, str]:
+    """What the first lines say, in words."""
+    gpus = [layer for name, layer in every["generations"].items() if name in NVIDIA]
+    nets = list(every["networks"].values())
+    several = [layer for layer in nets if len(layer.errors) > 1]
+    left = [entry["left_out"] for layer in gpus if len(layer.errors) > 1 for entry in layer.errors.values()]
+    words = {"known": "A100, H100 or B200", "host_tables": str(len(left))}
+    for key, pairs in (
+        ("host", left),
+        ("gpu", [layer.unseen for layer in gpus]),
+        ("net", [entry["left_out"] for layer in several for entry in layer.errors.values()]),
+        ("kind", [layer.unseen for layer in nets if len(layer.errors) == 1]),
+    ):
+        small, large = _medians(pairs)
+        words |= {f"{key}_small": small, f"{key}_large": large}
+    return words
+
+
+def _medians(pairs: Iterable[Sequence[float | None]]) -> tuple[str, str]:
+    every = list(pairs)
+    small, large = ([share for pair in every if (share := pair[half]) is not None] for half in (0, 1))
+    return _percent(median(small) if small else None), _percent(median(large) if large else None)
+
+
+def _tables(every: dict[str, dict[str, CostLayer]]) -> dict[str, str]:
+    held = [
+        entry
+        for some in every.values()
+        for layer in some.values()
+        for entry in layer.errors.values()
+        if entry["inside"] is not None
+    ]
+    rows = sum(entry["rows"] for entry in held)
+    share = sum(entry["inside"] for entry in held) / rows if rows else None
+    return {
+        "rows": "\n".join(line for some in every.values() for layer in some.values() for line in _rows(layer)),
+        "layers": "\n".join(_layer(layer) for some in every.values() for layer in some.values() if layer.errors),
+        "held_rows": str(rows),
+        "held": _percent(share),
+    }
+
+
+def _rows(layer: CostLayer) -> Iterator[str]:
+    for name, entry in layer.errors.items():
+        plain = re.sub(r"^\d{1,4}-|\.txt$", "", name)
+        yield f"| {plain} | {layer.name} | {entry['rows']} | {_pair(entry['fitted'])} | {_pair(entry['left_out'])} |"
+
+
+def _layer(layer: CostLayer) -> str:
+    band = (layer.strays.get("below_1MiB"), layer.strays.get("from_1MiB"))
+    return f"| {layer.name} | {len(layer.errors)} | {_pair(layer.unseen)} | {_pair(band)} |"
+
+
+def _pair(shares: Sequence[float | None]) -> str:
+    return ", ".join(map(_percent, shares))
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.0%}".replace("%", " %")
