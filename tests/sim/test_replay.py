@@ -117,7 +117,8 @@ def test_whatever_reads_an_empty_slot_spoils_a_switch_for_good(exact):
 
 def test_a_spoilt_sum_keeps_its_place_on_its_way_through_a_switch():
     promise = ALGORITHMS["allreduce.ring"].schedule(2).promise.with_switches(1)
-    steps = [reduce(0, 1, [[0]], to=[[1]]), reduce(1, 2, slot=1), copy(2, 0, slot=1)]
+    mixed = reduce(0, 1, [[0]], to=[[1]])
+    steps = [mixed, reduce(0, 1, slot=1), reduce(1, 2, slot=1), copy(2, 0, slot=1)]
     owed = promise.owed.copy()
     owed[:, 0] = -1
     wrong = prove(unroll(steps, name="any", n=2, promise=replace(promise, owed=owed), switches=("NVS",))).verdict
