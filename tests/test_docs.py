@@ -45,6 +45,7 @@ def test_the_tour_has_commands():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command, output", commands(), ids=[command for command, _ in commands()])
 def test_a_command_of_the_tour_prints_what_the_readme_says(command, output, capsys):
     cli.main(shlex.split(command))

@@ -82,6 +82,7 @@ def runs(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(HERE.glob("*.test.js")), ids=lambda path: path.name)
 def test_the_players_modules(path, runs):
     command = [node(), "--test", "--test-reporter=dot", path]
