@@ -124,7 +124,7 @@ def test_a_network_stands_in_links_and_files_and_beside_others():
     assert from_yaml(to_yaml(request), "x") == request
     names = [each.topology().name for each in (request, *request.others())]
     assert names == [f"{CLUSTER}, infiniband_hdr", f"{CLUSTER}, ethernet_10g", CLUSTER]
-    with pytest.raises(InputError, match="a run that was kept has its own network"):
+    with pytest.raises(InputError, match="a run that was kept has its own machine"):
         replace(request, schedule=f'{{"format": "{FORMAT}"}}').topology()
 
 
