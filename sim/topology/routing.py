@@ -163,8 +163,8 @@ def _with_relays(topology: Graph, plain: Router) -> Router:
         topology.bandwidth[wires],
         (src[wires], dst[wires]),
     )
-    over = _plain_routes(graph)
-    within = lru_cache(maxsize=None)(lambda start: _within(start, topology.relays + 1, *graph.ends))
+    over, arcs = _plain_routes(graph), _arcs(graph)
+    within = lru_cache(maxsize=None)(lambda start: _within(start, topology.relays + 1, arcs.tail, arcs.head))
 
     def route(src: Ints, dst: Ints) -> Routes:
         near = np.array([b != a and b in within(a) for a, b in zip(src.tolist(), dst.tolist(), strict=True)], np.bool_)
@@ -174,11 +174,11 @@ def _with_relays(topology: Graph, plain: Router) -> Router:
     return route
 
 
-def _within(start: int, hops: int, src: Ints, dst: Ints) -> set[int]:
-    """The devices that so many links lead to from one, itself among them."""
+def _within(start: int, hops: int, tail: Ints, head: Ints) -> set[int]:
+    """The devices that so many arcs lead to from one, itself among them."""
     reached = {start}
     for _ in range(hops):
-        reached |= {*dst[np.isin(src, list(reached))].tolist()}
+        reached |= {*head[np.isin(tail, list(reached))].tolist()}
     return reached
 
 

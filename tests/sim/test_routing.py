@@ -100,6 +100,13 @@ def test_a_route_is_a_shortest_path_and_the_widest_of_those(topology):
             )
 
 
+def test_a_relay_goes_on_over_a_half_duplex_wire_whichever_way_it_is_written():
+    devices = tuple(Device(f"D{i}", "GPU") for i in range(3))
+    links = (Link("D1", "D0", 1.0, 0.0, "NVL"), Link("D2", "D0", 1.0, 0.0, "NVL", both=True))
+    machine = Topology("drawn", devices, links, ranks=(0,), relays=1)
+    assert one(machine, shortest_routes(machine), 1, 2) == [0, 1]
+
+
 @settings(max_examples=60, deadline=None)
 @given(small_machines(), st.randoms(use_true_random=False))
 def test_a_route_is_the_same_whatever_else_is_asked_for(topology, random):
