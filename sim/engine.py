@@ -32,7 +32,7 @@ from sim.units import LARGEST_SIZE
 
 INTERPRETED = 30_000
 """Calendar entries handled interpreted before the kernel goes on compiled: about what loading the compiler costs."""
-PIECE = 1 << 21
+PIECE = 1 << 23
 """Calendar entries after which the compiled kernel stops for a moment, so that a run can be ended: about a second."""
 Event = simpy.Event
 Lock = simpy.Resource
