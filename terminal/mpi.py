@@ -1,5 +1,6 @@
 """`mpi`: a Python program on the simulated cluster."""
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -25,6 +26,7 @@ from terminal.shared.files import TO_WRITE
 from terminal.shared.options import MACHINE, asks
 from terminal.shared.types import WHOLE, TypedWord
 
+INTERPRETER = re.compile(r"(?:.*[/\\])?(?:python|pypy)[\d.]*(?:\.exe)?", re.IGNORECASE)
 EAGER = TypedWord("size", lambda text, flag: 0 if text.strip() == "0" else parse_size(text, flag))
 
 
@@ -40,12 +42,34 @@ class LaunchCommand(TerminalCommand):
         while at < len(args) and args[at].startswith("-") and args[at] != "--":
             at += _words(flags, args[at])
         own, rest = args[:at], args[at:]
-        if rest and rest[0] != "--":
+        behind = rest[:1] == ["--"]
+        rest = _without_interpreter(rest[behind:], ctx)
+        if behind:
+            rest.insert(0, "--")
+        elif rest:
             own, rest = _sorted(flags, own, rest[1:], rest[:1])
         return super().parse_args(ctx, own + rest)
 
 
 Flags = Mapping[str, click.Option]
+
+
+def _without_interpreter(words: list[str], ctx: click.Context) -> list[str]:
+    """The line from the script on, where Python and its switches stand before it, as behind mpiexec."""
+    if not words or not INTERPRETER.fullmatch(words[0]):
+        return words
+    rest = words[1:]
+    while rest and rest[0].startswith("-"):
+        switch = rest.pop(0)
+        if switch == "-m" and rest:
+            module = rest.pop(0)
+            if module != "mpi4py":
+                ctx.fail(f"python -m {module}: a program is run from its file: give that instead")
+        elif switch in ("-W", "-X") and rest:
+            rest.pop(0)
+        elif switch == "-c":
+            ctx.fail("python -c: a program is run from its file: write it to one")
+    return rest
 
 
 def _sorted(flags: Flags, own: list[str], args: list[str], script: list[str]) -> tuple[list[str], list[str]]:

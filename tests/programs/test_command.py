@@ -67,6 +67,9 @@ ECHO = "import sys\nprint(sys.argv[1:], flush=True)\n"
         ("-n 1 S a -- b -- c", ["a", "b", "--", "c"]),
         ("-n 1 --algorithm allreduce.ring S --algorithm broadcast.binomial x", ["x"]),
         ("-n 1 S", []),
+        ("-n 1 python S -n 4 x", ["-n", "4", "x"]),
+        ("-n 1 -- /usr/bin/python3.12 -u S --json", ["--json"]),
+        ("python3 -W ignore -m mpi4py S -n 1 x", ["x"]),
     ],
 )
 def test_what_is_behind_the_script_is_the_scripts_unless_the_command_still_needs_it(tmp_path, capsys, line, argv):
@@ -83,6 +86,8 @@ def test_what_is_behind_the_script_is_the_scripts_unless_the_command_still_needs
         ("-n 1 --", "required: SCRIPT.py"),
         ("S -n", "expected one argument"),
         ("S x -n 1 --open 3", "expected 2 arguments"),
+        ("-n 1 python", "required: SCRIPT.py"),
+        ("-n 1 python -m pytest S", "python -m pytest: a program is run from its file"),
     ],
 )
 def test_a_line_that_lacks_something_is_told_so(script, capsys, line, part):
