@@ -82,6 +82,20 @@ def test_init_and_finalize_are_as_the_program_says(tmp_path):
     assert simulated(script, tmp_path, 1).output == "False False\n1 True\nTrue\n"
 
 
+def test_a_rank_s_threads_are_told_that_its_main_one_communicates(tmp_path):
+    script = """
+        from concurrent.futures import ThreadPoolExecutor
+        from mpi4py import MPI
+        print(MPI.Query_thread() == MPI.THREAD_FUNNELED, MPI.Is_thread_main())
+        with ThreadPoolExecutor(1) as threads:
+            print(threads.submit(MPI.Is_thread_main).result())
+            threads.submit(MPI.COMM_WORLD.barrier).result()
+    """
+    run = simulated(script, tmp_path, 1)
+    assert run.output == "True True\nFalse\n"
+    assert "main thread alone communicates (MPI_THREAD_FUNNELED)" in run.failure
+
+
 @pytest.mark.parametrize("name", ["torch.distributed.TCPStore", "torch.distributed.init_device_mesh"])
 def test_what_torch_distributed_lacks_can_be_named_and_not_called(tmp_path, name):
     script = f"""

@@ -73,7 +73,8 @@ class _Lifetime:
         return min(required, self.query_thread())
 
     def query_thread(self) -> int:
-        return CONSTANTS[f"THREAD_{str(self._rc.thread_level).upper()}"]
+        """What is there: a rank may have threads, but its own one alone communicates."""
+        return min(CONSTANTS[f"THREAD_{str(self._rc.thread_level).upper()}"], CONSTANTS["THREAD_FUNNELED"])
 
     def finalize(self) -> None:
         if not self.is_initialized() or self.is_finalized():
@@ -123,7 +124,7 @@ def _functions(world: Transport, life: _Lifetime) -> dict[str, Callable[..., Any
         "get_vendor": lambda: ("Ringside", (0, 1, 0)), "Get_library_version": lambda: "Ringside, a simulated cluster",
         "Init": life.init, "Init_thread": life.init_thread, "Finalize": life.finalize,
         "Is_initialized": life.is_initialized, "Is_finalized": life.is_finalized, "Query_thread": life.query_thread,
-        "Is_thread_main": lambda: True, "Compute_dims": compute_dims, "Pcontrol": lambda level: None,
+        "Is_thread_main": lambda: world.inside, "Compute_dims": compute_dims, "Pcontrol": lambda level: None,
         "Attach_buffer": attach, "Detach_buffer": lambda: buffers.pop(world.me.rank, None),
         "Flush_buffer": lambda: None, "Get_error_string": text_of, "Get_error_class": lambda code: code,
         "_sizeof": lambda datatype: datatype.extent, "_typecode": lambda datatype: datatype.tocode(),

@@ -182,7 +182,10 @@ class Tasks:
         """The rank that runs now. Raises RuntimeError outside of a rank."""
         task = self.current
         if task is None or not self.inside:
-            raise RuntimeError("a call of the simulated cluster came from a thread or from outside a rank")
+            raise RuntimeError(
+                "a thread of the program called the simulated cluster, where a rank's main thread alone communicates"
+                " (MPI_THREAD_FUNNELED): make the call there, or use the non-blocking ones"
+            )
         return task
 
     def is_script(self, file: str) -> bool:
