@@ -29,7 +29,7 @@ SECONDS = {"files": 10.0, "links": 20.0, "commands": 20.0}
 """Of the processor, for one case."""
 STUCK = 75
 """How a process ends that has a thread which cannot be ended."""
-FROZEN = 150.0
+FROZEN = 300.0
 """Seconds after which a process that no signal reaches is ended."""
 MEMORY = 1 << 30
 """Bytes that a process may take beyond what it has at first."""
@@ -227,7 +227,7 @@ def attack(
                 with tempfile.TemporaryDirectory() as folder:
                     text = case(kind, seed, number, Path(folder)).text
                 why = f"nothing for {FROZEN:g} s" if frozen else f"the process ended with {process.exitcode}"
-                why = "a page that is not there after a minute" if process.exitcode == STUCK else why
+                why = "a page that was waited for in vain" if process.exitcode == STUCK else why
                 add(Finding(kind, number, why, text))
                 board[place] = number + jobs
                 board[4 * jobs + w] = 0.0

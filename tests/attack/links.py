@@ -24,8 +24,8 @@ from ui.pages import PAGES
 from ui.pages.lab import Question
 
 APP = str(ROOT / "app.py")
-PATIENCE = 60
-"""Seconds for a page; under a load of other processes it takes longer than its own work."""
+PATIENCE = 240
+"""Seconds for a page, whose own work has a limit of the processor's; others at work may take most of that processor."""
 SMALL = ("1024", "gb200", "8192")
 """What right links are left out for, as they take long."""
 
