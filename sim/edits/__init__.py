@@ -11,7 +11,7 @@ from typing import Any, overload
 
 from sim.errors import InputError
 from sim.parameters import parse_spec
-from sim.topology import Link, Topology
+from sim.topology import Topology
 from sim.trouble import Offer, Trouble, TroubleRegistry, arguments_of
 from sim.units import fmt_bandwidth, fmt_time
 
@@ -98,8 +98,3 @@ def _changed(was: list[tuple[float, float]], now: list[tuple[float, float]]) -> 
         if bandwidth == old_bandwidth:
             return f"{fmt_time(latency)}, not {fmt_time(old_latency)}"
     return f"{_rates(now)}, not {_rates(was)}"
-
-
-def joins(link: Link, a: str, b: str) -> bool:
-    """Whether a link leads from one device to another, in either direction."""
-    return {link.src, link.dst} == {a, b}

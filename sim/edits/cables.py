@@ -1,13 +1,13 @@
 """Cables that are wider or thinner, nearer or farther, gone or new, and devices that hang elsewhere."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Annotated
 
-from sim.edits import edit, joins
+from sim.edits import edit
 from sim.errors import InputError
 from sim.parameters import Choice, PointsAt
-from sim.perturbation import LinkEnd, LinkStart
+from sim.perturbation import LinkEnd, LinkStart, device_index, links_between
 from sim.topology import Link, Topology, both_ways
 from sim.topology.devices import DEVICE_KINDS, LINK_KINDS
 from sim.trouble import Offer
@@ -39,12 +39,8 @@ def set_link(
     both: bool = True,
 ) -> Topology:
     """A link has another bandwidth or latency, or `times` its bandwidth; in both directions unless told."""
-    cables = _between(topology, "set_link", src, dst)
-
-    def is_meant(link: Link) -> bool:
-        return link in cables and (both or link.src == src)
-
-    return _changed(topology, is_meant, _rates("set_link", bandwidth, latency, times))
+    meant = links_between(topology, "set_link", src, dst, both=both)
+    return _changed(topology, meant, _rates("set_link", bandwidth, latency, times))
 
 
 @edit(first="times=2")
@@ -57,17 +53,18 @@ def set_class(
     times: float = 1.0,
 ) -> Topology:
     """All links, or those of a kind, have another bandwidth or latency, or `times` their bandwidth."""
-    if kind != ALL and all(link.kind != kind for link in topology.links):
+    meant = {i for i, link in enumerate(topology.links) if kind in (ALL, link.kind)}
+    if kind != ALL and not meant:
         kinds = ", ".join(sorted({link.kind for link in topology.links})) or "no links"
         raise InputError(f"set_class: {topology.name} has no link of kind {kind}: it has {kinds}")
-    return _changed(topology, lambda link: kind in (ALL, link.kind), _rates("set_class", bandwidth, latency, times))
+    return _changed(topology, meant, _rates("set_class", bandwidth, latency, times))
 
 
 @edit(offers=[Offer("cut", "", "Take this cable out")])
 def cut_cable(topology: Topology, *, src: LinkStart, dst: LinkEnd) -> Topology:
     """A cable is taken out, in both directions; what crossed it goes another way."""
-    cables = _between(topology, "cut_cable", src, dst)
-    return _rewired(topology, tuple(link for link in topology.links if link not in cables))
+    cut = links_between(topology, "cut_cable", src, dst, both=True)
+    return _rewired(topology, tuple(link for i, link in enumerate(topology.links) if i not in cut))
 
 
 @edit
@@ -82,7 +79,7 @@ def add_cable(
 ) -> Topology:
     """A cable more, full duplex, between any two devices."""
     for name in (src, dst):
-        _device(topology, "add_cable", name)
+        device_index(topology, "add_cable", name)
     if src == dst:
         raise InputError(f"add_cable: a cable from {src} to itself joins nothing: choose two devices")
     link_kind = next(word for word in LINK_KINDS if word == kind)
@@ -92,8 +89,8 @@ def add_cable(
 @edit
 def move_device(topology: Topology, *, device: Movable, to: Holder) -> Topology:
     """A GPU or NIC hangs on another switch or socket: its cables to devices of that kind lead there, at their rates."""
-    _device(topology, "move_device", device)
-    holder = topology.devices[_device(topology, "move_device", to)]
+    device_index(topology, "move_device", device)
+    holder = topology.devices[device_index(topology, "move_device", to)]
     kinds = {each.name: each.kind for each in topology.devices}
     left = {
         end
@@ -117,21 +114,6 @@ def move_device(topology: Topology, *, device: Movable, to: Holder) -> Topology:
     return _rewired(replace(topology, devices=devices, router=None), tuple(map(led, topology.links)))
 
 
-def _device(topology: Topology, kind: str, name: str) -> int:
-    if name not in topology.index:
-        raise InputError(f"{kind}: {topology.name} has no device called {name[:40]!r}: `topology` lists them")
-    return topology.index[name]
-
-
-def _between(topology: Topology, kind: str, src: str, dst: str) -> list[Link]:
-    for name in (src, dst):
-        _device(topology, kind, name)
-    links = [link for link in topology.links if joins(link, src, dst)]
-    if not links:
-        raise InputError(f"{kind}: nothing joins {src} and {dst} in {topology.name}: `topology` lists the links")
-    return links
-
-
 def _rates(kind: str, bandwidth: float | None, latency: float | None, times: float) -> Callable[[Link], Link]:
     """What is done to a link. Raises InputError for nothing at all, and for a factor out of reach."""
     if not LEAST_TIMES <= times <= MOST_TIMES:
@@ -152,9 +134,9 @@ def _rates(kind: str, bandwidth: float | None, latency: float | None, times: flo
     return changed
 
 
-def _changed(topology: Topology, is_meant: Callable[[Link], bool], change: Callable[[Link], Link]) -> Topology:
-    """The machine with other rates, and the routes that it has."""
-    links = tuple(change(link) if is_meant(link) else link for link in topology.links)
+def _changed(topology: Topology, meant: Collection[int], change: Callable[[Link], Link]) -> Topology:
+    """The machine with other rates of some links, by their indices, and the routes that it has."""
+    links = tuple(change(link) if i in meant else link for i, link in enumerate(topology.links))
     return replace(topology, name=_name(topology), links=links, router=topology.routes)
 
 

@@ -24,6 +24,8 @@ def test_a_link_has_other_rates_in_one_direction_or_both():
     assert [(link.src, link.dst) for link in up.links if link.latency == 9e-6] == [("GPU0", "SW")]
     again = edited(SWITCH, ["set_link:src=GPU0,dst=SW,times=2", "set_link:src=SW,dst=GPU0,times=0.25"])
     assert again.path("GPU0", "SW")[0].bandwidth == 0.5e9
+    shared = edited(build("numa"), ["set_link:src=MEM0,dst=CPU0,times=0.5,both=no"])  # one link for both directions
+    assert len(differences(build("numa"), shared)) == 1
 
 
 def test_a_kind_of_link_changes_everywhere_and_routes_stay():
@@ -60,7 +62,7 @@ MOVE = f"move_device:device=GPU0,to={SOCKETS.path('GPU3', 'GPU2')[0].dst}"
     ("spec", "says"),
     [
         ("set_link:src=GPU0,dst=GPU9,times=2", "no device called 'GPU9'"),
-        ("set_link:src=GPU0,dst=GPU1,times=2", "nothing joins GPU0 and GPU1"),
+        ("set_link:src=GPU0,dst=GPU1,times=2", "no link GPU0 -> GPU1"),
         ("set_link:src=GPU0,dst=SW", "changes nothing"),
         ("set_link:src=GPU0,dst=SW,times=0", "times=0 is not between"),
         ("set_link:src=GPU0,dst=SW,times=nan", "times"),
@@ -68,7 +70,7 @@ MOVE = f"move_device:device=GPU0,to={SOCKETS.path('GPU3', 'GPU2')[0].dst}"
         ("set_link:src=GPU0,dst=SW,bandwidth=1000000TBps,times=10", "would carry 1e+19 B/s"),
         ("set_link:src=GPU0,dst=SW,bandwidth=1Bps,times=0.5", "would carry 0.5 B/s"),
         ("set_class:kind=PCI,times=2", "no link of kind PCI"),
-        ("cut_cable:src=GPU0,dst=GPU0", "nothing joins"),
+        ("cut_cable:src=GPU0,dst=GPU0", "no link GPU0 -> GPU0"),
         ("add_cable:src=GPU0,dst=GPU0", "joins nothing"),
         ("move_device:device=GPU0,to=SW", "hangs on SW already"),
         ("paint:device=GPU0", "no edit is called 'paint'"),
