@@ -4,7 +4,7 @@ Where n is no power of two, the first 2·(n - p') ranks pair up and one of each 
 power of two below n. `cores(n)` are the ranks that take part.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -176,11 +176,34 @@ def doubling_reduce_scatter(n: int) -> Steps:
             yield reduce(group, group, slot=n + theirs, to=theirs)
 
 
-def _exchange_cost(n: int, *, radix: int) -> tuple[float, float]:
+def exchange_cost(n: int, *, radix: int) -> tuple[float, float]:
+    """The claim of recursive exchanges, nearest or farthest first."""
     p = power_below(n, radix)
     each, served = -(-n // p), -(-(n - p) // p)
     folds = n > p
     return rounds(p, radix) + 2 * folds, (served + (p - 1) * each + served * (n - 1)) / n
+
+
+def exchange_all(n: int, radix: int, turns: Iterable[tuple[int, Ints]]) -> Steps:
+    """Groups of `radix` ranks of p, the power of `radix` below n, tell each other all they have, turn by turn.
+
+    A turn is how far the ranks of a group are apart, and whose blocks each of the p ranks has by then. The ranks from p
+    up hand theirs to one that takes part, and get all the others in the end.
+    """
+    p = power_below(n, radix)
+    c, extra = np.arange(p), np.arange(p, n)
+    blocks = runs(0, p).reshape(-1, 1) + p * np.arange(-(-n // p))
+    blocks[blocks >= n] = NOTHING
+    if len(extra):
+        yield "fold"
+        yield copy(extra, extra % p, slot=extra)
+        yield "exchange"
+    for d, has in turns:
+        digit, held = c // d % radix, blocks[has].reshape(p, -1)
+        yield tuple(copy(c, c + ((digit + j) % radix - digit) * d, slot=held) for j in range(1, radix))
+    if len(extra):
+        yield "unfold"
+        yield copy(extra % p, extra, slot=(extra.reshape(-1, 1) + np.arange(1, n)) % n)
 
 
 @algorithm(
@@ -188,7 +211,7 @@ def _exchange_cost(n: int, *, radix: int) -> tuple[float, float]:
     ordered=True,
     exact=False,
     symmetry=lambda n, *, radix: by_digits(n, radix),
-    cost=_exchange_cost,
+    cost=exchange_cost,
     ids={"mpich": "recexch_doubling", "ucc": "knomial"},
     presets={"mpich:recexch_doubling": {"radix": 2}},
 )
@@ -200,18 +223,5 @@ def recursive_exchange(n: int, *, radix: Radix = 4) -> Steps:
     others in the end. The claim is met for a power of `radix` and is a bound otherwise.
     """
     p = power_below(n, radix)
-    c, extra = np.arange(p), np.arange(p, n)
-    blocks = runs(0, p).reshape(-1, 1) + p * np.arange(-(-n // p))
-    blocks[blocks >= n] = NOTHING
-    if len(extra):
-        yield "fold"
-        yield copy(extra, extra % p, slot=extra)
-        yield "exchange"
-    for k in range(rounds(p, radix)):
-        d = radix**k
-        digit = c // d % radix
-        held = blocks[runs(c // d * d, d)].reshape(p, -1)
-        yield tuple(copy(c, c + ((digit + j) % radix - digit) * d, slot=held) for j in range(1, radix))
-    if len(extra):
-        yield "unfold"
-        yield copy(extra % p, extra, slot=(extra.reshape(-1, 1) + np.arange(1, n)) % n)
+    distances = (radix**k for k in range(rounds(p, radix)))
+    yield from exchange_all(n, radix, ((d, runs(np.arange(p) // d * d, d)) for d in distances))

@@ -3,12 +3,12 @@
 import numpy as np
 
 from ops.algorithms.butterfly import halving, scatter_sums
+from ops.algorithms.doubling import exchange_all, exchange_cost
 from ops.collectives import COLLECTIVES, allgather, allreduce, alltoall, reduce_scatter
 from ops.patterns import Radix, power_below, rounds, runs
 from ops.registry import algorithm, power_of_two
 from sim.fold.symmetry import by_digits, exchange, rotation_of_pairs
 from sim.schedule import NOTHING, Steps, copy, reduce
-from sim.topology import Ints
 
 
 def _fold(n: int, p: int) -> Steps:
@@ -94,24 +94,12 @@ def k_bruck_alltoall(n: int, *, radix: Radix = 4) -> Steps:
         yield tuple(messages)
 
 
-def _far_first_cost(n: int, *, radix: int) -> tuple[float, float]:
-    p = power_below(n, radix)
-    each, helped = -(-n // p), -(-(n - p) // p)
-    return rounds(p, radix) + 2 * (n > p), (helped + (p - 1) * each + helped * (n - 1)) / n
-
-
-def _held(n: int, p: int) -> Ints:
-    """The blocks every rank below p answers for: its own, then those of the ranks that folded into it."""
-    blocks = runs(0, p).reshape(-1, 1) + p * np.arange(-(-n // p))
-    return np.where(blocks < n, blocks, NOTHING).astype(np.int32)
-
-
 @algorithm(
     allgather,
     ordered=True,
     exact=False,
     symmetry=lambda n, *, radix: by_digits(n, radix),
-    cost=_far_first_cost,
+    cost=exchange_cost,
     ids={"mpich": "recexch_halving"},
     presets={"mpich:recexch_halving": {"radix": 2}},
     reference="MPICH src/mpi/coll/allgather, recexch with distance halving",
@@ -123,20 +111,9 @@ def recursive_exchange_halving(n: int, *, radix: Radix = 4) -> Steps:
     The claim is met for a power of `radix` and is a bound otherwise.
     """
     p = power_below(n, radix)
-    c, extra, blocks = np.arange(p), np.arange(p, n), _held(n, p)
-    if len(extra):
-        yield "fold"
-        yield copy(extra, extra % p, slot=extra)
-        yield "exchange"
-    for k in reversed(range(rounds(p, radix))):
-        d = radix**k
-        digit = c // d % radix
-        places = c.reshape(-1, 1) % (d * radix) + np.arange(0, p, d * radix)
-        held = blocks[places].reshape(p, -1)
-        yield tuple(copy(c, c + ((digit + j) % radix - digit) * d, slot=held) for j in range(1, radix))
-    if len(extra):
-        yield "unfold"
-        yield copy(extra % p, extra, slot=(extra.reshape(-1, 1) + np.arange(1, n)) % n)
+    c = np.arange(p).reshape(-1, 1)
+    distances = (radix**k for k in reversed(range(rounds(p, radix))))
+    yield from exchange_all(n, radix, ((d, c % (d * radix) + np.arange(0, p, d * radix)) for d in distances))
 
 
 @algorithm(
