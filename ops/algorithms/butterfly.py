@@ -4,6 +4,7 @@ Swing and Bine choose peers that stay close on a ring or torus: at distances 1, 
 odd ranks the other.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,6 +22,19 @@ def scatter_sums(rank: Ints, peers: Sequence[Ints], own: Ints) -> Steps:
     """Reduce-scatter: each round passes on what the peer answers for from then on; c ends with slots `own[c]`."""
     for peer, blocks in zip(peers, windows(peers, own)[1:], strict=True):
         yield schedule.reduce(rank, rank[peer], slot=blocks[peer])
+
+
+def scatter_cost(n: int, groups: Sequence[int]) -> tuple[float, float, float]:
+    """The claim of a reduce-scatter among groups of such sizes in turn, the first ones farthest apart.
+
+    Ranks beyond the product of the sizes hand their data to others first and get their block last.
+    """
+    p = d = math.prod(groups)
+    folds, passed = n > p, 0
+    for size in groups:
+        d //= size
+        passed += (size - 1) * (d + min(d, n - p))
+    return len(groups) + 2 * folds, (passed + folds * (n + 1)) / n, passed / n + folds
 
 
 def spread(rank: Ints, peers: Sequence[Ints], own: Ints) -> Steps:

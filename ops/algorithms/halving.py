@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ops.algorithms.butterfly import halving, mirrored, scatter_sums, spread
+from ops.algorithms.butterfly import halving, mirrored, scatter_cost, scatter_sums, spread
 from ops.algorithms.doubling import cores
 from ops.collectives import COLLECTIVES, allreduce, reduce_scatter
 from ops.collectives import reduce as reduce_to_root
@@ -13,20 +13,12 @@ from sim.schedule import NOTHING, Steps, copy, reduce
 from sim.topology import Ints
 
 
-def _halving_cost(n: int) -> tuple[float, float, float]:
-    p = power_below(n)
-    shares = [p >> k for k in range(1, rounds(p) + 1)]
-    passed = sum(d + min(d, n - p) for d in shares)
-    folds = n > p
-    return rounds(p) + 2 * folds, (passed + folds * (n + 1)) / n, passed / n + folds
-
-
 @algorithm(
     reduce_scatter,
     name="recursive_halving",
     ordered=True,
     symmetry=exchange,
-    cost=_halving_cost,
+    cost=lambda n: scatter_cost(n, [2] * rounds(power_below(n))),
     ids={"openmpi": "2, block 3", "mpich": "recursive_halving"},
 )
 @algorithm(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ops.algorithms.butterfly import scatter_cost
 from ops.collectives import allreduce, barrier, reduce_scatter
 from ops.patterns import Radix, power_below, runs
 from ops.registry import algorithm
@@ -40,6 +41,18 @@ def _pattern(n: int, radix: int) -> KnomialPattern:
     return KnomialPattern(ranks, 2 * np.arange(left, dtype=np.int32) + 1, peers)
 
 
+def _with_neighbours(extra: Ints, exchange: Steps) -> Steps:
+    """Before an exchange of sums ranks that take no part hand theirs to a neighbour, and hear the total after it."""
+    if len(extra):
+        yield "fold"
+        yield reduce(extra, extra - 1, slot=0)
+        yield "exchange"
+    yield from exchange
+    if len(extra):
+        yield "unfold"
+        yield copy(extra - 1, extra, slot=0)
+
+
 def _cost(n: int, *, radix: int) -> tuple[float, float, float]:
     _, extra, peers = _pattern(n, radix)
     folds, swaps = len(extra) > 0, sum(len(group) for group in peers)
@@ -60,16 +73,13 @@ def recursive_knomial(n: int, *, radix: Radix = 4) -> Steps:
     A rank that is left over hands its data to its neighbour first and hears the total last.
     """
     ranks, extra, peers = _pattern(n, radix)
-    if len(extra):
-        yield "fold"
-        yield reduce(extra, extra - 1, slot=0)
-        yield "exchange"
-    for group in peers:
-        yield tuple(copy(ranks, ranks[peer], slot=0, to=1 + turn) for turn, peer in enumerate(group))
-        yield reduce(ranks, ranks, slot=runs(1, len(group)), to=runs(0, 1))
-    if len(extra):
-        yield "unfold"
-        yield copy(extra - 1, extra, slot=0)
+
+    def exchange() -> Steps:
+        for group in peers:
+            yield tuple(copy(ranks, ranks[peer], slot=0, to=1 + turn) for turn, peer in enumerate(group))
+            yield reduce(ranks, ranks, slot=runs(1, len(group)), to=runs(0, 1))
+
+    yield from _with_neighbours(extra, exchange())
 
 
 @algorithm(
@@ -84,24 +94,11 @@ def recursive_knomial(n: int, *, radix: Radix = 4) -> Steps:
 def recursive_knomial_barrier(n: int, *, radix: Radix = 4) -> Steps:
     """Groups of up to `radix` ranks at distance 1, k, k² … tell each other whom they have heard of."""
     ranks, extra, peers = _pattern(n, radix)
-    if len(extra):
-        yield "fold"
-        yield reduce(extra, extra - 1, slot=0)
-        yield "exchange"
-    for group in peers:
-        yield tuple(reduce(ranks, ranks[peer], slot=0) for peer in group)
-    if len(extra):
-        yield "unfold"
-        yield copy(extra - 1, extra, slot=0)
+    yield from _with_neighbours(extra, (tuple(reduce(ranks, ranks[peer], slot=0) for peer in group) for group in peers))
 
 
 def _scatter_cost(n: int, *, radix: int) -> tuple[float, float, float]:
-    ranks, extra, peers = _pattern(n, radix)
-    folds, passed, d = len(extra) > 0, 0, len(ranks)
-    for group in reversed(peers):
-        d //= len(group) + 1
-        passed += len(group) * (d + min(d, len(extra)))
-    return len(peers) + 2 * folds, (passed + folds * (n + 1)) / n, passed / n + folds
+    return scatter_cost(n, [len(group) + 1 for group in reversed(_pattern(n, radix).peers)])
 
 
 @algorithm(
