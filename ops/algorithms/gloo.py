@@ -1,5 +1,7 @@
 """Gloo's own: binary blocks, rings with and without chunks, and everyone telling everyone."""
 
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise, zip_longest
 
 import numpy as np
@@ -14,6 +16,9 @@ from sim.fold.symmetry import exchange_mirrored, rotation, standing
 from sim.schedule import NOTHING, Step, Steps, copy, reduce
 from sim.topology import Ints
 
+_Part = tuple[Ints, list[Ints], Ints]
+"""Ranks of a block, their peers round by round, nearest first, and the slots that each of them ends up with."""
+
 
 def _blocks(n: int) -> list[tuple[int, int]]:
     """Where each power of two that n is the sum of begins, and how large it is, the largest first."""
@@ -27,9 +32,20 @@ def _shares(n: int, size: int) -> Ints:
     return runs(mirrored(size) * each, each)
 
 
-def _side_by_side(parts: list[list[Step]]) -> Steps:
-    for steps in zip_longest(*parts):
-        yield tuple(step for step in steps if step is not None)
+def _parts(blocks: list[tuple[int, int]], slots: Callable[[int], Ints]) -> list[_Part]:
+    """The blocks, `slots` being what the ranks of one of so many end up with."""
+    return [(first + np.arange(size, dtype=np.int32), halving(size)[::-1], slots(size)) for first, size in blocks]
+
+
+def _side_by_side(rounds_of: Callable[..., Steps], blocks: list[_Part]) -> Steps:
+    """The rounds of all blocks at once."""
+    for steps in zip_longest(*(rounds_of(*block) for block in blocks)):
+        yield tuple(step for step in steps if isinstance(step, Step))
+
+
+def _extra(blocks: list[tuple[int, int]]) -> float:
+    """The share of the data that smaller blocks hand to the next larger one, one after the other."""
+    return sum(1 / size for _, size in blocks[1:])
 
 
 def _between(n: int, large: tuple[int, int], small: tuple[int, int]) -> tuple[Ints, Ints, Ints]:
@@ -43,7 +59,7 @@ def _between(n: int, large: tuple[int, int], small: tuple[int, int]) -> tuple[In
 
 def _binary_blocks_cost(n: int) -> tuple[float, float, float]:
     blocks, p = _blocks(n), power_below(n)
-    extra = sum(1 / size for _, size in blocks[1:])
+    extra = _extra(blocks)
     return 2 * (rounds(p) + len(blocks) - 1), 2 * (p - 1) / p + 2 * extra, (p - 1) / p + extra
 
 
@@ -63,13 +79,10 @@ def binary_blocks(n: int) -> Steps:
     Neighbours swap the largest halves. The claim is met for a power of two and is a bound otherwise.
     """
     blocks = _blocks(n)
-    peers = [halving(size)[::-1] for _, size in blocks]
-    ranks = [first + np.arange(size, dtype=np.int32) for first, size in blocks]
-    shares = [_shares(n, size) for _, size in blocks]
-    inside = list(zip(ranks, peers, shares, strict=True))
+    parts = _parts(blocks, partial(_shares, n))
     joints = [_between(n, large, small) for large, small in pairwise(blocks)]
     yield "reduce-scatter"
-    yield from _side_by_side([[s for s in scatter_sums(*part) if isinstance(s, Step)] for part in inside])
+    yield from _side_by_side(scatter_sums, parts)
     if joints:
         yield "to larger blocks"
     for small, large, slots in reversed(joints):
@@ -79,7 +92,7 @@ def binary_blocks(n: int) -> Steps:
     for small, large, slots in joints:
         yield copy(large, small, slot=slots)
     yield "allgather"
-    yield from _side_by_side([[s for s in spread(*part) if isinstance(s, Step)] for part in inside])
+    yield from _side_by_side(spread, parts)
 
 
 def _finer(n: int) -> int:
@@ -96,7 +109,7 @@ def _in_pieces(n: int, shares: Ints) -> Ints:
 
 def _scattered_cost(n: int) -> tuple[float, float, float]:
     blocks, p = _blocks(n), power_below(n)
-    extra = sum(1 / size for _, size in blocks[1:])
+    extra = _extra(blocks)
     return rounds(p) + len(blocks), (p - 1) / p + extra + 1 / p, (p - 1) / p + extra
 
 
@@ -117,12 +130,9 @@ def binary_blocks_scatter(n: int) -> Steps:
     they are for. The claim is a bound.
     """
     blocks, p, pieces = _blocks(n), power_below(n), _finer(n)
-    parts = [
-        (first + np.arange(size, dtype=np.int32), halving(size)[::-1], _in_pieces(n, _shares(n, size)))
-        for first, size in blocks
-    ]
+    parts = _parts(blocks, lambda size: _in_pieces(n, _shares(n, size)))
     yield "halving"
-    yield from _side_by_side([[s for s in scatter_sums(*part) if isinstance(s, Step)] for part in parts])
+    yield from _side_by_side(scatter_sums, parts)
     if len(blocks) > 1:
         yield "to larger blocks"
     for small, large, shares in reversed([_between(n, large, small) for large, small in pairwise(blocks)]):
