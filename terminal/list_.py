@@ -1,6 +1,7 @@
 """`list`: what there is."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import click
@@ -16,6 +17,7 @@ from sim.errors import InputError
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.parameters import Parameter
+from sim.registry import Registry
 from sim.topology.networks import NETWORKS
 from sim.trouble import TROUBLES
 from sim.units import exact_bandwidth, exact_size, exact_time, fmt_bandwidth, fmt_time
@@ -41,28 +43,16 @@ def _algorithms() -> list[_Entry]:
     return [_Entry(a.name, a.summary, a.params, {"aliases": a.aliases, "reference": a.reference}) for a in algorithms]
 
 
-def _machines() -> list[_Entry]:
-    return [_Entry(name, MACHINES.summary(name), MACHINES.parameters(name)) for name in MACHINES]
-
-
-def _troubles() -> list[_Entry]:
-    return [_Entry(name, TROUBLES.summary(name), TROUBLES.parameters(name)) for name in TROUBLES]
-
-
-def _edits() -> list[_Entry]:
-    return [_Entry(name, EDITS.summary(name), EDITS.parameters(name)) for name in EDITS]
+def _functions(registry: Registry[Any]) -> list[_Entry]:
+    """What is called with the parameters that a person gives."""
+    return [_Entry(name, registry.summary(name), registry.parameters(name)) for name in registry]
 
 
 def _formats() -> list[_Entry]:
     return [
-        *(
-            _Entry(name, entry.title, entry.options, {"of": "machine", "written": entry.write is not None})
-            for name, entry in FORMATS.items()
-        ),
-        *(
-            _Entry(name, entry.title, entry.options, {"of": "schedule", "written": entry.write is not None})
-            for name, entry in SCHEDULE_FORMATS.items()
-        ),
+        _Entry(name, entry.title, entry.options, {"of": kind, "written": entry.write is not None})
+        for kind, formats in (("machine", FORMATS), ("schedule", SCHEDULE_FORMATS))
+        for name, entry in formats.items()
     ]
 
 
@@ -86,16 +76,16 @@ def _networks() -> list[_Entry]:
     ]
 
 
-SECTIONS = {
+SECTIONS: dict[str, Callable[[], list[_Entry]]] = {
     "collectives": _collectives,
     "algorithms": _algorithms,
-    "machines": _machines,
-    "troubles": _troubles,
+    "machines": partial(_functions, MACHINES),
+    "troubles": partial(_functions, TROUBLES),
     "formats": _formats,
     "workloads": _workloads,
     "libraries": _libraries,
     "networks": _networks,
-    "edits": _edits,
+    "edits": partial(_functions, EDITS),
 }
 """Every registry a person may ask for."""
 
