@@ -6,7 +6,7 @@ import click
 
 from ops.libraries.nccl.choice import nccl_options
 from ops.libraries.nccl.protocol_cost import Pace, family_of
-from ops.measured.comparison import LARGE, Compared, Outside, compare_table, forced, verdict, winners
+from ops.measured.comparison import Compared, Outside, compare_table, forced, verdict, winners
 from ops.measured.files import place, read_file
 from ops.measured.rows import Table
 from ops.request.notation import assignments
@@ -66,6 +66,7 @@ def validate(
 def _table(topology: Topology, table: Table, why: str, rows: list[Compared], release: str) -> dict[str, Any]:
     pairs = table.kind == "osu"
     family, errors = None if pairs else family_of(topology), verdict(rows)
+    below, above = family.bands if family else (None, None)
     return {
         "source": table.source,
         "machine": topology.name,
@@ -76,10 +77,7 @@ def _table(topology: Topology, table: Table, why: str, rows: list[Compared], rel
         "release": None if pairs else release,
         "assumed": list(topology.assumed),
         "rests_on": len(family.tables) if family else 0,
-        "expected_error": {
-            "below_1MiB": family.expected_error(1) if family else None,
-            "from_1MiB": family.expected_error(LARGE) if family else None,
-        },
+        "expected_error": {"below_1MiB": below, "from_1MiB": above},
         "parameters": {} if pairs else (family.pace if family else Pace()).as_dict(),
         "rows": errors.rows,
         "median_error_below_1MiB": errors.small,

@@ -115,7 +115,7 @@ def runs_of(system: str, topology: Topology, compared: Sequence[Compared]) -> It
             sizes=tuple(row.size for row in rows),
             measured=tuple(row.measured for row in rows),
             models={OURS: tuple(row.simulated for row in rows), **_others(topology, rows)},
-            expected=(family.expected_error(1), family.expected_error(LARGE)) if family else (None, None),
+            expected=family.bands if family else (None, None),
             rests_on=len(family.tables) if family else 0,
         )
 

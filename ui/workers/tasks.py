@@ -9,7 +9,7 @@ from ops.lab import sensitivity as links
 from ops.lab.winners import Change, changes
 from ops.libraries.nccl.protocol_cost import family_of
 from ops.measured.accuracy import MeasuredRun, runs_of
-from ops.measured.comparison import LARGE, Compared, Outside, compare_table
+from ops.measured.comparison import Compared, Outside, compare_table
 from ops.measured.files import place, read_tables
 from ops.measured.machine import UntoldError
 from ops.request import Request
@@ -114,8 +114,7 @@ def compared(text: str, name: str, spec: str, ranks: int) -> list[ComparedTable]
         runs = () if placed.kind == "osu" else tuple(runs_of(placed.source, topology, rows))
         compared_table = ComparedTable(topology.name, family.name if family else "", why, rows, outside, runs=runs)
         if family:
-            band = (family.expected_error(1), family.expected_error(LARGE))
-            compared_table = compared_table._replace(rests_on=len(family.tables), band=band)
+            compared_table = compared_table._replace(rests_on=len(family.tables), band=family.bands)
         tables.append(compared_table)
     return tables
 

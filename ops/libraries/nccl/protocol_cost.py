@@ -134,6 +134,11 @@ class Family:
         stray = self.layers[-1].strays.get("from_1MiB" if size >= MiB else "below_1MiB")
         return None if stray is None else math.expm1(stray)
 
+    @property
+    def bands(self) -> tuple[float | None, float | None]:
+        """The same below and from 1 MiB."""
+        return self.expected_error(1), self.expected_error(MiB)
+
 
 @cache
 def layers() -> dict[str, dict[str, CostLayer]]:
