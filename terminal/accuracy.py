@@ -62,10 +62,7 @@ def _cells(tables: list[Table], output: str | None) -> Answer:
 
 def _system(table: Table) -> str:
     """What a table's system is called: by the table itself, else by the file without its number and ending."""
-    file = table.source.rpartition("/")[2]
-    if table.kind == "nccl-tests" and file.endswith(".csv") and table.words:
-        return table.words[0]
-    return re.sub(r"^\d{1,4}-|\.\w{1,8}$", "", file)
+    return table.words[0] if table.of_system else re.sub(r"^\d{1,4}-|\.\w{1,8}$", "", table.file)
 
 
 def _systems(scored: list[Cell]) -> dict[str, dict[str, float | None]]:

@@ -60,7 +60,7 @@ def _entry(samples: list[Sample], fitted: Fitted, machines: list[str]) -> dict[s
     return {
         "machines": machines,
         "pace": {key: float(f"{value:.4g}") for key, value in fitted.pace.as_dict().items()},
-        "fitted_to": [sample.table.source.rpartition("/")[2] for sample in samples],
+        "fitted_to": [sample.table.file for sample in samples],
         "rows": errors.rows,
         "median_error_below_1MiB": errors.small and round(errors.small, 4),
         "median_error_from_1MiB": errors.large and round(errors.large, 4),

@@ -129,8 +129,7 @@ def forced(table: Table) -> NcclOptions:
         (a for a in ("Ring", "Tree", "NVLS") if table.forced.get("algorithm", "").lower() == a.lower()), ""
     )
     protocol = next((p for p in ("LL", "LL128", "Simple") if table.forced.get("protocol", "").lower() == p.lower()), "")
-    file = table.source.replace("\\", "/").rpartition("/")[2].lower()
-    named = re.search(r"\b(ring|tree)-(?:allreduce|all_reduce)", file)
+    named = re.search(r"\b(ring|tree)-(?:allreduce|all_reduce)", table.file.lower())
     release = release_of(table.forced.get("nccl", ""))
     return NcclOptions(algorithm=algorithm or (named[1].title() if named else ""), protocol=protocol, nccl=release)
 

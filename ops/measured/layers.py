@@ -12,8 +12,18 @@ from statistics import fmean, median
 from typing import Any
 
 from ops.libraries.nccl.protocol_cost import Pace, layers, layers_of
-from ops.measured.calibration import GENERATION, MOST_RANKS, NETWORK, Fitted, Prior, Sample, fit, thinned
-from ops.measured.comparison import LARGE, Agreement, Compared, compare_table, forced, verdict
+from ops.measured.calibration import (
+    GENERATION,
+    MOST_RANKS,
+    NETWORK,
+    Fitted,
+    Prior,
+    Sample,
+    fit,
+    simulate_all,
+    thinned,
+)
+from ops.measured.comparison import LARGE, Agreement, Compared, verdict
 from ops.measured.files import place
 from ops.measured.rows import Table
 from sim.errors import InputError
@@ -68,8 +78,7 @@ def units(tables: Sequence[Table]) -> tuple[list[TableGroup], list[tuple[str, st
     refused: list[tuple[str, str]] = []
     whole: list[tuple[Topology, Table, str]] = []
     for table in tables:
-        file = table.source.replace("\\", "/").rpartition("/")[2]
-        name = f"{file} {table.words[0]}" if table.kind == "nccl-tests" and file.endswith(".csv") else file
+        name = f"{table.file} {table.words[0]}" if table.of_system else table.file
         try:
             topology, placed, _ = place(table)
         except InputError as error:
@@ -164,11 +173,7 @@ def _mean(entries: Sequence[Factors]) -> Factors:
 def errors(unit: TableGroup, fitted: FittedLayers) -> list[Compared]:
     """A unit's rows as the layers simulate them."""
     pace = fitted.pace(unit.generation, unit.network)
-    return [
-        row
-        for sample in unit.samples
-        for row in compare_table(sample.topology, sample.table, pace=pace, options=forced(sample.table), quick=True)[0]
-    ]
+    return [row for rows in simulate_all(unit.samples, pace) for row in rows]
 
 
 def leave_one_out(every: Sequence[TableGroup], fitted: FittedLayers) -> Iterator[tuple[TableGroup, list[Compared]]]:

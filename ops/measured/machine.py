@@ -85,10 +85,9 @@ def find_machine(table: Table) -> tuple[str, str]:
     ranks = max(ranks, *(gpu + 1 for gpu in pair), 0)
     if not ranks:
         raise UntoldError(f"{table.source} does not tell how many ranks took part", "ranks")
-    file = table.source.replace("\\", "/").rpartition("/")[2]
     if transport_of(table) == "socket":
         raise UntoldError(f"{table.source} went through sockets, for which no machine here is calibrated", "machine")
-    sources = [("the devices it lists", " ".join(table.words)), ("the name of the file", file)]
+    sources = [("the devices it lists", " ".join(table.words)), ("the name of the file", table.file)]
     for where, text in sources if table.kind == "nccl-tests" else sources[::-1]:
         plain = _plain(text)
         for pattern, what in MISSING:
@@ -97,7 +96,7 @@ def find_machine(table: Table) -> tuple[str, str]:
         rule = next((rule for rule in RULES if re.search(rule.pattern, plain)), None)
         if rule is not None:
             if where.startswith("the devices"):
-                rule = _more_exact(file, rule)
+                rule = _more_exact(table.file, rule)
             each = table.gpus_per_host if 0 < table.gpus_per_host <= rule.gpus else rule.gpus
             return _spec(rule.machine, ranks, each, rule.gpus), where
     raise UntoldError(f"{table.source} does not tell its machine", "machine", " NAME, see `list machines`")

@@ -40,4 +40,14 @@ class Table:
     messages: int = 1
     forced: Mapping[str, str] = field(default_factory=dict)
     """What is told of the run: NCCL_ALGO as `algorithm`, NCCL_PROTO as `protocol`, the two GPUs of a test as `pair`,
-    NCCL's release as `nccl`, and `transport`, by which its ranks were joined: socket, shm or ib."""
+    NCCL's release as `nccl`, and `transport`, by which its ranks were joined: socket, shm, ib or no-gdr."""
+
+    @property
+    def file(self) -> str:
+        """The name of the file alone, wherever it lies."""
+        return self.source.replace("\\", "/").rpartition("/")[2]
+
+    @property
+    def of_system(self) -> bool:
+        """Whether it is one of several systems' tables in a file, of which the first of `words` is this one's."""
+        return self.kind == "nccl-tests" and self.file.endswith(".csv") and bool(self.words)

@@ -47,8 +47,7 @@ def transport_of(table: Table) -> str:
     """How the ranks of a table were joined, by its log, else by its devices' and its file's words; empty if untold."""
     if transport := table.forced.get("transport"):
         return transport
-    file = table.source.replace("\\", "/").rpartition("/")[2]
-    words = " ".join((*table.words, file)).lower().replace("_", "-")
+    words = " ".join((*table.words, table.file)).lower().replace("_", "-")
     return next((name for name, pattern in _NAMED if pattern.search(words)), "")
 
 
