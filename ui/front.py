@@ -8,6 +8,7 @@ import streamlit as st
 
 from ui.pages import PAGES, first, leave
 from ui.text import language_names, plain, say, spoken, tell
+from ui.widgets import dropped
 
 STYLE = """
 .block-container { padding: 0.4rem 1.5rem 2rem; max-width: 1760px; }
@@ -35,6 +36,9 @@ STYLE = """
 .st-key-title [role="group"]:hover { border-bottom-style: solid; }
 .st-key-title input { font-size: 1.3rem; font-weight: 600; padding: 0; cursor: pointer; }
 .st-key-title button { padding: 0; width: 1.1rem; }
+.st-key-diagnosis p { font-size: 0.9rem; }
+.st-key-diagnosis [data-testid="stVerticalBlock"] { gap: 0.15rem; }
+@media (min-width: 641px) { .st-key-diagnosis { min-height: 7.4rem; } }
 @media (max-width: 640px) {
   [data-testid="stExpandSidebarButton"] { background: Canvas; border-radius: 50%; }
   .block-container { padding: 0.2rem 0.9rem 2rem; }
@@ -42,6 +46,8 @@ STYLE = """
   .st-key-ways { padding: 2.4rem 0 0; }
   .st-key-ways > :nth-child(2) { position: absolute; top: 0; right: 0; }
   .st-key-ways button { padding: 0 0.55rem; min-height: 2rem; }
+  :has(> .st-key-diagnosis) { order: 1; }
+  :has(> .st-key-diagnosis) + * ~ * { order: 2; }
   .st-key-title, .st-key-over { gap: 0.2rem 0.45rem; }
   .st-key-title p, .st-key-title input { font-size: 1.05rem; }
 }
@@ -68,6 +74,7 @@ def main() -> None:
     st.html(f"<style>\n{STYLE}{DRAWER if is_drawer else ''}\n</style>")
     if not st.context.is_embedded:
         _choose(name)
+        dropped.receive()
     if page not in PAGES:
         st.error(tell("page.unknown", name=plain(page[:40])), icon=":material/link_off:")
     PAGES[name].draw()

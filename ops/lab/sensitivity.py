@@ -1,6 +1,6 @@
 """Which links matter: what a run gains or loses with each of them faster or slower, and what losing one costs."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -19,6 +19,8 @@ By = Literal["class", "link"]
 Progress = Callable[[int, int], None]
 MOST = 64
 """Cables looked at one by one, the busiest first."""
+WHATS = ("bandwidth", "latency")
+"""What is changed of a link."""
 
 
 @dataclass(frozen=True)
@@ -62,18 +64,21 @@ def sensitivity(
     *,
     factor: float = 2.0,
     by: By = "class",
+    most: int = MOST,
+    whats: Sequence[str] = WHATS,
     progress: Progress = lambda done, of: None,
 ) -> tuple[Outcome, list[Swing]]:
     """The run as it is, and how its time swings with links a `factor` slower and faster, the largest swing first.
 
-    Links change by class, that is kind, ends and bandwidth, or cable by cable. Routes stay what they were. What the
-    run does not cross is left out, since it changes nothing. Raises InputError for a factor that is not above 1.
+    Links change by class, that is kind, ends and bandwidth, or cable by cable: the `most` busiest of them, in each of
+    `whats`. Routes stay what they were. What the run does not cross is left out, since it changes nothing. Raises
+    InputError for a factor that is not above 1.
     """
     if not 1 < factor <= 1e6:
         raise InputError(f"a factor of {factor:g} is not between 1 and a million: 2 halves and doubles")
     topology, plain = run.topology, run.run()
-    groups = list(_groups(plain, by))
-    changes = [(group, what) for group in groups for what in ("bandwidth", "latency") if _has(topology, group, what)]
+    groups = list(_groups(plain, by))[:most]
+    changes = [(group, what) for group in groups for what in whats if _has(topology, group, what)]
     swings = []
     prepare(2 * len(changes))
     for k, (group, what) in enumerate(changes):

@@ -73,6 +73,11 @@ def from_query(words: Mapping[str, str]) -> TrainingRequest:
     return TrainingRequest(entry.name, tuple(settings.items()), machine)
 
 
+def is_training(text: str) -> bool:
+    """Whether it is a request written by `to_yaml`, or by hand in its manner."""
+    return any(line.startswith("ringside: training") for line in text.lstrip()[:2000].splitlines())
+
+
 def to_yaml(request: TrainingRequest) -> str:
     """The request as a file."""
     machine = {"machine": request.machine.machine} | {k: v for k, v in unusual(request.machine) if k in MACHINE}

@@ -17,6 +17,8 @@ from sim.units import fmt_bandwidth, fmt_time
 
 MOST = 64
 """Edits of one machine."""
+TOLD = 16
+"""Ranks that are told to be played by others, at most."""
 
 Change = Callable[..., Topology]
 EDITS: TroubleRegistry = TroubleRegistry(__name__, "edit", function=lambda entry: entry.kind, leading=("topology",))
@@ -71,7 +73,15 @@ def differences(before: Topology, after: Topology) -> list[str]:
             lines.append(f"{name}: {'a new cable of ' if now else 'cut, it had '}{_rates(now or rates)}")
         elif rates != now:
             lines.append(f"{name}: {_changed(rates, now)}")
-    return lines
+    return [*lines, *_orders(before, after)]
+
+
+def _orders(before: Topology, after: Topology) -> list[str]:
+    """Which ranks are played by other devices, in one line, where any are."""
+    was, now = ([topology.devices[place].name for place in topology.ranks] for topology in (before, after))
+    others = [f"rank {rank} is {name}" for rank, name in enumerate(now) if rank >= len(was) or was[rank] != name]
+    more = f" and {len(others) - TOLD} more" if len(others) > TOLD else ""
+    return [f"ranks: {', '.join(others[:TOLD])}{more}"] if others else []
 
 
 def _cables(topology: Topology) -> dict[tuple[str, str], list[tuple[float, float]]]:

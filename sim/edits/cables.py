@@ -137,15 +137,16 @@ def _rates(kind: str, bandwidth: float | None, latency: float | None, times: flo
 def _changed(topology: Topology, meant: Collection[int], change: Callable[[Link], Link]) -> Topology:
     """The machine with other rates of some links, by their indices, and the routes that it has."""
     links = tuple(change(link) if i in meant else link for i, link in enumerate(topology.links))
-    return replace(topology, name=_name(topology), links=links, router=topology.routes)
+    return replace(topology, name=edited_name(topology), links=links, router=topology.routes)
 
 
 def _rewired(topology: Topology, links: tuple[Link, ...]) -> Topology:
     """The machine with other cables, and shortest routes over them."""
-    return replace(topology, name=_name(topology), links=links, router=None, pairs={})
+    return replace(topology, name=edited_name(topology), links=links, router=None, pairs={})
 
 
-def _name(topology: Topology) -> str:
+def edited_name(topology: Topology) -> str:
+    """What a machine is called once it is edited."""
     return topology.name if topology.name.endswith(EDITED) else f"{topology.name}{EDITED}"
 
 

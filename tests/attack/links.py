@@ -34,7 +34,7 @@ class StuckError(Exception):
     """A page goes on where nobody can end it but with its process."""
 
 
-DRAWN = ("markdown", "heading", "title", "bidi_component", "alert")
+DRAWN = ("markdown", "heading", "title", "alert")
 
 
 def link(draw: Random) -> dict[str, str]:

@@ -23,7 +23,7 @@ KINDS = (
     *("selectbox", "radio", "select_slider", "text_input", "text_area", "number_input", "slider"),
     *("checkbox", "toggle", "button", "multiselect", "button_group"),
 )
-DRAWN = ("markdown", "heading", "title", "bidi_component", "alert")
+DRAWN = ("markdown", "heading", "title", "alert")
 VISIT = 150
 """Actions after which the next visit begins."""
 

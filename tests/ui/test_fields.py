@@ -11,6 +11,7 @@ from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.parameters import Parameter
 from sim.trouble import TROUBLES
+from tests.ui.test_page import players
 from ui.text import catalogue, languages
 from ui.widgets.parameter import human, usual
 
@@ -124,6 +125,6 @@ def test_what_cannot_be_read_is_refused_beside_its_field_and_the_value_before_st
 )
 def test_whatever_is_wrong_with_a_link_a_picture_stands_and_the_reason_above_it(words, says):
     at = page(**words)
-    assert len([e for e in at.main if e.type == "bidi_component"]) == 1
+    assert len(players(at)) == 1
     told = [e.value for e in (*at.main.error, *at.main.warning)]
     assert any(says in text for text in told), told

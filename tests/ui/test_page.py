@@ -48,7 +48,7 @@ def page(**words):
 
 
 def players(at):
-    return [e for e in at.main if e.type == "bidi_component"]
+    return [e for e in at.main if e.type == "bidi_component" and e.proto.component_name == "ringside_player"]
 
 
 def one_of_each():

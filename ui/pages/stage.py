@@ -28,7 +28,7 @@ from ui.scene.machines import machine_of
 from ui.scene.picture import STALLED, Picture
 from ui.text import plain, spoken
 from ui.text import tell as _say
-from ui.widgets import compare, past, sidebar, title, whatif
+from ui.widgets import compare, diagnosis, past, sidebar, title, whatif
 from ui.widgets.load import load_of
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_apart, visitor
@@ -65,7 +65,11 @@ def stage() -> None:
     scene, topology, runs = _shown(scene, topology)
     with heading:
         _heading(scene, runs[0][1])
+    above = st.container(key="diagnosis") if scene.capture else None
     _stage(scene, runs)
+    if above is not None:
+        with above:  # after the picture, which need not wait for it
+            diagnosis.show(scene, topology)
     _figures(runs[0][1])
     compare.show(runs)
     _below(scene, topology, ended=runs[0][1].verdict != STALLED)
@@ -216,7 +220,8 @@ def _stage(scene: Request, runs: list[compare.Run]) -> None:
     if state.view not in VIEWS:
         state.view = _explaining(scene, runs)
     start = component.Start(state.start, state.view, keep=state.pop("keep", False))
-    data = component.player_data(packed, spoken(), start, offers=[] if scene.is_kept else whatif.offers())
+    offers = [] if scene.is_kept else whatif.offers()
+    data = component.player_data(packed, spoken(), start, offers=offers, cmd=state.pop("command", None))
     component.show(data, key=PLAYER, moved=_moved, forked=_forked)
 
 

@@ -19,8 +19,8 @@ def move_on(scene: Request) -> None:
     state.scene = scene
 
 
-def restore(scene: Request) -> None:
-    """Stand at another scene, whatever the widgets hold: others take their places.
+def restore(scene: Request, view: str = "") -> None:
+    """Stand at another scene, in a view where one is named, whatever the widgets hold: others take their places.
 
     Nothing is deleted: a browser goes on sending what a widget holds until it has been told that it is gone, and a
     widget whose state was deleted would then seem to have been changed.
@@ -29,6 +29,8 @@ def restore(scene: Request) -> None:
     move_on(scene)
     state.start, state.view = 0.0, FIRST
     state.turn = state.get("turn", 0) + 1
+    if view:
+        state.view, state.command = view, {"n": f"turn {state.turn}", "view": view, "from": 0.0, "play": False}
 
 
 def remember(scene: Request) -> None:

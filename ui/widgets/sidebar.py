@@ -29,12 +29,12 @@ from sim.machines import MACHINES
 from sim.parameters import Parameter, parse_spec
 from sim.topology import Topology
 from sim.topology.networks import NETWORKS, has_network
-from sim.topology.pair_rates import beside, matrices
 from sim.units import parse_size
 from ui.scene.examples import SCENARIOS
 from ui.scene.machines import machine_of
 from ui.text import plain, summary, tell
 from ui.widgets import compare, whatif
+from ui.widgets.dropped import together
 from ui.widgets.load import SIZES, load_of, sizes
 from ui.widgets.parameter import RefusedError, fresh, refuse, settings
 from ui.widgets.past import restore
@@ -250,19 +250,11 @@ def _text(now: str, examples: Mapping[str, str], what: str, endings: tuple[str, 
         for text, name in texts:
             if not text.strip():
                 raise InputError(tell("page.text.empty", name=name))
-        text = _together(texts) if texts else pasted
+        text = together(texts)[0] if texts else pasted
     if not text.strip():
         place.info(help_)
         raise RefusedError
     return text, place
-
-
-def _together(texts: list[tuple[str, str]]) -> str:
-    """Opened files as one text: a capture, and what was measured between its GPUs. Raises InputError."""
-    (whole, _), *measured = sorted(texts, key=lambda file: bool(matrices(file[0])))
-    for text, name in measured:
-        whole = beside(whole, text, name)
-    return whole
 
 
 def _choose_machine(scene: Request) -> tuple[Request, Topology]:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ops.diagnosis import Diagnosis, diagnose
 from ops.lab import sensitivity as links
 from ops.lab.winners import Change, changes
 from ops.libraries.nccl.protocol_cost import family_of
@@ -71,6 +72,11 @@ class Untold(NamedTuple):
 def run(scene: Request, language: str) -> Picture:
     """What a scene looks like run. Raises InputError."""
     return picture.run(scene, language)
+
+
+def diagnosis(machine: Request) -> Diagnosis:
+    """What is told of a machine that somebody brings. Raises InputError and StalledError."""
+    return diagnose(machine)
 
 
 def crossings(scene: Request, runs: tuple[Request, ...]) -> list[tuple[str, str, str]]:

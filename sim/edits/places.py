@@ -1,0 +1,35 @@
+"""Which device plays which rank."""
+
+from dataclasses import replace
+
+from sim.edits import edit
+from sim.edits.cables import edited_name
+from sim.errors import InputError
+from sim.topology import Topology
+
+BETWEEN = "-"
+"""Stands between ranks in an order; commas and spaces are taken otherwise."""
+
+
+@edit(first="order=1")
+def order_ranks(topology: Topology, *, order: str) -> Topology:
+    """Ranks in another order: those named, like 0-2-1-3, become rank 0, 1, … and the others follow as they were."""
+    words = order.replace(BETWEEN, " ").split()
+    for word in words:
+        if not (word.isascii() and word.isdigit() and int(word) < topology.n):
+            raise InputError(
+                f"order_ranks: {word[:20]!r} is no rank of {topology.name}: name those below {topology.n}, - between"
+            )
+    ranks = [int(word) for word in words]
+    if not ranks or len(set(ranks)) < len(ranks):
+        raise InputError(f"order_ranks: {order[:40]!r} is no order: name each rank once, like 0-2-1-3")
+    named = set(ranks)
+    now = (*ranks, *(rank for rank in range(topology.n) if rank not in named))
+    if now == tuple(range(topology.n)):
+        raise InputError(f"order_ranks: {topology.name} has this order already: name another")
+    return replace(
+        topology,
+        name=edited_name(topology),
+        ranks=tuple(topology.ranks[rank] for rank in now),
+        router=topology.routes,
+    )

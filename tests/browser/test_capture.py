@@ -1,0 +1,96 @@
+"""A machine that is dropped or pasted anywhere: it stands there, with what is told of it; what is none is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from ops.formats import write_schedule
+from ops.measured import formats as measured_formats
+from ops.registry import ALGORITHMS
+from ops.request import Request
+from ops.request.examples import example_captures
+from ops.request.scenario import to_yaml
+from ops.request.training import TrainingRequest, is_training
+from ops.request.training import to_yaml as training_yaml
+from sim.formats import FORMATS, write_topology
+from sim.machines import build
+from ui.pages.measured import EXAMPLE
+from ui.text import catalogue
+from ui.widgets import dropped
+
+pytestmark = pytest.mark.browser
+PASTE = """text => {
+  const data = new DataTransfer();
+  data.setData("text/plain", text);
+  const place = document.querySelector("h1") ?? document.body;
+  place.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+}"""
+DROP = """files => {
+  const data = new DataTransfer();
+  for (const [name, text] of files) data.items.add(new File([text], name));
+  for (const kind of ["dragover", "drop"]) {
+    document.body.dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
+  }
+}"""
+CAPTURES = example_captures()
+ROOT = Path(__file__).parents[2]
+
+
+def stands(visit, count, language="en"):
+    """Waits until a machine of so many GPUs is drawn with what is told of it."""
+    visit.page.get_by_text(catalogue(language)["diagnosis.slow"]).first.wait_for()
+    visit.page.get_by_role("radio", name=f"GPU{count - 1}", exact=True).wait_for()
+    visit.settle()
+    assert visit.data("view") == "machine"
+
+
+def test_a_machine_is_pasted_and_dropped_on_any_page_and_what_is_none_is_refused(visit):
+    one = visit("?machine=switch:ranks=4")
+    page = one.page
+    page.evaluate(PASTE, CAPTURES["dual-socket-pcie"])
+    stands(one, 8)
+    assert "capture=example-dual-socket-pcie" in page.url
+    assert page.get_by_text("8 numbers assumed").is_visible()
+    page.get_by_role("radio", name="GPU3", exact=True).click()
+    page.get_by_text("In a ring it sends to GPU4 over CPU0 → CPU1, at 16 GB/s: the slowest hop").wait_for()
+    page.evaluate(DROP, [["notes.txt", "hello"]])
+    page.get_by_text("notes.txt is no topology known here").wait_for()
+    assert one.data("steps") == "14"
+    page.get_by_text("中文").click()
+    page.get_by_text("学习", exact=True).click()
+    page.wait_for_url("**page=learn**")
+    one.settle()
+    page.evaluate(DROP, [["dgx.txt", CAPTURES["dgx-1v"]]])
+    stands(one, 8, "zh")
+    page.get_by_text("最佳的环次序").wait_for()
+    page.get_by_role("button", name="并排比较").click()
+    one.player.nth(1).wait_for()
+    assert "order_ranks" in page.url
+    page.evaluate(DROP, [["empty.txt", " "]])
+    page.get_by_text("empty.txt 是空的").wait_for()
+    assert one.player.count() == 2
+
+
+KINDS = {
+    "_machine": {
+        **CAPTURES,
+        **{
+            name: write_topology(build("dgx_a100"), name)
+            for name in FORMATS
+            if FORMATS[name].write is not None and name != "simgrid_xml"
+        },
+    },
+    "_schedule": {"msccl": write_schedule(ALGORITHMS["allreduce.ring"].schedule(4), "msccl_xml")},
+    "_scenario": {"yaml": to_yaml(Request(machine="dgx1v"))},
+    "_training": {"yaml": training_yaml(TrainingRequest("fsdp"))},
+    "_measured": {"nccl-tests": EXAMPLE},
+}
+
+
+@pytest.mark.parametrize("opens", KINDS)
+def test_readers_say_what_a_text_is(opens):
+    for name, text in KINDS[opens].items():
+        arrival = next(each for each in dropped.ARRIVALS if each.matches(text))
+        assert arrival.opens.__name__ == opens, name
+    assert measured_formats.MEASUREMENTS.recognise(EXAMPLE, "")
+    assert is_training(KINDS["_training"]["yaml"])
