@@ -21,8 +21,7 @@ def striped(entry: Algorithm, orders: tuple[tuple[int, ...], ...], *, root: int 
     if any(sorted(order) != list(range(n)) for order in orders):
         raise InputError(f"{entry.name}: an order names every rank once: give permutations of 0..{n - 1}")
     values = entry.settle(n, **settings)
-    pieces = entry.pieces(n, **values) if entry.pieces else 1
-    units, count = entry.collective.units(n), len(orders)
+    pieces, units, count = entry.cut(n, values), entry.collective.units(n), len(orders)
     rooted = {"root": 0} if entry.collective.rooted else {}
     runs = [entry.steps(n, **rooted, **values) for _ in orders]
     promise = entry.collective.promise(n, pieces * count, root)

@@ -114,8 +114,7 @@ class Algorithm:
     def schedule(self, n: int, *, root: int = 0, **arguments: Any) -> Schedule:
         """Unroll for n ranks. Raises InputError for an n, root or parameter it cannot do."""
         values = self.settle(n, root=root, **arguments)
-        pieces = self.pieces(n, **values) if self.pieces else 1
-        promise = self.collective.promise(n, pieces, root)
+        promise = self.collective.promise(n, self.cut(n, values), root)
         rooted = {"root": root} if self.collective.rooted else {}
         share = self.unit_share(n, values)
         steps, switches = self.steps(n, **rooted, **values), self.switches(n, **values)
@@ -129,11 +128,10 @@ class Algorithm:
         symmetry = self.symmetry(n, **values) if self.symmetry else None
         if symmetry is None:
             return None
-        pieces = self.pieces(n, **values) if self.pieces else 1
         return folded(
             symmetry,
             lambda: self.steps(n, **values),
-            lambda: self.collective.promise(n, pieces, 0),
+            lambda: self.collective.promise(n, self.cut(n, values), 0),
             name=self.name,
             unit_share=self.unit_share(n, values),
             ordered=self.ordered,
@@ -141,8 +139,11 @@ class Algorithm:
 
     def unit_share(self, n: int, values: Mapping[str, Any]) -> float:
         """One slot's part of the size a person gives, with all parameters there are; 0 where no size is needed."""
-        pieces = self.pieces(n, **values) if self.pieces else 1
-        return 1 / (self.collective.units(n) * pieces) if self.collective.sized else 0.0
+        return 1 / (self.collective.units(n) * self.cut(n, values)) if self.collective.sized else 0.0
+
+    def cut(self, n: int, values: Mapping[str, Any]) -> int:
+        """How many slots a unit block is cut into, with all parameters there are."""
+        return self.pieces(n, **values) if self.pieces else 1
 
     def settle(self, n: int, *, root: int = 0, **arguments: Any) -> dict[str, Any]:
         """All parameters with their defaults, checked. Raises InputError."""
@@ -282,8 +283,8 @@ def algorithm(
 
     The name is the function's own, without the collective's unless `name` is given. `ids` maps a library to
     its own number or name, like `{"openmpi": "4", "nccl": "Ring"}`. `ordered` ranks block after each step.
-    `switches`, `presets` and `symmetry` are told under `Algorithm`; with `symmetry` the generator makes messages for
-    `every_rank(n)`.
+    `switches`, `presets` and `symmetry` are told under `Algorithm`; with `symmetry` a generator that makes messages for
+    `every_rank(n)` alone need not write down all n ranks.
     """
 
     def register(steps: Callable[..., Steps]) -> Callable[..., Steps]:
