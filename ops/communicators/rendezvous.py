@@ -1,5 +1,6 @@
 """Rendezvous: the ranks of a communicator come one by one, and the last one begins what they came for."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Generic, TypeVar
@@ -11,7 +12,7 @@ Part = TypeVar("Part")
 AnyMeeting = TypeVar("AnyMeeting", bound="Meeting[Any]")
 
 
-class Meeting(Generic[Part]):
+class Meeting(ABC, Generic[Part]):
     """One collective from its first caller to its last: what every rank brings to it, None for who has not come."""
 
     def __init__(self, ranks: Sequence[int]) -> None:
@@ -37,9 +38,9 @@ class Meeting(Generic[Part]):
         self.parts[place] = part
         self._away -= 1
 
+    @abstractmethod
     def begin(self) -> None:
         """All ranks have come."""
-        raise NotImplementedError
 
 
 class Communicator(Members, Generic[AnyMeeting]):

@@ -73,6 +73,7 @@ def cores(jobs: int = 0) -> Iterator[Pool]:
         yield Pool(submit, processes, (BrokenProcessPool,))
     finally:
         for executor in executors:
+            # loky can end its processes, which other executors cannot
             executor.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
 
 

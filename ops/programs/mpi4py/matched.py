@@ -13,7 +13,7 @@ from ops.programs.mpi4py.handles.handle import Handle
 from ops.programs.mpi4py.handles.status import Status
 from ops.programs.mpi4py.requests import MpiRequest
 from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG, Message
-from ops.programs.runtime.tasks import Pending
+from ops.programs.runtime.tasks import Pending, Slept
 
 Take = Callable[[Message], None]
 
@@ -141,6 +141,6 @@ def loaded(came: list[Any]) -> Any:
 
 def done() -> Pending:
     """What needs no waiting: a message to nobody, or from nobody."""
-    pending = Pending()
+    pending = Slept()
     pending.done = True
     return pending

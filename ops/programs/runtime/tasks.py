@@ -8,6 +8,7 @@ import heapq
 import math
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -38,7 +39,7 @@ class Missing(NamedTuple):
     ranks: Sequence[int]
 
 
-class Pending:
+class Pending(ABC):
     """Something that will be done; ranks can wait for it."""
 
     __slots__ = ("call", "done", "problem", "waiting")
@@ -58,9 +59,9 @@ class Pending:
             task.wake()
         self.waiting = []
 
+    @abstractmethod
     def missing(self) -> Missing:
         """What is missing; asked for in a deadlock."""
-        raise NotImplementedError
 
 
 class Slept(Pending):

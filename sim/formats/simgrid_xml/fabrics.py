@@ -7,6 +7,7 @@ dragonfly.
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -20,7 +21,7 @@ Way = list[tuple[int, int, Hop]]
 
 
 @dataclass(slots=True, eq=False)
-class ZoneGrid:
+class ZoneGrid(ABC):
     """Nodes (hosts first, then routers) and the numbered hops between them."""
 
     platform: Platform
@@ -59,9 +60,9 @@ class ZoneGrid:
             self.numbers.update({name: i for i, name in enumerate(self.zone.hosts)})
         return self.numbers
 
+    @abstractmethod
     def way(self, src: int, dst: int) -> Way:
         """The route between two hosts."""
-        raise NotImplementedError
 
     def lay(self, places: Places) -> None:
         """Put hosts, routers and cables in their places."""
