@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from statistics import median
 
 from ops.libraries.nccl.protocol_cost import CostLayer, layers
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
 EXPECT = """**On a machine nobody measured** expect NCCL's times on one host of {known} to be {host_large} off from
 1 MiB on, and {host_small} below (medians). So far off were the {host_tables} tables of such GPUs, each
 with all its own times left out of the fit, so that other tables of the same GPUs, or other generations, were all there
@@ -32,9 +34,9 @@ NVIDIA = ("Ampere", "Hopper", "Blackwell")
 """Generations that the first lines speak of."""
 
 
-def page(text: str) -> str:
+def page() -> str:
     """The page with both parts as the figures are now, between their marks in Markdown."""
-    every = layers()
+    text, every = PAGE.read_text(encoding="utf-8"), layers()
     made = {"expect": EXPECT.format(**_expectations(every)), "tables": TABLE.format(**_tables(every))}
     for name, part in made.items():
         before, _, rest = text.partition(f"<!-- {name} -->\n")
