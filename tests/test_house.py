@@ -30,9 +30,6 @@ LISTS = {
     *("terminal", "ui/lessons", "ui/pages"),
 }
 """Folders that hold one file per entry of a list, or per page: as many as there are entries."""
-STILL_FULL: set[str] = set()
-STILL_TWICE: set[str] = set()
-"""What is not yet so. These lists only grow shorter."""
 
 
 def name_of(path: Path) -> str:
@@ -108,10 +105,10 @@ def test_no_folder_holds_more_than_a_dozen_files_unless_it_is_a_list():
     )
     assert sum(folders.values()) > 200
     full = {folder for folder, count in folders.items() if count > DOZEN and folder not in LISTS}
-    assert full - STILL_FULL == set()
+    assert full == set()
 
 
 def test_no_class_has_the_name_of_another():
     names = Counter(node.name for path in FILES for node in nodes_of(path) if isinstance(node, ast.ClassDef))
     assert sum(names.values()) > 100
-    assert {name for name, count in names.items() if count > 1} - STILL_TWICE == set()
+    assert {name for name, count in names.items() if count > 1} == set()
