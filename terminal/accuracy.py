@@ -16,13 +16,18 @@ from sim.errors import InputError
 from sim.topology import Topology
 from sim.whole_file import write_whole
 from terminal import DONE, Answer, command
+from terminal.shared.files import TO_WRITE
 
 
 @command
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("--leave-out", is_flag=True, help="fit all layers to the files, then each again without every table")
 @click.option(
-    "-o", "--output", metavar="FILE.json", help="write every row with every model's answer; with --leave-out the layers"
+    "-o",
+    "--output",
+    type=TO_WRITE,
+    metavar="FILE.json",
+    help="write every row with every model's answer; with --leave-out the layers",
 )
 def accuracy(files: tuple[str, ...], leave_out: bool, output: str | None) -> Answer:
     """The median error of every system, number of GPUs, collective and half of the sizes, worst first.

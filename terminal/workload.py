@@ -18,7 +18,8 @@ from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from sim.whole_file import write_whole
 from terminal import DONE, NO, Answer, command
 from terminal.shared.files import TO_WRITE
-from terminal.shared.options import MACHINE, Words, read, takes
+from terminal.shared.options import MACHINE, Words, names_of, read, takes
+from terminal.shared.types import ASSIGNMENT
 
 WIDTH = 72
 """Columns of the drawn timeline."""
@@ -33,7 +34,9 @@ ROWS = 8
 @click.option("--scenario", metavar="FILE", help="instead of all else: a training step in words, as -o writes it")
 @takes(*MACHINE)
 @click.option("--ranks", metavar="N", help="how many ranks take part; the whole machine if left out")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="a parameter of the workload")
+@click.option(
+    "--set", "settings", multiple=True, type=ASSIGNMENT, metavar="KEY=VALUE", help="a parameter of the workload"
+)
 @click.option("--layers", metavar="FILE", help="a model as a table: name, shapes, forward and backward time per line")
 @click.option("--trace", type=TO_WRITE, metavar="FILE.json", help="also write the timeline for ui.perfetto.dev")
 @click.option(
@@ -54,7 +57,7 @@ def _from_options(words: Words) -> TrainingRequest:
     """The request that options make. Raises InputError for what does not go together."""
     if words["name"] is None:
         raise InputError(f"no workload is named: choose from {', '.join(WORKLOADS)}")
-    machine = read({word: words[word] for word in ("machine", "topology", "edit", "assume", "network")})
+    machine = read({word: words[word] for word in names_of(MACHINE)})
     request = TrainingRequest.of(words["name"], replace(machine, network=""))
     if machine.network:  # a parameter of every workload
         request = request.with_settings({"network": machine.network})

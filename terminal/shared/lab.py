@@ -15,7 +15,7 @@ from sim.errors import InputError
 from sim.parameters import Parameter
 from sim.whole_file import check_writable, write_whole
 from terminal import Answer
-from terminal.shared.options import Options, Words, takes
+from terminal.shared.options import Options, Words, names_of, takes
 from terminal.shared.progress import Bar
 from terminal.shared.types import TypedWord
 
@@ -69,15 +69,15 @@ _AXES: Options = (
     ),
 )  # fmt: skip
 """Algorithms are `allreduce.ring:key=value`, `allreduce` for all, or `*.ring`."""
-_NAMES = ("algorithms", "machines", "topologies", "vary", "set", "sizes", "ranks", "networks")
 
 
 def axes(function: Callable[..., Answer]) -> Callable[..., Answer]:
     """Give a command the options of a grid, and its function what they say as `grid`."""
+    names = names_of(_AXES)
 
     @wraps(function)
     def with_grid(**values: Any) -> Answer:
-        words = {name: values.pop(name) for name in _NAMES}
+        words = {name: values.pop(name) for name in names}
         return function(grid=_grid(words), **values)
 
     return takes(*_AXES)(with_grid)

@@ -116,29 +116,13 @@ RUN: Options = (
     click.option("--lockstep", is_flag=True, help="let every step wait for the whole step before"),
 )
 """What one run is made of."""
-INSTEAD = (
-    *(
-        "algorithm",
-        "schedule",
-        "library",
-        "id",
-        "root",
-        "set",
-        "machine",
-        "topology",
-        "edit",
-        "assume",
-        "pairs",
-        "network",
-    ),
-    *("size", "counts", "displs", "ranks", "trouble"),
-)
-"""Options that a scenario stands for."""
+BESIDE_SCENARIO = ("scenario", "trust", "lockstep")
+"""Of these, what may be given with a scenario, which stands for all others."""
 
 
 def asks(*options: Callable[[Any], Any], machine: bool = True) -> Callable[[Callable[..., Answer]], Any]:
     """Give a command these options, and its function their values as `request`; `machine` says whether it needs one."""
-    names = _names(options)
+    names = names_of(options)
 
     def decorate(function: Callable[..., Answer]) -> Callable[..., Answer]:
         @wraps(function)
@@ -162,7 +146,7 @@ def takes(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Answer]], C
     return decorate
 
 
-def _names(options: Iterable[Callable[[Any], Any]]) -> list[str]:
+def names_of(options: Iterable[Callable[[Any], Any]]) -> list[str]:
     """What the values of these options are called."""
 
     def nothing() -> None:
@@ -182,7 +166,8 @@ def read(words: Words, *, machine: bool = True) -> Request:
 
 
 def _scenario(words: Words) -> Request:
-    beside = [name for name in INSTEAD if words.get(name) not in (None, ())]
+    instead = [name for name in names_of(RUN) if name not in BESIDE_SCENARIO]
+    beside = [name for name in instead if words.get(name) not in (None, ())]
     if beside:
         raise InputError(f"--scenario says all of it: leave out {', '.join(beside)}, or change the file")
     return from_yaml(schedule_text(words["scenario"]), words["scenario"], execute=bool(words.get("trust")))

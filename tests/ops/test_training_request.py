@@ -105,9 +105,17 @@ def test_a_scenario_stands_alone(words, says, tmp_path, capsys):
     assert says in capsys.readouterr().err
 
 
-def test_a_workload_must_be_named(capsys):
-    assert cli.main(["workload", "--machine", "switch"]) == BAD_INPUT
-    assert "no workload is named: choose from" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "words, says",
+    [
+        ([], "no workload is named: choose from"),
+        (["ddp", "--pairs", "bandwidths.txt"], "--pairs fills in what a capture does not say"),
+        (["ddp", "--set", "bucket"], "--set: 'bucket' is not key=value"),
+    ],
+)
+def test_a_workload_s_options_are_read_as_those_of_a_run(words, says, capsys):
+    assert cli.main(["workload", *words, "--machine", "switch"]) == BAD_INPUT
+    assert says in capsys.readouterr().err
 
 
 def test_a_parameter_that_cannot_be_is_refused_in_a_link():
