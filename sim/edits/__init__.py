@@ -5,7 +5,7 @@ A kind is a function from a machine and keyword parameters to another machine: `
 what a click offers are as for troubles, which come and go while a run goes on; an edit is there before it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, overload
 
@@ -58,22 +58,31 @@ def edited(topology: Topology, specs: Iterable[str]) -> Topology:
 
 
 def differences(before: Topology, after: Topology) -> list[str]:
-    """What one machine has otherwise than another, a line each; a cable with the same both ways is told once."""
+    """What one machine has otherwise than another, a line each; a cable that changed alike both ways is told once."""
     devices = {device.name: device for device in before.devices}
     lines = [
         f"{device.name}: NUMA {device.numa} of host {device.host}, not {was.numa} of {was.host}"
         for device in after.devices
         if (was := devices.get(device.name, device)) != device
     ]
-    old, new = _cables(before), _cables(after)
-    for ends in dict.fromkeys([*old, *new]):
-        name = f"{ends[0]} - {ends[1]}"
-        rates, now = old.get(ends, []), new.get(ends, [])
-        if not now or not rates:
-            lines.append(f"{name}: {'a new cable of ' if now else 'cut, it had '}{_rates(now or rates)}")
-        elif rates != now:
-            lines.append(f"{name}: {_changed(rates, now)}")
-    return [*lines, *_orders(before, after)]
+    return [*lines, *_cables(before, after), *_orders(before, after)]
+
+
+def _cables(before: Topology, after: Topology) -> Iterator[str]:
+    """Links that are new, cut or otherwise, a line for both ways where these changed alike."""
+    old, new = _links(before), _links(after)
+    ways = {way: (old.get(way, []), new.get(way, [])) for way in dict.fromkeys([*old, *new])}
+    named: set[tuple[str, str]] = set()
+    for (src, dst), (was, now) in ways.items():
+        alike = ways.get((dst, src), (was, now)) == (was, now)
+        if was == now or (alike and (dst, src) in named):
+            continue
+        named.add((src, dst))
+        name = f"{src} {'-' if alike else '->'} {dst}"
+        if was and now:
+            yield f"{name}: {_changed(was, now)}"
+        else:
+            yield f"{name}: {'a new cable of ' if now else 'cut, it had '}{_rates(now or was)}"
 
 
 def _orders(before: Topology, after: Topology) -> list[str]:
@@ -84,16 +93,12 @@ def _orders(before: Topology, after: Topology) -> list[str]:
     return [f"ranks: {', '.join(others[:TOLD])}{more}"] if others else []
 
 
-def _cables(topology: Topology) -> dict[tuple[str, str], list[tuple[float, float]]]:
-    """Bandwidth and latency of the links between two devices, once where they are the same both ways."""
+def _links(topology: Topology) -> dict[tuple[str, str], list[tuple[float, float]]]:
+    """Bandwidth and latency of the links from one device to another."""
     links: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for link in topology.links:
         links.setdefault((link.src, link.dst), []).append((link.bandwidth, link.latency))
-    pairs: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for (src, dst), rates in links.items():
-        if pairs.get((dst, src)) != rates:
-            pairs[src, dst] = rates
-    return pairs
+    return links
 
 
 def _rates(links: Iterable[tuple[float, float]]) -> str:

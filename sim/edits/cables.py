@@ -14,8 +14,9 @@ from sim.trouble import Offer
 from sim.units import LARGEST_BANDWIDTH, Bandwidth, GBps, Time, us
 
 AnyDevice = Annotated[str, PointsAt("device", DEVICE_KINDS)]
-Movable = Annotated[str, PointsAt("device", ("GPU", "NIC"))]
-Holder = Annotated[str, PointsAt("device", ("PCI", "NVS", "CPU", "NET"))]
+MOVABLE, HOLDERS = ("GPU", "NIC"), ("PCI", "NVS", "CPU", "NET")
+Movable = Annotated[str, PointsAt("device", MOVABLE)]
+Holder = Annotated[str, PointsAt("device", HOLDERS)]
 ALL = "all"
 """Links of every kind."""
 LEAST_TIMES, MOST_TIMES = 1e-6, 1e6
@@ -89,8 +90,10 @@ def add_cable(
 @edit
 def move_device(topology: Topology, *, device: Movable, to: Holder) -> Topology:
     """A GPU or NIC hangs on another switch or socket: its cables to devices of that kind lead there, at their rates."""
-    device_index(topology, "move_device", device)
-    holder = topology.devices[device_index(topology, "move_device", to)]
+    moved, holder = (topology.devices[device_index(topology, "move_device", name)] for name in (device, to))
+    for each, may_be in ((moved, MOVABLE), (holder, HOLDERS)):
+        if each.kind not in may_be:
+            raise InputError(f"move_device: {each.name} is a {each.kind}: choose one of kind {', '.join(may_be)}")
     kinds = {each.name: each.kind for each in topology.devices}
     left = {
         end

@@ -7,7 +7,7 @@ import pytest
 import cli
 from ops.request import Request
 from ops.request.link import from_link, to_link
-from sim.edits import EDITS, differences, edited
+from sim.edits import EDITS, MOST, differences, edited
 from sim.errors import InputError
 from sim.formats import read_topology, write_topology
 from sim.machines import build
@@ -22,6 +22,8 @@ def test_a_link_has_other_rates_in_one_direction_or_both():
     assert [(link.src, link.dst) for link in both.links if link.bandwidth == 2e9] == [("GPU0", "SW"), ("SW", "GPU0")]
     up = edited(SWITCH, ["set_link:src=GPU0,dst=SW,latency=9us,both=no"])
     assert [(link.src, link.dst) for link in up.links if link.latency == 9e-6] == [("GPU0", "SW")]
+    assert differences(SWITCH, up) == ["GPU0 -> SW: 9 µs, not 1 µs"]
+    assert differences(up, both) == ["GPU0 -> SW: 2 GB/s, 1 µs, not 1 GB/s, 9 µs", "SW -> GPU0: 2 GB/s, not 1 GB/s"]
     again = edited(SWITCH, ["set_link:src=GPU0,dst=SW,times=2", "set_link:src=SW,dst=GPU0,times=0.25"])
     assert again.path("GPU0", "SW")[0].bandwidth == 0.5e9
     shared = edited(build("numa"), ["set_link:src=MEM0,dst=CPU0,times=0.5,both=no"])  # one link for both directions
@@ -53,6 +55,11 @@ def test_a_device_hangs_elsewhere_with_its_domain():
     before, after = SOCKETS.path("GPU0", "GPU3"), moved.path("GPU0", "GPU3")
     assert len(after) < len(before)
     assert moved.devices[moved.index["GPU0"]].numa == SOCKETS.devices[SOCKETS.index["GPU3"]].numa
+    assert differences(SOCKETS, moved) == [
+        "GPU0: NUMA 1 of host 0, not 0 of 0",
+        "GPU0 - PCI0: cut, it had 24 GB/s, 250 ns",
+        "GPU0 - PCI1: a new cable of 24 GB/s, 250 ns",
+    ]
 
 
 MOVE = f"move_device:device=GPU0,to={SOCKETS.path('GPU3', 'GPU2')[0].dst}"
@@ -73,6 +80,8 @@ MOVE = f"move_device:device=GPU0,to={SOCKETS.path('GPU3', 'GPU2')[0].dst}"
         ("cut_cable:src=GPU0,dst=GPU0", "no link GPU0 -> GPU0"),
         ("add_cable:src=GPU0,dst=GPU0", "joins nothing"),
         ("move_device:device=GPU0,to=SW", "hangs on SW already"),
+        ("move_device:device=SW,to=SW", "SW is a NVS: choose one of kind GPU, NIC"),
+        ("move_device:device=GPU0,to=GPU1", "GPU1 is a GPU: choose one of kind PCI, NVS, CPU, NET"),
         ("paint:device=GPU0", "no edit is called 'paint'"),
     ],
 )
@@ -122,3 +131,10 @@ def test_the_terminal_runs_and_lists_edits(capsys):
         cli.main(["topology", "--machine", "ring:ranks=4", "--edit", "cut_cable:src=GPU0,dst=GPU1", "--json"]) == DONE
     )
     assert json.loads(capsys.readouterr().out)["differs"] == ["GPU0 - GPU1: cut, it had 25 GB/s, 1 µs"]
+
+
+def test_a_machine_has_so_many_edits_and_no_more():
+    edits = ["set_link:src=GPU0,dst=SW,times=2", "set_link:src=GPU0,dst=SW,times=0.5"] * (MOST // 2)
+    assert differences(SWITCH, edited(SWITCH, edits)) == []
+    with pytest.raises(InputError, match=f"{MOST + 1} edits of one machine are more than {MOST}"):
+        edited(SWITCH, [*edits, edits[0]])
