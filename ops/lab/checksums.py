@@ -1,6 +1,7 @@
 """Rows and tables that know whether they are still what was written.
 
-A line of a journal ends with a checksum of itself, as one more key of its JSON. A table holds one of all its bytes in
+A line of a journal begins with a checksum of what follows, as the first key of its JSON: whatever is cut out of a
+journal, a line that still begins as one carries a checksum to be held to. A table holds one of all its bytes in
 front of Parquet's footer, where readers expect nothing: Parquet finds everything by its place, so DuckDB, pandas and
 Arrow read the file as if it were not there.
 """
@@ -18,7 +19,6 @@ KEY = "check"
 LONGEST_LINE = 1 << 20
 """Bytes of a line; no row comes near it."""
 _DIGITS = 16
-_TAIL = len(f', "{KEY}": "') + _DIGITS + len('"}\n')
 _MARK = b"\xff\xfeRingside\x00sum\xfe\xff\x00"
 """On both sides of a table's checksum, so that a broken bit leaves one; no text has such bytes."""
 _FOOTER = 8
@@ -34,14 +34,17 @@ def sealed(row: dict[str, Any]) -> bytes:
     r"""A row as a line with its checksum.
 
     >>> sealed({"cell": "c0"})
-    b'{"cell": "c0", "check": "20ad88560d5bb094"}\n'
+    b'{"check": "9dc031b599c7fbd8", "cell": "c0"}\n'
     """
-    body = json.dumps(row, allow_nan=False)[:-1]
-    return f'{body}, "{KEY}": "{_sum(body.encode())}"}}\n'.encode()
+    body = json.dumps(row, allow_nan=False)[1:].encode()
+    return _head(_sum(body)) + body + b"\n"
 
 
 def opened(line: bytes, schema: pa.Schema) -> dict[str, Any]:
-    """The row of a line, as it was written; one of old has no checksum. Raises DamageError for any other line."""
+    """The row of a line, as it was written. Raises DamageError for any other line.
+
+    Lines of old have no checksum, or have it at their end.
+    """
     if len(line) > LONGEST_LINE:
         raise DamageError("it is far too long")
     if not line.endswith(b"\n"):
@@ -53,8 +56,11 @@ def opened(line: bytes, schema: pa.Schema) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise DamageError("it is no row")
     if KEY in row:
-        check = row.pop(KEY)
-        if check != _sum(line[:-_TAIL]) or not line.endswith(f', "{KEY}": "{check}"}}\n'.encode()):
+        check = str(row.pop(KEY)).encode("ascii", "replace").decode()
+        head, tail = _head(check), f', "{KEY}": "{check}"}}\n'.encode()
+        now = line.startswith(head) and check == _sum(line[len(head) : -1])
+        of_old = line.endswith(tail) and check == _sum(line[: -len(tail)])
+        if not (now or of_old):
             raise DamageError("its checksum does not fit")
     _check_values(row, schema)
     return row
@@ -86,6 +92,10 @@ def open_table(data: bytes, columns: list[str] | None = None) -> pa.Table:
             return file.read(columns)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DamageError(" ".join(str(error).split()).split(". ")[0][:100]) from None
+
+
+def _head(check: str) -> bytes:
+    return f'{{"{KEY}": "{check}", '.encode()
 
 
 def _sum(data: bytes) -> str:

@@ -2,15 +2,19 @@
 
 import json
 import os
+from contextlib import suppress
+from hashlib import blake2b
 from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ops.lab import journal as module
-from ops.lab.checksums import LONGEST_LINE, checked_table, sealed
+from ops.lab.checksums import LONGEST_LINE, DamageError, checked_table, opened, sealed
 from ops.lab.journal import SCHEMA, Journal, read_table
 from sim.errors import InputError
 
@@ -26,10 +30,16 @@ def plain(k: int, **other) -> bytes:
     return json.dumps(row(k, **other)).encode() + b"\n"
 
 
+def sealed_at_its_end(k: int, **other) -> bytes:
+    """A row as it was written while a line's checksum was its last key."""
+    body = json.dumps(row(k, **other))[:-1]
+    return f'{body}, "check": "{blake2b(body.encode(), digest_size=8).hexdigest()}"}}\n'.encode()
+
+
 HUGE = b'{"cell": "' + b"x" * (3 * LONGEST_LINE) + b'"}\n'
 BAD = {
     "a flipped digit": (sealed(row(1)).replace(b"1e-05", b"3e-05"), "its checksum does not fit"),
-    "a flipped checksum": (sealed(row(1))[:-4] + b'g"}\n', "its checksum does not fit"),
+    "a flipped checksum": (sealed(row(1)).replace(b'"check": "', b'"check": "g', 1), "its checksum does not fit"),
     "a checksum of something else": (plain(1)[:-2] + b', "check": 5}\n', "its checksum does not fit"),
     "no checksum in its place": (plain(1)[:-2] + b', "check": null}\n', "its checksum does not fit"),
     "NULs": (bytes(4096) + b"\n", "it is no JSON"),
@@ -57,7 +67,7 @@ BAD = {
 def test_a_damaged_row_is_named_and_set_aside_and_the_others_stay(name, tmp_path):
     bad, why = BAD[name]
     path = tmp_path / "t.parquet.journal"
-    path.write_bytes(sealed(row(0)) + bad + plain(2) + sealed(row(3)))
+    path.write_bytes(sealed_at_its_end(0) + bad + plain(2) + sealed(row(3)))
     journal = Journal(tmp_path / "t.parquet")
     (damaged,) = journal.damaged
     assert (damaged.line, damaged.why) == (2, why)
@@ -70,6 +80,27 @@ def test_a_damaged_row_is_named_and_set_aside_and_the_others_stay(name, tmp_path
     assert table["size_bytes"].to_pylist() == [0, 1, 2, 3]
     assert read_table(tmp_path / "t.parquet").equals(table)
     assert sorted(os.listdir(tmp_path)) == ["t.parquet", "t.parquet.journal.damaged"]
+
+
+LINES = [sealed(row(k, reason=reason)) for k, reason in enumerate((None, "a rank, which fails", None, "c3"))]
+WHOLE = b"".join(LINES)
+NEAR_CHECKSUMS = [
+    place + k
+    for line in range(len(LINES))
+    for place in [sum(map(len, LINES[:line]))]
+    for k in (*range(40), *range(len(LINES[line]) - 12, len(LINES[line])))
+]
+
+
+@given(st.data())
+@settings(max_examples=400, deadline=None)
+def test_whatever_is_cut_out_of_a_journal_each_row_that_is_read_was_written(data):
+    places = st.integers(0, len(WHOLE)) | st.sampled_from(NEAR_CHECKSUMS)
+    begin, end = sorted(data.draw(st.tuples(places, places)))
+    for line in (WHOLE[:begin] + WHOLE[end:]).splitlines(keepends=True):
+        with suppress(DamageError):
+            read = opened(line, SCHEMA)
+            assert sealed(read) in LINES
 
 
 @pytest.mark.parametrize("tail", [b'{"cell": "c9", "coll', sealed(row(9))[:-1], bytes(5000)])
