@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from ops.libraries.nccl.choice import pace_of
+from ops.libraries.nccl.protocol_cost import machine_word
 from ops.measured.calibration import MOST_RANKS, Fitted, Sample, fit, thinned
 from ops.measured.comparison import verdict
 from ops.measured.files import place, read_file
@@ -31,7 +32,7 @@ def calibrate(files: tuple[str, ...], machine: str, name: str | None, output: st
     if not files:
         raise InputError("nothing to fit is given: name files with measurements of one family of machines")
     samples = _samples(files, machine)
-    machines = {sample.topology.name.partition(":")[0] for sample in samples}
+    machines = {machine_word(sample.topology) for sample in samples}
     if len(machines) != 1:
         several = " and ".join(sorted(machines)) or f"none with up to {MOST_RANKS} ranks"
         raise InputError(f"these tables are of {several}: give tables of one family, or add --machine")

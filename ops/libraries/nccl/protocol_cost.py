@@ -6,6 +6,7 @@ fitted by `calibrate` to published measurements.
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, lru_cache
@@ -161,13 +162,23 @@ def layers() -> dict[str, dict[str, CostLayer]]:
     }
 
 
+def machine_word(topology: Topology) -> str:
+    """A machine's name without its parameters, and without what was done to it since.
+
+    >>> from sim.machines import build
+    >>> from sim.edits import edited
+    >>> machine_word(edited(build("dgx_a100"), ["set_class:times=2"])), machine_word(build("l40s:gpus=2"))
+    ('dgx_a100', 'l40s')
+    """
+    return re.split(r"[:,\s]", topology.name.strip(), maxsplit=1)[0]
+
+
 def layers_of(topology: Topology) -> tuple[CostLayer, ...]:
     """What is known of a machine's GPUs and, where it has several hosts, of its network; nothing of unknown ones.
 
     A machine is known by its name, a captured one by its NVLinks.
     """
-    name = topology.name.partition(":")[0].strip()
-    every = layers()
+    name, every = machine_word(topology), layers()
     gpus = next((layer for layer in every["generations"].values() if name in layer.machines), None)
     if gpus is None and topology.format:
         lanes = {round(x.bandwidth / x.lanes / GBps, 3) for x in topology.links if x.kind == "NVL"}

@@ -10,7 +10,9 @@ from ops.libraries.nccl.choice import NcclOptions, choose, pace_of, work_of
 from ops.libraries.nccl.closed_form import closed_form
 from ops.libraries.nccl.constants import ENDS
 from ops.libraries.nccl.protocol_cost import Pace, active_channels, family_of, layers
+from ops.measured.files import joined_as
 from ops.work import carry_out
+from sim.edits import edited
 from sim.errors import InputError
 from sim.formats import read_topology_file
 from sim.machines import build
@@ -181,6 +183,14 @@ def test_a_capture_keeps_the_pace_of_the_machine_it_is(capture, family):
     machine = read_topology_file(next((Path(__file__).parents[2] / "data").glob(capture)))
     found = family_of(machine)
     assert (found.name if found else None) == family
+
+
+@pytest.mark.parametrize("spec", ["dgx_h100", "dgx_h100:nvlink=25GBps", "dgx_h100:hosts=2"])
+def test_an_edited_machine_and_one_without_peers_keep_their_pace(spec):
+    machine = build(spec)
+    for changed in (edited(machine, ["set_class:times=0.5"]), joined_as("shm", machine)):
+        assert changed.name != machine.name
+        assert family_of(changed).name == family_of(machine).name
 
 
 def test_what_cannot_be_chosen_is_told():
