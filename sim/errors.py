@@ -1,9 +1,20 @@
 """What can go wrong, told in one sentence that names the place and the mend."""
 
+from collections.abc import Sequence
 from typing import Any
 
 LONGEST = 400
 """Characters of a message: names of files may be of any length, a sentence may not."""
+
+
+def first_few(words: Sequence[object], most: int) -> str:
+    """Words in a sentence, the first of many.
+
+    >>> first_few([3, 5, 6], 2), first_few("ab", 2)
+    ('3, 5 and 1 more', 'a, b')
+    """
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return ", ".join(map(str, words[:most])) + more
 
 
 def _shortened(message: str) -> str:

@@ -14,7 +14,7 @@ from ops.measured.rows import Measured, Table
 from ops.registry import ALGORITHMS, Algorithm
 from ops.work import carry_out, registered
 from sim.engine import simulate
-from sim.errors import InputError
+from sim.errors import InputError, first_few
 from sim.schedule import copy, unroll
 from sim.topology import Topology
 from sim.units import MiB
@@ -108,8 +108,7 @@ def compare_table(
 
 def _lines(lines: tuple[int, ...]) -> str:
     """Numbers of lines, the first few of many."""
-    more = f" and {len(lines) - 8} more" if len(lines) > 8 else ""
-    return f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines[:8]))}{more}"
+    return f"line{'s' * (len(lines) > 1)} {first_few(lines, 8)}"
 
 
 def algorithm_of(collective: str, label: str) -> Algorithm | None:

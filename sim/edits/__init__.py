@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, overload
 
-from sim.errors import InputError
+from sim.errors import InputError, first_few
 from sim.parameters import parse_spec
 from sim.topology import Topology
 from sim.trouble import Offer, Trouble, TroubleRegistry, arguments_of
@@ -89,8 +89,7 @@ def _orders(before: Topology, after: Topology) -> list[str]:
     """Which ranks are played by other devices, in one line, where any are."""
     was, now = ([topology.devices[place].name for place in topology.ranks] for topology in (before, after))
     others = [f"rank {rank} is {name}" for rank, name in enumerate(now) if rank >= len(was) or was[rank] != name]
-    more = f" and {len(others) - TOLD} more" if len(others) > TOLD else ""
-    return [f"ranks: {', '.join(others[:TOLD])}{more}"] if others else []
+    return [f"ranks: {first_few(others, TOLD)}"] if others else []
 
 
 def _links(topology: Topology) -> dict[tuple[str, str], list[tuple[float, float]]]:

@@ -14,7 +14,7 @@ from sim.fold.folded import FoldedSchedule
 from sim.fold.symmetry import Numbers
 from sim.schedule import NOTHING
 from sim.schedule.replay import EMPTY
-from sim.schedule.verify import Verdict, said_of
+from sim.schedule.verify import Verdict, rank_words, said_of
 
 AGAIN = 64
 """A sum in which ranks count this often in the mean is not written out."""
@@ -102,13 +102,6 @@ def _difference(schedule: FoldedSchedule, slot: int, held: Numbers, times: Numbe
         (np.nonzero((times > 1) & (due > 0))[0], "counted twice"),
     ):
         if len(ranks):
-            words.append(f"{listed(ranks)} {'is' if len(ranks) == 1 else 'are'} {what}")
+            words.append(f"{rank_words(ranks.tolist())} {'is' if len(ranks) == 1 else 'are'} {what}")
     extra = np.nonzero((times > 0) & (due == 0))[0]
-    return " and ".join([*words, *([f"{listed(extra)} should not be in it"] if len(extra) else [])])
-
-
-def listed(ranks: Numbers) -> str:
-    """Ranks in words, the first six by their numbers."""
-    shown = ", ".join(map(str, ranks[:6].tolist()))
-    more = f" and {len(ranks) - 6} more" if len(ranks) > 6 else ""
-    return f"{'rank' if len(ranks) == 1 else 'ranks'} {shown}{more}"
+    return " and ".join([*words, *([f"{rank_words(extra.tolist())} should not be in it"] if len(extra) else [])])

@@ -5,6 +5,7 @@ number and sums are taken modulo 2^64: a missing, doubled or misplaced contribut
 passes unnoticed with probability 2^-64 per place. Blocks are always followed by name.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.compiled import twin
+from sim.errors import first_few
 from sim.schedule import replay as kernels
 from sim.schedule.model import NOTHING, Promise, Schedule
 from sim.topology import Ints
@@ -215,7 +217,7 @@ def _twice(schedule: Schedule, promise: Promise, move: int) -> str:
     brought = held(int(schedule.src[i]), int(schedule.from_slot[move]), opening)
     present = held(int(schedule.dst[i]), int(schedule.to_slot[move]), move)
     both = _members(brought & present)
-    return f"rank {_list(both)} is" if len(both) == 1 else f"ranks {_list(both)} are"
+    return f"{rank_words(both)} {'is' if len(both) == 1 else 'are'}"
 
 
 def _difference(end: _End, rank: int, slot: int, first: int, last: int) -> str:
@@ -234,9 +236,9 @@ def _difference(end: _End, rank: int, slot: int, first: int, last: int) -> str:
             return "more than one contribution is missing or counted twice"
     parts = []
     if missing:
-        parts.append(f"rank {missing[0]} is missing" if len(missing) == 1 else f"ranks {_list(missing)} are missing")
+        parts.append(f"{rank_words(missing)} {'is' if len(missing) == 1 else 'are'} missing")
     if extra:
-        parts.append(f"rank {_list(extra)} should not be in it")
+        parts.append(f"{rank_words(extra)} should not be in it")
     return " and ".join(parts)
 
 
@@ -245,6 +247,6 @@ def _members(words: Words) -> list[int]:
     return [int(r) for r in np.nonzero(bits)[0]]
 
 
-def _list(ranks: list[int]) -> str:
-    shown = ", ".join(map(str, ranks[:6]))
-    return shown if len(ranks) <= 6 else f"{shown} and {len(ranks) - 6} more"
+def rank_words(ranks: Sequence[int]) -> str:
+    """Ranks in a sentence, the first six by their numbers."""
+    return f"{'rank' if len(ranks) == 1 else 'ranks'} {first_few(ranks, 6)}"

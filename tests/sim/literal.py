@@ -178,7 +178,7 @@ def sentence(schedule, places, rank, slot, *, exact):
     if missing:
         parts.append(f"rank{'s' * (len(missing) > 1)} {listed(missing)} {'are' if len(missing) > 1 else 'is'} missing")
     if extra:
-        parts.append(f"rank {listed(extra)} should not be in it")
+        parts.append(f"rank{'s' * (len(extra) > 1)} {listed(extra)} should not be in it")
     return f"{place}, block {owed}: {' and '.join(parts)}"
 
 

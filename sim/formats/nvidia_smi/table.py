@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sim.errors import InputError
+from sim.errors import InputError, first_few
 from sim.formats.nvidia_smi.lines import ONE_DEVICE, word_lines
 
 P2P_WORDS = ("OK", "CNS", "GNS", "TNS", "NS", "DR", "U")
@@ -322,20 +322,15 @@ def _rows(table: PastedTable, name: str) -> dict[str, PastedRow]:
     lost = [gpu for gpu in table.gpus if gpu not in rows]
     cut = [gpu for gpu in table.gpus if gpu in rows and len(rows[gpu].cells) < len(table.columns)]
     if lost or cut:
-        parts = [f"the rows of {_some(lost)} are missing"] if lost else []
+        parts = [f"the rows of {first_few(lost, 16)} are missing"] if lost else []
         if cut:
             first = rows[cut[0]]
             parts.append(
                 f"row {first.name} (line {first.line}) ends after {len(first.cells)} of {len(table.columns)} cells"
-                + (f", others are short too ({_some(cut[1:])})" if cut[1:] else "")
+                + (f", others are short too ({first_few(cut[1:], 16)})" if cut[1:] else "")
             )
         raise InputError(f"{name} is cut: {'; '.join(parts)}: paste the whole output of `nvidia-smi topo -m`")
     return rows
-
-
-def _some(names: list[str]) -> str:
-    """Names in a sentence, the first sixteen of many."""
-    return ", ".join(names[:16]) + (f" and {len(names) - 16} more" if len(names) > 16 else "")
 
 
 def _column(table: PastedTable, rows: dict[str, PastedRow], title: str) -> dict[str, str]:
