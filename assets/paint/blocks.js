@@ -6,7 +6,8 @@ import { LEAST } from "./labels.js";
 const SMALL = 6;
 const DOT = 4;
 const FEW = 32;
-const LEAST_SIDE = 3;
+const LEAST_SIDE = 2;
+const NAME = 0.85; // of a block's height that its name takes up
 
 // Pixels across a message, where the largest of all on this clock has `side`: its area is its bytes.
 export function sideOf(timeline, i, side) {
@@ -24,11 +25,22 @@ export function paintBlocks(g, timeline, drawn, { side, colours, lit, chosen }) 
     paintDots(g, timeline, drawn, { side, colours, lit });
     return;
   }
-  for (const { i, x, y } of drawn) {
-    const wide = sideOf(timeline, i, side);
-    if (lit?.has(i)) paintHalo(g, x, y, wide, colours);
-    paintBlock(g, timeline, i, x, y, { side: wide, colours, chosen: i === chosen });
+  const sides = drawn.map(({ i }) => sideOf(timeline, i, side));
+  drawn.forEach(({ i, x, y }, k) => {
+    if (lit?.has(i)) paintHalo(g, x, y, sides[k], colours);
+    const isBare = sides[k] > LEAST && isCovered(drawn, sides, k);
+    paintBlock(g, timeline, i, x, y, { side: sides[k], colours, chosen: i === chosen, isBare });
+  });
+}
+
+// Whether a block's name would stand below another block, or show from under it.
+function isCovered(drawn, sides, k) {
+  const { x, y } = drawn[k];
+  for (let j = k + 1; j < drawn.length; j += 1) {
+    const reach = (sides[j] + sides[k]) / 2;
+    if (Math.abs(drawn[j].x - x) < reach && Math.abs(drawn[j].y - y) < reach * NAME) return true;
   }
+  return false;
 }
 
 function paintHalo(g, x, y, side, colours) {
@@ -44,20 +56,28 @@ export function paintDots(g, timeline, drawn, { side, colours, lit }) {
   if (lit) for (const { i, x, y } of drawn) if (lit.has(i)) paintHalo(g, x, y, side, colours);
   const { block } = timeline.c;
   const dots = COLOURS.map(() => []);
-  const half = Math.max(2, side / 2);
-  if (half > 2) {
-    g.fillStyle = colours.ink;
-    for (const { x, y } of drawn) g.fillRect(x - half - 1, y - half - 1, 2 * half + 2, 2 * half + 2);
+  const wide = new Map(); // by size of message, of which there are few
+  for (const dot of drawn) {
+    const size = timeline.c.size[dot.i];
+    if (!wide.has(size)) wide.set(size, sideOf(timeline, dot.i, side));
+    dots[blockNumber(block[timeline.moveStart[dot.i]])].push(dot);
   }
-  for (const dot of drawn) dots[blockNumber(block[timeline.moveStart[dot.i]])].push(dot);
+  const square = ({ i, x, y }, edge) => {
+    const across = wide.get(timeline.c.size[i]) + 2 * edge;
+    g.fillRect(x - across / 2, y - across / 2, across, across);
+  };
+  if (side > DOT) {
+    g.fillStyle = colours.ink;
+    for (const dot of drawn) square(dot, 1);
+  }
   dots.forEach((same, number) => {
     g.fillStyle = COLOURS[number];
-    for (const { x, y } of same) g.fillRect(x - half, y - half, 2 * half, 2 * half);
+    for (const dot of same) square(dot, 0);
   });
 }
 
 // A block with its name, or how many there are in one message.
-export function paintBlock(g, timeline, i, x, y, { side, colours, chosen = false }) {
+export function paintBlock(g, timeline, i, x, y, { side, colours, chosen = false, isBare = false }) {
   const block = timeline.c.block[timeline.moveStart[i]];
   const colour = blockColour(block);
   g.beginPath();
@@ -67,6 +87,7 @@ export function paintBlock(g, timeline, i, x, y, { side, colours, chosen = false
   g.lineWidth = chosen ? 3 : 1.2;
   g.strokeStyle = colours.ink;
   g.stroke();
+  if (isBare) return;
   const count = timeline.c.moves[i];
   const label = count > 1 ? `${count}×` : timeline.blockName(block);
   const size = Math.min(16, Math.max(LEAST, side * 0.58));

@@ -3,10 +3,13 @@
 const LARGEST = 150; // pixels per device width when all is in view
 const NEAREST = 240; // and as near as one may go
 const EDGE = 0.25;
+const STRETCH = { across: 1.6, down: 1.3 }; // times farther apart things may stand that way than the other
 
 const within = (value, low, high) => Math.max(low, Math.min(high, value));
 
 export class Camera {
+  #across = 1;
+  #down = 1;
   #frame;
   #home = 1;
   #size = [1, 1];
@@ -20,18 +23,30 @@ export class Camera {
     this.middle = [left + wide / 2, top + high / 2];
   }
 
-  // How high the whole is on so wide a surface.
+  // How high the whole may be on so wide a surface.
   height(width) {
     const [, , wide, high] = this.#frame;
-    return high * Math.min(width / wide, LARGEST);
+    return STRETCH.down * high * Math.min(width / wide, LARGEST);
   }
 
-  // Look at what was looked at on a surface of another size.
+  // Look at what was looked at on a surface of another size. Things are as large as fits both ways, and stand farther
+  // apart the way where there is room to spare.
   fit(width, height) {
     const [, , wide, high] = this.#frame;
     this.#size = [width, height];
     this.#home = Math.min(width / wide, height / high, LARGEST);
+    this.#across = within(width / wide / this.#home, 1, STRETCH.across);
+    this.#down = within(height / high / this.#home, 1, STRETCH.down);
     this.#settle(this.zoom, this.middle);
+  }
+
+  // Pixels per device width from one thing to the next, across and down; `scale` is how large things are.
+  get wide() {
+    return this.scale * this.#across;
+  }
+
+  get high() {
+    return this.scale * this.#down;
   }
 
   // The middle of the surface, in pixels.
@@ -46,7 +61,7 @@ export class Camera {
   // The surface's left, top, right and bottom in device widths.
   get view() {
     const [width, height] = this.#size;
-    const [across, down] = [width / 2 / this.scale, height / 2 / this.scale];
+    const [across, down] = [width / 2 / this.wide, height / 2 / this.high];
     const [x, y] = this.middle;
     return [x - across, y - down, x + across, y + down];
   }
@@ -58,25 +73,25 @@ export class Camera {
     this.scale = this.#home * this.zoom;
     const kept = (at, from, span, room) =>
       room >= span ? from + span / 2 : within(at, from + room / 2, from + span - room / 2);
-    this.middle = [kept(x, left, wide, width / this.scale), kept(y, top, high, height / this.scale)];
-    this.left = width / 2 - this.middle[0] * this.scale;
-    this.top = height / 2 - this.middle[1] * this.scale;
+    this.middle = [kept(x, left, wide, width / this.wide), kept(y, top, high, height / this.high)];
+    this.left = width / 2 - this.middle[0] * this.wide;
+    this.top = height / 2 - this.middle[1] * this.high;
     this.turn += 1;
   }
 
   // So many times nearer, around a point of the surface.
   zoomAt(px, py, factor) {
     const [width, height] = this.#size;
-    const [x, y] = [(px - this.left) / this.scale, (py - this.top) / this.scale];
+    const [x, y] = [(px - this.left) / this.wide, (py - this.top) / this.high];
     const zoom = within(this.zoom * factor, 1, Math.max(1, NEAREST / this.#home));
-    const scale = this.#home * zoom;
-    this.#settle(zoom, [x - (px - width / 2) / scale, y - (py - height / 2) / scale]);
+    const [wide, high] = [this.#home * zoom * this.#across, this.#home * zoom * this.#down];
+    this.#settle(zoom, [x - (px - width / 2) / wide, y - (py - height / 2) / high]);
   }
 
   // So many pixels aside.
   pan(dx, dy) {
     const [x, y] = this.middle;
-    this.#settle(this.zoom, [x - dx / this.scale, y - dy / this.scale]);
+    this.#settle(this.zoom, [x - dx / this.wide, y - dy / this.high]);
   }
 
   home() {
@@ -84,10 +99,10 @@ export class Camera {
   }
 
   x(units) {
-    return this.left + units * this.scale;
+    return this.left + units * this.wide;
   }
 
   y(units) {
-    return this.top + units * this.scale;
+    return this.top + units * this.high;
   }
 }

@@ -3,6 +3,7 @@
 import { LEAST } from "./labels.js";
 import { blockColour, faint, quiet } from "./ink.js";
 
+const BAR = 6; // times as wide as high: its name stands at its end
 const STRIP = 14; // pixels of height from which on a rank's slots are drawn on it
 
 export class Devices {
@@ -22,7 +23,8 @@ export class Devices {
     const { devices } = this.#scene;
     const camera = this.#camera;
     const [wide, high] = this.#timeline.kinds[devices.kind[d]];
-    const [w, h] = [(devices.wide?.[d] ?? wide) * camera.scale, high * camera.scale];
+    const bar = devices.wide?.[d];
+    const [w, h] = [bar ? bar * camera.wide : wide * camera.scale, high * camera.scale];
     return [camera.x(devices.x[d]) - w / 2, camera.y(devices.y[d]) - h / 2, w, h];
   }
 
@@ -73,6 +75,10 @@ export class Devices {
     const words =
       rank < 0 ? [devices.name[d], devices.name[d].split(".").at(-1)] : [this.#timeline.rankName(rank), `${rank}`];
     const word = labels.fitting(words, w - 2, { size, weight });
+    if (devices.wide?.[d] && w > BAR * h) {
+      labels.write(word, x + h / 2, y + h / 2, { size, weight, fill, align: "left" }); // messages cross its middle
+      return;
+    }
     labels.write(word, x + w / 2, y + (isTall ? size * 0.5 + 3 + h * 0.02 : h / 2), { size, weight, fill });
   }
 

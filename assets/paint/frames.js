@@ -1,11 +1,13 @@
 // Frames around what belongs together: open ones behind it, closed ones in its place, each with its name.
 
 import { faint, quiet } from "./ink.js";
+import { isBroad } from "./groups.js";
 import { LEAST } from "./labels.js";
 
 const SHADE = { host: 0.025, pod: 0.025, rack: 0.035, group: 0.025, numa: 0.05 };
 const HEAD = 0.6; // device widths of the strip that a frame's name stands in
 const WEIGHT = 600;
+const BAR = 6; // times as wide as high: messages cross its middle
 
 // A name, and the number in it for where that is all there is room for.
 const words = (label) => [label, label.replace(/^\D+/, "")];
@@ -23,8 +25,8 @@ export class Frames {
 
   // Left, top, width and height in pixels.
   #place([, , x, y, width, height]) {
-    const { scale } = this.#camera;
-    return [this.#camera.x(x), this.#camera.y(y), width * scale, height * scale];
+    const camera = this.#camera;
+    return [camera.x(x), camera.y(y), width * camera.wide, height * camera.high];
   }
 
   #trace(g, box, round) {
@@ -46,20 +48,20 @@ export class Frames {
 
   // Names, in the strip that is left free for them, and tiles in place of closed groups.
   paintTitles(g, level, labels, colours) {
-    const { scale } = this.#camera;
+    const { scale, wide, high } = this.#camera;
     const closed = [...level.closed].map((k) => this.#groups.boxes[k]);
     const isCovered = ([, , x, y, width, height]) =>
       closed.some(
-        ([, , left, top, wide, high]) =>
-          x + width / 2 > left && x + width / 2 < left + wide && y + height / 2 > top && y + height / 2 < top + high,
+        ([, , left, top, across, down]) =>
+          x + width / 2 > left && x + width / 2 < left + across && y + height / 2 > top && y + height / 2 < top + down,
       );
     for (const k of level.closed) this.#tile(g, k, labels, colours);
     const size = Math.max(LEAST, Math.min(13, scale * 0.36));
-    if (scale * HEAD < size) return;
+    if (high * HEAD < size) return;
     for (const box of this.#boxes.filter((one) => !isCovered(one))) {
       const [label, , x, y, width, height, side] = box;
       const line = side === "below" ? y + height - HEAD / 2 : y + HEAD / 2;
-      const word = labels.fitting(words(label), width * scale - 8, { size, weight: WEIGHT });
+      const word = labels.fitting(words(label), width * wide - 8, { size, weight: WEIGHT });
       const look = { size, weight: WEIGHT, fill: quiet(colours), align: "left", paper: colours.paper };
       labels.write(word, this.#camera.x(x) + scale * 0.3, this.#camera.y(line), look);
     }
@@ -80,9 +82,12 @@ export class Frames {
     const isTall = count && h > 2.6 * size;
     const word = labels.fitting(words(box[0]), w - 6, { size, weight: WEIGHT });
     const middle = top + h / 2;
-    labels.write(word, left + w / 2, middle - (isTall ? size * 0.62 : 0), { size, weight: WEIGHT, fill: colours.ink });
+    const isAside = isBroad(box) && labels.fitting([word], w / 2 - 6, { size, weight: WEIGHT });
+    const x = left + (w > BAR * h ? Math.max(w * 0.06, 30) : w * (isAside ? 0.25 : 0.5));
+    if (h < size + 2) return;
+    labels.write(word, x, middle - (isTall ? size * 0.62 : 0), { size, weight: WEIGHT, fill: colours.ink });
     if (!isTall) return;
     const small = labels.fitting([count], w - 6, { size: LEAST });
-    labels.write(small, left + w / 2, middle + size * 0.68, { size: LEAST, fill: quiet(colours) });
+    labels.write(small, x, middle + size * 0.68, { size: LEAST, fill: quiet(colours) });
   }
 }

@@ -4,11 +4,14 @@ import { walk } from "../trace/walk.js";
 
 const OPEN = 12; // pixels per device width from which on devices are drawn one by one
 const BAR = 6; // times as wide as high
+const BROAD = 2; // times as wide as high: its name stands at its left, and bundles meet it at its right
+const LANES = [0.55, 0.95]; // shares of a broad tile's width between which they do
 const BARE = 8; // and those that stand in a group besides the groups in it
 const TILE = 40; // pixels across from which on the groups within a group are
 const ASIDE = 3; // pixels between the two ways of a bundle
 const CLOSING = new Set(["host", "pod", "rack", "group"]);
 
+export const isBroad = ([, , , , wide, high]) => wide > BROAD * high;
 const holds = ([, , left, top, wide, high], x, y) => x > left && x < left + wide && y > top && y < top + high;
 const area = ([, , , , wide, high]) => wide * high;
 
@@ -99,9 +102,23 @@ export class Level {
     const [x, y] = this.#middle(end);
     if (end < this.in.length) return [x, y];
     const [, , left, , wide, high] = this.groups.boxes[end - this.in.length];
-    if (wide < BAR * high) return [x, y];
-    const [toward] = this.#middle(other);
+    if (wide < BAR * high) return [this.#lane(end, other) ?? x, y];
+    const toward = this.#lane(other, end) ?? this.#middle(other)[0];
     return [Math.max(left + high / 2, Math.min(left + wide - high / 2, toward)), y];
+  }
+
+  // Where a broad tile is met from above or below: the more tiles between, the farther to the right.
+  #lane(end, other) {
+    if (end < this.in.length) return null;
+    const box = this.groups.boxes[end - this.in.length];
+    const [, , left, top, wide, high] = box;
+    if (!isBroad(box) || wide > BAR * high) return null;
+    const [from, to] = [top + high / 2, this.#middle(other)[1]].toSorted((a, b) => a - b);
+    const column = [...this.closed].map((k) => this.groups.boxes[k]).filter(([, , x]) => Math.abs(x - left) < 1);
+    const between = column.filter(([, , , y, , h]) => y + h / 2 > from && y + h / 2 < to).length;
+    return (
+      left + wide * (LANES[0] + (LANES[1] - LANES[0]) * Math.min(1, (between + 0.5) / Math.max(1, column.length / 2)))
+    );
   }
 
   #bundle(scale) {

@@ -89,7 +89,10 @@ export class Slots {
     g.textAlign = "right";
     g.textBaseline = "middle";
     const every = Math.max(1, Math.ceil(NUMBER / this.row));
-    for (let r = 0; r < this.timeline.meta.ranks; r += every) g.fillText(String(r), GUTTER - 6, (r + 0.5) * this.row);
+    for (let r = 0; r < this.timeline.meta.ranks; r += every) {
+      const y = Math.max(LEAST / 2, (r + 0.5) * this.row);
+      g.fillText(String(r), GUTTER - 6, y);
+    }
   }
 
   // The middle of a place, in pixels.

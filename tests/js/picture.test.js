@@ -18,7 +18,8 @@ test("a camera shows all at first, keeps what is under the pointer, and never le
   const camera = new Camera([0, 0, 20, 10]);
   camera.fit(800, 400);
   assert.ok(camera.isHome && camera.x(0) >= 0 && camera.x(20) <= 800 && camera.y(10) <= 400);
-  const at = [(600 - camera.left) / camera.scale, (100 - camera.top) / camera.scale];
+  const at = [(600 - camera.left) / camera.wide, (100 - camera.top) / camera.high];
+  assert.ok(camera.scale === camera.high && camera.scale < camera.wide); // things stand apart where there is room
   camera.zoomAt(600, 100, 3);
   assert.ok(Math.abs(camera.x(at[0]) - 600) < 1e-6 && Math.abs(camera.y(at[1]) - 100) < 1e-6);
   camera.pan(1e6, -1e6);

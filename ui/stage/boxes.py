@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 STEP = 1.5
 GAP, PAD, HEAD = 0.55, 0.5, 0.55
+LANE_HIGH = 0.95
 NEVER = 1e6
 NOTHING: Mapping[int, float] = MappingProxyType({})
 
@@ -101,6 +102,11 @@ def bars(devices: Sequence[int], width: float) -> Piece:
     """Switches as bars that share a width between them."""
     each = width / len(devices)
     return row(devices, width)._replace(bars=dict.fromkeys(devices, each - GAP))
+
+
+def lane(device: int, width: float) -> Piece:
+    """A switch as a bar across a width, with no room above or below but for blocks to pass."""
+    return Piece({device: (width / 2, LANE_HIGH / 2)}, [], width, LANE_HIGH, {device: width - GAP})
 
 
 def misfit(piece: Piece) -> float:

@@ -11,18 +11,18 @@ from ui.stage.boxes import NOTHING, Bow
 Floats = NDArray[np.float64]
 SIZES = {
     "GPU": (1.2, 0.95),
-    "NVS": (1.5, 0.55),
+    "NVS": (1.5, 0.8),
     "PCI": (1.0, 0.46),
     "CPU": (1.1, 0.6),
     "NIC": (0.9, 0.46),
-    "NET": (1.9, 0.6),
+    "NET": (1.9, 0.65),
 }
 """Width and height of a device by its kind, in device widths."""
 BESIDE = 0.1
 """How far a line is drawn from the middle between its ends, to its right, in device widths."""
 SHOULDER = 0.3
 """How far from its ends a bar is met at most, in device widths."""
-LANE = 0.18
+LANE = 0.2
 """How far from its middle a bar is met, so that messages along it from above and below pass each other."""
 ARC = 12
 LEVEL = 0.3
@@ -37,7 +37,7 @@ def between(
     """The points `[point, x or y]` of a line from every device of `src` to the one of `dst`.
 
     Straight, kept to its right; in an arc where it would run through a row of devices. A bar is met where it is
-    nearest; `bars` has their widths.
+    nearest, bars side by side; `bars` has their widths.
     """
     ends = np.stack([x, y], axis=1).astype(np.float64)
     reach = np.zeros(len(ends))
@@ -45,7 +45,8 @@ def between(
         reach[device] = max(0.0, wide / 2 - SHOULDER)
     src, dst = np.asarray(src, np.int64), np.asarray(dst, np.int64)
     a, b = ends[src], ends[dst]
-    for near, far, half in ((a, ends[dst], reach[src]), (b, ends[src], reach[dst])):
+    before, beyond = _met(ends, reach, src, dst)
+    for near, far, half in ((a, beyond, reach[src]), (b, before, reach[dst])):
         near[:, 0] = np.clip(far[:, 0], near[:, 0] - half, near[:, 0] + half)
         near[:, 1] += np.where(half > 0, LANE * np.sign(far[:, 1] - near[:, 1]), 0.0)
     way = b - a
@@ -53,11 +54,36 @@ def between(
     length[length == 0] = 1.0
     level = (np.abs(way[:, 1]) < LEVEL) & (length > bow.level)
     upright = (np.abs(way[:, 0]) < LEVEL) & (length > bow.upright)
+    level[level] = _interrupted(a[level], b[level], ends)
     aside = np.stack([-way[:, 1], way[:, 0]], axis=1) / length[:, None] * BESIDE
     lines = list(np.stack([a + aside, b + aside], axis=1))
     for k in np.nonzero(level | upright)[0].tolist():
         lines[k] = _arc(a[k], way[k], float(length[k]), bow, is_level=bool(level[k]))
     return lines
+
+
+def _met(ends: Floats, reach: Floats, src: NDArray[np.int64], dst: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """What the other end of each line looks towards: a device's middle; bars meet each other side by side."""
+    before, beyond = ends[src], ends[dst]
+    both = np.nonzero((reach[src] > 0) & (reach[dst] > 0))[0]
+    if len(both):
+        low, high = np.minimum(src, dst)[both], np.maximum(src, dst)[both]
+        pairs, number = np.unique(low * len(ends) + high, return_inverse=True)
+        left = np.maximum(ends[low, 0] - reach[low], ends[high, 0] - reach[high])
+        right = np.minimum(ends[low, 0] + reach[low], ends[high, 0] + reach[high])
+        before[both, 0] = beyond[both, 0] = left + (right - left) * (number + 0.5) / len(pairs)
+    return before, beyond
+
+
+def _interrupted(a: Floats, b: Floats, places: Floats) -> NDArray[np.bool_]:
+    """Which of some level lines have a device on their way."""
+    order = np.argsort(places[:, 0], kind="stable")
+    x, y = places[order].T
+    first = np.searchsorted(x, np.minimum(a[:, 0], b[:, 0]) + LEVEL)
+    last = np.searchsorted(x, np.maximum(a[:, 0], b[:, 0]) - LEVEL)
+    return np.array(
+        [bool((np.abs(y[i:j] - at) < LEVEL).any()) for i, j, at in zip(first, last, a[:, 1], strict=True)], bool
+    )
 
 
 def _arc(start: Floats, way: Floats, length: float, bow: Bow, *, is_level: bool) -> Floats:

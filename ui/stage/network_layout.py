@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.topology import Topology
-from ui.stage.boxes import GAP, HEAD, STEP, Bow, Box, Piece, Stage, above, frame, in_lines, in_rows, join, row
+from ui.stage.boxes import GAP, HEAD, STEP, Bow, Box, Piece, Stage, above, frame, in_lines, in_rows, join, lane, row
 
 SPACE = 2.0
 """From one GPU of a grid to the next."""
+CLOSE, NEXT = 1.7, 1.5
+"""The same in a plane of a large solid: across, and down."""
 ASIDE, DOWN = 0.9, 1.0
 """From one plane of a grid to the next, which stands a little lower to the right."""
 TALL = 1.1
@@ -28,6 +30,8 @@ EVEN = 64
 """Up to so many parts stand in rows of one length."""
 MANY = 8
 """So many GPUs on a switch are a group that may be drawn as one."""
+MOST_LANES = 16
+"""So many switches of one tier are drawn as lanes."""
 MOST_TIERS = 12
 """More are no tiers but a way through many switches."""
 
@@ -59,18 +63,18 @@ def lattice(topology: Topology) -> Stage | None:
 
 def _planes(planes: int, rows: int, columns: int) -> Stage:
     """A large solid as its planes side by side, each a grid in a box."""
-    wide, high = columns * SPACE + 1.0, rows * SPACE + 1.0 + HEAD
+    wide, high = columns * CLOSE + 1.0, rows * NEXT + 1.0 + HEAD
     sizes = range(1, planes + 1)
     count = min(sizes, key=lambda c: abs(math.log(c * wide / (math.ceil(planes / c) * high) / 2.0)) + planes % c)
     plane, line, column = np.unravel_index(np.arange(planes * rows * columns), (planes, rows, columns))
     left, top = (plane % count) * (wide + BETWEEN), (plane // count) * (high + BETWEEN)
-    x, y = left + 0.5 + (column + 0.5) * SPACE, top + HEAD + 0.5 + (line + 0.5) * SPACE
+    x, y = left + 0.5 + (column + 0.5) * CLOSE, top + HEAD + 0.5 + (line + 0.5) * NEXT
     boxes = [
         Box(f"plane {k}", "group", k % count * (wide + BETWEEN), k // count * (high + BETWEEN), wide, high)
         for k in range(planes)
     ]
     width, height = max(b.x for b in boxes) + wide, max(b.y for b in boxes) + high
-    return Stage(x.tolist(), y.tolist(), boxes, width, height, Bow(SPACE + 0.3, SPACE + 0.3, SPACE * 0.6))
+    return Stage(x.tolist(), y.tolist(), boxes, width, height, Bow(CLOSE + 0.3, NEXT + 0.3, NEXT * 0.5))
 
 
 def _shapes(n: int) -> Iterator[tuple[int, ...]]:
@@ -113,6 +117,46 @@ def tiers(topology: Topology) -> Stage | None:
     whole = _pile([i for i, t in enumerate(tier) if t], max(tier), beyond, tier, set(), names)
     x, y = ([whole.at[i][k] for i in range(len(topology.devices))] for k in (0, 1))
     return Stage(x, y, whole.boxes, whole.width, whole.height, Bow(level=1.7, most=TALL))
+
+
+def switch_tiers(topology: Topology, net: Sequence[int]) -> list[list[int]]:
+    """Switches of a network between hosts by how far they are from these, the nearest first."""
+    beyond, left = _neighbours(topology), set(net)
+    reached = {j for i, d in enumerate(topology.devices) if d.kind != "NET" for j in beyond[i]}
+    tiers = []
+    while line := sorted(reached & left):
+        tiers.append(line)
+        left -= set(line)
+        reached = {j for i in line for j in beyond[i]}
+    return [*tiers, *([sorted(left)] if left else [])]
+
+
+def network(topology: Topology, tiers: Sequence[list[int]], width: float, *, around: bool = False) -> list[Piece]:
+    """Switches between hosts, tier above tier; with hosts `around`, half of the nearest stand below the others.
+
+    Switches that join everything below them are lanes across a width, so the rails of hosts are parallel; others are
+    boxes in a row.
+    """
+    if not tiers:
+        return []
+    beyond = _neighbours(topology)
+    hosts = {device.host for device in topology.devices if device.host >= 0}
+    lanes: list[list[Piece]] = []
+    below: set[int] = set()
+    for tier in tiers:
+        joined = (
+            all(below <= beyond[i] for i in tier)
+            if below
+            else all({topology.devices[j].host for j in beyond[i]} >= hosts for i in tier)
+        )
+        across = joined and len(hosts) > 1 and len(tier) <= MOST_LANES
+        lanes.append([lane(i, width) for i in tier] if across else [row(tier, width * 0.9)])
+        below = set(tier) if across else {-1}
+    nearest, *others = lanes
+    half = len(nearest) // 2 if around else 0
+    piece = above([*nearest[:half], *(piece for tier in reversed(others) for piece in tier), *nearest[half:]], 0.0)
+    names = [topology.devices[i].name.rstrip("0123456789.") for i in tiers[0]]
+    return [_framed(piece, names[0] if len({*names}) == 1 else "", "group")] if len(tiers[0]) > 1 else [piece]
 
 
 def _neighbours(topology: Topology) -> list[set[int]]:
