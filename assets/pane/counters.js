@@ -2,13 +2,15 @@
 
 import { faint, quiet } from "../paint/ink.js";
 import { Sent } from "../trace/sent.js";
-import { bytesText, fill } from "../trace/words.js";
+import { bytesText, fill, sum } from "../trace/words.js";
 
-const GUTTER = 26;
+const GUTTER = { numbers: 26, words: 48 };
+const SUMS = ["top", "mean", "bottom"];
 const HEAD = 18;
 const ROW = { most: 18, high: 300 };
 const WORDS = 74; // pixels of a number beside its bar
 const READABLE = 12; // pixels of a row with words
+const SEVERAL = 64; // ranks, of more of which the one that has sent most, the mean and the one that has sent least are shown
 
 export class Counters {
   #sent;
@@ -21,15 +23,26 @@ export class Counters {
 
   layout(surface, { width }) {
     const { ranks } = this.timeline.meta;
-    this.row = Math.max(2, Math.min(ROW.most, ROW.high / ranks));
-    surface.resize(width, HEAD + ranks * this.row + 2);
+    const rows = ranks > SEVERAL ? SUMS.length : ranks;
+    this.row = Math.min(ROW.most, ROW.high / rows);
+    this.gutter = ranks > SEVERAL ? GUTTER.words : GUTTER.numbers;
+    surface.resize(width, HEAD + rows * this.row + 2);
     this.#surface = surface;
+  }
+
+  // Rows with their names and bytes: every rank's, or of very many what is true of all.
+  #rows(t, text) {
+    const sent = this.#sent.at(t);
+    if (sent.length <= SEVERAL) return Array.from(sent, (bytes, rank) => [String(rank), bytes]);
+    const values = [Math.max(...sent), sum(sent) / sent.length, Math.min(...sent)];
+    return SUMS.map((name, k) => [text[`player.sent.${name}`], values[k]]);
   }
 
   // Where so many bytes end, in pixels.
   #x(bytes) {
     const { least } = this.timeline.meta;
-    return GUTTER + ((this.#surface.width - GUTTER - WORDS) * bytes) / (Math.max(this.#sent.most, least) || 1);
+    const { gutter } = this;
+    return gutter + ((this.#surface.width - gutter - WORDS) * bytes) / (Math.max(this.#sent.most, least) || 1);
   }
 
   paint(t, text) {
@@ -39,16 +52,17 @@ export class Counters {
     g.textBaseline = "middle";
     g.font = `500 11px ${colours.font}`;
     const hasWords = this.row >= READABLE;
-    for (const [rank, bytes] of this.#sent.at(t).entries()) {
-      const y = HEAD + rank * this.row;
+    const { gutter } = this;
+    for (const [k, [name, bytes]] of this.#rows(t, text).entries()) {
+      const y = HEAD + k * this.row;
       g.fillStyle = faint(colours, 0.06);
-      g.fillRect(GUTTER, y, width - GUTTER - WORDS, this.row - 1);
+      g.fillRect(gutter, y, width - gutter - WORDS, this.row - 1);
       g.fillStyle = colours.accent;
-      g.fillRect(GUTTER, y, this.#x(bytes) - GUTTER, this.row - 1);
+      g.fillRect(gutter, y, this.#x(bytes) - gutter, this.row - 1);
       if (!hasWords) continue;
       g.fillStyle = quiet(colours);
       g.textAlign = "right";
-      g.fillText(String(rank), GUTTER - 6, y + this.row / 2);
+      g.fillText(name, gutter - 6, y + this.row / 2);
       g.textAlign = "left";
       g.fillText(bytesText(Math.round(bytes)), width - WORDS + 6, y + this.row / 2);
     }

@@ -43,6 +43,7 @@ export function elementsOf(parent) {
     margin,
     reasons,
     left,
+    column,
     canvas,
     legend,
     tip,

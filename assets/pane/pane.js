@@ -54,6 +54,7 @@ export class Pane {
     this.#elements.root.ringside = {
       blocks: () => this.#blocks(),
       slots: (rank) => this.#timeline?.slots(rank, this.#t) ?? [],
+      loads: () => this.#timeline?.carried(this.#t) ?? [],
       seek: (t) => host.seek(t),
     };
     this.#listen();
@@ -225,38 +226,48 @@ export class Pane {
   // Take the room there is, for a view; `span` seconds are all there is to see where time runs and `window` what is in
   // sight, `several` when others stand beside, and `below` pixels left for what has to stay in sight below.
   layout(view, { span, window, several, below }) {
-    const { root, main, canvas, legend, side, slotsCanvas, sentCanvas } = this.#elements;
+    const { root, canvas, legend, side, slotsCanvas, sentCanvas } = this.#elements;
     if (!this.#timeline || !root.clientWidth) return;
     const colours = theme(root);
     const shown = this.#shown(view);
     this.#picture = this.#pictures[shown];
-    const isWide = registered().find(({ name }) => name === shown).wide;
-    const { full, ranks } = this.#timeline.meta;
-    main.classList.toggle("rs-wide", isWide || !full || ranks > BESIDE);
-    const isBelow = side.offsetWidth === 0 || side.offsetWidth === main.clientWidth;
-    const under = below + this.#why.settle(isBelow);
+    const under = below + this.#why.settle(this.#seatSide(shown));
     const room = globalThis.innerHeight - topOf(canvas) - legend.offsetHeight - under - HIGH.edge;
     const most = Math.max(HIGH.least, Math.min(several ? HIGH.several : Infinity, room));
-    this.#picture.layout(new Surface(canvas, colours), { width: canvas.parentElement.clientWidth, most, span, window });
+    const { order } = this.#links;
+    const wide = canvas.parentElement.clientWidth;
+    this.#picture.layout(new Surface(canvas, colours), { width: wide, most, span, window, order });
     this.#slots.layout(new Surface(slotsCanvas, colours), { width: side.clientWidth || 1 });
     this.#counters?.layout(new Surface(sentCanvas, colours), { width: side.clientWidth || 1 });
     this.#links.layout(colours, { width: root.clientWidth, span, window });
   }
 
+  // What stands beside a picture stands below the buttons where the picture takes all of the width, without what the
+  // picture itself shows or nobody could read; whether nothing is beside it.
+  #seatSide(view) {
+    const { root, main, column, side } = this.#elements;
+    const { full, ranks } = this.#timeline.meta;
+    const isWide = Boolean(registered().find(({ name }) => name === view).wide) || !full || ranks > BESIDE;
+    main.classList.toggle("rs-wide", isWide);
+    side.classList.toggle("rs-below", isWide);
+    side.classList.toggle("rs-none", isWide && !this.#counters);
+    const bar = root.querySelector(".rs-controls");
+    if (isWide && bar) bar.after(side);
+    else column.append(side);
+    return isWide || side.offsetWidth === 0 || side.offsetWidth === main.clientWidth;
+  }
+
   draw(t, { view, lit, playing }) {
     if (!this.#picture) return;
     const timeline = this.#timeline;
-    const { root, canvas, side, slotsCanvas } = this.#elements;
+    const { root, canvas, slotsCanvas } = this.#elements;
     this.#t = Math.max(0, Math.min(timeline.time, t));
     const lights = this.#why.lit ?? (lit ? timeline.critical() : null);
     if (this.#morph?.isOver) this.#morph = null;
     const passing = this.#morph?.state(theme(root));
     this.#picture.paint(this.#t, { focus: this.#hovered ?? this.#pinned, lit: lights, ...passing });
     this.#links.paint(this.#t, this.#why.lit);
-    if (side.clientWidth) {
-      this.#slots.paint(this.#t);
-      this.#counters?.paint(this.#t, this.#text);
-    }
+    this.#paintSide();
     this.#tell();
     const sentence = this.#sentence;
     canvas.setAttribute("aria-label", sentence);
@@ -271,6 +282,12 @@ export class Pane {
     });
     this.#showTip();
     this.#card.paint(timeline, this.#text, this.#t, this.#pinned);
+  }
+
+  #paintSide() {
+    const { slotsCanvas, sentCanvas } = this.#elements;
+    if (slotsCanvas.clientWidth) this.#slots.paint(this.#t);
+    if (sentCanvas.clientWidth) this.#counters?.paint(this.#t, this.#text);
   }
 
   // What happens now, and below it the same in the words of the field.

@@ -1,6 +1,7 @@
 // Links over time: how full each was, all through the run.
 
 import { blockColour, faint, loadColour, loadLevel, quiet } from "../paint/ink.js";
+import { averages } from "../trace/averages.js";
 import { RULER, paintBands, paintPhases, paintRuler, paintSpell } from "./ruler.js";
 import { rowsOf } from "./rows.js";
 import { TimeAxis, TimeWindow } from "./window.js";
@@ -15,6 +16,7 @@ export class LoadChart {
   #axis;
   #backdrop;
   #brush = null;
+  #fine = null;
   #lit = null;
   #surface;
   #turn = -1;
@@ -45,6 +47,9 @@ export class LoadChart {
   // Paint what stands still as long as the same time is in sight.
   #paintBackdrop() {
     const g = this.#surface.layer();
+    const { from, to, isHome } = this.#axis.window;
+    const cells = { from, to, count: this.timeline.meta.bins };
+    this.#fine = isHome ? null : averages(this.timeline, this.rows, cells);
     this.#backdrop = g;
     const { colours } = this.#surface;
     const [axis, bottom] = [this.#axis, this.#bottom];
@@ -80,22 +85,25 @@ export class LoadChart {
     g.globalAlpha = 1;
   }
 
-  // Seconds over which a cell of the chart is an average.
+  // Seconds over which a cell of the chart is an average: the nearer one comes, the fewer, where flows are known.
   get cell() {
-    return this.timeline.time / this.timeline.meta.bins;
+    const { meta, time } = this.timeline;
+    return (this.#fine ? this.#axis.window.span : time) / meta.bins;
   }
 
   #paintLoads(g) {
     const { timeline, cell } = this;
     const { bins } = timeline.meta;
     const { from, to } = this.#axis.window;
-    const first = cell > 0 ? Math.max(0, Math.floor(from / cell)) : 0;
-    const stop = cell > 0 ? Math.min(bins, Math.ceil(to / cell)) : bins;
+    const origin = this.#fine ? from : 0;
+    const first = cell > 0 ? Math.max(0, Math.floor((from - origin) / cell)) : 0;
+    const stop = cell > 0 ? Math.min(bins, Math.ceil((to - origin) / cell)) : bins;
     const idle = faint(this.#surface.colours, 0.06);
+    const share = (link, j, b) => this.#fine?.[j * bins + b] ?? timeline.c.load[link * bins + b] / 255;
     this.rows.forEach((link, j) => {
       for (let b = first; b < stop; b += 1) {
-        const [begin, end] = this.#axis.seen(b * cell, (b + 1) * cell) ?? [0, 0];
-        const level = loadLevel(timeline.c.load[link * bins + b] / 255);
+        const [begin, end] = this.#axis.seen(origin + b * cell, origin + (b + 1) * cell) ?? [0, 0];
+        const level = loadLevel(share(link, j, b));
         g.fillStyle = level ? loadColour(level) : idle;
         g.fillRect(begin, this.#top(j), end - begin + 0.6, ROW - 1);
       }

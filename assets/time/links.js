@@ -10,6 +10,7 @@ import { ORDERS } from "./rows.js";
 
 export class Links {
   #canvas;
+  #cell = 0;
   #chart = null;
   #chosen = [];
   #note;
@@ -78,13 +79,14 @@ export class Links {
 
   #arrange() {
     if (!this.#chart) return;
-    this.#chart.arrange(this.#order.value || "machine", [...new Set([...this.#chosen, ...this.#pinned])]);
+    this.#chart.arrange(this.order, [...new Set([...this.#chosen, ...this.#pinned])]);
     this.#tell();
   }
 
   // Of how many links it shows how many, where not all, over how much time a cell is an average, and what one may do.
   #tell() {
     if (!this.#chart) return;
+    this.#cell = this.#chart.cell;
     const [shown, count] = this.#chart.shown;
     const words = [
       ...(shown < count ? [fill(this.#text["player.timeline.some"], { shown, count })] : []),
@@ -105,5 +107,11 @@ export class Links {
 
   paint(t, lit) {
     this.#chart.paint(t, lit);
+    if (this.#chart.cell !== this.#cell) this.#tell();
+  }
+
+  // The order of rows, which is that of ranks over time, too.
+  get order() {
+    return this.#order.value || "machine";
   }
 }

@@ -146,6 +146,24 @@ export class Timeline {
     return rows;
   }
 
+  // Transfers that are under way at some time of a stretch; null where looking for them is too much, or none are sent.
+  between(from, to, most) {
+    if (!this.meta.full) return null;
+    const [first, last] = [this.#bucket(from), this.#bucket(to)];
+    const listed = this.#bucketRow.subarray(this.#bucketStart[first], this.#bucketStart[last + 1]);
+    const rows = this.count < listed.length ? this.order : new Set(listed.length > most ? [] : listed);
+    if (this.count > most && listed.length > most) return null;
+    return Array.from(rows).filter((i) => this.ready[i] < to && this.end[i] > from);
+  }
+
+  // The stretches in which transfer i flows at one rate: from, to and bytes per second of each.
+  flow(i) {
+    const [start, through] = [this.start[i], this.through[i]];
+    const list = this.#changes.get(i);
+    if (list) return list.map(([at, rate], k) => [at, list[k + 1]?.[0] ?? through, rate]);
+    return through > start ? [[start, through, this.bytes(i) / (through - start)]] : [];
+  }
+
   // The share of its bytes that transfer i has delivered.
   delivered(i, t) {
     if (t >= this.through[i]) return 1;
@@ -296,6 +314,20 @@ export class Timeline {
     const rates = this.meta.full ? this.#flowing(t) : this.#average(t);
     this.#last.loads = { t, rates };
     return rates;
+  }
+
+  // Every link that carries anything now: its ends, bytes per second, and the share of what it can carry.
+  carried(t) {
+    const { src, dst } = this.links;
+    const name = (d) => this.devices.name[d];
+    const shares = this.shares(t);
+    return Array.from(this.loads(t), (rate, k) => ({
+      src: name(src[k]),
+      dst: name(dst[k]),
+      rate,
+      share: shares[k],
+      link: k,
+    })).filter(({ rate }) => rate > 0);
   }
 
   #flowing(t) {

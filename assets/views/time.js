@@ -3,6 +3,7 @@
 import { paintBlock, sideOf } from "../paint/blocks.js";
 import { COLOURS, blockColour, blockNumber, faint, quiet } from "../paint/ink.js";
 import { paintBands, paintPhases, paintRuler, paintSpell } from "../time/ruler.js";
+import { placesOf } from "../time/rows.js";
 import { TimeAxis, TimeWindow } from "../time/window.js";
 import { offLine } from "../trace/walk.js";
 
@@ -16,6 +17,8 @@ class SpaceTime {
   #axis;
   #backdrop;
   #drawn = [];
+  #places = [];
+  #row = [];
   #surface;
   #turn = -1;
 
@@ -23,7 +26,10 @@ class SpaceTime {
     this.timeline = timeline;
   }
 
-  layout(surface, { width, most, span, window }) {
+  layout(surface, { width, most, span, window, order = "machine" }) {
+    this.#places = placesOf(this.timeline, order);
+    this.#row = [];
+    for (const [row, place] of this.#places.entries()) this.#row[place] = row;
     const whole = new TimeWindow();
     whole.follow(span);
     this.#axis = new TimeAxis(window ?? whole, 34, width - 12);
@@ -66,7 +72,7 @@ class SpaceTime {
   }
 
   y(place) {
-    return TOP + ((place + 0.5) * (this.#surface.height - TOP - FOOT)) / this.timeline.places.name.length;
+    return TOP + ((this.#row[place] + 0.5) * (this.#surface.height - TOP - FOOT)) / this.timeline.places.name.length;
   }
 
   #paintRows(g) {
@@ -76,7 +82,8 @@ class SpaceTime {
     g.font = `500 11px ${colours.font}`;
     g.textBaseline = "middle";
     g.textAlign = "right";
-    for (let place = 0; place < places.name.length; place += every) {
+    for (let row = 0; row < this.#places.length; row += every) {
+      const place = this.#places[row];
       g.fillStyle = quiet(colours);
       g.fillText(place < meta.ranks ? String(place) : "⊕", 24, this.y(place));
       g.fillStyle = faint(colours, 0.12);

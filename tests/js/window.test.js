@@ -3,14 +3,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Surface } from "../../assets/paint/surface.js";
+import { averages } from "../../assets/trace/averages.js";
 import { LoadChart } from "../../assets/time/chart.js";
-import { ORDERS, rowsOf } from "../../assets/time/rows.js";
+import { ORDERS, placesOf, rowsOf } from "../../assets/time/rows.js";
 import { TimeAxis, TimeWindow } from "../../assets/time/window.js";
 import time from "../../assets/views/time.js";
 import { COLOURS, Canvas } from "./canvas.js";
-import { run } from "./runs.js";
+import { NAMES, run } from "./runs.js";
 
 const near = (a, b) => assert.ok(Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(b)), `${a}, not ${b}`);
+
+const mean = (values, from, to) => values.slice(from, to).reduce((sum, value) => sum + value, 0) / (to - from);
 
 function opened(total) {
   const window = new TimeWindow();
@@ -79,6 +82,52 @@ test("chart and messages follow one window, and show nothing beside it", async (
   chart.paint(timeline.time);
   assert.equal(playheads(), before, "an instant that is out of sight has no mark");
   near(chart.pick(chart.x(t), 60).t, t);
+});
+
+test("the nearer one comes the finer are the cells, and they add up to what the whole chart shows", async () => {
+  const all = await Promise.all(NAMES.map(run));
+  for (const { timeline } of all.filter((one) => one.timeline.meta.full && one.timeline.count < 9000)) {
+    const { bins } = timeline.meta;
+    const links = [...timeline.links.src.keys()];
+    const whole = { from: 0, to: timeline.time, count: bins };
+    const shares = averages(timeline, links, whole);
+    assert.ok(shares.every((share, k) => Math.abs(share - timeline.c.load[k] / 255) < 1 / 128));
+    const part = { from: timeline.time * 0.25, to: timeline.time * 0.5, count: bins };
+    const fine = averages(timeline, links, part);
+    for (const [j] of links.entries())
+      near(mean(fine, j * bins, (j + 1) * bins), mean(shares, j * bins + bins / 4, j * bins + bins / 2));
+  }
+  const { timeline } = await run("ring");
+  const chart = new LoadChart(timeline);
+  const window = opened(timeline.time);
+  chart.layout(new Surface(new Canvas(1, 1), COLOURS), { width: 900, span: timeline.time, window });
+  chart.paint(0);
+  near(chart.cell, timeline.time / timeline.meta.bins);
+  window.zoom(timeline.time / 2, 8);
+  chart.paint(0);
+  near(chart.cell, timeline.time / timeline.meta.bins / 8);
+});
+
+test("messages over time stand in the order that is chosen for links", async () => {
+  const { timeline } = await run("ring");
+  const picture = time.open(timeline);
+  const rows = (order) => {
+    picture.layout(new Surface(new Canvas(1, 1), COLOURS), { width: 900, most: 500, span: timeline.time, order });
+    return [...picture.ranks()].toSorted((a, b) => a[1].y - b[1].y).map(([rank]) => rank);
+  };
+  const all = Array.from({ length: timeline.meta.ranks }, (_, rank) => rank);
+  for (const order of Object.keys(ORDERS)) {
+    const places = rows(order);
+    assert.deepEqual(places, placesOf(timeline, order).slice(0, all.length));
+    assert.deepEqual(
+      places.toSorted((a, b) => a - b),
+      all,
+    );
+  }
+  assert.deepEqual(rows("rank"), all);
+  timeline.places.device.reverse();
+  assert.deepEqual(rows("machine"), all.toReversed());
+  timeline.places.device.reverse();
 });
 
 test("rows stand in the order that is chosen, pinned ones first, and a name tells its link", async () => {

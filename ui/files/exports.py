@@ -150,11 +150,17 @@ def mp4(trace: Trace, shot: Shot) -> bytes:
 @export("html", "one page that plays without a network", "text/html")
 def html(trace: Trace, shot: Shot) -> bytes:
     """The player and the run in one file."""
+    return played([trace], shot)
+
+
+def played(traces: list[Trace], shot: Shot) -> bytes:
+    """A page of one file with a player of one run, or of several on one clock."""
     from ui.player.component import ASSETS, Start, player_data, script, style
     from ui.player.payload import pack
 
-    data = player_data([pack(trace, shot.language)], shot.language, Start(shot.at or 0.0, shot.view))
-    title = f"{trace.schedule.name} · {trace.topology.name}"
+    packed = [pack(trace, shot.language) for trace in traces]
+    data = player_data(packed, shot.language, Start(shot.at or 0.0, shot.view))
+    title = f"{traces[0].schedule.name} · {traces[0].topology.name}"
     page = (ASSETS / "player" / "offline.html").read_text(encoding="utf-8")
     parts = {
         "language": "zh-Hans" if shot.language == "zh" else shot.language,

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 PALETTE = BLOCKS
 SHADES = LinearSegmentedColormap.from_list("load", LOAD)
+SIDE, LEAST_SIDE, NAMED_SIDE = 0.38, 0.1, 0.24
+"""Device widths across the largest block, across the smallest at least, and from which on one has its name."""
 MOST_ROWS, MOST_WORDS, MOST_NAMED, MOST_LABELS, MOST_MESSAGES = 32, 24, 80, 300, 20_000
 CHINESE = (
     "Noto Sans CJK SC",
@@ -191,13 +193,23 @@ def paint_blocks(axes: "Axes", blocks: Sequence["Block"], look: Look) -> None:
     """Blocks with their names, or dots where there are very many."""
     if len(blocks) > MANY:
         axes.scatter(
-            [b.x for b in blocks], [b.y for b in blocks], s=4, c=[colour_of(b.number) for b in blocks], zorder=6
+            [b.x for b in blocks],
+            [b.y for b in blocks],
+            s=[max(1.0, 4 * b.side**2) for b in blocks],
+            c=[colour_of(b.number) for b in blocks],
+            zorder=6,
         )
         return
     paint: dict[str, Any] = {"ec": look.ink, "linewidth": 0.8}
-    frames = [_rounded(b.x - 0.19, b.y - 0.19, 0.38, 0.38, 0.07, fc=colour_of(b.number), **paint) for b in blocks]
+    sides = [max(LEAST_SIDE, SIDE * b.side) for b in blocks]
+    frames = [
+        _rounded(b.x - side / 2, b.y - side / 2, side, side, side / 5, fc=colour_of(b.number), **paint)
+        for b, side in zip(blocks, sides, strict=True)
+    ]
     axes.add_collection(PatchCollection(frames, match_original=True, zorder=6), autolim=False)
-    for b in blocks:
+    for b, side in zip(blocks, sides, strict=True):
+        if side < NAMED_SIDE:
+            continue
         style: dict[str, Any] = {
             "color": ink_on(colour_of(b.number)),
             "ha": "center",

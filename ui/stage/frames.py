@@ -1,5 +1,6 @@
 """A run at any instant, as numbers to draw: where blocks are, how full links are, what every rank holds."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,13 +24,17 @@ Floats = NDArray[np.float64]
 
 
 class Block(NamedTuple):
-    """A block on its way: the transfer that carries it, its number, what it is called, and where it is."""
+    """A block on its way: the transfer that carries it, its number, what it is called, where it is, and how large.
+
+    `side` is 1 for the largest of the run: its area is its bytes.
+    """
 
     transfer: int
     number: int
     label: str
     x: float
     y: float
+    side: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +136,12 @@ class Film:
     def _block(self, i: int, at: tuple[float, float]) -> Block:
         first, stop = (int(m) for m in self.trace.schedule.moves[i : i + 2])
         number = int(self.contents.block[first]) if first < stop and len(self.contents.block) else NOTHING
-        return Block(i, number, f"{stop - first}×" if stop - first > 1 else self.name(number), *at)
+        label = f"{stop - first}×" if stop - first > 1 else self.name(number)
+        return Block(i, number, label, *at, math.sqrt(self.trace.bytes[i] / self._largest))
+
+    @cached_property
+    def _largest(self) -> float:
+        return float(self.trace.bytes.max(initial=0.0)) or 1.0
 
     def name(self, block: int) -> str:
         """What a person calls a block."""
