@@ -8,6 +8,7 @@ from ops.request.examples import example_captures
 from sim.formats import read_topology
 from sim.machines import MACHINES, build
 from sim.topology import Device, Topology, both_ways
+from ui.stage.lines import between
 from ui.stage.machine_layout import arrange
 
 WORDS = ("CORE", "POD", "LEAF", "GPU")
@@ -157,3 +158,47 @@ def test_gpus_behind_a_pci_switch_without_a_host_have_places():
     links = tuple(link for i in range(4) for link in both_ways("PLX", f"GPU{i}", 1e9, 1e-6, "NVL"))
     stage = arrange(Topology("plx", devices, links))
     assert len({*zip(stage.x, stage.y, strict=True)}) == 5
+
+
+def lines_of(topology, stage):
+    return between(stage.x, stage.y, *topology.ends, stage.bow, stage.bars)
+
+
+def test_rails_are_lanes_that_network_cards_stand_right_above_or_below():
+    topology = build("dgx_h100:hosts=4")
+    stage = arrange(topology)
+    lanes = [i for i, device in enumerate(topology.devices) if device.kind == "NET"]
+    assert len({stage.y[i] for i in lanes}) == len(lanes) == 9
+    assert all(stage.bars[i] > 0.9 * stage.width for i in lanes)
+    cables = [line for line, link in zip(lines_of(topology, stage), topology.links, strict=True) if link.kind == "NET"]
+    assert all(abs(line[0, 0] - line[-1, 0]) < 1e-9 for line in cables)
+    nearest = {i: min(abs(stage.y[i] - stage.y[lane]) for lane in lanes) for i in range(len(topology.devices))}
+    for link in topology.links:
+        if link.kind == "PCI" and ".GPU" in link.dst:  # network cards and GPUs are nearer than what they hang on
+            assert nearest[topology.index[link.dst]] < nearest[topology.index[link.src]]
+    up = [link.dst == "SPINE" for link in topology.links]
+    uplinks = [line[0, 0] for line, one in zip(lines_of(topology, stage), up, strict=True) if one]
+    assert len({round(x, 6) for x in uplinks}) == 8  # side by side, not one on top of the other
+
+
+def test_what_hangs_on_a_cpu_stands_below_it_and_sockets_are_joined_by_a_straight_line():
+    topology = build("a40_pairs")
+    stage, at = arrange(topology), topology.index
+    for cpu in ("CPU0", "CPU1"):
+        bridges = [i for name, i in at.items() if name.startswith(f"{cpu}.")]
+        assert len({stage.y[i] for i in bridges}) == 1
+        assert stage.y[bridges[0]] > stage.y[at[cpu]]
+        assert min(stage.x[i] for i in bridges) < stage.x[at[cpu]] < max(stage.x[i] for i in bridges)
+    gpus = [at[f"GPU{k}"] for k in range(8)]
+    assert [stage.x[i] for i in gpus] == sorted(stage.x[i] for i in gpus)
+    sockets = [line for line, link in zip(lines_of(topology, stage), topology.links, strict=True) if link.kind == "SYS"]
+    assert [len(line) for line in sockets] == [2, 2]
+
+
+def test_links_of_many_gpus_to_one_switch_pass_between_the_others():
+    topology = build("switch:ranks=64")
+    stage = arrange(topology)
+    for gpu, (x, y) in enumerate(zip(stage.x[:64], stage.y, strict=False)):
+        low, high = sorted((y, stage.y[topology.index["SW"]]))
+        crossed = [i for i in range(64) if i != gpu and low < stage.y[i] < high and abs(stage.x[i] - x) < 0.65]
+        assert crossed == []
