@@ -46,11 +46,12 @@ LONGEST = 120.0
 
 @dataclass
 class Record:
-    """What was seen: seconds to a drawn page, pages that were none, and memory over time in MB."""
+    """What was seen: seconds to a drawn page, when, and of which link; pages that were none; memory over time in MB."""
 
-    times: list[float] = field(default_factory=list)
+    pages: list[tuple[float, float, str]] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     memory: list[tuple[float, float, float]] = field(default_factory=list)
+    begun: float = field(default_factory=time.monotonic)
 
 
 class Tab:
@@ -98,7 +99,8 @@ async def visitor(address: str, record: Record, draw: random.Random, until: floa
             async with Tab(address) as tab:
                 for _ in range(draw.randrange(1, 4)):
                     try:
-                        record.times.append(await tab.drawn(query))
+                        took = await tab.drawn(query)
+                        record.pages.append((took, time.monotonic() - record.begun, query))
                     except (TimeoutError, websockets.WebSocketException) as error:
                         record.failed.append(f"{query}: {type(error).__name__}")
                         break
@@ -126,7 +128,6 @@ async def hostile(address: str, draw: random.Random, until: float, tabs: int = 4
 
 async def watch(address: str, record: Record, until: float) -> None:
     """Note the memory of the server and its workers, and that it still answers."""
-    begun = time.monotonic()
 
     def look() -> dict[str, float]:
         with urllib.request.urlopen(f"{address}/health", timeout=30) as answer:
@@ -135,7 +136,7 @@ async def watch(address: str, record: Record, until: float) -> None:
     while time.monotonic() < until:
         try:
             said = await asyncio.to_thread(look)
-            minutes = (time.monotonic() - begun) / 60
+            minutes = (time.monotonic() - record.begun) / 60
             record.memory.append((minutes, said["memory_bytes"] / 1e6, said["workers_memory_bytes"] / 1e6))
         except OSError as error:
             record.failed.append(f"/health: {type(error).__name__}")
@@ -162,9 +163,12 @@ def spent(server: subprocess.Popen[bytes]) -> float:
 
 def report(record: Record, server: subprocess.Popen[bytes], busy: float) -> None:
     """What was seen, in a few lines; `busy` are the processor's seconds of the server's own process."""
-    ordered = sorted(record.times)
+    slowest = sorted(record.pages, reverse=True)
+    ordered = [took for took, _, _ in reversed(slowest)]
     middle, most, worst = statistics.median(ordered), ordered[len(ordered) * 95 // 100], ordered[-1]
     print(f"{len(ordered)} pages: median {middle:.2f} s, 95 % {most:.2f} s, worst {worst:.2f} s")
+    for took, when, query in slowest[:5]:
+        print(f"  {took:6.2f} s in minute {when / 60:.1f}: {query or 'the first page'}")
     print(f"{busy / len(ordered) * 1e3:.0f} ms of the processor for a page, in the server's own process")
     print(f"{len(record.failed)} failed")
     for line in record.failed[:10]:
