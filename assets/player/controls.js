@@ -92,7 +92,8 @@ export class Controls {
   }
 
   // Other runs: how many steps there are, and for every view why none of them can be shown so, or "".
-  offer(steps, of, refusals) {
+  offer(steps, of, refusals, word) {
+    this.#stepWord.textContent = word;
     this.#stepBox.max = String(steps);
     this.#stepOf.textContent = `${of} ${steps}`;
     for (const [view, button] of this.#views) {

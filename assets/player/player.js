@@ -125,7 +125,8 @@ class Player {
     const loaded = await Promise.all(this.#panes.map((pane, k) => pane.load(data.runs[k], data.text)));
     if (turn !== this.#turn || loaded.includes(false)) return;
     this.#start(data);
-    this.#controls.offer(this.#clock.steps, this.#text["player.of"], this.#refusals());
+    const word = this.#text[data.runs.length > 1 ? "player.moment" : "player.step"]; // of several no steps are one
+    this.#controls.offer(this.#clock.steps, this.#text["player.of"], this.#refusals(), word);
     this.#obey(data.cmd);
     this.#setPace(this.#clock.speed, this.#clock.even);
     this.#setView(this.#view, true);

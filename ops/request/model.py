@@ -11,8 +11,10 @@ from ops.formats import read_schedule
 from ops.libraries.nccl.choice import as_nccl_writes, choose, nccl_options, work_of
 from ops.libraries.nccl.program_cost import priced
 from ops.registry import ALGORITHMS, Algorithm
+from ops.request.examples import example_captures
 from ops.request.library_choice import chosen_work, library_of
 from ops.request.notation import (
+    CHANGEABLE,
     Changes,
     algorithm_spec,
     assignments,
@@ -22,6 +24,7 @@ from ops.request.notation import (
     size_word,
     written,
 )
+from ops.request.packing import packed, unpacked
 from ops.request.python_file import algorithm_of_file
 from ops.work import FoldedOutcome, Outcome, Work, carry_out, carry_out_folded, imported, kept, registered
 from sim.base.watch import expect
@@ -113,18 +116,29 @@ class Request:
         return [self.changed(changes) for changes in differences(self.against)]
 
     def changed(self, changes: Changes) -> "Request":
-        """This one with some words changed; another algorithm has its own parameters, another machine no edits."""
-        plain = replace(
-            self,
-            against="",
-            settings="" if "algorithm" in changes else self.settings,
-            edits="" if "machine" in changes else self.edits,
-        )
+        """This one with some words changed; another algorithm has its own parameters, another machine no edits.
+
+        A capture is packed, as a link has it. Raises InputError for one that is damaged.
+        """
+        fresh: dict[str, Any] = {"settings": "", "schedule": ""} if "algorithm" in changes else {}
+        if changes.keys() & {"machine", "capture"}:
+            fresh |= {"edits": "", "capture": "", "rates": ""}
+        plain = replace(self, against="", **fresh)
         kinds = {field.name: type(getattr(plain, field.name)) for field in fields(plain)}
         values: dict[str, Any] = {
             name: text == "yes" if kinds[name] is bool else kinds[name](text) for name, text in changes.items()
         }
+        if values.get("capture"):
+            values["capture"] = unpacked(values["capture"], example_captures(), "capture")
         return replace(plain, **values)
+
+    def kept_beside(self) -> Changes:
+        """All words that tell this run, whatever it stands beside: `changed` by them, any other is this one."""
+        machine = {"capture": packed(self.capture, example_captures())} if self.capture else {"machine": self.machine}
+        words = {"algorithm": self.algorithm, **machine, "size": self.size}
+        rest = [name for name in CHANGEABLE if name not in (*words, "machine", "capture")]
+        said = {name: _word(getattr(self, name)) for name in rest}
+        return words | {name: word for name, word in said.items() if word or name not in ("settings", "edits", "rates")}
 
     def of(self, spec: str) -> "Request":
         """This one for the algorithm that a spec, or a library's number, names with its parameters. Raises InputError.
@@ -314,3 +328,7 @@ def is_trace(text: str) -> bool:
 @lru_cache(_FILES)
 def _read(text: str, name: str, settings: str) -> Work:
     return imported(read_schedule(text, name, **assignments(settings, name)))
+
+
+def _word(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -15,6 +15,8 @@ from sim.units import exact_size, parse_size
 CHANGEABLE = (
     "algorithm",
     "machine",
+    "capture",
+    "rates",
     "size",
     "settings",
     "trouble",
@@ -117,6 +119,20 @@ def _change(text: str) -> tuple[str, str]:
     if word not in CHANGEABLE or not equals or (word in _WHOLE and whole(value) not in range(10**6)):
         raise InputError(f"the link's against has {text[:40]!r}: write one of {', '.join(CHANGEABLE)}, then =value")
     return word, value
+
+
+def is_whole(run: Changes) -> bool:
+    """Whether a run says all that it is, so that it stays what it is when the one it stands beside changes."""
+    return {"algorithm", "size"} <= run.keys() and bool(run.keys() & {"machine", "capture"})
+
+
+def kept(against: str) -> str:
+    """Of several runs those that say all that they are.
+
+    >>> kept("size=1MiB|algorithm=allreduce.ring;machine=dgx1v;size=1MiB")
+    'algorithm=allreduce.ring;machine=dgx1v;size=1MiB'
+    """
+    return beside([run for run in differences(against) if is_whole(run)])
 
 
 def beside(runs: Sequence[Changes]) -> str:

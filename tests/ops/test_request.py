@@ -77,6 +77,7 @@ def test_runs_beside_another_are_read_in_both_notations(runs):
 def test_a_run_beside_another_may_differ_in_any_short_word():
     words = {"algorithm": "a", "machine": "m", "size": "1B", "settings": "", "trouble": "", "counts": "1,2"}
     changes = words | {"ranks": "3", "root": "2", "lockstep": "yes", "network": "ethernet", "edits": "set_class"}
+    changes |= {"capture": "", "rates": ""}
     assert set(changes) == set(CHANGEABLE) <= {known.name for known in fields(Request)}
     other = Request().changed(changes)
     assert (other.ranks, other.root, other.lockstep, other.counts) == (3, 2, True, "1,2")

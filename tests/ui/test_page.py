@@ -361,3 +361,20 @@ def test_a_machine_is_edited_undone_done_again_and_kept_in_the_link():
     assert at.metric[0].value == before
     wrong = page(machine="switch:ranks=4", edits="cut_cable:src=GPU0,dst=GPU9")
     assert any("'GPU9'" in error.value for error in wrong.error)
+
+
+def test_a_run_that_is_kept_stays_beside_other_collectives_sizes_machines_and_captures():
+    at = page(machine="switch:ranks=4", size="1MiB")
+    at.button(key="keep_beside").click().run()
+    kept = at.query_params["against"]
+    assert not at.exception
+    collective = next(box for box in at.selectbox if box.key.startswith("title.collective_"))
+    collective.select("broadcast").run()
+    assert at.session_state.scene.algorithm.startswith("broadcast.")
+    assert at.query_params["against"] == kept
+    at = page(**at.query_params)  # the link says it all
+    assert at.session_state.scene.others() == [Request(machine="switch:ranks=4", size="1MiB")]
+    at = page(capture="example-dual-socket-pcie", against=kept)
+    titles = at.dataframe[0].value.iloc[:, 0].tolist()
+    assert titles == ["dual-socket-pcie · 64MiB", "switch:ranks=4 · 1MiB"]
+    assert not at.exception

@@ -9,7 +9,7 @@ import streamlit as st
 from ops import ALGORITHMS
 from ops.request import Request
 from ops.request.library_choice import library_of
-from ops.request.link import LONGEST_WORD, from_link, to_link
+from ops.request.link import LONGEST, from_link, to_link
 from sim.base.numbers import real
 from sim.errors import InputError, StalledError
 from sim.formats import write_topology
@@ -160,6 +160,7 @@ def _heading(scene: Request, picture: Picture) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="over"):
         title.draw(scene, picture.machine)
         sidebar.scenarios()
+        compare.keep(scene)
         past.undo()
     if picture.verdict == STALLED:
         st.warning(plain(picture.reason), icon=":material/hourglass_disabled:")
@@ -247,7 +248,7 @@ def _moved() -> None:
 def _forked() -> None:
     """What if this happened: the page is drawn again with it, and without it beside."""
     spec = st.session_state[PLAYER].fork
-    if isinstance(spec, str) and len(spec) < LONGEST_WORD:
+    if isinstance(spec, str) and len(spec) < LONGEST:
         st.session_state.forked = spec
 
 

@@ -1,6 +1,7 @@
 """Runs that stand beside a scene's own on one clock: what each of them does otherwise, as words of the scene."""
 
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -9,6 +10,7 @@ import streamlit as st
 from ops import ALGORITHMS
 from ops.libraries import LIBRARIES
 from ops.request import Request
+from ops.request.examples import example_captures
 from ops.request.library_choice import collective_of
 from ops.request.notation import MOST, Changes, beside, differences, entries, listed
 from sim.breakdown import PARTS
@@ -21,7 +23,9 @@ from ui.scene.machines import machine_of
 from ui.scene.picture import STALLED, Picture
 from ui.text import plain, tell
 from ui.widgets import whatif
+from ui.widgets.load import SIZES
 from ui.widgets.parameter import fresh
+from ui.widgets.past import restore
 from ui.workers import tasks
 from ui.workers.asking import ask
 
@@ -40,15 +44,48 @@ def forked(scene: Request, spec: str) -> Request:
     return replace(changed, against=beside([*differences(scene.against), before][-MOST:]))
 
 
+def keep(scene: Request) -> None:
+    """A button that keeps a run beside whatever is chosen next: another collective, size, machine or capture."""
+    runs = differences(scene.against)
+
+    def is_kept() -> None:
+        restore(replace(scene, against=beside([*runs, scene.kept_beside()])))
+
+    full = len(runs) >= MOST
+    st.button(
+        tell("page.compare.keep"),
+        icon=":material/keep:",
+        on_click=is_kept,
+        disabled=full or bool(scene.schedule),
+        help=tell("page.compare.keep.full" if full else "page.compare.keep.help"),
+        key="keep_beside",
+    )
+
+
 def titles(scene: Request) -> list[str]:
     """What every run is called, its own first: the words in which they differ."""
-    runs = differences(scene.against)
-    differing = dict.fromkeys(chain.from_iterable(runs))
-    own = {name: str(getattr(scene, name)) for name in differing}
-    return [" · ".join(_words(name, value) for name, value in {**own, **run}.items()) for run in ({}, *runs)]
+    runs = [scene, *scene.others()]
+    mentioned = dict.fromkeys(chain.from_iterable(differences(scene.against)))
+    names = [*dict.fromkeys("machine" if name == "capture" else name for name in mentioned)]
+    said = {name: [_shown_as(run, name) for run in runs] for name in names}
+    differing = [words for words in said.values() if len(set(words)) > 1] or [*said.values()][:3]
+    return [" · ".join(filter(None, words)) for words in zip(*differing, strict=True)] or [""]
+
+
+def _shown_as(run: Request, name: str) -> str:
+    """A word of a run as a person reads it."""
+    if name == "machine" and run.capture:
+        example = next((key for key, text in example_captures().items() if text == run.capture), "")
+        return example or tell("page.compare.capture", number=f"{zlib.crc32(run.capture.encode()) % 1000:03}")
+    value = getattr(run, name)
+    if name in ("rates", "counts", "root", "lockstep", "ranks") and not value:
+        return ""
+    return _words(name, str(value) if not isinstance(value, bool) else name)
 
 
 def _words(name: str, value: str) -> str:
+    if name in ("ranks", "root"):
+        return f"{tell(f'page.{name}')} {value}"
     if name in ("trouble", "edits"):
         words = [whatif.describe(spec) for spec in entries(value)]
         return "; ".join(words) or tell("page.compare.untroubled" if name == "trouble" else "page.compare.unedited")
@@ -65,10 +102,15 @@ def choose(scene: Request) -> Request:
         st.session_state.scene = replace(st.session_state.scene, against="")
         raise
     with st.expander(tell("page.compare"), expanded=bool(runs), icon=":material/compare_arrows:"):
-        others = [run for run in runs if set(run) - {"algorithm", "machine", "network"} and run != {"trouble": ""}]
+        words = {
+            "algorithm": _algorithms(scene),
+            "machine": _machines(scene),
+            "size": [size for size in SIZES if size != scene.size],
+            "network": _networks(scene),
+        }
+        others = [run for run in runs if not _is_offered(run, words) and run != {"trouble": ""}]
         room = MOST - len(others)
         chosen_runs: list[Changes] = []
-        words = {"algorithm": _algorithms(scene), "machine": _machines(scene), "network": _networks(scene)}
         for name, names in words.items():
             now = [run[name] for run in runs if set(run) == {name} and run[name] in names]
             if names:
@@ -85,10 +127,15 @@ def choose(scene: Request) -> Request:
         if scene.trouble and st.checkbox(tell("page.compare.without"), {"trouble": ""} in runs, key=fresh("without")):
             chosen_runs.append({"trouble": ""})
         for number, run in enumerate(others):
-            title = " · ".join(_words(name, value) for name, value in run.items())
+            title = titles(replace(scene, against=beside([run])))[-1]
             if not st.checkbox(plain(title), value=True, key=fresh(f"against_{number}_{title}")):
                 others = [other for other in others if other is not run]
     return replace(scene, against=beside([*others, *chosen_runs][:MOST]))
+
+
+def _is_offered(run: Changes, words: Mapping[str, Sequence[str]]) -> bool:
+    """Whether one of the menus has a run."""
+    return len(run) == 1 and all(value in words.get(name, ()) for name, value in run.items())
 
 
 def _algorithms(scene: Request) -> list[str]:
@@ -126,6 +173,15 @@ def _row(picture: Picture, title: str, scale: TimeScale, parts: Sequence[str]) -
     return (title, scale.text(sum(counts)), picture.busbw, str(picture.messages), *map(scale.text, counts))
 
 
+def _is_race(scenes: Sequence[Request]) -> bool:
+    """Whether they differ in their algorithms alone, of one collective, which sizes may turn round."""
+    plain = {replace(scene, algorithm="", settings="", against="") for scene in scenes}
+    names = {scene.algorithm for scene in scenes}
+    collectives = {collective_of(name) for name in names}
+    first = scenes[0]
+    return len(plain) == len(collectives) == 1 and len(names) == len(scenes) and not (first.trouble or first.schedule)
+
+
 def show(runs: Sequence[Run]) -> None:
     """Who wins, and why: what every run's critical path is made of, and the sizes at which the winner changes."""
     if len(runs) < 2:
@@ -135,7 +191,7 @@ def show(runs: Sequence[Run]) -> None:
         st.markdown(f"**{tell('page.compare.won', name=plain(best[2]), time=best[1].time)}**")
     st.dataframe(_table(runs), hide_index=True)
     compared = [scene for scene, _, _ in runs]
-    if len({scene.algorithm for scene in compared}) < len(runs) or any(s.trouble or s.schedule for s in compared):
+    if not _is_race(compared):
         return
     crossed = ask(tasks.crossings, compared[0], tuple(compared))
     for below, above, size in crossed:

@@ -15,6 +15,7 @@ from ops.measured.formats import MEASUREMENTS
 from ops.request import Request
 from ops.request import training as training_request
 from ops.request.model import is_trace
+from ops.request.notation import kept
 from ops.request.scenario import from_yaml, is_scenario
 from sim.base.formats import Formats
 from sim.base.textfile import decoded
@@ -119,7 +120,8 @@ def _is_one(formats: Formats[Any]) -> Callable[[str], bool]:
 
 
 def _machine(text: str, name: str) -> None:
-    scene = Request(capture=text, capture_name=name)
+    before = st.session_state.get("scene", Request())
+    scene = Request(capture=text, capture_name=name, against=kept(before.against))
     machine_of(scene)
     _stage(replace(scene, capture_name=Request().capture_name), view="machine")
 

@@ -12,6 +12,7 @@ from ops.collectives import COLLECTIVES
 from ops.libraries import LIBRARIES
 from ops.request import Request
 from ops.request.library_choice import collective_of, library_of
+from ops.request.notation import kept
 from sim.machines import MACHINES
 from ui.text import tell
 from ui.widgets.load import sizes
@@ -24,7 +25,7 @@ EDITED = " ✎"
 LETTER, AROUND, WIDEST = 11, 30, 420
 """Pixels that a letter of the title takes, that a word has around it, and that it takes at most."""
 ANOTHER: dict[str, Any] = {
-    **dict.fromkeys(("capture", "rates", "network", "edits", "trouble", "against"), ""),
+    **dict.fromkeys(("capture", "rates", "network", "edits", "trouble"), ""),
     **dict.fromkeys(("ranks", "root"), 0),
 }
 """What is left of a scene on another machine."""
@@ -76,13 +77,23 @@ def _word(label: str, options: Sequence[str], now: str, change: Change, shown: C
     )
 
 
+def _without(scene: Request) -> dict[str, Any]:
+    """What is left out with another algorithm: parameters, and runs beside it that say only what they do otherwise."""
+    return {"settings": "", "against": kept(scene.against)}
+
+
 def _collective(scene: Request) -> None:
     names, now = offered(), collective_of(scene.algorithm)
 
     def change(name: str) -> Request:
         library = library_of(scene.algorithm)
         own = scene.algorithm.partition(".")[2]
-        return replace(scene, algorithm=f"{library}.{name}" if library else likely(name, own), settings="", against="")
+        return replace(
+            scene,
+            algorithm=f"{library}.{name}" if library else likely(name, own),
+            settings="",
+            against=kept(scene.against),
+        )
 
     _word("title.collective", names, now, change)
 
@@ -96,7 +107,13 @@ def _algorithm(scene: Request) -> None:
         return name.removeprefix(f"{collective}.").removesuffix(f".{collective}")
 
     now = f"{library}.{collective}" if library else scene.algorithm.partition(":")[0]
-    _word("title.algorithm", names, now, lambda name: replace(scene, algorithm=name, settings="", against=""), shown)
+    _word(
+        "title.algorithm",
+        names,
+        now,
+        lambda name: replace(scene, algorithm=name, **_without(scene)),
+        shown,
+    )
 
 
 def _machine(scene: Request, machine: str) -> None:
@@ -106,7 +123,7 @@ def _machine(scene: Request, machine: str) -> None:
     def change(name: str) -> Request:
         if name == now:
             return scene
-        return replace(scene, machine=name, **ANOTHER)
+        return replace(scene, machine=name, against=kept(scene.against), **ANOTHER)
 
     _word(
         "title.machine",
