@@ -1,11 +1,11 @@
-"""The kinds of trouble as a page; `python -m docs` writes it."""
+"""The kinds of trouble and of edits as a page; `python -m docs` writes it."""
 
 import sys
 from collections.abc import Iterator
 
+from sim.edits import EDITS
 from sim.parameters import Parameter
-from sim.trouble import TROUBLES, Trouble
-from sim.units import exact_bandwidth, exact_size, exact_time
+from sim.trouble import TROUBLES, Trouble, TroubleRegistry
 
 HEAD = """# What if
 
@@ -14,20 +14,28 @@ What can go wrong in a run, from the list that the terminal and the dashboard us
 clicked, the instant that is shown, and the run's time. This page is made by `python -m docs`; a test says when it is
 stale.
 """
-UNITS = {"bandwidth": exact_bandwidth, "time": exact_time, "size": exact_size}
+EDITING = """# Another machine
+
+What can be changed on a machine before a run: `--edit NAME:key=value,…`, and *Change the machine* in the sidebar.
+Several edits are made one after the other; `topology` tells what differs.
+"""
 
 
 def page() -> str:
     """The whole page, in Markdown."""
-    return "\n".join([HEAD, *("\n".join(_lines(name, kind)) + "\n" for name, kind in TROUBLES.items())])
+    return "\n".join([HEAD, *_entries(TROUBLES), EDITING, *_entries(EDITS)])
 
 
-def _lines(name: str, kind: Trouble) -> Iterator[str]:
+def _entries(kinds: TroubleRegistry) -> Iterator[str]:
+    return ("\n".join(_lines(kinds, name, kind)) + "\n" for name, kind in kinds.items())
+
+
+def _lines(kinds: TroubleRegistry, name: str, kind: Trouble) -> Iterator[str]:
     yield f"## {name}\n"
-    yield " ".join([TROUBLES.summary(name), *TROUBLES.about(name).split()]) + "\n"
+    yield " ".join([kinds.summary(name), *kinds.about(name).split()]) + "\n"
     yield f"- arguments: {', '.join(map(_shown, kind.parameters.values())) or 'none'}"
     for offer in kind.offers:
-        yield f"- {_places(kind.targets(offer))}: {offer.text or TROUBLES.summary(name)} `{kind.spec(offer)}`"
+        yield f"- {_places(kind.targets(offer))}: {offer.text or kinds.summary(name)} `{kind.spec(offer)}`"
 
 
 def _places(names: tuple[str, ...]) -> str:
@@ -36,12 +44,7 @@ def _places(names: tuple[str, ...]) -> str:
 
 def _shown(parameter: Parameter) -> str:
     """An argument with its default, where it has one."""
-    value = parameter.default
-    if value is None:
-        return f"`{parameter.name}`"
-    if isinstance(value, bool):
-        return f"`{parameter.name}={'yes' if value else 'no'}`"
-    return f"`{parameter.name}={UNITS[parameter.kind](value) if parameter.kind in UNITS else value}`"
+    return f"`{parameter.name}`" if parameter.default is None else f"`{parameter.name}={parameter.typed}`"
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, ge
 from sim.base.numbers import real, whole
 from sim.errors import InputError
 from sim.size import LARGEST as MOST_EVER
-from sim.units import Unit, parse_bandwidth, parse_size, parse_time
+from sim.units import Unit, exact_bandwidth, exact_size, exact_time, parse_bandwidth, parse_size, parse_time
 
 
 class Bounds(NamedTuple):
@@ -52,6 +52,8 @@ LARGEST = 10**11
 """A whole number without bounds of its own is smaller."""
 KINDS = ("int", "float", "str", "bool", "bandwidth", "time", "size", "dims")
 """What a parameter may be."""
+EXACT: Mapping[str, Callable[[Any], str]] = {"bandwidth": exact_bandwidth, "time": exact_time, "size": exact_size}
+"""How values with units are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,22 @@ class Parameter:
     high: int = 0
     words: tuple[str, ...] = ()
     points_at: PointsAt | None = None
+
+    @property
+    def typed(self) -> str:
+        """The default as a person would type it, exact; empty where there is none.
+
+        >>> Parameter("nic", "bandwidth", 25e9).typed, Parameter("p2p", "bool", True).typed
+        ('25GBps', 'yes')
+        """
+        match self.default:
+            case None:
+                return ""
+            case bool():
+                return "yes" if self.default else "no"
+            case tuple():
+                return "x".join(map(str, self.default))
+        return EXACT.get(self.kind, str)(self.default)
 
     def parse(self, text: str, owner: str) -> Any:
         """The value a person typed. Raises InputError naming owner, parameter and the mend."""

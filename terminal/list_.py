@@ -20,9 +20,12 @@ from sim.parameters import Parameter
 from sim.registry import Registry
 from sim.topology.networks import NETWORKS
 from sim.trouble import TROUBLES
-from sim.units import exact_bandwidth, exact_size, exact_time, fmt_bandwidth, fmt_time
+from sim.units import fmt_bandwidth, fmt_time
 from terminal import DONE, Answer, command
 from terminal.shared.entries import EntryOption
+
+NONE = "…"
+"""Stands for a value that has to be given, or that a function chooses."""
 
 
 class _Entry(NamedTuple):
@@ -128,7 +131,8 @@ def _lines(entries: list[_Entry], *, with_parameters: bool) -> Iterator[str]:
     for name, summary, parameters, _ in entries:
         yield f"{name:{width}}  {summary}"
         if with_parameters and parameters:
-            yield f"{'':{width}}  {','.join(map(_spelled, parameters.values()))}"
+            typed = (f"{p.name}={NONE if p.default is None else p.typed}" for p in parameters.values())
+            yield f"{'':{width}}  {','.join(typed)}"
 
 
 def _as_data(entry: _Entry) -> dict[str, Any]:
@@ -156,18 +160,3 @@ def _of_library(library: str) -> Answer:
         for (c, i, a), preset in zip(rows, presets, strict=True)
     ]
     return Answer(DONE, {"library": library, "algorithms": data}, "\n".join(lines))
-
-
-def _spelled(parameter: Parameter) -> str:
-    """A parameter with its default, as a person would type it."""
-    formats = {"bandwidth": exact_bandwidth, "time": exact_time, "size": exact_size}
-    value = parameter.default
-    if value is None:
-        text = "…"
-    elif parameter.kind in formats:
-        text = formats[parameter.kind](value)
-    elif isinstance(value, bool):
-        text = "yes" if value else "no"
-    else:
-        text = "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    return f"{parameter.name}={text}"

@@ -17,6 +17,8 @@ from sim.units import fmt_bandwidth, fmt_time
 
 MOST = 64
 """Edits of one machine."""
+EDITED = ", edited"
+"""What the name of an edited machine ends with."""
 TOLD = 16
 """Ranks that are told to be played by others, at most."""
 
@@ -54,7 +56,7 @@ def edited(topology: Topology, specs: Iterable[str]) -> Topology:
     for spec in made:
         kind = EDITS[parse_spec(spec)[0]].kind
         topology = kind(topology, **arguments_of(kind, spec))
-    return topology
+    return topology.but(name=f"{topology.name.removesuffix(EDITED)}{EDITED}") if made else topology
 
 
 def differences(before: Topology, after: Topology) -> list[str]:

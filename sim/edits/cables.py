@@ -140,18 +140,9 @@ def _rates(kind: str, bandwidth: float | None, latency: float | None, times: flo
 def _changed(topology: Topology, meant: Collection[int], change: Callable[[Link], Link]) -> Topology:
     """The machine with other rates of some links, by their indices, and the routes that it has."""
     links = tuple(change(link) if i in meant else link for i, link in enumerate(topology.links))
-    return replace(topology, name=edited_name(topology), links=links, router=topology.routes)
+    return replace(topology, links=links, router=topology.routes)
 
 
 def _rewired(topology: Topology, links: tuple[Link, ...]) -> Topology:
     """The machine with other cables, and shortest routes over them."""
-    return replace(topology, name=edited_name(topology), links=links, router=None, pairs={})
-
-
-def edited_name(topology: Topology) -> str:
-    """What a machine is called once it is edited."""
-    return topology.name if topology.name.endswith(EDITED) else f"{topology.name}{EDITED}"
-
-
-EDITED = ", edited"
-"""What the name of an edited machine ends with."""
+    return replace(topology, links=links, router=None, pairs={})

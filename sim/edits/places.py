@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from sim.edits import edit
-from sim.edits.cables import edited_name
 from sim.errors import InputError
 from sim.topology import Topology
 
@@ -27,9 +26,4 @@ def order_ranks(topology: Topology, *, order: str) -> Topology:
     now = (*ranks, *(rank for rank in range(topology.n) if rank not in named))
     if now == tuple(range(topology.n)):
         raise InputError(f"order_ranks: {topology.name} has this order already: name another")
-    return replace(
-        topology,
-        name=edited_name(topology),
-        ranks=tuple(topology.ranks[rank] for rank in now),
-        router=topology.routes,
-    )
+    return replace(topology, ranks=tuple(topology.ranks[rank] for rank in now), router=topology.routes)
