@@ -217,3 +217,24 @@ def test_any_link_is_a_request_or_one_sentence(words):
     with suppress(InputError):
         request = from_link(words)
         assert (request.python, request.seed) == ("", -1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"trouble": TROUBLES[1]},
+        {"edits": "set_link:src=GPU0,dst=SW,times=0.5"},
+        {"algorithm": "allgatherv.ring", "counts": "1,2,3,4", "size": ""},
+        {"dtype": "float32"},
+        {"op": "mean"},
+        {"against": "size=2MiB"},
+        {"algorithm": "nccl.allreduce", "machine": "dgx_a100"},
+        {"algorithm": "openmpi.allreduce"},
+        {"algorithm": "broadcast.binomial"},
+    ],
+    ids=lambda words: next(iter(words)),
+)
+def test_what_tells_ranks_apart_is_run_whole(words):
+    alike = Request(algorithm="allreduce.ring", machine="switch:ranks=4", size="1MiB")
+    assert alike.run_folded().trace.time == pytest.approx(alike.run().trace.time)
+    assert replace(alike, **words).run_folded() is None

@@ -78,10 +78,11 @@ def test_a_machine_is_built_once_for_everybody(monkeypatch):
     first = machine_of(Request(machine="switch:ranks=4"))
     assert machine_of(Request("allgather.ring", "switch:ranks=4", ranks=2, size="1KiB")) is first
     assert machine_of(Request(machine="switch:ranks=5")).n == 5
+    assert machine_of(Request(machine="switch:ranks=5", edits="set_class:times=2")).name == "switch:ranks=5, edited"
     monkeypatch.setattr(machines, "ROOM", 30)  # each has 5 or 6 devices, and two links for every GPU
     machine_of(Request(machine="switch:ranks=6"))
     assert machine_of(Request(machine="switch:ranks=4")) is not first
-    assert built == [f"switch:ranks={n}" for n in (4, 5, 6, 4)]
+    assert built == [f"switch:ranks={n}" for n in (4, 5, 5, 6, 4)]
     with pytest.raises(InputError):
         machine_of(Request(machine="no such"))
 

@@ -6,7 +6,7 @@ import pytest
 
 from cli import main
 from ops.libraries.nccl.protocol_cost import Pace
-from ops.measured.accuracy import published
+from ops.measured.accuracy import OURS, Cell, published
 from ops.measured.comparison import Compared, compare_table
 from ops.measured.layers import TableGroup, bands, inside
 from ops.measured.rivals import rivals
@@ -137,3 +137,8 @@ def test_layers_are_fitted_again_without_every_table(capsys, tmp_path, times):
     for entry in hopper["tables"].values():
         assert entry["rows"] > 0
         assert len(entry["fitted"]) == len(entry["left_out"]) == 2
+
+
+@pytest.mark.parametrize(("ours", "other", "behind"), [(0.2, 0.1, True), (0.1, 0.2, False), (0.2, None, False)])
+def test_a_cell_is_behind_where_another_model_is_nearer(ours, other, behind):
+    assert Cell("it", 8, "allreduce", False, 3, {OURS: ours, "another": other}).behind is behind
