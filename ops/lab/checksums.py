@@ -134,6 +134,6 @@ def _fits(value: object, kind: pa.DataType) -> bool:
         return isinstance(value, int) and -(1 << 63) <= value < 1 << 63
     if pa.types.is_floating(kind):
         if isinstance(value, int):
-            return abs(value) < 1 << 63  # Arrow takes a larger one for no number
+            return abs(value) <= 1 << 53  # Arrow takes no larger one for a number with a point
         return isinstance(value, float) and abs(value) < 1e300 and math.isfinite(value)
     return isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)

@@ -56,6 +56,7 @@ BAD = {
     "yes for a number": (plain(1, transfers=True), "transfers is no int64"),
     "beyond 64 bits": (plain(1, size_bytes=1 << 63), "size_bytes is no int64"),
     "a whole time beyond 64 bits": (plain(1, time_s=1 << 63), "time_s is no double"),
+    "a whole time that no double can hold": (plain(1, time_s=(1 << 53) + 1), "time_s is no double"),
     "an endless time": (plain(1).replace(b"1e-05", b"1e999"), "time_s is no double"),
     "half a letter": (plain(1, reason="\ud800"), "reason is no string"),
     "another field": (plain(1, colour="red"), "a table has no column 'colour'"),
