@@ -1,11 +1,12 @@
 """Messages between GPUs of a host by way of its memory, as where drivers or people switch peer-to-peer copies off."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from sim.topology import Device, Ints, Link, Router, Routes, Topology
-from sim.topology.routing import chain, merge
+from sim.topology.routing import chain, merge, pack
 from sim.units import GBps
 
 SHARED_COPY = 16 * GBps
@@ -23,7 +24,23 @@ def with_memory(host: Topology, memory: float) -> Topology:
     cpus = [device for device in host.devices if device.kind == "CPU" and ".HB" not in device.name]
     controllers = tuple(Device(_controller(cpu.name), "CPU", cpu.numa, host=cpu.host) for cpu in cpus)
     links = tuple(Link(cpu.name, _controller(cpu.name), memory, LATENCY, "PCI", both=True) for cpu in cpus)
-    return replace(host, devices=(*host.devices, *controllers), links=(*host.links, *links))
+    with_controllers = replace(host, devices=(*host.devices, *controllers), links=(*host.links, *links))
+    return replace(with_controllers, router=_by_cpus(host, cpus)) if host.router else with_controllers
+
+
+def _by_cpus(host: Topology, cpus: Sequence[Device]) -> Router:
+    """The routes that a machine has, to which its CPUs' controllers are new: they are reached by way of their CPUs."""
+    devices, links = len(host.devices), len(host.links)
+    near = np.array([*range(devices), *(host.index[cpu.name] for cpu in cpus)], np.int32)
+
+    def own(device: Ints) -> Routes:
+        return pack(np.where(device < devices, -1, links + device - devices).reshape(-1, 1).astype(np.int32))
+
+    def route(src: Ints, dst: Ints) -> Routes:
+        away = src != dst
+        return chain(own(np.where(away, src, 0)), host.routes(near[src], near[dst]), own(np.where(away, dst, 0)))
+
+    return route
 
 
 def _controller(cpu: str) -> str:

@@ -11,6 +11,8 @@ from ops.measured.machine import UntoldError, find_machine
 from ops.measured.rows import Measured, Table
 from ops.measured.run_words import run_words
 from sim.errors import InputError
+from sim.machines import build
+from sim.machines.through_memory import through_memory
 
 
 def table(file="it.txt", device="", ranks=8, each=8, **told):
@@ -77,6 +79,14 @@ def test_what_went_through_host_memory_shares_it():
     assert rows[0].simulated == pytest.approx((1 << 30) / 4e9, rel=0.05)
     whole, _, _ = place(table("dgx-a100-shm.txt"))
     assert whole.n == 8
+
+
+def test_gpus_of_several_hosts_copy_through_memory_inside_each_alone():
+    machine = through_memory(build("dgx_a100:hosts=2"))
+    inside, between = ([link.dst for link in machine.path("H0.GPU0", end)] for end in ("H0.GPU1", "H1.GPU0"))
+    assert inside == ["H0.PCI0", "H0.CPU3", "H0.MEM3", "H0.MEM3", "H0.PCI0", "H0.GPU1"]  # in and out by one link
+    assert between == [link.dst for link in build("dgx_a100:hosts=2").path("H0.GPU0", "H1.GPU0")]
+    assert machine.path("H1.MEM3", "H1.MEM3") == ()
 
 
 def test_a_log_without_gpudirect_is_told():
