@@ -11,6 +11,7 @@ from sim.edits import EDITS, MOST, differences, edited
 from sim.errors import InputError
 from sim.formats import read_topology, write_topology
 from sim.machines import build
+from sim.topology.path_classes import describe
 from terminal import BAD_INPUT, DONE
 
 SWITCH = build("switch:ranks=4,bandwidth=1GBps,latency=1us")
@@ -46,6 +47,9 @@ def test_what_crossed_a_cable_that_is_cut_goes_another_way_and_a_new_one_is_take
     assert [link.dst for link in cut.path("GPU0", "GPU1")] == ["GPU3", "GPU2", "GPU1"]
     joined = edited(SOCKETS, ["add_cable:src=GPU1,dst=GPU2,bandwidth=100GBps"])
     assert [(link.src, link.dst, link.bandwidth) for link in joined.path("GPU1", "GPU2")] == [("GPU1", "GPU2", 100e9)]
+    numa = build("numa")
+    bridged = edited(numa, ["add_cable:src=GPU0,dst=GPU1"])
+    assert [describe(machine)["pairs"]["GPU0"]["GPU1"] for machine in (numa, bridged)] == ["PIX", "NV1"]
     with pytest.raises(InputError, match="GPU0"):
         edited(SWITCH, ["cut_cable:src=GPU0,dst=SW"]).path("GPU0", "GPU1")
 
@@ -60,6 +64,13 @@ def test_a_device_hangs_elsewhere_with_its_domain():
         "GPU0 - PCI0: cut, it had 24 GB/s, 250 ns",
         "GPU0 - PCI1: a new cable of 24 GB/s, 250 ns",
     ]
+
+
+def test_a_nic_on_another_rail_stays_in_its_host():
+    hosts = build("dgx_a100:hosts=2")
+    moved = edited(hosts, ["move_device:device=H0.NIC0,to=RAIL1"])
+    assert moved.devices == hosts.devices
+    assert [link.dst for link in moved.path("H0.NIC0", "H1.NIC1")] == ["RAIL1", "H1.NIC1"]
 
 
 MOVE = f"move_device:device=GPU0,to={SOCKETS.path('GPU3', 'GPU2')[0].dst}"
