@@ -73,7 +73,10 @@ def _text(data: dict[str, Any], outcome: Outcome | FoldedOutcome) -> str:
 def _called(outcome: Outcome | FoldedOutcome) -> str:
     """The algorithm with its parameters as `run` reads them, or with what else a library chose."""
     work = outcome.work
-    values = [f"{key}={value}" for key, value in work.settings.items()]
+    values = [
+        f"{key.removesuffix('_Bps')}={fmt_bandwidth(value) if key.endswith('_Bps') else value}"
+        for key, value in work.settings.items()
+    ]
     if work.algorithm is not None and work.settings.keys() <= work.algorithm.params.keys():
         return " ".join([work.name, *(f"--set {value}" for value in values)])
     return f"{work.name} ({', '.join(values)})" if values else work.name

@@ -58,6 +58,13 @@ def test_what_nobody_knows_is_one_sentence(programs, machine, protocol, why):
         run(programs["allgather.ring"], machine=machine, protocol=protocol)
 
 
+def test_the_terminal_tells_the_protocol_and_what_a_block_copies(capsys, programs, tmp_path):
+    path = tmp_path / "it.xml"
+    path.write_text(programs["allgather.ring"])
+    assert main(["run", "--schedule", str(path), "--machine", "mi300x", "--size", "1MiB", "--set", "protocol=LL"]) == 0
+    assert "(protocol=LL, block=1.57 GB/s) on mi300x" in capsys.readouterr().out
+
+
 def test_a_file_without_a_protocol_is_told(capsys, tmp_path):
     path = tmp_path / "it.goal"
     path.write_text("num_ranks 2\n\nrank 0 {\nl1: send 8b to 1\n}\n\nrank 1 {\nl1: recv 8b from 0\n}\n")
