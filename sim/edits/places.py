@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from sim.base.numbers import whole
 from sim.edits import edit
 from sim.errors import InputError
 from sim.topology import Topology
@@ -14,12 +15,14 @@ BETWEEN = "-"
 def order_ranks(topology: Topology, *, order: str) -> Topology:
     """Ranks in another order: those named, like 0-2-1-3, become rank 0, 1, … and the others follow as they were."""
     words = order.replace(BETWEEN, " ").split()
+    ranks = []
     for word in words:
-        if not (word.isascii() and word.isdigit() and int(word) < topology.n):
+        rank = whole(word)
+        if rank is None or not 0 <= rank < topology.n:
             raise InputError(
                 f"order_ranks: {word[:20]!r} is no rank of {topology.name}: name those below {topology.n}, - between"
             )
-    ranks = [int(word) for word in words]
+        ranks.append(rank)
     if not ranks or len(set(ranks)) < len(ranks):
         raise InputError(f"order_ranks: {order[:40]!r} is no order: name each rank once, like 0-2-1-3")
     named = set(ranks)

@@ -67,6 +67,7 @@ def test_equal_ranks_are_told_to_be_equal():
         ("9", "'9' is no rank"),
         ("0-x", "'x' is no rank"),
         ("²", "'²' is no rank"),
+        ("9" * 5000, "is no rank"),
     ],
 )
 def test_an_order_that_is_none_is_refused(order, says):
