@@ -2,6 +2,7 @@
 
 import heapq
 from dataclasses import replace
+from types import FunctionType
 from unittest import mock
 
 import numpy as np
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from sim import engine
+from sim.base import compiled as compiler
 from sim.base.compiled import compiled
 from sim.engine import simulate
+from sim.fabric import calendar, groups, links, lone, max_min
 from sim.fabric import kernel as fabric
 from sim.fabric import memory as arena
 from sim.machines import build
@@ -128,6 +131,14 @@ def test_interpreted_and_compiled_agree_bit_for_bit(scene):
     assert all(a.tobytes() == b.tobytes() for a, b in zip(slow.history, fast.history, strict=True))
 
 
+@pytest.mark.parametrize("module", [calendar, groups, fabric, links, lone, max_min], ids=lambda m: m.__name__)
+def test_whatever_a_kernel_calls_is_compiled_with_it(module):
+    functions = {name: it for name, it in vars(module).items() if isinstance(it, FunctionType)}
+    for kernel in functions.values():
+        called = [name for name in kernel.__code__.co_names if name in functions]
+        assert kernel not in compiler._KERNELS or all(functions[name] in compiler._KERNELS for name in called)
+
+
 @settings(max_examples=50, deadline=None)
 @given(scenes())
 def test_memory_that_was_never_written_is_never_read(scene):
@@ -166,6 +177,23 @@ def test_what_was_sent_is_what_arrived_and_no_link_carries_more_than_it_can(scen
                 times, rates = trace.rates(i)
                 np.add.at(load, routes[i], rates[np.searchsorted(times, t, side="right") - 1])
         assert (load <= np.array(capacity) * (1 + 1e-9)).all()
+
+
+def test_the_way_to_a_groups_root_is_shorter_when_it_has_been_gone():
+    parent = np.array([0, 0, 1, 2, 3, 5])
+    assert links.find(parent, 4) == 0
+    assert parent.tolist() == [0, 0, 0, 0, 0, 5]
+
+
+def test_room_for_rates_is_made_in_time():
+    """Flows of one link that begin one after the other, each behind a short one elsewhere: all 4,160 rates are kept."""
+    count = 64
+    sizes = [1e6] * count + [1e8 * (k + 1) for k in range(count)]
+    waits = [set(), *({k} for k in range(count - 1)), *({k} for k in range(count))]
+    trace = ours(([[1]] * count + [[0]] * count, sizes, waits, [1e9, 1e9], [0.0, 0.0]), history=True)
+    for i, size in enumerate(sizes):
+        times, rates = trace.rates(i)
+        assert (rates * np.diff([*times, trace.arrived[i]])).sum() == pytest.approx(size, rel=1e-9)
 
 
 def test_a_long_run_goes_on_compiled_where_it_stopped_interpreted():

@@ -226,6 +226,31 @@ def test_every_transfer_is_ready_begins_and_ends_when_a_literal_world_says(world
                 assert not job.routes[i] or sent == pytest.approx(size, rel=1e-9, abs=1e-3)
 
 
+def job(routes, sizes):
+    """Transfers that all begin at once and wait for nothing."""
+    return Job(0.0, routes, sizes, [False] * len(routes), [set() for _ in routes])
+
+
+@pytest.mark.parametrize("leaves", range(4))
+@pytest.mark.parametrize("held", [2, 3])
+def test_whoever_leaves_a_crowded_link_the_others_go_on(held, leaves):
+    """Link 0 holds back two or three, and link 1 two more until it is wider; the way one takes instead is in use."""
+    crowd = [([2], 9e7), ([0], 8e7), ([0, 1], 3e7), ([0], 7e7), ([0, 1], 2e7), ([0], 6e7)][: held + 3]
+    begun = job([route for route, _ in crowd], [size for _, size in crowd])
+    world = World([begun], [9e9, 1e9, 5e9], [0.0] * 3, 0.0, [(1e-3, (0, 1 + leaves), [2]), (2e-3, 1, 20e9)])
+    (trace,) = ours(world, history=False)
+    assert trace.end == pytest.approx(Literal(world).times()[2], rel=1e-9)
+
+
+def test_the_last_byte_of_a_long_way_comes_through_at_a_trickle():
+    """Two send 4 GiB and a byte; then the link lets a byte a second through for each, less than what rounding loses."""
+    world = World([job([[0], [0]], [2.0**32 + 1] * 2)], [2.0**33], [0.0], 0.0, [(1.0, 0, 2.0)])
+    (trace,) = ours(world, history=False)
+    assert trace.end == pytest.approx([2.0, 2.0], rel=1e-9)
+    world = World([job([[0]], [1.0])], [0.25], [0.0], 0.0, [])
+    assert ours(world, history=False)[0].end == pytest.approx([4.0])
+
+
 def test_many_jobs_at_once_end_each_for_itself():
     jobs = [Job(k * 1e-3, [[k % 3]] * 2, [1e7 * (1 + k % 4)] * 2, [False] * 2, [set(), {0}]) for k in range(19)]
     world = World(jobs, [10e9, 4e9, 1e9], [0.0] * 3, 0.0, [])

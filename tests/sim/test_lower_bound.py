@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from ops.collectives import COLLECTIVES
 from sim.machines import build
-from sim.metrics import least_sent, lower_bound
+from sim.metrics import distinct, least_sent, lower_bound
+from sim.metrics import groupings as partitions
 from sim.schedule import NOTHING, Promise
 from sim.topology import Device, Link, Topology
 
@@ -26,6 +27,11 @@ def groupings(topology, devices):
         own = {label[i] for i in devices}
         if None not in own and 1 < len(own) < len(devices):
             yield [each if each in own else None for each in label]
+
+
+def parts(label, outside):
+    """The devices of every group."""
+    return {frozenset(i for i, each in enumerate(label) if each == group) for group in {*label} - {outside}}
 
 
 def moved(promise, group):
@@ -124,11 +130,12 @@ def machines(draw):
 
 @st.composite
 def promises(draw, n):
-    """What few ranks hold and are owed; often all are owed the same sum."""
+    """What few ranks hold and are owed; often all are owed the same sum, over all ranks or some."""
     blocks, slots = draw(st.integers(1, 4)), draw(st.integers(1, 3))
     given, owed, first, last = np.full((4, n, slots), NOTHING, np.int32)
     block = st.integers(0, blocks - 1)
-    whole = (0, n) if draw(st.booleans()) else None
+    low = draw(st.integers(0, n - 1))
+    whole = draw(st.sampled_from((None, (0, n), (low, draw(st.integers(low + 1, n))))))
     for rank in range(n):
         for slot in range(slots):
             given[rank, slot] = draw(st.sampled_from((NOTHING, slot % blocks, draw(block))))
@@ -152,6 +159,8 @@ def test_the_bound_is_the_strongest_of_its_arguments(data, topology, in_switch):
         by_cut(topology, promise, weights, devices, label, in_switch=in_switch)
         for label in groupings(topology, devices)
     ]
+    ours = [parts(group.tolist(), -1) for group in partitions(topology, np.array(devices))]
+    assert ours == [parts(label, None) for label in groupings(topology, devices)]
     bound = lower_bound(topology, promise, weights, np.array(devices), in_switch=in_switch)
     assert bound == pytest.approx(max(by_latency(topology, promise, devices), *cuts), rel=1e-12)
     _, leaves, messages = moved(promise, range(len(devices)))
@@ -177,3 +186,83 @@ def test_an_allreduce_is_held_up_by_whatever_is_narrowest(machine, seconds):
     promise = COLLECTIVES["allreduce"].promise(8, 8, 0)
     bound = lower_bound(topology, promise, np.full(8, 1e9), np.array(topology.ranks))
     assert bound == pytest.approx(seconds, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("places", "parted"),
+    [
+        # hosts and NUMA domains of hosts
+        ([(0, 1), (1, 0), (0, 0), (0, 0), (1, 1)], [[{0}, {1}, {2, 3}, {4}], [{0, 2, 3}, {1, 4}]]),
+        # a rank whose domain is not known
+        ([(0, -1), (0, 0), (0, 1), (0, 1)], []),
+    ],
+)
+def test_ranks_are_parted_by_host_and_by_domain(places, parted):
+    devices = tuple(Device(f"D{i}", "GPU", numa, host) for i, (host, numa) in enumerate(places))
+    machine = Topology("places", devices, (Link("D0", "D1", 1e9, 0.0),), forwarding=True)
+    alone, *others = (parts(group.tolist(), -1) for group in partitions(machine, np.arange(len(places))))
+    assert alone == {frozenset([i]) for i in range(len(places))}
+    assert others == [{frozenset(part) for part in each} for each in parted]
+
+
+def star(out_of, into, *, rate=1e9):
+    """Ranks around a switch: the seconds from each to it, and the B/s from it to each."""
+    n = len(out_of)
+    devices = (*(Device(f"G{i}", "GPU") for i in range(n)), Device("S", "NVS"))
+    ways = [Link(f"G{i}", "S", rate, wait) for i, wait in enumerate(out_of)]
+    back = [Link("S", f"G{i}", capacity, 1e-6) for i, capacity in enumerate(into)]
+    return Topology("star", devices, (*ways, *back), forwarding=True)
+
+
+def promised(n, holds, owes):
+    """Rank r holds the blocks `holds[r]`, and is owed block b summed over the ranks from `owes[r][b][0]` on."""
+    blocks = 1 + max(block for each in (*holds.values(), *owes.values()) for block in each)
+    given, owed, first, last = np.full((4, n, blocks), NOTHING, np.int32)
+    for rank, each in holds.items():
+        given[rank, each] = each
+    for rank, sums in owes.items():
+        for block, (begin, stop) in sums.items():
+            owed[rank, block], first[rank, block], last[rank, block] = block, begin, stop
+    return Promise("any", blocks, given, owed, first, last, range(blocks), range(blocks))
+
+
+@pytest.mark.parametrize(
+    ("promise", "blocks"),
+    [
+        # what stays where it is crosses nothing
+        (promised(2, {0: [0]}, {0: {0: (0, 1)}}), 0),
+        # three ranks must each send what two are owed the sum of
+        (promised(4, {1: [0], 2: [0], 3: [0]}, {0: {0: (1, 4)}, 1: {0: (1, 4)}}), 1),
+        # an allreduce takes 3 + 3 messages of 4 ranks; a block of which each is owed another sum, none for certain
+        (promised(4, {r: [0, 1] for r in range(4)}, {r: {0: (0, 4), 1: (0, r + 1)} for r in range(4)}), 6 / 4),
+        # three send what one of four is owed the sum of
+        (promised(4, {r: [0] for r in range(4)}, {0: {0: (0, 4)}}), 1),
+    ],
+)
+def test_the_rank_that_sends_most_sends_so_many_blocks(promise, blocks):
+    assert least_sent(promise, np.full(promise.blocks, 1e9)) == pytest.approx(blocks * 1e9)
+
+
+@pytest.mark.parametrize("far", [0, 2, 3, 5])
+def test_a_contribution_that_is_far_away_must_come(far):
+    """The first, the middle, the last and the first that holds anything are asked; rank 0 holds nothing."""
+    machine = star([9e-6 if r == far else 1e-6 for r in range(6)], [1e9] * 6)
+    for begin in (0, 2):
+        promise = promised(6, {r: [0] for r in range(2, 6)}, {r: {0: (begin, 6)} for r in range(6)})
+        seconds = 10e-6 if far else 2e-6
+        assert lower_bound(machine, promise, np.zeros(1), np.arange(6)) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("slow", [1, 6, 69])
+def test_what_must_enter_many_groups_is_counted_for_each(slow):
+    machine = star([1e-6] * 70, [1e8 if r == slow else 1e9 for r in range(70)])
+    everybody = promised(70, {0: [0]}, {r: {0: (0, 1)} for r in range(70)})
+    assert lower_bound(machine, everybody, np.full(1, 1e9), np.arange(70)) == pytest.approx(10 + 1e-6)
+    stays = promised(70, {r: [0] for r in range(70)}, {r: {0: (r, r + 1)} for r in range(70)})
+    assert lower_bound(machine, stays, np.full(1, 1e9), np.arange(70)) == 0
+
+
+@pytest.mark.parametrize("most", [4000, 1 << 20])
+@pytest.mark.parametrize("numbers", [[], [0], [1, 0, 1], [3999, 7, 8, 7]])
+def test_numbers_are_told_apart_by_a_table_or_by_sorting(numbers, most):
+    assert distinct(np.array(numbers, np.int64), most).tolist() == sorted({*numbers})

@@ -46,6 +46,20 @@ def test_a_sum_over_different_blocks_is_named():
     assert "sum over different blocks (step 1" in verify(schedule([crossed], allreduce.promise(2, 2, 0), 2)).reason
 
 
+def test_a_block_in_another_ones_place_is_named_and_no_step_is_blamed():
+    steps = [reduce(1, 0, [[0, 1]]), copy(0, 1, [[0, 1]], to=[[1, 0]])]
+    verdict = verify(schedule(steps, allreduce.promise(2, 2, 0), 2))
+    assert (verdict.step, verdict.rank, verdict.slot) == (-1, 1, 0)
+    assert verdict.reason.endswith("ends with block 1, not with block 0")
+
+
+def test_of_many_ranks_six_are_named():
+    verdict = verify(schedule([reduce([1], 0, 0)], allreduce.promise(10, 1, 0), 10))
+    assert verdict.reason.endswith("ranks 2, 3, 4, 5, 6, 7 and 2 more are missing")
+    verdict = verify(schedule([reduce([1], 0, 0)], allreduce.promise(8, 1, 0), 8))
+    assert verdict.reason.endswith("ranks 2, 3, 4, 5, 6, 7 are missing")
+
+
 def test_nothing_sent_is_reported_as_nothing_filled():
     assert "no transfer fills it" in verify(schedule([], broadcast.promise(2, 1, 0), 2)).reason
 
@@ -103,8 +117,21 @@ def test_fingerprints_name_the_missing_and_the_doubled_rank():
         two = schedule([reduce([1, 2, 3], 0, 0), reduce(3, 0, 0), copy(0, [1, 2, 3], 0)], allreduce.promise(4, 1, 0), 4)
         assert "rank 3 is missing" in verify(one).reason
         assert "rank 3 is counted twice" in verify(two).reason
+        again = [reduce(0, 1, 0), reduce([1, 2, 3], 0, 0), copy(0, [1, 2, 3], 0)]
+        assert "rank 0 is counted twice" in verify(schedule(again, allreduce.promise(4, 1, 0), 4)).reason
+        pair = allreduce.promise(2, 1, 0)
+        alone = replace(pair, last=np.ones_like(pair.last))
+        assert "rank 1 should not be in it" in verify(schedule([reduce(1, 0, 0)], alone, 2)).reason
     finally:
         module.EXACT_BYTES = limit
+
+
+def test_contributors_and_unions_are_exact_whatever_they_take(monkeypatch):
+    monkeypatch.setattr(module, "EXACT_BYTES", 0)
+    ring = ALGORITHMS["allreduce.ring"].schedule(3)
+    assert prove(ring, contributors=True).counts.tolist() == [2] * 3 + [3] * 9
+    twice = [reduce([0, 1, 2], [1, 2, 0], 0)] * 4
+    assert verify(schedule(twice, barrier.promise(3, 1, 0), 3)).ok
 
 
 def test_contributors_after_every_move_are_those_of_the_paper():
