@@ -1,13 +1,11 @@
 // Frames around what belongs together: open ones behind it, closed ones in its place, each with its name.
 
 import { faint, quiet } from "./ink.js";
-import { isBroad } from "./groups.js";
 import { LEAST } from "./labels.js";
 
 const SHADE = { host: 0.025, pod: 0.025, rack: 0.035, group: 0.025, numa: 0.05 };
 const HEAD = 0.6; // device widths of the strip that a frame's name stands in
 const WEIGHT = 600;
-const BAR = 6; // times as wide as high: messages cross its middle
 
 // A name, and the number in it for where that is all there is room for.
 const words = (label) => [label, label.replace(/^\D+/, "")];
@@ -82,8 +80,8 @@ export class Frames {
     const isTall = count && h > 2.6 * size;
     const word = labels.fitting(words(box[0]), w - 6, { size, weight: WEIGHT });
     const middle = top + h / 2;
-    const isAside = isBroad(box) && labels.fitting([word], w / 2 - 6, { size, weight: WEIGHT });
-    const x = left + (w > BAR * h ? Math.max(w * 0.06, 30) : w * (isAside ? 0.25 : 0.5));
+    const isAside = this.#groups.isBroad(k) && labels.fitting([word], w / 2 - 6, { size, weight: WEIGHT });
+    const x = left + (this.#groups.isBar(k) ? Math.max(w * 0.06, 30) : w * (isAside ? 0.25 : 0.5));
     if (h < size + 2) return;
     labels.write(word, x, middle - (isTall ? size * 0.62 : 0), { size, weight: WEIGHT, fill: colours.ink });
     if (!isTall) return;

@@ -3,7 +3,6 @@
 import { walk } from "../trace/walk.js";
 
 const OPEN = 12; // pixels per device width from which on devices are drawn one by one
-const BAR = 6; // times as wide as high
 const BROAD = 2; // times as wide as high: its name stands at its left, and bundles meet it at its right
 const LANES = [0.55, 0.95]; // shares of a broad tile's width between which they do
 const BARE = 8; // and those that stand in a group besides the groups in it
@@ -11,7 +10,6 @@ const TILE = 40; // pixels across from which on the groups within a group are
 const ASIDE = 3; // pixels between the two ways of a bundle
 const CLOSING = new Set(["host", "pod", "rack", "group"]);
 
-export const isBroad = ([, , , , wide, high]) => wide > BROAD * high;
 const holds = ([, , left, top, wide, high], x, y) => x > left && x < left + wide && y > top && y < top + high;
 const area = ([, , , , wide, high]) => wide * high;
 
@@ -29,6 +27,17 @@ export class Groups {
     this.home.forEach((group, d) => {
       for (let k = group; k >= 0 && rank[d] >= 0; k = parents[k]) this.ranks[k] += 1;
     });
+  }
+
+  // Whether a group that is drawn as one thing is broad: one of GPUs has its name at the left and cables at the right.
+  isBroad(k) {
+    const [, , , , wide, high] = this.boxes[k];
+    return wide > BROAD * high;
+  }
+
+  // Whether it is a bar, which is switches alone: cables meet it wherever they come from.
+  isBar(k) {
+    return this.isBroad(k) && !this.ranks[k];
   }
 
   // The groups that are drawn as one thing at so many pixels per device width.
@@ -102,7 +111,7 @@ export class Level {
     const [x, y] = this.#middle(end);
     if (end < this.in.length) return [x, y];
     const [, , left, , wide, high] = this.groups.boxes[end - this.in.length];
-    if (wide < BAR * high) return [this.#lane(end, other) ?? x, y];
+    if (!this.groups.isBar(end - this.in.length)) return [this.#lane(end, other) ?? x, y];
     const toward = this.#lane(other, end) ?? this.#middle(other)[0];
     return [Math.max(left + high / 2, Math.min(left + wide - high / 2, toward)), y];
   }
@@ -110,11 +119,11 @@ export class Level {
   // Where a broad tile is met from above or below: the more tiles between, the farther to the right.
   #lane(end, other) {
     if (end < this.in.length) return null;
-    const box = this.groups.boxes[end - this.in.length];
-    const [, , left, top, wide, high] = box;
-    if (!isBroad(box) || wide > BAR * high) return null;
+    const k = end - this.in.length;
+    if (!this.groups.isBroad(k) || this.groups.isBar(k)) return null;
+    const [, , left, top, wide, high] = this.groups.boxes[k];
     const [from, to] = [top + high / 2, this.#middle(other)[1]].toSorted((a, b) => a - b);
-    const column = [...this.closed].map((k) => this.groups.boxes[k]).filter(([, , x]) => Math.abs(x - left) < 1);
+    const column = [...this.closed].map((j) => this.groups.boxes[j]).filter(([, , x]) => Math.abs(x - left) < 1);
     const between = column.filter(([, , , y, , h]) => y + h / 2 > from && y + h / 2 < to).length;
     return (
       left + wide * (LANES[0] + (LANES[1] - LANES[0]) * Math.min(1, (between + 0.5) / Math.max(1, column.length / 2)))

@@ -1,6 +1,6 @@
 // Messages over time: ranks down, time across, an arrow for every message from where it leaves to where it has arrived.
 
-import { paintBlock, sideOf } from "../paint/blocks.js";
+import { paintBlocks } from "../paint/blocks.js";
 import { COLOURS, blockColour, blockNumber, faint, quiet } from "../paint/ink.js";
 import { paintBands, paintPhases, paintRuler, paintSpell } from "../time/ruler.js";
 import { placesOf } from "../time/rows.js";
@@ -176,21 +176,18 @@ class SpaceTime {
     });
     travel?.(moving);
     this.#drawn = moving;
+    if (this.#axis.seen(t, t)) {
+      g.fillStyle = colours.ink;
+      g.fillRect(this.x(t) - 0.75, 4, 1.5, surface.height - 24);
+    }
     this.#within(g, () => {
       this.#paintMoving(g, moving);
-      if (moving.length <= NAMED) for (const { i, x, y } of moving) this.#paintOne(g, i, x, y);
+      if (moving.length <= NAMED) paintBlocks(g, timeline, moving, { side: SIDE, colours, lit: null, chosen: -1 });
       if (focus?.kind === "block") {
         g.lineWidth = 4;
         this.#paintArrow(g, focus.index);
       }
     });
-    if (!this.#axis.seen(t, t)) return;
-    g.fillStyle = colours.ink;
-    g.fillRect(this.x(t) - 0.75, 4, 1.5, surface.height - 24);
-  }
-
-  #paintOne(g, i, x, y) {
-    paintBlock(g, this.timeline, i, x, y, { side: sideOf(this.timeline, i, SIDE), colours: this.#surface.colours });
   }
 
   #paintLit(g, lit) {

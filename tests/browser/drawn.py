@@ -31,7 +31,7 @@ RUNS = (
     ("machine=gb200_nvl72&algorithm=allreduce.rabenseifner&size=1MiB",),
     ("machine=nodes:nodes=4&algorithm=alltoall.linear",),
     ("machine=dgx1v&trouble=slow_link:src=CPU0,dst=CPU1,share=0.5,start=300us,end=900us&algorithm=alltoall.linear",),
-    ("machine=switch:ranks=16&trouble=straggler:rank=3,delay=200us&algorithm=allgather.bruck&size=1MiB",),
+    ("machine=switch:ranks=16&trouble=straggler:rank=3,late=200us&algorithm=allgather.bruck&size=1MiB",),
     ("machine=dgx_h100:hosts=32",),
     ("machine=fat_tree:pods=16,leaves=4,gpus=16&algorithm=allreduce.recursive_doubling",),
     ("machine=switch:ranks=1024&algorithm=broadcast.binomial",),

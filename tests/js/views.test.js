@@ -141,7 +141,7 @@ test("messages over time end where they have got to, and the clock's hand stands
   const { paint, picture } = opened("time", timeline);
   const t = timeline.time * 0.5;
   const calls = paint(t);
-  const [left, , width] = calls.at(-1).args;
+  const [left, , width] = calls.find(({ name, args }) => name === "fillRect" && args[2] === 1.5).args;
   assert.ok(Math.abs(left + width / 2 - picture.x(t)) < 1e-9);
   const moving = calls.filter(({ name, lineWidth }) => name === "stroke" && lineWidth === 2.6);
   const tips = moving.flatMap(({ args: [points] }) => points.filter((_, k) => k % 2));

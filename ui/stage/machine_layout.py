@@ -19,7 +19,7 @@ from ui.stage.network_layout import lattice, network, switch_tiers, tiers
 
 CIRCLE = 16
 """Up to this many GPUs a machine without a CPU side is drawn as a circle."""
-RAGGED = 0.5
+RAGGED = 1.0
 """How much better rows of unequal length have to fit."""
 
 
@@ -86,8 +86,13 @@ def _with_network(
     All hosts have their network cards on its side.
     """
     hosts = drawn(numbers, flip=False)
-    sizes = range(1, len(hosts) + 1)
-    columns = min(sizes, key=lambda c: misfit(in_rows(hosts, c)) + (RAGGED if len(hosts) % c else 0))
+    lanes = network(topology, tiers, 0.0)
+
+    def unfit(columns: int) -> float:
+        whole = above([in_rows(hosts, columns), *lanes], 2 * GAP)
+        return misfit(whole) + (RAGGED if len(hosts) % columns else 0)
+
+    columns = min(range(1, len(hosts) + 1), key=unfit)
     count = math.ceil(len(hosts) / columns)
     half = columns * (count // 2)
     if tiers:
