@@ -1,8 +1,9 @@
 """Frames per second while blocks fly, in every view and at several numbers of ranks, beside a page where nothing moves.
 
 Run `python -m tests.benchmarks.frames [RANKS]...`. Both are measured in turns of a second or two and in the same
-minute, so that what else the machine does bears on both. The command ends with 1 where a view has less than WANTED of
-the frames of the idle page, or its slow frames take longer to draw than LONGEST.
+minute, so that what else the machine does bears on both; `cpu` is the processor time that all of the browser takes for
+a frame on top of an idle page's, which says something on a busy machine, too. The command ends with 1 where a view has
+less than WANTED of the frames of the idle page, or its slow frames take longer to draw than LONGEST.
 """
 
 import statistics
@@ -43,14 +44,16 @@ FRAMES = """async seconds => {
   while (performance.now() < end) ticks.push(await new Promise(globalThis.plainFrame));
   return [ticks, globalThis.drawn, document.querySelector("[data-ringside]")?.ringside.blocks().length ?? 0];
 }"""
-ROW = "{:>5} ranks, {:8} {:>9} {:>7} {:>7} {:>6} {:>9}  {}"
+ROW = "{:>5} ranks, {:8} {:>9} {:>7} {:>7} {:>6} {:>9} {:>9}  {}"
 
 
 def main(*ranks: str) -> int:
     """Measure all runs, or those of so many ranks; returns how many views are too slow."""
     slow = 0
     print(
-        ROW.format("", "view", "in flight", "idle/s", "/s", "share", "draw p95", f"wanted {WANTED:g}, {LONGEST:g} ms")
+        ROW.format(
+            "", "view", "in flight", "idle/s", "/s", "share", "draw p95", "cpu", f"wanted {WANTED:g}, {LONGEST:g} ms"
+        )
     )
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
@@ -68,19 +71,24 @@ def _measured(browser: Any, folder: Path, trace: Trace, view: str) -> bool:
     """One line; whether it is too slow."""
     idle, page = _page(browser, folder, IDLE.encode()), _page(browser, folder, played([trace], Shot(view)))
     if page.data("view") != view:
-        print(ROW.format(trace.schedule.n, view, "-", "", "", "", "", "it is refused"), flush=True)
+        print(ROW.format(trace.schedule.n, view, "-", "", "", "", "", "", "it is refused"), flush=True)
         return False
     page.player.evaluate("(e, t) => e.ringside.seek(t)", trace.time * 0.4)
     page.player.locator(".rs-speed").select_option("0.25")
     rates: dict[str, list[float]] = {"idle": [], "played": []}
     drawn: list[float] = []
     flying: list[int] = []
+    spent = {"idle": 0.0, "played": 0.0}
     for _ in range(TURNS):
         idle.page.bring_to_front()
+        before = _spent(browser)
         rates["idle"] += _gaps(idle.page.evaluate(FRAMES, SECONDS)[0])
+        spent["idle"] += _spent(browser) - before
         page.page.bring_to_front()
         page.press("Play")
+        before = _spent(browser)
         ticks, took, count = page.page.evaluate(FRAMES, SECONDS)
+        spent["played"] += _spent(browser) - before
         page.press("Pause")
         rates["played"] += _gaps(ticks)
         drawn += took
@@ -88,16 +96,9 @@ def _measured(browser: Any, folder: Path, trace: Trace, view: str) -> bool:
     still, moving = (len(gaps) / sum(gaps) * 1000 for gaps in rates.values())
     p95 = statistics.quantiles(drawn, n=20)[-1]
     bad = moving < WANTED * still or p95 > LONGEST
-    row = (
-        trace.schedule.n,
-        view,
-        max(flying),
-        f"{still:.1f}",
-        f"{moving:.1f}",
-        f"{moving / still:.2f}",
-        f"{p95:.2f} ms",
-    )
-    print(ROW.format(*row, "too slow" if bad else ""), flush=True)
+    lone, whole = (1000 * seconds / len(rates[name]) for name, seconds in spent.items())
+    row = (f"{still:.1f}", f"{moving:.1f}", f"{moving / still:.2f}", f"{p95:.2f} ms", f"{whole - lone:.2f} ms")
+    print(ROW.format(trace.schedule.n, view, max(flying), *row, "too slow" if bad else ""), flush=True)
     for one in (idle, page):
         one.context.close()
     return bad
@@ -112,6 +113,14 @@ def _page(browser: Any, folder: Path, content: bytes) -> Visit:
     if content != IDLE.encode():
         visit.page.locator(PLAYER).wait_for()
     return visit
+
+
+def _spent(browser: Any) -> float:
+    """Seconds of processor time that all processes of a browser have taken."""
+    session = browser.new_browser_cdp_session()
+    took = sum(each["cpuTime"] for each in session.send("SystemInfo.getProcessInfo")["processInfo"])
+    session.detach()
+    return float(took)
 
 
 def _gaps(ticks: list[float]) -> list[float]:
