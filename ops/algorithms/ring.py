@@ -96,7 +96,8 @@ def ring(n: int) -> Steps:
 def segmented_ring(n: int, *, phases: Segments = 4) -> Steps:
     """The sums of one phase's share of every block go round before the next phase starts; totals go round once.
 
-    Smaller messages are added while they are warm in a cache, at the price of more of them.
+    Smaller messages are added while they are warm in a cache, at the price of more of them. A rank waits for its own
+    send before the next step, so that with one phase it is the ring of MPI_Sendrecv.
     """
     r = every_rank(n)
     for phase in range(phases):

@@ -1,6 +1,7 @@
-"""Completion times of SimGrid 4.1 for schedules that Ringside also has.
+"""Completion times of SimGrid 4.1 for schedules that Ringside also has; of 3.32 for the ring of ranks that block.
 
-Fluid model with every correction off (CM02, factors 1): pure latency plus max-min fair sharing.
+Fluid model with every correction off (CM02, factors 1): pure latency plus max-min fair sharing. A rank that blocks
+waits for what it sends and for what it receives before its next step, as in MPI_Sendrecv.
 """
 
 import json
@@ -18,6 +19,7 @@ ALGORITHM = {
     "rd": "allreduce.recursive_doubling",
     "rab": "allreduce.rabenseifner",
     "hier": "allreduce.hierarchical_2d",
+    "blocking": "allreduce.segmented_ring",
     "a2a": "alltoall.linear",
     "a2av": "alltoallv.linear",
     "agv": "allgatherv.linear",
@@ -42,7 +44,7 @@ class Case:
 
     def schedule(self):
         kind = self.name.partition("@")[0]
-        extra = {"group": 8} if kind == "hier" else {}
+        extra = {"hier": {"group": 8}, "blocking": {"phases": 1}}.get(kind, {})
         return ALGORITHMS[ALGORITHM[kind]].schedule(self.ranks, **extra)
 
     def load(self):

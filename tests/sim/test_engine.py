@@ -39,7 +39,10 @@ def test_ring_allreduce_takes_exactly_its_closed_form(n, size):
     assert trace.time == pytest.approx(closed, rel=1e-12)
 
 
-@pytest.mark.parametrize("case", TIMES, ids=lambda c: f"{c.name}-{c.ranks}")
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(c, id=f"{c.name}-{c.ranks}", marks=[pytest.mark.slow] * (c.transfers > 100_000)) for c in TIMES],
+)
 def test_times_are_those_of_simgrid(case):
     trace = simulate(case.machine(), case.schedule(), **case.load())
     assert trace.schedule.messages == case.transfers
