@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType
 
+from ops.communicators.expectation import expectation
 from ops.communicators.selection import Forced, Selection
 from ops.programs.runtime.timeline import ProgramRun
 from sim.base.textfile import Expected, read_bytes
@@ -106,6 +107,7 @@ def _run(
         calls=world.calls,
         spans=world.spans,
         deadlock=world.deadlock,
+        expectation=expectation(world.calls),
     )
 
 

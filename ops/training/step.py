@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ops.communicators.expectation import expectation
 from ops.communicators.records import CallRecord, Span
 from sim.topology import Floats, Topology
 from sim.trace.chrome_events import ChromeTrace, check_slices, nanoseconds
@@ -150,6 +151,7 @@ class TrainingStep:
             "workload": self.workload,
             "machine": self.topology.name,
             "ranks": self.ranks,
+            **expectation(self.calls),
             "settings": self.settings,
             "step_time_s": self.time,
             "exposed_communication_s": self.exposed_s,

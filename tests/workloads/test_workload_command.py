@@ -44,6 +44,7 @@ def test_one_rank_is_a_step_too(name, capsys):
     assert cli.main(["workload", name, "--machine", "switch:ranks=2", "--ranks", "1", *extra, "--json"]) == DONE
     found = json.loads(capsys.readouterr().out)
     assert found["link_bytes"] == []
+    assert (found["nccl"], found["expected_error"]) == (None, None)
 
 
 def test_the_text_has_the_figures_and_a_timeline(capsys):

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ops.backends import Backend, costs_of
+from ops.communicators.expectation import Expectation
 from ops.communicators.records import Span
 from ops.programs.runtime.deadlock import Stuck
 from ops.programs.runtime.transport import ProgramCall
@@ -28,6 +29,7 @@ class ProgramRun:
     calls: list[ProgramCall]
     spans: list[Span] = field(repr=False)
     deadlock: list[Stuck]
+    expectation: Expectation
 
     @property
     def ok(self) -> bool:
@@ -47,6 +49,7 @@ class ProgramRun:
         return {
             "machine": self.machine,
             "ranks": self.ranks,
+            **self.expectation,
             "time_s": self.time,
             "failure": self.failure,
             "deadlock": [stuck._asdict() for stuck in self.deadlock],
