@@ -38,11 +38,15 @@ GENERATION: Mapping[str, Prior] = {
     "ll": Prior(1.5, 0.3, 0.5, 8.0, log=True),
     "ll128": Prior(1.1, 0.3, 0.3, 8.0, log=True),
     "simple": Prior(2.2, 0.5, 0.3, 12.0, log=True),
-    "nvls_hop": Prior(1.1, 0.3, 0.3, 4.0, log=True),
+    "nvls_hop": Prior(0.4, 0.3, 0.1, 4.0, log=True),
+    "nvls_gap": Prior(18e3, 0.7, 2e3, 100e3, log=True),
     "nvlink": Prior(0.98, 0.03, 0.4, 1.0),
-    "nvls": Prior(0.7, 0.07, 0.3, 1.0),
+    "nvls": Prior(0.92, 0.03, 0.3, 1.0),
     "peer": Prior(2 * us, 2 * us, -4 * us, 60 * us),
     "peer_share": Prior(0.86, 0.05, 0.4, 1.0),
+    "own": Prior(1.0, 0.8, 0.1, 4.0, log=True),
+    "ends": Prior(1.2, 0.4, 0.3, 4.0, log=True),
+    "slot": Prior(0.53, 0.3, 0.1, 2.0, log=True),
 }
 """What GPUs cost; the published or usual value of each."""
 NETWORK: Mapping[str, Prior] = {
@@ -205,6 +209,8 @@ def _feels(samples: Sequence[Sample], key: str) -> bool:
     switch = any(device.kind == "NVS" for sample in samples for device in sample.topology.devices)
     if key in NETWORK:
         return any(several)
+    if key == "own":
+        return "alltoall" in collectives
     if key in ("peer", "peer_share"):
         return bool(collectives & {"alltoall", "sendrecv"})
     return switch or not key.startswith("nvls")

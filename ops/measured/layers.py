@@ -30,8 +30,6 @@ from sim.errors import InputError
 from sim.topology import Topology
 
 Factors = Mapping[str, float]
-COMMON: Factors = {"ends": 1.0, "slot": 0.53}
-"""What every generation has: copying at the ends, and half a slot's filling, fitted to all of them together."""
 HELD = 0.8
 """The share of rows left out that a band holds."""
 MOST_SIZES = 7
@@ -134,14 +132,13 @@ def fit_layers(every: Sequence[TableGroup], progress: Callable[[str], None] = la
 def _layer(members: Sequence[TableGroup], fitted: FittedLayers) -> tuple[Factors, dict[str, Factors]]:
     """One layer's factors from its tables, drawn to what other generations have in common; by name without each."""
     network = bool(members[0].network)
-    common: Factors = {} if network else COMMON
     samples = {
         unit.name: [
             replace(sample, base=fitted.pace(unit.generation)) if network else sample for sample in unit.samples
         ]
         for unit in members
     }
-    start = fitted.pace(members[0].generation) if network else Pace(**COMMON)
+    start = fitted.pace(members[0].generation) if network else Pace()
     priors = NETWORK if network else GENERATION
 
     def fit_to(names: Collection[str], near: Factors | None = None) -> Fitted:
@@ -150,8 +147,8 @@ def _layer(members: Sequence[TableGroup], fitted: FittedLayers) -> tuple[Factors
     whole, without = fit_to(samples), dict[str, Factors]()
     for name in samples if len(samples) > 1 else ():
         part = fit_to([other for other in samples if other != name], whole.strays)
-        without[name] = {**common, **_factors(part, priors)}
-    return {**common, **_factors(whole, priors)}, without
+        without[name] = _factors(part, priors)
+    return _factors(whole, priors), without
 
 
 def _factors(outcome: Fitted, priors: Mapping[str, Prior]) -> Factors:
@@ -161,7 +158,7 @@ def _factors(outcome: Fitted, priors: Mapping[str, Prior]) -> Factors:
 def _mean(entries: Sequence[Factors]) -> Factors:
     """What generations have in common: factors by their geometric means, seconds by the plain one."""
     names = [entry.name for entry in fields(Pace)]
-    usual = Pace(**COMMON, **{key: prior.value for key, prior in GENERATION.items()})
+    usual = Pace(**{key: prior.value for key, prior in GENERATION.items()})
     common = {}
     for key in names:
         values = [entry[key] for entry in entries if key in entry] or [getattr(usual, key)]
@@ -226,13 +223,15 @@ def bands(
 def coverage(pairs: Sequence[tuple[TableGroup, Sequence[Compared]]]) -> dict[str, int]:
     """By table how many of its rows, left out, lie inside the band as it is without that table.
 
-    Only of layers that have several: others have nothing to be left out of.
+    Only of layers that have several: others have nothing to be left out of. One that has a single other table takes
+    the band of its kind, as such layers do, or that table's where there is no other.
     """
     counts = Counter(group.layer for group, _ in pairs)
     held = {}
     for group, rows in pairs:
         if counts[group.layer] >= 2:
-            band = bands([pair for pair in pairs if pair[0] is not group], least=1)[group.layer]
+            rest = [pair for pair in pairs if pair[0] is not group]
+            band = bands(rest)[group.layer] or bands(rest, least=1)[group.layer]
             strays = _strays(rows).items()
             held[group.name] = sum(stray <= band.get(half, math.inf) for half, some in strays for stray in some)
     return held

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ops.budget import expect_algorithm, expect_pairs
 from ops.collectives import COLLECTIVES
 from ops.libraries import Decision
-from ops.libraries.nccl.constants import ABLE, ALGORITHMS, NVLS_CHUNK, NVLS_SLOTS, PROTOCOLS, Protocol
+from ops.libraries.nccl.constants import ABLE, ALGORITHMS, NVLS_DEPTH, PROTOCOLS, Protocol
 from ops.libraries.nccl.protocol_cost import Pace, costs, family_of, running_channels
 from ops.libraries.nccl.releases import NEWEST, RELEASES, release_of
 from ops.libraries.nccl.topology_search import Seen, look, rooted_orders
-from ops.libraries.nccl.tuner import Candidate, candidates
+from ops.libraries.nccl.tuner import Candidate, candidates, nvls_chunk, nvls_ways
 from ops.registry import ALGORITHMS as REGISTERED
 from sim.errors import InputError
 from sim.parameters import Choice, bind
@@ -196,9 +196,8 @@ def _segments(choice: NcclChoice, candidate: Candidate) -> int:
     """Into how many pieces a pipeline is cut: those of its channels' chunks, as many as are worth simulating."""
     at, size = choice.seen.situation, choice.size
     if candidate.algorithm.startswith("NVLS"):
-        crossing = size * (1 + 1 / at.per_node)
-        of_heads = NVLS_CHUNK[at.generation] * at.per_node / 8
-        pieces = max(NVLS_SLOTS, crossing / of_heads)
+        chunk = nvls_chunk(candidate.algorithm, size, at)
+        pieces = size / (nvls_ways(at) * chunk * NVLS_DEPTH)
     else:
         pieces = size / running_channels(at) / _chunk(choice, candidate)
     room = max(LEAST_ROOM, MOST_TRANSFERS // (at.n * len(choice.seen.orders)))

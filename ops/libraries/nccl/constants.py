@@ -128,11 +128,21 @@ PEER_LL, PEER_PART = 16 << 10, 64 << 10
 """Bytes to a peer up to which sends go by LL, and of which each channel gets at least as many (`src/enqueue.cc`)."""
 PEER_RATE = 22e9
 """B/s at which one channel sends to a peer with Simple; half of it with LL."""
-LOCAL_COPY = 870e9
-"""B/s at which a rank's own block of an alltoall goes from buffer to buffer."""
-NVLS_SLOTS = 8
-NVLS_CHUNK: dict[Generation, float] = {"Volta": 3.3e6, "Ampere": 3.3e6, "Hopper": 3.3e6, "Blackwell": 10.8e6}
-"""Bytes on each of eight GPUs' links that go to the adding switch together, all channels taken together.
-
-A channel is headed by each GPU, so that more of them have more under way. A message is cut into `NVLS_SLOTS` at least.
-"""
+LOCAL_COPY = 32 * PEER_RATE
+"""B/s at which a rank's own block of an alltoall goes from buffer to buffer: the 32 channels of sends, each as fast."""
+NVLS_CHANNELS: dict[Generation, tuple[int, int]] = {
+    "Volta": (16, 16), "Ampere": (16, 16), "Hopper": (16, 16), "Blackwell": (24, 32)
+}  # fmt: skip
+"""Channels to an NVSwitch that adds, on one node and on several (`src/transport/nvls.cc`)."""
+NVLS_HEADS = 32
+"""GPUs of a node at most that head such channels: NCCL_MAX_NVLS_ARITY."""
+NVLS_CHUNKS: dict[str, tuple[tuple[int, int], ...]] = {
+    "NVLS": ((128 << 10, 64), (64 << 10, 8), (32 << 10, 2), (16 << 10, 0)),
+    "NVLSTree": ((128 << 10, 4), (64 << 10, 1), (32 << 10, 0)),
+}
+"""Bytes that a channel sends for each head at once, and of how many such all of a message consists at least
+(`src/enqueue.cc`, calcCollChunking)."""
+NVLS_TREE_NODES, NVLS_TREE_CHUNK = 4, 64 << 10
+"""From so many nodes on a tree's chunks are of so many bytes at most."""
+NVLS_DEPTH = 0.5
+"""The share of a chunk of all channels after which an adding switch goes on: warps of a channel work side by side."""

@@ -39,7 +39,7 @@ from ops.libraries.nccl.constants import (
     Protocol,
 )
 from ops.libraries.nccl.topology_search import Seen, generation_of, is_amd
-from ops.libraries.nccl.tuner import Situation
+from ops.libraries.nccl.tuner import Situation, nvls_chunk
 from sim.perturbation import Perturbation
 from sim.schedule import Schedule
 from sim.schedule.dependencies import waits
@@ -81,14 +81,19 @@ class Pace:
     """Share of what NICs carry that is reached."""
     net_slot: float = 0.0
     """Share of a slot's copying that a hop between nodes waits for: a message leaves when its slot is full."""
-    nvls: float = 0.85
-    """Share of NVLinks that in-switch adding reaches; nvlsEfficiency of Hopper."""
+    nvls: float = 0.92
+    """Share of NVLinks that in-switch adding reaches with chunks that are long."""
+    nvls_gap: float = 0.0
+    """Bytes that a channel could have moved from one chunk to an adding switch to the next."""
     peer: float = 0.0
     """Seconds before sends to peers begin, beside all else."""
     peer_share: float = 1.0
     """Share of what rings reach that sends to many peers at once do."""
+    own: float = 1.0
+    """Factor on the time in which a rank's own block of an alltoall is copied."""
     ends: float = 0.0
-    """Factor on `ENDS`: copying from buffer to buffer before the first step and after the last."""
+    """Factor on `ENDS` with Simple: copying from buffer to buffer before the first step and after the last; 0 for no
+    such copying whatever the protocol."""
     slot: float = 0.0
     """Share of a half-full slot that every step with Simple waits for."""
 
@@ -257,17 +262,32 @@ class Way:
 
     def _peer_copy(self) -> float:
         """Seconds that a channel takes for its part of what goes to one peer, and this rank for its own block."""
-        block = self.size / (self.seen.situation.n if self.collective != "sendrecv" else 1)
+        at, among = self.seen.situation, self.collective != "sendrecv"
+        block = self.size / (at.n if among else 1)
         if self.protocol == "LL":
-            return 2 * block / PEER_RATE * self.pace.ends
-        own = block / LOCAL_COPY if self.collective != "sendrecv" else 0.0
-        return self.pace.simple_start + (min(block, PEER_PART) / PEER_RATE + own) * self.pace.ends
+            return 2 * block / PEER_RATE * self._copies
+        own = self.pace.own * block / LOCAL_COPY if among else 0.0
+        sent = np.array((self.size - block if among else block) / running_channels(at))
+        copied = (min(block, PEER_PART) / PEER_RATE + own) * self._copies
+        return self.pace.simple_start + copied + float(self._filling(sent))
+
+    @property
+    def _copies(self) -> bool:
+        """Whether data are copied between the user's buffers and NCCL's."""
+        return self.pace.ends > 0
+
+    def _filling(self, of_channel: Floats) -> Floats:
+        """Seconds that a step waits for its last slot, for so many bytes of a channel: half a slot at most."""
+        rate = channel_rate(self.seen.situation) * self.pace.nvlink
+        late: Floats = self.pace.slot * of_channel / rate / (1 + 2 * of_channel / SLOT)
+        return late
 
     def shares(self) -> tuple[float, float]:
         """Shares of links inside nodes and of all others that are data."""
         payload = PAYLOAD[self.protocol]
         if self.algorithm.startswith("NVLS"):
-            return self.pace.nvls, self.pace.net
+            chunk = nvls_chunk(self.algorithm, self.size, self.seen.situation)
+            return self.pace.nvls * chunk / (chunk + self.pace.nvls_gap), self.pace.net
         at = self.seen.situation
         if (self.algorithm, self.protocol) == ("Ring", "LL"):
             active = active_channels("Ring", "LL", self.size, at)
@@ -309,8 +329,7 @@ class Way:
         chunk = np.minimum(of_channel, CHUNK_SLOTS * SLOT)
         loops = np.maximum(1.0, of_channel / (CHUNK_SLOTS * SLOT))
         hidden = chunk * (1 - SLICE_SLOTS / CHUNK_SLOTS) / rate
-        filling = pace.slot * of_channel / rate / (1 + 2 * of_channel / SLOT)
-        late: Floats = loops * np.maximum(0.0, waits - hidden) + filling
+        late: Floats = loops * np.maximum(0.0, waits - hidden) + self._filling(of_channel)
         return late
 
     def of_channel(self, sizes: Floats) -> Floats:
@@ -323,7 +342,8 @@ class Way:
 
         With Simple the part that no other step hides is that of one chunk at most.
         """
-        share = ENDS[self.protocol].get(self.collective, 0.0) * self.pace.ends
+        copied = self.pace.ends if self.protocol == "Simple" else float(self._copies)
+        share = ENDS[self.protocol].get(self.collective, 0.0) * copied
         at = self.seen.situation
         rate = channel_rate(at) * self.pace.nvlink * PAYLOAD[self.protocol]
         if self.protocol == "LL":

@@ -9,8 +9,13 @@ from typing import NamedTuple
 
 from ops.libraries.nccl.constants import (
     ABLE,
+    NVLS_CHANNELS,
+    NVLS_CHUNKS,
     NVLS_EFFICIENCY,
+    NVLS_HEADS,
+    NVLS_TREE_CHUNK,
     NVLS_TREE_MOST,
+    NVLS_TREE_NODES,
     PROTOCOLS,
     Generation,
     Kind,
@@ -259,3 +264,22 @@ def _corrected(
     if many and (size >= 4096 * at.n if at.tables.plateau_by_rank else size / (at.channels * at.n) >= 64):
         wait *= at.tables.plateau[at.generation]
     return rate, wait
+
+
+def nvls_ways(at: Situation) -> int:
+    """How many chunks go to a node's adding switch at once: one of every channel for each GPU that heads it."""
+    return NVLS_CHANNELS[at.generation][at.nodes > 1] * min(NVLS_HEADS, round(at.per_node))
+
+
+def nvls_chunk(algorithm: str, size: float, at: Situation) -> int:
+    """Bytes of one of them, fewer of small messages.
+
+    Eight H100 have 16 channels of 8 heads, so that 64 MiB and more go in chunks of 64 KiB:
+
+    >>> at = Situation(8, 1, "Hopper", 12, 30, 30)
+    >>> nvls_ways(at), nvls_chunk("NVLS", 64 << 20, at), nvls_chunk("NVLS", (64 << 20) - 1, at)
+    (128, 65536, 32768)
+    """
+    most = NVLS_TREE_CHUNK if algorithm == "NVLSTree" and at.nodes >= NVLS_TREE_NODES else math.inf
+    chunks = [(chunk, times) for chunk, times in NVLS_CHUNKS[algorithm] if chunk <= most]
+    return next(chunk for chunk, times in chunks if size >= times * nvls_ways(at) * chunk)

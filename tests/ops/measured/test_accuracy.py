@@ -1,10 +1,13 @@
 """`accuracy`: cells beside rivals, worst first; `validate` and `nccl-choice` say what to expect."""
 
 import json
+from functools import cache
 
+import numpy as np
 import pytest
 
 from cli import main
+from ops import ALGORITHMS
 from ops.libraries.nccl.protocol_cost import Pace
 from ops.measured.accuracy import OURS, Cell, published
 from ops.measured.comparison import Compared, compare_table
@@ -13,7 +16,12 @@ from ops.measured.rivals import rivals
 from ops.measured.rows import Measured, Table
 from sim.errors import InputError
 from sim.machines import build
-from sim.units import MiB
+from sim.machines.through_memory import through_memory
+from sim.metrics import lower_bound
+from sim.units import GiB, MiB
+
+PLAIN = {"sendrecv": "sendrecv.direct", "alltoall": "alltoall.linear"}
+"""Algorithms for collectives that have no ring."""
 
 ROWS = "system,nccl,collective,gpus,size_bytes,time_us\n" + "".join(
     f"h100_sxm,2.29.2,{collective},{gpus},{size},{time}\n"
@@ -103,6 +111,25 @@ def test_the_published_runs_are_what_the_clock_says_now():
         simulated, _ = compare_table(machine, Table("it", "nccl-tests", rows, run.ranks, forced={"nccl": release}))
         kept = [run.models["simulated"][k] for k in (0, 12, -1)]
         assert [row.simulated for row in simulated] == pytest.approx(kept, rel=1e-3)
+
+
+@cache
+def least_seconds(spec: str, ranks: int, collective: str) -> float:
+    """What the links allow for GiB of a collective, whatever its schedule and whatever switches add."""
+    name, _, memory = spec.partition(" through ")
+    machine = through_memory(build(name)) if memory else build(name)
+    schedule = ALGORITHMS[PLAIN.get(collective, f"{collective}.ring")].schedule(ranks)
+    weights = np.full(schedule.promise.blocks, GiB * schedule.unit_share)
+    return lower_bound(machine, schedule.promise, weights, np.array(machine.ranks[:ranks]), in_switch=True)
+
+
+def test_no_row_is_faster_than_its_links():
+    """Of every table, measured on any number of hosts."""
+    for run in published():
+        least = least_seconds(run.machine, run.ranks, run.collective)
+        assert least > 0
+        for size, seconds in zip(run.sizes, run.models["simulated"], strict=True):
+            assert seconds >= 0.999 * least * size / GiB, (run.name, size)  # kept to four digits
 
 
 def test_runs_are_written_as_they_are_read(tmp_path, capsys, times):

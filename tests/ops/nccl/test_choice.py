@@ -57,6 +57,21 @@ def test_few_channels_do_not_fill_the_links():
     assert found == pytest.approx(15.0e-6 + flowing, rel=1e-3)
 
 
+def test_long_chunks_to_an_adding_switch_lose_less():
+    """8 H100: chunks of 32 KiB up to 64 MiB, of 64 up to a GiB; a gap of 16 KiB leaves two thirds, then four fifths."""
+    machine, pace = build("dgx_h100"), Pace(nvls=1.0, nvls_gap=16 * KiB)
+    for sizes, share in (((16, 32), 2 / 3), ((128, 256), 4 / 5)):
+        less, more = (seconds(machine, "allreduce", size * MiB, pace=pace, algorithm="NVLS") for size in sizes)
+        assert (sizes[1] - sizes[0]) * MiB * (1 + 1 / 8) / (more - less) == pytest.approx(18 * 20.6e9 * share, rel=0.01)
+
+
+def test_a_rank_copies_its_own_block_of_an_alltoall():
+    """By 32 channels of 22 GB/s; a factor on it counts once."""
+    machine = build("dgx_a100")
+    once, twice = (seconds(machine, "alltoall", GiB, pace=Pace(ends=1.0, own=own)) for own in (1.0, 2.0))
+    assert twice - once == pytest.approx(GiB / 8 / 704e9)
+
+
 @pytest.mark.parametrize("key", ["ll", "simple", "launch", "simple_start", "ends", "nvlink"])
 def test_each_factor_bends_what_it_says(key):
     machine, protocol = build("dgx_a100"), "LL" if key == "ll" else "Simple"
