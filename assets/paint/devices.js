@@ -82,11 +82,11 @@ export class Devices {
     labels.write(word, x + w / 2, y + (isTall ? size * 0.5 + 3 + h * 0.02 : h / 2), { size, weight, fill });
   }
 
-  // What ranks hold, in small: only of those where something has landed since the last picture.
+  // What ranks hold, in small: only of those where something has landed since the last picture. Whether any was painted.
   paintContents(g, list, t, colours) {
     const timeline = this.#timeline;
     const held = timeline.held(t);
-    if (!held || held.done === this.#shown) return;
+    if (!held || held.done === this.#shown) return false;
     const changed = new Set();
     const { slots } = timeline.meta;
     const some =
@@ -94,6 +94,7 @@ export class Devices {
     this.#shown = held.done;
     const { rank } = this.#scene.devices;
     for (const d of list) if (rank[d] >= 0 && (!some || changed.has(rank[d]))) this.#strip(g, held, d, colours);
+    return true;
   }
 
   // A rank's slots in small: colour is the block, height is how many contributions are in.

@@ -58,6 +58,7 @@ class Sheet {
 
 export class Slots {
   #backdrop;
+  #isPainted = false;
   #sheet;
   #shown = -1;
   #surface;
@@ -77,6 +78,7 @@ export class Slots {
     this.#surface = surface;
     this.#sheet = new Sheet(ranks, slots, this.cell * surface.ratio, this.row * surface.ratio, surface.colours);
     this.#shown = -1;
+    this.#isPainted = false;
     this.#backdrop = surface.layer();
     this.#paintNumbers(this.#backdrop);
   }
@@ -120,6 +122,14 @@ export class Slots {
     const { canvas } = this.#sheet;
     g.imageSmoothingEnabled = slots * cell * surface.ratio < canvas.width * 0.75;
     g.drawImage(canvas, GUTTER, 0, slots * cell, ranks * row);
+  }
+
+  // Paint, unless the last picture shows the same; for one on which nothing else is painted.
+  refresh(t) {
+    const held = this.timeline.held(t);
+    if (this.#isPainted && held?.done === this.#shown) return;
+    this.paint(t);
+    this.#isPainted = true;
   }
 
   #renew(held) {

@@ -34,7 +34,9 @@ export class Stage {
   #labels;
   #level;
   #levels = null;
+  #line = -1;
   #seen = [];
+  #still;
   #surface;
   #thin;
   #turn = -1;
@@ -92,30 +94,48 @@ export class Stage {
     this.#devices.paint(this.#front, this.#seen, this.#labels, surface.colours);
     this.#frames.paintTitles(this.#front, this.#level, this.#labels, surface.colours);
     this.#flow = surface.layer();
+    this.#still = surface.layer();
     this.#levels = null;
   }
 
   paint(t, { focus, lit, veil, travel }) {
     const { scene } = this;
-    const surface = this.#surface;
-    const { context: g, colours } = surface;
-    if (this.#turn !== this.camera.turn) this.#renew();
-    surface.clear();
-    surface.lay(this.#backdrop);
-    this.#paintLoads(t);
-    surface.lay(this.#flow);
+    const { context: g, colours } = this.#surface;
+    this.#paintStill(t, focus?.kind === scene.focus ? focus.index : -1);
     g.lineCap = "round";
-    if (focus?.kind === scene.focus) {
-      g.strokeStyle = colours.accent;
-      this.#stroke(g, scene.lines[focus.index], scene.widths[focus.index] + 3);
-    }
-    this.#devices.paintContents(this.#front, this.#seen, t, colours);
-    surface.lay(this.#front);
     const framed = focus?.kind === "device" ? this.#drawnAs(focus.index) : -1;
     if (framed >= 0) this.#devices.frame(g, framed, { colour: colours.accent, width: 3 });
     veil?.(g);
     this.#paintBlocks(g, t, { focus, lit, travel });
     for (const spell of scene.troubled(t)) this.#paintSign(g, spell);
+  }
+
+  #paintStill(t, line) {
+    const surface = this.#surface;
+    const isMoved = this.#turn !== this.camera.turn;
+    if (isMoved) this.#renew();
+    const isLoaded = this.#paintLoads(t);
+    const isHeld = this.#devices.paintContents(this.#front, this.#seen, t, surface.colours);
+    if (isMoved || isLoaded || isHeld || line !== this.#line) this.#compose(line);
+    surface.clear();
+    surface.lay(this.#still);
+  }
+
+  // Lay all that does not fly on one sheet, which is less to lay at every frame; with a line that is chosen.
+  #compose(line) {
+    const surface = this.#surface;
+    const { scene } = this;
+    const g = this.#still;
+    this.#line = line;
+    surface.clear(g);
+    surface.lay(this.#backdrop, g);
+    surface.lay(this.#flow, g);
+    if (line >= 0) {
+      g.lineCap = "round";
+      g.strokeStyle = surface.colours.accent;
+      this.#stroke(g, scene.lines[line], scene.widths[line] + 3);
+    }
+    surface.lay(this.#front, g);
   }
 
   // A line through points in device widths.
@@ -140,7 +160,7 @@ export class Stage {
   }
 
   // Loads stay as they are while no flow begins, ends or changes: only then are lines painted again, those of one
-  // colour and width at a stroke.
+  // colour and width at a stroke. Whether they were.
   #paintLoads(t) {
     const { scene, timeline } = this;
     const { alone, bundles } = this.#level;
@@ -151,7 +171,7 @@ export class Stage {
       return most > 0 ? carried / most : 0;
     });
     const levels = Uint8Array.from([...alone.map((k) => shares[k]), ...full], loadLevel);
-    if (this.#levels?.every((level, k) => level === levels[k])) return;
+    if (this.#levels?.every((level, k) => level === levels[k])) return false;
     this.#levels = levels;
     const g = this.#flow;
     this.#surface.clear(g);
@@ -173,6 +193,7 @@ export class Stage {
       g.stroke();
     }
     this.#paintNumbers(g, full);
+    return true;
   }
 
   // How many cables a bundle is, how fast each, and how full all are; where there is room.

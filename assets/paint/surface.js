@@ -36,8 +36,16 @@ export class Surface {
     return scaled(new OffscreenCanvas(1, 1), this.width, this.height);
   }
 
-  lay(layer) {
-    this.context.drawImage(layer.canvas, 0, 0, this.width, this.height);
+  lay(layer, context = this.context) {
+    context.drawImage(layer.canvas, 0, 0, this.width, this.height);
+  }
+
+  // Show again what a sheet has from one edge to another.
+  mend(layer, left, wide) {
+    const { context, height } = this;
+    context.clearRect(left, 0, wide, height);
+    const [x, w, h] = [left, wide, height].map((length) => length * ratio());
+    context.drawImage(layer.canvas, x, 0, w, h, left, 0, wide, height);
   }
 
   clear(context = this.context) {

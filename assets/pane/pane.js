@@ -23,6 +23,7 @@ const BESIDE = 64; // ranks of which what each holds is legible beside the pictu
 const HIGH = { several: 420, least: 220, edge: 10 };
 
 export class Pane {
+  #beside = { slots: false, sent: false }; // whether what stands beside the picture is in sight
   #card;
   #counters = null;
   #elements;
@@ -240,6 +241,7 @@ export class Pane {
     this.#slots.layout(new Surface(slotsCanvas, colours), { width: side.clientWidth || 1 });
     this.#counters?.layout(new Surface(sentCanvas, colours), { width: side.clientWidth || 1 });
     this.#links.layout(colours, { width: root.clientWidth, span, window });
+    this.#beside = { slots: slotsCanvas.clientWidth > 0, sent: sentCanvas.clientWidth > 0 };
   }
 
   // What stands beside a picture stands below the buttons where the picture takes all of the width, without what the
@@ -270,8 +272,10 @@ export class Pane {
     this.#paintSide();
     this.#tell();
     const sentence = this.#sentence;
-    canvas.setAttribute("aria-label", sentence);
-    slotsCanvas.setAttribute("aria-label", `${this.#text["player.slots"]}: ${sentence}`);
+    if (canvas.getAttribute("aria-label") !== sentence) {
+      canvas.setAttribute("aria-label", sentence);
+      slotsCanvas.setAttribute("aria-label", `${this.#text["player.slots"]}: ${sentence}`);
+    }
     Object.assign(root.dataset, {
       timeS: String(this.#t),
       step: String(timeline.step(this.#t)),
@@ -285,9 +289,9 @@ export class Pane {
   }
 
   #paintSide() {
-    const { slotsCanvas, sentCanvas } = this.#elements;
-    if (slotsCanvas.clientWidth) this.#slots.paint(this.#t);
-    if (sentCanvas.clientWidth) this.#counters?.paint(this.#t, this.#text);
+    const { slots, sent } = this.#beside;
+    if (slots) this.#slots.refresh(this.#t);
+    if (sent) this.#counters?.paint(this.#t, this.#text);
   }
 
   // What happens now, and below it the same in the words of the field.

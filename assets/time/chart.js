@@ -17,6 +17,7 @@ export class LoadChart {
   #backdrop;
   #brush = null;
   #fine = null;
+  #hand = null; // pixels from the left at which the clock's hand stands
   #lit = null;
   #surface;
   #turn = -1;
@@ -202,6 +203,7 @@ export class LoadChart {
   // The stretch of time that is played over and over, or null.
   brush(range) {
     this.#brush = range;
+    this.#hand = null;
   }
 
   // `lit` are the messages of the critical path that stand out, all of them where it is null.
@@ -209,16 +211,23 @@ export class LoadChart {
     const surface = this.#surface;
     const { context: g, colours } = surface;
     const [axis, bottom] = [this.#axis, this.#bottom];
-    if (this.#turn !== axis.window.turn || this.#lit !== lit) {
+    const isOld = this.#turn === axis.window.turn && this.#lit === lit;
+    if (!isOld) {
       [this.#turn, this.#lit] = [axis.window.turn, lit];
       this.#paintBackdrop();
     }
-    surface.clear();
-    surface.lay(this.#backdrop);
+    const isWhole = Number.isInteger(surface.ratio); // or the edges of what is mended would be seen
+    if (isOld && isWhole && this.#hand !== null && !this.#brush) surface.mend(this.#backdrop, this.#hand - 3, 6);
+    else {
+      surface.clear();
+      surface.lay(this.#backdrop);
+    }
     if (this.#brush) this.#paintBrush(g);
+    this.#hand = null;
     if (!axis.seen(t, t)) return;
+    this.#hand = Math.round(this.x(t));
     g.fillStyle = colours.ink;
-    g.fillRect(this.x(t) - 1, RULER - 4, 2, bottom - RULER + 10);
+    g.fillRect(this.#hand - 1, RULER - 4, 2, bottom - RULER + 10);
   }
 
   #paintBrush(g) {

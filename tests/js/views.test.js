@@ -113,17 +113,19 @@ test("the machine finds devices and links under the pointer, and nothing in a co
   assert.equal(picture.pick(1, 1), null);
 });
 
+const laid = (context) => context.calls.filter(({ name }) => name === "drawImage").map(({ args }) => args[0].context);
+
 test("loads are painted again only when one has changed", async () => {
   const { timeline } = await run("ring");
   const { canvas, paint, picture } = opened("machine", timeline);
-  const layers = () =>
-    canvas.context.calls.filter(({ name }) => name === "drawImage").map(({ args }) => args[0].context);
   paint(timeline.time * 0.31);
-  const [, flow] = layers();
+  const [still] = laid(canvas.context);
+  const [, flow] = laid(still);
   const strokes = flow.calls.filter(({ name }) => name === "stroke").length;
   assert.ok(strokes > 0);
   picture.paint(timeline.time * 0.311, { focus: null, lit: null });
   assert.equal(flow.calls.filter(({ name }) => name === "stroke").length, strokes);
+  assert.equal(laid(still).length, 3, "what stands still is laid on one sheet once");
 });
 
 test("a link in trouble bears a sign with what is left of it, while it lasts", async () => {
