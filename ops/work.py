@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ops.budget import Counts, estimate, expect_algorithm, expect_messages
+from ops.budget import HOP_S, TRANSFER_S, Counts, estimate, expect_algorithm, expect_messages
 from ops.collectives import COLLECTIVES, Collective
 from ops.registry import Algorithm
 from sim import metrics
 from sim.base import watch
 from sim.base.watch import Estimate
 from sim.engine import simulate
+from sim.fold.apart import ApartTrace, WrittenOutError, simulate_apart
 from sim.fold.bound import lower_bound as folded_bound
 from sim.fold.folded import FoldedSchedule
 from sim.fold.machine import link_classes
@@ -100,12 +101,12 @@ def natural_group(topology: Topology, n: int) -> int:
     >>> natural_group(build("nodes:nodes=2,gpus=6"), 12), natural_group(build("dual_socket_pcie"), 8)
     (6, 4)
     """
-    devices = [topology.devices[i] for i in topology.ranks[:n]]
-    hosts, domains = [(d.host, 0) for d in devices], [(d.host, d.numa) for d in devices]
-    for place in (hosts, domains):
-        size = place.count(place[0])
-        in_a_row = n % size == 0 and place == [place[i - i % size] for i in range(n)]
-        if in_a_row and 1 < len(set(place)) == n // size and min(place)[1] >= 0:
+    hosts, domains = (column[np.array(topology.ranks[:n], np.int64)] for column in topology.places)
+    for domain in (np.zeros_like(domains), domains):
+        place = hosts << 32 | domain & 0xFFFFFFFF
+        size = int(np.count_nonzero(place == place[0]))
+        in_a_row = n % size == 0 and bool((place.reshape(-1, size) == place[::size].reshape(-1, 1)).all())
+        if in_a_row and 1 < len(np.unique(place)) == n // size and domain[hosts == hosts.min()].min() >= 0:
             return size
     return 0
 
@@ -130,6 +131,11 @@ class Outcome:
         """Bus bandwidth, B/s; for what keeps no known promise, the algorithm bandwidth."""
         collective = self.work.collective
         return metrics.busbw(self.trace, collective.busbw(self.work.schedule.n) if collective else 1.0)
+
+    @property
+    def simulated(self) -> int:
+        """Messages that were simulated: all."""
+        return self.work.schedule.messages
 
     @property
     def bottleneck(self) -> tuple[metrics.Use, Link] | None:
@@ -235,6 +241,10 @@ def largest_buffer(weights: Sequence[float] | Floats, promise: Promise) -> float
 
 LEAST, BLOCK, LINK, PAIR_S = 4_000_000, 120, 100, 60e-9
 """Bytes of any run, of a block in the bound and of a link in the classes; seconds for a pair of ranks and its route."""
+ROW, ROUTE = 40, 24
+"""Bytes of a transfer that is not written down, and of a route for it."""
+FEW = 1 << 20
+"""Transfers that are written down where the machine tells ranks apart; of more, their classes alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +271,7 @@ class FoldedOutcome:
     """How a folded work went, as `Outcome` has it for a work."""
 
     work: FoldedWork
-    trace: FoldedTrace
+    trace: FoldedTrace | ApartTrace
     bound: float
     real: Mapping[str, float]
 
@@ -271,6 +281,11 @@ class FoldedOutcome:
         return metrics.busbw(self.trace, self.work.collective.busbw(self.work.schedule.n))
 
     @property
+    def simulated(self) -> int:
+        """Messages that were simulated, each for all that are equal to it where ranks are."""
+        return self.trace.simulated
+
+    @property
     def bottleneck(self) -> tuple[metrics.Use, Link] | None:
         """The link nearest to being full throughout, if anything crossed any."""
         use = self.trace.bottleneck()
@@ -278,33 +293,60 @@ class FoldedOutcome:
 
 
 def carry_out_folded(
-    topology: Topology, entry: Algorithm, n: int, size: float, settings: Mapping[str, Any], *, lockstep: bool = False
+    topology: Topology,
+    entry: Algorithm,
+    n: int,
+    size: float,
+    settings: Mapping[str, Any],
+    *,
+    lockstep: bool = False,
+    trouble: Sequence[str] = (),
 ) -> FoldedOutcome | None:
-    """Prove an algorithm and run it alone on the first n ranks, folded; None where it or the machine does not fold.
+    """Prove an algorithm folded and run it alone on the first n ranks: one for all of them, or each where they differ.
 
-    Raises InputError as `carry_out` does.
+    None where it does not fold, and where it is small enough to be written out or has to be. Raises InputError and
+    StalledError as `carry_out` does.
     """
     values = settled(entry, n, 0, topology, settings)
+    perturbations = troubles(trouble, topology)
     began = time.perf_counter()
     try:
         schedule = entry.folded(n, **values)
     except MemoryError:  # what is told of the whole says how much it would take
         return None
-    if schedule is None:
+    if schedule is None or (perturbations and (lockstep or schedule.transfers < FEW)):
         return None
     needs = _estimate(schedule, topology)
     watch.expect(schedule.name, needs)
-    links = link_classes(topology, schedule)
+    links = None if perturbations else link_classes(topology, schedule)
     if links is None:
-        return None
+        if lockstep or schedule.transfers < FEW:
+            return None
+        needs = _estimate_apart(schedule, topology)
+        watch.expect(schedule.name, needs)
     built = time.perf_counter()
     verdict = prove_folded(schedule)
     proved = time.perf_counter()
-    trace = simulate_folded(topology, schedule, links, verdict, size, lockstep=lockstep)
+    try:
+        trace = (
+            simulate_folded(topology, schedule, links, verdict, size, lockstep=lockstep)
+            if links
+            else simulate_apart(topology, schedule, verdict, size, perturbations=perturbations)
+        )
+    except WrittenOutError:
+        return None
     real = {"build_s": built - began, "verify_s": proved - built}
     real |= {"estimated_s": needs.seconds, "estimated_bytes": round(needs.bytes)}
     bound = folded_bound(topology, schedule, size * schedule.unit_share)
     return FoldedOutcome(FoldedWork(schedule, entry, values), trace, bound, real)
+
+
+def _estimate_apart(schedule: FoldedSchedule, topology: Topology) -> Estimate:
+    """What it takes to run every rank: rows for half of the transfers at most, and lists of links for them all."""
+    hops = topology.hops(schedule.n)
+    turns = len(np.unique(schedule.turn))
+    size = LEAST + ROW * schedule.transfers + (ROUTE + 4 * hops) * turns * schedule.n + LINK * len(topology.links)
+    return Estimate(schedule.transfers, size, schedule.transfers * (TRANSFER_S + HOP_S * hops))
 
 
 def _estimate(schedule: FoldedSchedule, topology: Topology) -> Estimate:

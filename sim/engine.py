@@ -46,6 +46,8 @@ class Cluster:
     `perturbations` make it differ from the plain machine; their processes run in the same world.
     """
 
+    arena_type = Arena
+
     def __init__(
         self,
         topology: Topology,
@@ -60,7 +62,7 @@ class Cluster:
         self.env = env or simpy.Environment()
         self.sim_s = 0.0
         """Real seconds spent in the kernel."""
-        self.arena = Arena(topology, history=history)
+        self.arena = self.arena_type(topology, history=history)
         self.jobs: list[Job] = []
         self._capacities: list[tuple[int, float, float]] = []
         self._running = 0
@@ -89,8 +91,7 @@ class Cluster:
         devices = self._devices(schedule, group)
         proof = proof or prove(schedule, blocks=blocks is not None)
         sizes = transfer_bytes(schedule, size, blocks, proof)
-        if self.kernel is kernel and schedule.transfers * 8 > INTERPRETED:
-            self.kernel = _ready()
+        self._expect(schedule.transfers)
         own = schedule.fixed_bytes is not None and blocks is None
         counted = float(sizes.sum()) if own else float(size)
         return self.launch(schedule, devices, sizes, proof=proof, size=counted, lockstep=lockstep)
@@ -125,12 +126,11 @@ class Cluster:
         proof = proof or prove(schedule)
         event = self.env.event()
         job = Job(schedule, size, proof, first, stop, self.env.now, event, ends, held, background)
-        self.jobs.append(job)
         if first == stop:
+            self.jobs.append(job)
             job.event.succeed(self._trace(job, self.env.now, None))
             return event
-        self._running += 1
-        self._rouse()
+        self._add(job)
         return event
 
     def run(self, event: simpy.Event) -> Any:
@@ -158,12 +158,26 @@ class Cluster:
         self.kernel.touch(self.arena.fabric, link, float(self.env.now))
         self._rouse()
 
+    def check_rows(self) -> None:
+        """Raise an error where transfers are not written down one by one, which they are."""
+
     def _devices(self, schedule: Schedule, group: Sequence[int] | None) -> list[int]:
         machine = self.topology
         devices = list(machine.ranks[: machine.taking_part(schedule.n)] if group is None else group)
         if len(devices) != schedule.n or len(set(devices)) != len(devices):
             raise InputError(f"{schedule.name} needs {schedule.n} different devices, not {devices[:8]}: name each once")
         return [*devices, *switch_devices(machine, schedule, devices)]
+
+    def _expect(self, transfers: int) -> None:
+        """Have the compiled kernel where so many are worth it."""
+        if self.kernel is kernel and transfers * 8 > INTERPRETED:
+            self.kernel = _ready()
+
+    def _add(self, job: Job) -> None:
+        """Have a job whose rows are there run."""
+        self.jobs.append(job)
+        self._running += 1
+        self._rouse()
 
     def _rouse(self) -> None:
         if self._wake is not None and not self._wake.triggered:

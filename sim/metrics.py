@@ -112,8 +112,10 @@ def groupings(topology: Topology, devices: Ints) -> list[NDArray[np.int64]]:
     """Ways to cut the machine: a group number per device, -1 for devices outside every group."""
     alone = np.full(len(topology.devices), -1)
     alone[devices] = np.arange(len(devices))
-    numa = np.array([d.host * 4096 + d.numa if d.numa >= 0 and d.kind != "NET" else -1 for d in topology.devices])
-    host = np.array([-1 if d.kind == "NET" else d.host for d in topology.devices])
+    hosts, domains = topology.places
+    inside = topology.kinds != "NET"
+    numa = np.where((domains >= 0) & inside, hosts * 4096 + domains, -1)
+    host = np.where(inside, hosts, -1)
     groupings = [alone]
     for labels in (numa, host):
         numbers = np.unique(labels[devices])
@@ -178,7 +180,7 @@ def cut(topology: Topology, group: NDArray[np.int64]) -> _Cut | None:
     leaving, entering = crossing & (group[src] >= 0), crossing & (group[dst] >= 0)
     out_of: Floats = np.bincount(group[src][leaving], topology.bandwidth[leaving], groups).astype(np.float64)
     into: Floats = np.bincount(group[dst][entering], topology.bandwidth[entering], groups).astype(np.float64)
-    shared = np.array([link.both for link in topology.links], bool) & crossing
+    shared = topology.shared & crossing
     for ends, capacity in ((dst, out_of), (src, into)):
         back = shared & (group[ends] >= 0)
         capacity += np.bincount(group[ends][back], topology.bandwidth[back], groups)
@@ -264,7 +266,7 @@ def _latency_bound(topology: Topology, promise: Promise, devices: Ints) -> float
 def quickest(topology: Topology, source: int) -> Floats:
     """Least latency from one device to every other over any links, in seconds; relaxed until it settles."""
     src, dst = topology.ends
-    both = np.array([link.both for link in topology.links], bool)
+    both = topology.shared
     a, b = np.concatenate([src, dst[both]]), np.concatenate([dst, src[both]])
     wait = np.concatenate([topology.latency, topology.latency[both]])
     reach = np.full(len(topology.devices), np.inf)

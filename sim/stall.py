@@ -1,5 +1,7 @@
 """A run that can never end: what moved until then, what stands, and who waits for whom."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,6 +10,7 @@ from sim.fabric.links import HISTORY
 from sim.fabric.memory import Arena
 from sim.job import Job
 from sim.schedule import Schedule
+from sim.topology import Topology
 from sim.trace import Stall, Trace
 
 NAMED = 4
@@ -24,15 +27,20 @@ def stall_error(trace: Trace, lost: InputError | None) -> StalledError | InputEr
 
 def message(trace: Trace) -> str:
     """One sentence: what can never end, the links that hold it, and who waits for whom."""
-    stall, schedule, links = trace.stall, trace.schedule, trace.topology.links
+    stall = trace.stall
     assert stall is not None
-    names = [f"rank {a} -> rank {b}" for a, b in stuck(trace)]
-    waits = _listed(names) if names else "transfers that wait for each other"
-    where = ", ".join(f"{links[i].src} -> {links[i].dst}" for i in stall.links[:NAMED]) or "none"
-    sentence = f"{schedule.name} can never finish: {waits} cannot move; dead links: {where}"
+    sentence = standing(trace.topology, trace.schedule.name, stuck(trace), stall.links)
     chain = circle(stall)
     rows = [f"rank {rank} waits for rank {sender}" for rank, sender in chain or waiting(stall)]
     return "; ".join(filter(None, (sentence, _listed(rows) + (", in a circle" if chain else ""))))
+
+
+def standing(topology: Topology, name: str, pairs: Sequence[tuple[int, int]], dead: Sequence[int]) -> str:
+    """What can never end: messages between some pairs of places, and the links that hold them."""
+    names = [f"rank {a} -> rank {b}" for a, b in pairs]
+    waits = _listed(names) if names else "transfers that wait for each other"
+    where = ", ".join(f"{topology.links[i].src} -> {topology.links[i].dst}" for i in dead[:NAMED]) or "none"
+    return f"{name} can never finish: {waits} cannot move; dead links: {where}"
 
 
 def stuck(trace: Trace) -> list[tuple[int, int]]:

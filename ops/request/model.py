@@ -260,9 +260,10 @@ class Request:
     def run_folded(self) -> FoldedOutcome | None:
         """The run with equal ranks simulated once; None where it does not fold. Raises InputError and StalledError.
 
-        Trouble, blocks of unequal size and real numbers tell ranks apart, and so does what is read from a file.
+        Where the machine or trouble tells many ranks apart, all are run, and what they do is proved once. Blocks of
+        unequal size and real numbers tell them apart from the beginning, and so does what is read from a file.
         """
-        apart = (self.trouble, self.counts, self.displs, self.dtype, self.op, self.schedule, self.python, self.against)
+        apart = (self.counts, self.displs, self.dtype, self.op, self.schedule, self.python, self.against)
         if any(apart) or not self.algorithm or self.algorithm.startswith(NCCL) or library_of(self.algorithm):
             return None
         entry = ALGORITHMS[self.algorithm]
@@ -271,7 +272,7 @@ class Request:
         topology = self.topology()
         n, settings = topology.taking_part(self.ranks), assignments(self.settings, entry.name)
         size = self.bytes if entry.collective.sized else 0
-        return carry_out_folded(topology, entry, n, size, settings, lockstep=self.lockstep)
+        return carry_out_folded(topology, entry, n, size, settings, lockstep=self.lockstep, trouble=self.troubles)
 
     def run(self, *, history: bool = False) -> Outcome:
         """Prove it and run it; what was kept is as it was when it ended. Raises InputError and StalledError."""

@@ -43,6 +43,7 @@ from sim.fabric.links import (
 )
 from sim.fabric.lone import bind, flow_alone, is_free, leave_alone
 from sim.fabric.max_min import SAME
+from sim.fabric.rows import WIDTH, Alike, blocks_are_short, launch_alike, release_alike
 
 REDUCE = 1
 IDLE, HORIZON, DONE, PAUSED = 0, 1, 2, 3
@@ -78,6 +79,8 @@ class FabricState(NamedTuple):
     after_start: Array
     after: Array
     """What waits for row i: `after[after_start[i]:after_start[i + 1]]`."""
+    alike: Alike
+    """Instead of those two where all ranks do alike."""
     ready: Array
     start: Array
     end: Array
@@ -112,6 +115,9 @@ def job_of(job_stop, jobs, i):
 def launch(fabric, job):
     """Start the transfers of a job that wait for nothing."""
     time = fabric.job_end[job]
+    if fabric.alike.count[WIDTH] > 0:
+        launch_alike(fabric, time)
+        return
     for i in range(fabric.job_stop[job - 1] if job > 0 else 0, fabric.job_stop[job]):
         if fabric.pending[i] == 0:
             fabric.ready[i] = time
@@ -175,13 +181,16 @@ def history_is_short(fabric):
 @helper
 def release(fabric, i, moment):
     """Let go what waits for a transfer that has ended, and count it off its job."""
-    for e in range(fabric.after_start[i], fabric.after_start[i + 1]):
-        j = np.int64(fabric.after[e])
-        fabric.pending[j] -= 1
-        if fabric.pending[j] == 0:
-            fabric.ready[j] = moment
-            fabric.cause[j] = i
-            push(fabric.calendar, moment + fabric.lead[fabric.route[j]], BEGIN, j)
+    if fabric.alike.count[WIDTH] > 0:
+        release_alike(fabric, i, moment)
+    else:
+        for e in range(fabric.after_start[i], fabric.after_start[i + 1]):
+            j = np.int64(fabric.after[e])
+            fabric.pending[j] -= 1
+            if fabric.pending[j] == 0:
+                fabric.ready[j] = moment
+                fabric.cause[j] = i
+                push(fabric.calendar, moment + fabric.lead[fabric.route[j]], BEGIN, j)
     job = job_of(fabric.job_stop, fabric.count[JOBS], i)
     fabric.job_left[job] -= 1
     if fabric.job_left[job] == 0:
@@ -235,7 +244,7 @@ def advance(fabric, horizon):
             return IDLE
         if calendar.time[0] > horizon:
             return HORIZON
-        if count[ALLOWANCE] < 0 or history_is_short(fabric):
+        if count[ALLOWANCE] < 0 or history_is_short(fabric) or blocks_are_short(fabric):
             return PAUSED
         count[WAVES] += 1
         moment = calendar.time[0]

@@ -11,10 +11,11 @@ from sim.fabric import kernel
 from sim.fabric.calendar import calendar
 from sim.fabric.kernel import FabricState
 from sim.fabric.links import BOTTLENECK, GONE, LISTED, LOAD, LONE, NONE, TAKEN, TICKET, TRANSFER, Net
+from sim.fabric.rows import nothing_alike
 from sim.schedule import COPY, Schedule, dependencies
 from sim.topology import Floats, Ints, Routes, Topology
 
-_PER_TRANSFER = ("op", "route", "size", "pending", "ready", "start", "end", "cause")
+PER_TRANSFER = ("op", "route", "size", "pending", "ready", "start", "end", "cause")
 _DTYPES = {"op": np.uint8, **dict.fromkeys(("route", "pending", "cause", "wave"), np.int32)}
 
 Gates = Sequence[tuple[float, NDArray[np.int64]]]
@@ -90,8 +91,16 @@ class Arena:
         """Double the room for rate changes when it may run out."""
         net = self.fabric.net
         if self.keeps_history and kernel.history_is_short(self.fabric):
-            net = _wider(net, dict.fromkeys(("history_transfer", "history"), 2 * len(net.history)))
+            net = wider(net, dict.fromkeys(("history_transfer", "history"), 2 * len(net.history)))
             self.fabric = self.fabric._replace(net=net)
+
+    def note(self, links: Sequence[int] | Ints) -> None:
+        """Keep from now on when transfers that cross these links begin and end; here all are kept anyway."""
+
+    def flown(self, first: int, count: int) -> tuple[NDArray[np.int64], Ints, Floats, Floats]:
+        """What is kept of `count` transfers from row `first` on: numbers, routes, when they began and ended, in s."""
+        rows = slice(first, first + count)
+        return np.arange(count), self.fabric.route[rows], self.fabric.start[rows], self.fabric.end[rows]
 
     def flowing(self) -> list[int]:
         """The rows of all transfers under way."""
@@ -111,7 +120,7 @@ class Arena:
         pairs, number_of = _as_met(pair, n * n)
         number_of += np.int32(len(self.fabric.lead))
         offsets, links = self.topology.routes(devices[pairs // n], devices[pairs % n])
-        latency = _sums(self.topology.latency[links], offsets)
+        latency = sums(self.topology.latency[links], offsets)
         overhead = np.where(pairs // n < schedule.n, self.topology.overhead, 0.0)  # a switch runs no software
         lead = np.where(np.diff(offsets) > 0, overhead + latency, 0.0)
         self._enter(offsets, links, lead)
@@ -135,8 +144,8 @@ class Arena:
         """Enter the routes as they are now between devices, with leads longer by the detour; returns their numbers."""
         first, old, latency = len(self.fabric.lead), self.fabric.route[rows], self.topology.latency
         offsets, links = self.topology.routes(src, dst)
-        before = _sums(latency[self.routes.links], self.routes.offsets)[old]
-        self._enter(offsets, links, self.fabric.lead[old] + _sums(latency[links], offsets) - before)
+        before = sums(latency[self.routes.links], self.routes.offsets)[old]
+        self._enter(offsets, links, self.fabric.lead[old] + sums(latency[links], offsets) - before)
         route = np.arange(first, first + len(rows), dtype=np.int32)
         self._claim(route)
         return route
@@ -203,9 +212,10 @@ class Arena:
             net=net,
             calendar=calendar(),
             lead=floats(0),
-            **{name: np.empty(0, _DTYPES.get(name, np.float64)) for name in (*_PER_TRANSFER, "wave")},
+            **{name: np.empty(0, _DTYPES.get(name, np.float64)) for name in (*PER_TRANSFER, "wave")},
             after_start=np.zeros(1, np.int64),
             after=np.empty(0, np.int32),
+            alike=nothing_alike(),
             job_stop=ints(0),
             job_left=ints(0),
             job_end=floats(0),
@@ -249,17 +259,17 @@ class Arena:
         calendar, net = fabric.calendar, fabric.net
         if rows > len(fabric.op):
             room = rows if not self.rows else max(rows, 2 * len(fabric.op))
-            rooms = {**dict.fromkeys((*_PER_TRANSFER, "wave"), room), "after_start": room + 1}
-            calendar = _wider(calendar, dict.fromkeys(("time", "heap", "nodes"), 4 * room + 64))
+            rooms = {**dict.fromkeys((*PER_TRANSFER, "wave"), room), "after_start": room + 1}
+            calendar = wider(calendar, dict.fromkeys(("time", "heap", "nodes"), 4 * room + 64))
             if self.keeps_history:
-                net = _wider(net, dict.fromkeys(("history_transfer", "history"), 8 * room + 1024))
+                net = wider(net, dict.fromkeys(("history_transfer", "history"), 8 * room + 1024))
         if edges > len(fabric.after):
             rooms["after"] = edges if not self.edges else max(edges, 2 * len(fabric.after))
         if jobs > len(fabric.job_left):
             rooms.update(
                 dict.fromkeys(("job_stop", "job_left", "job_end", "finished"), max(jobs, 2 * len(fabric.job_left)))
             )
-        self.fabric = _wider(fabric._replace(calendar=calendar, net=net), rooms)
+        self.fabric = wider(fabric._replace(calendar=calendar, net=net), rooms)
 
 
 def _as_met(keys: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], Ints]:
@@ -283,12 +293,12 @@ def _as_met(keys: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], Ints
     return distinct, seen[keys]
 
 
-def _wider(arrays: Any, rooms: dict[str, int]) -> Any:
+def wider(arrays: Any, rooms: dict[str, int]) -> Any:
     """A named tuple of arrays in which some have room for so many rows at least."""
-    return arrays._replace(**{name: _longer(getattr(arrays, name), room) for name, room in rooms.items()})
+    return arrays._replace(**{name: longer(getattr(arrays, name), room) for name, room in rooms.items()})
 
 
-def _longer(array: NDArray[Any], length: int) -> NDArray[Any]:
+def longer(array: NDArray[Any], length: int) -> NDArray[Any]:
     """The same content with room for `length` rows."""
     if length <= len(array):
         return array
@@ -297,10 +307,10 @@ def _longer(array: NDArray[Any], length: int) -> NDArray[Any]:
     return longer
 
 
-def _sums(values: Floats, offsets: NDArray[np.int32]) -> Floats:
+def sums(values: Floats, offsets: NDArray[np.int32]) -> Floats:
     """Sums of consecutive runs, each added on its own: differences of one long running sum would round."""
-    sums = np.zeros(len(offsets) - 1)
+    total = np.zeros(len(offsets) - 1)
     filled = offsets[:-1] < offsets[1:]
     if filled.any():
-        sums[filled] = np.add.reduceat(values, offsets[:-1][filled])
-    return sums
+        total[filled] = np.add.reduceat(values, offsets[:-1][filled])
+    return total

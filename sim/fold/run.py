@@ -4,11 +4,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sim.base.arrays import Floats, Ints
-from sim.base.ragged import take
+from sim.base.arrays import Floats
 from sim.engine import Cluster, check_size
+from sim.fold.edges import meet
 from sim.fold.folded import FoldedSchedule
 from sim.fold.machine import LinkClasses
 from sim.fold.symmetry import Numbers
@@ -41,6 +40,11 @@ class FoldedTrace:
     def time(self) -> float:
         """Seconds from start to end."""
         return self.classes.time
+
+    @property
+    def simulated(self) -> int:
+        """Messages between different ranks that were simulated, each for all that are equal to it."""
+        return self.schedule.messages // self.schedule.n
 
     @property
     def instants(self) -> int:
@@ -112,21 +116,10 @@ class FoldedTrace:
             (one.to_slot, one.to_slot, symmetry.ranks.turned(onward, back)),
             (one.from_slot, one.to_slot, back),
         ):
-            sender = np.where(_meet(one, own, late, other, cause), renaming, sender)
+            sender = np.where(meet(one, own, late, other, cause), renaming, sender)
         causes = np.full((len(turn), n), -1, np.int64)
         causes[late] = cause.reshape(-1, 1) * n + symmetry.ranks.turned(np.arange(n), sender.reshape(-1, 1))
         return causes
-
-
-def _meet(one: Schedule, own: Ints, late: Numbers, other: Ints, cause: Ints) -> NDArray[np.bool_]:
-    """For each of some transfers whether a slot of `own` is among those that its cause has in `other`."""
-    slots = []
-    for column, rows in ((own, late), (other, cause)):
-        offsets, values = take(one.moves, column, rows)
-        row = np.repeat(np.arange(len(rows)), np.diff(offsets))
-        slots.append(row * one.slots + values)
-    rows = np.unique(slots[0][np.isin(slots[0], slots[1])] // one.slots)
-    return np.isin(np.arange(len(late)), rows)
 
 
 def simulate_folded(

@@ -12,9 +12,12 @@ from sim.base.ragged import ranges
 from sim.machines import machine
 from sim.parameters import Bounds, Devices
 from sim.size import room_for
-from sim.topology import Device, Ints, Link, Routes, Topology, both_ways
+from sim.topology import Device, Floats, Ints, Link, Routes, Topology
+from sim.topology.devices import LINK_KINDS, DeviceColumns, LinkColumns, Make, cables
 from sim.topology.routing import pack, with_fallback
 from sim.units import Bandwidth, GBps, Time, us
+
+NVL, PCI, NET = (LINK_KINDS.index(kind) for kind in ("NVL", "PCI", "NET"))
 
 
 @machine
@@ -29,15 +32,20 @@ def switch(
     Each direction has the given bandwidth and latency, so a message pays the latency twice.
     """
     room_for(ranks + 1, "switch")
-    gpus = [Device(f"GPU{r}", "GPU") for r in range(ranks)]
-    links = [link for gpu in gpus for link in both_ways(gpu.name, "SW", bandwidth, latency, "NVL")]
+    number = np.arange(ranks + 1, dtype=np.int32)
+    gpus, centre = number[:-1], np.full(ranks, ranks, np.int32)
+    makes = (Make("GPU{number}", "GPU"), Make("SW", "NVS"))
+    devices = DeviceColumns(makes, (number == ranks).astype(np.uint8), np.zeros_like(number), number)
+    links = cables(
+        devices, gpus, centre, np.full(ranks, bandwidth), np.full(ranks, latency), np.full(ranks, NVL, np.uint8)
+    )
 
     def route(src: Ints, dst: Ints) -> Routes:
         up = np.where((src < ranks) & (src != dst), 2 * src, -1)
         down = np.where((dst < ranks) & (src != dst), 2 * dst + 1, -1)
         return pack(np.stack([up, down], axis=1).astype(np.int32))
 
-    return Topology("switch", (*gpus, Device("SW", "NVS")), tuple(links), router=route)
+    return Topology("switch", devices, links, router=route)
 
 
 @machine
@@ -113,21 +121,9 @@ def nodes(
     twice each; the hop from switch to NIC is free and never binds.
     """
     room_for(nodes * (gpus + nics + 1) + 1, "nodes")
-    inner = 2 * max(nvlink, nic)
-    devices: list[Device] = []
-    links: list[Link] = []
-    for h in range(nodes):
-        switch_name = f"H{h}.SW"
-        devices += [Device(f"H{h}.GPU{i}", "GPU", host=h) for i in range(gpus)]
-        devices.append(Device(switch_name, "NVS", host=h))
-        devices += [Device(f"H{h}.NIC{k}", "NIC", host=h) for k in range(nics)]
-        for i in range(gpus):
-            links += both_ways(f"H{h}.GPU{i}", switch_name, nvlink, nvlink_latency, "NVL")
-        for k in range(nics):
-            links += both_ways(switch_name, f"H{h}.NIC{k}", inner, 0.0, "PCI")
-            links += both_ways(f"H{h}.NIC{k}", "SPINE", nic, nic_latency, "NET")
-    devices.append(Device("SPINE", "NET", host=-1))
-    base = Topology("nodes", tuple(devices), tuple(links))
+    devices = _hosts(nodes, gpus, nics)
+    dues = (nvlink, nvlink_latency, NVL), (2 * max(nvlink, nic), 0.0, PCI), (nic, nic_latency, NET)
+    base = Topology("nodes", devices, _node_cables(devices, nodes, gpus, nics, np.array(dues)))
     per_node, links_per_node = gpus + 1 + nics, 2 * gpus + 4 * nics
 
     def route(src: Ints, dst: Ints) -> Routes:
@@ -140,5 +136,28 @@ def nodes(
         columns[src == dst] = -1
         return pack(columns.astype(np.int32))
 
-    is_gpu = np.array([device.kind == "GPU" for device in devices])
-    return base.but(router=with_fallback(base, route, is_gpu))
+    return base.but(router=with_fallback(base, route, base.kinds == "GPU"))
+
+
+def _hosts(nodes: int, gpus: int, nics: int) -> DeviceColumns:
+    """Of every host its GPUs, its switch and its NICs; the spine comes last."""
+    inside = Make("H{host}.GPU{number}", "GPU"), Make("H{host}.SW", "NVS"), Make("H{host}.NIC{number}", "NIC")
+    make, number = np.repeat([0, 1, 2], [gpus, 1, nics]), np.concatenate([np.arange(gpus), [0], np.arange(nics)])
+    return DeviceColumns(
+        (*inside, Make("SPINE", "NET")),
+        np.append(np.tile(make, nodes), 3).astype(np.uint8),
+        np.append(np.repeat(np.arange(nodes), gpus + 1 + nics), -1).astype(np.int32),
+        np.append(np.tile(number, nodes), 0).astype(np.int32),
+    )
+
+
+def _node_cables(devices: DeviceColumns, nodes: int, gpus: int, nics: int, dues: Floats) -> LinkColumns:
+    """Of every host a cable per GPU, then two per NIC: from the switch and to the spine; `dues` are of these three."""
+    nic = gpus + 1 + np.arange(nics)
+    first = np.arange(nodes).reshape(-1, 1) * (gpus + 1 + nics)
+    inward = first + np.concatenate([np.arange(gpus), np.stack([np.full(nics, gpus), nic], axis=1).reshape(-1)])
+    outward = first + np.concatenate([np.full(gpus, gpus), np.repeat(nic, 2)])
+    outward[:, gpus + 1 :: 2] = len(devices) - 1
+    each = np.concatenate([np.repeat(dues[:1], gpus, axis=0), np.tile(dues[1:], (nics, 1))])
+    rates, waits, kinds = np.tile(each, (nodes, 1)).T
+    return cables(devices, inward.reshape(-1), outward.reshape(-1), rates, waits, kinds.astype(np.uint8))

@@ -39,6 +39,9 @@ class PerturbedCluster(Protocol):
     def launch(self, schedule: Schedule, devices: Sequence[int], sizes: Floats, *, background: bool) -> Any:
         """Start transfers of so many bytes each between device indices."""
 
+    def check_rows(self) -> None:
+        """Raise an error where transfers are not written down one by one."""
+
     def stalled(self) -> StalledError | InputError:
         """The error for a world in which nothing moves any more."""
 
@@ -91,6 +94,7 @@ class Perturber:
     def mark(self, number: int, links: Sequence[int] | Ints, start: float, end: float) -> None:
         """See `Controls.mark`."""
         self._spells.append(_Spell(number, links, start, end))
+        self.cluster.arena.note(links)
 
     def send(self, src: int, dst: int, size: float) -> Any:
         """See `Controls.send`."""
@@ -100,6 +104,7 @@ class Perturber:
 
     def avoid(self, number: int, links: Sequence[int]) -> None:
         """See `Controls.avoid`."""
+        self.cluster.check_rows()
         self._avoided[number] = links
         shut = sorted({link for some in self._avoided.values() for link in some})
         cluster, arena = self.cluster, self.cluster.arena
@@ -163,10 +168,11 @@ class Perturber:
         for number, seconds in job.held.delays:
             late = np.nonzero(seconds > 0)[0]
             hits.append((number, late, seconds[late]))
+        transfer, route, began, through = arena.flown(job.first, job.schedule.transfers)
         for number, links, start, end in self._spells:
-            under = np.minimum(fabric.end[rows], min(end, ended)) - np.maximum(fabric.start[rows], start)
-            affected = np.nonzero(arena.crosses(fabric.route[rows], links) & (under > 0))[0]
-            hits.append((number, affected, under[affected]))
+            under = np.minimum(through, min(end, ended)) - np.maximum(began, start)
+            affected = np.nonzero(arena.crosses(route, links) & (under > 0))[0]
+            hits.append((number, transfer[affected], under[affected]))
         if not hits:
             return NO_HITS
         numbers = np.repeat([number for number, _, _ in hits], [len(which) for _, which, _ in hits])

@@ -8,11 +8,25 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sim.base.arrays import Floats, Ints
 from sim.errors import InputError
 from sim.size import room_for
-from sim.topology.devices import DEVICE_KINDS, LINK_KINDS, Device, Link, Router, Routes
+from sim.topology.devices import (
+    DEVICE_KINDS,
+    LINK_KINDS,
+    Device,
+    DeviceColumns,
+    Link,
+    LinkColumns,
+    Router,
+    Routes,
+    kinds_of,
+    names_of,
+    places_of,
+    shared_by_both,
+)
 from sim.topology.routing import shortest_routes
 
 PAIRS_LOOKED_AT = 64
@@ -30,8 +44,9 @@ class Topology:
     """
 
     name: str
-    devices: tuple[Device, ...]
-    links: tuple[Link, ...]
+    devices: tuple[Device, ...] | DeviceColumns
+    links: tuple[Link, ...] | LinkColumns
+    """Both are tuples, or columns that look like them (`sim.topology.devices`)."""
     ranks: tuple[int, ...] = ()
     overhead: float = 0.0
     gamma: float = 0.0
@@ -53,10 +68,12 @@ class Topology:
             if not (math.isfinite(value) and value >= 0):
                 raise InputError(f"{self.name}: {what} is {value}: give zero or more")
         if not self.ranks:
-            gpus = tuple(i for i, d in enumerate(self.devices) if d.kind == "GPU")
-            object.__setattr__(self, "ranks", gpus)
+            object.__setattr__(self, "ranks", tuple(np.flatnonzero(self.kinds == "GPU").tolist()))
 
     def _check_devices(self) -> None:
+        """None where they are columns: whoever made them did."""
+        if isinstance(self.devices, DeviceColumns):
+            return
         if len(self.index) != len(self.devices):
             twice = next(d.name for i, d in enumerate(self.devices) if self.index[d.name] != i)
             raise InputError(f"{self.name}: two devices are called {twice}: give each its own name")
@@ -66,11 +83,12 @@ class Topology:
 
     def _check_links(self) -> None:
         """All at once, as there may be many; where one is wrong, the first that is."""
-        ends = {link.src for link in self.links} | {link.dst for link in self.links}
-        kinds = {link.kind for link in self.links}
         rates, waits = self.bandwidth, self.latency
-        right = (rates > 0) & (rates < np.inf) & (waits >= 0) & (waits < np.inf)
-        if not (right.all() and ends <= self.index.keys() and kinds <= set(LINK_KINDS)):
+        right = bool(((rates > 0) & (rates < np.inf) & (waits >= 0) & (waits < np.inf)).all())
+        if not isinstance(self.links, LinkColumns):
+            ends = {link.src for link in self.links} | {link.dst for link in self.links}
+            right &= ends <= self.index.keys() and {link.kind for link in self.links} <= set(LINK_KINDS)
+        if not right:
             for link in self.links:
                 self._check_link(link)
 
@@ -112,21 +130,42 @@ class Topology:
     @cached_property
     def index(self) -> dict[str, int]:
         """Device index by name."""
-        return {device.name: i for i, device in enumerate(self.devices)}
+        return {name: i for i, name in enumerate(names_of(self.devices))}
+
+    @cached_property
+    def kinds(self) -> NDArray[np.str_]:
+        """Every device's kind."""
+        return kinds_of(self.devices)
+
+    @cached_property
+    def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Every device's host and its NUMA domain."""
+        return places_of(self.devices)
+
+    @cached_property
+    def shared(self) -> NDArray[np.bool_]:
+        """Which links both directions use."""
+        return shared_by_both(self.links)
 
     @cached_property
     def bandwidth(self) -> Floats:
         """B/s per link."""
+        if isinstance(self.links, LinkColumns):
+            return self.links.bandwidth
         return np.array([link.bandwidth for link in self.links], dtype=np.float64)
 
     @cached_property
     def latency(self) -> Floats:
         """Seconds per link."""
+        if isinstance(self.links, LinkColumns):
+            return self.links.latency
         return np.array([link.latency for link in self.links], dtype=np.float64)
 
     @cached_property
     def ends(self) -> tuple[Ints, Ints]:
         """Device indices of every link's src and dst."""
+        if isinstance(self.links, LinkColumns):
+            return self.links.ends
         src = np.array([self.index[link.src] for link in self.links], dtype=np.int32)
         dst = np.array([self.index[link.dst] for link in self.links], dtype=np.int32)
         return src, dst

@@ -9,6 +9,7 @@ destination: its ordinal among the devices of its kind picks the way (D-mod-k), 
 next branch. So a pair's route never depends on which other pairs are asked for.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from sim.base.arrays import Floats, Ints
 from sim.base.ragged import ranges
 from sim.errors import UnreachableError
-from sim.topology.devices import Device, Link, Router, Routes
+from sim.topology.devices import Device, Link, Router, Routes, kinds_of, shared_by_both
 
 LENGTH = {"NVL": 1, "PCI": 16, "SYS": 256, "NET": 4096}
 """One step up outweighs any detour a host can offer one step down."""
@@ -36,11 +37,11 @@ class Graph(Protocol):
         """What it is called."""
 
     @property
-    def devices(self) -> tuple[Device, ...]:
+    def devices(self) -> Sequence[Device]:
         """Every device."""
 
     @property
-    def links(self) -> tuple[Link, ...]:
+    def links(self) -> Sequence[Link]:
         """Every link, one direction each unless shared by both."""
 
     @property
@@ -141,8 +142,8 @@ class _NvlinkGraph(NamedTuple):
     """The NVLinks between GPUs alone, where every GPU passes on."""
 
     name: str
-    devices: tuple[Device, ...]
-    links: tuple[Link, ...]
+    devices: Sequence[Device]
+    links: Sequence[Link]
     forwarding: bool
     relays: int
     bandwidth: Floats
@@ -151,13 +152,13 @@ class _NvlinkGraph(NamedTuple):
 
 def _with_relays(topology: Graph, plain: Router) -> Router:
     """A router that leads from GPU to GPU over NVLinks where few enough GPUs are between them."""
-    gpu = np.array([device.kind == "GPU" for device in topology.devices])
+    gpu = kinds_of(topology.devices) == "GPU"
     src, dst = topology.ends
     wires = np.flatnonzero(np.array([link.kind == "NVL" for link in topology.links], np.bool_) & gpu[src] & gpu[dst])
     graph = _NvlinkGraph(
         topology.name,
         topology.devices,
-        tuple(topology.links[i] for i in wires),
+        tuple(topology.links[i] for i in wires.tolist()),
         True,
         0,
         topology.bandwidth[wires],
@@ -209,7 +210,7 @@ def _plain_routes(topology: Graph) -> Router:
 
 def _arcs(topology: Graph) -> _Arcs:
     src, dst = topology.ends
-    both = np.flatnonzero([link.both for link in topology.links]).astype(np.int32)
+    both = np.flatnonzero(shared_by_both(topology.links)).astype(np.int32)
     length = np.array([LENGTH[link.kind] for link in topology.links], np.int64)
     tail, head = np.concatenate([src, dst[both]]), np.concatenate([dst, src[both]])
     link = np.concatenate([np.arange(len(src), dtype=np.int32), both])
@@ -233,7 +234,7 @@ def _choices(topology: Graph, arcs: _Arcs, start: int, stop: int) -> _Choices:
     """The arcs that lie on best routes to each destination in `start..stop - 1`."""
     devices, rows = len(topology.devices), stop - start
     targets = np.arange(start, stop)
-    passes = np.array([topology.forwarding or d.kind != "GPU" for d in topology.devices], np.bool_)
+    passes = topology.forwarding | (kinds_of(topology.devices) != "GPU")
     usable = passes[arcs.head] | (arcs.head == targets[:, None])
 
     far = np.full((rows, devices), _FAR, np.int64)

@@ -9,7 +9,7 @@ from ops.libraries.nccl.protocol_cost import family_of
 from ops.work import FoldedOutcome, Outcome
 from sim import metrics
 from sim.breakdown import PARTS, Breakdown, shared_link
-from sim.fold.folded import FoldedSchedule
+from sim.fold.apart import ApartTrace
 from sim.fold.run import FoldedTrace
 from sim.trace import Trace
 from sim.units import TimeScale, fmt_bandwidth, fmt_size
@@ -32,7 +32,7 @@ def facts(outcome: Outcome | FoldedOutcome) -> dict[str, Any]:
         "busbw_Bps": outcome.busbw,
         "bound_s": outcome.bound,
         "transfers": work.schedule.messages,
-        "classes": _simulated(outcome),
+        "classes": outcome.simulated,
         "steps": work.schedule.steps,
         "instants": trace.instants,
         "verified": trace.verdict.verdict == "ok",
@@ -41,12 +41,6 @@ def facts(outcome: Outcome | FoldedOutcome) -> dict[str, Any]:
         "bottleneck": worst
         and {"src": worst[1].src, "dst": worst[1].dst, "bytes": worst[0].bytes, "share": worst[0].share},
     }
-
-
-def _simulated(outcome: Outcome | FoldedOutcome) -> int:
-    """How many transfers were simulated, each for all that are equal to it."""
-    schedule = outcome.work.schedule
-    return schedule.messages // schedule.n if isinstance(schedule, FoldedSchedule) else schedule.messages
 
 
 def expected_error(outcome: Outcome | FoldedOutcome) -> float | None:
@@ -65,7 +59,7 @@ def above(time: float, bound: float) -> str:
     return "this took just that" if times == "1" else f"this took {times} times that"
 
 
-def _troubles(trace: Trace | FoldedTrace) -> list[dict[str, Any]]:
+def _troubles(trace: Trace | FoldedTrace | ApartTrace) -> list[dict[str, Any]]:
     """On how many transfers each trouble bore, and for how long at most."""
     rows = []
     for number, spec in enumerate(trace.troubles):

@@ -2,7 +2,9 @@
 
 import json
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from sim.errors import InputError
@@ -128,3 +130,23 @@ def test_a_half_duplex_route_has_the_same_class_both_ways():
 def test_kinds_that_there_are_not_are_refused_where_a_machine_is_made(devices, links, says):
     with pytest.raises(InputError, match=says):
         Topology("two", (Device("GPU0", "GPU"), Device("GPU1", "GPU"), *devices), links)
+
+
+def test_columns_look_like_the_tuples_they_stand_for():
+    machine = build("nodes:nodes=2,gpus=2")
+    devices, links = tuple(machine.devices), tuple(machine.links)
+    assert machine.devices == devices
+    assert links == machine.links
+    assert hash(machine.links) == hash(links)
+    assert machine.links != links[:-1]
+    assert machine.devices[-1] == devices[-1] == Device("SPINE", "NET", host=-1)
+    assert machine.devices[1:4] == devices[1:4]
+    assert [device.name for device in devices] == [*machine.index]
+    with pytest.raises(IndexError):
+        machine.links[len(links)]
+    written = replace(machine, devices=devices, links=links)
+    for column in ("bandwidth", "latency", "kinds", "shared"):
+        np.testing.assert_array_equal(getattr(machine, column), getattr(written, column))
+    for column in ("ends", "places"):
+        np.testing.assert_array_equal(getattr(machine, column), getattr(written, column))
+    assert machine.ranks == written.ranks

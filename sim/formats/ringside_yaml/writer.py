@@ -1,6 +1,6 @@
 """Machines as Ringside's own YAML, so exactly that reading one back gives the same machine."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -56,7 +56,7 @@ def _check_size(topology: Topology, lines: list[str]) -> None:
         )
 
 
-def _links(links: tuple[Link, ...]) -> Iterator[str]:
+def _links(links: Sequence[Link]) -> Iterator[str]:
     """One line per cable; a link followed by its mirror image is one full-duplex cable."""
     i = 0
     while i < len(links):

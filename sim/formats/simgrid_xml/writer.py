@@ -1,6 +1,6 @@
 """Machines as SimGrid platform files: ranks as hosts, every route between them spelled out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import quoteattr
 
 from sim.errors import InputError
@@ -50,7 +50,7 @@ def write(topology: Topology) -> str:
     return "\n".join([*lines, "  </zone>", "</platform>", ""])
 
 
-def _cables(links: tuple[Link, ...]) -> tuple[list[Crossing], list[str]]:
+def _cables(links: Sequence[Link]) -> tuple[list[Crossing], list[str]]:
     """How every link is named on a route, and the elements that define them; two mirror images are one cable."""
     crossings: list[Crossing] = []
     lines = []

@@ -1,0 +1,168 @@
+"""Memory for a schedule that is not written down: rows for what is under way, of classes that all ranks have.
+
+`sim.fabric.rows` has the kernel's side of it.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.base.arrays import Floats, Ints
+from sim.fabric import kernel
+from sim.fabric.calendar import HEAP, NODES, Calendar
+from sim.fabric.links import NONE
+from sim.fabric.memory import PER_TRANSFER, Arena, longer, sums, wider
+from sim.fabric.rows import FREE, LOGGED, SOON, WIDTH, blocks_are_short
+
+FIRST = 8
+"""Blocks that there are at first."""
+READ = {"op", "route", "size", "pending", "start"}
+"""Columns that are read again after a wave."""
+
+
+class Classes(NamedTuple):
+    """Classes of transfers, of each of which every one of `ranks` sends one.
+
+    Class k copies or reduces (`op[k]`) `size[k]` bytes, from rank r to rank `peer[pair[k], r]`, once it has not
+    `waits[k]` transfers more to wait for. When rank r's of class k has ended, that of class `after[e]` and of rank
+    `peer[shift[e], r]` waits for one less, for e in `after_start[k]:after_start[k + 1]`.
+    """
+
+    ranks: int
+    op: NDArray[np.uint8]
+    size: Floats
+    pair: Ints
+    waits: Ints
+    after_start: NDArray[np.int64]
+    after: Ints
+    shift: Ints
+    peer: Ints
+
+
+class AlikeArena(Arena):
+    """Owns the memory of one collective of which all ranks do alike; nothing else runs beside it."""
+
+    def add_alike(self, classes: Classes, devices: Ints, time: float) -> None:
+        """Have the classes' transfers between these devices, a rank each, start at `time`."""
+        n = classes.ranks
+        pairs, of_class = np.unique(classes.pair, return_inverse=True)
+        self._enter_pairs(classes.peer[pairs], devices)
+        self._pairs = np.bincount(of_class, minlength=len(pairs))
+        none = self.fabric.alike
+        count = none.count.copy()
+        count[WIDTH] = n
+        alike = none._replace(
+            count=count,
+            block_of=np.full(len(classes.op), NONE, np.int32),
+            waits=classes.waits,
+            op=classes.op,
+            size=classes.size,
+            route=(of_class * n).astype(np.int32),
+            after_start=classes.after_start,
+            after=classes.after,
+            shift=classes.shift,
+            peer=classes.peer,
+            watched=np.zeros(len(pairs) * n, np.uint8),
+        )
+        self.fabric = self.fabric._replace(alike=alike)
+        self._claim_all()
+        at_once = classes.waits == 0
+        self._widen(min(len(classes.op), FIRST + int(at_once.sum())))
+        for name in ("job_stop", "job_left", "job_end", "finished"):
+            self.fabric = wider(self.fabric, {name: 1})
+        fabric = self.fabric
+        fabric.job_stop[0] = fabric.job_left[0] = len(classes.op) * n
+        fabric.job_end[0] = time
+        fabric.count[kernel.JOBS] = 1
+        for links in self._noted:
+            self._watch(links)
+
+    def note(self, links: Sequence[int] | Ints) -> None:
+        """Keep from now on when transfers that cross these links begin and end."""
+        self._noted.append(links)
+        if self.fabric.alike.count[WIDTH]:
+            self._watch(links)
+
+    def flown(self, *_: int) -> tuple[NDArray[np.int64], Ints, Floats, Floats]:
+        """What is kept of transfers: their numbers, routes, and when they began and ended, in s."""
+        alike = self.fabric.alike
+        logged = slice(0, int(alike.count[LOGGED]))
+        number = alike.log[logged]
+        klass, rank = np.divmod(number, alike.count[WIDTH])
+        return number, (alike.route[klass] + rank).astype(np.int32), alike.log_start[logged], alike.log_end[logged]
+
+    def make_room(self) -> None:
+        """Double the blocks when they may run out."""
+        if blocks_are_short(self.fabric):
+            alike = self.fabric.alike
+            blocks = len(alike.left)
+            self._widen(min(len(alike.op), blocks + max(blocks, int(alike.count[SOON]))))
+
+    def ends_of(self, row: int) -> tuple[int, int]:
+        """Which rank sends to which in a row that is under way."""
+        n = int(self.fabric.alike.count[WIDTH])
+        sender = row % n
+        return sender, int(self._receivers[int(self.fabric.route[row]) // n, sender])
+
+    def link_bytes(self) -> Floats:
+        """Bytes that cross every link until the end."""
+        offsets, links = self.routes
+        alike, n = self.fabric.alike, int(self.fabric.alike.count[WIDTH])
+        per_route = np.repeat(np.bincount(alike.route // n, alike.size, len(self._pairs)), n)
+        crossing = np.repeat(per_route, np.diff(offsets))
+        return np.bincount(links, crossing, len(self.topology.links)).astype(np.float64)
+
+    def _empty(self) -> kernel.FabricState:
+        self._noted: list[Sequence[int] | Ints] = []
+        return super()._empty()
+
+    def _enter_pairs(self, receivers: Ints, devices: Ints) -> None:
+        """A route for every rank to each of its receivers; a row of receivers per kind of pair."""
+        self._receivers = receivers
+        offsets, links = self.topology.routes(np.tile(devices, len(receivers)), devices[receivers.reshape(-1)])
+        lead = np.where(np.diff(offsets) > 0, self.topology.overhead + sums(self.topology.latency[links], offsets), 0.0)
+        self._enter(offsets, links, lead)
+
+    def _claim_all(self) -> None:
+        offsets, links = self.routes
+        crossing = np.repeat(np.repeat(self._pairs, int(self.fabric.alike.count[WIDTH])), np.diff(offsets))
+        claims = np.bincount(links, crossing, len(self.claims)).astype(np.int64)
+        first = np.concatenate([[0], np.cumsum(claims)])
+        net = self.fabric.net
+        lists = {name: getattr(net, name) for name in ("members", "elsewhere", "flow", "finish")}
+        room = {name: np.empty((first[-1], *old.shape[1:]), old.dtype) for name, old in lists.items()}
+        self.fabric = self.fabric._replace(net=net._replace(first=first, **room))
+
+    def _widen(self, blocks: int) -> None:
+        """Have so many blocks in all."""
+        before, n = len(self.fabric.alike.left), int(self.fabric.alike.count[WIDTH])
+        alike = wider(self.fabric.alike, dict.fromkeys(("class_of", "left", "free"), blocks))
+        more = blocks - before
+        alike.free[alike.count[FREE] : alike.count[FREE] + more] = np.arange(blocks - 1, before - 1, -1)
+        alike.count[FREE] += more
+        calendar = _roomier(self.fabric.calendar, 4 * blocks * n + 64)
+        self.fabric = self.fabric._replace(alike=alike, calendar=calendar)
+        for name in (*PER_TRANSFER, "wave"):  # one at a time: the old one goes before the next is there twice
+            old = getattr(self.fabric, name)
+            kept = old if name in READ else old[:0]
+            column: Any = {name: longer(kept, blocks * n)}
+            self.fabric = self.fabric._replace(**column)
+
+    def _watch(self, links: Sequence[int] | Ints) -> None:
+        """Have room for all transfers over some links, and keep them."""
+        alike, n = self.fabric.alike, int(self.fabric.alike.count[WIDTH])
+        watched = alike.watched | self.crosses(np.arange(len(alike.watched), dtype=np.int32), links)
+        room = int(watched.reshape(-1, n).sum(axis=1) @ self._pairs)
+        alike = wider(alike, dict.fromkeys(("log", "log_start", "log_end"), room))
+        self.fabric = self.fabric._replace(alike=alike._replace(watched=watched.astype(np.uint8)))
+
+
+def _roomier(old: Calendar, room: int) -> Calendar:
+    """A calendar with more room; what was never written is not copied."""
+    used = {"time": int(old.size[HEAP]), "heap": int(old.size[HEAP]), "nodes": int(old.size[NODES])}
+    new = {name: np.empty((room, *getattr(old, name).shape[1:]), getattr(old, name).dtype) for name in used}
+    for name, length in used.items():
+        new[name][:length] = getattr(old, name)[:length]
+    return old._replace(**new)

@@ -1,0 +1,90 @@
+"""What the transfers of a folded schedule wait for: classes, and by which renaming their senders differ."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.base.arrays import Ints
+from sim.base.ragged import ranges, take
+from sim.fold.folded import FoldedSchedule
+from sim.fold.symmetry import Numbers
+from sim.schedule import Schedule, dependencies
+
+MOST = 1 << 26
+"""Pairs of classes that are looked at."""
+
+
+class ClassWaits(NamedTuple):
+    """Rank r's transfer of class `later[e]` waits for one of class `earlier[e]`.
+
+    That is the one whose sender `renaming[e]` renames to r. Sorted by `earlier`; none is there twice.
+    """
+
+    earlier: Numbers
+    later: Numbers
+    renaming: Numbers
+
+
+def edges(schedule: FoldedSchedule) -> ClassWaits | None:
+    """All of them; None where there are too many."""
+    waits = dependencies.derive(replace(schedule.one, after=None))
+    earlier = np.repeat(np.arange(waits.rows), np.diff(waits.start))
+    parts = list(_meetings(schedule, earlier, waits.after.astype(np.int64)))
+    if schedule.ordered:
+        turns = _turns(schedule)
+        if turns is None:
+            return None
+        parts += turns
+    earlier, later, renaming = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if float(schedule.classes) ** 2 * schedule.n >= 1 << 62:
+        return None
+    key = np.unique((earlier * schedule.classes + later) * schedule.n + renaming)
+    pair, renaming = np.divmod(key, schedule.n)
+    return ClassWaits(*np.divmod(pair, schedule.classes), renaming)
+
+
+def _meetings(schedule: FoldedSchedule, earlier: Numbers, later: Numbers) -> list[ClassWaits]:
+    """Where transfers of two classes meet in a slot, read and written, written twice, or written and read."""
+    one, symmetry = schedule.one, schedule.symmetry
+    sent, back = schedule.turn[earlier], symmetry.back(schedule.turn[later])
+    edges = []
+    for own, other, renaming in (
+        (one.from_slot, one.to_slot, sent),
+        (one.to_slot, one.to_slot, symmetry.ranks.turned(sent, back)),
+        (one.to_slot, one.from_slot, back),
+    ):
+        met = meet(one, own, later, other, earlier)
+        edges.append(ClassWaits(earlier[met], later[met], renaming[met]))
+    return edges
+
+
+def _turns(schedule: FoldedSchedule) -> list[ClassWaits] | None:
+    """What ranks that block add: all that a rank sends and receives in a step waits for all of its step before.
+
+    A message is its sender's and its receiver's, and so waits for both.
+    """
+    sizes = np.diff(schedule.one.step_start)
+    starts, sizes = schedule.one.step_start[:-1][sizes > 0], sizes[sizes > 0]
+    if float(sizes[1:] @ sizes[:-1]) > MOST:
+        return None
+    later = np.arange(starts[1] if len(starts) > 1 else schedule.classes, schedule.classes)
+    before = np.repeat(sizes[:-1], sizes[1:])
+    earlier = ranges(np.repeat(starts[:-1], sizes[1:]), before)
+    later = np.repeat(later, before)
+    symmetry, none = schedule.symmetry, np.zeros(len(earlier), np.int64)
+    sent, back = schedule.turn[earlier], symmetry.back(schedule.turn[later])
+    renamings = none, sent, back, symmetry.ranks.turned(sent, back)
+    return [ClassWaits(earlier, later, renaming) for renaming in renamings]
+
+
+def meet(one: Schedule, own: Ints, late: Numbers, other: Ints, cause: Ints | Numbers) -> NDArray[np.bool_]:
+    """For each of some transfers whether a slot of `own` is among those that its cause has in `other`."""
+    slots = []
+    for column, rows in ((own, late), (other, cause)):
+        offsets, values = take(one.moves, column, rows)
+        row = np.repeat(np.arange(len(rows)), np.diff(offsets))
+        slots.append(row * one.slots + values)
+    rows = np.unique(slots[0][np.isin(slots[0], slots[1])] // one.slots)
+    return np.isin(np.arange(len(late)), rows)

@@ -1,0 +1,119 @@
+"""Schedules that fold on machines that do not: every rank simulated, none written down, as if all were."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ops import ALGORITHMS, work
+from ops.work import Work, carry_out, carry_out_folded, settled
+from sim.errors import InputError, StalledError
+from sim.fold.apart import WrittenOutError, simulate_apart
+from sim.fold.proof import prove
+from sim.machines import build
+from sim.trouble import troubles
+from terminal.shared.facts import facts
+
+FOLDING = sorted(name for name, entry in ALGORITHMS.items() if entry.symmetry)
+MACHINES = (
+    *("switch:ranks=16", "switch:ranks=12,overhead=0.3us,gamma=0.01ns", "ring:ranks=9,directions=1", "torus:dims=4x4"),
+    *("nodes:nodes=4,gpus=4", "dual_socket_pcie", "fat_tree:oversubscription=3,pods=2", "dgx1v", "dgx_h100:hosts=2"),
+)
+SIZE = 1 << 24
+
+
+def apart_and_whole(name, machine, n, trouble=()):
+    """A run of ranks told apart and the same run written out; nothing where an algorithm does not fold."""
+    entry, topology = ALGORITHMS[name], build(machine)
+    values = settled(entry, n, 0, topology, {})
+    part = entry.folded(n, **values)
+    if part is None:
+        return None
+    size = SIZE if entry.collective.sized else 0
+    trace = simulate_apart(topology, part, prove(part), size, perturbations=troubles(trouble, topology))
+    written = Work(entry.schedule(n, **values), entry.collective, entry, values)
+    return trace, carry_out(topology, written, size, trouble=trouble)
+
+
+@st.composite
+def runs(draw):
+    name, machine = draw(st.sampled_from(FOLDING)), draw(st.sampled_from(MACHINES))
+    topology = build(machine)
+    n = draw(st.integers(2, topology.n))
+    if draw(st.booleans()):
+        n = 1 << (n.bit_length() - 1)
+    trouble = []
+    for _ in range(draw(st.integers(0, 2))):
+        link = draw(st.sampled_from(topology.links))
+        share, start = draw(st.sampled_from((0.5, 0.3))), draw(st.sampled_from((0, 7, 300)))
+        trouble.append(f"slow_link:src={link.src},dst={link.dst},share={share},start={start}us")
+    if draw(st.booleans()):
+        trouble.append(f"straggler:rank={draw(st.integers(0, n - 1))},slower=3")
+    return name, machine, n, trouble
+
+
+@settings(max_examples=60, deadline=None)
+@given(runs())
+def test_it_is_the_run_that_is_written_out(run):
+    try:
+        both = apart_and_whole(*run)
+    except InputError:
+        return  # a number of ranks it cannot do
+    if both is None:
+        return
+    trace, whole = both
+    assert trace.time == pytest.approx(whole.trace.time, rel=1e-12)
+    assert trace.verdict == whole.trace.verdict
+    assert trace.simulated == whole.work.schedule.messages
+    np.testing.assert_allclose(trace.link_bytes, whole.trace.link_bytes, rtol=1e-9)
+    use, fullest = trace.bottleneck(), whole.bottleneck
+    assert (use is None) == (fullest is None)
+    assert use is None or use.share == pytest.approx(fullest[0].share, rel=1e-9)
+    own, written = (np.lexsort(hits[1::-1]) for hits in (trace.hits, whole.trace.hits))
+    for column, other in zip(trace.hits[:2], whole.trace.hits[:2], strict=True):
+        np.testing.assert_array_equal(column[own], other[written])
+    np.testing.assert_allclose(trace.hits.seconds[own], whole.trace.hits.seconds[written], rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("trouble", ["straggler:rank=1,late=1ms", "jitter", "background:src=GPU0,dst=GPU1"])
+def test_what_bears_on_single_transfers_is_written_out(trouble):
+    with pytest.raises(WrittenOutError):
+        apart_and_whole("allreduce.ring", "switch:ranks=4", 4, [trouble])
+
+
+def test_so_is_what_changes_routes():
+    with pytest.raises(WrittenOutError):
+        apart_and_whole("allreduce.ring", "ring:ranks=4", 4, ["dead_link:src=GPU0,dst=GPU1,start=1us,reroute=yes"])
+
+
+def test_a_run_that_stands_names_who_waits_and_the_dead_link():
+    with pytest.raises(StalledError, match=r"allreduce.ring can never finish: rank 0 -> rank 1 .*; dead links: GPU0"):
+        apart_and_whole("allreduce.ring", "switch:ranks=4", 4, ["dead_link:src=GPU0,dst=SW,both=no"])
+
+
+@pytest.mark.parametrize(
+    ("machine", "trouble"),
+    [
+        ("switch:ranks=8", ["slow_link:src=GPU0,dst=SW,start=9us"]),
+        ("torus:dims=3x3", []),
+        ("switch:ranks=8", ["jitter"]),
+    ],
+)
+def test_a_large_run_is_not_written_out_and_tells_the_same(monkeypatch, machine, trouble):
+    entry, topology = ALGORITHMS["allreduce.ring"], build(machine)
+    assert carry_out_folded(topology, entry, topology.n, SIZE, {}, trouble=trouble) is None
+    monkeypatch.setattr(work, "FEW", 0)
+    outcome = carry_out_folded(topology, entry, topology.n, SIZE, {}, trouble=trouble)
+    if trouble == ["jitter"]:
+        assert outcome is None
+        return
+    whole = carry_out(topology, Work(entry.schedule(topology.n), entry.collective, entry), SIZE, trouble=trouble)
+    assert rounded(facts(outcome)) == rounded(facts(whole))
+    assert outcome.simulated == whole.work.schedule.messages
+
+
+def rounded(data):
+    """Plain data with nine digits of every number."""
+    return json.loads(json.dumps(data), parse_float=lambda text: float(f"{float(text):.9g}"))
