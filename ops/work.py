@@ -333,7 +333,7 @@ def carry_out_folded(
             if links
             else simulate_apart(topology, schedule, verdict, size, perturbations=perturbations)
         )
-    except WrittenOutError:
+    except (WrittenOutError, MemoryError):
         return None
     real = {"build_s": built - began, "verify_s": proved - built}
     real |= {"estimated_s": needs.seconds, "estimated_bytes": round(needs.bytes)}

@@ -80,7 +80,7 @@ WIDTHS = (8, 10, 8, 8, 10, 11, 20, 12, 10)
 
 def measured(row):
     """The answer of a command, with its seconds and its peak of memory; or why there is none."""
-    most = int((2 * row.size or 8) * GB)
+    most = int((4 * row.size or 8) * GB)  # also of what is claimed and never touched
 
     def limited():
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
