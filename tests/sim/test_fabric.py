@@ -186,11 +186,12 @@ def test_the_way_to_a_groups_root_is_shorter_when_it_has_been_gone():
 
 
 def test_room_for_rates_is_made_in_time():
-    """Flows of one link that begin one after the other, each behind a short one elsewhere: all 4,160 rates are kept."""
+    """Every millisecond a long flow and one of 1.5 ms join those of a link: thousands of rates, and all are kept."""
     count = 64
-    sizes = [1e6] * count + [1e8 * (k + 1) for k in range(count)]
-    waits = [set(), *({k} for k in range(count - 1)), *({k} for k in range(count))]
-    trace = ours(([[1]] * count + [[0]] * count, sizes, waits, [1e9, 1e9], [0.0, 0.0]), history=True)
+    every = range(count)
+    sizes = [1e6] * count + [1e8 * (k + 1) for k in every] + [1.5e6 / (k + 3) for k in every]
+    waits = [{k - 1} if k else set() for k in every] + [{k} for k in every] * 2
+    trace = ours(([[1]] * count + [[0]] * count * 2, sizes, waits, [1e9, 1e9], [0.0, 0.0]), history=True)
     for i, size in enumerate(sizes):
         times, rates = trace.rates(i)
         assert (rates * np.diff([*times, trace.arrived[i]])).sum() == pytest.approx(size, rel=1e-9)
