@@ -29,6 +29,7 @@ LIMIT = (
     r"thread blocks per GPU at most, not \d+|channels at most, not \d+|"
     r"messages under way on a connection at most, and more wait for each other here)"
 )
+TOO_LONG = r"it takes [\d,]+ elements and [\d.]+ MB where 500,000 and 16 MiB are read"
 
 
 def held_to_its_promise(name, n):
@@ -49,7 +50,7 @@ def held_to_its_promise(name, n):
     if schedule.switches or not schedule.unit_share or (np.diff(schedule.moves) == 0).any():
         reason = re.search("cannot be written as MSCCL XML: (it .*)", refusal)
     else:
-        reason = re.search(f"cannot be written as MSCCL XML: ({LIMIT}; {LIMIT})", refusal)
+        reason = re.search(f"cannot be written as MSCCL XML: ({LIMIT}; {LIMIT}|{TOO_LONG})", refusal)
     assert bool(refusal) == bool(reason), refusal
     if refusal:
         return f"refused: {reason[1]}"
@@ -150,3 +151,16 @@ def test_names_survive_markup():
 def test_barriers_and_switches_are_refused_with_the_reason():
     with pytest.raises(InputError, match=r"barrier\.dissemination cannot be written as MSCCL XML: it moves no data"):
         write_schedule(ALGORITHMS["barrier.dissemination"].schedule(4), "msccl_xml")
+
+
+@pytest.mark.parametrize("word", ["LARGEST_TEXT", "MOST_ELEMENTS"])
+def test_what_nobody_could_read_again_is_not_written(word, monkeypatch):
+    schedule = ALGORITHMS["allreduce.ring"].schedule(4)
+    read = write_schedule(schedule, "msccl_xml")
+    elements = sum(read.count(f"<{tag} ") for tag in ("algo", "gpu", "tb", "step"))
+    limit = {"LARGEST_TEXT": len(read), "MOST_ELEMENTS": elements}[word]
+    monkeypatch.setattr(writer, word, limit)
+    assert write_schedule(schedule, "msccl_xml") == read
+    monkeypatch.setattr(writer, word, limit - 1)
+    with pytest.raises(InputError, match=f"it takes {elements} elements and .* are read: write fewer ranks"):
+        write_schedule(schedule, "msccl_xml")

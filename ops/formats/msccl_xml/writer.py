@@ -8,7 +8,7 @@ does, the one that comes closest, and the file tells both times.
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import quoteattr
 
-from ops.formats import ScheduleProblem, writer
+from ops.formats import LARGEST_TEXT, ScheduleProblem, writer
 from ops.formats.actions import ActionProgram, program
 from ops.formats.attempts import Attempts
 from ops.formats.msccl_xml.layout import (
@@ -23,9 +23,11 @@ from ops.formats.msccl_xml.layout import (
 from ops.formats.msccl_xml.limits import HELD_UP, MOST_COUNT, RUNTIMES, SLOTS, broken
 from ops.formats.msccl_xml.program import PROMISED, SENDS
 from ops.formats.msccl_xml.reader import transfers
+from sim.base.xml import MOST_ELEMENTS
 from sim.errors import InputError
 from sim.schedule import Schedule
 from sim.topology import Topology
+from sim.units import fmt_size
 
 FORMS = (
     Form("passing"),
@@ -49,7 +51,7 @@ ROOTED = ("broadcast", "reduce", "gather", "scatter")
 def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
     """The same messages with the same dependencies, timed on a machine, or on an ideal switch.
 
-    Raises InputError for what MSCCL cannot say or no runtime takes.
+    Raises InputError for what MSCCL cannot say, no runtime takes, or nobody could read here again.
     """
     parts = program(schedule, "MSCCL XML", PROMISED, MOST_COUNT)
     attempts = Attempts(schedule, machine, transfers)
@@ -79,7 +81,14 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
     assert best is not None
     head, rest = best.text.split("\n", 1)
     remarks = (f"  <!-- {remark.replace('--', '- -')} -->" for remark in attempts.remarks(best))
-    return "\n".join([head, *remarks, rest])
+    text = "\n".join([head, *remarks, rest])
+    elements = text.count("<") - text.count("</") - text.count("<!")
+    if len(text) > LARGEST_TEXT or elements > MOST_ELEMENTS:
+        raise InputError(
+            f"{schedule.name} cannot be written as MSCCL XML: it takes {elements:,} elements and {fmt_size(len(text))}"
+            f" where {MOST_ELEMENTS:,} and {fmt_size(LARGEST_TEXT)} are read: write fewer ranks"
+        )
+    return text
 
 
 def _in_form(
