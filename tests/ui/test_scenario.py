@@ -17,12 +17,12 @@ from ui.scene.examples import SCENARIOS
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_scenario_is_read_as_it_was_written(name):
-    text = to_yaml(SCENARIOS[name])
+    text = to_yaml(SCENARIOS[name].scene)
     assert is_scenario(text)
     again = from_yaml(text, "a scenario")
-    hidden = {"machine": Request().machine} if SCENARIOS[name].capture else {}
-    hidden |= {"algorithm": Request().algorithm, "size": Request().size} if SCENARIOS[name].schedule else {}
-    wanted = replace(SCENARIOS[name], **hidden)
+    hidden = {"machine": Request().machine} if SCENARIOS[name].scene.capture else {}
+    hidden |= {"algorithm": Request().algorithm, "size": Request().size} if SCENARIOS[name].scene.schedule else {}
+    wanted = replace(SCENARIOS[name].scene, **hidden)
     assert replace(again, capture=again.capture.strip(), schedule=again.schedule.strip()) == replace(
         wanted, capture=wanted.capture.strip(), schedule=wanted.schedule.strip()
     )

@@ -18,6 +18,8 @@ CHANGED = {"bandwidth": "page.lab.bandwidth", "latency": "page.lab.latency"}
 CELL = "cell"
 """What a click on the map selects."""
 NOBODY = "#dddddd"
+CLEAR = ((1.1, 1.0), (1.02, 0.65), (0.0, 0.35))
+"""From which margin of the runner-up on a cell is how opaque: a tie is pale."""
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
@@ -45,6 +47,7 @@ def winner_map(winners: WinnerMap) -> alt.Chart:
             x=across("size", tell("page.lab.size"), [fmt_size(size) for size in winners.sizes], gaps),
             y=down("ranks", tell("page.lab.ranks"), list(reversed(winners.ranks)), gaps),
             color=keyed("winner", colours, _squares(), tell("page.lab.winner")),
+            opacity=alt.Opacity("clear:Q", scale=None, legend=None),
             tooltip=[
                 alt.Tooltip("winner:N", title=tell("page.lab.winner")),
                 alt.Tooltip("time:N", title=tell("page.time")),
@@ -68,6 +71,7 @@ def _cell(winners: WinnerMap, n: int, size: int) -> dict[str, Any]:
         "winner": short(winner) if winner else tell("page.lab.nobody"),
         "time": fmt_time(float(times.min())) if winner else "–",
         "margin": f"{margin:.3g}" if math.isfinite(margin) else "–",
+        "clear": next((opacity for least, opacity in CLEAR if not margin < least), 1.0),
     }
 
 
@@ -76,7 +80,7 @@ def curves(rows: Sequence[Row], names: Sequence[str]) -> alt.Chart:
     points = [
         {"name": short(named(row)), "size": fmt_size(row["size_bytes"]), "busbw": row["busbw_Bps"] / 1e9}
         for row in rows
-        if row.get("reason") is None
+        if row.get("reason") is None and row["busbw_Bps"] > 0
     ]
     sizes = [fmt_size(size) for size in sorted({row["size_bytes"] for row in rows})]
     drawn = {point["name"] for point in points}
@@ -87,7 +91,7 @@ def curves(rows: Sequence[Row], names: Sequence[str]) -> alt.Chart:
         .mark_line(point=True, strokeWidth=2)
         .encode(
             x=across("size", tell("page.lab.size"), sizes),
-            y=alt.Y("busbw:Q", title=busbw),
+            y=alt.Y("busbw:Q", title=busbw, scale=alt.Scale(type="log")),
             color=keyed("name", colours, _squares()),
             tooltip=[
                 alt.Tooltip("name:N", title=tell("page.algorithm")),

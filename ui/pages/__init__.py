@@ -3,7 +3,7 @@
 A page's title is the text `page.NAME.title`, or its name as long as there is none; the address says `?page=NAME`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sim.registry import Registry
@@ -48,6 +48,17 @@ def leave(name: str) -> None:
 
     words = {"page": name} if name != first() else {}
     st.query_params.from_dict(words | ({"lang": st.query_params["lang"]} if "lang" in st.query_params else {}))
+
+
+def visit(words: Mapping[str, str]) -> None:
+    """Make the address name another page with words of its own, in the same language; what it was is forgotten."""
+    import streamlit as st
+
+    leave(words["page"])
+    st.query_params.update(words)
+    for name in (words["page"], "scene") if words["page"] == first() else (words["page"],):
+        st.session_state.pop(name, None)
+    st.session_state.turn = st.session_state.get("turn", 0) + 1
 
 
 def first() -> str:

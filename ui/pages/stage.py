@@ -28,7 +28,7 @@ from ui.scene.machines import machine_of
 from ui.scene.picture import STALLED, Picture
 from ui.text import plain, spoken
 from ui.text import tell as _say
-from ui.widgets import compare, diagnosis, past, sidebar, title, whatif
+from ui.widgets import compare, diagnosis, past, questions, sidebar, title, whatif
 from ui.widgets.load import load_of
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_apart, visitor
@@ -65,6 +65,7 @@ def stage() -> None:
     scene, topology, runs = _shown(scene, topology)
     with heading:
         _heading(scene, runs[0][1])
+        questions.answer(runs)
     above = st.container(key="diagnosis") if scene.capture else None
     _stage(scene, runs)
     if above is not None:
@@ -159,6 +160,7 @@ def _heading(scene: Request, picture: Picture) -> None:
         st.title(plain(picture.title), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="over"):
         title.draw(scene, picture.machine)
+        questions.menu()
         sidebar.scenarios()
         compare.keep(scene)
         past.undo()

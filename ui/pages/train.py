@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ops import ALGORITHMS
+from ops.request import Request
 from ops.request.link import to_link
 from ops.request.training import TrainingRequest, from_query, to_query, to_yaml
 from ops.training.facts import is_table, shown, words
@@ -25,8 +26,8 @@ from ui.widgets.parameter import field, refuse, usual
 from ui.workers import tasks
 from ui.workers.asking import ask
 
-FIRST = TrainingRequest()
-"""What the page opens with."""
+FIRST = TrainingRequest(machine=Request(machine="switch:ranks=4,bandwidth=3GBps"))
+"""What the page opens with: a network where some communication stands in the open."""
 KEPT = ("page", "lang")
 ROWS = 8
 """Ranks drawn at once."""
@@ -102,6 +103,8 @@ def _arrive() -> str:
     if "train" in state:
         return ""
     state.train = FIRST
+    if not st.query_params.keys() - {*KEPT}:
+        return ""
     try:
         request = from_query({key: st.query_params[key] for key in st.query_params})
         machine_of(request.machine)

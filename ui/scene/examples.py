@@ -1,18 +1,63 @@
-"""Scenes worth a look, by the name under which `assets/text` tells what they show."""
+"""Scenes worth a look, and questions that one answers, by names under which `assets/text` tells what they show."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from ops.request import Request
 from ops.request.examples import example_captures, example_schedules
 
+
+@dataclass(frozen=True)
+class Example:
+    """A scene in a view, or in `words` the address of another page.
+
+    With `asks` it answers a question, `scenario.NAME`; on the stage the text `answer.NAME` says what is seen.
+    """
+
+    scene: Request = field(default_factory=Request)
+    view: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)
+    asks: bool = False
+
+
+def _lesson(name: str, step: int) -> Example:
+    return Example(words={"page": "learn", "lesson": name, "step": str(step)}, asks=True)
+
+
+NIC = "lost_nic:nic=H0.NIC1,start=200us,reroute=yes"
+WIDE = "set_class:kind=SYS,times=10"
+TWO_NICS = Request(
+    algorithm="allreduce.hierarchical_2d", machine="nodes:nodes=2,gpus=4,nics=2", trouble=NIC, against="trouble="
+)
+RACE = ("recursive_doubling", "rabenseifner", "double_binary_tree")
 SCENARIOS = {
-    "first": Request(),
-    "slow_hop": Request(machine="dual_socket_pcie", size="64MiB"),
-    "cube_mesh": Request(capture=example_captures()["dgx-1v"], size="16MiB"),
-    "tree": Request(algorithm="allreduce.double_binary_tree", machine="switch:ranks=16", size="4MiB"),
-    "doubling": Request(algorithm="allreduce.recursive_doubling", machine="switch:ranks=16", size="64KiB"),
-    "two_levels": Request(algorithm="allreduce.hierarchical_2d", machine="nodes:nodes=4", size="256MiB"),
-    "in_switch": Request(algorithm="allreduce.nvls", machine="dgx_h100", size="64MiB"),
-    "bruck": Request(algorithm="alltoall.bruck", machine="switch:ranks=9", size="9MiB"),
-    "hyper_mpi_linear": Request(algorithm="allgatherv.linear", machine="nodes:gpus=128,nvlink=100GBps", size="1MiB"),
-    "plan": Request(schedule=example_schedules()["allreduce-ring-8 (MSCCL XML)"], machine="dgx_a100", size="8MiB"),
+    "what_is_allreduce": _lesson("basics", 6),
+    "why_ring": _lesson("ring", 3),
+    "numa_cost": Example(Request(machine="dual_socket_pcie", against=f"edits={WIDE}"), view="machine", asks=True),
+    "holds_back": Example(Request(machine="dgx1v"), view="machine", asks=True),
+    "nic_dies": Example(TWO_NICS, view="machine", asks=True),
+    "which_algorithm": Example(
+        Request(size="4MiB", against="|".join(f"algorithm=allreduce.{name}" for name in RACE)), view="shape", asks=True
+    ),
+    "slower_than_bound": Example(Request(machine="dual_socket_pcie"), view="machine", asks=True),
+    "how_exposed": Example(
+        words={"page": "train", "workload": "ddp", "machine": "switch:ranks=4,bandwidth=3GBps"}, asks=True
+    ),
+    "read_right": Example(Request(capture=example_captures()["dgx-1v"]), view="machine", asks=True),
+    "in_class": Example(Request(machine="ring:ranks=8"), view="shape", asks=True),
+    "first": Example(Request()),
+    "slow_hop": Example(Request(machine="dual_socket_pcie", size="64MiB")),
+    "cube_mesh": Example(Request(capture=example_captures()["dgx-1v"], size="16MiB")),
+    "tree": Example(Request(algorithm="allreduce.double_binary_tree", machine="switch:ranks=16", size="4MiB")),
+    "doubling": Example(Request(algorithm="allreduce.recursive_doubling", machine="switch:ranks=16", size="64KiB")),
+    "two_levels": Example(Request(algorithm="allreduce.hierarchical_2d", machine="nodes:nodes=4", size="256MiB")),
+    "in_switch": Example(Request(algorithm="allreduce.nvls", machine="dgx_h100", size="64MiB")),
+    "bruck": Example(Request(algorithm="alltoall.bruck", machine="switch:ranks=9", size="9MiB")),
+    "hyper_mpi_linear": Example(
+        Request(algorithm="allgatherv.linear", machine="nodes:gpus=128,nvlink=100GBps", size="1MiB")
+    ),
+    "plan": Example(
+        Request(schedule=example_schedules()["allreduce-ring-8 (MSCCL XML)"], machine="dgx_a100", size="8MiB")
+    ),
 }
-"""Every scenario; Huawei Hyper MPI calls `hyper_mpi_linear` UCG_PLANC_UCX_ALLGATHERV_ATTR=I:4."""
+"""Every one; Huawei Hyper MPI calls `hyper_mpi_linear` UCG_PLANC_UCX_ALLGATHERV_ATTR=I:4."""

@@ -97,7 +97,7 @@ def scenarios() -> None:
     """Scenes worth a look. Choosing one forgets what the widgets hold, this one's own choice too."""
     chosen = st.selectbox(
         tell("page.scenario"),
-        list(SCENARIOS),
+        [name for name, example in SCENARIOS.items() if not example.asks],
         index=None,
         format_func=lambda name: tell(f"scenario.{name}"),
         placeholder=tell("page.scenario"),
@@ -106,7 +106,7 @@ def scenarios() -> None:
         key=fresh("scenario"),
     )
     if chosen:
-        restore(SCENARIOS[chosen])
+        restore(SCENARIOS[chosen].scene)
         st.rerun()
 
 

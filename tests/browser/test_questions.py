@@ -1,0 +1,43 @@
+"""Questions of a stranger, a teacher and an engineer, answered within three clicks from the first page."""
+
+import re
+
+import pytest
+
+from ui.scene.examples import SCENARIOS
+from ui.text import catalogue
+
+pytestmark = pytest.mark.browser
+ANSWERS = {
+    "en": {
+        "what_is_allreduce": "in the end every rank holds the sum of all",
+        "why_ring": "Count what a rank sends in both laps together",
+        "numa_cost": r"\d\.\d+ times as long .*: 7\.341 ms",
+        "holds_back": r"CPU\d → CPU\d",
+        "which_algorithm": r"allreduce\.\w+ is first with",
+        "slower_than_bound": r"No schedule could do better than 4\.894 ms .* sharing: 1\.7",
+        "how_exposed": r"Rank 0 communicates.*stands in the open",
+        "read_right": "12 numbers assumed",
+    },
+}
+"""What must then be in sight, whole on the screen."""
+
+
+@pytest.mark.parametrize("language", ANSWERS)
+def test_questions_are_two_clicks_from_the_first_page_and_their_answers_are_in_sight(visit, language):
+    texts = catalogue(language)
+    one = visit(f"?lang={language}", viewport={"width": 1440, "height": 900})
+    page = one.page
+    for name in ANSWERS[language]:
+        assert SCENARIOS[name].asks
+        page.get_by_text(texts["page.stage.title"], exact=True).click()
+        one.player.first.wait_for()
+        one.settle()
+        page.get_by_role("button", name=texts["page.questions"]).click()
+        page.get_by_role("button", name=texts[f"scenario.{name}"]).click()
+        said = page.get_by_test_id("stMain").get_by_text(re.compile(ANSWERS[language][name])).first
+        said.wait_for()
+        one.settle()
+        box = said.bounding_box()
+        assert 0 <= box["y"] <= 900 - box["height"], name
+        assert page.get_by_test_id("stException").count() == 0, name

@@ -1,0 +1,70 @@
+"""Questions that somebody comes with, two clicks from the first page, and the answer beside the scene that shows it."""
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from ops.request.link import to_link
+from sim.units import fmt_time
+from ui.pages import visit
+from ui.scene.examples import SCENARIOS
+from ui.scene.picture import STALLED
+from ui.text import catalogue, plain, spoken, tell
+from ui.widgets.compare import Run
+from ui.widgets.parameter import fresh
+from ui.widgets.past import restore
+
+
+def menu() -> None:
+    """All questions; each opens the scene, lesson or page that answers it."""
+    with st.popover(tell("page.questions"), icon=":material/help:", key=fresh("questions")):  # the next one is closed
+        for name, example in SCENARIOS.items():
+            if example.asks:
+                label = tell(f"scenario.{name}")
+                st.button(label, on_click=_open, args=(name,), key=f"ask_{name}", type="tertiary", width="stretch")
+
+
+def _open(name: str) -> None:
+    example = SCENARIOS[name]
+    st.session_state.asked_for = name
+    if example.words:
+        visit(example.words)
+    else:
+        restore(example.scene, example.view)
+
+
+def answer(runs: Sequence[Run]) -> None:
+    """What the scene answers, as long as it is the one that a question opened."""
+    name = st.session_state.get("asked_for", "")
+    with st.container():  # there whether or not there is an answer, so that what follows keeps its place
+        if name not in SCENARIOS or runs[0][0] != SCENARIOS[name].scene or f"answer.{name}" not in catalogue(spoken()):
+            return
+        st.info(tell(f"answer.{name}", **_words(runs)), icon=":material/lightbulb:")
+
+
+def _words(runs: Sequence[Run]) -> dict[str, str]:
+    """What an answer may tell of the runs."""
+    scene, picture, _ = runs[0]
+    ended = [run for run in runs if run[1].verdict != STALLED]
+    first, last = (pick(ended, key=lambda run: run[1].seconds) for pick in (min, max))
+    added = {part: seconds for part, seconds in picture.parts.items() if part not in ("latency", "bytes") and seconds}
+    most = max(added, key=added.__getitem__, default="latency")
+    language = {"lang": spoken()} if spoken() != "en" else {}
+    return {
+        "time": picture.time,
+        "other": runs[-1][1].time,
+        "times": f"{picture.seconds / runs[-1][1].seconds:.3g}",
+        "first": plain(first[2]),
+        "fastest": first[1].time,
+        "last": plain(last[2]),
+        "slowest": last[1].time,
+        "ahead": f"{last[1].seconds / first[1].seconds:.3g}",
+        "bottleneck": plain(picture.bottleneck),
+        "bound": picture.bound,
+        "near": f"{picture.near:.0%}",
+        "part": tell(f"player.why.{most}"),
+        "spent": fmt_time(picture.parts[most]),
+        "messages": str(picture.messages),
+        "embed": f"?{urlencode(to_link(scene) | {'embed': 'true'} | language)}",
+    }
