@@ -14,10 +14,12 @@ from sim.fabric import kernel
 from sim.fabric.calendar import HEAP, NODES, Calendar
 from sim.fabric.links import NONE
 from sim.fabric.memory import PER_TRANSFER, Arena, longer, sums, wider
-from sim.fabric.rows import FREE, LOGGED, SOON, WIDTH, blocks_are_short
+from sim.fabric.rows import FREE, LACKING, LOGGED, SOON, WIDTH, calendar_is_short
 
 FIRST = 8
 """Blocks that there are at first."""
+ENTRIES = 4
+"""Of the calendar that there are at first for every row and every link."""
 READ = {"op", "route", "size", "pending", "start"}
 """Columns that are read again after a wave."""
 
@@ -94,11 +96,14 @@ class AlikeArena(Arena):
         return number, (alike.route[klass] + rank).astype(np.int32), alike.log_start[logged], alike.log_end[logged]
 
     def make_room(self) -> None:
-        """Double the blocks when they may run out."""
-        if blocks_are_short(self.fabric):
-            alike = self.fabric.alike
+        """Double the blocks when they may run out, and the calendar where it alone does."""
+        alike = self.fabric.alike
+        if alike.count[FREE] < alike.count[SOON] or alike.count[LACKING]:
             blocks = len(alike.left)
             self._widen(min(len(alike.op), blocks + max(blocks, int(alike.count[SOON]))))
+        while calendar_is_short(self.fabric):
+            calendar = self.fabric.calendar
+            self.fabric = self.fabric._replace(calendar=_roomier(calendar, 2 * len(calendar.nodes)))
 
     def ends_of(self, row: int) -> tuple[int, int]:
         """Which rank sends to which in a row that is under way."""
@@ -142,7 +147,8 @@ class AlikeArena(Arena):
         more = blocks - before
         alike.free[alike.count[FREE] : alike.count[FREE] + more] = np.arange(blocks - 1, before - 1, -1)
         alike.count[FREE] += more
-        calendar = _roomier(self.fabric.calendar, 4 * blocks * n + 64)
+        room = ENTRIES * (blocks * n + len(self.topology.links)) + 64
+        calendar = _roomier(self.fabric.calendar, max(room, len(self.fabric.calendar.nodes)))
         self.fabric = self.fabric._replace(alike=alike, calendar=calendar)
         for name in (*PER_TRANSFER, "wave"):  # one at a time: the old one goes before the next is there twice
             old = getattr(self.fabric, name)

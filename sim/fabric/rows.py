@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim.base.compiled import helper
-from sim.fabric.calendar import BEGIN, push
+from sim.fabric.calendar import BEGIN, NODES, push
 from sim.fabric.links import NONE
 
 WIDTH, FREE, SOON, LOGGED, LACKING = range(5)
@@ -144,6 +144,20 @@ def release_alike(fabric, i, moment):
 
 @helper
 def blocks_are_short(fabric):
-    """Whether the next wave might want more blocks than are free."""
+    """Whether the next wave might want more blocks than are free, or more of the calendar than there is."""
     count = fabric.alike.count
-    return count[WIDTH] > 0 and (count[FREE] < count[SOON] or count[LACKING] > 0)
+    if count[WIDTH] == 0:
+        return False
+    return count[FREE] < count[SOON] or count[LACKING] > 0 or calendar_is_short(fabric)
+
+
+@helper
+def calendar_is_short(fabric):
+    """Whether one wave's entries might find no room in the calendar.
+
+    In a wave a row begins or ends, and is given out again and begins; a group of links, of which there are no more than
+    links, has a completion when it is solved and one when it is not. What was expected of groups that have been solved
+    anew since stays in the calendar until its moment, so that rows alone are no bound of the whole.
+    """
+    wave = 2 * (len(fabric.op) + len(fabric.net.capacity))
+    return fabric.calendar.size[NODES] + wave > len(fabric.calendar.nodes)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ops import ALGORITHMS, work
 from ops.work import Work, carry_out, carry_out_folded, settled
 from sim.errors import InputError, StalledError
+from sim.fabric import alike
 from sim.fold.apart import WrittenOutError, simulate_apart
 from sim.fold.proof import prove
 from sim.machines import build
@@ -75,6 +76,17 @@ def test_it_is_the_run_that_is_written_out(run):
     for column, other in zip(trace.hits[:2], whole.trace.hits[:2], strict=True):
         np.testing.assert_array_equal(column[own], other[written])
     np.testing.assert_allclose(trace.hits.seconds[own], whole.trace.hits.seconds[written], rtol=1e-9, atol=1e-15)
+
+
+def test_the_calendar_grows_before_a_wave_that_it_might_not_hold(monkeypatch):
+    grown = []
+    roomier = alike._roomier
+    monkeypatch.setattr(alike, "ENTRIES", 1)
+    monkeypatch.setattr(alike, "_roomier", lambda old, room: grown.append(room) or roomier(old, room))
+    run = "alltoall.linear", "nodes:nodes=4,gpus=4", 16, ["slow_link:src=H0.GPU0,dst=H0.SW,share=0.3"]
+    trace, whole = apart_and_whole(*run)
+    assert len(grown) > 1
+    assert trace.time == pytest.approx(whole.trace.time, rel=1e-12)
 
 
 @pytest.mark.parametrize("trouble", ["straggler:rank=1,late=1ms", "jitter", "background:src=GPU0,dst=GPU1"])
