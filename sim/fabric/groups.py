@@ -6,13 +6,19 @@ Kernel functions, interpreted or compiled (see `sim.base.compiled`).
 import numpy as np
 
 from sim.base.compiled import helper
+from sim.fabric.amend import amend
 from sim.fabric.calendar import FLOW, push
 from sim.fabric.links import (
+    AMEND,
+    ANEW,
     BOTTLENECK,
+    CREDIT,
     DUE,
+    FEW,
     FIRED,
     GONE,
     HELD,
+    IS_STALE,
     IS_VACATED,
     LEAST,
     LISTED,
@@ -59,7 +65,9 @@ def settle(net, calendar, route, size, wave, begun, time):
     """At the end of a wave: let flows share what has to be shared, max-min fairly, and expect the next completions.
 
     The last `begun` of `wave` are the transfers that have begun to flow where others do. Only groups in which
-    somebody's share may have changed are solved.
+    somebody's share may have changed are solved; where only a few flows have left, what was is put right. That is done
+    until half as many flows have left links as there are links in a group, so that rounding does not add up and groups
+    that have come apart are noticed.
     """
     count, state = net.count, net.state
     for k in range(count[VACATED]):
@@ -68,7 +76,9 @@ def settle(net, calendar, route, size, wave, begun, time):
         if state[link, LOAD] == 0:
             state[link, LISTED] = state[link, HELD] = 0
         elif state[link, HELD] > 0:
-            make_stale(count, net.stale, state, find(net.parent, link))
+            root = find(net.parent, link)
+            net.order[root, CREDIT] -= 2
+            make_stale(count, net.stale, state, root, AMEND if net.order[root, CREDIT] > FEW else ANEW)
     count[VACATED] = 0
     for k in range(begun):
         i = np.int64(wave[len(wave) - 1 - k])
@@ -76,6 +86,15 @@ def settle(net, calendar, route, size, wave, begun, time):
             if state[net.route_links[m], LONE] != NONE:
                 bind(net, route, size, np.int64(net.route_links[m]), time)
         enter(net, i, route[i], size[i])
+    anew = 0
+    for k in range(count[STALE]):
+        root = net.stale[k]
+        if state[root, IS_STALE] == AMEND and net.parent[root] == root and amend(net, root, time):
+            state[root, IS_STALE] = 0
+        else:
+            net.stale[anew] = root
+            anew += 1
+    count[STALE] = anew
     if count[STALE] > 0:
         amount = gather(net)
         fill(net, amount, time)
@@ -145,6 +164,10 @@ def complete(net, route, root, limit, wave):
                 for m in range(net.route_start[r], net.route_start[r + 1]):
                     other = net.route_links[m]
                     state[other, LOAD] -= 1
+                    if other == link:
+                        net.unfixed[link] += 1
+                    else:
+                        net.room[other] += clock[link, RATE]
                     if state[other, IS_VACATED] == 0:
                         state[other, IS_VACATED] = 1
                         net.vacated[count[VACATED]] = other

@@ -15,6 +15,7 @@ from sim.base.compiled import helper, jit
 from sim.fabric.calendar import BEGIN, CHAIN, END, FLOW, HEAP, ITEM, KIND, NODES, Calendar, free, pop, push
 from sim.fabric.groups import complete, settle
 from sim.fabric.links import (
+    ANEW,
     BOTTLENECK,
     FIRED,
     GONE,
@@ -132,7 +133,7 @@ def touch(fabric, link, time):
     fabric.now[0] = max(fabric.now[0], time)
     bind(net, fabric.route, fabric.size, link, fabric.now[0])
     if net.state[link, LOAD] > 0:
-        make_stale(net.count, net.stale, net.state, find(net.parent, link))
+        make_stale(net.count, net.stale, net.state, find(net.parent, link), ANEW)
 
 
 @jit
@@ -145,7 +146,7 @@ def divert(fabric, i, other, time):
     for k in range(start, net.route_start[fabric.route[i] + 1]):
         link = np.int64(net.route_links[k])
         bind(net, fabric.route, fabric.size, link, fabric.now[0])
-        make_stale(net.count, net.stale, state, find(net.parent, link))
+        make_stale(net.count, net.stale, state, find(net.parent, link), ANEW)
         state[link, LOAD] -= 1
         if crossed(net, start, k):
             continue

@@ -25,6 +25,13 @@ LOST = -1.0
 TRANSFER, BOTTLENECK = range(2)
 """Columns of `Net.flow`, a row per slot."""
 NONE = -1
+HIGHEST, CREDIT = range(2)
+"""Columns of `Net.order`, for the root of a group: the link with the largest share, after which its `ring` goes on with
+the smallest; twice how many more losses of flows are put right before the group is solved anew."""
+FEW = 16
+"""Links that a group is solved anew for as fast as its shares are put right."""
+AMEND, ANEW = np.int64(1), np.int64(2)
+"""As `IS_STALE`: a few flows have ended; anything may have changed."""
 GONE = -2
 """As a bottleneck: not known yet; the flow is no more."""
 
@@ -47,13 +54,15 @@ class Net(NamedTuple):
     clock: Array
     """Per link: how fast and how far the flows are that it holds back, `RATE` to `DUE`."""
     room: Array
-    """Per link: B/s that a solve has not handed out yet."""
+    """Per link: B/s that a solve has not handed out yet; once solved, what it has for the flows it holds back."""
     unfixed: Array
-    """Per link: how many crossings of flows without a rate a solve has left."""
+    """Per link: how many crossings of flows without a rate a solve has left; once solved, less those it holds back."""
     parent: Array
     """Per link: the one above in its group's tree; the root stands for the group."""
     ring: Array
-    """Per link: the next one of its group, round and round."""
+    """Per link: the next one of its group, round and round; once solved, by growing share."""
+    order: Array
+    """Per link, if it stands for its group: `HIGHEST` and `CREDIT`."""
     first: Array
     """Per link: where its slots, and its list of members, begin."""
     members: Array
@@ -122,12 +131,12 @@ def join(parent, ring, state, a, b):
 
 
 @helper
-def make_stale(count, stale, state, root):
-    """Have a group solved at the end of this wave."""
+def make_stale(count, stale, state, root, why):
+    """Have a group solved at the end of this wave: `AMEND` or `ANEW`, the more thorough if asked for both."""
     if state[root, IS_STALE] == 0:
-        state[root, IS_STALE] = 1
         stale[count[STALE]] = root
         count[STALE] += 1
+    state[root, IS_STALE] = max(state[root, IS_STALE], why)
 
 
 @helper
@@ -162,7 +171,7 @@ def enter(net, i, r, left):
         elsewhere[at] = ~other if stop - start == 2 and other != link else r
         if parent[link] != parent[entrance]:
             join(parent, net.ring, state, entrance, link)
-    make_stale(net.count, net.stale, state, find(parent, entrance))
+    make_stale(net.count, net.stale, state, find(parent, entrance), ANEW)
 
 
 @helper

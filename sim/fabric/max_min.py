@@ -4,6 +4,9 @@ A flow is as fast as its bottleneck, the link on its route that offers it least,
 bottleneck are equally fast. So a link counts the bytes it has let each of them pass, a flow only knows how far
 that count must come, and a change of speed is one number of the link, however many flows it is for.
 
+An example: A -> B lets 6 B/s through, B -> C 10; flow a takes 3 bytes over A -> B, b 6 bytes over both, c 28 bytes over
+B -> C.
+
 Kernel functions, interpreted or compiled (see `sim.base.compiled`).
 """
 
@@ -12,9 +15,12 @@ import numpy as np
 from sim.base.compiled import helper
 from sim.fabric.links import (
     BOTTLENECK,
+    CREDIT,
     DUE,
+    FEW,
     GONE,
     HELD,
+    HIGHEST,
     IS_STALE,
     LEAST,
     LISTED,
@@ -29,6 +35,7 @@ from sim.fabric.links import (
     TICKET,
     TRANSFER,
     VISITS,
+    find,
     join,
     record,
     swap,
@@ -50,6 +57,7 @@ def gather(net):
             state[link, IS_STALE] = NONE
             state[link, TICKET] = NONE
             net.parent[link] = net.ring[link] = link
+            net.order[link, CREDIT] = 0
             net.clock[link, DUE] = np.inf
             links[amount] = link
             amount += 1
@@ -71,6 +79,7 @@ def fill(net, amount, time):
 
     In the example above, at 0 s, A -> B offers 6 / 2 and B -> C 10 / 2: A -> B comes first, fixes a and b at 3 B/s and
     leaves B -> C 10 - 3 for c alone. Shares in the heap are as old as their entry: one that has grown since sinks back.
+    Links leave the heap in the order of their shares, in which every group's ring is put for `sim.fabric.amend`.
     """
     state, level, level_link = net.state, net.level, net.level_link
     room, unfixed = net.room, net.unfixed
@@ -93,11 +102,21 @@ def fill(net, amount, time):
         size -= 1
         last = level[size]
         level[size] = np.inf
-        sink(level, level_link, size, last, level_link[size])
+        following = level_link[size]
+        level_link[size] = link
+        sink(level, level_link, size, last, following)
         if unfixed[link] > 0:
             fix(net, link, fair, time)
         else:
             state[link, HELD] = 0
+    for k in range(amount - 1 if amount > FEW else -1, -1, -1):
+        link = level_link[k]
+        root = find(net.parent, link)
+        last = net.order[root, HIGHEST] if net.order[root, CREDIT] > 0 else link
+        net.ring[link] = net.ring[last] if last != link else link
+        net.ring[last] = link
+        net.order[root, HIGHEST] = link
+        net.order[root, CREDIT] += 1
 
 
 @helper
@@ -137,7 +156,7 @@ def fix(net, link, fair, time):
     else:
         least = np.inf
     clock[link, RATE], clock[link, SINCE], clock[link, PASSED] = fair, time, passed
-    left = unfixed[link]
+    crossings = left = unfixed[link]
     for k in range(first, held):
         left -= spread(net, link, np.int64(elsewhere[k]), fair)
     k = newcomers = held
@@ -147,7 +166,7 @@ def fix(net, link, fair, time):
         if at == GONE:
             stop -= 1
             swap(members, elsewhere, k, stop)
-        elif at != NONE and unfixed[at] == 0:
+        elif at != NONE and unfixed[at] <= 0:
             k += 1
         else:
             bytes_left = finish[slot]
@@ -164,7 +183,7 @@ def fix(net, link, fair, time):
     if len(net.history) > 0:
         for k in range(first if fair != before else newcomers, held):
             record(net, np.int64(flow[members[k], TRANSFER]), time, fair)
-    unfixed[link] = 0
+    unfixed[link] = -crossings
     state[link, HELD], state[link, LISTED] = held - first, stop - first
     clock[link, LEAST] = least
     clock[link, DUE] = time + max(0.0, least - passed) / fair if fair > 0 else np.inf

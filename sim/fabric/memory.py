@@ -192,6 +192,7 @@ class Arena:
             unfixed=ints(m),
             parent=np.arange(m),
             ring=np.arange(m),
+            order=np.zeros((m, 2), np.int64),
             first=np.zeros(m + 1, np.int64),
             members=np.empty(0, np.int32),
             elsewhere=np.empty(0, np.int32),

@@ -1,6 +1,7 @@
 """The kernel against an independent water-filling simulator, and against its own other speed."""
 
 import heapq
+from contextlib import contextmanager
 from dataclasses import replace
 from types import FunctionType
 from unittest import mock
@@ -15,7 +16,7 @@ from sim import engine
 from sim.base import compiled as compiler
 from sim.base.compiled import compiled
 from sim.engine import simulate
-from sim.fabric import calendar, groups, links, lone, max_min
+from sim.fabric import amend, calendar, groups, links, lone, max_min
 from sim.fabric import kernel as fabric
 from sim.fabric import memory as arena
 from sim.machines import build
@@ -112,10 +113,22 @@ def ours(scene, **options):
         return simulate(Topology("scene", devices, links, router=router), schedule, 1, **options)
 
 
+@contextmanager
+def interpreted(few=0):
+    """The plain kernel only, in which groups of more links than a few are put right."""
+    with (
+        mock.patch.multiple(engine, is_compiled=lambda module: False, spent=lambda module, work: False),
+        mock.patch.object(groups, "FEW", few),
+        mock.patch.object(max_min, "FEW", few),
+    ):
+        yield
+
+
 @settings(max_examples=150, deadline=None)
 @given(scenes())
 def test_every_transfer_ends_when_independent_water_filling_says(scene):
-    assert ours(scene, history=True).end == pytest.approx(reference(*scene), rel=1e-9, abs=1e-15)
+    with interpreted():
+        assert ours(scene, history=True).end == pytest.approx(reference(*scene), rel=1e-9, abs=1e-15)
 
 
 @settings(max_examples=100, deadline=None)
@@ -131,12 +144,59 @@ def test_interpreted_and_compiled_agree_bit_for_bit(scene):
     assert all(a.tobytes() == b.tobytes() for a, b in zip(slow.history, fast.history, strict=True))
 
 
-@pytest.mark.parametrize("module", [calendar, groups, fabric, links, lone, max_min], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", [amend, calendar, groups, fabric, links, lone, max_min], ids=lambda m: m.__name__)
 def test_whatever_a_kernel_calls_is_compiled_with_it(module):
     functions = {name: it for name, it in vars(module).items() if isinstance(it, FunctionType)}
     for kernel in functions.values():
         called = [name for name in kernel.__code__.co_names if name in functions]
         assert kernel not in compiler._KERNELS or all(functions[name] in compiler._KERNELS for name in called)
+
+
+@st.composite
+def crowds(draw):
+    """Many flows of different sizes, most over two links of a few; some over one link, or three, or one twice."""
+    rng = np.random.default_rng(draw(st.integers(0, 1 << 32)))
+    links, count = draw(st.integers(2, 10)), draw(st.integers(2, 40))
+    lengths = rng.choice([1, 2, 2, 2, 2, 3], count)
+    routes = [rng.integers(0, links, length).tolist() for length in lengths]
+    capacity = (rng.integers(1, draw(st.integers(2, 20)), links) * 1e9).tolist()
+    sizes = (rng.integers(1, draw(st.sampled_from([4, 1000])), count) * 1e5).tolist()
+    waits = [{int(rng.integers(i))} if i and rng.random() < 0.2 else set() for i in range(count)]
+    return routes, sizes, waits, capacity, [0.0] * links
+
+
+@settings(max_examples=40, deadline=None)
+@given(crowds())
+def test_shares_put_right_after_a_completion_are_those_of_a_solve_from_nothing(scene):
+    with interpreted():
+        right = ours(scene).end
+        with mock.patch.object(groups, "amend", return_value=False):
+            anew = ours(scene).end
+    assert right == pytest.approx(anew, rel=1e-12)
+
+
+def test_where_sizes_differ_most_completions_are_put_right_and_few_solved_anew():
+    with (
+        interpreted(),
+        mock.patch.object(groups, "amend", side_effect=groups.amend) as amend,
+        mock.patch.object(groups, "fill", side_effect=groups.fill) as fill,
+    ):
+        blocks = 1e6 + 1e4 * np.random.default_rng(1).permutation(64)
+        trace = simulate(build("switch:ranks=8"), ALGORITHMS["alltoallv.linear"].schedule(8), blocks=blocks)
+    assert len(np.unique(trace.end[trace.end > 0])) == 56
+    assert amend.call_count > 2 * fill.call_count
+
+
+def test_the_compiled_kernel_puts_shares_right_as_the_plain_one_does():
+    blocks = 1e6 + 1e4 * np.random.default_rng(2).permutation(144)
+
+    def run():
+        return simulate(build("switch:ranks=12"), ALGORITHMS["alltoallv.linear"].schedule(12), blocks=blocks).end
+
+    with interpreted(few=groups.FEW):
+        slow = run()
+    with mock.patch.object(engine, "is_compiled", return_value=True):
+        assert run().tobytes() == slow.tobytes()
 
 
 @settings(max_examples=50, deadline=None)
