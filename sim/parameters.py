@@ -112,7 +112,9 @@ class Parameter:
         if self.high and not self.low <= value <= self.high:
             raise InputError(f"{owner}: {self.name}={value} is outside {self.low}..{self.high}: choose one inside")
         if self.words and value not in self.words:
-            raise InputError(f"{owner}: {self.name}={value!r} is unknown: choose from {', '.join(self.words)}")
+            raise InputError(
+                f"{owner}: {self.name}={str(value)[:40]!r} is unknown: choose from {', '.join(self.words)}"
+            )
         return value
 
 

@@ -57,7 +57,7 @@ def read_counts(text: str, name: str) -> NDArray[np.float64]:
             malformed(place, f"{len(cells)} numbers in a row, but {width} in the rows before: make the matrix square")
         row = [count for cell in cells if (count := whole(cell)) is not None and count >= 0]
         if len(row) < len(cells):
-            wrong = next(cell for cell in cells if whole(cell) is None or cell.startswith("-"))
+            wrong = next(cell for cell in cells if (count := whole(cell)) is None or count < 0)
             malformed(place, f"{wrong[:40]!r} is no whole number of 0 or more: write how many the rank sends")
         if len(cells) > MOST_RANKS:
             malformed(place, f"{len(cells)} ranks are more than {MOST_RANKS}: give a smaller matrix")

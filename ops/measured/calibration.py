@@ -131,9 +131,9 @@ def simulate_all(samples: Sequence[Sample], pace: Pace, factors: Iterable[str] =
 
 
 def cost(samples: Sequence[Sample], pace: Pace, factors: Iterable[str] = ()) -> float:
-    """The mean of all tables' objectives."""
+    """The mean of all tables' objectives; 0 where none has a row that is simulated."""
     tables = [objective(rows) for rows in simulate_all(samples, pace, factors) if rows]
-    return sum(tables) / len(tables)
+    return sum(tables) / len(tables) if tables else 0.0
 
 
 def fit(

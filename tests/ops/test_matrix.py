@@ -47,6 +47,7 @@ def test_counts_may_be_of_larger_units():
         ("1 2\n3\n", "m, line 2: 1 numbers in a row, but 2 in the rows before: make the matrix square"),
         ("1 2\n3 4\n5 6\n", "m: 3 rows of 2 numbers are no square matrix"),
         ("1 2\n3 -4\n", "m, line 2: '-4' is no whole number of 0 or more"),
+        ("1 2\n3 4\n5 2\n\N{MINUS SIGN}1 4\n", "is no whole number of 0 or more"),
         ("1 2.5\n3 4\n", "m, line 1: '2.5' is no whole number"),
         ("1 2\n3 4e9\n", "'4e9' is no whole number"),
         ("1 2\n3 9999999999999999999999\n", "is no whole number"),

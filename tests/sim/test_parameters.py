@@ -77,6 +77,7 @@ def test_a_text_becomes_a_value_of_its_kind(name, text, value):
         ("share", "1e999", "box: share='1e999' is not a finite number"),
         ("dims", "4x", "box: dims='' is not a whole number"),
         ("kind", "thick", "box: kind='thick' is unknown: choose from fat, thin"),
+        ("kind", "k" * 5000, f"box: kind='{'k' * 40}' is unknown"),
         ("duplex", "maybe", "box: duplex='maybe' is neither yes nor no"),
         ("colour", "red", "box has no parameter 'colour': it takes ranks, bandwidth,"),
     ],

@@ -74,7 +74,8 @@ def test_an_unknown_key_is_told_with_its_line_and_the_nearest_one():
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=100))
 def test_a_quoted_text_reads_back_as_itself(text):
     # as a key, too: YAML wants those below 1,024 characters, of which a quoted one may need ten
-    assert parse_yaml(f"{{k: {quote(text)}, {quote(text)}: v}}", "f").value["k"].value == text
+    key = "other " + text  # no key stands twice
+    assert parse_yaml(f"{{k: {quote(text)}, {quote(key)}: v}}", "f").value["k"].value == text
 
 
 @given(st.text(alphabet="a:-[]{}&*!|>'\"%@`#, \n~0?", max_size=60))

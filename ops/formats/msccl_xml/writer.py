@@ -75,20 +75,17 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
     best = attempts.closest(within())
     if best is None:
         fewest = min(len(limits) for limits, _ in beyond)
-        if fewest == len(RUNTIMES):
-            raise InputError(f"{schedule.name} cannot be written as MSCCL XML: {'; '.join(beyond[0][0].values())}")
-        best = attempts.closest((_text(parts, blocks), limits) for limits, blocks in beyond if len(limits) == fewest)
-    assert best is not None
+        reasons = list(beyond[0][0].values())
+        if fewest < len(RUNTIMES):
+            for_one = [(limits, blocks) for limits, blocks in beyond if len(limits) == fewest]
+            reasons = []
+            best = attempts.closest(_readable(parts, for_one, reasons))
+        if best is None:
+            why = "; ".join(dict.fromkeys(reasons))
+            raise InputError(f"{schedule.name} cannot be written as MSCCL XML: {why}")
     head, rest = best.text.split("\n", 1)
     remarks = (f"  <!-- {remark.replace('--', '- -')} -->" for remark in attempts.remarks(best))
-    text = "\n".join([head, *remarks, rest])
-    elements = text.count("<") - text.count("</") - text.count("<!")
-    if len(text) > LARGEST_TEXT or elements > MOST_ELEMENTS:
-        raise InputError(
-            f"{schedule.name} cannot be written as MSCCL XML: it takes {elements:,} elements and {fmt_size(len(text))}"
-            f" where {MOST_ELEMENTS:,} and {fmt_size(LARGEST_TEXT)} are read: write fewer ranks"
-        )
-    return text
+    return "\n".join([head, *remarks, rest])
 
 
 def _in_form(
@@ -106,9 +103,35 @@ def _in_form(
             let_wait(gpu)
         limits = _broken(blocks)
     text = "" if limits else _text(parts, blocks)
-    if text and not _fits_slots(text, blocks):
+    if not limits and (reason := _too_long(text, blocks)):
+        limits = dict.fromkeys(RUNTIMES, reason)
+    elif text and not _fits_slots(text, blocks):
         limits = HELD_UP
     return text, limits, blocks
+
+
+def _readable(
+    parts: ActionProgram, layouts: Sequence[tuple[dict[str, str], list[list[BlockLayout]]]], reasons: list[str]
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """The files that can be read here again, with the limits they break; why another one cannot goes to `reasons`."""
+    for limits, blocks in layouts:
+        reason = _too_long("", blocks)
+        text = "" if reason else _text(parts, blocks)
+        reason = reason or _too_long(text, blocks)
+        if reason:
+            reasons[:] = reasons or [reason]
+        else:
+            yield text, limits
+
+
+def _too_long(text: str, blocks: Sequence[Sequence[BlockLayout]]) -> str:
+    """Why a file could not be read here again, if it could not."""
+    elements = 1 + len(blocks) + sum(1 + block.steps for of_gpu in blocks for block in of_gpu)
+    if len(text) <= LARGEST_TEXT and elements <= MOST_ELEMENTS:
+        return ""
+    size = f" and {fmt_size(len(text))}" if text else ""
+    read = f"{MOST_ELEMENTS:,} and {fmt_size(LARGEST_TEXT)} are read"
+    return f"it takes {elements:,} elements{size} where {read}: write fewer ranks"
 
 
 def _broken(blocks: Sequence[Sequence[BlockLayout]]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from cli import main
 from ops import ALGORITHMS
 from ops.libraries.nccl.protocol_cost import Pace
 from ops.measured.accuracy import OURS, Cell, published
+from ops.measured.calibration import cost
 from ops.measured.comparison import Compared, compare_table
 from ops.measured.layers import TableGroup, bands, inside
 from ops.measured.rivals import rivals
@@ -169,3 +170,7 @@ def test_layers_are_fitted_again_without_every_table(capsys, tmp_path, times):
 @pytest.mark.parametrize(("ours", "other", "behind"), [(0.2, 0.1, True), (0.1, 0.2, False), (0.2, None, False)])
 def test_a_cell_is_behind_where_another_model_is_nearer(ours, other, behind):
     assert Cell("it", 8, "allreduce", False, 3, {OURS: ours, "another": other}).behind is behind
+
+
+def test_where_no_row_is_simulated_no_pace_is_wrong():
+    assert cost([], Pace()) == 0.0
