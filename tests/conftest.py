@@ -6,12 +6,15 @@ import sys
 from functools import cache
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from sim.base import formats
 
 os.environ.setdefault("RINGSIDE_NO_WORKERS", "1")
 """Pages that a test draws in its own process have their runs there, too: one process, one set of kernels."""
+settings.register_profile("ringside", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ringside")
+"""No test is late: others may have the processor, and the first example is the one that imports."""
 gc.disable()
 """Until all tests are collected: what is imported and collected stays."""
 
