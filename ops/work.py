@@ -308,7 +308,7 @@ def carry_out_folded(
     StalledError as `carry_out` does.
     """
     values = settled(entry, n, 0, topology, settings)
-    perturbations = troubles(trouble, topology)
+    perturbations = troubles(trouble, topology) if trouble else ()
     began = time.perf_counter()
     try:
         schedule = entry.folded(n, **values)

@@ -17,6 +17,7 @@ from sim.breakdown import PARTS
 from sim.edits import EDITS
 from sim.engine import simulate
 from sim.errors import InputError
+from sim.formats import FORMATS
 from sim.machines import MACHINES, build
 from sim.trouble import TROUBLES
 from sim.units import MiB, fmt_time
@@ -282,7 +283,8 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"player.order.{order}" for order in ("machine", "name", "busy", "rank")}
     spoken |= {f"page.{figure}.help" for figure in ("time", "algbw", "busbw", "bottleneck")}
     spoken |= {f"player.view.{name}" for name in VIEWS} | {f"page.compare.{name}" for name in COMPARED}
-    spoken |= {"page.compare.algorithm", "page.compare.machine", "page.compare.network"}
+    spoken |= {f"page.compare.{word}" for word in ("algorithm", "machine", "network", "size")}
+    spoken |= {f"player.sent.{word}" for word in ("top", "mean", "bottom")} | {f"format.{name}" for name in FORMATS}
     spoken |= {f"collectives.{word}" for word in WORDS}
     reducing = ("reduce", "switch_reduce", "local_reduce")
     spoken |= {f"caption.{name}" for name in ("copy", "local_copy", *reducing, *(f"{r}_many" for r in reducing))}
