@@ -18,7 +18,7 @@ PATIENCE = 60
 """Seconds for what takes two where nothing else runs."""
 WAITING = "from mpi4py import MPI\nwhile True:\n    MPI.COMM_WORLD.Barrier()\n"
 LONG = {
-    "run": ("alltoall.linear", "--machine", "switch:ranks=700", "--size", "1GiB", "--unfolded"),
+    "run": ("alltoall.linear", "--machine", "switch:ranks=1600", "--size", "1GiB", "--unfolded"),
     "sweep": ("allreduce", "--machine", "nodes:nodes=16", "--sizes", "1KiB..1GiB", "-o", "t.parquet"),
     "synthesize": ("allgather", "--machine", "dgx1v", "--size", "1MiB"),
     "mpi": ("wait.py", "--ranks", "4"),
