@@ -6,8 +6,9 @@ passes unnoticed with probability 2^-64 per place. Blocks are always followed by
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,14 +75,89 @@ def prove(schedule: Schedule, *, blocks: bool = False, contributors: bool = Fals
         custom = Verdict("unchecked", "a custom schedule promises nothing")
         return Proof(schedule, _unless_flawed(custom, schedule), _no_ints(), _no_words(0))
     end = _replayed(schedule, promise, blocks=blocks, contributors=contributors)
-    laid = promise.given.shape[1]
-    owes = promise.owed != NOTHING
-    wrong = owes & ((end.block[:, :laid] != promise.owed) | (end.who[:, :laid] != end.owed(promise)).any(axis=2))
+    wrong = _wrong(promise, end)
     if not wrong.any():
         return Proof(schedule, _unless_flawed(Verdict("ok"), schedule), end.carried, end.left)
     rank, slot = (int(x) for x in np.argwhere(wrong)[0])
     verdict = _unless_flawed(_explain(schedule, promise, end, rank, slot), schedule)
     return Proof(schedule, verdict, end.carried, end.left)
+
+
+class HeldBlock(NamedTuple):
+    """What a rank's slot holds: a block and the ranks that contributed to it.
+
+    `block` is one of the reasons of `sim.schedule.replay` where it holds none, such as EMPTY.
+    """
+
+    block: int
+    ranks: tuple[int, ...]
+
+
+class Fault(NamedTuple):
+    """A place that does not end with what is owed: what it holds, and ranks that are missing or not to be in it.
+
+    `move` is the one that spoiled it, -1 where nothing did; `twice` are the ranks that it brought again.
+    """
+
+    rank: int
+    slot: int
+    owed: HeldBlock
+    held: HeldBlock
+    missing: tuple[int, ...]
+    extra: tuple[int, ...]
+    move: int
+    twice: tuple[int, ...]
+
+
+def places(schedule: Schedule, steps: int) -> list[list[HeldBlock]]:
+    """What every rank's slots hold after so many steps, exactly. Raises ValueError for a schedule without a promise."""
+    if schedule.promise is None:
+        raise ValueError(f"{schedule.name} promises nothing, so nobody can say what it holds")
+    begun = replace(schedule, step_start=schedule.step_start[: steps + 1])
+    end = _replayed(begun, schedule.promise, blocks=False, contributors=True)
+    return [[_place(end, rank, slot) for slot in range(schedule.slots)] for rank in range(schedule.n)]
+
+
+def _place(end: "_End", rank: int, slot: int) -> HeldBlock:
+    block = int(end.block[rank, slot])
+    return HeldBlock(block, tuple(_members(end.who[rank, slot])) if block != kernels.EMPTY else ())
+
+
+def faults(schedule: Schedule) -> list[Fault]:
+    """Every place that is wrong in the end, exactly; none where `verify` says ok, or there is no promise."""
+    promise = schedule.promise
+    if promise is None:
+        return []
+    end = _replayed(schedule, promise, blocks=False, contributors=True)
+    owed, wrong = end.owed(promise), _wrong(promise, end)
+    faults = []
+    for rank, slot in np.argwhere(wrong).tolist():
+        due, held = HeldBlock(int(promise.owed[rank, slot]), tuple(_members(owed[rank, slot]))), _place(end, rank, slot)
+        move = int(end.blame[rank * schedule.slots + slot])
+        doubled = held.block == kernels.DOUBLED
+        same = held.block == due.block
+        faults.append(
+            Fault(
+                rank,
+                slot,
+                due,
+                held,
+                tuple(sorted({*due.ranks} - {*held.ranks})) if same else (),
+                tuple(sorted({*held.ranks} - {*due.ranks})) if same else (),
+                move,
+                tuple(_brought_twice(schedule, promise, move)) if doubled else (),
+            )
+        )
+    return faults
+
+
+def _wrong(promise: Promise, end: "_End") -> NDArray[np.bool_]:
+    """Which places, by rank and slot, do not hold what they are owed."""
+    laid = promise.given.shape[1]
+    owes = promise.owed != NOTHING
+    differs = (end.block[:, :laid] != promise.owed) | (end.who[:, :laid] != end.owed(promise)).any(axis=2)
+    wrong: NDArray[np.bool_] = owes & differs
+    return wrong
 
 
 def _unless_flawed(verdict: Verdict, schedule: Schedule) -> Verdict:
@@ -203,6 +279,11 @@ def said_of(held: int, place: str, owed: int, at: str) -> str:
 
 
 def _twice(schedule: Schedule, promise: Promise, move: int) -> str:
+    both = _brought_twice(schedule, promise, move)
+    return f"{rank_words(both)} {'is' if len(both) == 1 else 'are'}"
+
+
+def _brought_twice(schedule: Schedule, promise: Promise, move: int) -> list[int]:
     """Which ranks a doubling move brought in again."""
     left = _replayed(schedule, promise, blocks=False, contributors=True).left
     i = int(schedule.transfer_of[move])
@@ -216,8 +297,7 @@ def _twice(schedule: Schedule, promise: Promise, move: int) -> str:
 
     brought = held(int(schedule.src[i]), int(schedule.from_slot[move]), opening)
     present = held(int(schedule.dst[i]), int(schedule.to_slot[move]), move)
-    both = _members(brought & present)
-    return f"{rank_words(both)} {'is' if len(both) == 1 else 'are'}"
+    return _members(brought & present)
 
 
 def _difference(end: _End, rank: int, slot: int, first: int, last: int) -> str:
