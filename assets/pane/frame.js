@@ -2,8 +2,13 @@
 
 import { make } from "../player/elements.js";
 
+// How high a picture and what stands below it may be: what the page says, or what is left of the window.
+export function roomFor(canvas) {
+  return parseFloat(getComputedStyle(canvas).getPropertyValue("--rs-high")) || globalThis.innerHeight - topOf(canvas);
+}
+
 // How far below the window's top an element stands when nothing is scrolled.
-export function topOf(element) {
+function topOf(element) {
   let top = element.getBoundingClientRect().top;
   for (let up = element; up; up = up.parentElement ?? up.getRootNode().host) {
     top += up.scrollTop ?? 0;

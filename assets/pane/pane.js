@@ -9,7 +9,7 @@ import { Card, write } from "./card.js";
 import { Counters } from "./counters.js";
 import { make } from "../player/elements.js";
 import { explain, linkName } from "./explain.js";
-import { elementsOf, topOf } from "./frame.js";
+import { elementsOf, roomFor } from "./frame.js";
 import { handle } from "./handling.js";
 import { Morph } from "./morph.js";
 import { Links } from "../time/links.js";
@@ -233,7 +233,7 @@ export class Pane {
     const shown = this.#shown(view);
     this.#picture = this.#pictures[shown];
     const under = below + this.#why.settle(this.#seatSide(shown));
-    const room = globalThis.innerHeight - topOf(canvas) - legend.offsetHeight - under - HIGH.edge;
+    const room = roomFor(canvas) - legend.offsetHeight - under - HIGH.edge;
     const most = Math.max(HIGH.least, Math.min(several ? HIGH.several : Infinity, room));
     const { order } = this.#links;
     const wide = canvas.parentElement.clientWidth;

@@ -13,6 +13,7 @@ import numpy as np
 from ops.training.facts import shown
 from ops.training.step import COMM, COMPUTE, HOST, WAIT, Interval, TrainingStep, overlaps
 from sim.units import fmt_size, fmt_time
+from ui.text import catalogue
 
 COLORS = {
     "compute": "#0072B2",
@@ -34,6 +35,19 @@ EDGED = 5
 """Thousandths a bar must be wide to show where it ends when the next one follows at once."""
 LABELLED = 40
 """Thousandths a block must be wide to have its rank's number under it."""
+TEXTS = {
+    "compute": "train.lane.compute",
+    "backward": "train.lane.backward",
+    "hidden": "train.lane.hidden",
+    "exposed": "train.lane.exposed",
+    "wait": "train.lane.wait",
+    "host": "train.lane.host",
+    "rank": "train.rank",
+    "memory": "train.memory",
+    "timeline": "train.timeline",
+    "buffer": "train.buffer",
+}
+"""The words in the pictures, by the names they have there."""
 
 STYLE = """<style>
 .tl { font-size: 13px; line-height: 1.3; }
@@ -47,6 +61,14 @@ STYLE = """<style>
 .tl-key i { display: inline-block; width: 12px; height: 12px; border-radius: 2px; margin-right: 6px; }
 .tl-head { margin: 12px 0 2px; font-weight: 600; }
 </style>"""
+
+
+def texts_of(step: TrainingStep, language: str) -> dict[str, str]:
+    """The words in a step's pictures in a language."""
+    translated = catalogue(language)
+    kinds = {change.kind for change in step.changes}
+    names = {kind: translated.get(f"train.kind.{kind.replace(' ', '_')}", kind) for kind in kinds}
+    return {key: translated[name] for key, name in TEXTS.items()} | names
 
 
 def timeline(step: TrainingStep, ranks: Sequence[int], window: Interval, words: Mapping[str, str]) -> str:

@@ -41,19 +41,6 @@ CHARTS = {
 """Tables that are drawn too: what goes along, and what goes up."""
 DRAWN = ("receive_buffer",)
 """Facts that a picture shows better."""
-PICTURE = {
-    "compute": "train.lane.compute",
-    "backward": "train.lane.backward",
-    "hidden": "train.lane.hidden",
-    "exposed": "train.lane.exposed",
-    "wait": "train.lane.wait",
-    "host": "train.lane.host",
-    "rank": "train.rank",
-    "memory": "train.memory",
-    "timeline": "train.timeline",
-    "buffer": "train.buffer",
-}
-"""The words in the pictures, by the names they have there."""
 
 
 @page(order=20)
@@ -190,11 +177,7 @@ def _timeline(step: TrainingStep) -> None:
         window = st.slider(tell("train.window"), 0, 100, (0, 100), format="%d %%", key="train_window")
     low, high = window if window[0] < window[1] else (0, 100)
     ranks = range(first, min(step.ranks, first + ROWS))
-    translated = catalogue(spoken())
-    texts = {key: translated[name] for key, name in PICTURE.items()}
-    texts |= {
-        kind: translated.get(f"train.kind.{kind.replace(' ', '_')}", kind) for kind in {h.kind for h in step.changes}
-    }
+    texts = training.texts_of(step, spoken())
     st.html(training.timeline(step, ranks, (step.time * low / 100, step.time * high / 100), texts))
     if "blocks" in step.facts:
         st.html(training.buffer(step.facts["blocks"], texts))

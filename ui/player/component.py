@@ -3,11 +3,9 @@
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
-
-import streamlit as st
 
 from ui.player.bundle import bundle
 from ui.player.payload import VERSION
@@ -15,24 +13,24 @@ from ui.player.views import FIRST, VIEWS
 from ui.text import catalogue
 
 ASSETS = Path(__file__).parents[2] / "assets"
-ENTRY = "player.js"
+ENTRY, PLAYER = "all.js", "player/player.js"
 
 
 @cache
-def script() -> str:
-    """An expression that gives the function which mounts the player."""
-    return f"{bundle(ENTRY, _source)}.default"
+def script(module: str = PLAYER) -> str:
+    """An expression that gives what a module exports by default: of the player's, the function which mounts it."""
+    return f"{bundle(ENTRY, partial(_source, module))}.default"
 
 
-def _source(path: str) -> str:
-    return _entry() if path == ENTRY else (ASSETS / path).read_text(encoding="utf-8")
+def _source(module: str, path: str) -> str:
+    return _entry(module) if path == ENTRY else (ASSETS / path).read_text(encoding="utf-8")
 
 
-def _entry() -> str:
-    """The player with every view there is, under the name of its file."""
+def _entry(module: str) -> str:
+    """A module with every view there is, under the name of its file."""
     imports = [f'import view{k} from "./views/{name}.js";' for k, name in enumerate(VIEWS)]
     registered = [f"register({json.dumps(name)}, view{k});" for k, name in enumerate(VIEWS)]
-    heads = ['import { register } from "./player/registry.js";', 'export { default } from "./player/player.js";']
+    heads = ['import { register } from "./player/registry.js";', f'export {{ default }} from "./{module}";']
     return "\n".join([*heads, *imports, *registered])
 
 
@@ -44,6 +42,8 @@ def style() -> str:
 
 @cache
 def _component() -> Callable[..., Any]:
+    import streamlit as st  # other hosts of the player need none of it
+
     mounted: Callable[..., Any] = st.components.v2.component(
         "ringside_player", html='<div class="rs-root">\n</div>', css=style(), js=f"export default {script()};"
     )
