@@ -4,7 +4,9 @@ from ops import ALGORITHMS as ALGORITHMS
 from ops import algorithm as algorithm
 from ops.collectives import COLLECTIVES as COLLECTIVES
 from ops.collectives import allreduce as allreduce
+from ops.lab.grid import Grid as Grid
 from ops.programs import run_program as run_program
+from ops.request import Request as Request
 from ops.training.world import World as World
 from ops.workloads import WORKLOADS as WORKLOADS
 from ops.workloads import workload as workload

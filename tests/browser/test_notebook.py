@@ -1,0 +1,113 @@
+"""The widgets of a notebook in a plain page, with a model as anywidget has one: values go both ways, and no further."""
+
+import json
+
+import pytest
+
+from ops.lab.cells import rows
+from ops.request import Request
+from ops.request.training import TrainingRequest
+from tests.browser.conftest import FILES, PLAYER
+from ui.notebook import show
+
+pytestmark = pytest.mark.browser
+PAGE = """<!doctype html><html><meta charset="utf-8"><body style="background:{paper}"><style>{style}</style>
+<div style="height:3000px"></div><div id="cell" style="width:900px"></div><div style="height:3000px"></div>
+<script type="module">
+const values = {values}, handlers = {{}};
+window.told = [];
+window.model = {{
+  get: (name) => values[name],
+  set: (name, value) => {{
+    if (JSON.stringify(values[name]) === JSON.stringify(value)) return;
+    values[name] = value;
+    window.told.push([name, value]);
+    for (const handler of handlers[`change:${{name}}`] ?? []) handler();
+  }},
+  save_changes: () => window.told.push(["saved"]),
+  on: (name, handler) => (handlers[name] ??= []).push(handler),
+  off: (name, handler) => (handlers[name] = handlers[name].filter((other) => other !== handler)),
+}};
+{code}
+window.close_it = await widget.render({{ model, el: document.getElementById("cell") }});
+</script></body></html>"""
+
+
+@pytest.fixture
+def cell(enter, tmp_path):
+    """Opens a widget under a cell; `told` is what it has told Python."""
+
+    def opened(widget, awaited, paper="#ffffff"):
+        names = [name for name in ("data", "height", "time", "view", "cell") if widget.has_trait(name)]
+        values = json.dumps({name: getattr(widget, name) for name in names}).replace("<", "\\u003c")
+        code = widget._esm.replace("export default", "const widget =", 1)
+        file = tmp_path / "cell.html"
+        file.write_text(PAGE.format(paper=paper, style=widget._css, values=values, code=code), encoding="utf-8")
+        page = enter(FILES, offline=True).page
+        page.goto(file.as_uri())
+        page.locator(awaited).first.wait_for()
+        return page
+
+    return opened
+
+
+def python_sets(page, name, value):
+    """As when Python has set a value: the widget is told, and nothing is new to Python."""
+    page.evaluate("([name, value]) => model.set(name, value)", [name, value])
+    page.evaluate("() => { told.length = 0; }")
+
+
+def test_the_player_and_python_move_each_other(cell):
+    widget = show(Request(machine="switch:ranks=4", size="1MiB"), time=10e-6, height=400)
+    page = cell(widget, PLAYER)
+    player = page.locator(PLAYER)
+    assert float(player.get_attribute("data-time-s")) == pytest.approx(10e-6, rel=1e-6)
+    assert 220 < player.locator("canvas").first.bounding_box()["height"] <= 400  # though far down on a long page
+    python_sets(page, "time", widget.end / 2)
+    page.wait_for_function(f"document.querySelector('{PLAYER}').dataset.timeS >= {widget.end * 0.499}")
+    python_sets(page, "view", "matrix")
+    page.wait_for_function(f"document.querySelector('{PLAYER}').dataset.view === 'matrix'")
+    page.wait_for_timeout(600)
+    assert page.evaluate("told") == []
+    player.focus()
+    page.keyboard.press("End")
+    page.wait_for_function("told.length > 0")
+    (name, value), *_ = page.evaluate("told")
+    assert (name, value) == ("time", pytest.approx(widget.end, rel=1e-6))
+    assert ["saved"] in page.evaluate("told")
+    page.evaluate("close_it()")
+    python_sets(page, "time", 0)
+    assert float(player.get_attribute("data-time-s")) == pytest.approx(widget.end, rel=1e-6)
+
+
+@pytest.mark.parametrize("paper", ["#ffffff", "#111111"])
+def test_a_cell_is_drawn_in_the_colours_around_it(cell, paper):
+    page = cell(show(Request(machine="switch:ranks=4", size="1MiB")), PLAYER, paper)
+    page.wait_for_timeout(400)
+    style = page.evaluate("getComputedStyle(document.querySelector('.rs-root')).colorScheme")
+    assert style == ("light" if paper == "#ffffff" else "dark")
+    ink = page.evaluate("getComputedStyle(document.querySelector('.rs-caption')).color")
+    assert ink == ("rgb(49, 51, 63)" if paper == "#ffffff" else "rgb(250, 250, 250)")
+
+
+def test_a_cell_of_a_map_is_chosen_from_both_sides(cell):
+    cells = [Request(f"allreduce.{name}", "switch:ranks=4", size="1KiB", ranks=4) for name in ("ring", "rabenseifner")]
+    page = cell(show(rows(cells, budget=60.0)), '[data-ringside="map"]')
+    page.get_by_role("button").first.click()
+    assert page.evaluate("told") == [["cell", {"ranks": 4, "bytes": 1024}], ["saved"]]
+    assert page.get_by_role("button").first.get_attribute("aria-pressed") == "true"
+    python_sets(page, "cell", None)
+    assert page.get_by_role("button").first.get_attribute("aria-pressed") == "false"
+
+
+def test_an_instant_of_a_training_step_is_chosen_from_both_sides(cell):
+    widget = show(TrainingRequest(machine=Request(machine="switch:ranks=2,bandwidth=3GBps")))
+    page = cell(widget, '[data-ringside="training"]')
+    python_sets(page, "time", widget.data["end"] / 2)
+    assert page.locator(".rs-now").first.evaluate("e => e.style.left") == "50%"
+    assert page.locator(".rs-doing li").count() == 2
+    slider = page.get_by_role("slider")
+    slider.focus()
+    page.keyboard.press("End")
+    assert page.evaluate("told") == [["time", pytest.approx(widget.data["end"])], ["saved"]]
+    assert "nothing" in page.locator(".rs-doing li").first.inner_text()
