@@ -206,7 +206,7 @@ class Cluster:
         begun = clock.perf_counter()
         while True:
             arena.fabric.count[kernel.ALLOWANCE] = PIECE if self.kernel is not kernel else INTERPRETED
-            why = int(self.kernel.advance(arena.fabric, horizon))
+            why = int(self.kernel.advance(arena.fabric, float(horizon)))  # SimPy counts in whole numbers at first
             if self.kernel is kernel and (self._has_spent() or why == kernel.PAUSED):
                 self.sim_s += clock.perf_counter() - begun
                 self.kernel = _ready()

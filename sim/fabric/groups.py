@@ -141,6 +141,9 @@ def complete(net, route, root, limit, wave):
         link = net.ring[link]
         if link == root:
             break
+    amended = net.order[root, CREDIT] - 2 * due > FEW  # as `settle` counts; what is to be solved anew asks no link
+    if not amended:
+        net.order[root, CREDIT] = 0
     while due > 0:
         remaining = 0
         for d in range(due):
@@ -164,9 +167,9 @@ def complete(net, route, root, limit, wave):
                 for m in range(net.route_start[r], net.route_start[r + 1]):
                     other = net.route_links[m]
                     state[other, LOAD] -= 1
-                    if other == link:
+                    if amended and other == link:
                         net.unfixed[link] += 1
-                    else:
+                    elif amended:
                         net.room[other] += clock[link, RATE]
                     if state[other, IS_VACATED] == 0:
                         state[other, IS_VACATED] = 1

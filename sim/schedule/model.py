@@ -257,7 +257,7 @@ def _joined(arrays: list[Ints]) -> Ints:
 
 
 def _moves(parts: list[Step], counts: list[int]) -> tuple[NDArray[np.int32] | NDArray[np.int64], Ints, Ints]:
-    """Offsets and slots of all moves, without the padding; 32 bits where they do."""
+    """Offsets and slots of all moves, without the padding."""
     from_slot, to_slot = _joined([p.slot.reshape(-1) for p in parts]), _joined([p.to.reshape(-1) for p in parts])
     width = np.repeat([p.slot.shape[1] for p in parts], counts).astype(np.int64)
     moves = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
@@ -265,7 +265,12 @@ def _moves(parts: list[Step], counts: list[int]) -> tuple[NDArray[np.int32] | ND
     if not real.all():
         moves = np.concatenate([[0], np.cumsum(real, dtype=np.int64)])[moves]
         from_slot, to_slot = from_slot[real], to_slot[real]
-    return (moves.astype(np.int32) if moves[-1] < 1 << 31 else moves), from_slot, to_slot
+    return narrow(moves), from_slot, to_slot
+
+
+def narrow(offsets: NDArray[np.int64]) -> NDArray[np.int32] | NDArray[np.int64]:
+    """Offsets in 32 bits where they do, as kernels are compiled for: once, not for every way a schedule is made."""
+    return offsets.astype(np.int32) if offsets[-1] < 1 << 31 else offsets
 
 
 def _check_ranges(schedule: Schedule) -> None:

@@ -14,6 +14,8 @@ def switch_devices(topology: Topology, schedule: Schedule, ranks: list[int]) -> 
     that is one switch is both. Of several the one nearest to its ranks is taken. Raises InputError where the machine
     has none.
     """
+    if not schedule.switches:
+        return []
     devices = topology.devices
     of_kind = {kind: [i for i, d in enumerate(devices) if d.kind == kind] for kind in ("NVS", "NET")}
     everywhere = bool(of_kind["NVS"]) and all(devices[i].host == -1 for i in of_kind["NVS"])

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sim.base.textfile import Expected, bounded
 from sim.errors import InputError
 from sim.schedule import Promise, Schedule
+from sim.schedule.model import narrow
 from sim.schedule.verify import Verdict
 from sim.topology import Device, Link, Routes, Topology
 from sim.topology.devices import DEVICE_KINDS, LINK_KINDS
@@ -236,7 +237,7 @@ def _schedule(part: TracePart, promise: TracePart | None, ranks: int) -> Schedul
         src=src,
         dst=part.get("dst").wholes(0, places - 1, count),
         channel=part.get("channel").wholes(0, (1 << 31) - 1, count),
-        moves=_offsets(part.get("moves"), len(from_slot), count),
+        moves=narrow(_offsets(part.get("moves"), len(from_slot), count)),
         from_slot=from_slot,
         to_slot=part.get("to_slot").wholes(0, slots - 1, len(from_slot)),
         phases=tuple((p.several(2)[0].whole(0, steps), p.several(2)[1].word()) for p in part.get("phases").items()),

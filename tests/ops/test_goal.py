@@ -150,7 +150,7 @@ def test_work_is_done_where_it_stands_and_at_no_link():
     assert trace.link_bytes.sum() == 2 * 1500
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_damaged_files_are_judged_or_refused_and_nothing_else(data):
     text = data.draw(st.sampled_from([PING_PONG, two("a: calc 1", "b: send 1000b to 1", "b irequires a")]))

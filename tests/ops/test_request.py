@@ -55,7 +55,6 @@ CHANGES = st.dictionaries(
 ) | st.just({"trouble": listed(TROUBLES), "size": "1MiB"})
 
 
-@settings(deadline=None)
 @given(REQUESTS)
 def test_a_link_and_a_file_bring_a_request_back(request):
     assert from_link(to_link(request)) == request
@@ -211,7 +210,7 @@ def test_a_machine_passes_through_few_rooms_on_its_way_to_the_kernel(capsys):
     assert len({os.path.dirname(path) for path in files}) <= ROOMS, sorted(files)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.dictionaries(st.sampled_from([known.name for known in fields(Request)]), st.text(max_size=12), max_size=4))
 def test_any_link_is_a_request_or_one_sentence(words):
     with suppress(InputError):

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cli
@@ -34,7 +34,6 @@ def same(request, other):
     assert request.machine.topology().links == other.machine.topology().links
 
 
-@settings(deadline=None)
 @given(REQUESTS)
 def test_a_link_and_a_file_bring_a_step_back(request):
     same(from_query(to_query(request)), request)

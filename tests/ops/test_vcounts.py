@@ -32,7 +32,7 @@ def scenes(draw, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", UNEVEN)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_any_counts_are_proved_and_timed(name, data):
     n, values, root, counts = data.draw(scenes(name))
@@ -55,7 +55,7 @@ def test_any_counts_are_proved_and_timed(name, data):
 
 
 @pytest.mark.parametrize("name", UNEVEN)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(data=st.data(), op=st.sampled_from(["sum", "max", "min"]), dtype=st.sampled_from(["int64", "float64"]))
 def test_any_counts_leave_the_numbers_numpy_computes(name, data, op, dtype):
     n, values, root, counts = data.draw(scenes(name))

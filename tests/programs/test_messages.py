@@ -232,7 +232,7 @@ def test_nobody_is_a_partner_too(tmp_path):
     assert simulated(script, tmp_path, 1).output == "3.0 True 0 None\n"
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_any_pattern_of_messages_is_delivered_whole_and_in_order(data, tmp_path_factory):
     ranks = data.draw(st.integers(2, 5))

@@ -160,7 +160,7 @@ def test_a_selection_of_tables_is_enough():
         read_topology(tables(8, mesh, ("access", "hops")), "it")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(several_prefixes())
 def test_any_known_prefixes_on_every_line_change_nothing(prefixes):
     plain = read_topology(tables(4, dies), "it")
@@ -199,7 +199,7 @@ def test_rocm_smi_is_recommended_only_where_it_still_exists():
             read_topology(text, "it")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sampled_from(sorted(FORMS)), st.data())
 def test_a_mutilated_output_is_read_or_refused_in_one_sentence(form, data):
     text = FORMS[form](3, dies)

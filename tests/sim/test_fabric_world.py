@@ -207,7 +207,7 @@ def cluster_row(cluster, what):
     return None if job is None else job.first + what[1]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(worlds(), st.booleans())
 def test_every_transfer_is_ready_begins_and_ends_when_a_literal_world_says(world, history):
     traces = ours(world, history=history)

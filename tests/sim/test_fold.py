@@ -56,7 +56,7 @@ def runs(draw):
     return name, machine, n, draw(st.booleans())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(runs())
 def test_a_folded_run_is_the_run_of_all_ranks(run):
     *which, lockstep = run

@@ -55,7 +55,7 @@ def runs(draw):
     return name, machine, n, trouble
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(runs())
 def test_it_is_the_run_that_is_written_out(run):
     try:

@@ -14,7 +14,7 @@ from sim.schedule import unroll
 MACHINES = ("switch:ranks=8", "ring:ranks=8", "nodes:nodes=2,gpus=4", "dgx1v", "torus:dims=2x4")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.sampled_from(["allreduce.ring", "alltoall.linear", "allgather.bruck", "broadcast.binomial"]),
     st.sampled_from(MACHINES),

@@ -38,7 +38,7 @@ def test_a_prefix_on_every_line_changes_nothing(number, prefix):
     same(prefixed(text_of(path), prefix), path)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from(READ), several_prefixes())
 def test_any_known_prefixes_on_every_line_change_nothing(path, prefixes):
     same(prefixed(text_of(path), *prefixes), path)

@@ -136,7 +136,7 @@ def test_a_second_text_must_be_a_matrix():
         beside(PAIRS, "hello", "p2p.txt")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(several_prefixes())
 def test_any_known_prefixes_on_every_line_change_nothing(prefixes):
     plain = read_topology(f"{PAIRS}\n\n{FULL}", "it")
@@ -144,7 +144,7 @@ def test_any_known_prefixes_on_every_line_change_nothing(prefixes):
     assert (machine.devices, machine.links, machine.pairs) == (plain.devices, plain.links, plain.pairs)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, len(FULL)), st.integers(0, len(FULL)), st.sampled_from(["", "x", "N/A", "-1", "\n", "1e999"]))
 def test_a_mutilated_matrix_is_read_or_refused_in_one_sentence(start, end, word):
     start, end = sorted((start, end))

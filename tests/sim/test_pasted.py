@@ -82,7 +82,7 @@ def test_quotes_of_words_are_no_strings(line):
     assert pasted_lines(line)[0].text == line
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=200))
 @example('"' + "\\" * 5001)
 @example("{" * 5000 + "}")

@@ -43,7 +43,7 @@ def test_a_cut_trace_is_refused(cut):
         from_json(run().to_json()[:cut])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 111), st.lists(st.floats(0, 1), min_size=2, max_size=20))
 def test_what_is_delivered_only_grows_from_nothing_to_everything(i, shares):
     trace = run()

@@ -212,7 +212,7 @@ def test_troubles_of_all_kinds_at_once_keep_the_result_right():
     assert all((a == b).all() for a, b in zip(again.hits, trace.hits, strict=True))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.sampled_from(["allreduce.ring", "alltoall.linear", "broadcast.binomial", "allgather.recursive_doubling"]),
     st.lists(

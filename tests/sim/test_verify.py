@@ -80,7 +80,7 @@ def test_a_custom_schedule_is_unchecked():
     assert verify(schedule([copy(0, 1, 0)], None, 2)).verdict == "unchecked"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from(sorted(ALGORITHMS)), st.integers(2, 9), st.data())
 def test_exact_sets_and_fingerprints_agree_on_right_and_on_broken_schedules(name, n, data):
     algorithm = ALGORITHMS[name]

@@ -3,7 +3,7 @@
 import contextlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.base.yaml import DEEPEST, parse_yaml, quote
@@ -70,7 +70,6 @@ def test_an_unknown_key_is_told_with_its_line_and_the_nearest_one():
         root.value["name"].mapping("x")
 
 
-@settings(deadline=None)
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=100))
 def test_a_quoted_text_reads_back_as_itself(text):
     # as a key, too: YAML wants those below 1,024 characters, of which a quoted one may need ten

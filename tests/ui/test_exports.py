@@ -153,7 +153,7 @@ def test_any_run_can_be_drawn(name, machine, n, view):
     assert len(render(trace, "png", replace(SMALL, view=view))) > 5000
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_a_film_shows_the_same_instant_from_wherever_it_comes(shares):
     film = Film(TRACE)

@@ -126,7 +126,7 @@ def test_64_ranks_of_ring_stay_far_below_a_megabyte():
     assert len(json.dumps(pack(run("allreduce.ring", "switch:ranks=64", 64)))) < 100_000
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.sampled_from(sorted(ALGORITHMS)), st.integers(2, 9))
 def test_any_run_can_be_packed_and_says_a_sentence_per_step(name, n):
     algorithm = ALGORITHMS[name]

@@ -3,7 +3,7 @@
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -34,7 +34,6 @@ def test_algorithms_have_the_shape_of_their_name(name, n, shape):
     assert shape_of(ALGORITHMS[name].schedule(n)).name == shape
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(ALGORITHMS)), st.integers(2, 20))
 def test_no_two_places_overlap_and_all_are_on_the_paper(name, n):
     algorithm = ALGORITHMS[name]

@@ -44,7 +44,7 @@ def test_no_step_is_shorter_than_its_busiest_link_works(name, machine):
     interference=st.sampled_from([0.0, 0.3]),
     accumulate=st.integers(1, 2),
 )
-@hypothesis.settings(max_examples=20, deadline=None)
+@hypothesis.settings(max_examples=20)
 def test_no_stale_step_is_either(machine, stale, compression, speed, slow, overlap, interference, accumulate):
     layers = "; ".join(f"layer{k} 300x400 {speed:.3f}us {2 * speed:.3f}us" for k in range(4))
     settings = {

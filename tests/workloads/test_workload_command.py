@@ -114,7 +114,7 @@ SPANS = st.lists(
 
 
 @given(SPANS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_exposed_is_what_compute_does_not_cover(drawn):
     """Counted second by second, with spans that overlap as they like."""
     spans = [Span(0, lane, start, start + length, "x") for lane, start, length in drawn]

@@ -28,6 +28,7 @@ def load() -> None:
     compiled(kernel)
     compiled(replay)
     tasks.run(Request(machine="switch:ranks=64"), "en")
+    tasks.run(Request(machine="switch:ranks=64", trouble="slow_link:src=GPU0,dst=SW,share=0.5,start=1us,end=2us"), "en")
 
 
 def are_made() -> bool:

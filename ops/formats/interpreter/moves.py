@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sim.errors import InputError
 from sim.schedule import COPY, REDUCE, Promise, Schedule
+from sim.schedule.model import narrow
 from sim.topology import Ints
 
 MOST_PLACES = 1 << 25
@@ -148,7 +149,7 @@ class Moves:
             src=_ints([move.src for move in ordered]),
             dst=_ints([move.dst for move in ordered]),
             channel=_ints([move.channel for move in ordered]),
-            moves=_offsets([len(move.slots) for move in ordered]),
+            moves=narrow(_offsets([len(move.slots) for move in ordered])),
             from_slot=_ints([*chain.from_iterable(move.slots for move in ordered)]),
             to_slot=_ints([*chain.from_iterable(move.to for move in ordered)]),
             after=(_ints(before), later.astype(np.int32)) if before else None,

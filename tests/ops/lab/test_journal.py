@@ -94,7 +94,7 @@ NEAR_CHECKSUMS = [
 
 
 @given(st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_whatever_is_cut_out_of_a_journal_each_row_that_is_read_was_written(data):
     places = st.integers(0, len(WHOLE)) | st.sampled_from(NEAR_CHECKSUMS)
     begin, end = sorted(data.draw(st.tuples(places, places)))

@@ -106,7 +106,7 @@ STRIPED = [
 ]  # fmt: skip
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.sampled_from(STRIPED), st.integers(2, 9), st.integers(1, 4), st.randoms(use_true_random=False))
 def test_stripes_in_any_orders_keep_the_promise(name, n, count, random):
     entry = ALGORITHMS[name]
