@@ -5,7 +5,7 @@ and waits for follows from its class and its rank (`sim.fabric.alike`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from sim.fabric.kernel import WAVES
 from sim.fabric.rows import LACKING
 from sim.fold.edges import edges
 from sim.fold.folded import FoldedSchedule
+from sim.fold.outcome import SymmetricTrace
 from sim.job import Job
 from sim.metrics import Use, bottleneck
 from sim.perturbation import Perturbation
@@ -25,7 +26,7 @@ from sim.schedule import Schedule
 from sim.schedule.verify import Proof, Verdict
 from sim.stall import standing
 from sim.topology import Topology
-from sim.trace import NO_CAPACITIES, NO_HITS, Capacities, Hits, Stall, Trace
+from sim.trace import NO_CAPACITIES, Capacities, Stall, Trace
 
 PEERS = 1 << 27
 """Pairs of a renaming and a rank that are written down."""
@@ -36,22 +37,14 @@ class WrittenOutError(Exception):
     """A run that needs its transfers written down one by one."""
 
 
-@dataclass(frozen=True, eq=False)
-class ApartTrace:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ApartTrace(SymmetricTrace):
     """A run of all ranks' transfers of which only sums are kept; times in seconds, as `Trace` has them."""
 
-    topology: Topology
-    schedule: FoldedSchedule
-    verdict: Verdict
-    size: float
     began: float
     ended: float
     link_bytes: Floats
     instants: int
-    real: dict[str, float] = field(default_factory=dict)
-    troubles: tuple[str, ...] = ()
-    hits: Hits = NO_HITS
-    """Transfer `k * n + r` is that of class k which rank r sends."""
     capacities: Capacities = NO_CAPACITIES
 
     @property

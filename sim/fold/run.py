@@ -1,6 +1,6 @@
 """A folded schedule on a machine: rank 0's transfers simulated by the kernel, each for all its renamings."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -10,31 +10,25 @@ from sim.engine import Cluster, check_size
 from sim.fold.edges import meet
 from sim.fold.folded import FoldedSchedule
 from sim.fold.machine import LinkClasses
+from sim.fold.outcome import SymmetricTrace
 from sim.fold.symmetry import Numbers
 from sim.metrics import Use
 from sim.schedule import Schedule, dependencies
 from sim.schedule.verify import Proof, Verdict
 from sim.topology import Topology
-from sim.trace import NO_HITS, Hits, Trace
+from sim.trace import Trace
 
 
-@dataclass(frozen=True, eq=False)
-class FoldedTrace:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FoldedTrace(SymmetricTrace):
     """A run of which one rank's transfers were simulated; times in seconds.
 
     `classes` is what happened to rank 0's transfers, one entry each: transfer i of class k that rank r sends begins and
     ends when `classes` says of k, for every r. `links` are the classes of the machine's links.
     """
 
-    topology: Topology
-    schedule: FoldedSchedule
-    verdict: Verdict
-    size: float
     classes: Trace
     links: LinkClasses
-    real: dict[str, float] = field(default_factory=dict)
-    troubles: tuple[str, ...] = ()
-    hits: Hits = NO_HITS
 
     @property
     def time(self) -> float:
@@ -140,7 +134,15 @@ def simulate_folded(
     timed = _timed(schedule, links, lockstep=lockstep)
     event = cluster.launch(timed, range(len(links.machine.devices)), sizes, proof=_nothing_promised(timed), size=size)
     classes: Trace = cluster.run(event)
-    return FoldedTrace(topology, schedule, verdict, size, classes, links, {"sim_s": cluster.sim_s})
+    return FoldedTrace(
+        topology=topology,
+        schedule=schedule,
+        verdict=verdict,
+        size=size,
+        classes=classes,
+        links=links,
+        real={"sim_s": cluster.sim_s},
+    )
 
 
 def _timed(schedule: FoldedSchedule, links: LinkClasses, *, lockstep: bool) -> Schedule:
