@@ -28,16 +28,25 @@ from ui.text import languages
     help="machine, shape (the algorithm's own), matrix (who holds what) or time",
 )
 @click.option("--at", type=TIME, metavar="TIME", help="the instant of a picture, like 250us; the middle if left out")
+@click.option(
+    "--from", "begin", type=TIME, metavar="TIME", help="where a film begins, like 100us; the start if left out"
+)
+@click.option("--to", "end", type=TIME, metavar="TIME", help="where it ends; the end of the run if left out")
+@click.option("--tempo", type=TIME, metavar="TIME", help="instead of --seconds: what a second of it shows, like 20us")
 @click.option("--seconds", type=NUMBER, default="8", metavar="S", help="how long a film takes")
 @click.option("--fps", type=WHOLE, default="12", metavar="N", help="frames per second of a film")
 @click.option("--width", type=WHOLE, default="1280", metavar="PIXELS", help="pixels across")
 @click.option("--language", default="en", metavar="CODE", help="of the words in it")
-@click.option("--dark", is_flag=True, help="light ink on dark paper")
-def render(request: Request, output: str, view: str, language: str, **drawn: Any) -> Answer:
+@click.option("--theme", type=click.Choice(["light", "dark"]), help="the paper; light if left out")
+@click.option("--dark", is_flag=True, help="the same as --theme dark")
+def render(request: Request, output: str, view: str, language: str, theme: str | None, **drawn: Any) -> Answer:
     """Write a run as a film, a picture, a page that plays offline, a trace or a schedule."""
     ending = ending_of(output, list(exports.EXPORTS))
     if language not in languages():
         raise InputError(f"--language {language[:20]!r} is not spoken here: choose from {', '.join(languages())}")
+    if drawn["dark"] and theme == "light":
+        raise InputError("--dark and --theme light are both given: keep one")
+    drawn["dark"] = drawn["dark"] or theme == "dark"
     shot = exports.Shot(view=view, language=language, progress=Bar("frames"), **drawn)
     shot.check(ending)
     outcome = carried_out(request, history=True)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 from ops import ALGORITHMS
@@ -21,8 +22,12 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.trace import from_json
 from sim.units import MiB
-from ui.drawings import DRAWINGS
+from ui.drawings import DRAWINGS, still
+from ui.files import exports
 from ui.files.exports import EXPORTS, Shot, render
+from ui.files.figures import LIGHT
+from ui.files.gif import gif
+from ui.files.reel import Reel
 from ui.player.payload import pack, unpack
 from ui.stage.frames import Film
 from ui.text import languages
@@ -164,6 +169,56 @@ def test_a_film_shows_the_same_instant_from_wherever_it_comes(shares):
         assert (film.loads(t, film.machine) <= 1 + 1e-9).all()
     whole = film.held(TRACE.ended)
     assert (whole.count[:, :8] == 8).all()
+
+
+@pytest.mark.parametrize("view", sorted(DRAWINGS))
+def test_a_frame_is_what_a_still_of_its_instant_shows(view):
+    film = Film(TRACE)
+    reel = Reel(film, view, 4.8, LIGHT)
+    for share in (0.0, 0.11, 0.115, 0.9, 0.115, 1.0):  # what stays is drawn once for neighbours
+        t = share * TRACE.time
+        canvas = FigureCanvasAgg(still(view, Film(TRACE), t, 4.8, LIGHT))
+        canvas.draw()
+        assert (reel.frame(t) == np.asarray(canvas.buffer_rgba())[:, :, :3]).all(), share
+
+
+def test_a_gif_keeps_the_colours_of_its_frames():
+    frames = [Reel(Film(TRACE), "machine", 4.8, LIGHT).frame(share * TRACE.time) for share in (0.1, 0.6)]
+    film = Image.open(io.BytesIO(gif(frames, frames, hold_ms=50, last_ms=60)))
+    for k, frame in enumerate(frames):
+        film.seek(k)
+        off = np.abs(np.asarray(film.convert("RGB")).astype(int) - frame)
+        assert (off.max(axis=2) > 24).mean() < 0.01  # of soft edges
+        assert (np.asarray(film.convert("RGB"))[2, 2] == 255).all()
+
+
+def test_a_part_of_a_run_is_filmed_at_its_tempo():
+    length = TRACE.time
+    whole = exports._times(TRACE, Shot(seconds=2, fps=10))
+    assert (len(whole), whole[0], whole[-1]) == (20, TRACE.began, pytest.approx(TRACE.ended))
+    part = exports._times(TRACE, Shot(fps=10, begin=length / 4, end=length / 2, tempo=length / 8))
+    assert (len(part), part[0], part[-1]) == (20, pytest.approx(length / 4), pytest.approx(length / 2))
+    assert exports._times(TRACE, Shot(end=2 * length))[-1] == pytest.approx(TRACE.ended)
+
+
+@pytest.mark.parametrize(
+    ("shot", "says"),
+    [
+        (Shot(begin=1.0), "from 1 s to .* nothing is to be seen: the run takes"),
+        (Shot(begin=-1.0), "nothing is to be seen"),
+        (Shot(begin=1e-6, end=1e-6), "from 1 µs to 1 µs nothing is to be seen"),
+        (Shot(tempo=0.0), "a tempo of .* a second stands still: give one like 100us"),
+        (Shot(tempo=1e-12), "more than 3000 frames: give a larger tempo"),
+    ],
+)
+def test_parts_that_cannot_be_filmed_are_refused(shot, says):
+    with pytest.raises(InputError, match=says):
+        render(TRACE, "mp4", shot)
+
+
+def test_a_still_has_no_tempo():
+    with pytest.raises(InputError, match=r"are for films: leave them out, or write \.gif or \.mp4"):
+        render(TRACE, "png", Shot(begin=0.0))
 
 
 def test_every_kind_is_looked_at():

@@ -1,20 +1,52 @@
-"""Views as figures, one file for each view of the player that files can show: its `draw` gives the figure."""
+"""Views as figures, one file for each view of the player that files can show.
 
-from collections.abc import Callable
+A file has `page(film, width, look)`, the paper and its axes; `settled(figure, film, t, look)`, which draws what is the
+same as long as `state(film, t)` is; and `moving(figure, film, t, look)`, which draws what never is. A film draws the
+second seldom.
+"""
+
+from collections.abc import Hashable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ui.files.figures import Look
+    from ui.stage.frames import Film
 
 DRAWINGS = frozenset(path.stem for path in Path(__file__).parent.glob("*.py")) - {"__init__"}
 """The views that can be drawn; how is loaded when one is, as it takes a while."""
 
 
+class Drawing(Protocol):
+    """What the file of a view has; `width` in inches, `t` in seconds."""
+
+    def page(self, film: "Film", width: float, look: "Look") -> "Figure":
+        """Paper and axes."""
+
+    def state(self, film: "Film", t: float) -> Hashable:
+        """What `settled` depends on."""
+
+    def settled(self, figure: "Figure", film: "Film", t: float, look: "Look") -> None:
+        """Draw what stays."""
+
+    def moving(self, figure: "Figure", film: "Film", t: float, look: "Look") -> None:
+        """Draw what moves."""
+
+
 @cache
-def drawing(view: str) -> "Callable[..., Figure]":
-    """The function `draw(film, t, *, width, look)` of a view; `width` in inches."""
-    draw: Callable[..., Figure] = import_module(f"{__name__}.{view}").draw
-    return draw
+def drawing(view: str) -> Drawing:
+    """How a view is drawn."""
+    return cast(Drawing, import_module(f"{__name__}.{view}"))
+
+
+def still(view: str, film: "Film", t: float, width: float, look: "Look") -> "Figure":
+    """A view at an instant, `width` inches wide."""
+    draws = drawing(view)
+    figure = draws.page(film, width, look)
+    draws.settled(figure, film, t, look)
+    draws.moving(figure, film, t, look)
+    return figure

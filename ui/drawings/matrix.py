@@ -1,20 +1,36 @@
 """What each rank holds, and every block on its way from the place that holds it to the one that will."""
 
+from collections.abc import Hashable
+
 from matplotlib.figure import Figure
 
-from ui.files.figures import LIGHT, MOST_ROWS, Look, holdings, paint_blocks, sheet
+from ui.files.figures import MOST_ROWS, Look, holdings, holds, passing, rows_of, say_now, sheet, tell_time
 from ui.stage.frames import Film
 
 
-def draw(film: Film, t: float, *, width: float = 12.8, look: Look = LIGHT) -> Figure:
-    """At an instant; the first rows and columns of a large run."""
-    rows = min(film.trace.schedule.n, MOST_ROWS) if film.full else 0
-    figure, (axes, _) = sheet(film, t, width, look, [1.0, 1e-3])
-    if not rows:
-        return figure
-    holdings(axes, film, t, look, rows)
-    columns = min(film.held(t).block.shape[1], MOST_ROWS)
+def page(film: Film, width: float, look: Look) -> Figure:
+    """One wide picture."""
+    return sheet(film, width, look, [1.0, 1e-3])
+
+
+def state(film: Film, t: float) -> Hashable:
+    """Holdings and the sentence."""
+    return holds(film, t)
+
+
+def settled(figure: Figure, film: Film, t: float, look: Look) -> None:
+    """The first rows and columns of a large run."""
+    say_now(figure, film, t, look)
+    if rows_of(film):
+        holdings(figure.axes[0], film, t, look, rows_of(film))
+        figure.axes[0].set_aspect("equal", adjustable="box", anchor="NW")
+
+
+def moving(figure: Figure, film: Film, t: float, look: Look) -> None:
+    """Blocks between places that are drawn."""
+    if not film.full:
+        tell_time(figure, film, t, look)
+        return
+    rows, columns = rows_of(film), min(film.held(t).block.shape[1], MOST_ROWS)
     flights = film.flights(t, lambda rank, slot: (slot + 0.47, rank + 0.46))
-    paint_blocks(axes, [block for block in flights if block.x < columns and block.y < rows], look)
-    axes.set_aspect("equal", adjustable="box", anchor="NW")
-    return figure
+    passing(figure, film, [block for block in flights if block.x < columns and block.y < rows], t, look)

@@ -2,10 +2,11 @@
 
 import io
 import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +17,17 @@ from ops.request.scenario import to_yaml
 from sim.errors import InputError
 from sim.trace import Trace
 from sim.trace.chrome_trace import to_perfetto
-from ui.drawings import DRAWINGS, drawing
+from sim.units import fmt_time
+from ui.drawings import DRAWINGS
+from ui.drawings import still as drawn
 from ui.player.views import FIRST, VIEWS
 
+if TYPE_CHECKING:
+    from ui.files.reel import Reel
+
 MOST_FRAMES, MOST_PIXELS = 3000, 3840
+SAMPLES = 4
+"""Frames of a film in which its colours are counted, or one more."""
 
 
 def unseen(done: int, of: int) -> None:
@@ -30,7 +38,8 @@ def unseen(done: int, of: int) -> None:
 class Shot:
     """How a run is shown: the view, pixels across, the language, on dark paper or light.
 
-    `at` is the instant of a still in s from the run's beginning; a film takes `seconds` at `fps` frames per second.
+    `at` is the instant of a still in s from the run's beginning; a film takes `seconds` at `fps` frames per second. It
+    shows the run from `begin` to `end`, likewise in s, and where `tempo` is set so many s of it in each of its own.
     `request` is what the run came from, where that is known.
     """
 
@@ -43,6 +52,9 @@ class Shot:
     dark: bool = False
     request: Request | None = None
     progress: Callable[[int, int], None] = unseen
+    begin: float | None = None
+    end: float | None = None
+    tempo: float | None = None
 
     def check(self, ending: str = "") -> None:
         """Raise InputError for what cannot be shown, or not in a file of this kind."""
@@ -51,6 +63,9 @@ class Shot:
         if ending in EXPORTS and EXPORTS[ending].drawn and self.view not in DRAWINGS:
             drawn = ", ".join(view for view in VIEWS if view in DRAWINGS)
             raise InputError(f"only the player shows the view {self.view}: choose from {drawn}, or write .html")
+        if ending in EXPORTS and not EXPORTS[ending].filmed and {self.begin, self.end, self.tempo} != {None}:
+            films = " or ".join(f".{kind}" for kind, entry in EXPORTS.items() if entry.filmed)
+            raise InputError(f"a part of a run, and its tempo, are for films: leave them out, or write {films}")
         if not 320 <= self.width <= MOST_PIXELS:
             raise InputError(f"a width of {self.width} pixels is not between 320 and {MOST_PIXELS}: try 1280")
         if not (1 <= self.fps <= 60 and 0 < self.seconds * self.fps <= MOST_FRAMES):
@@ -66,7 +81,7 @@ Writer = Callable[[Trace, Shot], bytes]
 class Export:
     """A kind of file: its ending, what a person calls it, its media type, and how a trace becomes its bytes.
 
-    `drawn` is one that shows a view as a drawing.
+    `drawn` is one that shows a view as a drawing, `filmed` one that shows it move.
     """
 
     ending: str
@@ -74,16 +89,19 @@ class Export:
     media: str
     write: Writer
     drawn: bool = False
+    filmed: bool = False
 
 
 EXPORTS: dict[str, Export] = {}
 
 
-def export(ending: str, title: str, media: str, *, drawn: bool = False) -> Callable[[Writer], Writer]:
+def export(
+    ending: str, title: str, media: str, *, drawn: bool = False, filmed: bool = False
+) -> Callable[[Writer], Writer]:
     """Register a kind of file."""
 
     def register(write: Writer) -> Writer:
-        EXPORTS[ending] = Export(ending, title, media, write, drawn)
+        EXPORTS[ending] = Export(ending, title, media, write, drawn, filmed)
         return write
 
     return register
@@ -117,21 +135,19 @@ def pdf(trace: Trace, shot: Shot) -> bytes:
     return _still(trace, shot, "pdf", dpi=100)
 
 
-@export("gif", "a film without sound for any page", "image/gif", drawn=True)
+@export("gif", "a film without sound for any page", "image/gif", drawn=True, filmed=True)
 def gif(trace: Trace, shot: Shot) -> bytes:
-    """The whole run in `seconds`, on the true clock, then its end for a second."""
-    from PIL import Image
+    """The run, or a part of it, on the true clock, then its end for a second."""
+    from ui.files import gif as film
 
-    frames = [Image.fromarray(pixels).quantize(128, dither=Image.Dither.NONE) for pixels in _frames(trace, shot)]
-    held = [round(1000 / shot.fps)] * (len(frames) - 1) + [1000]
-    out = io.BytesIO()
-    frames[0].save(out, "GIF", save_all=True, append_images=frames[1:], duration=held, loop=0, optimize=False)
-    return out.getvalue()
+    reel, times = _reel(trace, shot), _times(trace, shot)
+    samples = [reel.frame(float(t)) for t in times[:: max(1, len(times) // SAMPLES)]]
+    return film.gif(_frames(trace, shot), samples, hold_ms=round(1000 / shot.fps), last_ms=1000)
 
 
-@export("mp4", "a film for slides", "video/mp4", drawn=True)
+@export("mp4", "a film for slides", "video/mp4", drawn=True, filmed=True)
 def mp4(trace: Trace, shot: Shot) -> bytes:
-    """The whole run in `seconds`, on the true clock; H.264, which every browser plays."""
+    """The run, or a part of it, on the true clock; H.264, which every browser plays."""
     import av
 
     out = io.BytesIO()
@@ -211,24 +227,43 @@ def _still(trace: Trace, shot: Shot, kind: str, *, dpi: int) -> bytes:
     whole = shot.view == "time" and shot.at is None
     t = trace.ended if whole else trace.began + trace.time / 2 if shot.at is None else trace.began + shot.at
     look = DARK if shot.dark else LIGHT
-    figure = drawing(shot.view)(Film(trace, shot.language), t, width=shot.width / 100, look=look)
+    figure = drawn(shot.view, Film(trace, shot.language), t, shot.width / 100, look)
     out = io.BytesIO()
     figure.savefig(out, format=kind, dpi=dpi, facecolor=look.paper)
     return out.getvalue()
 
 
-def _frames(trace: Trace, shot: Shot) -> Iterator[NDArray[np.uint8]]:
-    """Pixels `[row, column, rgb]` of every frame, from the first instant to the last."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+def _times(trace: Trace, shot: Shot) -> NDArray[np.float64]:
+    """The instants of a film's frames, s. Raises InputError for a part there is none of."""
+    begin, end = shot.begin or 0.0, trace.time if shot.end is None else min(shot.end, trace.time)
+    if not 0 <= begin < max(end, 1e-15):
+        last = trace.time if shot.end is None else shot.end
+        raise InputError(
+            f"from {fmt_time(begin)} to {fmt_time(last)} nothing is to be seen: the run takes {fmt_time(trace.time)},"
+            " choose a part of that"
+        )
+    if shot.tempo is not None and not shot.tempo > 0:
+        raise InputError(f"a tempo of {fmt_time(shot.tempo)} a second stands still: give one like 100us")
+    seconds = shot.seconds if shot.tempo is None else (end - begin) / shot.tempo
+    count = max(2, round(seconds * shot.fps)) if seconds * shot.fps <= MOST_FRAMES else math.inf
+    if count > MOST_FRAMES:
+        raise InputError(
+            f"at {fmt_time(shot.tempo or 0.0)} a second a film has more than {MOST_FRAMES} frames: give a larger tempo"
+        )
+    return trace.began + np.linspace(begin, end, int(count))
 
+
+def _reel(trace: Trace, shot: Shot) -> "Reel":
     from ui.files.figures import DARK, LIGHT
+    from ui.files.reel import Reel
     from ui.stage.frames import Film
 
-    film, count = Film(trace, shot.language), max(2, round(shot.seconds * shot.fps))
-    look = DARK if shot.dark else LIGHT
-    for k, t in enumerate(np.linspace(trace.began, trace.ended, count)):
-        figure = drawing(shot.view)(film, float(t), width=shot.width / 100, look=look)
-        canvas: Any = FigureCanvasAgg(figure)
-        canvas.draw()
-        yield np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
-        shot.progress(k + 1, count)
+    return Reel(Film(trace, shot.language), shot.view, shot.width / 100, DARK if shot.dark else LIGHT)
+
+
+def _frames(trace: Trace, shot: Shot) -> Iterator[NDArray[np.uint8]]:
+    """Pixels `[row, column, rgb]` of every frame, from the first instant to the last."""
+    reel, times = _reel(trace, shot), _times(trace, shot)
+    for k, t in enumerate(times, 1):
+        yield reel.frame(float(t))
+        shot.progress(k, len(times))

@@ -1,6 +1,6 @@
 """What figures of print quality are made of: sheets, the stage, what ranks hold, blocks."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -63,30 +63,45 @@ class Look:
 LIGHT, DARK = Look(), Look("#fafafa", "#0e1117", "#1c1e27")
 
 
-def stage(film: "Film", ground: "Ground", t: float, width: float, look: Look) -> Figure:
-    """Devices, links and every block on its way, and beside it what each rank holds."""
-    rows = min(film.trace.schedule.n, MOST_ROWS) if film.full else 0
-    figure, (left, right) = sheet(film, t, width, look, [2.2, 1.0] if rows else [1.0, 1e-3])
-    standing(left, film, ground, t, look)
-    if rows:
-        holdings(right, film, t, look, rows)
-    return figure
+def rows_of(film: "Film") -> int:
+    """How many ranks' holdings stand beside a picture."""
+    return min(film.trace.schedule.n, MOST_ROWS) if film.full else 0
 
 
-def sheet(film: "Film", t: float, width: float, look: Look, ratios: list[float]) -> tuple[Figure, Any]:
-    """A page with its title, the caption of the instant and two axes."""
+def stage(film: "Film", width: float, look: Look) -> Figure:
+    """A page for devices and links, and beside them what each rank holds."""
+    return sheet(film, width, look, [2.2, 1.0] if rows_of(film) else [1.0, 1e-3])
+
+
+def standing(figure: Figure, film: "Film", here: "Ground", t: float, look: Look) -> None:
+    """All of a stage but the blocks on their way."""
+    say_now(figure, film, t, look)
+    left, right = figure.axes
+    ground(left, film, here, t, look)
+    if rows_of(film):
+        holdings(right, film, t, look, rows_of(film))
+
+
+def stays(film: "Film", here: "Ground", t: float) -> Hashable:
+    """What a stage without its blocks depends on."""
+    troubles = tuple((spell.link, spell.bandwidth) for spell in film.troubled(t))
+    return holds(film, t), film.loads(t, here).round(3).tobytes(), troubles
+
+
+def holds(film: "Film", t: float) -> Hashable:
+    """What the sentence and what ranks hold depend on."""
+    return film.caption(t), film.landed(t)
+
+
+def sheet(film: "Film", width: float, look: Look, ratios: list[float]) -> Figure:
+    """A page with its title and two axes."""
     trace = film.trace
     figure = Figure(figsize=(width, width * 0.5625), facecolor=look.paper, dpi=100)
     axes = figure.subplots(1, 2, width_ratios=ratios)
     figure.subplots_adjust(left=0.05, right=0.985, top=0.83, bottom=0.06, wspace=0.04)
     size = f" · {fmt_size(trace.size)}" if trace.size else ""
-    style: dict[str, Any] = {"color": look.ink, "family": fonts(film.language)}
-    figure.text(
-        0.02, 0.945, f"{trace.schedule.name} · {trace.topology.name}{size}", fontsize=15, weight="bold", **style
-    )
-    clock = f"{fmt_time(t - trace.began)} / {fmt_time(trace.time)}"
-    figure.text(0.98, 0.945, clock, fontsize=12, ha="right", **style)
-    figure.text(0.02, 0.885, film.caption(t), fontsize=11.5, **style)
+    title = f"{trace.schedule.name} · {trace.topology.name}{size}"
+    figure.text(0.02, 0.945, title, fontsize=15, weight="bold", color=look.ink, family=fonts(film.language))
     for each in axes:
         each.set_facecolor(look.paper)
         each.set_axis_off()
@@ -94,7 +109,25 @@ def sheet(film: "Film", t: float, width: float, look: Look, ratios: list[float])
         each.yaxis.label.set_color(look.ink)
         for spine in each.spines.values():
             spine.set_visible(False)
-    return figure, axes
+    return figure
+
+
+def say_now(figure: Figure, film: "Film", t: float, look: Look) -> None:
+    """The sentence of an instant, below the title."""
+    figure.text(0.02, 0.885, film.caption(t), fontsize=11.5, color=look.ink, family=fonts(film.language))
+
+
+def tell_time(figure: Figure, film: "Film", t: float, look: Look) -> None:
+    """The instant, and when all has ended."""
+    trace = film.trace
+    clock = f"{fmt_time(t - trace.began)} / {fmt_time(trace.time)}"
+    figure.text(0.98, 0.945, clock, fontsize=12, ha="right", color=look.ink, family=fonts(film.language))
+
+
+def passing(figure: Figure, film: "Film", blocks: Sequence["Block"], t: float, look: Look) -> None:
+    """What is at another place in every instant: blocks and the clock."""
+    tell_time(figure, film, t, look)
+    paint_blocks(figure.axes[0], blocks, look)
 
 
 def colour_of(block: int) -> str:
@@ -102,8 +135,8 @@ def colour_of(block: int) -> str:
     return PALETTE[block % len(PALETTE)]
 
 
-def standing(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:
-    """Devices, the lines between them as full as they are, and blocks."""
+def ground(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:
+    """Devices, and the lines between them as full as they are."""
     frames = [_rounded(box.x, box.y, box.width, box.height, 0.12, fc=look.panel, ec="none") for box in here.boxes]
     axes.add_collection(PatchCollection(frames, match_original=True, zorder=0), autolim=False)
     for box in here.boxes:
@@ -118,7 +151,6 @@ def standing(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -
     axes.add_collection(LineCollection(full, colors=shades, linewidths=2.4, capstyle="round"), autolim=False)
     _devices(axes, film, here, t, look)
     _marks(axes, film, here, t, look)
-    paint_blocks(axes, film.blocks(t, here), look)
     corners = [(box.x + far * box.width, box.y + far * box.height) for box in here.boxes for far in (0, 1)]
     middles = np.stack([here.x, here.y], axis=1)
     around = np.array([1.0, 0.6])

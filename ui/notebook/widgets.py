@@ -162,12 +162,14 @@ class RunWidget(Shown):
         return view
 
     def _pictures(self) -> list[str]:
-        from ui.drawings import DRAWINGS, drawing
+        from ui.drawings import DRAWINGS
+        from ui.drawings import still as drawn
+        from ui.files.figures import LIGHT
 
-        draw = drawing(self.view if self.view in DRAWINGS else FIRST)
+        view = self.view if self.view in DRAWINGS else FIRST
         instants = [trace.began + min(self.time, trace.time) for trace in self.traces]
         pairs = zip(self._films, instants, strict=True)
-        return [image(draw(film, t, width=12.8), film.caption(t)) for film, t in pairs]
+        return [image(drawn(view, film, t, 12.8, LIGHT), film.caption(t)) for film, t in pairs]
 
 
 class MapWidget(Shown):

@@ -21,6 +21,7 @@ from ui.stage.provenance import at_first, followed, unfollowed
 from ui.stage.stall import sentence
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 
 class Block(NamedTuple):
@@ -174,9 +175,13 @@ class Film:
             spell for spell in self.spells if spell.begin < now and (now <= spell.end or spell.end >= self.trace.ended)
         ]
 
+    def landed(self, t: float) -> int:
+        """How many transfers have ended."""
+        return int(np.searchsorted(self._ended, t + self._half))
+
     def held(self, t: float) -> Held:
         """What every rank and adding switch holds, `[place, slot]`."""
-        done = int(np.searchsorted(self._ended, t + self._half))
+        done = self.landed(t)
         if done < self._done:
             self._rewind()
         for i in self._order[self._done : done].tolist():
