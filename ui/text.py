@@ -122,6 +122,7 @@ def things() -> dict[str, str]:
     """Ids of the texts that registries ask for, each with what is told where no catalogue has it."""
     from ops import ALGORITHMS
     from ops.collectives import COLLECTIVES
+    from ops.ladder import TASKS
     from sim.edits import EDITS
     from sim.machines import MACHINES
     from sim.trouble import TROUBLES
@@ -137,7 +138,9 @@ def things() -> dict[str, str]:
         for o in kind.offers
         if o.text
     }
-    return {f"summary.{name}": english for name, english in plain.items()} | dict(lessons) | offered | uses
+    goals = {f"task.{name}": task.goal for name, task in TASKS.items()}
+    goals |= {f"task.{name}.because": task.because for name, task in TASKS.items()}
+    return {f"summary.{name}": english for name, english in plain.items()} | dict(lessons) | offered | uses | goals
 
 
 def _uneven(name: str) -> bool:

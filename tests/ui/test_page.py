@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
 from ops.collectives.table import WORDS
+from ops.ladder import TASKS
 from ops.request import Request
 from ops.request.examples import example_captures, example_schedules
 from ops.request.link import from_link, to_link
@@ -21,6 +22,7 @@ from sim.formats import FORMATS
 from sim.machines import MACHINES, build
 from sim.trouble import TROUBLES
 from sim.units import MiB, fmt_time
+from ui.board.words import SPOILED
 from ui.files.exports import EXPORTS, Shot
 from ui.pages import PAGES
 from ui.player.views import VIEWS
@@ -35,7 +37,7 @@ TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.")
 """Texts of the Train page that its own tests look after."""
 
 
-OWN = ("summary.", "offer.", "use.")
+OWN = ("summary.", "offer.", "use.", "task.")
 """Texts whose English stands in the thing itself."""
 
 
@@ -247,7 +249,7 @@ def test_texts_of_every_language_are_of_english_ones_with_the_same_placeholders(
 
 def test_summaries_and_offers_in_other_languages_are_of_things_there_are():
     there = {f"summary.{name}" for name in (*ALGORITHMS, *COLLECTIVES, *MACHINES, *TROUBLES, *EDITS)}
-    there |= {key for key in things() if key.startswith(("offer.", "use."))}
+    there |= {key for key in things() if key.startswith(("offer.", "use.", "task."))}
     for language in set(languages()) - {"en"}:
         assert {key for key in written(language) if key.startswith(OWN)} <= there
 
@@ -292,6 +294,12 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"page.measured.{name}" for name in ("above", "below", "add.machine", "add.ranks")}
     spoken |= {f"field.left_out.{name}" for name in left_out()}
     spoken |= {f"page.health.{name}" for name in health()}
+    spoken |= {
+        f"board.{name}" for name in ("alike", "undo", "redo", "next", "clear", "way.auto", "way.copy", "way.add")
+    }
+    spoken |= {f"board.row.{name}" for name in ("in", "out", "spare")} | {f"board.holds-{k}" for k in range(1, 5)}
+    spoken |= {f"build.fault.{kind}" for kind in (*SPOILED.values(), "absent", "lacks", "extra", "other")}
+    spoken |= {f"ladder.{name}.title" for name in (*TASKS, "own")}
     mentioned = {key for key in catalogue("en") if not key.startswith(("lesson.", *TRAIN))}
     assert mentioned - spoken == set()
 

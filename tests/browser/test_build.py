@@ -1,0 +1,128 @@
+"""A task of the ladder walked through in Chromium: with a mouse, with keys alone, and with a finger."""
+
+import pytest
+
+from ops.ladder import TASKS
+from ops.sketch import written_columns
+
+pytestmark = pytest.mark.browser
+PHONE = {"width": 390, "height": 844}
+BOARD = ".rb-root[data-judged=yes]"
+LINE = "?page=build&task=broadcast_line"
+
+
+def middle(locator):
+    box = locator.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+class Player:
+    """Someone who draws."""
+
+    def __init__(self, one):
+        self.one, self.page = one, one.page
+
+    def cell(self, rank, slot=0):
+        return self.page.locator(f'.rb-cell[data-rank="{rank}"][data-slot="{slot}"]')
+
+    def act(self, name):
+        self.page.locator(f'[data-act="{name}"]').click()
+
+    def judged(self, steps, verdict):
+        """Wait until the referee has seen these steps and says so."""
+        self.page.locator(f'{BOARD}[data-steps="{steps}"][data-verdict={verdict}]').wait_for(timeout=20_000)
+
+    def said(self):
+        return self.page.locator(".rb-said").inner_text()
+
+    def drag(self, cell, card):
+        x, y = middle(cell)
+        self.page.mouse.move(x, y)
+        self.page.mouse.down()
+        self.page.mouse.move(x + 12, y + 12, steps=3)
+        self.page.mouse.move(*middle(card), steps=4)
+        self.page.mouse.up()
+
+    def swipe(self, cell, card):
+        session = self.page.context.new_cdp_session(self.page)
+        (x, y), (to_x, to_y) = middle(cell), middle(card)
+        for kind, a, b in (
+            ("touchStart", x, y),
+            ("touchMove", x + 9, y + 9),
+            ("touchMove", to_x, to_y),
+        ):
+            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": a, "y": b}]})
+        session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        session.detach()
+
+
+def test_a_mouse_and_keys_alone_solve_a_task(visit):
+    one = visit(LINE, BOARD, timeout=60_000, viewport={"width": 1440, "height": 900})
+    me, page = Player(one), one.page
+    assert page.locator(".rb-stage").bounding_box()["y"] < 500
+    me.drag(me.cell(0), me.cell(1))
+    me.judged("0>1:0", "wrong")
+    assert one.told("build.wrong", done=2, owed=4) in me.said()
+    assert one.told("build.fault.absent", rank=2, block="A") in page.locator(".rb-faults").inner_text()
+    me.act("undo")
+    me.judged("", "empty")
+    me.drag(me.cell(3), me.cell(2))  # which holds nothing that could be taken
+    me.drag(me.cell(0), me.cell(2))
+    me.act("next")
+    me.drag(me.cell(2), me.cell(1))
+    me.drag(me.cell(2), me.cell(3))
+    me.judged("0>2:0;2>1:0 2>3:0", "right")
+    assert one.told("build.solved", time="2 ms") in me.said()
+    page.get_by_role("button", name=one.told("build.go_on")).wait_for()
+    assert "steps=" in page.url
+    one.open(f"{LINE}&lang=zh&steps=0%3E1:0%3B1%3E2:0%3B2%3E3:0", BOARD)  # right, and slower
+    one.language = "zh"
+    me.judged("0>1:0;1>2:0;2>3:0", "slower")
+    assert one.told("build.slower", above="50%") in me.said()
+    me.act("clear")
+    me.judged("", "empty")
+    me.cell(0).focus()
+    for keys, steps in (
+        (("Enter", "2"), "0>2:0"),
+        (("PageDown", "ArrowDown", "ArrowDown", "Enter", "1"), "0>2:0;2>1:0"),
+    ):
+        for key in keys:
+            page.keyboard.press(key)
+        me.judged(steps, "wrong")
+    page.keyboard.press("Enter")
+    page.keyboard.press("3")
+    me.judged("0>2:0;2>1:0 2>3:0", "right")
+    page.keyboard.press("Control+z")
+    me.judged("0>2:0;2>1:0", "wrong")
+    page.keyboard.press("Control+y")
+    me.judged("0>2:0;2>1:0 2>3:0", "right")
+    assert one.told("build.solved", time="2 ms") in me.said()
+
+
+def test_a_finger_solves_a_task_on_a_telephone(visit):
+    one = visit(LINE, BOARD, timeout=60_000, viewport=PHONE, has_touch=True)
+    me, page = Player(one), one.page
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    cells = [cell.bounding_box() for cell in page.locator(".rb-cell, .rb-head").all()]
+    assert all(min(box["width"], box["height"]) >= 24 for box in cells)
+    me.swipe(me.cell(0), me.cell(2))
+    me.judged("0>2:0", "wrong")
+    me.act("next")
+    me.cell(2).tap()  # and without dragging
+    page.locator('[data-to="1"]').tap()
+    me.cell(2).tap()
+    page.locator('[data-to="3"]').tap()
+    me.judged("0>2:0;2>1:0 2>3:0", "right")
+    page.locator("[data-move]").last.tap()
+    me.judged("0>2:0;2>1:0", "wrong")
+    one.open("?page=build&task=reduce_scatter_ring&lang=zh", BOARD)
+    one.language = "zh"
+    me.act("alike")
+    for column in range(3):
+        if column:
+            me.act("next")
+        me.cell(0, (3 - column) % 4).tap()
+        page.locator('[data-to="1"]').tap()
+        page.locator(f'{BOARD}[data-steps^="0>1+3"]').wait_for()
+    me.judged(written_columns(TASKS["reduce_scatter_ring"].best.columns), "right")
+    assert one.told("build.solved", time="3 ms") in me.said()

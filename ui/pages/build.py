@@ -1,0 +1,294 @@
+"""The page on which one draws a schedule by hand: a ladder of tasks, or anything on any machine."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from ops.formats import write_schedule
+from ops.ladder import TASKS, LadderTask, ladder
+from ops.request import Request
+from ops.request.link import from_link
+from ops.sketch import Sketch, collectives, columns_of, written, written_columns
+from ops.sketch.as_python import as_python
+from sim.base.numbers import whole
+from sim.errors import InputError, StalledError
+from ui.board import component, payload
+from ui.pages import go, page
+from ui.player.local_storage import remembered
+from ui.text import plain, spoken, tell, tell_or
+from ui.widgets import past
+from ui.workers.asking import ask, ask_apart, visitor
+
+OWN = "own"
+"""What is no task: a drawing of one's own."""
+FIRST_OWN = Sketch("allreduce", 4, 4)
+MACHINES = (
+    "switch:ranks={n},bandwidth=1GBps,latency=1us",
+    "ring:ranks={n},bandwidth=1GBps,latency=1us",
+    "torus:dims={n},wrap=no,bandwidth=1GBps,latency=1us",
+    "mesh:ranks={n},bandwidth=1GBps,latency=1us",
+    "nodes:nodes=2,gpus={half},nvlink=4GBps,nic=1GBps",
+    "dgx1v",
+    "dgx_a100",
+)
+"""Machines to begin with; any other may be typed."""
+WORDS = ("task", "collective", "ranks", "pieces", "root", "machine", "edits", "size", "steps")
+LONGEST = 12_000
+"""Characters of a drawing that a link may carry."""
+
+
+@dataclass(frozen=True)
+class HandDrawing:
+    """What is on the board: for which task, if any, and on which machine."""
+
+    task: str
+    sketch: Sketch
+    machine: Request = field(default_factory=lambda: Request(machine=MACHINES[0].format(n=4), size="4MB"))
+
+    @property
+    def document(self) -> str:
+        """What tells it from another drawing, whatever is drawn on it."""
+        sketch = self.sketch
+        return ".".join(map(str, (self.task, sketch.collective, sketch.ranks, sketch.pieces, sketch.root)))
+
+    @property
+    def spare(self) -> int:
+        """Places of every rank beside those of the collective."""
+        return TASKS[self.task].spare if self.task in TASKS else int(self.sketch.kind.pairwise)
+
+
+def of_task(task: LadderTask) -> HandDrawing:
+    """The empty board of a task."""
+    return HandDrawing(task.name, task.empty, task.machine)
+
+
+@page(order=45)
+def build() -> None:
+    """Draw the page once."""
+    state = st.session_state
+    problem = _arrive()
+    state.setdefault("ladder_solved", set())
+    state.ladder_solved = remembered("ladder", state.ladder_solved, set(TASKS))
+    with st.sidebar:
+        st.markdown(f"**{tell('page.build.title')}**")
+        st.caption(tell("build.tagline"))
+        _choose(state.build, state.ladder_solved)
+    if problem:
+        st.error(plain(problem), icon=":material/link_off:")
+    _board()
+
+
+def _arrive() -> str:
+    """Take what is drawn from the address, once per session; returns what was wrong with it."""
+    state = st.session_state
+    if "build" in state:
+        return str(state.get("build_problem", ""))
+    state.build, state.boards, state.build_problem = of_task(ladder()[0]), {}, ""
+    try:
+        state.build = from_query({key: st.query_params[key] for key in st.query_params})
+    except InputError as error:
+        state.build_problem = str(error)
+    return str(state.build_problem)
+
+
+def from_query(words: Mapping[str, str]) -> HandDrawing:
+    """The drawing that query words describe. Raises InputError naming the word that is damaged."""
+    steps = words.get("steps", "")
+    if len(steps) > LONGEST:
+        raise InputError(f"the link's steps have more than {LONGEST:,} characters: open them as a file instead")
+    if "task" in words or "collective" not in words:
+        task = TASKS[words["task"]] if "task" in words else ladder()[0]
+        drawing = of_task(task)
+    else:
+        ranks, pieces, root = (_whole(words, key, usual) for key, usual in (("ranks", 4), ("pieces", 1), ("root", 0)))
+        request = from_link({key: words[key] for key in ("machine", "edits", "size") if key in words})
+        drawing = HandDrawing(OWN, Sketch(words["collective"], ranks, pieces, root), request)
+        _check(drawing)
+    try:
+        return replace(drawing, sketch=drawing.sketch.with_columns(columns_of(steps)))
+    except InputError as error:
+        raise InputError(f"the link's steps, {error}") from None
+
+
+def _whole(words: Mapping[str, str], key: str, usual: int) -> int:
+    number = whole(words.get(key, str(usual)))
+    if number is None:
+        raise InputError(f"the link's {key}={words[key][:20]!r} is not a whole number: correct the address")
+    return number
+
+
+def _check(drawing: HandDrawing) -> None:
+    """Raise InputError for a promise that does not fit on a board."""
+    sketch = drawing.sketch
+    slots = sketch.promise.given.shape[1]
+    if sketch.ranks > payload.MOST_RANKS or slots > payload.MOST_SLOTS:
+        raise InputError(
+            f"a board has at most {payload.MOST_RANKS} ranks with {payload.MOST_SLOTS} places each, not {sketch.ranks}"
+            f" with {slots}: choose fewer ranks or pieces, or write the steps in Python"
+        )
+
+
+def _depart(drawing: HandDrawing) -> None:
+    """Write the drawing into the address."""
+    sketch = drawing.sketch
+    if drawing.task in TASKS:
+        words = {"task": drawing.task}
+    else:
+        words = {"collective": sketch.collective, "ranks": str(sketch.ranks)}
+        words |= {
+            key: str(n) for key, n, usual in (("pieces", sketch.pieces, 1), ("root", sketch.root, 0)) if n != usual
+        }
+        words |= {key: text for key in ("machine", "edits", "size") if (text := getattr(drawing.machine, key))}
+    steps = written_columns(sketch.columns)
+    words |= {"steps": steps} if steps and len(steps) <= LONGEST else {}
+    words |= {key: st.query_params[key] for key in ("page", "lang") if key in st.query_params}
+    if words != {key: st.query_params[key] for key in st.query_params}:
+        st.query_params.from_dict(words)
+
+
+def _choose(drawing: HandDrawing, solved: set[str]) -> None:
+    """The ladder, and below it what a drawing of one's own is about."""
+    names = [*(task.name for task in ladder()), OWN]
+
+    def chosen() -> None:
+        _turn_to(st.session_state.ladder_task)
+
+    st.session_state.ladder_task = drawing.task
+    st.radio(
+        tell("build.tasks"),
+        names,
+        format_func=lambda name: f"{_title(name)}{' ✓' if name in solved else ''}",
+        key="ladder_task",
+        on_change=chosen,
+    )
+    if drawing.task == OWN:
+        _choose_own(drawing)
+
+
+def _title(name: str) -> str:
+    number = {task.name: k for k, task in enumerate(ladder(), 1)}.get(name)
+    return tell(f"ladder.{name}.title") if number is None else f"{number}. {tell(f'ladder.{name}.title')}"
+
+
+def _turn_to(name: str) -> None:
+    """Another task, or one's own drawing, as it was left."""
+    state = st.session_state
+    state.boards[state.build.task] = state.build
+    fresh = of_task(TASKS[name]) if name in TASKS else HandDrawing(OWN, FIRST_OWN)
+    state.build = state.boards.get(name, fresh)
+    state.build_problem = ""
+
+
+def _choose_own(drawing: HandDrawing) -> None:
+    sketch, machine = drawing.sketch, drawing.machine
+    names = collectives()
+    name = st.selectbox(tell("build.collective"), names, index=names.index(sketch.collective), key="own_collective")
+    ranks = st.select_slider(tell("build.ranks.label"), range(2, payload.MOST_RANKS + 1), sketch.ranks, key="own_ranks")
+    pieces = st.number_input(tell("build.pieces"), 1, 8, sketch.pieces, key="own_pieces")
+    rooted = Sketch(name).kind.rooted
+    root = st.number_input(tell("build.root"), 0, ranks - 1, min(sketch.root, ranks - 1)) if rooted else 0
+    specs = list(
+        dict.fromkeys([machine.machine, *(spec.format(n=ranks, half=max(1, ranks // 2)) for spec in MACHINES)])
+    )
+    spec = st.selectbox(tell("build.machine"), specs, index=0, accept_new_options=True, key=f"own_machine_{ranks}")
+    size = st.text_input(tell("build.size"), machine.size, key="own_size")
+    chosen = HandDrawing(
+        OWN, Sketch(name, ranks, pieces, root), replace(machine, machine=spec or machine.machine, size=size)
+    )
+    if replace(sketch, columns=()) == chosen.sketch:
+        chosen = replace(chosen, sketch=sketch)
+    if chosen != drawing:
+        try:
+            _check(chosen)
+            st.session_state.build = chosen
+        except InputError as error:
+            st.error(plain(str(error)), icon=":material/error:")
+
+
+@st.fragment
+def _board() -> None:
+    """The board with the referee's words, and ways to take the drawing away."""
+    state = st.session_state
+    drawing: HandDrawing = state.build
+    task = TASKS.get(drawing.task)
+    st.title(_title(drawing.task), anchor=False)
+    goal = tell_or(f"task.{task.name}", task.goal) if task else tell("build.own")
+    st.markdown(goal)
+    board = _judged(drawing)
+    if board is None:
+        return
+    _depart(drawing)
+    component.show(
+        board, drawing.document, written_columns(drawing.sketch.columns), spoken(), key="build_board", drawn=_drawn
+    )
+    if task and board["solved"]:
+        st.success(tell_or(f"task.{task.name}.because", task.because), icon=":material/emoji_events:")
+        _go_on(task)
+    _take_away(drawing, right=board["verdict"] in ("right", "slower"))
+
+
+def _judged(drawing: HandDrawing) -> dict[str, Any] | None:
+    """What the board shows; where that cannot be worked out why, and nothing."""
+    task = drawing.task if drawing.task in TASKS else ""
+    try:
+        board = ask(payload.board, drawing.sketch, drawing.machine, drawing.spare, task, spoken())
+    except (InputError, StalledError) as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return None
+    state = st.session_state
+    if board["solved"] and task not in state.ladder_solved:
+        state.ladder_solved = state.ladder_solved | {task}
+        st.rerun()
+    return board
+
+
+def _drawn() -> None:
+    """Take what a person has drawn; it comes from a browser, so it is checked like a link."""
+    state = st.session_state
+    drawn, drawing = state.build_board.drawn, state.build
+    if not isinstance(drawn, dict) or drawn.get("document") != drawing.document:
+        return
+    steps = drawn.get("steps")
+    if isinstance(steps, str) and len(steps) <= LONGEST:
+        state.build_problem = ""
+        try:
+            state.build = replace(drawing, sketch=drawing.sketch.with_columns(columns_of(steps)))
+        except InputError as error:
+            state.build_problem = str(error)
+
+
+def _go_on(task: LadderTask) -> None:
+    names = [entry.name for entry in ladder()]
+    after = names[names.index(task.name) + 1 :]
+    if after and st.button(tell("build.go_on"), icon=":material/arrow_forward:", type="primary", key="go_on"):
+        _turn_to(after[0])
+        st.rerun()
+
+
+def _take_away(drawing: HandDrawing, *, right: bool) -> None:
+    """Files of the drawing, and the way to the stage with it."""
+    sketch = drawing.sketch
+    with st.container(horizontal=True, gap="small"):
+        if st.button(tell("build.watch"), icon=":material/play_circle:", disabled=not any(sketch.columns), key="watch"):
+            scene = replace(drawing.machine, schedule=written(sketch), schedule_name="sketch")
+            past.restore(scene)
+            go("stage")
+        name = f"{sketch.collective}-{sketch.ranks}"
+        st.download_button(tell("build.save.python"), as_python(sketch), f"{name}.py", "text/x-python", key="save_py")
+        st.download_button(
+            tell("build.save.xml"),
+            partial(ask_apart, visitor(), _as_xml, sketch, drawing.machine),
+            f"{name}.xml",
+            "application/xml",
+            disabled=not right,
+            key="save_xml",
+        )
+        st.download_button(tell("build.save.text"), written(sketch), f"{name}.txt", "text/plain", key="save_txt")
+    st.caption(tell("build.link"))
+
+
+def _as_xml(sketch: Sketch, machine: Request) -> str:
+    return write_schedule(sketch.schedule(), "msccl_xml", machine=machine.topology())
