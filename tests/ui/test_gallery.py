@@ -1,0 +1,134 @@
+"""The gallery and the site that is made of it: every scene there is, each in every form, in a folder of its own."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from html import unescape
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+import cli
+from ops.request.link import from_link
+from ops.request.scenario import from_yaml
+from sim.machines import MACHINES
+from terminal import BAD_INPUT, DONE
+from ui.files import site
+from ui.lessons import LESSONS
+from ui.player.payload import unpack
+from ui.scene import gallery
+from ui.scene.gallery import GROUPS, exhibits
+from ui.text import languages
+
+FEW = ("what_is_allreduce", "which_algorithm", "machine-dgx1v", "lesson-basics-1")
+
+
+def few():
+    """A scene of each group that is soon run, one of them beside others."""
+    return [exhibit for exhibit in exhibits() if exhibit.name in FEW]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("site")
+    site.check(path)
+    site.write(path, few(), lambda done, of: None, "https://rings.example/")
+    return path
+
+
+def test_everything_that_is_listed_is_in_the_gallery():
+    every = exhibits()
+    assert len(every) >= 50
+    assert {exhibit.group for exhibit in every} == set(GROUPS)
+    for names in ([exhibit.name for exhibit in every], [exhibit.scene for exhibit in every]):
+        assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[\w-]+", exhibit.name) for exhibit in every)
+    scenes = {exhibit.scene for exhibit in every}
+    assert all(step.scene in scenes for lesson in LESSONS.values() for step in lesson.steps)
+    assert {exhibit.scene.machine for exhibit in every} >= set(MACHINES)
+    assert len(few()) == len(FEW)
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_scene_has_a_title_and_brings_itself_back(language):
+    for exhibit in exhibits():
+        assert exhibit.title(language)
+        assert "{" not in exhibit.title(language)
+        assert from_link(gallery_link(exhibit)) == exhibit.scene
+
+
+def gallery_link(exhibit):
+    return dict(parse_qsl(urlsplit(unescape(site._ways(exhibit, "en", "", "http://x")[0].split('"')[1])).query))
+
+
+def test_every_scene_is_there_in_every_form(folder):
+    for exhibit in few():
+        files = {path.suffix: path for path in (folder / "scenes").glob(f"{exhibit.name}.*")}
+        assert files.keys() == {".svg", ".yaml", ".ipynb", ".html"}
+        assert from_yaml(files[".yaml"].read_text(), "it") == exhibit.scene
+        (cell,) = [it for it in json.loads(files[".ipynb"].read_text())["cells"] if it["cell_type"] == "code"]
+        (link,) = re.findall(r"show\('\?(.+)'\)", cell["source"])
+        assert from_link(dict(parse_qsl(link))) == exhibit.scene
+        picture = ET.fromstring(files[".svg"].read_text())
+        assert len(picture.findall(".//{http://www.w3.org/2000/svg}rect")) > 4
+
+
+@pytest.mark.parametrize("language", languages())
+def test_a_page_holds_its_runs_and_leads_nowhere_else(folder, language):
+    top = folder if language == "en" else folder / language
+    for exhibit in few():
+        page = (top / "scenes" / f"{exhibit.name}.html").read_text(encoding="utf-8")
+        data = json.loads(re.search(r'id="run">(.*?)</script>', page, re.DOTALL)[1])
+        runs = [unpack(packed)[0]["meta"]["algorithm"] for packed in data["runs"]]
+        assert len(runs) == 1 + len(exhibit.scene.others())
+        loaded = re.findall(r'<(?:link rel="stylesheet" href|script src|img src)="([\w./-]+)"', page)
+        assert loaded
+        assert all((top / "scenes" / name).resolve().is_file() for name in loaded)
+        assert not re.search(r"@import|https?://(?!www\.w3\.org|rings\.example)", page)
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_way_from_the_front_page_leads_somewhere(folder, language):
+    top = folder if language == "en" else folder / language
+    page = (top / "index.html").read_text(encoding="utf-8")
+    places = [unescape(place) for place in re.findall(r'(?:href|src)="([^"#]+)"', page)]
+    outside = [place for place in places if place.startswith("https://rings.example/?")]
+    assert len(outside) == len(few())
+    inside = [place for place in places if place not in outside and not place.startswith("data:")]
+    assert len(inside) >= 4 * len(few())
+    assert [place for place in inside if not (top / place).resolve().is_file()] == []
+
+
+def test_titles_cannot_break_out_of_a_page(tmp_path, monkeypatch):
+    (exhibit,) = [it for it in few() if it.name == "what_is_allreduce"]
+    monkeypatch.setattr(gallery.Exhibit, "title", lambda self, language: "</title><script>alert(1)</script>")
+    files = dict(site._files(exhibit, site.ADDRESS)) | {"index.html": site._front([exhibit], "en", site.ADDRESS)}
+    shown = [text for name, text in files.items() if name.endswith((".html", ".svg"))]
+    assert len(shown) == 4
+    assert not any("<script>alert" in text for text in shown)
+
+
+def test_the_command_writes_it_and_writes_it_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("terminal.site.exhibits", lambda: few()[:1])
+    for _ in range(2):
+        assert cli.main(["site", str(tmp_path / "out"), "--json"]) == DONE
+        answer = json.loads(capsys.readouterr().out)
+        assert (answer["scenes"], answer["files"]) == (1, len([*(tmp_path / "out").rglob("*.*")]))
+
+
+def test_folders_that_hold_something_else_are_left_alone(tmp_path, capsys):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "index.html").write_text("my own page")
+    (tmp_path / "file").write_text("x")
+    for words, says in [
+        (["mine"], "holds other files: name an empty folder, or one that was written so"),
+        (["file"], "file is a file: name a folder"),
+        (["file/below"], "cannot be written: Not a directory; name another folder"),
+        (["new", "--address", "javascript:alert(1)"], "is no address of a page: write one like http://localhost:8501/"),
+    ]:
+        assert cli.main(["site", str(tmp_path / words[0]), *words[1:]]) == BAD_INPUT
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert says in err
+    assert (tmp_path / "mine" / "index.html").read_text() == "my own page"
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,197 @@
+"""All scenes as a folder of pages that any file server can serve, and that ask nobody for anything."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from ops.request.link import to_link
+from ops.request.scenario import to_yaml
+from sim.errors import InputError
+from sim.trace import Trace
+from sim.whole_file import write_whole
+from ui.notebook.subject import Played, read
+from ui.player.component import ASSETS, Start, player_data, script, style
+from ui.player.payload import pack
+from ui.scene.gallery import GROUPS, Exhibit
+from ui.scene.thumbnail import svg
+from ui.stage.frames import Film
+from ui.text import ENGLISH, language_names, languages, say
+
+ADDRESS = "http://localhost:8501/"
+MARK = 'data-ringside="site"'
+"""What a front page says that was written here."""
+HALF = 0.42
+"""The share of a run at which its small picture is taken: something is on its way there."""
+
+Progress = Callable[[int, int], None]
+
+
+def check(folder: Path, address: str = ADDRESS) -> None:
+    """Raise InputError for a folder that holds something else or cannot be one, and for an address that is none."""
+    if not address.startswith(("http://", "https://")):
+        raise InputError(f"{address[:60]!r} is no address of a page: write one like {ADDRESS}")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{str(folder)[:80]} is a file: name a folder")
+    front = folder / "index.html"
+    ours = front.is_file() and MARK in front.read_text(encoding="utf-8", errors="replace")[:400]
+    if folder.is_dir() and any(folder.iterdir()) and not ours:
+        raise InputError(f"{str(folder)[:80]} holds other files: name an empty folder, or one that was written so")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{str(folder)[:80]} cannot be written: {error.strerror}; name another folder") from None
+
+
+def write(folder: Path, scenes: Sequence[Exhibit], progress: Progress, address: str = ADDRESS) -> int:
+    """Write the site into a folder; returns how many files that made. Raises InputError."""
+    files = 0
+
+    def put(name: str, text: str) -> None:
+        nonlocal files
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(str(path), text)
+        files += 1
+
+    put("site.css", (ASSETS / "site" / "site.css").read_text(encoding="utf-8"))
+    put("player.css", style())
+    put("player.js", f"const ringside = {script()};\n".replace("</script", "<\\/script").replace("<!--", "<\\!--"))
+    for done, scene in enumerate(scenes, 1):
+        for name, text in _files(scene, address):
+            put(name, text)
+        progress(done, len(scenes))
+    for language in languages():
+        put(_at(language, "index.html"), _front(scenes, language, address))
+    return files
+
+
+def _files(exhibit: Exhibit, address: str) -> Iterator[tuple[str, str]]:
+    """Everything of a scene by its name in the folder."""
+    played = read(exhibit.scene)[0]
+    assert isinstance(played, Played), "a request is a run"
+    first = played.traces[0]
+    film = Film(first)
+    ground = film.shape if exhibit.view == "shape" else film.machine
+    yield f"scenes/{exhibit.name}.svg", svg(film, ground, first.began + HALF * first.time, exhibit.title(ENGLISH))
+    yield f"scenes/{exhibit.name}.yaml", to_yaml(exhibit.scene)
+    yield f"scenes/{exhibit.name}.ipynb", _notebook(exhibit)
+    for language in languages():
+        yield _at(language, f"scenes/{exhibit.name}.html"), _page(exhibit, played, language, address)
+
+
+def _at(language: str, name: str) -> str:
+    """Where a page is in a language: English on top, others in folders."""
+    return name if language == ENGLISH else f"{language}/{name}"
+
+
+def _filled(template: str, parts: dict[str, str]) -> str:
+    page = (ASSETS / "site" / template).read_text(encoding="utf-8")
+    for name, text in parts.items():
+        page = page.replace(f"<!--{name}-->", text)
+    return page
+
+
+def _page(exhibit: Exhibit, played: Played, language: str, address: str) -> str:
+    """The player of a scene, and the ways on."""
+    pairs = zip(played.traces, played.titles, strict=True)
+    runs = [_packed(trace, language, title) for trace, title in pairs]
+    data = player_data(runs, language, Start(0.0, exhibit.view))
+    top = "../" * (_at(language, "scenes/x").count("/"))
+    back = f'<a href="../index.html">{escape(say("scenes.all", language))}</a>'
+    keep = f'<button id="keep" data-file="{exhibit.name}.html">{escape(say("scenes.keep", language))}</button>'
+    return _filled(
+        "scene.html",
+        {
+            "language": _tag(language),
+            "title": escape(exhibit.title(language)),
+            "ways": "\n".join([back, *_ways(exhibit, language, f"{top}scenes/", address), keep, *_tongues(
+                language, lambda other: f"{top}{_at(other, f'scenes/{exhibit.name}.html')}")]),
+            "top": top,
+            "data": json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
+        },
+    )  # fmt: skip
+
+
+def _packed(trace: Trace, language: str, title: str) -> dict[str, Any]:
+    return pack(trace, language) | {"title": title}
+
+
+def _ways(exhibit: Exhibit, language: str, here: str, address: str) -> list[str]:
+    """A scene as a link, a file and a cell of a notebook."""
+    words = to_link(exhibit.scene) | {"view": exhibit.view} | ({"lang": language} if language != ENGLISH else {})
+    places = {
+        "link": f"{address.rstrip('/')}/?{urlencode(words)}",
+        "file": f"{here}{exhibit.name}.yaml",
+        "notebook": f"{here}{exhibit.name}.ipynb",
+    }
+    kept = {"file": " download", "notebook": " download", "link": ' rel="noreferrer"'}
+    return [
+        f'<a href="{escape(place, quote=True)}"{kept[name]}>{escape(say(f"scenes.{name}", language))}</a>'
+        for name, place in places.items()
+    ]
+
+
+def _tongues(language: str, place: Callable[[str], str]) -> list[str]:
+    """The same page in every other language."""
+    names = language_names()
+    return [
+        f'<a href="{escape(place(other), quote=True)}" lang="{_tag(other)}">{escape(names[other])}</a>'
+        for other in languages()
+        if other != language
+    ]
+
+
+def _tag(language: str) -> str:
+    return "zh-Hans" if language == "zh" else language
+
+
+def _front(scenes: Sequence[Exhibit], language: str, address: str) -> str:
+    """All scenes with their pictures, by what leads to them."""
+    top = "../" * _at(language, "").count("/")
+    groups = []
+    for group in GROUPS:
+        cards = [_card(scene, language, top, address) for scene in scenes if scene.group == group]
+        if cards:
+            head = f'<h2 id="{group}">{escape(say(f"scenes.{group}", language))}</h2>'
+            groups.append(f'{head}\n<ul class="cards">\n{"".join(cards)}</ul>')
+    jumps = [f'<a href="#{group}">{escape(say(f"scenes.{group}", language))}</a>' for group in GROUPS]
+    return _filled(
+        "index.html",
+        {
+            "language": _tag(language),
+            "title": escape(say("scenes.title", language)),
+            "intro": escape(say("scenes.intro", language, count=len(scenes))),
+            "ways": "\n".join([*jumps, *_tongues(language, lambda other: f"{top}{_at(other, 'index.html')}")]),
+            "top": top,
+            "groups": "\n".join(groups),
+        },
+    )
+
+
+def _card(scene: Exhibit, language: str, top: str, address: str) -> str:
+    title = escape(scene.title(language))
+    ways = "".join(_ways(scene, language, f"{top}scenes/", address))
+    picture = f'<img src="{top}scenes/{scene.name}.svg" alt="" width="320" height="180" loading="lazy">'
+    return (
+        f'<li class="card"><a href="scenes/{scene.name}.html">{picture}<strong>{title}</strong></a><p>{ways}</p></li>\n'
+    )
+
+
+def _notebook(exhibit: Exhibit) -> str:
+    """One cell that shows the scene."""
+    words = urlencode(to_link(exhibit.scene) | {"view": exhibit.view})
+    cells = [
+        ("markdown", f"# {exhibit.title(ENGLISH)}"),
+        ("code", f"from ringside.notebook import show\n\nshow({f'?{words}'!r})"),
+    ]
+    made: list[dict[str, Any]] = [
+        {"cell_type": kind, "id": f"{kind}-{k}", "metadata": {}, "source": text}
+        | ({"execution_count": None, "outputs": []} if kind == "code" else {})
+        for k, (kind, text) in enumerate(cells)
+    ]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    book = {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(book, ensure_ascii=False, indent=1) + "\n"
