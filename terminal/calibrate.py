@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from ops.libraries.nccl.choice import pace_of
-from ops.libraries.nccl.protocol_cost import machine_word
+from ops.libraries.nccl.layers import machine_word
 from ops.measured.calibration import MOST_RANKS, Fitted, Sample, fit, thinned
 from ops.measured.comparison import verdict
 from ops.measured.files import place, read_file

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from ops.libraries.nccl.choice import NcclChoice, choose, nccl_options, work_of
-from ops.libraries.nccl.protocol_cost import family_of
+from ops.libraries.nccl.layers import family_of
 from ops.libraries.nccl.releases import NEWEST
 from ops.libraries.nccl.tuner import Candidate
 from ops.request import Request

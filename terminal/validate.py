@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from ops.libraries.nccl.choice import nccl_options
-from ops.libraries.nccl.protocol_cost import Pace, family_of
+from ops.libraries.nccl.layers import Pace, family_of
 from ops.measured.comparison import Compared, Outside, compare_table, forced, verdict, winners
 from ops.measured.files import place, read_file
 from ops.measured.rows import Table

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from ops.libraries.nccl.protocol_cost import family_of
+from ops.libraries.nccl.layers import family_of
 from ops.measured.comparison import LARGE, Compared, compare_table
 from ops.measured.rivals import RIVALS, rivals
 from ops.measured.rows import Table

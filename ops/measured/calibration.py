@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ops.libraries.nccl.choice import NcclOptions
-from ops.libraries.nccl.protocol_cost import Pace
+from ops.libraries.nccl.layers import Pace
 from ops.measured.comparison import HONOURED, LARGE, Compared, compare_table, forced
 from ops.measured.rows import Table
 from sim.base.arrays import Floats
@@ -64,6 +64,7 @@ DRAW = 0.05
 SOFT = 0.05
 """Logarithmic error from which a row counts less than its square: a table may have a row gone wrong."""
 ROUNDS = 6
+"""Of a fit that simulates. Where sums take that place twice as many are made, after which more change nothing."""
 STEP = 0.1
 """Strays over which slopes are taken: what is shorter changes nothing that an engine with instants can see."""
 INSIDE = 1e-3
@@ -143,6 +144,7 @@ def fit(
     start: Pace | None = None,
     priors: Mapping[str, Prior] = PRIORS,
     near: Mapping[str, float] | None = None,
+    rounds: int = ROUNDS,
 ) -> Fitted:
     """The pace nearest to the samples and to what is published; factors without a prior stay as `start` has them.
 
@@ -172,9 +174,9 @@ def fit(
     units = np.eye(len(felt))
     bounds = np.array([[_stray(prior, end) for prior in felt.values()] for end in (0, 1)])
     begin = np.clip([(near or {}).get(key, 0.0) for key in felt], bounds[0] + INSIDE, bounds[1] - INSIDE)
-    rounds = ROUNDS if near is None else ROUNDS // 2
+    most = rounds if near is None else rounds // 2
     solved = least_squares(
-        misses, begin, jac=slopes, bounds=bounds, loss="soft_l1", f_scale=SOFT, max_nfev=rounds, x_scale=1.0
+        misses, begin, jac=slopes, bounds=bounds, loss="soft_l1", f_scale=SOFT, max_nfev=most, x_scale=1.0
     )
     pace = pace_at(solved.x)
     rows = [row for rows in simulate_all(samples, pace, felt) for row in rows]

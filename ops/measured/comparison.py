@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ops.libraries.nccl.choice import NcclOptions, choose, pace_of, work_of
 from ops.libraries.nccl.closed_form import closed_form
-from ops.libraries.nccl.protocol_cost import Pace
+from ops.libraries.nccl.layers import Pace
 from ops.libraries.nccl.releases import release_of
 from ops.measured.rows import Measured, Table
 from ops.registry import ALGORITHMS, Algorithm

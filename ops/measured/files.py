@@ -6,11 +6,15 @@ from pathlib import Path
 from ops.measured.formats import MEASUREMENTS
 from ops.measured.machine import find_machine
 from ops.measured.rows import Table
-from ops.measured.run_words import transport_of
+from ops.measured.run_words import mtu_of, transport_of
 from sim.machines import MACHINES, build
 from sim.machines.through_memory import through_memory
 from sim.parameters import parse_spec
 from sim.topology import Topology
+
+USUAL_MTU, HEADERS = 4096, 82
+"""Bytes of a packet's data that networks of clusters have, and what RoCE v2 sends beside them: gap and preamble 20,
+Ethernet 18, IP 20, UDP 8, base transport 12 and its checksum 4 (InfiniBand Architecture, annex A17)."""
 
 
 def read_tables(text: str, name: str) -> list[Table]:
@@ -35,14 +39,19 @@ def place(table: Table, spec: str = "", ranks: int = 0, collective: str = "") ->
     table = replace(table, rows=rows, ranks=ranks or table.ranks)
     if not spec:
         spec_of_machine, why = find_machine(table)
-        return joined_as(transport_of(table), seated(build(spec_of_machine), table)), table, why
+        return _as_told(seated(build(spec_of_machine), table), table), table, why
     topology = build(spec)
     name, arguments = parse_spec(spec)
     if 0 < topology.n < table.ranks and "hosts" in MACHINES.parameters(name) and "hosts" not in arguments:
         topology = build(f"{spec}{',' if arguments else ':'}hosts={-(-table.ranks // topology.n)}")
     if not table.ranks:
         table = replace(table, ranks=topology.n, rows=tuple(replace(r, ranks=r.ranks or topology.n) for r in rows))
-    return joined_as(transport_of(table), seated(topology, table)), table, "given"
+    return _as_told(seated(topology, table), table), table, "given"
+
+
+def _as_told(topology: Topology, table: Table) -> Topology:
+    """The machine with what a table tells of the run: how ranks were joined, and how long packets were."""
+    return framed(joined_as(transport_of(table), topology), mtu_of(table))
 
 
 def joined_as(transport: str, topology: Topology) -> Topology:
@@ -53,6 +62,19 @@ def joined_as(transport: str, topology: Topology) -> Topology:
         note = "the log tells of no GPUDirect: the stop in host memory is not simulated, large sizes come out faster"
         return replace(topology, assumed=(*topology.assumed, note), router=topology.routes)
     return topology
+
+
+def framed(topology: Topology, mtu: int) -> Topology:
+    """The machine with packets of so many bytes of data, whose headers take more of its network the shorter they are.
+
+    The machine itself for 0 and for the usual ones.
+    """
+    if mtu in (0, USUAL_MTU):
+        return topology
+    share = mtu / (mtu + HEADERS) / (USUAL_MTU / (USUAL_MTU + HEADERS))
+    links = tuple(replace(x, bandwidth=x.bandwidth * share) if x.kind == "NET" else x for x in topology.links)
+    note = f"packets hold {mtu} bytes: headers leave its network {share:.0%} of the data that {USUAL_MTU} would"
+    return replace(topology, links=links, assumed=(*topology.assumed, note), router=topology.routes)
 
 
 def seated(topology: Topology, table: Table) -> Topology:

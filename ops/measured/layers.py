@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, fields, replace
 from statistics import fmean, median
 from typing import Any
 
-from ops.libraries.nccl.protocol_cost import Pace, layers, layers_of
+from ops.libraries.nccl.layers import Pace, layers, layers_of
 from ops.measured.calibration import (
     GENERATION,
     MOST_RANKS,
     NETWORK,
+    ROUNDS,
     Fitted,
     Prior,
     Sample,
@@ -140,9 +141,12 @@ def _layer(members: Sequence[TableGroup], fitted: FittedLayers) -> tuple[Factors
     }
     start = fitted.pace(members[0].generation) if network else Pace()
     priors = NETWORK if network else GENERATION
+    rounds = ROUNDS if network else 2 * ROUNDS
 
     def fit_to(names: Collection[str], near: Factors | None = None) -> Fitted:
-        return fit([sample for name in names for sample in samples[name]], priors=priors, start=start, near=near)
+        return fit(
+            [sample for name in names for sample in samples[name]], priors=priors, start=start, near=near, rounds=rounds
+        )
 
     whole, without = fit_to(samples), dict[str, Factors]()
     for name in samples if len(samples) > 1 else ():

@@ -9,6 +9,7 @@ _NUMBER = re.compile(r"nccl-(?:library|headers)=(\d{4,6})\b")
 """The header of nccl-tests since 2.17: 22703 is 2.27.3."""
 _SEES = re.compile(r"via (P2P|SHM|NET/[A-Za-z]{1,20})|NET/(IB|Socket|OFI|[A-Z][A-Za-z]{1,20}) : Using|(GDRDMA)")
 _VIA_IB = re.compile(r"via NET/IB/\d{1,3}")
+_MTU = re.compile(r"(?<![a-z0-9])mtu[-_ =]?(256|512|1024|2048|4096)(?!\d)")
 _NAMED = (
     ("socket", re.compile(r"(?<![a-z0-9])(?:net-socket|sockets?|tcp|ipoib)(?![a-z0-9])")),
     ("shm", re.compile(r"(?<![a-z0-9])(?:shm|p2p-?disabled?)(?![a-z0-9])")),
@@ -49,6 +50,12 @@ def transport_of(table: Table) -> str:
         return transport
     words = " ".join((*table.words, table.file)).lower().replace("_", "-")
     return next((name for name, pattern in _NAMED if pattern.search(words)), "")
+
+
+def mtu_of(table: Table) -> int:
+    """Bytes of a packet as the devices' or the file's words tell, `mtu256` or `MTU=1024`; 0 if untold."""
+    match = _MTU.search(" ".join((*table.words, table.file)).lower())
+    return int(match[1]) if match else 0
 
 
 def _release(number: int) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
-from ops.libraries.nccl.protocol_cost import CostLayer, layers
+from ops.libraries.nccl.layers import CostLayer, layers
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
 EXPECT = """**On a machine nobody measured** expect NCCL's times on one host of {known} to be {host_large} off from

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ops.libraries.nccl.protocol_cost import family_of
+from ops.libraries.nccl.layers import family_of
 from ops.work import FoldedOutcome, Outcome
 from sim import metrics
 from sim.breakdown import PARTS, Breakdown, shared_link

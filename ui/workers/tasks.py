@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ops.diagnosis import Diagnosis, diagnose
 from ops.lab import sensitivity as links
 from ops.lab.winners import Change, changes
-from ops.libraries.nccl.protocol_cost import family_of
+from ops.libraries.nccl.layers import family_of
 from ops.measured.accuracy import MeasuredRun, runs_of
 from ops.measured.comparison import Compared, Outside, compare_table
 from ops.measured.files import place, read_tables

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ops.budget import expect_algorithm, expect_pairs
 from ops.collectives import COLLECTIVES
 from ops.libraries import Decision
-from ops.libraries.nccl.constants import ABLE, ALGORITHMS, NVLS_DEPTH, PROTOCOLS, Protocol
-from ops.libraries.nccl.protocol_cost import Pace, costs, family_of, running_channels
+from ops.libraries.nccl.constants import ABLE, ALGORITHMS, NVLS_DEPTH, PROTOCOLS, RCCL_LL, Protocol
+from ops.libraries.nccl.layers import Pace, family_of
+from ops.libraries.nccl.protocol_cost import costs, running_channels
 from ops.libraries.nccl.releases import NEWEST, RELEASES, release_of
 from ops.libraries.nccl.topology_search import Seen, look, rooted_orders
 from ops.libraries.nccl.tuner import Candidate, candidates, nvls_chunk, nvls_ways
@@ -107,6 +108,8 @@ def choose(topology: Topology, collective: str, size: int, n: int = 0, *, option
     if collective not in ABLE:
         raise InputError(f"nccl has no {collective[:40]!r}: choose from {', '.join((*ABLE, *POINT_TO_POINT))}")
     able = [c for c in candidates(collective, size, seen.situation) if _runs(collective, c, seen)]
+    if seen.amd and size >= RCCL_LL * seen.situation.n and not options.protocol:
+        able = [c for c in able if c.protocol != "LL"]
     left = [c for c in able if options.algorithm in ("", c.algorithm) and options.protocol in ("", c.protocol)]
     if not left:
         names = ", ".join(sorted({f"{c.algorithm}/{c.protocol}" for c in able}))

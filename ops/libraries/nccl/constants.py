@@ -101,6 +101,10 @@ THREADS: dict[Protocol, int] = {"LL": 512, "LL128": 640, "Simple": 512}
 THRESHOLD: dict[Protocol, int] = {"LL": 8, "LL128": 8, "Simple": 64}
 """Threads of a channel and the bytes each must find for the channel to be kept; LL on a ring needs n times that."""
 
+RCCL_LL = 64 << 10
+"""Bytes a rank from which on RCCL does without LL: on eight MI300X allgather and allreduce of 512 KiB start later."""
+LINE = 8
+"""Bytes of data that a thread sends at once with LL, beside as many of flags."""
 PAYLOAD: dict[Protocol, float] = {"LL": 0.5, "LL128": 0.92, "Simple": 1.0}
 """The share of what links carry that is data: LL 8 of 16 B, LL128 120 of 128 B, of which the tuner grants 92 %."""
 SLOT = 512 << 10
@@ -144,5 +148,11 @@ NVLS_CHUNKS: dict[str, tuple[tuple[int, int], ...]] = {
 (`src/enqueue.cc`, calcCollChunking)."""
 NVLS_TREE_NODES, NVLS_TREE_CHUNK = 4, 64 << 10
 """From so many nodes on a tree's chunks are of so many bytes at most."""
-NVLS_DEPTH = 0.5
-"""The share of a chunk of all channels after which an adding switch goes on: warps of a channel work side by side."""
+NVLS_USUAL = 8
+"""GPUs of the nodes by which the share that in-switch adding reaches is known."""
+NVLS_TREE_GAP = 2
+"""How many gaps a chunk waits for that goes on to other nodes: one for its own sum, one for theirs. Two hosts of H100
+over InfiniBand, over EFA, and two of B200 agree."""
+NVLS_DEPTH = 2 / 3
+"""Chunks of all channels in a piece of the simulation, whose last of four stages ends three pieces after the first: as
+long as NCCL's three kinds of warps take for two chunks more, one scatters, one adds, one gathers (`all_reduce.h`)."""

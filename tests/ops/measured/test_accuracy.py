@@ -8,7 +8,7 @@ import pytest
 
 from cli import main
 from ops import ALGORITHMS
-from ops.libraries.nccl.protocol_cost import Pace
+from ops.libraries.nccl.layers import Pace
 from ops.measured.accuracy import OURS, Cell, published
 from ops.measured.calibration import cost
 from ops.measured.comparison import Compared, compare_table

@@ -9,7 +9,7 @@ from ops.measured.files import place
 from ops.measured.formats.by_gpus import read
 from ops.measured.machine import UntoldError, find_machine
 from ops.measured.rows import Measured, Table
-from ops.measured.run_words import run_words
+from ops.measured.run_words import mtu_of, run_words
 from sim.errors import InputError
 from sim.machines import build
 from sim.machines.through_memory import through_memory
@@ -92,6 +92,17 @@ def test_gpus_of_several_hosts_copy_through_memory_inside_each_alone():
 def test_a_log_without_gpudirect_is_told():
     topology, _, _ = place(table("it.txt", "NVIDIA H100 80GB HBM3", ranks=16, transport="no-gdr"))
     assert "GPUDirect" in topology.assumed[-1]
+
+
+def test_short_packets_carry_less_data():
+    """256 bytes beside 82 of headers, where 4,096 are usual; only links between hosts are theirs."""
+    usual, _, _ = place(table("rtx3090-2n.txt", "NVIDIA GeForce RTX 3090", ranks=2, each=1))
+    short, _, _ = place(table("rtx3090-2n-mtu256.txt", "NVIDIA GeForce RTX 3090", ranks=2, each=1))
+    shares = {link.kind: link.bandwidth / was.bandwidth for link, was in zip(short.links, usual.links, strict=True)}
+    assert shares.pop("NET") == pytest.approx(256 / 338 * 4178 / 4096)
+    assert set(shares.values()) == {1.0}
+    assert "256 bytes" in short.assumed[-1]
+    assert mtu_of(table("it.txt", "mtu 9000")) == 0
 
 
 def test_a_log_tells_release_and_transport():

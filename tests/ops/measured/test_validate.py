@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli import main
-from ops.libraries.nccl.protocol_cost import Pace
+from ops.libraries.nccl.layers import Pace
 from ops.measured.calibration import PRIORS, Sample, cost, fit
 from ops.measured.comparison import Compared, compare_table, verdict, winners
 from ops.measured.files import place, read_file

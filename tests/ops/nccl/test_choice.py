@@ -9,7 +9,8 @@ from cli import main
 from ops.libraries.nccl.choice import NcclOptions, choose, pace_of, work_of
 from ops.libraries.nccl.closed_form import closed_form
 from ops.libraries.nccl.constants import ENDS
-from ops.libraries.nccl.protocol_cost import Pace, active_channels, family_of, layers
+from ops.libraries.nccl.layers import Pace, family_of, layers
+from ops.libraries.nccl.protocol_cost import active_channels
 from ops.measured.files import joined_as
 from ops.work import carry_out
 from sim.edits import edited

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ops.libraries.nccl.choice import choose, work_of
-from ops.libraries.nccl.protocol_cost import Pace
+from ops.libraries.nccl.layers import Pace
 from ops.work import carry_out
 from sim.machines import build
 from sim.units import GiB

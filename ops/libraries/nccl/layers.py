@@ -1,0 +1,177 @@
+"""What generations of GPUs and kinds of networks cost, layer upon layer, and which layers a machine has.
+
+`layers.json` keeps a few factors on NCCL's own constants for each, fitted by `accuracy --leave-out` to tables.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from ops.libraries.nccl.topology_search import generation_of, is_amd
+from sim.topology import Topology
+from sim.units import GBps, MiB
+
+LAYERS = Path(__file__).with_name("layers.json")
+LANES_OF = {20.0: ("Ampere", False), 20.6: ("Hopper", False), 40.1: ("Blackwell", False), 48.0: ("CDNA", True)}
+"""What a captured machine's NVLinks carry (GB/s), which layer it then has, and whether its GPUs are AMD's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How machines keep NCCL's constants: what a generation of GPUs and a kind of network cost, layer upon layer."""
+
+    launch: float = 0.0
+    """Seconds before anything moves, beside the protocol's base latency; below zero where that is too long."""
+    ll128_start: float = 0.0
+    """Further seconds with LL128."""
+    simple_start: float = 0.0
+    """Further seconds with Simple."""
+    ll: float = 1.0
+    """Factor on every hop with LL."""
+    ll128: float = 1.0
+    """Factor on every hop with LL128."""
+    simple: float = 1.0
+    """Factor on every hop with Simple."""
+    nvls_hop: float = 1.0
+    """Factor on the way to an NVSwitch that adds, and back."""
+    net_hop: float = 0.0
+    """Seconds that a hop between nodes takes beyond NCCL's constant, whatever the protocol."""
+    net_ll128: float = 0.0
+    """Further seconds of a hop between nodes with LL128."""
+    net_simple: float = 0.0
+    """Further seconds of a hop between nodes with Simple."""
+    nvlink: float = 1.0
+    """Share of what links inside a node carry that rings and trees reach."""
+    net: float = 1.0
+    """Share of what NICs carry that is reached."""
+    net_slot: float = 0.0
+    """Share of a slot's copying that a hop between nodes waits for: a message leaves when its slot is full."""
+    nvls: float = 0.92
+    """Share of NVLinks that in-switch adding reaches with chunks that are long."""
+    nvls_gap: float = 0.0
+    """Bytes that a channel could have moved from one chunk to an adding switch to the next."""
+    peer: float = 0.0
+    """Seconds before sends to peers begin, beside all else."""
+    peer_share: float = 1.0
+    """Share of what rings reach that sends to many peers at once do."""
+    own: float = 1.0
+    """Factor on the time in which a rank's own block of an alltoall is copied."""
+    ends: float = 0.0
+    """Factor on `ENDS` with Simple: copying from buffer to buffer before the first step and after the last; 0 for no
+    such copying whatever the protocol."""
+    slot: float = 0.0
+    """Share of a half-full slot that every step with Simple waits for."""
+
+    def as_dict(self) -> dict[str, float]:
+        """By name."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class CostLayer:
+    """What a generation of GPUs or a kind of network costs, the machines that have it, and where that comes from."""
+
+    name: str
+    machines: tuple[str, ...]
+    pace: Mapping[str, float]
+    tables: tuple[str, ...]
+    strays: Mapping[str, float]
+    note: str = ""
+    errors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By table: its rows, the medians of its errors below and from 1 MiB as `fitted` and `left_out`, and how many rows
+    left out are `inside` the band."""
+    unseen: tuple[float | None, float | None] = (None, None)
+    """The same medians over all its tables where nothing is known of the layer."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """The layers of one machine put together: their pace, and the tables that it rests on."""
+
+    name: str
+    pace: Pace
+    layers: tuple[CostLayer, ...]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Every table that one of the layers was fitted to, once."""
+        return tuple(dict.fromkeys(table for layer in self.layers for table in layer.tables))
+
+    def expected_error(self, size: float) -> float | None:
+        """The share by which four of five times differ at most, as tables did that the fit was not shown; None untold.
+
+        That of the network where there are several hosts.
+        """
+        stray = self.layers[-1].strays.get("from_1MiB" if size >= MiB else "below_1MiB")
+        return None if stray is None else math.expm1(stray)
+
+    @property
+    def bands(self) -> tuple[float | None, float | None]:
+        """The same below and from 1 MiB."""
+        return self.expected_error(1), self.expected_error(MiB)
+
+
+@cache
+def layers() -> dict[str, dict[str, CostLayer]]:
+    """Every layer by its kind, `generations` or `networks`, and its name."""
+    return {
+        kind: {
+            name: CostLayer(
+                name,
+                tuple(entry["machines"]),
+                {key: float(value) for key, value in entry["pace"].items()},
+                tuple(entry["tables"]),
+                entry.get("strays", {}),
+                entry.get("note", ""),
+                entry["tables"] if isinstance(entry["tables"], dict) else {},
+                tuple(entry.get("unseen", (None, None))),
+            )
+            for name, entry in entries.items()
+        }
+        for kind, entries in json.loads(LAYERS.read_text()).items()
+    }
+
+
+def machine_word(topology: Topology) -> str:
+    """A machine's name without its parameters, and without what was done to it since.
+
+    >>> from sim.machines import build
+    >>> from sim.edits import edited
+    >>> machine_word(edited(build("dgx_a100"), ["set_class:times=2"])), machine_word(build("l40s:gpus=2"))
+    ('dgx_a100', 'l40s')
+    """
+    return re.split(r"[:,\s]", topology.name.strip(), maxsplit=1)[0]
+
+
+def layers_of(topology: Topology) -> tuple[CostLayer, ...]:
+    """What is known of a machine's GPUs and, where it has several hosts, of its network; nothing of unknown ones.
+
+    A machine is known by its name, a captured one by its NVLinks.
+    """
+    name, every = machine_word(topology), layers()
+    gpus = next((layer for layer in every["generations"].values() if name in layer.machines), None)
+    if gpus is None and topology.format:
+        lanes = {round(x.bandwidth / x.lanes / GBps, 3) for x in topology.links if x.kind == "NVL"}
+        fitted = next((LANES_OF[rate] for rate in sorted(lanes & LANES_OF.keys())), ("", False))
+        if fitted[0] and fitted[1] == is_amd(topology) and fitted[0] in ("CDNA", generation_of(topology)):
+            gpus = every["generations"].get(fitted[0])
+    if gpus is None:
+        return ()
+    if len({device.host for device in topology.devices if device.kind == "GPU"}) < 2:
+        return (gpus,)
+    return gpus, next(
+        (layer for layer in every["networks"].values() if name in layer.machines), every["networks"]["IB"]
+    )
+
+
+@lru_cache(maxsize=64)
+def family_of(topology: Topology) -> Family | None:
+    """The layers of a machine put together; None where nothing is known of its GPUs."""
+    parts = layers_of(topology)
+    pace = Pace(**{key: value for layer in parts for key, value in layer.pace.items()})
+    return Family(", ".join(layer.name for layer in parts), pace, parts) if parts else None

@@ -1,0 +1,69 @@
+"""What hops and links between hosts cost, and what sums in switches reach, worked out by hand from NCCL's constants."""
+
+import numpy as np
+import pytest
+
+from ops.libraries.nccl.choice import NcclOptions, choose
+from ops.libraries.nccl.layers import Pace
+from ops.libraries.nccl.protocol_cost import Way, costs
+from ops.libraries.nccl.topology_search import look
+from sim.machines import build
+from sim.units import GiB, KiB, MiB
+
+
+def way(spec, ranks, algorithm, protocol, size, **pace):
+    return Way(look(build(spec), ranks), "allreduce", algorithm, protocol, size, Pace(**pace))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "of_channel", "rate"),
+    [("LL128", 64 * KiB, 10e9), ("Simple", 64 * KiB, 11.8e9), ("LL", 4 * KiB, 1.8 * 12e9 / 2)],
+)
+def test_a_hop_of_a_tree_is_copied_by_its_few_channels(protocol, of_channel, rate):
+    """2 × 8 A100 have 16 channels, half of each of 8 paths' in either tree: 20 and 23.6 GB/s for every two of them."""
+    one = way("dgx_a100:hosts=2", 16, "Tree", protocol, GiB)
+    assert one.alone(np.array([64.0 * KiB]))[0] == pytest.approx(of_channel / rate)
+    assert way("dgx_a100:hosts=2", 16, "Ring", protocol, GiB).alone(np.array([1.0])) == 0
+
+
+def test_pcie_keeps_what_nccl_grants_it():
+    """NICs reach a share of what they carry, PCIe's 24 GB/s is already what is reached; LL leaves half of both."""
+    plain = build("dgx_a100:hosts=2")
+    for protocol, payload in (("Simple", 1.0), ("LL", 0.5)):
+        machine = costs(look(plain, 16), "allreduce", "Tree", protocol, GiB, Pace(net=0.9)).machine(plain)
+        shares = {
+            link.kind: link.bandwidth / was.bandwidth for link, was in zip(machine.links, plain.links, strict=True)
+        }
+        assert shares["PCI"] == pytest.approx(payload)
+        assert shares["NET"] == pytest.approx(0.9 * payload)
+
+
+def test_a_slot_of_ll_is_looked_at_once():
+    """Four hosts of four H100: 8 channels fill 16 KiB each, which CPUs look at with 20.4 GB/s in all."""
+    one = way("h100_quad:hosts=4", 16, "Tree", "LL", MiB, net_slot=3.0)
+    assert one.between(np.array([16.0 * KiB]))[0] == pytest.approx(5e-6 + 8 * 16 * KiB / 20.4e9)
+
+
+def test_an_adding_switch_reaches_as_much_for_many_gpus_as_for_eight():
+    """What bounds it is copying into and out of NCCL's buffer; sums for other hosts wait for two gaps."""
+    rates = []
+    for ranks, size in ((8, GiB), (72, 4 * GiB)):
+        inner, _ = way("gb200_nvl72", ranks, "NVLS", "Simple", size, nvls=0.9, nvls_gap=64 * KiB).shares()
+        rates.append(inner / (1 + 1 / ranks))
+    assert rates == pytest.approx([0.9 * 64 / 128 / (1 + 1 / 8)] * 2)
+    tree, _ = way("dgx_h100:hosts=2", 16, "NVLSTree", "Simple", GiB, nvls=0.9, nvls_gap=64 * KiB).shares()
+    assert tree == pytest.approx(0.9 * 128 / (128 + 2 * 64))
+
+
+def test_a_ring_with_ll128_has_what_its_channels_carry():
+    """8 paths of 24 GB/s between A100 reach 20 with LL128, 8 of 48 between H100 36.7; 15 inside a host take 92 %."""
+    inner, outer = way("dgx_a100:hosts=2", 16, "Ring", "LL128", GiB).shares()
+    assert inner == outer == pytest.approx(20 / 24)
+    assert way("dgx_h100:hosts=2", 16, "Ring", "LL128", GiB).shares()[1] == pytest.approx(36.7 / 48)
+    assert way("dgx_h100", 8, "Ring", "LL128", GiB).shares()[0] == pytest.approx(0.92)
+
+
+def test_rccl_does_without_ll_from_64_kib_a_rank_on():
+    machine = build("mi300x")
+    assert [choose(machine, "allgather", size * KiB).chosen.protocol for size in (256, 512)] == ["LL", "Simple"]
+    assert choose(machine, "allgather", MiB, options=NcclOptions(protocol="LL")).chosen.protocol == "LL"
