@@ -10,6 +10,7 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 120_000
 TOKEN = "only-here"
 PLAYER = '[data-ringside="player"][data-steps]'
 CELLS = [
@@ -83,6 +84,72 @@ def lab(folder, log):
     return address, started(["jupyterlab", *flags], f"{address}/api", folder, log)
 
 
-def write(folder, name, cells):
-    (Path(folder) / name).write_text(json.dumps(notebook(cells)), encoding="utf-8")
-    return name
+def walk(browser, folder, log):
+    """Run a notebook, move the player from both sides, save it, and open it again where no kernel knows the widget."""
+    (folder / "demo.ipynb").write_text(json.dumps(notebook(CELLS)), encoding="utf-8")
+    address, server = lab(folder, log)
+    try:
+        page = guarded(browser, address)
+        _open(page, f"{address}/lab/tree/demo.ipynb?token={TOKEN}")
+        for k in range(2):
+            _run(page, k)
+        player = page.locator(PLAYER).first
+        player.wait_for(timeout=PATIENCE)
+        player.focus()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(1500)  # the player tells where it stands once it has stopped there
+        stands = float(player.get_attribute("data-time-s"))
+        assert stands > 0
+        _run(page, 2)
+        said = page.locator(".jp-Notebook .jp-CodeCell").nth(2).locator(".jp-OutputArea-output").inner_text()
+        assert said.split() == ["stands", "at", repr(stands), "machine"], said
+        _run(page, 3)
+        page.wait_for_function(f"document.querySelector('{PLAYER}').dataset.view === 'matrix'")
+        assert float(player.get_attribute("data-time-s")) > stands
+        assert not page.locator(".ringside-still").first.is_visible()
+        page.keyboard.press("Control+s")
+        page.wait_for_timeout(2000)
+        _end_kernels(address)
+        _open(page, f"{address}/lab/tree/demo.ipynb?reset&token={TOKEN}")
+        still = page.locator(".ringside-still")
+        still.wait_for(timeout=PATIENCE)
+        assert still.locator("img").count() == 2
+        assert "machine=switch" in still.locator("a").get_attribute("href")
+        page.wait_for_timeout(3000)
+        assert not page.get_by_text("model not found").is_visible()
+        assert page.strangers == []
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def guarded(browser, address):
+    """A page that remembers what it asked strangers for."""
+    page = browser.new_page(viewport={"width": 1440, "height": 1000})
+    own = (address, address.replace("http", "ws"), "data:", "blob:")
+    page.strangers = []
+    page.on("request", lambda request: None if request.url.startswith(own) else page.strangers.append(request.url))
+    return page
+
+
+def _open(page, where):
+    page.goto(where)
+    page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for(timeout=PATIENCE)
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").first.wait_for(timeout=PATIENCE)
+
+
+def _run(page, k):
+    """Run a cell, to its end."""
+    page.locator(".jp-Notebook .jp-CodeCell").nth(k).locator(".cm-content").click()
+    page.keyboard.press("Shift+Enter")
+    prompt = f"document.querySelectorAll('.jp-Notebook .jp-CodeCell')[{k}].querySelector('.jp-InputPrompt')"
+    page.wait_for_function(f"/[0-9]/.test({prompt}.textContent)", timeout=PATIENCE)
+
+
+def _end_kernels(address):
+    def ask(place, method="GET"):
+        words = {"Authorization": f"token {TOKEN}"}
+        return urllib.request.urlopen(urllib.request.Request(f"{address}/api/{place}", method=method, headers=words))
+
+    for session in json.load(ask("sessions")):
+        ask(f"sessions/{session['id']}", "DELETE").close()
