@@ -27,6 +27,7 @@ from ui.files.exports import EXPORTS, Shot
 from ui.pages import PAGES
 from ui.player.views import VIEWS
 from ui.scene.examples import SCENARIOS
+from ui.scene.gallery import GROUPS
 from ui.scene.picture import export, file_name, run
 from ui.server.health import health
 from ui.text import catalogue, languages, things, written
@@ -299,6 +300,7 @@ def test_every_text_is_used_somewhere():
     }
     spoken |= {f"board.row.{name}" for name in ("in", "out", "spare")} | {f"board.holds-{k}" for k in range(1, 5)}
     spoken |= {f"build.fault.{kind}" for kind in (*SPOILED.values(), "absent", "lacks", "extra", "other")}
+    spoken |= {f"scenes.{name}" for name in (*GROUPS, "link", "file", "notebook")}
     spoken |= {f"ladder.{name}.title" for name in (*TASKS, "own")}
     mentioned = {key for key in catalogue("en") if not key.startswith(("lesson.", *TRAIN))}
     assert mentioned - spoken == set()
