@@ -16,15 +16,12 @@ from ui.notebook.subject import Played, read
 from ui.player.component import ASSETS, Start, player_data, script, style
 from ui.player.payload import pack
 from ui.scene.gallery import GROUPS, Exhibit
-from ui.scene.thumbnail import svg
-from ui.stage.frames import Film
+from ui.scene.thumbnail import of_run
 from ui.text import ENGLISH, language_names, languages, say
 
 ADDRESS = "http://localhost:8501/"
 MARK = 'data-ringside="site"'
 """What a front page says that was written here."""
-HALF = 0.42
-"""The share of a run at which its small picture is taken: something is on its way there."""
 
 Progress = Callable[[int, int], None]
 
@@ -72,10 +69,7 @@ def _files(exhibit: Exhibit, address: str) -> Iterator[tuple[str, str]]:
     """Everything of a scene by its name in the folder."""
     played = read(exhibit.scene)[0]
     assert isinstance(played, Played), "a request is a run"
-    first = played.traces[0]
-    film = Film(first)
-    ground = film.shape if exhibit.view == "shape" else film.machine
-    yield f"scenes/{exhibit.name}.svg", svg(film, ground, first.began + HALF * first.time, exhibit.title(ENGLISH))
+    yield f"scenes/{exhibit.name}.svg", of_run(played.traces[0], exhibit.view, exhibit.title(ENGLISH))
     yield f"scenes/{exhibit.name}.yaml", to_yaml(exhibit.scene)
     yield f"scenes/{exhibit.name}.ipynb", _notebook(exhibit)
     for language in languages():

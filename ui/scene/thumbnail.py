@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 from html import escape
 
+from sim.trace import Trace
 from ui.stage.frames import Film
 from ui.stage.geometry import Ground
 from ui.stage.lines import SIZES, Floats
 from ui.stage.palette import BLOCKS, IDLE, LOAD
 
 WIDTH, HEIGHT = 320, 180
+HALF = 0.42
+"""The share of a run at which it is shown: something is on its way there."""
 MARGIN, TALL = 0.25, 0.5
 """Around devices, and half of the highest one, in device widths."""
 SIDE = 0.34
@@ -18,6 +21,12 @@ STYLE = (
     "@media(prefers-color-scheme:dark){.d{fill:#0e1117;stroke:#fafafa}.s{fill:#262730;stroke:#fafafa}"
     ".l{stroke:#fafafa;opacity:.25}.b{stroke:#fafafa}}</style>"
 )
+
+
+def of_run(trace: Trace, view: str, words: str = "") -> str:
+    """A run in the midst of it, on its machine or in its algorithm's shape."""
+    film = Film(trace)
+    return svg(film, film.shape if view == "shape" else film.machine, trace.began + HALF * trace.time, words)
 
 
 def svg(film: Film, ground: Ground, t: float, words: str) -> str:

@@ -23,6 +23,9 @@ def menu() -> None:
             if example.asks:
                 label = tell(f"scenario.{name}")
                 st.button(label, on_click=_open, args=(name,), key=f"ask_{name}", type="tertiary", width="stretch")
+        st.button(
+            tell("scenes.all"), on_click=visit, args=({"page": "gallery"},), key="all_scenes", icon=":material/apps:"
+        )
 
 
 def _open(name: str) -> None:

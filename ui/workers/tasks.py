@@ -18,7 +18,7 @@ from ops.request.training import TrainingRequest
 from ops.training.step import TrainingStep
 from sim.errors import InputError, StalledError
 from ui.files.exports import Shot
-from ui.scene import picture
+from ui.scene import picture, thumbnail
 from ui.scene.picture import Picture
 
 
@@ -87,6 +87,11 @@ def crossings(scene: Request, runs: tuple[Request, ...]) -> list[tuple[str, str,
 def export(scene: Request, ending: str, shot: Shot) -> bytes:
     """The scene's run as a file. Raises InputError and StalledError."""
     return picture.export(scene, ending, shot)
+
+
+def small_picture(scene: Request, view: str) -> str:
+    """The scene's run in small, in the midst of it, as SVG. Raises InputError and StalledError."""
+    return thumbnail.of_run(picture.carried_out(scene).trace, view)
 
 
 def load(scene: Request) -> Load:
