@@ -6,7 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from ui.pages import PAGES, first, leave
+from ui import address
+from ui.pages import PAGES, first, forget, leave
 from ui.text import language_names, plain, say, spoken, tell
 from ui.widgets import dropped
 
@@ -67,6 +68,10 @@ def main() -> None:
     """
     page = st.query_params.get("page", first())
     name = page if page in PAGES else first()
+    if address.is_revisited():
+        forget(name)
+    st.session_state.came = st.session_state.get("drawn", name) != name
+    st.session_state.drawn = name
     is_drawer = name == first()
     state: Any = "collapsed" if is_drawer else "auto"
     st.set_page_config(page_title=tell("page.title"), layout="wide", initial_sidebar_state=state)

@@ -98,6 +98,15 @@ export class Camera {
     this.#settle(1, this.middle);
   }
 
+  // How many times nearer, and the middle of what is looked at; null where all is in view.
+  get nearness() {
+    return this.isHome ? null : [this.zoom, ...this.middle];
+  }
+
+  look([zoom, ...middle]) {
+    this.#settle(zoom, middle);
+  }
+
   x(units) {
     return this.left + units * this.wide;
   }

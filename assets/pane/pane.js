@@ -33,6 +33,7 @@ export class Pane {
   #links;
   #lookAt;
   #morph = null;
+  #notes = ["", ""]; // what the run says of itself, and what was wrong with its link
   #sentence = "";
   #picture = null;
   #pictures = {};
@@ -133,7 +134,7 @@ export class Pane {
   async load(run, text) {
     this.#text = text;
     this.#label();
-    const { title, note, root } = this.#elements;
+    const { title, root } = this.#elements;
     title.textContent = run.title ?? "";
     root.classList.toggle("rs-titled", Boolean(run.title));
     if (run.id === this.#id) return true;
@@ -152,9 +153,34 @@ export class Pane {
     this.#why.load(timeline, text);
     this.pin(null);
     this.#choices();
-    note.textContent = run.note ?? "";
-    note.style.display = run.note ? "block" : "none";
+    this.#notes = [run.note ?? "", ""];
+    this.remark("");
     return true;
+  }
+
+  // Say what of a link has been left out.
+  remark(words) {
+    const { note } = this.#elements;
+    this.#notes[1] = words;
+    note.textContent = this.#notes.filter(Boolean).join(" ");
+    note.style.display = note.textContent ? "block" : "none";
+  }
+
+  // What a person has chosen to keep in view, or null.
+  get chosen() {
+    return this.#pinned;
+  }
+
+  // How near they are to what, for `look`; null where all is in view.
+  get nearness() {
+    return this.#picture?.camera?.nearness ?? null;
+  }
+
+  // Come so near to what is shown; without such numbers all of it is in view.
+  look(nearness) {
+    const camera = this.#picture?.camera;
+    if (nearness) camera?.look?.(nearness);
+    else if (camera?.look) camera.home();
   }
 
   // Say a sentence in place of a run.
@@ -325,8 +351,8 @@ export class Pane {
     tip.style.top = `${y + 14}px`;
   }
 
-  // Keep something in view until something else is chosen, with what can be done to it.
-  pin(focus) {
+  // Keep something in view until something else is chosen, with what can be done to it; `quiet` moves no page.
+  pin(focus, quiet = false) {
     this.#pinned = this.#timeline ? focus : null;
     const isMoved = this.#links.choose(this.#pinned?.kind === "link" ? this.#pinned.index : null);
     const about = { timeline: this.#timeline, text: this.#text, now: () => this.#t, close: () => this.pin(null) };
@@ -334,7 +360,7 @@ export class Pane {
     if (isMoved) this.#host.layout();
     if (!this.#pinned) return;
     this.#host.draw();
-    this.#card.scrollIntoView();
+    if (!quiet) this.#card.scrollIntoView();
   }
 
   // Hold the run against another one.

@@ -5,8 +5,10 @@ import { Clock } from "./clock.js";
 import { Controls } from "./controls.js";
 import { make } from "./elements.js";
 import { keysOf } from "./keys.js";
+import { Marker } from "./marker.js";
 import { Pane } from "../pane/pane.js";
-import { registered } from "./registry.js";
+import { refusals, registered } from "./registry.js";
+import { Standings } from "./standings.js";
 import { TimeWindow } from "../time/window.js";
 
 const VERSION = 3;
@@ -26,12 +28,13 @@ class Player {
   #keys;
   #last = null;
   #lit = false;
+  #marker;
   #panes = [];
   #parent;
   #playing = false;
   #report;
   #scale = "";
-  #stands;
+  #standings;
   #telling = 0;
   #text = {};
   #turn = 0;
@@ -42,18 +45,26 @@ class Player {
   #watchSize;
   #calm = globalThis.matchMedia("(prefers-reduced-motion: reduce)");
 
-  // `report(t, view)` tells the page where a person has stopped; `fork(spec)` asks it what if.
+  // `report(t, view, place)` tells the page where a person has stopped; `fork(spec)` asks it what if.
   constructor(parent, report, fork) {
     this.#parent = parent;
     this.#report = report;
     const acts = this.#acts();
     this.#controls = new Controls(acts);
     this.#keys = keysOf(this.#clock, acts, registered());
-    this.#stands = make("p", "rs-stands", parent, { "aria-live": "polite" });
+    this.#standings = new Standings(parent);
     this.#grid = make("div", "rs-panes", parent);
     const draw = () => this.#refresh();
     const brush = (range) => this.#brush(range);
     const layout = () => this.#layout();
+    this.#marker = new Marker({
+      clock: this.#clock,
+      window: this.#window,
+      panes: () => this.#panes,
+      view: () => this.#view,
+      isPlaying: () => this.#playing,
+      brush,
+    });
     this.#host = { seek: (t) => this.#seek(t), pause: () => this.#pause(), draw, layout, brush, fork, offers: [] };
     parent.addEventListener("keydown", (event) => this.#press(event));
     this.#watchSize = new ResizeObserver(() => this.#layout());
@@ -124,12 +135,15 @@ class Player {
     const turn = this.#turn;
     const loaded = await Promise.all(this.#panes.map((pane, k) => pane.load(data.runs[k], data.text)));
     if (turn !== this.#turn || loaded.includes(false)) return;
-    this.#start(data);
+    const isNew = this.#begin(data);
     const word = this.#text[data.runs.length > 1 ? "player.moment" : "player.step"]; // of several no steps are one
-    this.#controls.offer(this.#clock.steps, this.#text["player.of"], this.#refusals(), word);
+    this.#controls.offer(this.#clock.steps, this.#text["player.of"], refusals(this.#timelines, data.text), word);
     this.#obey(data.cmd);
     this.#setPace(this.#clock.speed, this.#clock.even);
     this.#setView(this.#view, true);
+    if (!isNew) return;
+    this.#marker.stand(data.text);
+    this.#layout();
   }
 
   // As many panes as runs; the controls stand below the picture, or below all.
@@ -141,27 +155,33 @@ class Player {
     this.#grid.dataset.count = String(count);
   }
 
-  // The first runs begin where they are told to. With others a person stays at the same share of the way, or at the same
-  // instant where the future forked.
-  #start({ runs, start }) {
+  // Runs that come with a new place begin there, which is told. With others a person stays at the same share of the way,
+  // or at the same instant where the future forked.
+  #begin({ runs, start = {} }) {
     const clock = this.#clock;
     const ids = runs.map(({ id }) => id).join();
-    const [isFirst, isSame] = [this.#ids === null, this.#ids === ids];
+    const [isNew, isSame] = [this.#marker.begin(start), this.#ids === ids];
     const share = clock.position / Math.max(1, clock.steps);
     this.#ids = ids;
-    const timelines = this.#panes.map(({ timeline }) => timeline);
+    const timelines = this.#timelines;
     clock.follow(timelines);
     this.#window.follow(clock.time);
     const largest = Math.max(...timelines.map((timeline) => timeline.largestOwn));
     for (const timeline of timelines) timeline.largest = largest; // blocks of one clock are drawn to one scale
     for (const pane of this.#panes) pane.against(timelines[0]);
-    if (isFirst) {
-      clock.seek(start?.t ?? 0);
-      if (registered().some(({ name }) => name === start?.view)) this.#view = start.view;
+    if (isNew) {
+      this.#pause(true);
+      clock.seek(start.t);
+      if (registered().some(({ name }) => name === start.view)) this.#view = start.view;
     } else if (!isSame) {
-      if (!start?.keep) clock.seek(clock.instant(share * clock.steps));
+      if (!start.keep) clock.seek(clock.instant(share * clock.steps));
       this.#tell();
     }
+    return isNew;
+  }
+
+  get #timelines() {
+    return this.#panes.map(({ timeline }) => timeline);
   }
 
   // Something the page asks for, once per number.
@@ -173,15 +193,6 @@ class Player {
     this.#clock.until = command.to ?? null;
     if (command.play) this.#play();
     else this.#pause(true);
-  }
-
-  // For every view why none of the runs can be shown so, or "".
-  #refusals() {
-    const why = (view) => {
-      const reasons = this.#panes.map(({ timeline }) => view.refuses(timeline));
-      return reasons.includes("") ? "" : (this.#text[reasons[0]] ?? reasons[0]);
-    };
-    return Object.fromEntries(registered().map((view) => [view.name, why(view)]));
   }
 
   // Whether every pane has something to show: a new one is empty until its run is decoded.
@@ -204,28 +215,13 @@ class Player {
     const state = { view: this.#view, lit: this.#lit, playing: this.#playing };
     for (const pane of this.#panes) pane.draw(this.#clock.t, state);
     this.#controls.show(this.#clock, this.#panes[0].caption);
-    this.#paintStandings();
+    this.#standings.paint(this.#panes, this.#clock.t);
+    if (!this.#playing) this.#marker.keep();
   }
 
   // Draw again what has changed without the clock; while playing the next frame does.
   #refresh() {
     if (!this.#playing) this.#draw();
-  }
-
-  // Several runs: who has arrived, in the order of arrival.
-  #paintStandings() {
-    const several = this.#panes.length > 1;
-    const words = [];
-    if (several) {
-      const ended = this.#panes.filter((pane) => pane.hasEnded(this.#clock.t));
-      const best = Math.min(...ended.map(({ timeline }) => timeline.time));
-      const arrived = ended.toSorted((a, b) => a.timeline.time - b.timeline.time);
-      for (const [k, pane] of arrived.entries()) words.push(`${k + 1}. ${pane.title}: ${pane.ending(best)}`);
-      for (const pane of this.#panes) pane.root.classList.toggle("rs-done", ended.includes(pane));
-    }
-    const line = words.join("   ");
-    if (this.#stands.textContent !== line) this.#stands.textContent = line;
-    this.#stands.style.display = several ? "block" : "none";
   }
 
   #seek(t, quiet = false) {
@@ -369,12 +365,15 @@ class Player {
   // Tell the page where we stand, never more than twice a second.
   #tell() {
     clearTimeout(this.#telling);
-    this.#telling = setTimeout(() => this.#report(this.#clock.t, this.#view), TELL_AFTER);
+    this.#telling = setTimeout(() => {
+      if (!this.#marker.isGone) this.#report(this.#clock.t, this.#view, this.#marker.words);
+    }, TELL_AFTER);
   }
 
   close() {
     this.#pause(true);
     clearTimeout(this.#telling);
+    this.#marker.close();
     this.#watchSize.disconnect();
     this.#watchSight.disconnect();
   }
@@ -384,9 +383,10 @@ class Player {
 export default function mount({ data, parentElement, setStateValue, setTriggerValue }) {
   let player = instances.get(parentElement);
   if (!player) {
-    const report = (t, view) => {
+    const report = (t, view, place) => {
       setStateValue?.("t", t);
       setStateValue?.("view", view);
+      setStateValue?.("place", place);
     };
     const fork = (spec) => setTriggerValue("fork", spec);
     player = new Player(parentElement.querySelector(".rs-root") ?? parentElement, report, fork);

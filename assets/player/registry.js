@@ -31,3 +31,12 @@ export function registered() {
 export function labelOf(view, text) {
   return text[`player.view.${view.name}`] ?? view.label;
 }
+
+// For every view why none of some runs can be shown so, or "".
+export function refusals(timelines, text) {
+  const why = (view) => {
+    const reasons = timelines.map((timeline) => view.refuses(timeline));
+    return reasons.includes("") ? "" : (text[reasons[0]] ?? reasons[0]);
+  };
+  return Object.fromEntries(registered().map((view) => [view.name, why(view)]));
+}

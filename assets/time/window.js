@@ -42,6 +42,10 @@ export class TimeWindow {
     this.#settle(t - ((t - this.from) / this.span) * span, span);
   }
 
+  show([from, to]) {
+    this.#settle(from, to - from);
+  }
+
   shift(seconds) {
     this.#settle(this.from + seconds, this.span);
   }

@@ -1,5 +1,6 @@
 """Requests as YAML: the words of a request with a line each, and texts from outside whole."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,8 @@ from sim.errors import InputError
 VERSION = "scenario-1"
 LARGEST = 4_000_000
 """Characters of a request written down."""
+PLACE = "shown"
+"""What says where in the run a page stands: the word of a mapping, which changes nothing of the run."""
 ALWAYS = ("algorithm", "machine", "size")
 
 
@@ -19,8 +22,8 @@ def is_scenario(text: str) -> bool:
     return any(line.startswith("ringside: scenario") for line in text.lstrip()[:2000].splitlines())
 
 
-def to_yaml(request: Request) -> str:
-    """The request, what is as usual left out."""
+def to_yaml(request: Request, place: Mapping[str, str] | None = None) -> str:
+    """The request, what is as usual left out; and in words where in its run a page stands."""
     written = dict(unusual(request))
     words = {word: str(getattr(request, word)) for word in ALWAYS} | written
     if request.capture:
@@ -36,6 +39,8 @@ def to_yaml(request: Request) -> str:
         text = words.get(word)
         if text:
             lines += line_of(word, text)
+    if place:
+        lines += [f"{PLACE}:", *(f"  {word}: {quote(text)}" for word, text in place.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -63,14 +68,20 @@ def from_yaml(text: str, name: str, *, execute: bool = False) -> Request:
     if len(text) > LARGEST:
         raise InputError(f"{name} is larger than {LARGEST:,} characters: give a scenario that is smaller")
     root = parse_yaml(text, name)
-    nodes = root.mapping("the scenario", ("ringside", "python", *WORDS))
+    nodes = root.mapping("the scenario", ("ringside", "python", PLACE, *WORDS))
     if "ringside" not in nodes or nodes["ringside"].text("ringside") != VERSION:
         root.refuse(f"this is no scenario that is known here: begin it with ringside: {VERSION}")
     if "python" in nodes and not execute:
         nodes["python"].refuse("this scenario runs a Python file: only the terminal does that, when told --trust")
     usual: dict[str, Any] = {"algorithm": ""} if "python" in nodes else {}
-    values = {word: _value(word, node) for word, node in nodes.items() if word != "ringside"}
+    values = {word: _value(word, node) for word, node in nodes.items() if word not in ("ringside", PLACE)}
     return replace(Request(), **(usual | values))
+
+
+def place_in(text: str, name: str) -> dict[str, str]:
+    """The words of where in its run a page stands, as the text of a scenario has them. Raises InputError."""
+    node = parse_yaml(text, name).mapping("the scenario").get(PLACE)
+    return {word: value.text(word) for word, value in node.mapping(PLACE).items()} if node else {}
 
 
 def _value(word: str, node: YamlNode) -> str | int | bool:

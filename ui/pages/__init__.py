@@ -43,22 +43,41 @@ def go(name: str) -> None:
 
 
 def leave(name: str) -> None:
-    """Make the address name another page, in the same language."""
+    """Make the address name another page, in the same language; the stage with the scene that stands there."""
     import streamlit as st
 
-    words = {"page": name} if name != first() else {}
-    st.query_params.from_dict(words | ({"lang": st.query_params["lang"]} if "lang" in st.query_params else {}))
+    from ui import address
+
+    scene = st.session_state.get("scene") if name == first() else None
+    _turn_to({"page": name} if name != first() else address.words_of(scene) if scene else {})
+    address.stands_for(scene)
 
 
 def visit(words: Mapping[str, str]) -> None:
     """Make the address name another page with words of its own, in the same language; what it was is forgotten."""
+    _turn_to(words)
+    forget(words["page"])
+
+
+def forget(name: str) -> None:
+    """Have a page begin with what the address says."""
     import streamlit as st
 
-    leave(words["page"])
-    st.query_params.update(words)
-    for name in (words["page"], "scene") if words["page"] == first() else (words["page"],):
+    from ui import address
+
+    if name == first():
+        st.session_state.reread = True
+    else:
         st.session_state.pop(name, None)
     st.session_state.turn = st.session_state.get("turn", 0) + 1
+    address.stands_for(None)
+
+
+def _turn_to(words: Mapping[str, str]) -> None:
+    import streamlit as st
+
+    language = {"lang": st.query_params["lang"]} if "lang" in st.query_params else {}
+    st.query_params.from_dict({**words, **language})
 
 
 def first() -> str:

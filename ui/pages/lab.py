@@ -15,9 +15,11 @@ from sim.errors import InputError, StalledError
 from sim.machines import MACHINES, build
 from sim.topology.networks import NETWORKS
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from ui import address
 from ui.pages import go, page
 from ui.text import plain, tell
 from ui.widgets import past
+from ui.widgets.parameter import fresh
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_rows
 
@@ -118,7 +120,7 @@ def _form(question: Question) -> Question:
     if question.collective not in served:
         raise InputError(f"no collective is called {question.collective[:40]!r}: choose from {', '.join(served)}")
     collective = st.selectbox(
-        tell("page.collective"), served, index=served.index(question.collective), key="lab_collective"
+        tell("page.collective"), served, index=served.index(question.collective), key=fresh("lab_collective")
     )
     if collective != question.collective:
         question = replace(question, collective=collective, algorithms=",".join(USUAL.get(collective, ())))
@@ -132,7 +134,7 @@ def _form(question: Question) -> Question:
             list(dict.fromkeys([*names, *listed])),
             default=listed,
             placeholder=tell("page.lab.all"),
-            key=f"lab_algorithms_{collective}",
+            key=fresh(f"lab_algorithms_{collective}"),
         )
         machines = right.multiselect(
             tell("page.lab.machines"),
@@ -140,13 +142,13 @@ def _form(question: Question) -> Question:
             default=specs,
             accept_new_options=True,
             help=tell("page.lab.machines.help"),
-            key="lab_machines",
+            key=fresh("lab_machines"),
         )
         sizes = left.text_input(
-            tell("page.lab.sizes"), question.sizes, help=tell("page.lab.sizes.help"), key="lab_sizes"
+            tell("page.lab.sizes"), question.sizes, help=tell("page.lab.sizes.help"), key=fresh("lab_sizes")
         )
         ranks = right.text_input(
-            tell("page.lab.ranks"), question.ranks, placeholder=tell("page.lab.ranks.all"), key="lab_ranks"
+            tell("page.lab.ranks"), question.ranks, placeholder=tell("page.lab.ranks.all"), key=fresh("lab_ranks")
         )
         networks = right.multiselect(
             tell("page.lab.networks"),
@@ -155,7 +157,7 @@ def _form(question: Question) -> Question:
             format_func=lambda name: tell("page.network.own") if name == OWN else name,
             placeholder=tell("page.network.own"),
             help=tell("page.network.help"),
-            key="lab_networks",
+            key=fresh("lab_networks"),
         )
         st.form_submit_button(tell("page.lab.ask"), type="primary", key="lab_ask")
     now = Question(
@@ -170,10 +172,7 @@ def _depart(question: Question) -> None:
     usual = Question()
     words = {f.name: str(getattr(question, f.name)) for f in fields(question)}
     words = {name: word for name, word in words.items() if word != getattr(usual, name)}
-    others = {name: st.query_params[name] for name in ("page", "lang") if name in st.query_params}
-    now = {name: st.query_params[name] for name in st.query_params}
-    if now != {**others, **words}:
-        st.query_params.from_dict({**others, **words})
+    address.write(words, question)
 
 
 @st.cache_resource

@@ -9,6 +9,7 @@ from ops.collectives import table
 from ops.request import Request
 from ops.work import Outcome
 from sim.base.numbers import whole
+from ui import address
 from ui.lessons import LESSONS, Ask, Lesson, LessonStep, after
 from ui.pages import go, page
 from ui.player import component
@@ -17,6 +18,7 @@ from ui.player.payload import pack
 from ui.scene import picture
 from ui.text import catalogue, plain, spoken, tell, tell_or
 from ui.widgets import compare, past
+from ui.widgets.parameter import fresh
 
 PLAYER = "lesson_player"
 
@@ -54,9 +56,10 @@ def _chosen(lessons: list[Lesson], done: set[str]) -> Lesson:
         st.error(tell("page.learn.bad", name=plain(lesson_name[:40])), icon=":material/link_off:")
         lesson_name = names[0]
 
+    key = fresh("lesson")
+
     def chosen() -> None:
-        st.query_params["lesson"] = st.session_state.lesson
-        st.query_params.pop("step", None)
+        _turn_to(st.session_state[key])
 
     with st.sidebar:
         name = st.radio(
@@ -64,7 +67,7 @@ def _chosen(lessons: list[Lesson], done: set[str]) -> Lesson:
             names,
             index=names.index(lesson_name),
             format_func=lambda n: f"{tell(f'lesson.{n}.title')}{' ✓' if n in done else ''}",
-            key="lesson",
+            key=key,
             on_change=chosen,
         )
     return LESSONS[name or lesson_name]
@@ -96,8 +99,14 @@ def _walk(lesson: Lesson, number: int) -> None:
 
 
 def _to(lesson: Lesson, number: int) -> None:
-    st.query_params["lesson"], st.query_params["step"] = lesson.name, str(number)
+    _turn_to(lesson.name, number)
     st.rerun()
+
+
+def _turn_to(lesson: str, number: int = 1) -> None:
+    """Make the address name a step, at once: a browser comes back to every address that there was."""
+    words = {"lesson": lesson} | ({"step": str(number)} if number > 1 else {})
+    address.write(words, (lesson, number))
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

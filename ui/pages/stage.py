@@ -1,6 +1,7 @@
 """The stage: choices in the sidebar, the player in the middle, the numbers and the code around it."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -9,7 +10,8 @@ import streamlit as st
 from ops import ALGORITHMS
 from ops.request import Request
 from ops.request.library_choice import library_of
-from ops.request.link import LONGEST, from_link, to_link
+from ops.request.link import LONGEST
+from ops.request.scenario import to_yaml
 from sim.base.numbers import real
 from sim.errors import InputError, StalledError
 from sim.formats import write_topology
@@ -18,6 +20,7 @@ from sim.parameters import parse_spec
 from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
 from sim.units import TimeScale
+from ui import address
 from ui.drawings import DRAWINGS
 from ui.files.exports import EXPORTS, Shot
 from ui.pages import page
@@ -36,8 +39,8 @@ from ui.workers.asking import ask, ask_apart, visitor
 PLAYER = "stage"
 STILLS = ("png", "svg", "pdf")
 """Files that show one instant."""
-KEPT = ("t", "view", "lang")
-"""Words of the address that are no part of a scene."""
+LONGEST_PLACE = 400
+"""Characters of a word that says where in the runs the player stands."""
 FEW = 16
 """Up to so many ranks an algorithm's shape is understood at a glance."""
 LONGEST_CODE = 20_000
@@ -109,49 +112,60 @@ def _carried_out(scene: Request) -> list[compare.Run]:
 
 
 def _arrive() -> str:
-    """Take the scene and the instant from the link, once per session; returns what was wrong with it.
+    """Take the scene and the player's place from the address, where it leads; returns what was wrong with it.
 
     That stands until another scene is chosen: the first picture of a visit is soon drawn again.
     """
     state = st.session_state
-    if "scene" in state:
+    if not state.pop("reread", False) and "scene" in state:
         problem, instead = state.get("problem", ("", None))
         if state.scene != instead:
             state.problem = problem, instead = "", None
+        if state.get("came") and "stood" in state:
+            state.start, state.view = state.stood
         return str(problem)
-    words = {name: st.query_params[name] for name in st.query_params}
-    state.scene, state.start, problem = Request(), 0.0, ""
-    state.view = words.get("view", "")
+    words = address.words()
+    scene, problem = _named(words)
+    past.move_on(scene)
+    address.stands_for(scene)
+    state.start, late = _instant(words.get("t", "0"))
+    state.view = words.get("view", "") if words.get("view") in VIEWS else ""
+    state.place = {name: words[name][:LONGEST_PLACE] for name in address.PLACE if name in words}
+    state.begun = state.get("begun", 0) + 1
+    state.problem = problem or late, scene
+    return problem or late
+
+
+def _named(words: dict[str, str]) -> tuple[Request, str]:
+    """The scene that an address names, or the usual one and what is wrong."""
     try:
-        state.scene = from_link(words)
-        state.start = _instant(words.get("t", "0"))
-        state.scene.others()
-        if not library_of(state.scene.algorithm):
-            ALGORITHMS[state.scene.algorithm]
-        if not state.scene.capture:
-            MACHINES[parse_spec(state.scene.machine)[0]]
-        if state.scene.network:
-            machine_of(state.scene)
+        scene = address.scene_of(words)
+        if scene is None:
+            return Request(), _say("page.link.elsewhere", most=f"{LONGEST:,}")
+        scene.others()
+        if not library_of(scene.algorithm):
+            ALGORITHMS[scene.algorithm]
+        if not scene.capture:
+            MACHINES[parse_spec(scene.machine)[0]]
+        if scene.network:
+            machine_of(scene)
     except InputError as error:
-        state.scene, problem = Request(), str(error)
-    state.problem = problem, state.scene
-    return problem
+        return Request(), str(error)
+    return scene, ""
 
 
-def _instant(word: str) -> float:
+def _instant(word: str) -> tuple[float, str]:
+    """Seconds from the run's beginning; for a word that is no such instant the beginning, and why."""
     t = real(word)
     if t is None or t < 0:
-        raise InputError(f"the link's t={word[:20]!r} is not a time in seconds: correct the address")
-    return t
+        return 0.0, f"the link's t={word[:20]!r} is not a time in seconds: correct the address"
+    return t, ""
 
 
 def _depart(scene: Request) -> None:
-    """Write the scene into the address, keeping the instant."""
+    """Write the scene into the address."""
     past.remember(scene)
-    words = to_link(scene)
-    words |= {name: st.query_params[name] for name in KEPT if name in st.query_params}
-    if words != {name: st.query_params[name] for name in st.query_params}:
-        st.query_params.from_dict(words)
+    address.write(address.words_of(scene), scene)
 
 
 def _heading(scene: Request, picture: Picture) -> None:
@@ -168,6 +182,31 @@ def _heading(scene: Request, picture: Picture) -> None:
         st.warning(plain(picture.reason), icon=":material/hourglass_disabled:")
     elif picture.verdict not in ("ok", "unchecked"):
         st.error(_say("page.wrong", reason=plain(picture.reason)), icon=":material/gpp_bad:")
+
+
+def _offer_file(scene: Request) -> None:
+    """What no link can carry a file does, to be dropped on any page."""
+    with st.container(horizontal=True, vertical_alignment="center", key="long_scene"):
+        st.caption(_say("page.link.long", most=f"{LONGEST:,}"), width="content")
+        st.download_button(
+            _say("page.link.file"),
+            data=partial(_as_file, scene, _place()),
+            file_name=f"{picture.file_name(scene)}.yaml",
+            mime=EXPORTS["yaml"].media,
+            icon=":material/download:",
+            key="scene_file",
+        )
+
+
+def _as_file(scene: Request, place: Mapping[str, str]) -> bytes:
+    return to_yaml(scene, place).encode()
+
+
+def _place() -> dict[str, str]:
+    """Where the player stands, in the words of a link."""
+    place = getattr(st.session_state.get(PLAYER), "place", None)
+    words = place if isinstance(place, Mapping) else {}
+    return {name: str(words[name])[:LONGEST_PLACE] for name in address.PLACE if words.get(name)}
 
 
 def _figures(picture: Picture) -> None:
@@ -215,17 +254,29 @@ def _stage(scene: Request, runs: list[compare.Run]) -> None:
         state.keep = True
         whatif.forget()
         st.rerun()
+    if address.length_of(scene) > LONGEST and not st.context.is_embedded:
+        _offer_file(scene)
     several = len(runs) > 1
     packed = [
         picture.payload["packed"] | {"title": name if several else "", "note": _note(picture)}
         for _, picture, name in runs
     ]
+    usual = _explaining(scene, runs)
     if state.view not in VIEWS:
-        state.view = _explaining(scene, runs)
-    start = component.Start(state.start, state.view, keep=state.pop("keep", False))
+        state.view = usual
+    start = component.Start(
+        state.start,
+        state.view,
+        keep=state.pop("keep", False),
+        number=state.get("begun", 0),
+        place=state.place,
+        usual=usual,
+        is_linked=True,
+    )
     offers = [] if scene.is_kept else whatif.offers()
-    data = component.player_data(packed, spoken(), start, offers=offers, cmd=state.pop("command", None))
-    component.show(data, key=PLAYER, moved=_moved, forked=_forked)
+    component.show(
+        component.player_data(packed, spoken(), start, offers=offers), key=PLAYER, moved=_moved, forked=_forked
+    )
 
 
 def _explaining(scene: Request, runs: list[compare.Run]) -> str:
@@ -239,12 +290,13 @@ def _note(picture: Picture) -> str:
 
 
 def _moved() -> None:
-    """Keep the instant and the view that a person stopped at in the address."""
+    """Remember the instant and the view that a person stopped at, for when they come back from another page."""
     still = st.session_state[PLAYER]
+    state = st.session_state
+    t, view = state.get("stood", (state.start, state.view))
     if isinstance(still.t, int | float) and math.isfinite(still.t):
-        st.query_params["t"] = f"{still.t:.12g}"
-    if still.view in VIEWS:
-        st.query_params["view"] = still.view
+        t = float(still.t)
+    state.stood = t, still.view if still.view in VIEWS else view
 
 
 def _forked() -> None:

@@ -17,6 +17,7 @@ from ops.workloads import WORKLOADS, TrainingStep
 from sim.errors import InputError, StalledError
 from sim.parameters import Parameter
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from ui import address
 from ui.charts import training
 from ui.pages import page
 from ui.scene.machines import machine_of
@@ -28,7 +29,6 @@ from ui.workers.asking import ask
 
 FIRST = TrainingRequest(machine=Request(machine="switch:ranks=4,bandwidth=3GBps"))
 """What the page opens with: a network where some communication stands in the open."""
-KEPT = ("page", "lang")
 ROWS = 8
 """Ranks drawn at once."""
 LARGE = {"layers": 160}
@@ -90,7 +90,8 @@ def _arrive() -> str:
     if "train" in state:
         return ""
     state.train = FIRST
-    if not st.query_params.keys() - {*KEPT}:
+    address.stands_for(FIRST)
+    if not st.query_params.keys() - {*address.FRAME}:
         return ""
     try:
         request = from_query({key: st.query_params[key] for key in st.query_params})
@@ -98,6 +99,7 @@ def _arrive() -> str:
     except InputError as error:
         return str(error)
     state.train = request
+    address.stands_for(request)
     return ""
 
 
@@ -135,9 +137,7 @@ def _field(parameter: Parameter, word: str | None, owner: str) -> str:
 def _depart(request: TrainingRequest) -> None:
     """Write what is shown into the address."""
     st.session_state.train = request
-    address = to_query(request) | {key: st.query_params[key] for key in KEPT if key in st.query_params}
-    if address != {key: st.query_params[key] for key in st.query_params}:
-        st.query_params.from_dict(address)
+    address.write(to_query(request), request)
 
 
 def _headline(step: TrainingStep) -> None:

@@ -1,8 +1,8 @@
 """The player as one piece of code for the browser, mounted in the page."""
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -52,14 +52,20 @@ def _component() -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Start:
-    """Where a new player begins: s from the run's beginning, and one of its views.
+    """Where a new player begins: s from the run's beginning, and one of its views; and in `place` the rest of a link.
 
-    With `keep` a player that gets other runs stays at its instant, not at its share of the way.
+    A player that is there already begins again where `number` is another one. With `keep` one that gets other runs
+    stays at its instant, not at its share of the way. `is_linked` lets it keep its place in the address, but for the
+    `usual` view.
     """
 
     t: float = 0.0
     view: str = FIRST
     keep: bool = False
+    number: int = 0
+    place: Mapping[str, str] = field(default_factory=dict)
+    usual: str = ""
+    is_linked: bool = False
 
 
 def player_data(runs: list[dict[str, Any]], language: str, start: Start | None = None, **more: Any) -> dict[str, Any]:
@@ -75,9 +81,11 @@ def player_data(runs: list[dict[str, Any]], language: str, start: Start | None =
 def show(data: dict[str, Any], *, key: str, moved: Callable[[], None], forked: Callable[[], None]) -> None:
     """Mount the player.
 
-    `moved` is called when a person has stopped somewhere else, which `session_state[key]` then tells as `t` and
-    `view`; `forked` when they have asked what if, in the words of a trouble in `session_state[key].fork`.
+    `moved` is called when a person has stopped somewhere else, which `session_state[key]` then tells as `t`, `view`
+    and, in the words of a link, `place`; `forked` when they have asked what if, in the words of a trouble in
+    `session_state[key].fork`.
     """
     start = data["start"]
-    still = {"t": start["t"], "view": start["view"]}
-    _component()(key=key, data=data, default=still, on_t_change=moved, on_view_change=moved, on_fork_change=forked)
+    still = {"t": start["t"], "view": start["view"], "place": start["place"]}
+    changes = {f"on_{name}_change": moved for name in still}
+    _component()(key=key, data=data, default=still, on_fork_change=forked, **changes)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -16,8 +17,9 @@ from ops.request import Request
 from ops.request import training as training_request
 from ops.request.model import is_trace
 from ops.request.notation import kept
-from ops.request.scenario import from_yaml, is_scenario
+from ops.request.scenario import from_yaml, is_scenario, place_in
 from sim.base.formats import Formats
+from sim.base.numbers import real
 from sim.base.textfile import decoded
 from sim.errors import InputError
 from sim.formats import FORMATS
@@ -142,7 +144,7 @@ def _schedule(text: str, name: str) -> None:
 def _scenario(text: str, name: str) -> None:
     scene = from_yaml(text, name)
     ask(tasks.can_be_run, scene)
-    _stage(scene)
+    _stage(scene, place=place_in(text, name))
 
 
 def _training(text: str, name: str) -> None:
@@ -160,9 +162,15 @@ def _measured(text: str, name: str) -> None:
     st.session_state.measured_text = text
 
 
-def _stage(scene: Request, view: str = "") -> None:
+def _stage(scene: Request, view: str = "", place: Mapping[str, str] = MappingProxyType({})) -> None:
+    restore(scene, view or place.get("view", ""), _instant(place), place)
     leave("stage")
-    restore(scene, view)
+
+
+def _instant(place: Mapping[str, str]) -> float:
+    """Seconds from the run's beginning; the beginning where no such are named."""
+    t = real(place.get("t", "0"))
+    return t if t is not None and t >= 0 else 0.0
 
 
 ARRIVALS = (

@@ -1,9 +1,10 @@
 """The scenes that a visit has left, for undoing, and those that were undone, for doing again."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from ops.request import Request
-from ui.player.views import FIRST
 from ui.text import tell
 
 MOST = 50
@@ -19,18 +20,21 @@ def move_on(scene: Request) -> None:
     state.scene = scene
 
 
-def restore(scene: Request, view: str = "") -> None:
-    """Stand at another scene, in a view where one is named, whatever the widgets hold: others take their places.
+def restore(scene: Request, view: str = "", t: float = 0.0, place: Mapping[str, str] | None = None) -> None:
+    """Stand at another scene, whatever the widgets hold: others take their places.
+
+    Where a view is named the player begins anew in it, at an instant, and in `place` as the other words of a link say.
 
     Nothing is deleted: a browser goes on sending what a widget holds until it has been told that it is gone, and a
     widget whose state was deleted would then seem to have been changed.
     """
     state = st.session_state
     move_on(scene)
-    state.start, state.view = 0.0, FIRST
+    state.start, state.view, state.place = t, view, dict(place or {})
+    state.pop("stood", None)
     state.turn = state.get("turn", 0) + 1
     if view:
-        state.view, state.command = view, {"n": f"turn {state.turn}", "view": view, "from": 0.0, "play": False}
+        state.begun = state.get("begun", 0) + 1
 
 
 def remember(scene: Request) -> None:

@@ -1,0 +1,26 @@
+// Several runs on one clock: who has arrived, in the order of arrival.
+
+import { make } from "./elements.js";
+
+export class Standings {
+  #line;
+
+  constructor(parent) {
+    this.#line = make("p", "rs-stands", parent, { "aria-live": "polite" });
+  }
+
+  paint(panes, t) {
+    const several = panes.length > 1;
+    const words = [];
+    if (several) {
+      const ended = panes.filter((pane) => pane.hasEnded(t));
+      const best = Math.min(...ended.map(({ timeline }) => timeline.time));
+      const arrived = ended.toSorted((a, b) => a.timeline.time - b.timeline.time);
+      for (const [k, pane] of arrived.entries()) words.push(`${k + 1}. ${pane.title}: ${pane.ending(best)}`);
+      for (const pane of panes) pane.root.classList.toggle("rs-done", ended.includes(pane));
+    }
+    const line = words.join("   ");
+    if (this.#line.textContent !== line) this.#line.textContent = line;
+    this.#line.style.display = several ? "block" : "none";
+  }
+}

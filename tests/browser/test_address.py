@@ -1,0 +1,142 @@
+"""The address keeps where one stands, leads back and forward through what was shown, and says what it cannot hold."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from ops.request import Request
+from ops.request.scenario import from_yaml, place_in, to_yaml
+from sim.formats import write_topology
+from sim.machines import build
+from tests.browser.test_capture import DROP
+
+pytestmark = pytest.mark.browser
+AT = "([e, t]) => Math.abs(e.dataset.timeS - t) < 1e-12"
+RING = "?machine=switch:ranks=8"
+
+
+def place(page):
+    return {
+        "t": pytest.approx(page.t, rel=1e-9),
+        "view": page.data("view"),
+        "loop": page.page.evaluate("new URLSearchParams(location.search).get('brush')"),
+        "chosen": page.player.locator(".rs-lines").inner_text() if page.player.locator(".rs-card").is_visible() else "",
+        "camera": [round(block["x"]) for block in page.ask("blocks()")],
+    }
+
+
+def at(page, t):
+    page.page.wait_for_function(AT, arg=[page.player.element_handle(), t])
+
+
+def went(page, word):
+    """Wait until the address has, or with a `!` before has not, a word, and the page has answered."""
+    page.page.wait_for_timeout(100)
+    has = f"location.search.includes({word.removeprefix('!')!r})"
+    try:
+        page.page.wait_for_function(f"!{has}" if word.startswith("!") else has)
+    except Exception as e:
+        raise AssertionError(word, page.page.url) from e
+    page.settle()
+    assert page.page.locator('[data-testid="stException"], [data-testid="stError"]').count() == 0
+    assert page.page.get_by_test_id("stMain").locator("h1").count() == 1
+
+
+def test_where_one_stands_is_in_the_address_and_back_leads_through_scenes_not_instants(visit):
+    page = visit("?lang=en")
+    page.page.evaluate("window.came = history.length")
+    page.press("Step forward")
+    went(page, "t=")
+    page.press("Machine")
+    went(page, "view=machine")
+    page.player.focus()
+    for key in "wwd":
+        page.page.keyboard.press(key)
+    page.player.get_by_label("Look at").select_option(label="rank 2 · GPU2")
+    went(page, "camera=")
+    went(page, "chosen=rank_2")
+    page.player.locator(".rs-chart").scroll_into_view_if_needed()
+    chart = page.player.locator(".rs-chart").bounding_box()
+    x, y = chart["x"] + chart["width"] * 0.5, chart["y"] + chart["height"] / 2
+    page.page.keyboard.down("Shift")
+    page.page.mouse.move(x, y)
+    page.page.mouse.down()
+    page.page.mouse.move(x + 120, y, steps=4)
+    page.page.mouse.up()
+    page.page.keyboard.up("Shift")
+    page.page.mouse.move(0, 0)
+    went(page, "brush=")
+    before = place(page)
+    assert page.page.evaluate("history.length - window.came") == 0
+
+    page.nudge()
+    went(page, "size=32MiB")
+    page.page.get_by_text("Learn", exact=True).click()
+    went(page, "page=learn")
+    page.page.get_by_role("button", name="Next").click()
+    went(page, "step=2")
+    page.page.go_back()
+    went(page, "!step=2")
+    assert "page=learn" in page.page.url
+    page.page.go_back()
+    went(page, "size=32MiB")
+    page.page.locator(".rs-player[data-steps]").wait_for()
+    page.page.go_back()
+    went(page, "!size=")
+    at(page, before["t"].expected)
+    page.page.wait_for_timeout(600)
+    assert place(page) == before
+    page.page.go_forward()
+    went(page, "size=32MiB")
+    page.page.get_by_role("button", name="Undo").click()
+    went(page, "!size=")
+
+    link = page.page.url
+    page.page.goto("about:blank")
+    page.page.goto(link)
+    page.page.locator(".rs-player[data-steps]").wait_for()
+    page.settle()
+    assert page.page.url == link
+
+
+def test_words_of_a_place_that_are_nothing_here_are_left_out_and_told(visit):
+    page = visit(f"{RING}&view=warp&camera=0_0&chosen=link_999&brush=2_1&window=x&t=0.001&lang=zh")
+    assert page.t == 0.001
+    note = page.player.locator(".rs-note")
+    for word in ("view=warp", "camera=0_0", "chosen=link_999", "brush=2_1", "window=x"):
+        assert word in note.inner_text()
+    went(page, "!chosen")
+
+
+def test_a_scene_too_long_for_a_link_says_so_and_its_file_brings_it_back(visit):
+    page = visit("?lang=en")
+    noise = "".join(f"# {Random(k).randbytes(40).hex()}\n" for k in range(150))  # nothing makes this shorter
+    machine = write_topology(build("switch:ranks=4"), "ringside_yaml") + noise.rstrip()
+    scene = Request(capture=machine, size="1MiB")
+    place = {"t": "0.00005", "view": "time", "chosen": "rank_1"}
+    page.page.evaluate(DROP, [["long.yaml", to_yaml(scene, place)]])
+    went(page, "scene=")
+    page.page.get_by_text("Too long for a link (6,000 characters at most)").wait_for()
+    page.page.locator(".rs-player[data-steps='6']").wait_for()
+    at(page, 0.00005)
+    assert (page.data("view"), page.data("steps")) == ("time", "6")
+    assert "rank 1" in page.player.locator(".rs-card").inner_text()
+    page.page.get_by_role("button", name="Play", exact=True).click()
+    page.page.get_by_role("button", name="Pause", exact=True).click()
+    went(page, "!t=0.00005&")
+    with page.page.expect_download() as taken:
+        page.page.get_by_role("button", name="Scene as a file").click()
+    text = Path(taken.value.path()).read_text()
+    assert from_yaml(text, "long.yaml") == scene
+    assert {**place_in(text, "long.yaml"), "t": ""} == {**place, "t": ""}
+
+    page.page.go_back()
+    went(page, "!scene=")
+    assert page.data("steps") == "14"
+    page.page.go_forward()
+    went(page, "scene=")
+    assert page.data("steps") == "6"
+    page.page.reload()
+    page.page.get_by_text("names a scene that was too long for it").first.wait_for()
+    assert page.data("steps") == "14"

@@ -1,0 +1,79 @@
+"""The address: it names what is shown, and a browser may go back and forward in it.
+
+Pages write it here, with what it stands for, so that it changes only when something else is shown: every change is a
+place to come back to. Where in its runs the player stands is no part of that; the player keeps those words itself.
+"""
+
+import zlib
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from ops.request import Request
+from ops.request.link import LONGEST, from_link, to_link
+
+PLACE = ("t", "view", "camera", "window", "chosen", "brush")
+"""Words that the player keeps in the address."""
+FRAME = ("page", "lang")
+"""Words of every page."""
+SCENE = "scene"
+"""The word that names a scene too long for a link: this visit remembers it."""
+REMEMBERED = 50
+"""Long scenes that a visit remembers."""
+
+
+def is_revisited() -> bool:
+    """Whether the browser went back or forward to where it is."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return bool(getattr(context, "is_history_navigation", False))
+
+
+def words() -> dict[str, str]:
+    """All words of the address."""
+    return {name: st.query_params[name] for name in st.query_params}
+
+
+def stands_for(what: object) -> None:
+    """Take down what the address, as it is, names."""
+    st.session_state.address = what
+
+
+def write(named: Mapping[str, str], what: object) -> None:
+    """Make the address name something in these words, unless it does so already."""
+    if st.session_state.get("address") == what:
+        return
+    stands_for(what)
+    now = words()
+    written = {name: now[name] for name in FRAME if name in now} | dict(named)
+    if written != {name: word for name, word in now.items() if name not in PLACE}:
+        st.query_params.from_dict(written)
+
+
+def words_of(scene: Request) -> dict[str, str]:
+    """The words of a scene; of one that is too long for a link, a name for it that this visit knows."""
+    if length_of(scene) <= LONGEST:
+        return to_link(scene)
+    name = f"{zlib.crc32(repr(scene).encode()):08x}"
+    remembered = st.session_state.setdefault("long_scenes", {})
+    remembered[name] = scene
+    for oldest in [*remembered][:-REMEMBERED]:
+        del remembered[oldest]
+    return {SCENE: name}
+
+
+def length_of(scene: Request) -> int:
+    """Characters that a link needs for a scene, or more than a link may have where a text in it is too long for one."""
+    named = to_link(scene)
+    whole = len(urlencode(named))
+    left_out = [text for word, text in (("capture", scene.capture), ("schedule", scene.schedule)) if word not in named]
+    return whole + sum(max(LONGEST, len(text)) for text in left_out if text)
+
+
+def scene_of(named: Mapping[str, str]) -> Request | None:
+    """The scene that words name, None for a long one of another visit. Raises InputError for damaged words."""
+    if SCENE not in named:
+        return from_link(named)
+    remembered: dict[str, Request] = st.session_state.get("long_scenes", {})
+    return remembered.get(named[SCENE])
