@@ -36,11 +36,14 @@ def learn() -> None:
     step = lesson.steps[number - 1]
     st.title(tell(f"lesson.{lesson.name}.title"), anchor=False)
     st.progress(number / len(lesson.steps), tell("page.learn.step", step=number, steps=len(lesson.steps)))
-    st.markdown(tell_or(f"lesson.{lesson.name}.{number}", step.text or lesson.about))
+    question, picture_of = st.columns([1, 2], gap="medium")  # the question and what it is about, side by side
     outcomes = _outcomes(step.scene)
-    verdict = _question(lesson, number, step.ask, outcomes) if step.ask else None
-    _walk(lesson, number)
-    _player(lesson, number, step, outcomes, answered=verdict is not None)
+    with question:
+        st.markdown(tell_or(f"lesson.{lesson.name}.{number}", step.text or lesson.about))
+        verdict = _question(lesson, number, step.ask, outcomes) if step.ask else None
+        _walk(lesson, number)
+    with picture_of:
+        _player(lesson, number, step, outcomes, answered=verdict is not None)
     _code(step.scene, outcomes)
     with st.expander(tell("collectives.collectives"), icon=":material/table_chart:"):
         st.markdown(
@@ -81,11 +84,9 @@ def _step(lesson: Lesson) -> int:
 
 def _walk(lesson: Lesson, number: int) -> None:
     """Back and on."""
-    back, forward, _ = st.columns([1, 1, 4])
-    with back:
+    with st.container(horizontal=True, gap="small"):
         if st.button(tell("page.learn.back"), disabled=number == 1, key="back", icon=":material/arrow_back:"):
             _to(lesson, number - 1)
-    with forward:
         last = number == len(lesson.steps)
         word, icon = ("finish", ":material/check:") if last else ("next", ":material/arrow_forward:")
         if st.button(tell(f"page.learn.{word}"), key="next", type="primary", icon=icon):
