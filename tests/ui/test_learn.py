@@ -74,11 +74,17 @@ def test_a_lesson_is_walked_from_its_first_step_to_its_last():
     assert "server" in at.session_state.lessons_done
 
 
-def test_a_wrong_answer_is_told_the_right_one():
+def test_a_wrong_answer_leads_back_to_the_run_and_the_right_one_is_told_when_asked_for():
     at = learn(lesson="ring", step="3")
     at.number_input(key="answer_ring_3_number").set_value(64.0)
     next(b for b in at.button if b.label == "Check").click().run()
-    assert at.info[0].value.startswith("Not quite: it is 112 MiB.")
+    assert at.info[0].value.startswith("Not quite. The run shows it: watch “Who holds what” play")
+    assert "112" not in at.info[0].value
+    at.button(key="answer_ring_3_tell").click().run()
+    assert at.info[0].value.startswith("It is 112 MiB.")
+    at.number_input(key="answer_ring_3_number").set_value(112.0)
+    next(b for b in at.button if b.label == "Check").click().run()
+    assert at.success[0].value.startswith("Right: 112 MiB.")
 
 
 def test_a_damaged_link_to_a_lesson_is_told():

@@ -291,7 +291,7 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"collectives.{word}" for word in WORDS}
     reducing = ("reduce", "switch_reduce", "local_reduce")
     spoken |= {f"caption.{name}" for name in ("copy", "local_copy", *reducing, *(f"{r}_many" for r in reducing))}
-    spoken |= {f"page.learn.{name}" for name in ("next", "finish", "right", "wrong", "unit.ranks")}
+    spoken |= {f"page.learn.{name}" for name in ("next", "finish", "right", "answer", "unit.ranks")}
     spoken |= {f"page.measured.{name}" for name in ("above", "below", "add.machine", "add.ranks")}
     spoken |= {f"field.left_out.{name}" for name in left_out()}
     spoken |= {f"page.health.{name}" for name in health()}

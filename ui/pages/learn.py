@@ -15,6 +15,7 @@ from ui.pages import go, page
 from ui.player import component
 from ui.player.local_storage import remembered
 from ui.player.payload import pack
+from ui.player.views import label_of
 from ui.scene import picture
 from ui.text import catalogue, plain, spoken, tell, tell_or
 from ui.widgets import compare, past
@@ -40,7 +41,7 @@ def learn() -> None:
     outcomes = _outcomes(step.scene)
     with question:
         st.markdown(tell_or(f"lesson.{lesson.name}.{number}", step.text or lesson.about))
-        verdict = _question(lesson, number, step.ask, outcomes) if step.ask else None
+        verdict = _question(lesson, number, step, step.ask, outcomes) if step.ask else None
         _walk(lesson, number)
     with picture_of:
         _player(lesson, number, step, outcomes, answered=verdict is not None)
@@ -123,8 +124,11 @@ def _packed(scene: Request, language: str) -> list[dict[str, Any]]:
     return [pack(run.trace, language) | {"title": title} for run, title in zip(runs, titles, strict=True)]
 
 
-def _question(lesson: Lesson, number: int, ask: Ask, runs: list[Outcome]) -> bool | None:
-    """Ask, grade and explain; returns whether the answer was right, None before there is one."""
+def _question(lesson: Lesson, number: int, step: LessonStep, ask: Ask, runs: list[Outcome]) -> bool | None:
+    """Ask, grade and explain; returns whether the answer was right, None before there is one.
+
+    A wrong answer leads back to the run, which shows the right one; that is told to who asks for it.
+    """
     key = f"answer_{lesson.name}_{number}"
     with st.form(f"{key}_form", border=True):
         question = ask.question or tell("page.learn.guess")
@@ -148,10 +152,17 @@ def _question(lesson: Lesson, number: int, ask: Ask, runs: list[Outcome]) -> boo
         st.caption(tell("page.learn.first"))
         return None
     right = ask.grade(st.session_state[key], runs)
+    if not right and not st.session_state.get(f"{key}_shown"):
+        view = label_of(step.view, spoken())
+        st.info(tell("page.learn.wrong", view=view), icon=":material/visibility:")
+        if st.button(tell("page.learn.tell"), key=f"{key}_tell"):
+            st.session_state[f"{key}_shown"] = True
+            st.rerun()
+        return False
     answer = ask.answer(runs)
     words = _option(answer) if isinstance(answer, str) else f"{answer:.4g} {_unit(ask.unit)}".strip()
     because = tell_or(f"lesson.{lesson.name}.{number}.because", ask.because, answer=words, **ask.facts(runs))
-    message = f"{tell('page.learn.right' if right else 'page.learn.wrong', answer=words)} {because}"
+    message = f"{tell('page.learn.right' if right else 'page.learn.answer', answer=words)} {because}"
     (st.success if right else st.info)(message, icon=":material/check_circle:" if right else ":material/lightbulb:")
     return right
 
