@@ -32,6 +32,7 @@ from ui.scene.picture import export, file_name, run
 from ui.server.health import health
 from ui.text import catalogue, languages, things, written
 from ui.widgets.compare import COMPARED
+from ui.widgets.film import PAPERS
 
 APP = str(Path(__file__).parents[2] / "app.py")
 TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.")
@@ -300,6 +301,7 @@ def test_every_text_is_used_somewhere():
     }
     spoken |= {f"board.row.{name}" for name in ("in", "out", "spare")} | {f"board.holds-{k}" for k in range(1, 5)}
     spoken |= {f"build.fault.{kind}" for kind in (*SPOILED.values(), "absent", "lacks", "extra", "other")}
+    spoken |= {f"page.film.{name}" for name in PAPERS}
     spoken |= {f"scenes.{name}" for name in (*GROUPS, "link", "file", "notebook")}
     spoken |= {f"ladder.{name}.title" for name in (*TASKS, "own")}
     mentioned = {key for key in catalogue("en") if not key.startswith(("lesson.", *TRAIN))}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ops.formats import write_schedule
 from ops.request import Request
 from ops.request.scenario import to_yaml
+from sim.base.watch import begin, passing
 from sim.errors import InputError
 from sim.trace import Trace
 from sim.trace.chrome_trace import to_perfetto
@@ -235,22 +236,22 @@ def _still(trace: Trace, shot: Shot, kind: str, *, dpi: int) -> bytes:
 
 def _times(trace: Trace, shot: Shot) -> NDArray[np.float64]:
     """The instants of a film's frames, s. Raises InputError for a part there is none of."""
-    begin, end = shot.begin or 0.0, trace.time if shot.end is None else min(shot.end, trace.time)
-    if not 0 <= begin < max(end, 1e-15):
+    start, end = shot.begin or 0.0, trace.time if shot.end is None else min(shot.end, trace.time)
+    if not 0 <= start < max(end, 1e-15):
         last = trace.time if shot.end is None else shot.end
         raise InputError(
-            f"from {fmt_time(begin)} to {fmt_time(last)} nothing is to be seen: the run takes {fmt_time(trace.time)},"
+            f"from {fmt_time(start)} to {fmt_time(last)} nothing is to be seen: the run takes {fmt_time(trace.time)},"
             " choose a part of that"
         )
     if shot.tempo is not None and not shot.tempo > 0:
         raise InputError(f"a tempo of {fmt_time(shot.tempo)} a second stands still: give one like 100us")
-    seconds = shot.seconds if shot.tempo is None else (end - begin) / shot.tempo
+    seconds = shot.seconds if shot.tempo is None else (end - start) / shot.tempo
     count = max(2, round(seconds * shot.fps)) if seconds * shot.fps <= MOST_FRAMES else math.inf
     if count > MOST_FRAMES:
         raise InputError(
             f"at {fmt_time(shot.tempo or 0.0)} a second a film has more than {MOST_FRAMES} frames: give a larger tempo"
         )
-    return trace.began + np.linspace(begin, end, int(count))
+    return trace.began + np.linspace(start, end, int(count))
 
 
 def _reel(trace: Trace, shot: Shot) -> "Reel":
@@ -265,5 +266,7 @@ def _frames(trace: Trace, shot: Shot) -> Iterator[NDArray[np.uint8]]:
     """Pixels `[row, column, rgb]` of every frame, from the first instant to the last."""
     reel, times = _reel(trace, shot), _times(trace, shot)
     for k, t in enumerate(times, 1):
+        begin()  # time is short for a run, not for pictures of it, of which there are so many and no more
         yield reel.frame(float(t))
+        passing(k / len(times))
         shot.progress(k, len(times))

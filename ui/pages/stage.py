@@ -31,7 +31,7 @@ from ui.scene.machines import machine_of
 from ui.scene.picture import STALLED, Picture
 from ui.text import plain, spoken
 from ui.text import tell as _say
-from ui.widgets import compare, diagnosis, past, questions, sidebar, title, whatif
+from ui.widgets import compare, diagnosis, film, past, questions, sidebar, title, whatif
 from ui.widgets.load import load_of
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_apart, visitor
@@ -76,7 +76,7 @@ def stage() -> None:
             diagnosis.show(scene, topology)
     _figures(runs[0][1])
     compare.show(runs)
-    _below(scene, topology, ended=runs[0][1].verdict != STALLED)
+    _below(scene, topology, runs[0][1])
 
 
 def _shown(scene: Request, topology: Topology | None) -> tuple[Request, Topology, list[compare.Run]]:
@@ -306,7 +306,7 @@ def _forked() -> None:
         st.session_state.forked = spec
 
 
-def _below(scene: Request, topology: Topology, *, ended: bool) -> None:
+def _below(scene: Request, topology: Topology, shown: Picture) -> None:
     """The code, the machine, and files of a run that has ended."""
     code, machine = st.columns([1.3, 1])
     with code, st.expander(_say("page.code"), key="code_panel", on_change="rerun") as panel:
@@ -318,11 +318,11 @@ def _below(scene: Request, topology: Topology, *, ended: bool) -> None:
             _code(scene, topology)
     with machine:
         _machine_panel(topology, scene)
-        if ended:
-            _take_away(scene)
+        if shown.verdict != STALLED:
+            _take_away(scene, shown.seconds)
 
 
-def _take_away(scene: Request) -> None:
+def _take_away(scene: Request, length: float) -> None:
     """The run as a file of any kind, made when it is asked for."""
     with st.expander(_say("page.export"), expanded=False, icon=":material/download:"):
         kinds = list(EXPORTS)
@@ -340,10 +340,14 @@ def _take_away(scene: Request) -> None:
             if shown not in DRAWINGS:
                 st.caption(_say("page.export.undrawn", view=label_of(shown, spoken())))
         shot = Shot(view=view, at=getattr(still, "t", None) if kind in STILLS else None, language=spoken())
+        name = f"{picture.file_name(scene)}.{kind}"
+        if EXPORTS[kind].filmed:
+            film.make(scene, kind, film.choose(shot, length), name)
+            return
         st.download_button(
             _say("page.export.make"),
             data=partial(ask_apart, visitor(), tasks.export, scene, kind, shot),
-            file_name=f"{picture.file_name(scene)}.{kind}",
+            file_name=name,
             mime=EXPORTS[kind].media,
             key="take_away",
         )
