@@ -37,10 +37,10 @@ def test_every_task_is_solved_by_its_best_alone(name):
     assert task.because
 
 
-def test_the_ladder_has_ten_steps_which_leave_room_to_be_slower():
+def test_the_ladder_has_steps_which_leave_room_to_be_slower():
     tasks = ladder()
-    assert len(tasks) == 10
-    assert len({task.order for task in tasks}) == 10
+    assert len(tasks) >= 10
+    assert len({task.order for task in tasks}) == len(tasks)
     slower = [task.judge(one_by_one(task.best).schedule()) for task in tasks]
     assert sum(result.right and not result.solved for result in slower) >= 6
 
