@@ -1,6 +1,7 @@
 """`calibrate`: fit the pace of machines to measured tables."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -10,7 +11,10 @@ from ops.libraries.nccl.layers import machine_word
 from ops.measured.calibration import MOST_RANKS, Fitted, Sample, fit, thinned
 from ops.measured.comparison import verdict
 from ops.measured.files import place, read_file
+from ops.measured.mpi_pace import Judged, fit_mpi, is_mpi, judged, priced, system_of
+from ops.measured.rows import Table
 from sim.errors import InputError
+from sim.units import fmt_bandwidth, fmt_time
 from sim.whole_file import write_whole
 from terminal import DONE, Answer, command
 from terminal.shared.files import TO_WRITE
@@ -28,10 +32,16 @@ from terminal.shared.files import TO_WRITE
     help="also write the pace, its tables and errors",
 )
 def calibrate(files: tuple[str, ...], machine: str, name: str | None, output: str | None) -> Answer:
-    """One set of factors on NCCL's constants that fits all given tables of a family of machines."""
+    """One set of factors on NCCL's constants that fits all given tables of a family of machines.
+
+    Of named algorithms of MPI libraries: three numbers for each table, judged on every table of the same system.
+    """
     if not files:
         raise InputError("nothing to fit is given: name files with measurements of one family of machines")
-    samples = _samples(files, machine)
+    tables = [table for file in files for table in read_file(file)]
+    if not machine and all(map(is_mpi, tables)):
+        return _mpi(tables, output)
+    samples = _samples(tables, machine)
     machines = {machine_word(sample.topology) for sample in samples}
     if len(machines) != 1:
         several = " and ".join(sorted(machines)) or f"none with up to {MOST_RANKS} ranks"
@@ -46,9 +56,45 @@ def calibrate(files: tuple[str, ...], machine: str, name: str | None, output: st
     return Answer(DONE, {"family": name} | entry, _text(name, entry))
 
 
-def _samples(files: tuple[str, ...], machine: str) -> list[Sample]:
+def _mpi(tables: list[Table], output: str | None) -> Answer:
+    rows = [(table, priced(table)) for table in tables]
+    fits = []
+    for table, own in rows:
+        if not own:
+            raise InputError(f"{table.source} has no algorithm whose cost is known: give tables of others")
+        pace = fit_mpi(own)
+        beside = [(other, several) for other, several in rows if several and system_of(other) == system_of(table)]
+        on = [_judged(other, judged(several, pace)) for other, several in beside]
+        fits.append({"table": table.file, "system": system_of(table), "rows": len(own)} | pace._asdict() | {"on": on})
+    if output:
+        write_whole(output, json.dumps(fits, indent=2) + "\n")
+    return Answer(DONE, {"fits": fits}, "\n".join(line for fit in fits for line in _mpi_lines(fit)))
+
+
+def _judged(table: Table, verdict: Judged) -> dict[str, Any]:
+    return {
+        "table": table.file,
+        "rows": verdict.errors.rows,
+        "median_error_below_1MiB": verdict.errors.small,
+        "median_error_from_1MiB": verdict.errors.large,
+        "winners_right": verdict.right,
+        "winners_asked": verdict.asked,
+    }
+
+
+def _mpi_lines(fit: dict[str, Any]) -> Iterator[str]:
+    prices = f"a step {fmt_time(fit['step'])}, {fmt_bandwidth(fit['rate'])}, adding {fmt_bandwidth(fit['adding'])}"
+    yield f"{fit['table']}: {prices}"
+    for one in fit["on"]:
+        where = "itself" if one["table"] == fit["table"] else one["table"]
+        halves = [("below 1 MiB", one["median_error_below_1MiB"]), ("from 1 MiB on", one["median_error_from_1MiB"])]
+        errors = ", ".join(f"{share:.1%} {half}" for half, share in halves if share is not None)
+        yield f"  on {where}: {errors}, the fastest named at {one['winners_right']} of {one['winners_asked']} sizes"
+
+
+def _samples(tables: list[Table], machine: str) -> list[Sample]:
     samples = []
-    for table in (table for file in files for table in read_file(file)):
+    for table in tables:
         topology, placed, _ = place(table, machine)
         few = thinned(placed)
         if placed.ranks <= MOST_RANKS and few.rows:
