@@ -78,7 +78,7 @@ def _judged(table: Table, verdict: Judged) -> dict[str, Any]:
         "median_error_below_1MiB": verdict.errors.small,
         "median_error_from_1MiB": verdict.errors.large,
         "winners_right": verdict.right,
-        "winners_asked": verdict.asked,
+        "races": verdict.races,
     }
 
 
@@ -89,7 +89,7 @@ def _mpi_lines(fit: dict[str, Any]) -> Iterator[str]:
         where = "itself" if one["table"] == fit["table"] else one["table"]
         halves = [("below 1 MiB", one["median_error_below_1MiB"]), ("from 1 MiB on", one["median_error_from_1MiB"])]
         errors = ", ".join(f"{share:.1%} {half}" for half, share in halves if share is not None)
-        yield f"  on {where}: {errors}, the fastest named at {one['winners_right']} of {one['winners_asked']} sizes"
+        yield f"  on {where}: {errors}, the fastest named at {one['winners_right']} of {one['races']} sizes"
 
 
 def _samples(tables: list[Table], machine: str) -> list[Sample]:

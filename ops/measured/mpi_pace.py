@@ -28,7 +28,7 @@ BEGIN = (3 * us, 1 / 12e9, 1 / 5e9)
 SOFT, ROUNDS = 0.2, 3
 """Logarithmic error from which a row counts less than its square; how often the halves of the sizes take turns."""
 GAP = 0.1
-"""By how much the second algorithm is slower than the first where it is asked which one wins."""
+"""By how much the second algorithm is slower than the first where it is told which one wins."""
 
 
 class MpiPace(NamedTuple):
@@ -40,11 +40,11 @@ class MpiPace(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """How near a pace comes: medians of errors, and at how many of the sizes asked it names the fastest algorithm."""
+    """How near a pace comes: medians of errors, and in how many races of algorithms it names the fastest."""
 
     errors: Agreement
     right: int
-    asked: int
+    races: int
 
 
 class Priced(NamedTuple):
@@ -132,15 +132,15 @@ def judged(rows: Iterable[Priced], pace: MpiPace) -> Judged:
     off = [(one.row.size >= LARGE, abs(one.seconds(pace) / one.row.seconds - 1)) for one in rows]
     halves = [[error for large, error in off if large == half] for half in (False, True)]
     small, large = (median(half) if half else None for half in halves)
-    races: dict[tuple[str, int, int], dict[str, Priced]] = {}
+    by_size: dict[tuple[str, int, int], dict[str, Priced]] = {}
     for one in sorted(rows, key=lambda one: -one.row.seconds):  # of labels that mean one algorithm the fastest counts
         entry = algorithm_of(one.row.collective, one.row.algorithm)
-        race = races.setdefault((one.row.collective, one.row.ranks, one.row.size), {})
+        race = by_size.setdefault((one.row.collective, one.row.ranks, one.row.size), {})
         race[entry.name if entry else one.row.algorithm] = one
-    right = asked = 0
-    for runners in races.values():
+    right = races = 0
+    for runners in by_size.values():
         first, *others = sorted(runners.values(), key=lambda one: one.row.seconds)
         if others and others[0].row.seconds > (1 + GAP) * first.row.seconds:
-            asked += 1
+            races += 1
             right += min(runners.values(), key=lambda one: one.seconds(pace)) is first
-    return Judged(Agreement(small, large, len(rows)), right, asked)
+    return Judged(Agreement(small, large, len(rows)), right, races)

@@ -3,8 +3,8 @@
 The columns are those of the measurements that NVIDIA took for github.com/ai-dynamo/aiconfigurator (Apache-2.0).
 """
 
-from ops.measured.columns import has_columns, rows_of
 from ops.measured.formats import reader
+from ops.measured.formats.columns import has_columns, rows_of
 from ops.measured.rows import Measured, Table
 from sim.base.numbers import real, whole
 from sim.errors import InputError

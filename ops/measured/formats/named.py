@@ -5,8 +5,8 @@ The columns are those that summaries of the PICO benchmark suite (github.com/HLC
 
 import re
 
-from ops.measured.columns import has_columns, rows_of
 from ops.measured.formats import reader
+from ops.measured.formats.columns import has_columns, rows_of
 from ops.measured.rows import Measured, Table
 from sim.base.numbers import real, whole
 from sim.errors import InputError

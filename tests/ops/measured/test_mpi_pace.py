@@ -51,7 +51,7 @@ def test_the_numbers_that_made_the_times_are_found(tables):
     assert [one.seconds(TRUTH) for one in priced(large)] == pytest.approx([one.row.seconds for one in priced(large)])
     verdict = judged(priced(large), pace)
     assert max(verdict.errors[:2]) < 1e-3
-    assert verdict.asked == verdict.right == 0  # one algorithm each
+    assert verdict.races == verdict.right == 0  # one algorithm each
     assert system_of(small) == system_of(large) == "it"
 
 
@@ -63,7 +63,7 @@ def test_the_faster_of_two_is_asked_for(tmp_path):
         "allgather,recursive_doubling_over,1048576,49\nallgather,ring_ompi,64,9\nallgather,recursive_doubling_ompi,64,30\n"
     )
     verdict = judged(priced(read_file(path)[0]), TRUTH)
-    assert (verdict.right, verdict.asked) == (1, 2)  # doubling has fewer steps
+    assert (verdict.right, verdict.races) == (1, 2)  # doubling has fewer steps
 
 
 def test_one_command_fits_every_table_and_judges_it_on_others(capsys, tables, tmp_path):
