@@ -8,6 +8,6 @@ const FOLDER = process.env.RINGSIDE_RUNS;
 export const NAMES = readdirSync(FOLDER).map((file) => file.replace(/\.json$/, ""));
 
 export async function run(name) {
-  const { payload, instants } = JSON.parse(readFileSync(join(FOLDER, `${name}.json`), "utf8"));
-  return { timeline: await decode(payload.tl), instants };
+  const { payload, instants, story } = JSON.parse(readFileSync(join(FOLDER, `${name}.json`), "utf8"));
+  return { timeline: await decode(payload.tl), instants, story };
 }

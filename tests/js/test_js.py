@@ -14,8 +14,11 @@ from sim.machines import build
 from sim.trouble import troubles
 from ui.player import payload
 from ui.stage.frames import Film
+from ui.story.telling import added_up, gradients
 
 HERE = Path(__file__).parent
+STORY = 4
+"""Ranks of the runs that are a story's."""
 RUNS = {
     "ring": ("switch:ranks=8", "allreduce.ring", 8, ()),
     "contention": ("nodes:nodes=2,gpus=4", "alltoall.linear", 8, ()),
@@ -23,6 +26,8 @@ RUNS = {
     "tree": ("mesh:ranks=6", "broadcast.binomial", 6, ()),
     "in_switch": ("switch:ranks=8", "allreduce.nvls", 8, ()),
     "trouble": ("dual_socket_pcie", "allreduce.ring", 8, ("slow_link:src=CPU0,dst=CPU1,share=0.5,start=2ms,end=3ms",)),
+    "server": ("switch:ranks=4", "allreduce.linear", 4, ()),
+    "sockets": ("dual_socket_pcie:gpus=4", "allreduce.ring", 4, ()),
     "large": ("switch:ranks=8", "allgather.ring", 8, ()),
 }
 
@@ -78,7 +83,10 @@ def runs(tmp_path_factory):
             if name == "large":
                 patch.setattr(payload, "FULL", 10)
             packed = payload.pack(trace)
-        (folder / f"{name}.json").write_text(json.dumps({"payload": packed, "instants": instants(name, trace)}))
+        entry = {"payload": packed, "instants": instants(name, trace)}
+        if trace.schedule.n == STORY:
+            entry["story"] = added_up(trace, packed) | {"own": gradients(STORY)}
+        (folder / f"{name}.json").write_text(json.dumps(entry))
     return folder
 
 

@@ -29,6 +29,7 @@ from ui.player.views import FIRST, VIEWS, label_of
 from ui.scene import picture
 from ui.scene.machines import machine_of
 from ui.scene.picture import STALLED, Picture
+from ui.story import visit as story
 from ui.text import plain, spoken
 from ui.text import tell as _say
 from ui.widgets import compare, diagnosis, film, past, questions, sidebar, title, whatif
@@ -254,6 +255,8 @@ def _stage(scene: Request, runs: list[compare.Run]) -> None:
         state.keep = True
         whatif.forget()
         st.rerun()
+    if story.ended():
+        st.rerun()
     if address.length_of(scene) > LONGEST and not st.context.is_embedded:
         _offer_file(scene)
     several = len(runs) > 1
@@ -274,9 +277,12 @@ def _stage(scene: Request, runs: list[compare.Run]) -> None:
         is_linked=True,
     )
     offers = [] if scene.is_kept else whatif.offers()
-    component.show(
-        component.player_data(packed, spoken(), start, offers=offers), key=PLAYER, moved=_moved, forked=_forked
-    )
+    player, memory = st.container(), st.container()
+    with memory:
+        story.remember()
+    data = component.player_data(packed, spoken(), start, offers=offers, story=story.shown(scene))
+    with player:
+        component.show(data, key=PLAYER, moved=_moved, forked=_forked, heard=lambda: story.hear(state[PLAYER].story))
 
 
 def _explaining(scene: Request, runs: list[compare.Run]) -> str:

@@ -14,6 +14,8 @@ from ui.text import catalogue
 
 ASSETS = Path(__file__).parents[2] / "assets"
 ENTRY, PLAYER = "all.js", "player/player.js"
+WITH_STORY = "story/page.js"
+"""The player as the stage has it, which can be told a story in."""
 
 
 @cache
@@ -45,7 +47,7 @@ def _component() -> Callable[..., Any]:
     import streamlit as st  # other hosts of the player need none of it
 
     mounted: Callable[..., Any] = st.components.v2.component(
-        "ringside_player", html='<div class="rs-root">\n</div>', css=style(), js=f"export default {script()};"
+        "ringside_player", html='<div class="rs-root">\n</div>', css=style(), js=f"export default {script(WITH_STORY)};"
     )
     return mounted
 
@@ -78,14 +80,21 @@ def player_data(runs: list[dict[str, Any]], language: str, start: Start | None =
     return {"v": VERSION, "runs": runs, "text": texts, "start": asdict(start or Start()), **more}
 
 
-def show(data: dict[str, Any], *, key: str, moved: Callable[[], None], forked: Callable[[], None]) -> None:
+def show(
+    data: dict[str, Any],
+    *,
+    key: str,
+    moved: Callable[[], None],
+    forked: Callable[[], None],
+    heard: Callable[[], None] = lambda: None,
+) -> None:
     """Mount the player.
 
     `moved` is called when a person has stopped somewhere else, which `session_state[key]` then tells as `t`, `view`
     and, in the words of a link, `place`; `forked` when they have asked what if, in the words of a trouble in
-    `session_state[key].fork`.
+    `session_state[key].fork`; `heard` when the story was opened or put away, in a word in `session_state[key].story`.
     """
     start = data["start"]
     still = {"t": start["t"], "view": start["view"], "place": start["place"]}
     changes = {f"on_{name}_change": moved for name in still}
-    _component()(key=key, data=data, default=still, on_fork_change=forked, **changes)
+    _component()(key=key, data=data, default=still, on_fork_change=forked, on_story_change=heard, **changes)

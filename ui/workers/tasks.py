@@ -20,6 +20,7 @@ from sim.errors import InputError, StalledError
 from ui.files.exports import Shot
 from ui.scene import picture, thumbnail
 from ui.scene.picture import Picture
+from ui.story import telling
 
 
 class Load(NamedTuple):
@@ -72,6 +73,11 @@ class Untold(NamedTuple):
 def run(scene: Request, language: str) -> Picture:
     """What a scene looks like run. Raises InputError."""
     return picture.run(scene, language)
+
+
+def story(language: str) -> dict[str, Any]:
+    """The first minute, as the player tells it."""
+    return telling.story(language)
 
 
 def diagnosis(machine: Request) -> Diagnosis:

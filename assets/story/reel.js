@@ -1,0 +1,90 @@
+// The story as stretches one after the other, and a place in it: a stretch, and how much of it has passed.
+
+const PER_STEP = 1.3; // seconds on screen
+const LEAST = 3;
+const MOMENTS = 50; // of a stretch whose mean is told
+
+// `chapters` have `stretches`, each `from` and `to` an instant of the chapter's run, of so many `steps`.
+export class Reel {
+  constructor(chapters) {
+    this.stretches = chapters.flatMap((chapter, number) =>
+      chapter.stretches.map((stretch, k) => ({ ...stretch, chapter, number, k })),
+    );
+    this.at = 0;
+    this.share = 0;
+  }
+
+  get count() {
+    return this.stretches.length;
+  }
+
+  get stretch() {
+    return this.stretches[this.at];
+  }
+
+  // The instant of the run.
+  get t() {
+    const { from, to } = this.stretch;
+    return from + (to - from) * this.share;
+  }
+
+  // The instants whose loads are shown: this one, and of a stretch that has come to rest all of it.
+  get busy() {
+    const { from, to } = this.stretch;
+    if (!this.rests) return [this.t];
+    return Array.from({ length: MOMENTS }, (_, k) => from + ((k + 0.5) / MOMENTS) * (to - from));
+  }
+
+  // Whether nothing moves from here to the end of the stretch.
+  get rests() {
+    const { from, to } = this.stretch;
+    return this.share >= 1 || !(to > from);
+  }
+
+  get ends() {
+    return this.rests && this.at === this.count - 1;
+  }
+
+  // To a stretch, from its beginning, or to what it comes to.
+  go(at, share = 0) {
+    this.at = Math.max(0, Math.min(this.count - 1, at));
+    this.share = Math.max(0, Math.min(1, share));
+  }
+
+  // Let seconds pass; true when that ends the stretch.
+  pass(seconds) {
+    if (this.rests) return false;
+    this.share = Math.min(1, this.share + seconds / Math.max(LEAST, PER_STEP * this.stretch.steps));
+    return this.rests;
+  }
+
+  // One thing on: the next of the `bounds` of the run's steps where one is left, else the next stretch.
+  step(bounds) {
+    const { from, to } = this.stretch;
+    if (this.rests) {
+      this.go(this.at + 1, this.at + 1 < this.count ? 0 : 1);
+      return;
+    }
+    const slack = (to - from) * 1e-6;
+    const next = bounds.find((t) => t > this.t + slack && t < to - slack) ?? to;
+    this.share = next === to ? 1 : (next - from) / (to - from);
+  }
+
+  // One thing back: to where the stretch began, or to what the one before came to.
+  back() {
+    const { from, to } = this.stretch;
+    if (this.share > 0 && (to > from || this.at === 0)) this.go(this.at);
+    else if (this.at > 0) this.go(this.at - 1, 1);
+  }
+
+  // A place between 0 and the number of stretches, as a slider or a wheel has it.
+  get place() {
+    return this.at + this.share;
+  }
+
+  seek(place) {
+    const whole = Math.max(0, Math.min(this.count, place));
+    const at = Math.min(this.count - 1, Math.max(0, Math.ceil(whole) - 1));
+    this.go(at, whole - at);
+  }
+}

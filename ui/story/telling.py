@@ -1,0 +1,108 @@
+"""The story as the player tells it: its runs, packed, the numbers they add up, and what is said of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ops.work import Outcome
+from sim.trace import Trace
+from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from ui.lessons import after, sent
+from ui.player.payload import pack, unpack
+from ui.scene.picture import carried_out
+from ui.story import CHAPTERS, Chapter
+from ui.text import catalogue, say
+
+DIGITS = "3141592653589793238462643383279502884197169399375105820974944592"
+"""The digits of π: numbers to be added that nobody has chosen."""
+
+
+def story(language: str, chapters: Sequence[Chapter] = CHAPTERS) -> dict[str, Any]:
+    """Everything the player needs to tell it: `runs`, `chapters` in their order, and the words around them."""
+    outcomes = {chapter.scene: carried_out(chapter.scene) for chapter in chapters}
+    scenes = list(outcomes)
+    runs = [_run(outcome, language) for outcome in outcomes.values()]
+    entries, before = [], scenes[0]
+    for chapter, last in zip(chapters, [chapters[0], *chapters], strict=False):
+        before = before if last.scene == chapter.scene else last.scene
+        k, outcome = scenes.index(chapter.scene), outcomes[chapter.scene]
+        facts = figures(outcome, outcomes[before], runs[k])
+        stretches = [
+            {**stretch, "text": say(f"story.{chapter.name}.{number}", language, **facts)}
+            for number, stretch in enumerate(_stretches(chapter, outcome), 1)
+        ]
+        shown = {"goal": chapter.goal, "sent": chapter.sent, "loads": chapter.loads}
+        title = say(f"story.{chapter.name}", language)
+        entries.append({"name": chapter.name, "title": title, "run": k, "stretches": stretches} | shown)
+    words = {name: text for name, text in catalogue(language).items() if name.startswith("story.say.")}
+    return {"runs": runs, "chapters": entries, "text": words}
+
+
+def _stretches(chapter: Chapter, outcome: Outcome) -> list[dict[str, float]]:
+    """When each stretch begins and ends, s from the run's beginning, and how many steps it has."""
+    began = outcome.trace.began
+    return [
+        {"from": after(outcome, begin) - began, "to": after(outcome, end) - began, "steps": end - begin}
+        for begin, end in chapter.stretches
+    ]
+
+
+def gradients(n: int) -> list[list[int]]:
+    """The numbers that each of n ranks begins with, n of them: as many as a ring cuts its data into.
+
+    >>> gradients(2)
+    [[3, 1], [4, 1]]
+    """
+    return [[int(DIGITS[(rank * n + k) % len(DIGITS)]) for k in range(n)] for rank in range(n)]
+
+
+def ranks_of(words: str) -> list[int]:
+    """The ranks that a payload names in words.
+
+    >>> ranks_of("0-2, 5"), ranks_of("")
+    ([0, 1, 2, 5], [])
+    """
+    ends = [part.partition("-")[::2] for part in words.split(", ") if part]
+    return [rank for low, high in ends for rank in range(int(low), int(high or low) + 1)]
+
+
+def added_up(trace: Trace, packed: dict[str, Any]) -> dict[str, Any]:
+    """The numbers that every set of contributors of a packed run adds up to, and those that everyone needs."""
+    header, _ = unpack(packed)
+    own = gradients(trace.schedule.n)
+    sums = [[sum(own[rank][k] for rank in ranks_of(words)) for k in range(len(own))] for _, words in header["sets"]]
+    goal = [sum(column) for column in zip(*own, strict=True)]
+    return {"sums": sums, "goal": goal, "least": header["meta"]["least"]}
+
+
+def _run(outcome: Outcome, language: str) -> dict[str, Any]:
+    """A run, packed, and its numbers."""
+    packed = pack(outcome.trace, language)
+    return packed | added_up(outcome.trace, packed)
+
+
+def figures(outcome: Outcome, before: Outcome, run: Mapping[str, Any]) -> dict[str, str]:
+    """What the words of a chapter may tell of its run, and of the one before it."""
+    trace, n = outcome.trace, outcome.trace.schedule.n
+    cable = trace.topology.path(f"GPU{trace.schedule.src[0]}", f"GPU{trace.schedule.dst[0]}")[0]
+    figures = {
+        "ranks": str(n),
+        "half": str(n - 1),
+        "size": fmt_size(trace.size),
+        "time": fmt_time(trace.time),
+        "before": fmt_time(before.trace.time),
+        "faster": f"{before.trace.time / trace.time:.2g}",
+        "slower": f"{trace.time / before.trace.time:.2g}",
+        "most": fmt_size(max(sent(outcome, rank) for rank in range(n))),
+        "least": fmt_size(run["least"]),
+        "added": " + ".join(str(own[0]) for own in gradients(n)),
+        "sum": str(run["goal"][0]),
+        "cable": fmt_bandwidth(cable.bandwidth),
+    }
+    if outcome.bottleneck is None:
+        return figures
+    use, link = outcome.bottleneck
+    return figures | {
+        "link": f"{link.src} → {link.dst}",
+        "share": f"{use.share:.0%}",
+        "rate": fmt_bandwidth(link.bandwidth),
+    }
