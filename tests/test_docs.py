@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 import cli
 from ops import ALGORITHMS
@@ -19,14 +20,15 @@ from terminal import DONE
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+TOUR = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MADE = runpy.run_path(str(ROOT / "docs" / "__main__.py"))["MADE"]
 PROMPT = "$ .venv/bin/python cli.py "
 
 
 def commands() -> list[tuple[str, str]]:
-    """The commands of the README's tour, each with what it prints."""
-    sessions = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+    """The commands of the README and of the tour, each with what it prints."""
+    sessions = re.findall(r"```console\n(.*?)```", README + TOUR, re.DOTALL)
     told = "".join(sessions).split(PROMPT)
     assert told[0] == ""
     return [(command, output) for command, _, output in (part.partition("\n") for part in told[1:])]
@@ -49,23 +51,55 @@ def test_the_tour_has_commands():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command, output", commands(), ids=[command for command, _ in commands()])
-def test_a_command_of_the_tour_prints_what_the_readme_says(command, output, capsys):
+def test_a_command_of_the_tour_prints_what_the_tour_says(command, output, capsys):
     cli.main(shlex.split(command))
     printed = capsys.readouterr()
     assert printed.out + printed.err == output
 
 
-def test_the_python_examples_of_the_readme_hold():
+@pytest.mark.parametrize("page, least", [("README.md", 8), ("docs/tour.md", 20)])
+def test_the_python_examples_hold(page, least):
     with ExitStack() as lists:
         for registry in (ALGORITHMS, MACHINES, FORMATS, WORKLOADS):
             lists.enter_context(registry.also())  # the examples add to the lists
-        _run_the_examples()
-
-
-def _run_the_examples():
-    outcome = doctest.testfile(str(ROOT / "README.md"), module_relative=False, verbose=False)
-    assert outcome.attempted > 20
+        outcome = doctest.testfile(str(ROOT / page), module_relative=False, verbose=False)
+    assert outcome.attempted > least
     assert outcome.failed == 0
+
+
+def test_the_front_page_begins_with_a_moving_picture_and_fits_two_screens():
+    assert len(README.splitlines()) <= 90
+    before, _, rest = README.partition("\n## Set up\n")
+    (film,) = re.findall(r"!\[[^\]]+\]\(([^)]+\.gif)\)", before)
+    assert (ROOT / film).stat().st_size < 1_500_000
+    with Image.open(ROOT / film) as moving:
+        assert moving.n_frames > 20
+    assert rest.index("./start") < rest.index("./check") < rest.index("\n## ")
+
+
+def pictures() -> dict[str, list[str]]:
+    """Files that the README and the tour show, with the words of the command that makes each."""
+    lines = re.findall(r"`(render [^`]*-o\s+docs/pictures/[^`]*)`", README + TOUR)
+    return {words[-1]: words for words in (shlex.split(line) for line in lines)}
+
+
+def test_every_picture_is_made_by_a_command_that_stands_beside_it():
+    shown = {
+        f"docs/{name.removeprefix('docs/')}" for name in re.findall(r"\]\(((?:docs/)?pictures/[^)]+)\)", README + TOUR)
+    }
+    assert (
+        shown == pictures().keys() == {f"docs/pictures/{file.name}" for file in (ROOT / "docs" / "pictures").iterdir()}
+    )
+    assert sum((ROOT / name).stat().st_size for name in shown) < 2_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in pictures() if name.endswith(".png")])
+def test_a_picture_is_made_again_as_large(name, tmp_path):
+    again = tmp_path / Path(name).name
+    assert cli.main([*pictures()[name][:-1], str(again)]) == DONE
+    with Image.open(again) as new, Image.open(ROOT / name) as kept:
+        assert (new.size, new.mode) == (kept.size, kept.mode)
 
 
 @pytest.mark.parametrize("name", MADE)

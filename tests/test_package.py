@@ -228,8 +228,9 @@ def test_a_sweep_uses_processes(installed):
 
 
 @pytest.mark.slow
-def test_the_names_of_the_readme_are_at_the_top(installed):
-    examples = doctest.DocTestParser().get_examples((ROOT / "README.md").read_text(encoding="utf-8"))
+def test_the_names_of_the_readme_and_the_tour_are_at_the_top(installed):
+    pages = (ROOT / "README.md", ROOT / "docs" / "tour.md")
+    examples = doctest.DocTestParser().get_examples("\n".join(page.read_text(encoding="utf-8") for page in pages))
     imports = [node for example in examples for node in ast.parse(example.source).body]
     places = [(node.module, alias.name) for node in imports if isinstance(node, ast.ImportFrom) for alias in node.names]
     assert len(places) > 20
