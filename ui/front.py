@@ -20,6 +20,16 @@ STYLE = """
 [data-testid="stMetricValue"] { font-size: 1.3rem; }
 .stMain h1 { font-size: 1.75rem; padding: 0.25rem 0; }
 .stMain h3 { font-size: 1.25rem; }
+[data-testid="stCaptionContainer"] { opacity: 1; color: light-dark(#5c5b58, #b8b6b2); }
+[data-testid="stWidgetLabel"] p { color: light-dark(#3a3936, #edebe8) !important; }
+:is([data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primaryFormSubmit"]) p,
+[data-testid="stMultiSelectTagsContainer"] [data-tag] :is(span, svg) { color: light-dark(#fff, #0e1418); }
+[data-testid="stCode"] .token { color: light-dark(#0b5cad, #79b8ff); }
+[data-testid="stCode"] .token:is(.string, .attr-value) { color: light-dark(#0a6b2b, #6fd39b); }
+[data-testid="stCode"] .token:is(.decorator, .number, .boolean, .builtin) { color: light-dark(#a04000, #ffb27a); }
+[data-testid="stCode"] .token:is(.comment, .punctuation, .operator):not(.decorator) {
+  color: light-dark(#3a3936, #edebe8);
+}
 .st-key-ways { padding-left: 2.6rem; padding-right: 2rem; }
 @media (min-width: 641px) {
   [data-testid="stLayoutWrapper"]:has(> .st-key-ways) {

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.browser.axe import broken
 from tests.browser.test_lab import ASKED, CELLS
 from tests.browser.test_train import DDP, TIMELINE
 from ui.pages import PAGES
@@ -24,7 +25,8 @@ SPOKEN = {("train", "zh"): "单步时间", ("lab", "zh"): "一千个"}
 @pytest.mark.parametrize("name", [name for name in PAGES if PAGES[name].listed])
 def test_a_page_begins_with_its_heading_shows_the_way_to_the_others_and_fits(visit, language, name):
     query = f"{LINKS.get(name, f'?page={name}')}&lang={language}"
-    page = visit(query, AWAITED.get(name, "h1"), timeout=60_000, viewport=PHONE).page
+    scheme = {"color_scheme": "dark"} if language == "zh" else {}
+    page = visit(query, AWAITED.get(name, "h1"), timeout=60_000, viewport=PHONE, **scheme).page
     first = page.locator("h1, h2, h3, h4").first
     assert first.evaluate("e => e.tagName") == "H1"
     header = page.get_by_test_id("stHeader").bounding_box()
@@ -35,5 +37,6 @@ def test_a_page_begins_with_its_heading_shows_the_way_to_the_others_and_fits(vis
         boxes = [element.bounding_box() for element in page.locator(part).all()]
         assert boxes, part
         assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] + 1 for box in boxes), part
+    assert broken(page) == []
     if (name, language) in SPOKEN:
         assert page.get_by_text(SPOKEN[name, language]).first.is_visible()

@@ -40,7 +40,7 @@ def _card(exhibit: Exhibit) -> None:
     title = plain(exhibit.title(spoken()))
     st.button(title, key=f"exhibit_{exhibit.name}", on_click=_open, args=(exhibit,), type="tertiary", width="stretch")
     try:
-        st.image(ask(tasks.small_picture, exhibit.scene, exhibit.view), width="stretch")
+        st.image(ask(tasks.small_picture, exhibit.scene, exhibit.view), alt=title, width="stretch")
     except (InputError, StalledError) as error:
         st.caption(plain(str(error)))
 

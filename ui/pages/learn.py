@@ -195,7 +195,7 @@ def _code(scene: Request, runs: list[Outcome]) -> None:
     """What ran, and the way to the stage with it."""
     for name in dict.fromkeys(run.work.name for run in runs):
         with st.expander(tell("page.learn.code", name=name)):
-            st.code(ALGORITHMS[name].source, language="python")
+            st.code(ALGORITHMS[name].source, language="python", wrap_lines=True)
     if st.button(tell("page.learn.open"), icon=":material/open_in_new:"):
         past.restore(scene)
         go("stage")

@@ -319,7 +319,11 @@ def _below(scene: Request, topology: Topology, shown: Picture) -> None:
         if not panel.open:
             pass
         elif scene.schedule:
-            st.code(scene.schedule[:LONGEST_CODE], language="xml" if scene.schedule.lstrip()[:1] == "<" else None)
+            st.code(
+                scene.schedule[:LONGEST_CODE],
+                language="xml" if scene.schedule.lstrip()[:1] == "<" else None,
+                wrap_lines=True,
+            )
         else:
             _code(scene, topology)
     with machine:
@@ -367,7 +371,7 @@ def _code(scene: Request, topology: Topology) -> None:
     """The algorithm's own lines, what they claim to cost with these parameters, and who knows it by which name."""
     load = load_of(scene, topology)
     algorithm = ALGORITHMS[load.name]
-    st.code(algorithm.source, language="python")
+    st.code(algorithm.source, language="python", wrap_lines=True)
     if algorithm.cost is not None:
         alphas, betas, gammas = algorithm.cost(load.n, **load.settings)
         st.markdown(_say("page.cost", alphas=alphas, betas=betas, gammas=gammas))

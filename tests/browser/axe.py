@@ -1,0 +1,113 @@
+"""WCAG 2.2 AA on every page, as axe sees it: as it is, with all that folds open, and with each menu open.
+
+Run `python -m tests.browser.axe [PART OF A NAME]...`; the command prints every rule that a page breaks, with the first
+elements that break it, and ends with 1 where any does. Colours on canvases, which axe cannot see, are tested in
+`tests/ui/test_palette.py`.
+"""
+
+import sys
+from itertools import product
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+from tests.browser.conftest import FLAGS, Visit, chromium_path, serve
+from ui.pages import PAGES
+from ui.text import languages
+
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], "resultTypes": ["violations"]}
+THEMES = ("light", "dark")
+SIZES = ((1440, 900), (390, 844))
+READY = '[data-testid="stMain"] :is(h1, h3), [data-ringside]'
+MENUS = '[data-testid="stPopover"] button'
+SHOWN = 4
+"""Elements that are shown of those that break a rule."""
+
+
+def broken(page):
+    """The rules that a page breaks: name, what is asked, and of every element its code and what is wrong with it."""
+    violations = Axe().run(page, options=RULES).response["violations"]
+    return [
+        (rule["id"], rule["help"], [(each["html"], each.get("failureSummary", "")) for each in rule["nodes"]])
+        for rule in violations
+    ]
+
+
+def states(visit):
+    """Open a page's folds and menus in turn; what is open when each name comes stays so until the next."""
+    page = visit.page
+    yield "as it is"
+    _unfold(visit, "stMain")
+    yield "unfolded"
+    if page.get_by_test_id("stSidebar").count():
+        visit.open_drawer()
+        _unfold(visit, "stSidebar")
+        yield "long form"
+        if page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").count():
+            visit.close_drawer()
+            visit.settle()
+    for k in range(page.locator(MENUS).count()):
+        page.locator(MENUS).nth(k).click()
+        visit.settle()
+        yield f"menu {k}"
+        page.keyboard.press("Escape")
+    boxes = page.get_by_test_id("stMain").get_by_role("combobox")
+    if boxes.count() and boxes.first.is_visible():
+        boxes.first.click()
+        visit.settle()
+        yield "list"
+        page.keyboard.press("Escape")
+    if visit.player.count():
+        visit.player.first.focus()
+        page.keyboard.press("?")
+        yield "keys"
+
+
+def _unfold(visit, place):
+    """Open what folds there."""
+    folds = visit.page.get_by_test_id(place).locator("details:not([open]) > summary")
+    for _ in range(folds.count()):
+        folds.first.click()
+        visit.settle()
+    visit.page.evaluate("document.querySelector('.stMain').scrollTop = 0")
+
+
+def faults_of(visit, tell=print):
+    """What is wrong with a page in any of its states, a line each; told as it is found."""
+    seen = set()
+    for state in states(visit):
+        for rule, asked, elements in broken(visit.page):
+            new = [(html, why) for html, why in elements if (rule, html) not in seen]
+            seen |= {(rule, html) for html, _ in new}
+            for html, why in new[:SHOWN]:
+                words = " ".join(why.split())
+                tell(f"  {state}: {rule}: {asked} ({len(new)})\n    {' '.join(html.split())[:400]}\n    {words[:240]}")
+    return seen
+
+
+def main(*parts):
+    """Look at all whose name has one of the parts in it, or all; returns how many pages break a rule."""
+    address, server = serve()
+    faulty = 0
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
+            for name, (width, height), theme, language in product(PAGES, SIZES, THEMES, languages()):
+                title = f"{name}-{width}-{theme}-{language}"
+                if parts and not any(part in title for part in parts):
+                    continue
+                print(title, flush=True)
+                visit = Visit(browser, address, viewport={"width": width, "height": height}, color_scheme=theme)
+                visit.open(f"?page={name}&lang={language}", awaited=READY)
+                visit.settle()
+                faulty += bool(faults_of(visit))
+                visit.context.close()
+            browser.close()
+    finally:
+        server.terminate()
+    print(f"{faulty} pages have a fault")
+    return faulty
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main(*sys.argv[1:]) else 0)
