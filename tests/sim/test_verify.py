@@ -41,6 +41,15 @@ def test_what_is_missing_or_misplaced_is_named(steps, says):
     assert says in verdict.reason
 
 
+def test_the_step_that_spoiled_a_place_is_its_own_among_as_many_slots_as_there_are():
+    steps = [reduce([1, 2], 0, [[0, 1, 2]]), reduce(2, 0, slot=1), copy(0, [1, 2], [[0, 1, 2]])]
+    right = [reduce([1, 2], 0, [[0, 1, 2]]), copy(0, [1, 2], [[0, 1, 2]]), reduce(2, 1, slot=1)]
+    for wrong, step, rank in ((steps, 1, 0), (right, 2, 1)):
+        verdict = verify(schedule(wrong, allreduce.promise(3, 3, 0), 3))
+        assert (verdict.step, verdict.rank, verdict.slot) == (step, rank, 1)
+        assert f"counted twice (step {step + 1}: rank 2 slot 1 -> rank {rank} slot 1)" in verdict.reason
+
+
 def test_a_sum_over_different_blocks_is_named():
     crossed = reduce([1], [0], [[1, 0]], to=[[0, 1]])
     assert "sum over different blocks (step 1" in verify(schedule([crossed], allreduce.promise(2, 2, 0), 2)).reason
