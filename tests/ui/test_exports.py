@@ -182,6 +182,17 @@ def test_a_frame_is_what_a_still_of_its_instant_shows(view):
         assert (reel.frame(t) == np.asarray(canvas.buffer_rgba())[:, :, :3]).all(), share
 
 
+@pytest.mark.parametrize("language", languages())
+def test_the_sentence_ends_on_the_page(language):
+    film = Film(TRACE, language)
+    for width, share in ((4.8, 0.3), (7.2, 0.4), (12.8, 0.4)):
+        page = still("machine", film, share * TRACE.time, width, LIGHT)
+        said = next(text for text in page.texts if text.get_text() == film.caption(share * TRACE.time))
+        box = said.get_window_extent(FigureCanvasAgg(page).get_renderer())
+        assert 0 <= box.x0 < box.x1 <= page.bbox.width
+        assert (said.get_fontsize() > 11) == (width > 8)
+
+
 def test_a_gif_keeps_the_colours_of_its_frames():
     frames = [Reel(Film(TRACE), "machine", 4.8, LIGHT).frame(share * TRACE.time) for share in (0.1, 0.6)]
     film = Image.open(io.BytesIO(gif(frames, frames, hold_ms=50, last_ms=60)))

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PatchCollection, PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
@@ -68,6 +69,10 @@ def rows_of(film: "Film") -> int:
     return min(film.trace.schedule.n, MOST_ROWS) if film.full else 0
 
 
+LARGE = 11.5
+"""Points of a sentence that has room."""
+
+
 def stage(film: "Film", width: float, look: Look) -> Figure:
     """A page for devices and links, and beside them what each rank holds."""
     return sheet(film, width, look, [2.2, 1.0] if rows_of(film) else [1.0, 1e-3])
@@ -113,8 +118,12 @@ def sheet(film: "Film", width: float, look: Look, ratios: list[float]) -> Figure
 
 
 def say_now(figure: Figure, film: "Film", t: float, look: Look) -> None:
-    """The sentence of an instant, below the title."""
-    figure.text(0.02, 0.885, film.caption(t), fontsize=11.5, color=look.ink, family=fonts(film.language))
+    """The sentence of an instant, below the title, as large as it fits."""
+    said = figure.text(0.02, 0.885, film.caption(t), fontsize=LARGE, color=look.ink, family=fonts(film.language))
+    canvas: Any = figure.canvas if hasattr(figure.canvas, "get_renderer") else FigureCanvasAgg(figure)
+    room = 0.96 * figure.bbox.width
+    while (width := said.get_window_extent(canvas.get_renderer()).width) > room:  # letters grow by whole pixels
+        said.set_fontsize(0.98 * said.get_fontsize() * room / width)
 
 
 def tell_time(figure: Figure, film: "Film", t: float, look: Look) -> None:
