@@ -110,11 +110,21 @@ def _insist() -> None:
     signal.signal(signal.SIGALRM, interrupt)
 
 
+def _be_quiet() -> None:
+    """Let nothing come again: Python's own last moments may take longer than an interval, and nobody hears there."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 def program() -> int:
     """`main` in a process of its own."""
     _speak_every_encoding()
     _insist()
-    return main(alone=True)
+    try:
+        return main(alone=True)
+    finally:
+        _be_quiet()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from ui.lessons import Ask, LessonStep, Runs, lesson, ranks, ratio, times
 RAGGED = Request(
     algorithm="allgatherv.ring",
     machine="switch:ranks=4",
-    size="",
     counts="1MiB,2MiB,1MiB,4MiB",
 )
 

@@ -28,7 +28,7 @@ def _longer(runs: Runs) -> float:
 @lesson(order=100)
 def late() -> Iterator[LessonStep]:
     """One rank of eight comes 2 ms later than the others."""
-    barrier = Request(algorithm="barrier.dissemination", machine="switch:ranks=8", trouble=LATE, size="")
+    barrier = Request(algorithm="barrier.dissemination", machine="switch:ranks=8", trouble=LATE)
     yield LessonStep(barrier, Ask(_kept_waiting, unit="ranks"), view="time")
     sums = Request(
         algorithm="allreduce.recursive_doubling",
