@@ -123,7 +123,7 @@ def say_now(figure: Figure, film: "Film", t: float, look: Look) -> None:
     canvas: Any = figure.canvas if hasattr(figure.canvas, "get_renderer") else FigureCanvasAgg(figure)
     room = 0.96 * figure.bbox.width
     while (width := said.get_window_extent(canvas.get_renderer()).width) > room:  # letters grow by whole pixels
-        said.set_fontsize(0.98 * said.get_fontsize() * room / width)
+        said.set_fontsize(0.98 * float(said.get_fontsize()) * room / width)
 
 
 def tell_time(figure: Figure, film: "Film", t: float, look: Look) -> None:
