@@ -6,7 +6,7 @@ and training steps run them, without anybody having asked for one in words.
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from sim.fold.proof import prove as prove_folded
 from sim.fold.run import FoldedTrace, simulate_folded
 from sim.parameters import bind
 from sim.perturbation import Perturbation
-from sim.schedule import Promise, Schedule
+from sim.schedule import Promise, Schedule, in_rank_order
 from sim.schedule.verify import Proof, prove
 from sim.topology import Floats, Link, Topology
 from sim.trace import Trace
@@ -56,6 +56,12 @@ class Work:
     def sized(self) -> bool:
         """Is a size needed? Barriers have none, and some schedules bring their own."""
         return self.schedule.unit_share > 0 and self.schedule.fixed_bytes is None
+
+    def blocking(self) -> "Work":
+        """The same with ranks that finish a step before their next; what brings an order of its own keeps it."""
+        if self.schedule.after is not None:
+            return self
+        return replace(self, schedule=in_rank_order(self.schedule, by_channel=True))
 
 
 def registered(

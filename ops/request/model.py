@@ -67,6 +67,7 @@ class Request:
     | `trouble` | what goes wrong, a list of specs |
     | `against` | what runs beside this one do otherwise |
     | `lockstep` | does every step wait for the whole step before? |
+    | `blocking` | does every rank finish its part of a step, sends too, before its part of the next? |
     | `dtype`, `op` | numbers that move along, and how they are combined |
     | `seed` | what the troubles draw from, where a sweep says so; -1 for nothing |
 
@@ -89,6 +90,7 @@ class Request:
     counts: str = ""
     displs: str = ""
     lockstep: bool = False
+    blocking: bool = False
     dtype: str = ""
     op: str = ""
     python: str = ""
@@ -170,6 +172,10 @@ class Request:
 
     def work(self, topology: Topology | None = None) -> Work:
         """What runs, on this machine where there is one. Raises InputError for what cannot be."""
+        work = self._named(topology)
+        return work.blocking() if self.blocking else work
+
+    def _named(self, topology: Topology | None) -> Work:
         if self.python:
             return self._registered(algorithm_of_file(self.python, self.algorithm or None), topology)
         if self.schedule:
@@ -269,7 +275,7 @@ class Request:
         entry = ALGORITHMS[self.algorithm]
         if entry.symmetry is None or (entry.collective.sized and not self.size):
             return None
-        topology = self.topology()
+        entry, topology = replace(entry, ordered=entry.ordered or self.blocking), self.topology()
         n, settings = topology.taking_part(self.ranks), assignments(self.settings, entry.name)
         size = self.bytes if entry.collective.sized else 0
         return carry_out_folded(topology, entry, n, size, settings, lockstep=self.lockstep, trouble=self.troubles)

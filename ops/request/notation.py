@@ -24,6 +24,7 @@ CHANGEABLE = (
     "root",
     "counts",
     "lockstep",
+    "blocking",
     "network",
     "edits",
 )

@@ -114,9 +114,10 @@ RUN: Options = (
     *RANKS,
     *TROUBLE,
     click.option("--lockstep", is_flag=True, help="let every step wait for the whole step before"),
+    click.option("--blocking", is_flag=True, help="let every rank finish a step, sends too, before its next"),
 )
 """What one run is made of."""
-BESIDE_SCENARIO = ("scenario", "trust", "lockstep")
+BESIDE_SCENARIO = ("scenario", "trust", "lockstep", "blocking")
 """Of these, what may be given with a scenario, which stands for all others."""
 
 
@@ -159,7 +160,7 @@ def names_of(options: Iterable[Callable[[Any], Any]]) -> list[str]:
 
 def read(words: Words, *, machine: bool = True) -> Request:
     """The request that options make. Raises InputError for what does not go together."""
-    also = {name: words[name] for name in ("lockstep", "dtype", "op") if words.get(name)}
+    also = {name: words[name] for name in ("lockstep", "blocking", "dtype", "op") if words.get(name)}
     if words.get("scenario") is not None:
         return replace(_scenario(words), **also)
     return Request(**(_machine(words, needed=machine) | _schedule(words) | _load(words) | also))

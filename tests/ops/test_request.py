@@ -47,6 +47,7 @@ REQUESTS = st.builds(
     against=st.sampled_from(["", "algorithm=allreduce.linear|trouble=", "machine=dgx1v;size=1MiB"]),
     displs=st.sampled_from(["", "0,1KiB"]),
     lockstep=st.booleans(),
+    blocking=st.booleans(),
     dtype=st.sampled_from(["", "int64"]),
     op=st.sampled_from(["", "max"]),
 )
@@ -75,7 +76,14 @@ def test_runs_beside_another_are_read_in_both_notations(runs):
 
 def test_a_run_beside_another_may_differ_in_any_short_word():
     words = {"algorithm": "a", "machine": "m", "size": "1B", "settings": "", "trouble": "", "counts": "1,2"}
-    changes = words | {"ranks": "3", "root": "2", "lockstep": "yes", "network": "ethernet", "edits": "set_class"}
+    changes = words | {
+        "ranks": "3",
+        "root": "2",
+        "lockstep": "yes",
+        "blocking": "yes",
+        "network": "ethernet",
+        "edits": "set_class",
+    }
     changes |= {"capture": "", "rates": ""}
     assert set(changes) == set(CHANGEABLE) <= {known.name for known in fields(Request)}
     other = Request().changed(changes)

@@ -78,7 +78,7 @@ def _shown_as(run: Request, name: str) -> str:
         example = next((key for key, text in example_captures().items() if text == run.capture), "")
         return example or tell("page.compare.capture", number=f"{zlib.crc32(run.capture.encode()) % 1000:03}")
     value = getattr(run, name)
-    if name in ("rates", "counts", "root", "lockstep", "ranks") and not value:
+    if name in ("rates", "counts", "root", "lockstep", "blocking", "ranks") and not value:
         return ""
     return _words(name, str(value) if not isinstance(value, bool) else name)
 
