@@ -67,14 +67,15 @@ export class Slots {
     this.timeline = timeline;
   }
 
-  // As wide as there is room for; the surface is as high as it needs. Cells of a picture of its own may be `large`.
-  layout(surface, { width }, large = false) {
+  // As wide as there is room for; the surface is as high as it needs, or as `least`. Cells of a picture of its own may be
+  // `large`.
+  layout(surface, { width, least = 0 }, large = false) {
     const { ranks, slots } = this.timeline.meta;
     const { most, high } = large ? LARGE_CELLS : SMALL_CELLS;
-    this.cell = Math.min(most, (width - GUTTER) / slots);
-    this.row = Math.max(1, Math.min(most * 0.76, Math.max(this.cell, 12), high / ranks));
+    this.cell = Math.min(least ? Infinity : most, (width - GUTTER) / slots);
+    this.row = Math.max(1, least ? least / ranks : Math.min(most * 0.76, Math.max(this.cell, 12), high / ranks));
     this.largest = large ? 15 : 12;
-    surface.resize(width, ranks * this.row + 2);
+    surface.resize(width, Math.max(least, ranks * this.row + 2));
     this.#surface = surface;
     this.#sheet = new Sheet(ranks, slots, this.cell * surface.ratio, this.row * surface.ratio, surface.colours);
     this.#shown = -1;

@@ -59,8 +59,8 @@ export class Stage {
     this.#frames = new Frames(devices.boxes, this.#groups, this.camera);
   }
 
-  layout(surface, { width, most }) {
-    surface.resize(width, Math.max(LEAST_HIGH, Math.min(this.camera.height(width), most)));
+  layout(surface, { width, most, least = 0 }) {
+    surface.resize(width, Math.max(LEAST_HIGH, least, Math.min(this.camera.height(width), most)));
     this.#surface = surface;
     this.camera.fit(width, surface.height);
     this.#turn = -1;

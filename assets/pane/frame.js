@@ -1,6 +1,7 @@
 // The elements of a pane, and where they stand.
 
 import { make } from "../player/elements.js";
+import { isFull } from "../player/fullscreen.js";
 
 // How high a picture and what stands below it may be: what the page says, or what is left of the window.
 export function roomFor(canvas) {
@@ -12,7 +13,7 @@ function topOf(element) {
   let top = element.getBoundingClientRect().top;
   for (let up = element; up; up = up.parentElement ?? up.getRootNode().host) {
     top += up.scrollTop ?? 0;
-    if (up === document.fullscreenElement) break;
+    if (up === document.fullscreenElement || isFull(up)) break;
   }
   return top;
 }

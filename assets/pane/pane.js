@@ -251,8 +251,9 @@ export class Pane {
   }
 
   // Take the room there is, for a view; `span` seconds are all there is to see where time runs and `window` what is in
-  // sight, `several` when others stand beside, and `below` pixels left for what has to stay in sight below.
-  layout(view, { span, window, several, below }) {
+  // sight, `several` when others stand beside, `below` pixels left for what has to stay in sight below, and `full` where
+  // the picture takes all the room it may.
+  layout(view, { span, window, several, below, full }) {
     const { root, canvas, legend, side, slotsCanvas, sentCanvas } = this.#elements;
     if (!this.#timeline || !root.clientWidth) return;
     const colours = theme(root);
@@ -260,10 +261,11 @@ export class Pane {
     this.#picture = this.#pictures[shown];
     const under = below + this.#why.settle(this.#seatSide(shown));
     const room = roomFor(canvas) - legend.offsetHeight - under - HIGH.edge;
-    const most = Math.max(HIGH.least, Math.min(several ? HIGH.several : Infinity, room));
+    const most = Math.max(HIGH.least, Math.min(several && !full ? HIGH.several : Infinity, room));
     const { order } = this.#links;
     const wide = canvas.parentElement.clientWidth;
-    this.#picture.layout(new Surface(canvas, colours), { width: wide, most, span, window, order });
+    const least = full ? most : 0;
+    this.#picture.layout(new Surface(canvas, colours), { width: wide, most, least, span, window, order });
     this.#slots.layout(new Surface(slotsCanvas, colours), { width: side.clientWidth || 1 });
     this.#counters?.layout(new Surface(sentCanvas, colours), { width: side.clientWidth || 1 });
     this.#links.layout(colours, { width: root.clientWidth, span, window });

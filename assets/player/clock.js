@@ -21,6 +21,7 @@ export class Clock {
     this.speed = 1;
     this.even = false; // steps all take as long, however long they are
     this.until = null; // where playing stops before the end
+    this.stops = []; // where it stops each time that it comes there
     this.loop = null; // from where to where it is played over and over
   }
 
@@ -120,12 +121,14 @@ export class Clock {
   // Let real seconds pass; true when that led to where playing stops. The calm go from step to step and rest there.
   pass(seconds, calm = false) {
     const passed = seconds * this.speed;
+    const before = this.t + this.half;
     if (calm) this.#rest(passed);
     else if (this.even) this.t = this.instant(this.position + (passed * this.steps) / this.length);
     else this.t += (passed * this.time) / this.length;
     if (this.loop && (this.t >= this.loop[1] || this.t < this.loop[0])) [this.t] = this.loop;
-    const end = Math.min(this.time, this.until ?? this.time);
-    if (this.t < end) return false;
+    const stop = this.stops.find((t) => t > before) ?? this.time;
+    const end = Math.min(this.time, this.until ?? this.time, stop);
+    if (this.t + this.half < end) return false; // what lies within it would be passed by unseen
     this.t = end;
     this.until = null;
     return true;

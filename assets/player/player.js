@@ -4,6 +4,7 @@ import { fill, seconds } from "../trace/words.js";
 import { Clock } from "./clock.js";
 import { Controls } from "./controls.js";
 import { make } from "./elements.js";
+import { FullScreen, isFull } from "./fullscreen.js";
 import { keysOf } from "./keys.js";
 import { Marker } from "./marker.js";
 import { Pane } from "../pane/pane.js";
@@ -22,6 +23,7 @@ class Player {
   #commanded = 0;
   #controls;
   #frame = 0;
+  #full;
   #grid;
   #host;
   #ids = null;
@@ -54,8 +56,7 @@ class Player {
     this.#keys = keysOf(this.#clock, acts, registered());
     this.#standings = new Standings(parent);
     this.#grid = make("div", "rs-panes", parent);
-    const draw = () => this.#refresh();
-    const brush = (range) => this.#brush(range);
+    const [draw, brush] = [() => this.#refresh(), (range) => this.#brush(range)];
     const layout = () => this.#layout();
     this.#marker = new Marker({
       clock: this.#clock,
@@ -67,6 +68,7 @@ class Player {
     });
     this.#host = { seek: (t) => this.#seek(t), pause: () => this.#pause(), draw, layout, brush, fork, offers: [] };
     parent.addEventListener("keydown", (event) => this.#press(event));
+    this.#full = new FullScreen(parent.closest(".rs-talk") ?? parent, layout);
     this.#watchSize = new ResizeObserver(() => this.#layout());
     this.#watchSize.observe(this.#grid);
     this.#watchSight = new IntersectionObserver(([entry]) => {
@@ -97,7 +99,7 @@ class Player {
       tell: () => this.#tell(),
       pace: () => this.#setPace(clock.speed, !clock.even),
       speed: (speed) => this.#setPace(speed, clock.even),
-      full: () => this.#fullScreen(),
+      full: () => this.#full.toggle(),
       view: (name) => this.#setView(name),
       light: () => this.#setLit(!this.#lit),
       go: (instant) => {
@@ -138,6 +140,7 @@ class Player {
     const isNew = this.#begin(data);
     const word = this.#text[data.runs.length > 1 ? "player.moment" : "player.step"]; // of several no steps are one
     this.#controls.offer(this.#clock.steps, this.#text["player.of"], refusals(this.#timelines, data.text), word);
+    this.#clock.stops = data.stops ?? [];
     this.#obey(data.cmd);
     this.#setPace(this.#clock.speed, this.#clock.even);
     this.#setView(this.#view, true);
@@ -202,10 +205,10 @@ class Player {
 
   #layout() {
     if (!this.#ready) return;
-    const below = this.#controls.root.offsetHeight;
+    const [below, window] = [this.#controls.root.offsetHeight, this.#window];
     this.#parent.style.setProperty("--rs-below", `${below}px`);
-    const window = this.#window;
-    const room = { span: this.#clock.time, window, several: this.#panes.length > 1, below };
+    const [several, full] = [this.#panes.length > 1, isFull(this.#parent)];
+    const room = { span: this.#clock.time, window, several, below, full };
     for (const pane of this.#panes) pane.layout(this.#view, room);
     this.#draw();
   }
@@ -349,17 +352,13 @@ class Player {
     this.#controls.choose({ view: this.#view, lit: this.#lit, speed, even, pace, scale: this.#scale });
   }
 
-  // Nothing chosen, nothing explained.
+  // Nothing chosen, nothing explained, or no longer the whole screen.
   #clear() {
+    if (this.#full.leave()) return;
     this.#controls.toggleHelp(false);
     this.#brush(null);
     for (const pane of this.#panes) pane.clear();
     this.#draw();
-  }
-
-  #fullScreen() {
-    if (document.fullscreenElement) document.exitFullscreen();
-    else this.#parent.requestFullscreen?.();
   }
 
   // Tell the page where we stand, never more than twice a second.
@@ -374,6 +373,7 @@ class Player {
     this.#pause(true);
     clearTimeout(this.#telling);
     this.#marker.close();
+    this.#full.close();
     this.#watchSize.disconnect();
     this.#watchSight.disconnect();
   }

@@ -4,7 +4,7 @@
 // others, a `key` that leads to it and back, and be `wide`: then what ranks hold is not shown beside it.
 // `refuses(timeline)` says why a run cannot be shown so, as the id of a text or in English; "" where it can be.
 // `open(timeline)` gives its picture of a run:
-//   `layout(surface, { width, most, span })` takes its size, at most `most` pixels high, `span` seconds across;
+//   `layout(surface, { width, most, least, span })` takes its size, at most `most` pixels high, `span` seconds across;
 //   `paint(t, { focus, lit })` paints an instant, with what is looked at and the transfers to be lit;
 //   `pick(x, y)` says what is under the pointer: a `kind` that `explain` knows and its `index`, or null.
 // A picture may besides have a `camera` to come nearer with, and what it takes for blocks to travel to and from it:

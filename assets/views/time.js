@@ -26,7 +26,7 @@ class SpaceTime {
     this.timeline = timeline;
   }
 
-  layout(surface, { width, most, span, window, order = "machine" }) {
+  layout(surface, { width, most, least = 0, span, window, order = "machine" }) {
     this.#places = placesOf(this.timeline, order);
     this.#row = [];
     for (const [row, place] of this.#places.entries()) this.#row[place] = row;
@@ -34,7 +34,7 @@ class SpaceTime {
     whole.follow(span);
     this.#axis = new TimeAxis(window ?? whole, 34, width - 12);
     this.#turn = -1;
-    surface.resize(width, Math.max(200, Math.min(most, this.timeline.meta.ranks * 34 + 40)));
+    surface.resize(width, Math.max(200, least, Math.min(most, this.timeline.meta.ranks * 34 + 40)));
     this.#surface = surface;
   }
 
