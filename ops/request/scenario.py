@@ -78,6 +78,12 @@ def from_yaml(text: str, name: str, *, execute: bool = False) -> Request:
     return replace(Request(), **(usual | values))
 
 
+def request_in(node: YamlNode, what: str) -> Request:
+    """The request that a part of another file describes in the words of a scenario. Raises InputError."""
+    values: dict[str, Any] = {word: _value(word, value) for word, value in node.mapping(what, WORDS).items()}
+    return replace(Request(), **values)
+
+
 def place_in(text: str, name: str) -> dict[str, str]:
     """The words of where in its run a page stands, as the text of a scenario has them. Raises InputError."""
     node = parse_yaml(text, name).mapping("the scenario").get(PLACE)

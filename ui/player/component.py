@@ -14,6 +14,8 @@ from ui.text import catalogue
 
 ASSETS = Path(__file__).parents[2] / "assets"
 ENTRY, PLAYER = "all.js", "player/player.js"
+WITH_TALK = "talk/talk.js"
+"""The player that leads through a talk."""
 WITH_STORY = "story/page.js"
 """The player as the stage has it, which can be told a story in."""
 

@@ -1,0 +1,129 @@
+"""A talk given from one file: its keys, the second window in step, the whole screen; at a desk and on a phone."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import DESK, FILES, PLAYER
+from ui.talk import Talk, document, pages
+from ui.text import say
+
+pytestmark = pytest.mark.browser
+
+SAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "ring.talk.yaml"
+PHONE = {"width": 390, "height": 844}
+SCREEN = {"width": 1920, "height": 1080}
+STATE = "document.querySelector('[data-ringside=talk]').ringside.state()"
+FITS = "document.documentElement.scrollWidth <= innerWidth"
+
+
+def written(folder, language):
+    talk = document.from_text(SAMPLE.read_text(encoding="utf-8"), "sample")
+    file = folder / f"{language}.html"
+    file.write_bytes(pages.page(pages.shown(Talk(talk.title, talk.scenes, language))))
+    return file
+
+
+def stands(page, scene, t=None, playing=False):
+    """Wait until the talk stands there."""
+    at = "true" if t is None else f"Math.abs(s.t - {t}) < 1e-9"
+    page.wait_for_function(f"(() => {{ const s = {STATE}; return s.scene === {scene} && {at} && "
+                           f"s.playing === {str(playing).lower()}; }})()")  # fmt: skip
+
+
+def shows(speaker, words):
+    speaker.wait_for_function("words => document.body.textContent.includes(words)", arg=words)
+
+
+@pytest.mark.parametrize(("viewport", "language"), [(DESK, "en"), (PHONE, "zh")])
+def test_a_talk_is_given_from_a_file(enter, tmp_path, viewport, language):
+    one = enter(FILES, offline=True, viewport=viewport)
+    page = one.page
+    page.goto(written(tmp_path, language).as_uri())
+    page.locator(PLAYER).wait_for()
+    stands(page, 0, 0)
+    assert page.evaluate(FITS)
+    words = page.locator(".rs-talk-words")
+    assert words.text_content() == "Everyone sends to one GPU."
+    page.keyboard.press("PageDown")
+    stands(page, 0, playing=True)
+    page.keyboard.press("PageDown")
+    stands(page, 0, 0.004)
+    with page.expect_popup() as opening:
+        page.get_by_role("button", name=say("talk.notes", language)).click()
+    speaker = opening.value
+    shows(speaker, "Ask first: **which cable")  # as it is written
+    shows(speaker, say("talk.stops", language, done=1, stops=2))
+    assert speaker.evaluate("document.querySelector('img').decode().then(() => true)")
+    assert speaker.evaluate("document.documentElement.lang") == ("zh-Hans" if language == "zh" else "en")
+    began = speaker.locator(".clocks strong").first.text_content()
+    speaker.keyboard.press("PageDown")
+    stands(page, 0, playing=True)
+    speaker.keyboard.press("PageDown")
+    stands(page, 0, 0.008)
+    page.wait_for_function("document.querySelector('.rs-talk-words').textContent.startsWith('Now')")
+    speaker.get_by_role("button", name=say("talk.next", language)).click()
+    speaker.get_by_role("button", name=say("talk.next", language)).click()
+    speaker.get_by_role("button", name=say("talk.next", language)).click()
+    stands(page, 1, 0)
+    assert words.is_hidden()
+    shows(speaker, "Every cable is busy")
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+    stands(page, 2)
+    assert page.url.endswith("#3")
+    shows(speaker, "3 / 3 · Side by side")
+    shows(speaker, say("talk.notes.none", language))
+    assert speaker.locator("img").is_hidden()
+    page.keyboard.press("9")
+    page.keyboard.press("Enter")
+    assert page.locator(".rs-talk-said").text_content() == say("talk.nowhere", language)
+    speaker.get_by_role("combobox").select_option("1")
+    stands(page, 1, 0)
+    page.keyboard.press("PageUp")
+    stands(page, 0, 0)
+    page.locator(PLAYER).first.focus()
+    page.keyboard.press("ArrowRight")  # in the picture the keys are the player's
+    stands(page, 0)
+    assert page.evaluate(STATE)["t"] > 0
+    speaker.wait_for_function("began => document.querySelector('.clocks strong').textContent !== began", arg=began)
+    page.reload()
+    page.locator(PLAYER).wait_for()
+    assert speaker.is_closed()
+    stands(page, 0)
+
+
+def test_the_whole_screen_is_the_picture(enter, tmp_path):
+    one = enter(FILES, offline=True, viewport=SCREEN)
+    page = one.page
+    page.goto(written(tmp_path, "en").as_uri())
+    page.locator(PLAYER).wait_for()
+    for scene in range(3):
+        page.keyboard.press(str(scene + 1))
+        page.keyboard.press("Enter")
+        stands(page, scene)
+        page.keyboard.press("f")
+        page.wait_for_function("document.fullscreenElement !== null")
+        views = set()
+        for _ in range(4):
+            page.locator(PLAYER).first.focus()
+            page.keyboard.press("v")
+            view = page.locator(PLAYER).first.get_attribute("data-view")
+            views.add(view)
+            share, letters, bottom = page.evaluate(
+                """() => {
+                  const boxes = [...document.querySelectorAll(".rs-stage")].map((each) => each.getBoundingClientRect());
+                  const letters = [...document.querySelectorAll(".rs-caption")].map((each) => getComputedStyle(each));
+                  const area = boxes.reduce((sum, { width, height }) => sum + width * height, 0);
+                  const bottom = document.querySelector(".rs-controls").getBoundingClientRect().bottom;
+                  return [area / innerWidth / innerHeight, letters.map(({ fontSize }) => parseFloat(fontSize)), bottom];
+                }"""
+            )
+            assert share > 0.6, (scene, view)
+            assert min(letters) >= 32
+            assert bottom <= SCREEN["height"]
+        assert len(views) == 4
+        assert page.evaluate("document.querySelector('.rs-filling').scrollHeight <= innerHeight")
+        page.keyboard.press("Escape")
+        page.wait_for_function("document.fullscreenElement === null && !document.querySelector('.rs-filling')")
+        page.evaluate("document.activeElement.blur()")
