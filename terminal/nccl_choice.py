@@ -11,6 +11,7 @@ from ops.libraries.nccl.tuner import Candidate
 from ops.request import Request
 from ops.request.notation import assignments
 from ops.work import carry_out
+from sim.placement import placement_of
 from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, Answer, command
@@ -59,6 +60,7 @@ def _machine(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
         "machine": topology.name,
         "collective": choice.collective,
         "ranks": at.n,
+        "placement": placement_of(topology, at.n) or None,
         "nccl": at.release,
         "nodes": at.nodes,
         "generation": at.generation,

@@ -7,6 +7,7 @@ import click
 
 from ops.request import Request
 from ops.work import FoldedOutcome, Outcome
+from sim.errors import first_few
 from sim.schedule.displacements import extent
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from sim.whole_file import write_whole
@@ -18,6 +19,8 @@ from terminal.shared.options import RUN, asks, carried_out
 
 PROMPT = {"build_s": 0.0, "verify_s": 0.0}
 """Real seconds where nothing had to be built or proved."""
+SHOWN = 8
+"""Devices of a placement that are named."""
 
 
 @command
@@ -100,6 +103,8 @@ def _rows(data: dict[str, Any], outcome: Outcome | FoldedOutcome) -> dict[str, s
     rows["transfers"] = f"{data['transfers']:,} in {data['steps']:,} steps"
     if data["classes"] < data["transfers"]:
         rows["transfers"] += f", of which {data['classes']:,} stood for all"
+    if data["placement"]:
+        rows["placement"] = f"{first_few(data['placement'], SHOWN)}, ranks from 0 on"
     reason = outcome.trace.verdict.reason
     rows["verified"] = {"ok": "yes", "unchecked": f"unchecked: {reason}"}.get(data["verdict"], f"NO: {reason}")
     if "numbers" in data:

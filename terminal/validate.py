@@ -11,9 +11,11 @@ from ops.measured.files import place, read_file
 from ops.measured.rows import Table
 from ops.request.notation import assignments
 from sim.errors import InputError
+from sim.placement import placement_of
 from sim.topology import Topology
 from sim.units import fmt_size, fmt_time
 from terminal import DONE, Answer, command
+from terminal.shared.options import PLACEMENT, placement_word
 from terminal.shared.types import ASSIGNMENT, WHOLE
 
 
@@ -22,6 +24,7 @@ from terminal.shared.types import ASSIGNMENT, WHOLE
 @click.option("--machine", default="", metavar="SPEC", help="where it was measured; read from the file if left out")
 @click.option("--ranks", type=WHOLE, default=0, metavar="N", help="how many ranks took part, where the file is silent")
 @click.option("--collective", default="", metavar="NAME", help="what was measured, where the file is silent")
+@PLACEMENT
 @click.option("--in-place", is_flag=True, help="compare with the in-place times of nccl-tests")
 @click.option(
     "--set",
@@ -32,7 +35,13 @@ from terminal.shared.types import ASSIGNMENT, WHOLE
     help="algorithm= or protocol= that NCCL was made to take, nccl= for a release like 2.18",
 )
 def validate(
-    files: tuple[str, ...], machine: str, ranks: int, collective: str, in_place: bool, settings: tuple[str, ...]
+    files: tuple[str, ...],
+    machine: str,
+    ranks: int,
+    collective: str,
+    placement: str | None,
+    in_place: bool,
+    settings: tuple[str, ...],
 ) -> Answer:
     """Simulate what others have measured, and show how far off each time is.
 
@@ -45,9 +54,10 @@ def validate(
     rows: list[Compared] = []
     outside: list[Outside] = []
     tables: list[dict[str, Any]] = []
+    where = placement_word(placement or "")
     for table in [table for file in files for table in read_file(file)]:  # all are read before one is run
         try:
-            topology, placed, why = place(table, machine, ranks, collective)
+            topology, placed, why = place(table, machine, ranks, collective, where)
         except InputError as error:
             if machine or len(files) == 1:
                 raise
@@ -72,6 +82,7 @@ def _table(topology: Topology, table: Table, why: str, rows: list[Compared], rel
         "machine": topology.name,
         "machine_from": why,
         "ranks": table.ranks,
+        "placement": placement_of(topology, table.ranks) or None,
         "family": family.name if family else None,
         "nccl": table.forced.get("nccl"),
         "release": None if pairs else release,

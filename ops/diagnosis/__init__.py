@@ -84,8 +84,8 @@ class Diagnosis:
 
 def ring_of(machine: Request) -> Request:
     """The run by which a machine is judged: a ring of all its ranks."""
-    words = {word: getattr(machine, word) for word in ("machine", "capture", "capture_name", "rates", "network")}
-    return Request(algorithm=RING, size=str(SIZE), edits=machine.edits, **words)
+    names = ("machine", "capture", "capture_name", "rates", "network", "placement", "edits")
+    return Request(algorithm=RING, size=str(SIZE), **{name: getattr(machine, name) for name in names})
 
 
 def ordered(machine: Request, order: Sequence[int]) -> Request:

@@ -10,6 +10,7 @@ from ops.measured.run_words import mtu_of, transport_of
 from sim.machines import MACHINES, build
 from sim.machines.through_memory import through_memory
 from sim.parameters import parse_spec
+from sim.placement import placed
 from sim.topology import Topology
 
 USUAL_MTU, HEADERS = 4096, 82
@@ -27,10 +28,13 @@ def read_file(path: str | Path) -> list[Table]:
     return MEASUREMENTS.read_file(path)
 
 
-def place(table: Table, spec: str = "", ranks: int = 0, collective: str = "") -> tuple[Topology, Table, str]:
+def place(
+    table: Table, spec: str = "", ranks: int = 0, collective: str = "", placement: str = ""
+) -> tuple[Topology, Table, str]:
     """The machine a table is from, the table with what a caller adds to it, and what told the machine.
 
-    `spec` is a caller's own machine; where it is too small and takes hosts, it gets as many as the ranks need.
+    `spec` is a caller's own machine; where it is too small and takes hosts, it gets as many as the ranks need. So is
+    `placement`, which GPUs of it took part; without, they are those that the table lists.
     Raises InputError where the file does not tell and the caller does not either.
     """
     rows = table.rows
@@ -39,14 +43,15 @@ def place(table: Table, spec: str = "", ranks: int = 0, collective: str = "") ->
     table = replace(table, rows=rows, ranks=ranks or table.ranks)
     if not spec:
         spec_of_machine, why = find_machine(table)
-        return _as_told(seated(build(spec_of_machine), table), table), table, why
-    topology = build(spec)
+        return _as_told(_seated(build(spec_of_machine), table, placement), table), table, why
+    topology = _seated(build(spec), table, placement)
     name, arguments = parse_spec(spec)
     if 0 < topology.n < table.ranks and "hosts" in MACHINES.parameters(name) and "hosts" not in arguments:
-        topology = build(f"{spec}{',' if arguments else ':'}hosts={-(-table.ranks // topology.n)}")
+        hosts = -(-table.ranks // topology.n)
+        topology = _seated(build(f"{spec}{',' if arguments else ':'}hosts={hosts}"), table, placement)
     if not table.ranks:
         table = replace(table, ranks=topology.n, rows=tuple(replace(r, ranks=r.ranks or topology.n) for r in rows))
-    return _as_told(seated(topology, table), table), table, "given"
+    return _as_told(topology, table), table, "given"
 
 
 def _as_told(topology: Topology, table: Table) -> Topology:
@@ -77,16 +82,34 @@ def framed(topology: Topology, mtu: int) -> Topology:
     return replace(topology, links=links, assumed=(*topology.assumed, note), router=topology.routes)
 
 
-def seated(topology: Topology, table: Table) -> Topology:
-    """The machine with the ranks where a table's devices say they are: the first so many GPUs of every host.
+def _seated(topology: Topology, table: Table, placement: str) -> Topology:
+    return placed(topology, placement) if placement else seated(topology, table)
 
-    The machine itself where the table tells of one host, of whole hosts, or of more than the machine has.
+
+def seated(topology: Topology, table: Table) -> Topology:
+    """The machine with the ranks where a table's devices say they are, else on the first so many GPUs of every host.
+
+    The machine itself where the table tells of whole hosts, or of more than the machine has.
     """
-    each, hosts = table.gpus_per_host, dict[int, list[int]]()
+    each, hosts = table.each, dict[int, list[int]]()
     for device in topology.ranks:
         hosts.setdefault(topology.devices[device].host, []).append(device)
+    listed = _listed(table, [*hosts.values()])
+    if listed and listed != topology.ranks[: len(listed)]:
+        return replace(topology, ranks=listed, router=topology.routes)
     needed = -(-table.ranks // each) if each else 0
     if needed < 2 or needed > len(hosts) or any(len(gpus) <= each for gpus in hosts.values()):
         return topology
     ranks = tuple(device for gpus in hosts.values() for device in gpus[:each])
     return replace(topology, ranks=ranks, router=topology.routes)
+
+
+def _listed(table: Table, hosts: list[list[int]]) -> tuple[int, ...]:
+    """The devices that a table lists, hosts in the order in which they appear; none where the machine lacks one."""
+    names = list(dict.fromkeys(host for host, _ in table.devices))
+    if len(names) > len(hosts):
+        return ()
+    of_host = dict(zip(names, hosts, strict=False))
+    if any(device >= len(of_host[host]) for host, device in table.devices):
+        return ()
+    return tuple(of_host[host][device] for host, device in table.devices)

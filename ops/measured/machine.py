@@ -97,8 +97,8 @@ def find_machine(table: Table) -> tuple[str, str]:
         if rule is not None:
             if where.startswith("the devices"):
                 rule = _more_exact(table.file, rule)
-            each = table.gpus_per_host if 0 < table.gpus_per_host <= rule.gpus else rule.gpus
-            return _spec(rule.machine, ranks, each, rule.gpus), where
+            each = table.each if 0 < table.each <= rule.gpus else rule.gpus
+            return _spec(rule.machine, ranks, each, max(each, min(table.gpus_per_host, rule.gpus))), where
     raise UntoldError(f"{table.source} does not tell its machine", "machine", " NAME, see `list machines`")
 
 
@@ -117,12 +117,12 @@ def _more_exact(file: str, rule: Rule) -> Rule:
 
 
 def _spec(name: str, ranks: int, each: int, gpus: int) -> str:
-    """The machine's name with parameters that make room for the ranks."""
+    """The machine's name with parameters that make room for the ranks, `each` on a host, among so many GPUs."""
     hosts = math.ceil(ranks / each)
     if name in ("gb200_nvl72", "gb300_nvl72"):
         return name if hosts >= 18 else f"{name}:trays={hosts}"
     if name == "dual_socket_pcie" and hosts > 1 and each == 1:
         return f"geforce_rdma:hosts={hosts}"
     if name == "dual_socket_pcie":
-        return f"{name}:gpus={each},nics=1" + (f",hosts={hosts}" if hosts > 1 else "")
+        return f"{name}:gpus={gpus},nics=1" + (f",hosts={hosts}" if hosts > 1 else "")
     return name if hosts == 1 else f"{name}:hosts={hosts}"

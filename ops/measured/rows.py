@@ -1,6 +1,7 @@
 """One measured time, wherever it comes from."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -21,13 +22,22 @@ class Measured:
     line: int = 0
 
 
+Seats = tuple[tuple[str, int], ...]
+"""Host and device by rank."""
+
+
+def apart(seats: Sequence[tuple[str, int]], ranks: int) -> Seats:
+    """Where so many ranks run; nothing where that does not tell each from all others."""
+    return tuple(seats) if len(set(seats)) == len(seats) == ranks else ()
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows that were measured together on one machine.
 
-    `hosts` are the hosts the file lists, 0 where it lists none; `words` everything in it that may name the machine,
-    best first; `unread` tells why lines were left out, and which; `messages` is how many messages of the size are under
-    way at once in one of these times.
+    `gpus_per_host` is one more than the largest device the file lists, 0 where it lists none; `words` everything in it
+    that may name the machine, best first; `unread` tells why lines were left out, and which; `messages` is how many
+    messages of the size are under way at once in one of these times.
     """
 
     source: str
@@ -38,9 +48,16 @@ class Table:
     words: tuple[str, ...] = ()
     unread: tuple[tuple[str, tuple[int, ...]], ...] = ()
     messages: int = 1
+    devices: Seats = ()
+    """Where every rank runs, if the file tells that of all of them."""
     forced: Mapping[str, str] = field(default_factory=dict)
     """What is told of the run: NCCL_ALGO as `algorithm`, NCCL_PROTO as `protocol`, the two GPUs of a test as `pair`,
     NCCL's release as `nccl`, and `transport`, by which its ranks were joined: socket, shm, ib or no-gdr."""
+
+    @property
+    def each(self) -> int:
+        """GPUs that take part on the fullest host; 0 untold."""
+        return max(Counter(host for host, _ in self.devices).values(), default=self.gpus_per_host)
 
     @property
     def file(self) -> str:

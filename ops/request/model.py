@@ -33,6 +33,7 @@ from sim.edits import edited
 from sim.errors import InputError
 from sim.formats import read_topology
 from sim.machines import build
+from sim.placement import placed
 from sim.schedule.displacements import check_displs
 from sim.schedule.verify import Proof, prove
 from sim.topology import Topology
@@ -56,6 +57,7 @@ class Request:
     | `machine` | a spec like `switch:ranks=8` |
     | `capture`, `rates` | instead: the text of a machine in any format, and what it does not say |
     | `network` | what joins its hosts, like `infiniband_hdr`; its own if left out |
+    | `placement` | which of its GPUs take part, rank 0 first: `per_host=4`, a list, the text of a rank file |
     | `edits` | what is changed on that machine, a list of specs |
     | `ranks` | how many take part; 0 for all there are |
     | `size` | bytes as nccl-tests counts them, like `64MiB` |
@@ -79,6 +81,7 @@ class Request:
     capture: str = ""
     rates: str = ""
     network: str = ""
+    placement: str = ""
     edits: str = ""
     ranks: int = 0
     size: str = "64MiB"
@@ -152,11 +155,13 @@ class Request:
         return replace(self, algorithm=name, settings=written(settings))
 
     def topology(self) -> Topology:
-        """The machine, joined by the network, as edits left it. Raises InputError."""
-        if self.is_kept and (self.network or self.edits):
-            raise InputError(f"a run that was kept has its own machine: leave out {self.network or self.edits[:60]}")
+        """The machine, joined by the network, its ranks placed, as edits left it. Raises InputError."""
+        changes = self.network or self.placement or self.edits
+        if self.is_kept and changes:
+            raise InputError(f"a run that was kept has its own machine: leave out {changes[:60]}")
         machine = self._machine()
         machine = networked(machine, self.network) if self.network else machine
+        machine = placed(machine, self.placement) if self.placement else machine
         return edited(machine, entries(self.edits)) if self.edits else machine
 
     def differences(self) -> list[str]:

@@ -27,6 +27,7 @@ CHANGEABLE = (
     "blocking",
     "network",
     "edits",
+    "placement",
 )
 """Words in which a run may differ from the one it stands beside."""
 _WHOLE = ("ranks", "root")

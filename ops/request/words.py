@@ -12,7 +12,7 @@ TEXTS = ("capture", "schedule")
 """Words that are texts of many lines."""
 APART = ("python", "seed", "capture_name", "schedule_name")
 """Words that stay where the request was made."""
-MACHINE = ("machine", "capture", "rates", "edits")
+MACHINE = ("machine", "capture", "rates", "placement", "edits")
 """Words that tell the machine."""
 WORDS = tuple(field.name for field in fields(Request) if field.name not in APART)
 USUAL = Request()

@@ -2,17 +2,18 @@
 
 A machine is a function from keyword parameters to a Topology. Parameters, defaults and bounds are read from
 the signature: `switch:ranks=64,bandwidth=25GBps` calls `switch(ranks=64, bandwidth=25e9)`. Every machine has two more,
-unless it names them itself: `overhead`, paid once per message, and `gamma`, paid once per byte reduced. A server is
-less: `@server` takes a function that gives its parts.
+unless it names them itself: `overhead`, paid once per message, and `gamma`, paid once per byte reduced; one of several
+hosts has `per_host`, how many GPUs of each take part. A server is less: `@server` takes a function giving its parts.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
-from typing import Any
+from typing import Annotated, Any
 
-from sim.parameters import bind, parse_spec, spread
+from sim.parameters import Bounds, bind, parse_spec, spread
+from sim.placement import placed
 from sim.registry import Registry
 from sim.topology import Topology
 from sim.topology.host import Rates
@@ -22,6 +23,11 @@ from sim.units import Bandwidth, Time
 MachineFunction = Callable[..., Topology]
 PRICES = {"overhead": (Time, 0.0), "gamma": (Time, 0.0)}
 """What every machine may be asked to cost, in s per message and s per byte reduced."""
+
+SEATS: Mapping[str, tuple[Any, Any]] = {"per_host": (Annotated[int, Bounds(0, 64)], 0)}
+"""How many GPUs of every host play ranks, the first ones; 0 for all."""
+SEVERAL = ("hosts", "trays")
+"""Parameters of machines that may have several hosts."""
 
 PCI = ("pix", "pxb", "phb", "node")
 NVLINK_PCIE_NIC = ("nvlink", "nvlink_latency", "pcie", "sys", "nic", "nic_latency")
@@ -33,7 +39,7 @@ MACHINES: Registry[MachineFunction] = Registry(__name__, "machine", function=lam
 
 
 def machine(function: MachineFunction) -> MachineFunction:
-    """Register a machine under its function's name; returned with `overhead` and `gamma` beside its parameters."""
+    """Register a machine under its function's name; returned with parameters that all machines have beside its own."""
     whole = _priced(function)
     MACHINES.add(function.__name__, whole)
     return whole
@@ -74,19 +80,26 @@ def server(
 
 
 def _priced(function: MachineFunction) -> MachineFunction:
-    """A machine that also takes what messages and additions cost, where it does not say so itself."""
-    if PRICES.keys() <= inspect.signature(function).parameters.keys():
+    """A machine that also takes what messages and additions cost, and how many GPUs of a host take part.
+
+    Each where it does not say so itself, the last where it may have several hosts.
+    """
+    own = inspect.signature(function).parameters
+    seats = SEATS if own.keys() & set(SEVERAL) else {}
+    more = {**({} if PRICES.keys() <= own.keys() else PRICES), **seats}
+    if not more:
         return function
 
     @wraps(function)
-    def whole(*, prices: Mapping[str, Any], **values: Any) -> Topology:
-        topology = function(**values)
-        return replace(topology, **prices) if any(prices.values()) else topology
+    def whole(*, beside: Mapping[str, Any], **values: Any) -> Topology:
+        topology, rest = function(**values), dict(beside)
+        per_host = rest.pop("per_host", 0)
+        topology = replace(topology, **rest) if any(rest.values()) else topology
+        return placed(topology, f"per_host={per_host}") if per_host else topology
 
-    arguments = [*inspect.signature(function).parameters.values()]
-    arguments.append(inspect.Parameter("prices", inspect.Parameter.KEYWORD_ONLY))
+    arguments = [*own.values(), inspect.Parameter("beside", inspect.Parameter.KEYWORD_ONLY)]
     setattr(whole, "__signature__", inspect.Signature(arguments))  # noqa: B010  mypy knows of no such attribute
-    return spread("prices", PRICES)(whole)
+    return spread("beside", more)(whole)
 
 
 def build(spec: str, **values: Any) -> Topology:

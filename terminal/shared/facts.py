@@ -10,6 +10,7 @@ from ops.work import FoldedOutcome, Outcome
 from sim import metrics
 from sim.breakdown import PARTS, Breakdown, shared_link
 from sim.fold.outcome import SymmetricTrace
+from sim.placement import placement_of
 from sim.trace import Trace
 from sim.units import TimeScale, fmt_bandwidth, fmt_size
 
@@ -23,6 +24,7 @@ def facts(outcome: Outcome | FoldedOutcome) -> dict[str, Any]:
         "parameters": dict(work.settings),
         "machine": trace.topology.name,
         "ranks": work.schedule.n,
+        "placement": placement_of(trace.topology, work.schedule.n) or None,
         "nccl": work.settings.get("release"),
         "expected_error": expected_error(outcome),
         "size_bytes": int(trace.size),

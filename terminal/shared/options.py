@@ -6,6 +6,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import click
@@ -19,8 +20,10 @@ from ops.request.notation import MOST, assignments, beside, by_name, listed, siz
 from ops.request.python_file import python_file
 from ops.request.scenario import from_yaml
 from ops.work import Outcome, Work
+from sim.base.textfile import Expected, read_text
 from sim.errors import InputError
 from sim.formats import FORMATS
+from sim.placement import in_one_line
 from sim.topology.pair_rates import beside as with_pairs
 from terminal import Answer
 from terminal.shared import types
@@ -38,11 +41,17 @@ PAIRS = click.option(
     metavar="FILE",
     help="output of p2pBandwidthLatencyTest or nvbandwidth, for rates that a capture does not tell",
 )
+PLACEMENT = click.option(
+    "--placement",
+    metavar="WHERE|FILE",
+    help="which GPUs play the ranks: per_host=4, 0-3,8-11, 0:0-3,1:4-7, or a rank file or host file",
+)
 MACHINE_ALONE: Options = (
     click.option("--machine", metavar="SPEC", help="NAME[:key=value,…], see `list machines`"),
     click.option("--edit", multiple=True, metavar="SPEC", help="KIND:key=value,…, see `list edits`; may be repeated"),
     ASSUME,
     PAIRS,
+    PLACEMENT,
 )
 NETWORK: Options = (
     click.option("--network", metavar="NAME", help="what joins its hosts instead of its own, see `list networks`"),
@@ -117,6 +126,8 @@ RUN: Options = (
     click.option("--blocking", is_flag=True, help="let every rank finish a step, sends too, before its next"),
 )
 """What one run is made of."""
+ENDINGS = (".txt", ".rf", ".hosts", ".rankfile", ".csv", ".log")
+"""What names of files end with that are told from a list where there is no such file."""
 BESIDE_SCENARIO = ("scenario", "trust", "lockstep", "blocking")
 """Of these, what may be given with a scenario, which stands for all others."""
 
@@ -176,7 +187,7 @@ def _scenario(words: Words) -> Request:
 
 def _machine(words: Words, *, needed: bool) -> dict[str, str]:
     spec, file, rates = words.get("machine"), words.get("topology"), words.get("assume") or ()
-    edits = {"edits": listed(words.get("edit") or ())}
+    edits = {"edits": listed(words.get("edit") or ()), "placement": placement_word(words.get("placement") or "")}
     network, others = _networks(words.get("network") or ())
     if network and needed and spec is None and file is None:
         spec = f"switch:ranks={words.get('ranks') or 8}"
@@ -194,6 +205,18 @@ def _machine(words: Words, *, needed: bool) -> dict[str, str]:
     if rates:
         raise InputError("--assume fills in what a file does not say: give --machine NAME:key=value,… instead")
     return edits | {"machine": spec or "", "network": network, "against": others}
+
+
+def placement_word(where: str) -> str:
+    """A placement in one line: as it is, or what the file of this name says. Raises InputError."""
+    path = Path(where)
+    try:
+        is_file = path.is_file()
+    except (OSError, ValueError):  # no name of a file: too long, or with a zero in it
+        is_file = False
+    if is_file or path.suffix in ENDINGS:
+        return in_one_line(read_text(path, Expected(file="a rank file")), where)
+    return where
 
 
 def _networks(names: str | tuple[str, ...]) -> tuple[str, str]:

@@ -84,7 +84,7 @@ def test_a_run_beside_another_may_differ_in_any_short_word():
         "network": "ethernet",
         "edits": "set_class",
     }
-    changes |= {"capture": "", "rates": ""}
+    changes |= {"capture": "", "rates": "", "placement": "per_host=1"}
     assert set(changes) == set(CHANGEABLE) <= {known.name for known in fields(Request)}
     other = Request().changed(changes)
     assert (other.ranks, other.root, other.lockstep, other.counts) == (3, 2, True, "1,2")

@@ -19,6 +19,7 @@ def machine_of(scene: Request) -> Topology:
         capture=scene.capture,
         rates=scene.rates,
         network=scene.network,
+        placement=scene.placement,
         edits=scene.edits,
         schedule=scene.schedule if scene.is_kept else "",
         capture_name=scene.capture_name,

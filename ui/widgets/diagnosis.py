@@ -29,7 +29,7 @@ NAMED = 4
 
 def machine_words(scene: Request) -> Request:
     """The words of a scene that tell its machine."""
-    words = {word: getattr(scene, word) for word in ("machine", "capture", "rates", "network", "edits")}
+    words = {word: getattr(scene, word) for word in ("machine", "capture", "rates", "network", "placement", "edits")}
     return replace(Request(), **words)
 
 

@@ -27,6 +27,7 @@ from sim.formats import FORMATS
 from sim.formats import recognise as recognise_machine
 from sim.machines import MACHINES
 from sim.parameters import Parameter, parse_spec
+from sim.placement import in_one_line, is_rank_file
 from sim.topology import Topology
 from sim.topology.networks import NETWORKS, has_network
 from sim.units import parse_size
@@ -67,7 +68,8 @@ def _chosen(scene: Request) -> tuple[Request, Topology | None]:
         before = scene.machine, scene.capture
         scene, topology = _choose_network(*_choose_machine(scene))
         if before != (scene.machine, scene.capture):
-            scene = replace(scene, edits="")
+            scene = replace(scene, placement="", edits="")
+        scene, topology = _choose_placement(scene, topology)
         scene, topology = _choose_edits(scene, topology)
         scene = _choose_ranks(scene, topology) if source == "catalogue" else replace(scene, ranks=0)
         if topology.n > 1:
@@ -270,7 +272,7 @@ def _choose_machine(scene: Request) -> tuple[Request, Topology]:
 
 def _own(scene: Request) -> Topology:
     """The machine with the network it has of its own."""
-    return machine_of(replace(scene, network="", edits=""))
+    return machine_of(replace(scene, network="", placement="", edits=""))
 
 
 def _choose_network(scene: Request, topology: Topology) -> tuple[Request, Topology]:
@@ -287,7 +289,27 @@ def _choose_network(scene: Request, topology: Topology) -> tuple[Request, Topolo
         help=tell("page.network.help"),
         key=fresh("network"),
     )
-    return replace(scene, network=name), machine_of(replace(scene, network=name, edits="")) if name else topology
+    joined = replace(scene, network=name)
+    return joined, machine_of(replace(joined, placement="", edits="")) if name else topology
+
+
+def _choose_placement(scene: Request, topology: Topology) -> tuple[Request, Topology]:
+    """Which of its GPUs play the ranks, as a list or a rank file; all of them in order where nothing is written."""
+    if topology.n < 2:
+        return replace(scene, placement=""), topology
+    with st.expander(tell("page.placement"), expanded=bool(scene.placement), icon=":material/event_seat:"):
+        text = st.text_area(
+            tell("page.placement.which"),
+            scene.placement,
+            placeholder=tell("page.placement.all"),
+            help=tell("page.placement.help"),
+            height=68,
+            key=fresh(f"placement_{topology.name}"),
+        ).strip()
+        with _told_in(st.empty()):
+            line = in_one_line(text, tell("page.placement")) if is_rank_file(text) else text
+            scene = replace(scene, placement=line)
+            return scene, machine_of(replace(scene, edits="")) if line else topology
 
 
 def _choose_edits(scene: Request, topology: Topology) -> tuple[Request, Topology]:

@@ -162,7 +162,7 @@ def layers_of(topology: Topology) -> tuple[CostLayer, ...]:
             gpus = every["generations"].get(fitted[0])
     if gpus is None:
         return ()
-    if len({device.host for device in topology.devices if device.kind == "GPU"}) < 2:
+    if len(set(topology.places[0][list(topology.ranks)].tolist())) < 2:
         return (gpus,)
     return gpus, next(
         (layer for layer in every["networks"].values() if name in layer.machines), every["networks"]["IB"]

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from ops.measured.rows import Seats, apart
 from sim.base.numbers import real, whole
 from sim.base.pasted import pasted_lines
 
@@ -26,11 +27,11 @@ NAMES = {
 """Programs of nccl-tests, and what files are named after them; longer names before those inside them."""
 PROGRAM = re.compile(rf"\b({'|'.join(NAMES)})_(?:perf|test)(?:_mpi)?\b", re.IGNORECASE)
 _DEVICE = re.compile(
-    r"Rank\s{1,9}(\d{1,7})\s[^\[]{0,200}?\bon\s{1,40}\S{1,200}\s{1,9}device\s{1,9}(\d{1,4})\s{1,9}\[[^\]]{0,40}\]"
+    r"Rank\s{1,9}(\d{1,7})\s[^\[]{0,200}?\bon\s{1,40}(\S{1,200})\s{1,9}device\s{1,9}(\d{1,4})\s{1,9}\[[^\]]{0,40}\]"
     r"\s{0,9}(.{0,200})",
     re.IGNORECASE,
 )
-_OLD_DEVICE = re.compile(r"Device\s{1,9}(\d{1,4})\s{1,9}->\s{1,9}(\d{1,4})\s{1,9}\[[^\]]{0,40}\]\s{0,9}(.{0,200})")
+_OLD_DEVICE = re.compile(r"Device\s{1,9}(\d{1,4})\s{1,9}->()\s{1,9}(\d{1,4})\s{1,9}\[[^\]]{0,40}\]\s{0,9}(.{0,200})")
 _DECIMAL_COMMA = re.compile(r"-?(?:0,\d+|\d+,(?:\d{1,2}|\d{4,}))")
 _ROOT = re.compile(r"(-?\d{1,6})\[")
 TIME_COLUMNS = ("time", "cputime")
@@ -65,6 +66,8 @@ class PrintedTable:
     ranks: int = 0
     devices: int = 0
     words: dict[str, None] = field(default_factory=dict)
+    seats: dict[int, tuple[str, int]] = field(default_factory=dict)
+    """Host and device by rank."""
 
     @property
     def starts(self) -> list[int]:
@@ -73,7 +76,13 @@ class PrintedTable:
 
     def following(self, *, same_run: bool) -> "PrintedTable":
         """What the next table starts from: the devices of the same run."""
-        return PrintedTable(ranks=self.ranks if same_run else 0, words=dict(self.words))
+        seats, ranks = (dict(self.seats), self.ranks) if same_run else ({}, 0)
+        return PrintedTable(ranks=ranks, words=dict(self.words), seats=seats)
+
+    @property
+    def placement(self) -> Seats:
+        """Host and device of every rank; none where they do not tell all ranks apart."""
+        return apart([self.seats[rank] for rank in sorted(self.seats)], self.ranks)
 
 
 def number(word: str) -> float | None:
@@ -91,7 +100,7 @@ def printed_tables(text: str) -> Iterator[PrintedTable]:
     for line in pasted_lines(text):
         if line.source not in open_tables:
             before = open_tables[""]
-            open_tables[line.source] = replace(before, rows=[], words=dict(before.words))
+            open_tables[line.source] = replace(before, rows=[], words=dict(before.words), seats=dict(before.seats))
         for source in [line.source] if line.source else list(open_tables):
             table = open_tables[source]
             starts = _starts(line.text)
@@ -130,7 +139,7 @@ def _take(table: PrintedTable, at: int, line: str, *, rows: bool) -> None:
     elif "(us)" in line or "(ms)" in line or "(s)" in line:
         table.units = line.lower()
     elif (device := _DEVICE.search(line)) is not None or (device := _OLD_DEVICE.search(line)) is not None:
-        _add_device(table, int(device[1]), int(device[2]), device[3])
+        _add_device(table, int(device[1]), device[2], int(device[3]), device[4])
     elif rows and (row := _row(at, line, table)) is not None:
         table.rows.append(row)
     elif rows and table.rows and (stray := _stray(line)) and _completes(table, at, stray):
@@ -147,8 +156,9 @@ def _completes(table: PrintedTable, at: int, stray: list[str]) -> bool:
     return at == max(row.line, row.last) + 1 and len(row.rest) + len(stray) <= whole + 1
 
 
-def _add_device(table: PrintedTable, rank: int, device: int, name: str) -> None:
+def _add_device(table: PrintedTable, rank: int, host: str, device: int, name: str) -> None:
     table.ranks, table.devices = max(table.ranks, rank + 1), max(table.devices, device + 1)
+    table.seats[rank] = (host, device)
     table.words[name.strip()] = None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from ops.measured.formats import reader
 from ops.measured.formats.nccl_tests.halves import Half, Unread, agrees, halves, scale_of
 from ops.measured.formats.nccl_tests.printed import NAMES, PROGRAM, TYPES, PrintedTable, number, printed_tables
-from ops.measured.rows import Measured, Table
+from ops.measured.rows import Measured, Table, apart
 from ops.measured.run_words import run_words
 from sim.errors import InputError
 from sim.units import us
@@ -75,7 +75,15 @@ def _table(printed: PrintedTable, text: str, name: str) -> Table:
     forced |= run_words(text)
     measured = tuple(Measured(collective, ranks, r.size, r.seconds, r.in_place, "", r.line) for r in rows)
     return Table(
-        name, "nccl-tests", measured, ranks, printed.devices, tuple(printed.words), unread.entries, forced=forced
+        name,
+        "nccl-tests",
+        measured,
+        ranks,
+        printed.devices,
+        tuple(printed.words),
+        unread.entries,
+        devices=printed.placement,
+        forced=forced,
     )
 
 
@@ -141,7 +149,8 @@ def _from_json(text: str, name: str) -> Table:
         rows.append((size, half.seconds, second.seconds if first and second else 0.0, at))
     collective = _collective(program[1].lower() if program else "", name, 0, factors, reduces=True)
     ranks = ranks or ranks_of(collective, factors)
-    each = max((int(number(str(d.get("device", 0))) or 0) + 1 for d in devices), default=0)
+    seats = [(str(d.get("hostname", d.get("host", ""))), int(number(str(d.get("device", 0))) or 0)) for d in devices]
+    each = max((device + 1 for _, device in seats), default=0)
     measured = tuple(Measured(collective, ranks, size, time, both, "", line) for size, time, both, line in rows)
     if not measured:
         raise InputError(f"{name} holds no result with a size and a time: give the whole report")
@@ -149,7 +158,17 @@ def _from_json(text: str, name: str) -> Table:
     forced = {{"ALGO": "algorithm", "PROTO": "protocol"}[key]: value for key, value in FORCED.findall(env)}
     forced |= run_words(f"{env} NCCL version {report.get('nccl_version', '')}")
     words = tuple(dict.fromkeys(str(d.get("device_info", "")) for d in devices))
-    return Table(name, "nccl-tests", measured, ranks, each, words, unread.entries, forced=forced)
+    return Table(
+        name,
+        "nccl-tests",
+        measured,
+        ranks,
+        each,
+        words,
+        unread.entries,
+        devices=apart(seats, ranks),
+        forced=forced,
+    )
 
 
 def _dict(value: Any) -> dict[str, Any]:
