@@ -1,23 +1,32 @@
 """Lessons without a browser: every question is answered by its runs, graded, and explained in every language."""
 
 import re
+from functools import cache
+from itertools import product
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from ops.request import Request
+from sim.units import fmt_size, fmt_time
 from tests.ui.test_page import players
+from ui.learning.runs import figures
+from ui.learning.runs import runs_of as carried_out
+from ui.learning.timeline import picture, upto
 from ui.lessons import LESSONS, times
-from ui.scene.picture import carried_out
 from ui.text import catalogue, languages
 
+kept_runs = cache(carried_out)
 APP = str(Path(__file__).parents[2] / "app.py")
 ASKED = [(name, k) for name, lesson in LESSONS.items() for k, step in enumerate(lesson.steps, 1) if step.ask]
+CALLED = r"\{[^}]*\}|(?:GPU|[Rr]ank |[Ss]tage |阶段 |step |第 )\d+|LL128|1F1B|GPT-2|DGX-1V|×10⁹"
+"""Numbers that are names, and places to fill in."""
 STEPS = [(name, k) for name, lesson in LESSONS.items() for k in range(1, len(lesson.steps) + 1)]
 
 
 def runs_of(step):
-    return [carried_out(scene) for scene in (step.scene, *step.scene.others())]
+    return kept_runs(step.scenes)
 
 
 def learn(**words):
@@ -42,10 +51,47 @@ def test_every_question_has_one_right_answer_and_an_explanation(name, number):
         assert answer > 0
         assert not ask.grade(answer * 3, runs)
         assert not ask.grade(0.0, runs)
+    words = figures(runs) | dict(ask.facts(runs)) | {"answer": answer}
+    for language, (key, own) in product(languages(), LESSONS[name].words().items()):
+        if key.startswith(f"lesson.{name}.{number}"):
+            assert "{" not in catalogue(language).get(key, own).format(**words)
+
+
+def numbers(text):
+    return set(re.findall(r"\d+(?:\.\d+)?", text))
+
+
+@pytest.mark.parametrize(("name", "number"), STEPS)
+def test_figures_in_the_words_of_a_lesson_are_those_of_its_runs(name, number):
+    step = LESSONS[name].steps[number - 1]
+    runs = runs_of(step)
+    words = figures(runs) | dict(step.ask.facts(runs) if step.ask else {})
+    answer = step.ask.answer(runs) if step.ask else ""
+    told = [*words.values(), step.scenes, answer if isinstance(answer, str) else f"{answer:.4g}"]
+    true = numbers(" ".join(map(str, told))) | {"0", "1", "2"}
     for language in languages():
-        text = catalogue(language).get(f"lesson.{name}.{number}.because", ask.because)
-        because = text.format(answer=answer, **ask.facts(runs))
-        assert "{" not in because
+        texts = {key: text for key, text in catalogue(language).items() if key.startswith(f"lesson.{name}.{number}")}
+        typed = {key: numbers(re.sub(CALLED, "", text)) - true for key, text in texts.items()}
+        assert {key: wrong for key, wrong in typed.items() if wrong} == {}
+
+
+def test_before_an_answer_a_timeline_shows_its_beginning_and_nothing_of_what_is_asked():
+    step = LESSONS["buckets"].steps[0]
+    (run,) = runs_of(step)
+    known = upto(run, 0.3 * run.time)
+    assert {span.lane for span in known.spans} == {"compute"}
+    assert max(span.end for span in known.spans) <= 0.3 * run.time
+    asked, answered = (picture(step, [run], [""], "en", answered=it) for it in (False, True))
+    assert 'data-lane="exposed"' not in asked
+    assert fmt_time(run.time) not in asked
+    assert 'data-lane="exposed"' in answered
+    assert fmt_time(run.time) in answered
+    memory = LESSONS["stages"].steps[1]
+    assert "data-lane" not in picture(memory, runs_of(memory), ["a", "b"], "en", answered=False)
+    shown = picture(memory, runs_of(memory), ["<a>", "b"], "en", answered=True)
+    assert shown.count("data-memory") == 2
+    assert "&lt;a&gt;" in shown
+    assert f"optimizer {fmt_size(12 * runs_of(memory)[0].facts['parameters'] / 4)}" in shown
 
 
 @pytest.mark.slow
@@ -55,9 +101,11 @@ def test_every_step_is_drawn(name, number, language):
     at = learn(lesson=name, step=str(number), lang=language)
     assert not at.error
     texts = [element.value for element in at.markdown]
-    lesson = LESSONS[name]
-    assert catalogue(language).get(f"lesson.{name}.{number}", lesson.steps[number - 1].text or lesson.about) in texts
-    assert len(players(at)) == 1
+    lesson, step = LESSONS[name], LESSONS[name].steps[number - 1]
+    text = catalogue(language).get(f"lesson.{name}.{number}", step.text or lesson.about)
+    facts = figures(runs_of(step)) | dict(step.ask.facts(runs_of(step)) if step.ask else {})
+    assert text.format(**facts) in texts
+    assert len(players(at)) == isinstance(step.scene, Request)
 
 
 def test_a_lesson_is_walked_from_its_first_step_to_its_last():

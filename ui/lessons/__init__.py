@@ -3,6 +3,8 @@
 A lesson is a function that yields steps, registered by `@lesson`; its words are the texts `lesson.NAME.title`,
 `lesson.NAME.K` for step K from 1 on, and where that step asks, `lesson.NAME.K.ask` and `lesson.NAME.K.because`.
 Where no catalogue has them, the words of the steps themselves are shown, and the docstring where a step has none.
+What all of them may tell of the runs is filled in (`ui.learning.runs.figures`), so that a question can be asked again
+of another run.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,11 +14,16 @@ from typing import Any
 import numpy as np
 
 from ops.request import Request
+from ops.request.training import TrainingRequest
+from ops.training.step import TrainingStep
 from ops.work import Outcome
 from sim.registry import Registry
 
 Runs = Sequence[Outcome]
 """The scene's own run, then those beside it."""
+TrainingRuns = Sequence[TrainingStep]
+"""The same where the scene is a training step."""
+Scene = Request | TrainingRequest
 
 
 @dataclass(frozen=True)
@@ -27,15 +34,15 @@ class Ask:
     are filled in, are English.
     """
 
-    answer: Callable[[Runs], str | float]
+    answer: Callable[[Any], str | float]
     options: Sequence[str] = ()
     within: float = 0.0
     unit: str = ""
-    facts: Callable[[Runs], Mapping[str, Any]] = lambda runs: {}
+    facts: Callable[[Any], Mapping[str, Any]] = lambda runs: {}
     question: str = ""
     because: str = ""
 
-    def grade(self, answer: str | float, runs: Runs) -> bool:
+    def grade(self, answer: str | float, runs: Runs | TrainingRuns) -> bool:
         """Whether what a person said is right."""
         right = self.answer(runs)
         if isinstance(right, str) or isinstance(answer, str):
@@ -47,15 +54,27 @@ class Ask:
 class LessonStep:
     """A scene, the step of its schedule before which it stands, the one up to which the answer plays, and a view.
 
-    `text`, in English, is what it says.
+    `text`, in English, is what it says. `reads` is a file's text that is shown as it stands, to be read. A training
+    step has no steps and views: `beside` are other ones drawn below it, `before` is the share of its time that is drawn
+    until there is an answer, `rows` how many ranks are; with `memory` what the ranks hold is drawn too.
     """
 
-    scene: Request
+    scene: Scene
     ask: Ask | None = None
     at: int = 0
     until: int | None = None
     view: str = "machine"
     text: str = ""
+    reads: str = ""
+    beside: tuple[TrainingRequest, ...] = ()
+    before: float = 0.4
+    rows: int = 4
+    memory: bool = False
+
+    @property
+    def scenes(self) -> tuple[Scene, ...]:
+        """What is run for it: the scene, then what stands beside it."""
+        return (self.scene, *(self.scene.others() if isinstance(self.scene, Request) else self.beside))
 
 
 Steps = Callable[[], Iterator[LessonStep]]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from ops.request import Request
-from sim.units import GBps
+from sim.units import GBps, fmt_bandwidth
 from ui.lessons import Ask, LessonStep, Runs, lesson, ratio, times
 
 NAMES = ("alltoall.linear", "alltoall.pairwise")
@@ -30,11 +30,17 @@ def _share(runs: Runs) -> float:
     return worst[1].bandwidth / _crossing(runs) / GBps
 
 
+def _facts(runs: Runs) -> dict[str, str]:
+    worst = runs[0].bottleneck
+    assert worst is not None, "an alltoall moves something"
+    return {"flows": f"{_crossing(runs):g}", "rate": fmt_bandwidth(worst[1].bandwidth)}
+
+
 @lesson(order=90)
 def contention() -> Iterator[LessonStep]:
     """A link is shared fairly, and whoever crosses a crowded one is late everywhere."""
     yield LessonStep(CROWD, Ask(_crossing))
-    yield LessonStep(CROWD, Ask(_share, within=0.02, unit="GB/s", facts=lambda runs: {"flows": _crossing(runs)}))
+    yield LessonStep(CROWD, Ask(_share, within=0.02, unit="GB/s", facts=_facts))
     yield LessonStep(
         replace(CROWD, against=f"algorithm={NAMES[1]}"),
         Ask(

@@ -8,7 +8,8 @@ from sim.breakdown import breakdown
 from ui.lessons import Ask, LessonStep, fastest, lesson, ratio
 
 NAMES = ("allreduce.ring", "allreduce.hierarchical_2d")
-FLAT = Request(algorithm=NAMES[0], machine="nodes:nodes=4", size="64KiB")
+NODES, GPUS = 4, 8
+FLAT = Request(algorithm=NAMES[0], machine=f"nodes:nodes={NODES},gpus={GPUS}", size="64KiB")
 BOTH = replace(FLAT, against=f"algorithm={NAMES[1]}")
 
 
@@ -22,7 +23,11 @@ def hierarchical() -> Iterator[LessonStep]:
         Ask(
             lambda runs: float(breakdown(runs[1].trace).messages),
             within=0.02,
-            facts=lambda runs: {"flat": breakdown(runs[0].trace).messages},
+            facts=lambda runs: {
+                "flat": breakdown(runs[0].trace).messages,
+                "inside": GPUS - 1,
+                "between": 2 * (NODES - 1),
+            },
         ),
         view="shape",
     )

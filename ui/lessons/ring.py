@@ -33,6 +33,6 @@ def ring() -> Iterator[LessonStep]:
         Ask(
             lambda runs: times(ratio(runs)),
             ("half", "same", "twice", "four"),
-            facts=lambda runs: {"times": ratio(runs)},
+            facts=lambda runs: {"times": ratio(runs), "more": 2 * N, "fewer": N - 1, "half": N},
         ),
     )

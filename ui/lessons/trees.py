@@ -8,7 +8,7 @@ from sim.breakdown import breakdown
 from ui.lessons import Ask, LessonStep, fastest, lesson, ratio
 from ui.scene.holders import holders
 
-N = 16
+N, ROUNDS = 16, 3
 TREE = Request(algorithm="broadcast.binomial", machine=f"switch:ranks={N}", size="64MiB")
 PIPE = "algorithm=broadcast.chain&settings=segments=64"
 PAIR = ("broadcast.binomial", "broadcast.chain")
@@ -19,7 +19,14 @@ DOUBLE = ("allreduce.ring", "allreduce.double_binary_tree")
 def trees() -> Iterator[LessonStep]:
     """A tree reaches everyone in few rounds; a pipeline keeps all links busy; two trees do both."""
     yield LessonStep(
-        TREE, Ask(lambda runs: float(len(holders(runs[0], 0, 1, step=3))), unit="ranks"), until=3, view="shape"
+        TREE,
+        Ask(
+            lambda runs: float(len(holders(runs[0], 0, 1, step=ROUNDS))),
+            unit="ranks",
+            facts=lambda runs: {"rounds": ROUNDS},
+        ),
+        until=ROUNDS,
+        view="shape",
     )
     yield LessonStep(TREE, Ask(lambda runs: float(breakdown(runs[0].trace).messages)), view="time")
     yield LessonStep(

@@ -7,21 +7,25 @@ import streamlit as st
 from ops import ALGORITHMS
 from ops.collectives import table
 from ops.request import Request
+from ops.request.training import TrainingRequest, to_query
 from ops.work import Outcome
 from sim.base.numbers import whole
 from ui import address
-from ui.lessons import LESSONS, Ask, Lesson, LessonStep, after
-from ui.pages import go, page
+from ui.learning import timeline
+from ui.learning.runs import figures, runs_of, titles
+from ui.lessons import LESSONS, Ask, Lesson, LessonStep, Scene, after
+from ui.pages import go, page, visit
 from ui.player import component
 from ui.player.local_storage import remembered
 from ui.player.payload import pack
 from ui.player.views import label_of
-from ui.scene import picture
 from ui.text import catalogue, plain, spoken, tell, tell_or
 from ui.widgets import compare, past
 from ui.widgets.parameter import fresh
 
 PLAYER = "lesson_player"
+READ = 260
+"""Pixels of a text that is to be read beside a picture."""
 
 
 @page(order=40)
@@ -38,13 +42,14 @@ def learn() -> None:
     st.title(tell(f"lesson.{lesson.name}.title"), anchor=False)
     st.progress(number / len(lesson.steps), tell("page.learn.step", step=number, steps=len(lesson.steps)))
     question, picture_of = st.columns([1, 2], gap="medium")  # the question and what it is about, side by side
-    outcomes = _outcomes(step.scene)
+    outcomes = _outcomes(step.scenes)
+    words = figures(outcomes) | dict(step.ask.facts(outcomes) if step.ask else {})
     with question:
-        st.markdown(tell_or(f"lesson.{lesson.name}.{number}", step.text or lesson.about))
+        st.markdown(tell_or(f"lesson.{lesson.name}.{number}", step.text or lesson.about, **words))
         verdict = _question(lesson, number, step, step.ask, outcomes) if step.ask else None
         _walk(lesson, number)
     with picture_of:
-        _player(lesson, number, step, outcomes, answered=verdict is not None)
+        _picture(lesson, number, step, outcomes, answered=verdict is not None)
     _code(step.scene, outcomes)
     with st.expander(tell("collectives.collectives"), icon=":material/table_chart:"):
         st.markdown(
@@ -112,27 +117,28 @@ def _turn_to(lesson: str, number: int = 1) -> None:
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _outcomes(scene: Request) -> list[Outcome]:
+def _outcomes(scenes: tuple[Scene, ...]) -> list[Any]:
     """The runs of a step; nobody changes them, so all who learn share them."""
-    return [picture.carried_out(run) for run in (scene, *scene.others())]
+    return runs_of(scenes)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _packed(scene: Request, language: str) -> list[dict[str, Any]]:
-    runs = _outcomes(scene)
+    runs = _outcomes((scene, *scene.others()))
     titles = compare.titles(scene) if len(runs) > 1 else [""]
     return [pack(run.trace, language) | {"title": title} for run, title in zip(runs, titles, strict=True)]
 
 
-def _question(lesson: Lesson, number: int, step: LessonStep, ask: Ask, runs: list[Outcome]) -> bool | None:
+def _question(lesson: Lesson, number: int, step: LessonStep, ask: Ask, runs: list[Any]) -> bool | None:
     """Ask, grade and explain; returns whether the answer was right, None before there is one.
 
     A wrong answer leads back to the run, which shows the right one; that is told to who asks for it.
     """
     key = f"answer_{lesson.name}_{number}"
+    facts = figures(runs) | dict(ask.facts(runs))
     with st.form(f"{key}_form", border=True):
         question = ask.question or tell("page.learn.guess")
-        st.markdown(f"**{tell_or(f'lesson.{lesson.name}.{number}.ask', question)}**")
+        st.markdown(f"**{tell_or(f'lesson.{lesson.name}.{number}.ask', question, **facts)}**")
         if ask.options:
             said: str | float | None = st.radio(
                 tell("page.learn.guess"),
@@ -153,18 +159,24 @@ def _question(lesson: Lesson, number: int, step: LessonStep, ask: Ask, runs: lis
         return None
     right = ask.grade(st.session_state[key], runs)
     if not right and not st.session_state.get(f"{key}_shown"):
-        view = label_of(step.view, spoken())
-        st.info(tell("page.learn.wrong", view=view), icon=":material/visibility:")
+        st.info(_way_back(step), icon=":material/visibility:")
         if st.button(tell("page.learn.tell"), key=f"{key}_tell"):
             st.session_state[f"{key}_shown"] = True
             st.rerun()
         return False
     answer = ask.answer(runs)
     words = _option(answer) if isinstance(answer, str) else f"{answer:.4g} {_unit(ask.unit)}".strip()
-    because = tell_or(f"lesson.{lesson.name}.{number}.because", ask.because, answer=words, **ask.facts(runs))
+    because = tell_or(f"lesson.{lesson.name}.{number}.because", ask.because, **facts, answer=words)
     message = f"{tell('page.learn.right' if right else 'page.learn.answer', answer=words)} {because}"
     (st.success if right else st.info)(message, icon=":material/check_circle:" if right else ":material/lightbulb:")
     return right
+
+
+def _way_back(step: LessonStep) -> str:
+    """Where a wrong answer is to be looked at again."""
+    if isinstance(step.scene, TrainingRequest):
+        return tell("page.learn.wrong.timeline")
+    return tell("page.learn.wrong", view=label_of(step.view, spoken()))
 
 
 def _option(word: str) -> str:
@@ -177,7 +189,20 @@ def _unit(word: str) -> str:
     return tell(key) if key in catalogue(spoken()) else word
 
 
-def _player(lesson: Lesson, number: int, step: LessonStep, runs: list[Outcome], *, answered: bool) -> None:
+def _picture(lesson: Lesson, number: int, step: LessonStep, runs: list[Any], *, answered: bool) -> None:
+    """What the question is about: the stage as the step sets it, which an answer sets going, or a timeline."""
+    if step.reads:
+        st.code(step.reads, language=None, height=READ)
+    if isinstance(step.scene, Request):
+        _player(lesson, number, step, step.scene, runs, answered=answered)
+        return
+    names = titles([scene for scene in step.scenes if isinstance(scene, TrainingRequest)])
+    st.html(timeline.picture(step, runs, names, spoken(), answered=answered))
+
+
+def _player(
+    lesson: Lesson, number: int, step: LessonStep, scene: Request, runs: list[Outcome], *, answered: bool
+) -> None:
     """The stage as the step sets it; an answer sets it going."""
     began = runs[0].trace.began
     start = after(runs[0], step.at) - began
@@ -185,14 +210,17 @@ def _player(lesson: Lesson, number: int, step: LessonStep, runs: list[Outcome], 
     if answered:
         end = after(runs[0], step.until) - began if step.until else None
         command |= {"n": f"{lesson.name}.{number}.answer", "play": True, "to": end}
-    data = component.player_data(
-        _packed(step.scene, spoken()), spoken(), component.Start(start, step.view), cmd=command
-    )
+    data = component.player_data(_packed(scene, spoken()), spoken(), component.Start(start, step.view), cmd=command)
     component.show(data, key=PLAYER, moved=lambda: None, forked=lambda: None)
 
 
-def _code(scene: Request, runs: list[Outcome]) -> None:
-    """What ran, and the way to the stage with it."""
+def _code(scene: Scene, runs: list[Any]) -> None:
+    """What ran, and the way to where it can be changed."""
+    if isinstance(scene, TrainingRequest):
+        if st.button(tell("page.learn.open.train"), icon=":material/open_in_new:"):
+            visit({"page": "train", **to_query(scene)})
+            st.rerun()
+        return
     for name in dict.fromkeys(run.work.name for run in runs):
         with st.expander(tell("page.learn.code", name=name)):
             st.code(ALGORITHMS[name].source, language="python", wrap_lines=True)

@@ -61,7 +61,7 @@ def _scene(example: Example) -> tuple[Request | None, str]:
     if example.words.get("page") != "learn":
         return None, ""
     step = LESSONS[example.words["lesson"]].steps[int(example.words["step"]) - 1]
-    return step.scene, step.view
+    return (step.scene, step.view) if isinstance(step.scene, Request) else (None, "")
 
 
 def _machines() -> Iterator[Exhibit]:
@@ -72,5 +72,7 @@ def _machines() -> Iterator[Exhibit]:
 def _lessons() -> Iterator[Exhibit]:
     for lesson in sorted(LESSONS.values(), key=lambda lesson: lesson.order):
         for number, step in enumerate(lesson.steps, 1):
+            if not isinstance(step.scene, Request):
+                continue
             text = f"lesson.{lesson.name}.title"
             yield Exhibit(f"lesson-{lesson.name}-{number}", LESSON, text, step.scene, step.view, number)

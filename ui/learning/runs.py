@@ -1,0 +1,54 @@
+"""The runs that answer a lesson's question, and the figures that its words may tell of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ops.request import Request
+from ops.request.training import TrainingRequest
+from ops.training.step import TrainingStep
+from ops.work import Outcome
+from sim.breakdown import breakdown
+from sim.units import fmt_size, fmt_time
+from ui.lessons import Scene
+from ui.scene.picture import carried_out
+
+
+def runs_of(scenes: Sequence[Scene]) -> list[Any]:
+    """The runs of a step's scenes: outcomes, or training steps. Raises InputError and StalledError."""
+    return [carried_out(scene) if isinstance(scene, Request) else scene.run() for scene in scenes]
+
+
+def titles(scenes: Sequence[TrainingRequest]) -> list[str]:
+    """What training steps that stand below each other are called: the parameters in which they differ."""
+    settings = [dict(scene.settings) for scene in scenes]
+    usual = scenes[0].entry.params
+    named = dict.fromkeys(key for words in settings for key in words)
+    rows = {key: [words.get(key, usual[key].typed) for words in settings] for key in named}
+    differing = {key: words for key, words in rows.items() if len(set(words)) > 1}
+    return [" · ".join(f"{key}={words[k]}" for key, words in differing.items()) for k in range(len(scenes))]
+
+
+def figures(runs: list[Any]) -> dict[str, Any]:
+    """What every text of a lesson may tell of its runs, by the names that are filled in.
+
+    Of a collective's run `ranks`, `others` (ranks less one), `doubled` (twice as many as these), `size`, `each` (a
+    rank's share of the size), `steps` and `messages` in a row; of a training step `ranks`, `others` and `time`.
+    """
+    first = runs[0]
+    if isinstance(first, TrainingStep):
+        return {"ranks": first.ranks, "others": first.ranks - 1, "time": fmt_time(first.time)}
+    return _of_outcome(first)
+
+
+def _of_outcome(outcome: Outcome) -> dict[str, Any]:
+    trace = outcome.trace
+    n = trace.schedule.n
+    return {
+        "ranks": n,
+        "others": n - 1,
+        "doubled": 2 * (n - 1),
+        "size": fmt_size(trace.size),
+        "each": fmt_size(trace.size / n),
+        "steps": trace.schedule.steps,
+        "messages": breakdown(trace).messages,
+    }

@@ -1,0 +1,46 @@
+"""ZeRO's three stages: who keeps which part of a model's state, and what that makes move."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ops.request import Request
+from ops.request.training import TrainingRequest
+from sim.units import GB
+from ui.lessons import Ask, LessonStep, TrainingRuns, lesson
+
+MACHINE = Request(machine="switch:ranks=4,bandwidth=25GBps")
+
+
+def _stage(number: int) -> TrainingRequest:
+    return TrainingRequest("zero", (("stage", str(number)), ("model", "gpt2_xl")), MACHINE)
+
+
+def _state(runs: TrainingRuns) -> float:
+    """GB of parameters, gradients and optimizer that a rank keeps."""
+    return float(runs[0].facts["state_bytes"] / GB)
+
+
+def _facts(runs: TrainingRuns) -> dict[str, Any]:
+    step, facts = runs[0], runs[0].facts
+    width, optimizer = round(facts["model_bytes"] / facts["parameters"]), step.settings["state"]
+    return {
+        "billions": f"{facts['parameters'] / 1e9:.3g}",
+        "width": width,
+        "optimizer": optimizer,
+        "each": 2 * width + optimizer,
+        "rest": 2 * width,
+        "volume": f"{facts['volume_in_models']:.3g}",
+        "usual": f"{runs[-1].facts['volume_in_models']:.3g}",
+        "whole": f"{runs[-1].facts['state_bytes'] / GB:.3g}",
+    }
+
+
+@lesson(order=82)
+def stages() -> Iterator[LessonStep]:
+    """Everyone keeps the same state: sharing it out saves memory and costs messages."""
+    ask = Ask(_state, within=0.06, unit="GB", facts=_facts)
+    yield LessonStep(_stage(0), ask, before=0.0, rows=1, memory=True)
+    yield LessonStep(_stage(1), ask, beside=(_stage(0),), before=0.0, rows=1, memory=True)
+    yield LessonStep(_stage(3), ask, beside=(_stage(0),), before=0.0, rows=1, memory=True)
+    volume = Ask(lambda runs: float(runs[0].facts["volume_in_models"]), within=0.05, facts=_facts)
+    yield LessonStep(_stage(3), volume, beside=(_stage(2),), before=0.0, rows=1, memory=True)
