@@ -30,6 +30,8 @@ from ui.workers.one import ALONE
 ROOT = Path(__file__).parents[2]
 PLAYER = '[data-ringside="player"][data-steps]'
 """What a page with a player shows when it is ready."""
+PATIENCE = 90_000
+"""Milliseconds that a page may take; others may have the processor, and a test that waits for nothing ends at last."""
 STILL = "!document.querySelector('[data-testid=\"stApp\"][data-test-script-state=running]')"
 """What holds in a page that is not being drawn again."""
 DESK = {"width": 1440, "height": 1000}
@@ -105,6 +107,7 @@ class Visit:
         self.address = address
         self.page = window or browser.new_context(**options).new_page()
         self.page.set_viewport_size(viewport)
+        self.page.set_default_timeout(PATIENCE)
         self.context = self.page.context
         self.language = "en"
         self.complaints = []
@@ -135,11 +138,11 @@ class Visit:
 
     @property
     def player(self):
-        return self.page.locator('[data-ringside="player"]')
+        return self.page.locator(PLAYER)
 
-    def open(self, query="", awaited=PLAYER, timeout=30_000):
+    def open(self, query="", awaited=PLAYER):
         self.page.goto(f"{self.address}/{query}")
-        self.page.locator(awaited).first.wait_for(timeout=timeout)
+        self.page.locator(awaited).first.wait_for()
         self.page.wait_for_function(STILL)
         return self
 
@@ -244,9 +247,7 @@ def enter(chromium, windows):
 @pytest.fixture
 def visit(enter, address):
     """Opens a page; nothing may be asked of a stranger."""
-    return lambda query="", awaited=PLAYER, timeout=30_000, **options: enter(address, **options).open(
-        query, awaited, timeout
-    )
+    return lambda query="", awaited=PLAYER, **options: enter(address, **options).open(query, awaited)
 
 
 @cache

@@ -30,7 +30,7 @@ class Player:
 
     def judged(self, steps, verdict):
         """Wait until the referee has seen these steps and says so."""
-        self.page.locator(f'{BOARD}[data-steps="{steps}"][data-verdict={verdict}]').wait_for(timeout=20_000)
+        self.page.locator(f'{BOARD}[data-steps="{steps}"][data-verdict={verdict}]').wait_for()
 
     def said(self):
         return self.page.locator(".rb-said").inner_text()
@@ -57,7 +57,7 @@ class Player:
 
 
 def test_a_mouse_and_keys_alone_solve_a_task(visit):
-    one = visit(LINE, BOARD, timeout=60_000, viewport={"width": 1440, "height": 900})
+    one = visit(LINE, BOARD, viewport={"width": 1440, "height": 900})
     me, page = Player(one), one.page
     assert page.locator(".rb-stage").bounding_box()["y"] < 500
     me.drag(me.cell(0), me.cell(1))
@@ -102,7 +102,7 @@ def test_a_mouse_and_keys_alone_solve_a_task(visit):
 
 
 def test_a_finger_solves_a_task_on_a_telephone(visit):
-    one = visit(LINE, BOARD, timeout=60_000, viewport=PHONE, has_touch=True)
+    one = visit(LINE, BOARD, viewport=PHONE, has_touch=True)
     me, page = Player(one), one.page
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     cells = [cell.bounding_box() for cell in page.locator(".rb-cell, .rb-head").all()]

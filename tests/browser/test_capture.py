@@ -68,6 +68,7 @@ def test_a_machine_is_pasted_and_dropped_on_any_page_and_what_is_none_is_refused
     assert "order_ranks" in page.url
     page.evaluate(DROP, [["empty.txt", " "]])
     page.get_by_text("empty.txt 是空的").wait_for()
+    one.settle()
     assert one.player.count() == 2
 
 

@@ -12,7 +12,7 @@ def lab(visit):
     """Opens the lab with a question, and waits for its map."""
 
     def open_lab(query=ASKED, **options):
-        return visit(query, awaited=CELLS, timeout=60_000, **options)
+        return visit(query, awaited=CELLS, **options)
 
     return open_lab
 
@@ -29,7 +29,7 @@ def test_the_map_has_a_cell_for_every_size_and_rank_and_a_click_opens_its_run_on
     assert "recursive_doubling" in cell(one, "1 KiB", 8).get_attribute("aria-label")
     assert "ring" in cell(one, "1 GiB", 8).get_attribute("aria-label")
     cell(one, size, ranks).click()
-    one.page.wait_for_selector('[data-ringside="player"][data-steps]', timeout=30_000)
+    one.page.wait_for_selector('[data-ringside="player"][data-steps]')
     title = one.page.locator("h1").first.inner_text()
     assert title.startswith(f"allreduce.{winner}")
     one.page.wait_for_function("() => location.search.includes('machine=switch')")
@@ -44,5 +44,5 @@ def test_a_new_question_is_in_the_address_and_in_the_map(lab):
     sizes = one.page.get_by_role("textbox", name="Sizes")
     sizes.fill("1MiB,2MiB")
     one.page.get_by_role("button", name="Ask", exact=True).click()
-    one.page.wait_for_function(f"() => document.querySelectorAll('{CELLS}').length === 6", timeout=60_000)
+    one.page.wait_for_function(f"() => document.querySelectorAll('{CELLS}').length === 6")
     assert "sizes=1MiB" in one.page.url

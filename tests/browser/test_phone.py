@@ -26,7 +26,7 @@ SPOKEN = {("train", "zh"): "单步时间", ("lab", "zh"): "一千个"}
 def test_a_page_begins_with_its_heading_shows_the_way_to_the_others_and_fits(visit, language, name):
     query = f"{LINKS.get(name, f'?page={name}')}&lang={language}"
     scheme = {"color_scheme": "dark"} if language == "zh" else {}
-    page = visit(query, AWAITED.get(name, "h1"), timeout=60_000, viewport=PHONE, **scheme).page
+    page = visit(query, AWAITED.get(name, "h1"), viewport=PHONE, **scheme).page
     first = page.locator("h1, h2, h3, h4").first
     assert first.evaluate("e => e.tagName") == "H1"
     header = page.get_by_test_id("stHeader").bounding_box()

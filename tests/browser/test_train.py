@@ -79,7 +79,7 @@ def test_without_overlap_nothing_hides_a_closer_look_draws_a_part_and_bad_input_
     page = train()
     before = step_time(page)
     page.get_by_text("overlap", exact=True).click()
-    page.wait_for_function(f"document.querySelectorAll('{TIMELINE} [data-lane=hidden]').length === 0", timeout=20_000)
+    page.wait_for_function(f"document.querySelectorAll('{TIMELINE} [data-lane=hidden]').length === 0")
     assert step_time(page) > before
     assert "overlap=no" in page.url
     a_closer_look_draws_a_part(page)
@@ -96,7 +96,6 @@ def a_closer_look_draws_a_part(page):
     page.wait_for_function(
         "([axis, end]) => Math.abs(parseFloat(document.querySelector(axis).lastChild.textContent) / end - 1) < 1e-3",
         arg=[f"{TIMELINE} .tl-axis", float(whole.split()[0]) * 0.9],
-        timeout=20_000,
     )
     assert float(last_tick(page).split()[0]) == pytest.approx(float(whole.split()[0]) * 0.9, rel=1e-3)
 
