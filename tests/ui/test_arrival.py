@@ -6,7 +6,7 @@ from collections import OrderedDict
 import pytest
 
 from ops.request import Request
-from sim.errors import InputError
+from sim.errors import LONGEST, InputError
 from tests.attack.links import run
 from tests.browser.test_visits import DAMAGED
 from tests.ui.test_page import page, players
@@ -68,6 +68,16 @@ def test_nothing_of_a_link_is_markdown_on_the_page(word, monkeypatch):
     monkeypatch.setattr(text, "_ADDRESSES", re.compile("(?!)"))
     with pytest.raises(AssertionError, match="Markdown of a link's"):
         run({word: words[word]})
+
+
+def test_which_run_a_sentence_is_about_makes_it_no_longer_than_a_sentence_is():
+    nobody = "swi=1,late=2us;jitter:mean=1us,seed=3tch:ranks=4"
+    at = page(against=f"algorithm=allreduce.recursive_doubling|machine={nobody}&size=1MiB")
+    (said,) = errors(at)
+    assert said.startswith(nobody)
+    assert "no machine is called 'swi=1,late=2us;jitter'" in said
+    assert "more …" in said
+    assert len(said) <= LONGEST
 
 
 def test_a_machine_is_built_once_for_everybody(monkeypatch):

@@ -106,7 +106,8 @@ def _carried_out(scene: Request) -> list[compare.Run]:
         try:
             runs.append((request, ask(tasks.run, replace(request, against=""), spoken()), name))
         except (InputError, StalledError) as error:
-            st.error(plain(f"{name}: {error}" if k else str(error)), icon=":material/error:")
+            of_which = InputError(f"{name}: {error}") if k else error
+            st.error(plain(str(of_which)), icon=":material/error:")
             if not k:
                 return []
     return runs
