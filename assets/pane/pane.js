@@ -143,8 +143,7 @@ export class Pane {
     const timeline = await decode(run.tl);
     if (turn !== this.#turn) return false;
     this.#id = run.id;
-    this.#timeline = timeline;
-    this.#pictures = {};
+    [this.#timeline, this.#pictures] = [timeline, {}];
     for (const view of registered()) if (!view.refuses(timeline)) this.#pictures[view.name] = view.open(timeline);
     this.#picture = null;
     this.#slots = new Slots(timeline);
@@ -244,6 +243,11 @@ export class Pane {
 
   get isTravelling() {
     return this.#morph !== null;
+  }
+
+  // Have a view's picture at hand, to be laid out.
+  show(view) {
+    this.#picture = this.#pictures[this.#shown(view)] ?? null;
   }
 
   #shown(view) {

@@ -9,6 +9,7 @@ import { keysOf } from "./keys.js";
 import { Marker } from "./marker.js";
 import { Pane } from "../pane/pane.js";
 import { refusals, registered } from "./registry.js";
+import { Sight } from "./sight.js";
 import { Standings } from "./standings.js";
 import { TimeWindow } from "../time/window.js";
 
@@ -36,15 +37,14 @@ class Player {
   #playing = false;
   #report;
   #scale = "";
+  #sight;
   #standings;
   #telling = 0;
   #text = {};
   #turn = 0;
   #view = FIRST;
-  #visible = true;
   #window = new TimeWindow();
-  #watchSight;
-  #watchSize;
+  #changing = false; // several things change, and what comes of it is drawn once
   #calm = globalThis.matchMedia("(prefers-reduced-motion: reduce)");
 
   // `report(t, view, place)` tells the page where a person has stopped; `fork(spec)` asks it what if.
@@ -69,13 +69,7 @@ class Player {
     this.#host = { seek: (t) => this.#seek(t), pause: () => this.#pause(), draw, layout, brush, fork, offers: [] };
     parent.addEventListener("keydown", (event) => this.#press(event));
     this.#full = new FullScreen(parent.closest(".rs-talk") ?? parent, layout);
-    this.#watchSize = new ResizeObserver(() => this.#layout());
-    this.#watchSize.observe(this.#grid);
-    this.#watchSight = new IntersectionObserver(([entry]) => {
-      this.#visible = entry.isIntersecting;
-      this.#wake();
-    });
-    this.#watchSight.observe(this.#grid);
+    this.#sight = new Sight(this.#grid, { resized: () => this.#layout(), seen: () => this.#wake() });
   }
 
   // What the controls may ask for.
@@ -137,6 +131,7 @@ class Player {
     const turn = this.#turn;
     const loaded = await Promise.all(this.#panes.map((pane, k) => pane.load(data.runs[k], data.text)));
     if (turn !== this.#turn || loaded.includes(false)) return;
+    this.#changing = true;
     const isNew = this.#begin(data);
     const word = this.#text[data.runs.length > 1 ? "player.moment" : "player.step"]; // of several no steps are one
     this.#controls.offer(this.#clock.steps, this.#text["player.of"], refusals(this.#timelines, data.text), word);
@@ -144,8 +139,8 @@ class Player {
     this.#obey(data.cmd);
     this.#setPace(this.#clock.speed, this.#clock.even);
     this.#setView(this.#view, true);
-    if (!isNew) return;
-    this.#marker.stand(data.text);
+    if (isNew) this.#marker.stand(data.text);
+    this.#changing = false;
     this.#layout();
   }
 
@@ -204,17 +199,18 @@ class Player {
   }
 
   #layout() {
-    if (!this.#ready) return;
+    if (!this.#ready || this.#changing) return;
     const [below, window] = [this.#controls.root.offsetHeight, this.#window];
     this.#parent.style.setProperty("--rs-below", `${below}px`);
     const [several, full] = [this.#panes.length > 1, isFull(this.#parent)];
     const room = { span: this.#clock.time, window, several, below, full };
     for (const pane of this.#panes) pane.layout(this.#view, room);
     this.#draw();
+    this.#sight.settle();
   }
 
   #draw() {
-    if (!this.#ready) return;
+    if (!this.#ready || this.#changing) return;
     const state = { view: this.#view, lit: this.#lit, playing: this.#playing };
     for (const pane of this.#panes) pane.draw(this.#clock.t, state);
     this.#controls.show(this.#clock, this.#panes[0].caption);
@@ -267,7 +263,7 @@ class Player {
   }
 
   #wake() {
-    if (!this.#playing || !this.#visible || this.#frame) return;
+    if (!this.#playing || !this.#sight.isSeen || this.#frame) return;
     this.#frame = requestAnimationFrame((now) => this.#tick(now));
   }
 
@@ -301,6 +297,7 @@ class Player {
       pane.unhover();
       if (before !== this.#view && !quiet && !this.#calm.matches) pane.depart(this.#view);
     }
+    if (quiet) for (const pane of this.#panes) pane.show(this.#view);
     this.#layout();
     this.#travel();
     if (!quiet) this.#tell();
@@ -374,8 +371,7 @@ class Player {
     clearTimeout(this.#telling);
     this.#marker.close();
     this.#full.close();
-    this.#watchSize.disconnect();
-    this.#watchSight.disconnect();
+    this.#sight.close();
   }
 }
 

@@ -68,7 +68,7 @@ class SpaceTime {
 
   // What moves through time with wheel, fingers and keys.
   get camera() {
-    return this.#axis.camera;
+    return this.#axis?.camera ?? null; // none before it was laid out
   }
 
   y(place) {

@@ -1,11 +1,13 @@
 """The player as one piece of code for the browser, mounted in the page."""
 
+import gzip
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ui.player.bundle import bundle
 from ui.player.payload import VERSION
@@ -18,6 +20,27 @@ WITH_TALK = "talk/talk.js"
 """The player that leads through a talk."""
 WITH_STORY = "story/page.js"
 """The player as the stage has it, which can be told a story in."""
+FILE = """const sheet = new CSSStyleSheet();
+sheet.replaceSync({style});
+const mount = {script};
+export default function ({{ parentElement, ...rest }}) {{
+  const sheets = parentElement.adoptedStyleSheets;
+  if (!sheets.includes(sheet)) sheets.push(sheet);
+  return mount({{ parentElement, ...rest }});
+}}
+"""
+"""The player with its look, which it brings to wherever it is mounted."""
+LOADER = """const {{ default: mount }} = await import(new URL("{name}", document.baseURI));
+export default mount;
+"""
+
+
+class CodeFile(NamedTuple):
+    """A file of code that browsers keep: a name that changes with what is in it, its text, and that packed by gzip."""
+
+    name: str
+    text: bytes
+    packed: bytes
 
 
 @cache
@@ -45,11 +68,19 @@ def style() -> str:
 
 
 @cache
+def player_file() -> CodeFile:
+    """The player as the page has it, in a file: what is part of a page would be sent anew with every change to it."""
+    text = FILE.format(style=json.dumps(style()), script=script(WITH_STORY)).encode()
+    return CodeFile(f"player-{hashlib.sha256(text).hexdigest()[:16]}.js", text, gzip.compress(text, 6, mtime=0))
+
+
+@cache
 def _component() -> Callable[..., Any]:
     import streamlit as st  # other hosts of the player need none of it
 
+    loader = LOADER.format(name=player_file().name)
     mounted: Callable[..., Any] = st.components.v2.component(
-        "ringside_player", html='<div class="rs-root">\n</div>', css=style(), js=f"export default {script(WITH_STORY)};"
+        "ringside_player", html='<div class="rs-root">\n</div>', js=loader
     )
     return mounted
 

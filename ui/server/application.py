@@ -10,7 +10,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from ui.pages import PAGES
-from ui.player.component import script
+from ui.player.component import player_file
+from ui.server.code import Announced, code
 from ui.server.guard import Guard
 from ui.server.health import health
 from ui.workers.one import close_pool, the_pool
@@ -20,7 +21,7 @@ def _read_pages() -> None:
     """Have at hand what the first visitor would wait for: every page, and the player's code."""
     import_module("ui.front")
     len(PAGES)
-    script()
+    player_file()
 
 
 @asynccontextmanager
@@ -42,6 +43,6 @@ def around() -> dict[str, Any]:
     """What `streamlit.App` gets beside the page's script."""
     return {
         "lifespan": _served,
-        "routes": [Route("/health", _health)],
-        "middleware": [Middleware(Guard)],
+        "routes": [Route("/health", _health), Route("/{above:path}" + player_file().name, code)],
+        "middleware": [Middleware(Guard), Middleware(Announced)],
     }

@@ -1,0 +1,80 @@
+"""The player's code as browsers fetch it: a file of its own, kept for good, announced by every page."""
+
+import asyncio
+import gzip
+import re
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import HTMLResponse, PlainTextResponse
+from starlette.routing import Route
+
+from ui.player import component
+from ui.player.component import player_file
+from ui.server.application import around
+from ui.server.code import Announced
+
+
+@pytest.fixture(scope="module")
+def get():
+    others = [Route("/page", lambda _: HTMLResponse("<p>")), Route("/words", lambda _: PlainTextResponse("words"))]
+    app = Starlette(routes=[*around()["routes"], *others], middleware=[Middleware(Announced)])
+
+    def get(path, **headers):
+        """The status, headers and content of an answer."""
+        sent = []
+
+        async def send(message):
+            sent.append(message)
+
+        pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": pairs}
+        asyncio.run(app(scope, None, send))
+        answer = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        return sent[0]["status"], answer, b"".join(message["body"] for message in sent[1:])
+
+    return get
+
+
+@pytest.mark.parametrize("folder", ["/", "/behind/a/proxy/"])
+@pytest.mark.parametrize("packs", ["gzip, br", "identity"])
+def test_the_file_is_served_below_any_folder_and_kept_for_good(get, folder, packs):
+    file, is_packed = player_file(), "gzip" in packs
+    status, headers, content = get(f"{folder}{file.name}", **{"accept-encoding": packs})
+    assert status == 200
+    assert (gzip.decompress(content) if is_packed else content) == file.text
+    assert headers.get("content-encoding") == ("gzip" if is_packed else None)
+    assert headers["content-type"].startswith("text/javascript")
+    assert "immutable" in headers["cache-control"]
+    assert len(file.packed) < len(file.text) / 3
+
+
+def test_another_fingerprint_is_no_file(get):
+    other = re.sub(r"-[0-9a-f]+", "-0123456789abcdef", player_file().name)
+    assert other != player_file().name
+    assert get(f"/{other}")[0] == 404
+
+
+def test_pages_alone_announce_it(get):
+    assert get("/page")[1]["link"] == f"<{player_file().name}>; rel=modulepreload"
+    assert "link" not in get("/words")[1]
+
+
+def test_sockets_pass_as_they_are():
+    sent = []
+
+    async def app(_scope, _receive, send):
+        await send({"type": "websocket.accept"})
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(Announced(app)({"type": "websocket", "headers": []}, None, send))
+    assert sent == [{"type": "websocket.accept"}]
+
+
+def test_its_name_changes_with_what_is_in_it(monkeypatch):
+    before = player_file()
+    monkeypatch.setattr(component, "style", lambda: "p { color: red }")
+    assert player_file.__wrapped__().name != before.name
