@@ -11,7 +11,7 @@ from ops.libraries.nccl.layers import machine_word
 from ops.measured.calibration import MOST_RANKS, Fitted, Sample, fit, thinned
 from ops.measured.comparison import verdict
 from ops.measured.files import place, read_file
-from ops.measured.mpi_pace import Judged, fit_mpi, is_mpi, judged, priced, system_of
+from ops.measured.mpi import Judged, fit_mpi, is_mpi, judged, priced, system_of
 from ops.measured.rows import Table
 from sim.errors import InputError
 from sim.units import fmt_bandwidth, fmt_time

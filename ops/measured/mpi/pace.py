@@ -1,31 +1,28 @@
 """What the named algorithms of an MPI library cost on a system, by three numbers: a step, a rate, an addition.
 
-A time is its steps, the bytes that its slowest rank moves, and those that it adds, each at its price: the claims that
-the registry keeps of every algorithm. Two things differ from the claims. Broadcasts down a tree send to all children at
-once, as Open MPI's do, whose messages then share the link; Bruck's alltoall packs and unpacks what it sends.
+A time is its steps, the bytes that its slowest rank moves, and those that it adds, copies or touches first, each at its
+price; `ops.measured.mpi.work` tells how many.
 """
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from functools import lru_cache
 from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 
 from ops.measured.comparison import LARGE, Agreement, algorithm_of
+from ops.measured.mpi.work import cost_of, library_of
 from ops.measured.rows import Measured, Table
-from ops.registry import ALGORITHMS, Cost
+from ops.registry import Cost
 from sim.base.arrays import Floats
-from sim.engine import simulate
-from sim.errors import InputError
-from sim.machines import build
-from sim.units import MiB, us
+from sim.units import us
 
-BEGIN = (3 * us, 1 / 12e9, 1 / 5e9)
+BEGIN = (3 * us, 1 / 12e9, 1 / 7e9)
 """Seconds a step, a byte moved and a byte added, where a fit begins."""
-SOFT, ROUNDS = 0.2, 3
+DRAWN = 0.2
+"""How strongly it is drawn there, in errors of a row: what rows do not tell stays near."""
+SOFT, ROUNDS = 0.2, 4
 """Logarithmic error from which a row counts less than its square; how often the halves of the sizes take turns."""
 GAP = 0.1
 """By how much the second algorithm is slower than the first where it is told which one wins."""
@@ -76,25 +73,9 @@ def system_of(table: Table) -> str:
 
 def priced(table: Table) -> list[Priced]:
     """The rows whose algorithm is known by name and claims a cost."""
-    rows = ((row, _cost(row.collective, row.algorithm, row.ranks)) for row in table.rows if row.ranks > 1)
+    library = library_of(table)
+    rows = ((row, cost_of(row, library)) for row in table.rows if row.ranks > 1)
     return [Priced(row, cost) for row, cost in rows if cost is not None]
-
-
-@lru_cache(maxsize=1024)
-def _cost(collective: str, label: str, n: int) -> Cost | None:
-    entry = algorithm_of(collective, label)
-    if entry is None or entry.cost is None:
-        return None
-    try:
-        cost = Cost(*entry.cost(n, **entry.settle(n)))
-    except InputError:  # not for so many ranks
-        return None
-    if collective == "broadcast" and not re.search(r"scatter|linear|bine", entry.name):
-        schedule = replace(ALGORITHMS[entry.name], ordered=False).schedule(n)
-        machine = build(f"switch:ranks={n}", bandwidth=1.0, latency=0.0)
-        return cost._replace(betas=simulate(machine, schedule, float(MiB)).time / MiB)
-    packed = 2 * cost.betas if entry.name == "alltoall.bruck" else 0.0
-    return cost._replace(gammas=cost.gammas + packed)
 
 
 def fit_mpi(rows: Sequence[Priced]) -> MpiPace:
@@ -110,14 +91,15 @@ def fit_mpi(rows: Sequence[Priced]) -> MpiPace:
             every = logs.copy()
             every[free] = values
             strays: Floats = np.log(parts @ np.exp(every) / times)
-            return strays
+            return np.concatenate([strays, DRAWN * (values - begin[free])])
 
         moved = logs.copy()
         if free:
             moved[free] = least_squares(misses, logs[free], loss="soft_l1", f_scale=SOFT).x
         return moved
 
-    logs: Floats = np.log(np.array(BEGIN))
+    begin: Floats = np.log(np.array(BEGIN))
+    logs = begin.copy()
     halves = [([one for one in rows if (one.row.size >= LARGE) == large], large) for large in (False, True)]
     for _ in range(ROUNDS):
         for some, large in halves:
