@@ -60,7 +60,7 @@ export class Stage {
   }
 
   layout(surface, { width, most, least = 0 }) {
-    surface.resize(width, Math.max(LEAST_HIGH, least, Math.min(this.camera.height(width), most)));
+    surface.resize(width, least || Math.max(LEAST_HIGH, Math.min(this.camera.height(width), most)));
     this.#surface = surface;
     this.camera.fit(width, surface.height);
     this.#turn = -1;

@@ -20,7 +20,7 @@ import { Why } from "./why.js";
 const CHOICES = 512;
 const FIRST = "machine"; // every run can be shown on its machine
 const BESIDE = 64; // ranks of which what each holds is legible beside the picture
-const HIGH = { several: 420, least: 220, edge: 10 };
+const HIGH = { several: 420, least: 220, full: 96, edge: 10 };
 
 export class Pane {
   #beside = { slots: false, sent: false }; // whether what stands beside the picture is in sight
@@ -265,7 +265,7 @@ export class Pane {
     this.#picture = this.#pictures[shown];
     const under = below + this.#why.settle(this.#seatSide(shown));
     const room = roomFor(canvas) - legend.offsetHeight - under - HIGH.edge;
-    const most = Math.max(HIGH.least, Math.min(several && !full ? HIGH.several : Infinity, room));
+    const most = Math.max(full ? HIGH.full : HIGH.least, Math.min(several && !full ? HIGH.several : Infinity, room));
     const { order } = this.#links;
     const wide = canvas.parentElement.clientWidth;
     const least = full ? most : 0;

@@ -1,12 +1,14 @@
 // The whole screen for a stage, or for a talk around it; where a browser has no such thing, the whole window.
 
 const FILLING = "rs-filling";
+const FRAME = "rs-frame"; // what fills a frame in another page, and always does
 
 // Whether what an element is in fills the screen.
 export const isFull = (element) => element.closest(`.${FILLING}`) !== null;
 
 export class FullScreen {
   #changed;
+  #is = false;
   #root;
   #stop = new AbortController();
 
@@ -23,7 +25,15 @@ export class FullScreen {
   }
 
   get is() {
-    return this.#root.classList.contains(FILLING);
+    return this.#is;
+  }
+
+  // Fill what the page is shown in, whether or not the screen is.
+  frame(is) {
+    if (is === this.#root.classList.contains(FRAME)) return;
+    this.#root.classList.toggle(FRAME, is);
+    this.#root.classList.toggle(FILLING, is || this.#is);
+    this.#changed();
   }
 
   toggle() {
@@ -49,8 +59,9 @@ export class FullScreen {
   }
 
   #show(is) {
-    if (is === this.is) return;
-    this.#root.classList.toggle(FILLING, is);
+    if (is === this.#is) return;
+    this.#is = is;
+    this.#root.classList.toggle(FILLING, is || this.#root.classList.contains(FRAME));
     this.#changed();
   }
 

@@ -120,6 +120,7 @@ class Player {
   async load(data) {
     this.#text = data.text;
     this.#host.offers = data.offers ?? [];
+    this.#full.frame(Boolean(data.fills));
     this.#seat(data.runs.length);
     if (data.v !== VERSION) {
       for (const pane of this.#panes) pane.say(data.text["player.unknown"]);
@@ -156,8 +157,7 @@ class Player {
   // Runs that come with a new place begin there, which is told. With others a person stays at the same share of the way,
   // or at the same instant where the future forked.
   #begin({ runs, start = {} }) {
-    const clock = this.#clock;
-    const ids = runs.map(({ id }) => id).join();
+    const [clock, ids] = [this.#clock, runs.map(({ id }) => id).join()];
     const [isNew, isSame] = [this.#marker.begin(start), this.#ids === ids];
     const share = clock.position / Math.max(1, clock.steps);
     this.#ids = ids;

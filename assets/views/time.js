@@ -34,7 +34,7 @@ class SpaceTime {
     whole.follow(span);
     this.#axis = new TimeAxis(window ?? whole, 34, width - 12);
     this.#turn = -1;
-    surface.resize(width, Math.max(200, least, Math.min(most, this.timeline.meta.ranks * 34 + 40)));
+    surface.resize(width, least || Math.max(200, Math.min(most, this.timeline.meta.ranks * 34 + 40)));
     this.#surface = surface;
   }
 

@@ -14,6 +14,24 @@ SAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "ring.talk.yaml"
 PHONE = {"width": 390, "height": 844}
 SCREEN = {"width": 1920, "height": 1080}
 STATE = "document.querySelector('[data-ringside=talk]').ringside.state()"
+TALK = '[data-ringside="talk"]'
+PASTE = """text => {
+  const clipboardData = new DataTransfer();
+  clipboardData.setData("text/plain", text);
+  document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+}"""
+IN_FRAME = """() => {
+  const all = (root) => [...root.querySelectorAll("*")].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
+  const seen = all(document).filter((e) => e.getBoundingClientRect().width > 0);
+  const named = seen.filter((e) => e.matches?.(".rs-stage, .rs-caption, .rs-controls"));
+  const boxes = named.map((e) => e.getBoundingClientRect()).map((b) => [b.left, b.top, b.right, b.bottom]);
+  const inside = named[0].closest(".rs-frame").querySelectorAll("*");
+  const cut = [named[0].closest(".rs-frame"), ...inside].filter((e) =>
+    ["auto", "scroll", "hidden"].includes(getComputedStyle(e).overflowY) && e.scrollHeight > e.clientHeight + 1);
+  const worded = seen.filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()));
+  const sizes = worded.map((e) => parseFloat(getComputedStyle(e).fontSize));
+  return [boxes, cut.map((e) => e.className), Math.min(...sizes)];
+}"""
 FITS = "document.documentElement.scrollWidth <= innerWidth"
 
 
@@ -127,3 +145,77 @@ def test_the_whole_screen_is_the_picture(enter, tmp_path):
         page.keyboard.press("Escape")
         page.wait_for_function("document.fullscreenElement === null && !document.querySelector('.rs-filling')")
         page.evaluate("document.activeElement.blur()")
+
+
+@pytest.mark.parametrize(("viewport", "language"), [(DESK, "en"), (PHONE, "zh")])
+def test_a_talk_is_put_together_from_the_stage_and_a_file(visit, viewport, language):
+    one = visit(f"?machine=switch:ranks=3&size=1MiB&lang={language}", viewport=viewport)
+    one.language, page = language, one.page
+    one.settle()
+    page.get_by_role("button", name=one.told("page.share")).click()
+    page.get_by_role("button", name=one.told("page.embed.copy")).click()
+    code = page.locator(".embed textarea")
+    code.wait_for()
+    assert "machine=switch%3Aranks%3D3" in code.input_value()
+    assert "embed=true" in code.input_value()
+    assert "width:100%" in code.input_value()
+    page.get_by_role("button", name=one.told("page.talk.add")).click()
+    page.get_by_role("button", name=one.told("page.talk.open", count=1)).click()
+    page.locator(TALK).wait_for()
+    one.settle()
+    assert page.evaluate(FITS)
+    assert page.locator(TALK).get_attribute("data-scenes") == "1"
+    text = SAMPLE.read_text(encoding="utf-8")
+    page.evaluate(PASTE, text.replace("[4ms", "[4 parsecs"))
+    page.get_by_text("4 parsecs").wait_for()  # refused, and what is there stays
+    assert page.locator(TALK).get_attribute("data-scenes") == "1"
+    page.evaluate(PASTE, text)
+    page.locator(f"{TALK}[data-scenes='3']").wait_for()
+    one.settle()
+    page.locator(f"{TALK} .rs-talk-next").click()
+    page.locator(f"{TALK} {PLAYER}[data-playing=true]").wait_for()
+    with page.expect_popup() as opening:
+        page.locator(".rs-talk-second").click()
+    speaker = opening.value
+    shows(speaker, "Ask first")
+    speaker.get_by_role("combobox").select_option("2")
+    page.locator(f"{TALK}[data-scene='2']").wait_for()
+    stops = page.get_by_role("textbox", name=one.told("page.talk.scene.stops"))
+    stops.fill("4ms, soon")
+    stops.press("Enter")
+    page.get_by_text("'soon'").wait_for()
+    one.settle()
+    stops.fill("3ms")
+    stops.press("Enter")
+    one.settle()
+    page.get_by_role("button", name=one.told("page.talk.down")).click()
+    one.settle()
+    with page.expect_download() as coming:
+        page.get_by_role("button", name=one.told("page.talk.save"), exact=True).click()
+    saved = document.from_text(Path(coming.value.path()).read_text(encoding="utf-8"), "saved")
+    assert [entry.title for entry in saved.scenes] == ["The ring", "One cable carries it all", "Side by side"]
+    assert saved.scenes[1].stops == pytest.approx((3e-3,))
+    assert saved.language == language
+    with page.expect_download() as coming:
+        page.get_by_role("button", name=one.told("page.talk.save.page"), exact=True).click()
+    assert "One cable carries it all" in Path(coming.value.path()).read_text(encoding="utf-8")
+    speaker.close()
+
+
+def test_a_frame_in_another_page_shows_stage_transport_and_sentence_whole(visit):
+    one = visit("?machine=dual_socket_pcie&size=64MiB&t=0.0001&embed=true", viewport={"width": 960, "height": 540})
+    for query in ("", "&against=algorithm%3Dallreduce.recursive_doubling&lang=zh"):
+        if query:
+            one.open(f"?machine=dual_socket_pcie&size=64MiB&t=0.0001&embed=true{query}")
+        for width, height in ((960, 540), (640, 360), (390, 300)):
+            one.page.set_viewport_size({"width": width, "height": height})
+            one.page.wait_for_timeout(400)
+            boxes, scrolled, smallest = one.page.evaluate(IN_FRAME)
+            assert len(boxes) == (5 if query else 3), (width, query)
+            for left, top, right, bottom in boxes:
+                assert left >= 0
+                assert top >= 0
+                assert right <= width
+                assert bottom <= height
+            assert scrolled == []
+            assert smallest >= 11

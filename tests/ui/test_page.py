@@ -25,15 +25,17 @@ from sim.units import MiB, fmt_time
 from ui.board.words import SPOILED
 from ui.files.exports import EXPORTS, Shot
 from ui.pages import PAGES
+from ui.pages.talk import FIELDS
 from ui.player.views import VIEWS
 from ui.scene.examples import SCENARIOS
 from ui.scene.gallery import GROUPS
 from ui.scene.picture import export, file_name, run
 from ui.server.health import health
+from ui.share.film import PAPERS
+from ui.share.offer import WORDS as EMBEDDED
 from ui.story import CHAPTERS
 from ui.text import catalogue, languages, things, written
 from ui.widgets.compare import COMPARED
-from ui.widgets.film import PAPERS
 
 APP = str(Path(__file__).parents[2] / "app.py")
 TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.")
@@ -302,6 +304,8 @@ def test_every_text_is_used_somewhere():
     }
     spoken |= {f"board.row.{name}" for name in ("in", "out", "spare")} | {f"board.holds-{k}" for k in range(1, 5)}
     spoken |= {f"build.fault.{kind}" for kind in (*SPOILED.values(), "absent", "lacks", "extra", "other")}
+    spoken |= {f"page.embed.{name}" for name in EMBEDDED}
+    spoken |= {f"page.talk.scene.{name}{end}" for name in FIELDS for end in ("", ".help")}
     spoken |= {f"page.film.{name}" for name in PAPERS}
     spoken |= {f"scenes.{name}" for name in (*GROUPS, "link", "file", "notebook")}
     spoken |= {f"ladder.{name}.title" for name in (*TASKS, "own")}

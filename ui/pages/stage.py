@@ -21,25 +21,23 @@ from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
 from sim.units import TimeScale
 from ui import address
-from ui.drawings import DRAWINGS
-from ui.files.exports import EXPORTS, Shot
+from ui.files.exports import EXPORTS
 from ui.pages import page
 from ui.player import component
-from ui.player.views import FIRST, VIEWS, label_of
+from ui.player.views import FIRST, VIEWS
 from ui.scene import picture
 from ui.scene.machines import machine_of
 from ui.scene.picture import STALLED, Picture
+from ui.share import offer, take_away
 from ui.story import visit as story
 from ui.text import plain, spoken
 from ui.text import tell as _say
-from ui.widgets import compare, diagnosis, film, past, questions, sidebar, title, whatif
+from ui.widgets import compare, diagnosis, past, questions, sidebar, title, whatif
 from ui.widgets.load import load_of
 from ui.workers import tasks
-from ui.workers.asking import ask, ask_apart, visitor
+from ui.workers.asking import ask
 
 PLAYER = "stage"
-STILLS = ("png", "svg", "pdf")
-"""Files that show one instant."""
 LONGEST_PLACE = 400
 """Characters of a word that says where in the runs the player stands."""
 FEW = 16
@@ -55,7 +53,8 @@ def stage() -> None:
     if problem:
         st.error(plain(problem), icon=":material/link_off:")
     if st.context.is_embedded:
-        _embedded(st.session_state.scene)
+        if not problem:  # which would be hidden by a picture that fills its frame, and of another scene
+            _embedded(st.session_state.scene)
         return
     with st.sidebar:
         st.markdown(f"**{_say('page.title')}**")
@@ -179,6 +178,7 @@ def _heading(scene: Request, picture: Picture) -> None:
         questions.menu()
         sidebar.scenarios()
         compare.keep(scene)
+        offer.draw(scene, _place)
         past.undo()
     if picture.verdict == STALLED:
         st.warning(plain(picture.reason), icon=":material/hourglass_disabled:")
@@ -281,7 +281,8 @@ def _stage(scene: Request, runs: list[compare.Run]) -> None:
     player, memory = st.container(), st.container()
     with memory:
         story.remember()
-    data = component.player_data(packed, spoken(), start, offers=offers, story=story.shown(scene))
+    offered, fills = story.shown(scene), st.context.is_embedded and len(runs) == 1 + len(scene.others())
+    data = component.player_data(packed, spoken(), start, offers=offers, story=offered, fills=fills)
     with player:
         component.show(data, key=PLAYER, moved=_moved, forked=_forked, heard=lambda: story.hear(state[PLAYER].story))
 
@@ -330,42 +331,8 @@ def _below(scene: Request, topology: Topology, shown: Picture) -> None:
     with machine:
         _machine_panel(topology, scene)
         if shown.verdict != STALLED:
-            _take_away(scene, shown.seconds)
-
-
-def _take_away(scene: Request, length: float) -> None:
-    """The run as a file of any kind, made when it is asked for."""
-    with st.expander(_say("page.export"), expanded=False, icon=":material/download:"):
-        kinds = list(EXPORTS)
-        kind = st.selectbox(_say("page.export.kind"), kinds, format_func=_kind, key="kind")
-        still = st.session_state.get(PLAYER)
-        view = shown = getattr(still, "view", st.session_state.view)
-        if EXPORTS[kind].drawn:
-            view = st.segmented_control(
-                *(_say("page.export.view"), [name for name in VIEWS if name in DRAWINGS]),
-                default=shown if shown in DRAWINGS else FIRST,
-                format_func=lambda name: label_of(name, spoken()),
-                required=True,
-                key="export_view",
-            )
-            if shown not in DRAWINGS:
-                st.caption(_say("page.export.undrawn", view=label_of(shown, spoken())))
-        shot = Shot(view=view, at=getattr(still, "t", None) if kind in STILLS else None, language=spoken())
-        name = f"{picture.file_name(scene)}.{kind}"
-        if EXPORTS[kind].filmed:
-            film.make(scene, kind, film.choose(shot, length), name)
-            return
-        st.download_button(
-            _say("page.export.make"),
-            data=partial(ask_apart, visitor(), tasks.export, scene, kind, shot),
-            file_name=name,
-            mime=EXPORTS[kind].media,
-            key="take_away",
-        )
-
-
-def _kind(ending: str) -> str:
-    return f".{ending} – {_say(f'export.{ending}')}"
+            still = st.session_state.get(PLAYER)
+            take_away.draw(scene, shown.seconds, still, getattr(still, "view", st.session_state.view))
 
 
 def _code(scene: Request, topology: Topology) -> None:

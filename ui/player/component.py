@@ -18,8 +18,8 @@ ASSETS = Path(__file__).parents[2] / "assets"
 ENTRY, PLAYER = "all.js", "player/player.js"
 WITH_TALK = "talk/talk.js"
 """The player that leads through a talk."""
-WITH_STORY = "story/page.js"
-"""The player as the stage has it, which can be told a story in."""
+ON_PAGES = "talk/page.js"
+"""The player as the dashboard has it, which can be told a story in and lead through a talk."""
 FILE = """const sheet = new CSSStyleSheet();
 sheet.replaceSync({style});
 const mount = {script};
@@ -70,7 +70,7 @@ def style() -> str:
 @cache
 def player_file() -> CodeFile:
     """The player as the page has it, in a file: what is part of a page would be sent anew with every change to it."""
-    text = FILE.format(style=json.dumps(style()), script=script(WITH_STORY)).encode()
+    text = FILE.format(style=json.dumps(style()), script=script(ON_PAGES)).encode()
     return CodeFile(f"player-{hashlib.sha256(text).hexdigest()[:16]}.js", text, gzip.compress(text, 6, mtime=0))
 
 
@@ -111,6 +111,11 @@ def player_data(runs: list[dict[str, Any]], language: str, start: Start | None =
         if name.startswith(("player.", "caption.", "page.title"))
     }
     return {"v": VERSION, "runs": runs, "text": texts, "start": asdict(start or Start()), **more}
+
+
+def show_talk(data: dict[str, Any], *, key: str) -> None:
+    """Mount the player that leads through a talk."""
+    _component()(key=key, data=data)
 
 
 def show(

@@ -1,5 +1,6 @@
 """Talks as YAML: data that is checked and never run."""
 
+import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlsplit
 
@@ -181,6 +182,11 @@ def to_text(talk: Talk) -> str:
         first, *rest = _scene_lines(scene)
         lines += [f"  - {first}", *(f"    {line}" if line else "" for line in rest)]
     return "\n".join(lines) + "\n"
+
+
+def file_name(talk: Talk) -> str:
+    """What a file of the talk is called, without its ending."""
+    return re.sub(r"[^\w]+", "-", talk.title.lower()).strip("-_")[:60] or "talk"
 
 
 def _scene_lines(scene: TalkScene) -> list[str]:

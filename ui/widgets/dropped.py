@@ -25,8 +25,10 @@ from sim.errors import InputError
 from sim.formats import FORMATS
 from sim.topology.pair_rates import beside, matrices
 from sim.units import fmt_size
-from ui.pages import leave
+from ui.pages import leave, visit
 from ui.scene.machines import machine_of
+from ui.share import talks
+from ui.talk import document
 from ui.text import plain, tell
 from ui.widgets.past import restore
 from ui.workers import tasks
@@ -173,7 +175,13 @@ def _instant(place: Mapping[str, str]) -> float:
     return t if t is not None and t >= 0 else 0.0
 
 
+def _talk(text: str, name: str) -> None:
+    talks.opened(document.from_text(text, name))
+    visit({"page": "talk"})
+
+
 ARRIVALS = (
+    Arrival(document.is_talk, _talk),
     Arrival(is_scenario, _scenario),
     Arrival(training_request.is_training, _training),
     Arrival(is_trace, _schedule),

@@ -21,6 +21,8 @@ from ui.files.exports import Shot
 from ui.scene import picture, thumbnail
 from ui.scene.picture import Picture
 from ui.story import telling
+from ui.talk import pages
+from ui.talk.pages import PackedScene
 
 
 class Load(NamedTuple):
@@ -98,6 +100,11 @@ def export(scene: Request, ending: str, shot: Shot) -> bytes:
 def small_picture(scene: Request, view: str) -> str:
     """The scene's run in small, in the midst of it, as SVG. Raises InputError and StalledError."""
     return thumbnail.of_run(picture.carried_out(scene).trace, view)
+
+
+def talk_scene(scene: Request, view: str, language: str) -> PackedScene:
+    """A scene of a talk, packed. Raises InputError and StalledError."""
+    return pages.packed(scene, view, language)
 
 
 def load(scene: Request) -> Load:

@@ -1,0 +1,61 @@
+"""The page of a talk without a browser: what is typed there, what is refused, and what is kept."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ops.request import Request
+from sim.errors import InputError
+from ui.talk import StageLine, Talk, TalkScene, notation
+from ui.text import say
+
+APP = str(Path(__file__).parents[2] / "app.py")
+FIRST, SECOND = (Request(machine=f"switch:ranks={n}", size="1KiB") for n in (2, 3))
+
+
+@pytest.mark.slow
+def test_scenes_are_edited_and_what_cannot_be_is_told():
+    at = AppTest.from_file(APP, default_timeout=120)
+    at.query_params["page"] = "talk"
+    at.run()
+    assert any(say("page.talk.intro") == each.value for each in at.markdown)
+    at.session_state["own_talk"] = Talk("t", (TalkScene(FIRST, "a", stops=(1.0,)), TalkScene(Request(machine="no"))))
+    at.run()
+    assert not at.exception
+    errors = [each.value for each in at.error]
+    assert len(errors) == 2
+    assert errors[0].startswith("1")
+    assert "1 s" in errors[0]
+    assert errors[1].startswith("2")
+    at.session_state["own_talk"] = Talk("t", (TalkScene(FIRST, "a"), TalkScene(SECOND)))
+    at.run()
+    at.text_area[0].set_value("one\n[1us] two").run()
+    at.text_area[1].set_value("**notes**").run()
+    at.text_input[2].set_value("2us 1us").run()
+    own = at.session_state["own_talk"]
+    assert [line.text for line in own.scenes[0].lines] == ["one", "two"]
+    assert (own.scenes[0].notes, len(own.scenes[0].stops)) == ("**notes**", 2)
+    at.text_area[0].set_value("[never] two").run()
+    assert any("never" in each.value for each in at.error)
+    assert at.session_state["own_talk"] == own
+    at.button(key="talk_down").click().run()
+    assert [entry.scene for entry in at.session_state["own_talk"].scenes] == [SECOND, FIRST]
+    at.button(key="talk_remove").click().run()
+    assert [entry.scene for entry in at.session_state["own_talk"].scenes] == [SECOND]
+    at.button(key="talk_show").click().run()
+    assert at.session_state.scene == SECOND
+    assert not at.exception
+
+
+def test_words_and_breakpoints_are_read_as_they_are_written():
+    lines = (StageLine("first"), StageLine("then [so]", 8e-3))
+    assert notation.lines_of(notation.in_lines(lines)) == lines
+    stops = notation.stops_of("3ms，1us 3ms")
+    assert stops == pytest.approx((1e-6, 3e-3))
+    assert notation.stops_of(notation.in_words(stops)) == stops
+    for text in ("[1ms]", "a\nb", "[x] a", "w" * 301, "\n".join(f"[{k}ms] w" for k in range(1, 22))):
+        with pytest.raises(InputError):
+            notation.lines_of(text)
+    with pytest.raises(InputError):
+        notation.stops_of(" ".join(f"{k}ns" for k in range(51)))

@@ -1,0 +1,189 @@
+"""A talk: given here, and put together from scenes of the stage; kept in the visit and in files, nowhere else."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from sim.errors import InputError, StalledError
+from ui.pages import first, leave, page
+from ui.player import component
+from ui.share import talks
+from ui.talk import LONGEST_NOTES, LONGEST_TITLE, Talk, TalkScene, document, pages
+from ui.talk.notation import in_lines, in_words, lines_of, stops_of
+from ui.talk.pages import PackedScene
+from ui.text import plain, spoken, tell
+from ui.widgets.past import restore
+from ui.workers import tasks
+from ui.workers.asking import ask
+
+FIELDS: dict[str, tuple[Callable[[TalkScene], str], Callable[[str], Any]]] = {
+    "title": (lambda entry: entry.title, lambda text: " ".join(text.split())),
+    "lines": (lambda entry: in_lines(entry.lines), lines_of),
+    "stops": (lambda entry: in_words(entry.stops), stops_of),
+    "notes": (lambda entry: entry.notes, str),
+}
+"""What is written to a scene: how it is typed, and how that is read."""
+
+
+@page(order=70, listed=False)
+def talk() -> None:
+    """Draw the page once."""
+    st.title(tell("page.talk.title"), anchor=False)
+    own = talks.current()
+    if not own.scenes:
+        st.markdown(tell("page.talk.intro"))
+        st.button(tell("page.talk.stage"), on_click=leave, args=(first(),), type="primary", key="talk_stage")
+        return
+    above = st.container(horizontal=True, vertical_alignment="bottom", key="talk_bar")
+    scenes = _packed(own)
+    entries = [entry for entry, scene in zip(own.scenes, scenes, strict=True) if scene]
+    data = _data(replace(own, scenes=tuple(entries)), [scene for scene in scenes if scene])
+    with above:
+        _bar(own, data)
+    if data:
+        component.show_talk(data, key="talk_player")
+    st.subheader(tell("page.talk.scenes"), anchor=False)
+    _edit(own)
+
+
+def _packed(own: Talk) -> list[PackedScene | None]:
+    """Every scene as it is played; what cannot be run is told, and is None. Runs are kept as long as they are shown."""
+    state = st.session_state
+    before: dict[Any, PackedScene] = state.get("talk_packed", {})
+    now: dict[Any, PackedScene] = {}
+    for number, entry in enumerate(own.scenes, 1):
+        key = entry.scene, entry.place.get("view", ""), own.language
+        try:
+            now[key] = before.get(key) or now.get(key) or ask(tasks.talk_scene, *key)
+            pages.check(replace(entry, origin=""), now[key].time)
+        except (InputError, StalledError) as error:
+            st.error(plain(f"{number}. {entry.title}: {error}"), icon=":material/error:")
+    state.talk_packed = now
+    return [now.get((entry.scene, entry.place.get("view", ""), own.language)) for entry in own.scenes]
+
+
+def _data(own: Talk, scenes: Sequence[PackedScene]) -> dict[str, Any]:
+    """What the browser plays; nothing where nothing can be."""
+    try:
+        return pages.together(own, scenes) if scenes else {}
+    except InputError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return {}
+
+
+def _bar(own: Talk, data: dict[str, Any]) -> None:
+    """What the talk is called, and ways to keep it."""
+    key = _fresh("title")
+
+    def named() -> None:
+        talks.keep(replace(talks.current(), title=" ".join(st.session_state[key].split())))
+
+    st.text_input(tell("page.talk.name"), own.title, LONGEST_TITLE, key=key, on_change=named, width=380)
+    name = document.file_name(own)
+    text = partial(document.to_text, own)
+    save, whole = tell("page.talk.save"), tell("page.talk.save.page")
+    st.download_button(save, text, f"{name}.talk.yaml", "application/yaml", on_click="ignore", key="talk_save")
+    if data:
+        st.download_button(
+            whole, partial(pages.page, data), f"{name}.html", "text/html", on_click="ignore", key="talk_page"
+        )
+
+
+def _fresh(name: str) -> str:
+    """A widget's key: another one once scenes have changed places, so that widgets forget theirs."""
+    return f"talk_{name}_{st.session_state.get('talk_turn', 0)}_{spoken()}"
+
+
+def _edit(own: Talk) -> None:
+    """The scenes in their order, and what is written to the chosen one."""
+    state = st.session_state
+    chosen = min(state.get("talk_scene", 0), len(own.scenes) - 1)
+    order, fields = st.columns([1, 2], gap="medium")
+    key = _fresh("scene")
+
+    def picked() -> None:
+        state.talk_scene = state[key]
+
+    with order:
+        st.radio(
+            tell("page.talk.scenes"),
+            range(len(own.scenes)),
+            chosen,
+            lambda k: plain(f"{k + 1}. {_called(own.scenes[k])}"),
+            key=key,
+            on_change=picked,
+            label_visibility="collapsed",
+        )
+        _order(own, chosen)
+    with fields:
+        for name in FIELDS:
+            _field(own, chosen, name)
+
+
+def _called(entry: TalkScene) -> str:
+    scene = entry.scene
+    return entry.title or f"{scene.algorithm or tell('page.talk.schedule')} · {scene.machine}"
+
+
+def _order(own: Talk, chosen: int) -> None:
+    """Move the chosen scene, take it out, or stand there on the stage."""
+    last = len(own.scenes) - 1
+
+    def moved(to: int) -> None:
+        scenes = list(own.scenes)
+        scenes.insert(to, scenes.pop(chosen))
+        _again(replace(own, scenes=tuple(scenes)), to)
+
+    def removed() -> None:
+        _again(replace(own, scenes=own.scenes[:chosen] + own.scenes[chosen + 1 :]), max(0, chosen - 1))
+
+    def shown() -> None:
+        entry = own.scenes[chosen]
+        t = entry.place.get("t", "0")
+        restore(entry.scene, entry.place.get("view", ""), float(t), entry.place)
+        leave(first())
+
+    with st.container(horizontal=True, gap="small", key="talk_order"):
+        up, down = (f":material/arrow_{way}ward:" for way in ("up", "down"))
+        upward, downward = tell("page.talk.up"), tell("page.talk.down")
+        st.button(upward, on_click=moved, args=(chosen - 1,), disabled=chosen == 0, icon=up, key="talk_up")
+        st.button(downward, on_click=moved, args=(chosen + 1,), disabled=chosen == last, icon=down, key="talk_down")
+        st.button(tell("page.talk.remove"), on_click=removed, icon=":material/delete:", key="talk_remove")
+        st.button(tell("page.talk.show"), on_click=shown, icon=":material/open_in_new:", key="talk_show")
+
+
+def _again(changed: Talk, chosen: int) -> None:
+    talks.opened(changed)
+    st.session_state.talk_scene = chosen
+
+
+def _field(own: Talk, chosen: int, name: str) -> None:
+    """A field of the chosen scene; what cannot be read stays in it and is told below."""
+    shown, read = FIELDS[name]
+    key = f"{_fresh(name)}_{chosen}"
+
+    def changed() -> None:
+        entries = list(talks.current().scenes)
+        try:
+            value = read(st.session_state[key])
+        except InputError as error:
+            st.session_state.talk_refused = key, str(error)
+            return
+        entries[chosen] = replace(entries[chosen], **{name: value})
+        talks.keep(replace(talks.current(), scenes=tuple(entries)))
+        st.session_state.talk_refused = "", ""
+
+    label, text = tell(f"page.talk.scene.{name}"), shown(own.scenes[chosen])
+    words = tell(f"page.talk.scene.{name}.help") if name != "title" else None
+    if name in ("lines", "notes"):
+        most, high = (LONGEST_NOTES, 220) if name == "notes" else (None, 90)
+        st.text_area(label, text, high, most, key=key, help=words, on_change=changed)
+    else:
+        most = LONGEST_TITLE if name == "title" else None
+        st.text_input(label, text, most, key=key, help=words, on_change=changed)
+    refused, why = st.session_state.get("talk_refused", ("", ""))
+    if refused == key:
+        st.error(plain(why), icon=":material/error:")

@@ -1,0 +1,53 @@
+"""The run as a file of any kind, made when it is asked for."""
+
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from ops.request import Request
+from ui.drawings import DRAWINGS
+from ui.files.exports import EXPORTS, Shot
+from ui.player.views import FIRST, VIEWS, label_of
+from ui.scene import picture
+from ui.share import film
+from ui.text import spoken, tell
+from ui.workers import tasks
+from ui.workers.asking import ask_apart, visitor
+
+STILLS = ("png", "svg", "pdf")
+"""Files that show one instant."""
+
+
+def draw(scene: Request, length: float, still: Any, shown: str) -> None:
+    """Choices of a kind of file, and a button that makes it; `still` is the player, in the view `shown`."""
+    with st.expander(tell("page.export"), expanded=False, icon=":material/download:"):
+        kinds = list(EXPORTS)
+        kind = st.selectbox(tell("page.export.kind"), kinds, format_func=_kind, key="kind")
+        view = shown
+        if EXPORTS[kind].drawn:
+            view = st.segmented_control(
+                *(tell("page.export.view"), [name for name in VIEWS if name in DRAWINGS]),
+                default=shown if shown in DRAWINGS else FIRST,
+                format_func=lambda name: label_of(name, spoken()),
+                required=True,
+                key="export_view",
+            )
+            if shown not in DRAWINGS:
+                st.caption(tell("page.export.undrawn", view=label_of(shown, spoken())))
+        shot = Shot(view=view, at=getattr(still, "t", None) if kind in STILLS else None, language=spoken())
+        name = f"{picture.file_name(scene)}.{kind}"
+        if EXPORTS[kind].filmed:
+            film.make(scene, kind, film.choose(shot, length), name)
+            return
+        st.download_button(
+            tell("page.export.make"),
+            data=partial(ask_apart, visitor(), tasks.export, scene, kind, shot),
+            file_name=name,
+            mime=EXPORTS[kind].media,
+            key="take_away",
+        )
+
+
+def _kind(ending: str) -> str:
+    return f".{ending} – {tell(f'export.{ending}')}"
