@@ -1,19 +1,25 @@
-"""The player's code as browsers fetch it: a file of its own, kept for good, announced by every page."""
+"""What the server has ready for a visitor: the player's code, a file that browsers keep, and the first run."""
 
 import asyncio
 import gzip
 import re
+from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.routing import Route
+from streamlit.testing.v1 import AppTest
 
 from ui.player import component
 from ui.player.component import player_file
-from ui.server.application import around
+from ui.server.application import around, ask_ahead
 from ui.server.code import Announced
+from ui.workers import one
+from ui.workers.one import OwnProcess
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +84,16 @@ def test_its_name_changes_with_what_is_in_it(monkeypatch):
     before = player_file()
     monkeypatch.setattr(component, "style", lambda: "p { color: red }")
     assert player_file.__wrapped__().name != before.name
+
+
+def test_what_the_first_visitor_s_page_asks_has_been_asked_at_the_start(monkeypatch):
+    asked, pool = [], OwnProcess()
+    monkeypatch.setattr(one, "_POOL", [pool])
+    ask = pool.ask
+    monkeypatch.setattr(pool, "ask", lambda whose, call, **more: asked.append(call) or ask(whose, call, **more))
+    ask_ahead()
+    ahead, asked[:] = list(asked), []
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    assert not page.exception
+    assert asked
+    assert set(asked) <= set(ahead)

@@ -9,25 +9,39 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from ops.request import Request
 from ui.pages import PAGES
 from ui.player.component import player_file
 from ui.server.code import Announced, code
 from ui.server.guard import Guard
 from ui.server.health import health
+from ui.text import languages
+from ui.workers import tasks
 from ui.workers.one import close_pool, the_pool
+from ui.workers.process import Call
+
+LATE = ("pandas", "streamlit.emojis")
+"""What Streamlit imports when the first page needs it."""
 
 
 def _read_pages() -> None:
     """Have at hand what the first visitor would wait for: every page, and the player's code."""
-    import_module("ui.front")
+    for name in ("ui.front", *LATE):
+        import_module(name)
     len(PAGES)
     player_file()
+
+
+def ask_ahead() -> None:
+    """Have workers run what a visitor sees who comes without a scene, and keep it."""
+    for language in languages():
+        the_pool().ask("", Call(tasks.run, (Request(), language)))
 
 
 @asynccontextmanager
 async def _served(_app: Any) -> AsyncIterator[dict[str, Any]]:
     """Workers begin with the server, so that they are ready for the first visitor, and end with it."""
-    the_pool()
+    ask_ahead()
     _read_pages()
     try:
         yield {}
