@@ -31,8 +31,9 @@ def titles(scenes: Sequence[TrainingRequest]) -> list[str]:
 def figures(runs: list[Any]) -> dict[str, Any]:
     """What every text of a lesson may tell of its runs, by the names that are filled in.
 
-    Of a collective's run `ranks`, `others` (ranks less one), `doubled` (twice as many as these), `size`, `each` (a
-    rank's share of the size), `steps` and `messages` in a row; of a training step `ranks`, `others` and `time`.
+    Of a collective's run `ranks`, `others` (ranks less one), `half` (of the ranks), `doubled` (twice the
+    others), `size`, `each` (a rank's share of the size), `steps` and `messages` in a row; of a training step `ranks`,
+    `others` and `time`.
     """
     first = runs[0]
     if isinstance(first, TrainingStep):
@@ -46,6 +47,7 @@ def _of_outcome(outcome: Outcome) -> dict[str, Any]:
     return {
         "ranks": n,
         "others": n - 1,
+        "half": n // 2,
         "doubled": 2 * (n - 1),
         "size": fmt_size(trace.size),
         "each": fmt_size(trace.size / n),

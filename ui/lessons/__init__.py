@@ -57,6 +57,7 @@ class LessonStep:
     `text`, in English, is what it says. `reads` is a file's text that is shown as it stands, to be read. A training
     step has no steps and views: `beside` are other ones drawn below it, `before` is the share of its time that is drawn
     until there is an answer, `rows` how many ranks are; with `memory` what the ranks hold is drawn too.
+    `again` asks the same of other runs, in the same words, when other lessons have been finished since.
     """
 
     scene: Scene
@@ -70,6 +71,7 @@ class LessonStep:
     before: float = 0.4
     rows: int = 4
     memory: bool = False
+    again: tuple["LessonStep", ...] = ()
 
     @property
     def scenes(self) -> tuple[Scene, ...]:

@@ -1,6 +1,7 @@
 """The six basic collectives, and what is symmetric about them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ops.request import Request
 from sim.units import MiB
@@ -29,7 +30,9 @@ def basics() -> Iterator[LessonStep]:
         Ask(lambda runs: f"rank {holders(runs[0], 0, N, step=runs[0].trace.schedule.steps)[0]}", ranks(N)),
         view="shape",
     )
-    yield LessonStep(_scene("scatter.linear"), Ask(lambda runs: sent(runs[0], 0) / MiB, unit="MiB"), view="shape")
+    scattered = LessonStep(_scene("scatter.linear"), Ask(lambda runs: sent(runs[0], 0) / MiB, unit="MiB"), view="shape")
+    wider = Request(algorithm="scatter.linear", machine=f"switch:ranks={2 * N}", size="16MiB")
+    yield replace(scattered, again=(replace(scattered, scene=wider),))
     yield LessonStep(
         _scene("gather.linear"),
         Ask(lambda runs: busiest(runs[0]), ("GPU0 → SW", "SW → GPU0", "GPU1 → SW")),

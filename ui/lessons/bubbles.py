@@ -1,6 +1,7 @@
 """Pipeline parallelism: stages that wait for each other, and what fills the gaps."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ops.request import Request
@@ -43,7 +44,8 @@ def bubbles() -> Iterator[LessonStep]:
     """A stage can begin only when the one before it has something for it."""
     ask = Ask(_idle, within=0.15, unit="%", facts=_facts)
     yield LessonStep(_pipeline(1), ask, before=0.2)
-    yield LessonStep(_pipeline(8), ask, before=0.12)
+    cut = LessonStep(_pipeline(8), ask, before=0.12)
+    yield replace(cut, again=(replace(cut, scene=_pipeline(4)), replace(cut, scene=_pipeline(16))))
     yield LessonStep(
         _pipeline(8),
         Ask(_leaner, KINDS, facts=_facts),

@@ -40,6 +40,29 @@ def _shortest(runs: TrainingRuns) -> str:
     return SIZES[min(range(len(runs)), key=lambda k: runs[k].time)]
 
 
+def _sizes(step: TrainingRequest) -> LessonStep:
+    """The step with each size of buckets."""
+    sized = [replace(step, settings=(("bucket", size), ("first_bucket", size))) for size in SIZES]
+    return LessonStep(
+        sized[0],
+        Ask(
+            _shortest,
+            SIZES,
+            facts=lambda runs: {
+                "small": fmt_time(runs[0].time),
+                "middle": fmt_time(runs[1].time),
+                "large": fmt_time(runs[2].time),
+                "buckets": len(runs[0].calls),
+                "latency": fmt_time(2 * runs[0].topology.links[0].latency),
+                **dict(zip(("smallest", "usual", "largest"), map(fmt_size, map(parse_size, SIZES)), strict=True)),
+            },
+        ),
+        beside=(sized[1], sized[2]),
+        before=0.3,
+        rows=1,
+    )
+
+
 @lesson(order=72)
 def buckets() -> Iterator[LessonStep]:
     """Gradients of the last layers are on their way while those of the first are still being computed."""
@@ -58,21 +81,5 @@ def buckets() -> Iterator[LessonStep]:
         before=0.6,
         rows=1,
     )
-    sized = [replace(STEP, settings=(("bucket", size), ("first_bucket", size))) for size in SIZES]
-    yield LessonStep(
-        sized[0],
-        Ask(
-            _shortest,
-            SIZES,
-            facts=lambda runs: {
-                "small": fmt_time(runs[0].time),
-                "middle": fmt_time(runs[1].time),
-                "large": fmt_time(runs[2].time),
-                "buckets": len(runs[0].calls),
-                **dict(zip(("smallest", "usual", "largest"), map(fmt_size, map(parse_size, SIZES)), strict=True)),
-            },
-        ),
-        beside=(sized[1], sized[2]),
-        before=0.3,
-        rows=1,
-    )
+    near = replace(STEP, machine=Request(machine="switch:ranks=8,bandwidth=3GBps,latency=0s"))
+    yield replace(_sizes(STEP), again=(_sizes(near),))

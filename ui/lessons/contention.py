@@ -39,7 +39,8 @@ def _facts(runs: Runs) -> dict[str, str]:
 @lesson(order=90)
 def contention() -> Iterator[LessonStep]:
     """A link is shared fairly, and whoever crosses a crowded one is late everywhere."""
-    yield LessonStep(CROWD, Ask(_crossing))
+    flows = LessonStep(CROWD, Ask(_crossing))
+    yield replace(flows, again=(replace(flows, scene=replace(CROWD, machine="nodes:nodes=2,gpus=3,nics=1")),))
     yield LessonStep(CROWD, Ask(_share, within=0.02, unit="GB/s", facts=_facts))
     yield LessonStep(
         replace(CROWD, against=f"algorithm={NAMES[1]}"),

@@ -19,6 +19,12 @@ def _begins(runs: Runs) -> float:
     return sum(list(runs[0].blocks or [])[:3]) / MiB
 
 
+def _sum(runs: Runs) -> dict[str, str]:
+    """The blocks' sizes in MiB, and those before the last one added up, in words."""
+    sizes = [f"{size / MiB:g}" for size in list(runs[0].blocks or [])]
+    return {"blocks": ", ".join(sizes), "sum": " + ".join(sizes[:3])}
+
+
 def _largest(runs: Runs) -> str:
     """The rank whose block is on the way longest."""
     trace = runs[0].trace
@@ -28,7 +34,8 @@ def _largest(runs: Runs) -> str:
 @lesson(order=110)
 def counts() -> Iterator[LessonStep]:
     """Every rank brings a block of another size: counts say how large, displacements where each begins."""
-    yield LessonStep(RAGGED, Ask(_begins, within=0.01, unit="MiB"), view="matrix")
+    begins = LessonStep(RAGGED, Ask(_begins, within=0.01, unit="MiB", facts=_sum), view="matrix")
+    yield replace(begins, again=(replace(begins, scene=replace(RAGGED, counts="2MiB,1MiB,4MiB,1MiB")),))
     yield LessonStep(RAGGED, Ask(_largest, ranks(4)), view="time", until=1)
     even = "algorithm=allgather.ring;size=8MiB;counts="
     yield LessonStep(

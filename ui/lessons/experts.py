@@ -25,7 +25,8 @@ def experts() -> Iterator[LessonStep]:
     """Tokens go to the ranks of their experts: everyone sends everyone something else, and nothing can be added up."""
     inside = ("H0.GPU0 → H0.SW", CABLE, "H1.SW → H1.GPU3")
     yield LessonStep(TOKENS, Ask(lambda runs: busiest(runs[0]), inside))
-    yield LessonStep(TOKENS, Ask(_crosses, within=0.02, unit="MiB"))
+    tokens = LessonStep(TOKENS, Ask(_crosses, within=0.02, unit="MiB"))
+    yield replace(tokens, again=(replace(tokens, scene=replace(TOKENS, size="16MiB")),))
     sums = replace(TOKENS, algorithm="allreduce.hierarchical_2d")
     yield LessonStep(sums, Ask(_crosses, within=0.02, unit="MiB"))
     wide = replace(TOKENS, against=f"machine={HOSTS},nics=4")

@@ -1,6 +1,7 @@
 """What an all-gather costs in memory, and how its gradient comes back."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,7 +24,9 @@ def _memory(runs: Runs) -> float:
 @lesson(order=80)
 def gathered() -> Iterator[LessonStep]:
     """Every rank ends with all ranks' features: memory grows with the world, and so does what flows back."""
-    yield LessonStep(GATHER, Ask(_memory, within=0.01, unit="MiB"), view="matrix")
+    held = LessonStep(GATHER, Ask(_memory, within=0.01, unit="MiB"), view="matrix")
+    more = replace(GATHER, machine="switch:ranks=16", size="64MiB")
+    yield replace(held, again=(replace(held, scene=more),))
     wide = Request(algorithm="allgather.ring", machine="switch:ranks=32", size="128MiB")
     yield LessonStep(wide, Ask(_memory, within=0.01, unit="MiB"), view="matrix")
     both = Request(algorithm=BACKWARD[0], machine="switch:ranks=8", size="32MiB", against=f"algorithm={BACKWARD[1]}")

@@ -16,7 +16,8 @@ BOTH = replace(FLAT, against=f"algorithm={NAMES[1]}")
 @lesson(order=60)
 def hierarchical() -> Iterator[LessonStep]:
     """Two levels of links want two levels of algorithm."""
-    yield LessonStep(FLAT, Ask(lambda runs: float(breakdown(runs[0].trace).messages), within=0.02))
+    flat = LessonStep(FLAT, Ask(lambda runs: float(breakdown(runs[0].trace).messages), within=0.02))
+    yield replace(flat, again=(replace(flat, scene=replace(FLAT, machine=f"nodes:nodes=2,gpus={GPUS}")),))
     yield LessonStep(BOTH, Ask(fastest(NAMES), NAMES, facts=lambda runs: {"times": ratio(runs)}), view="time")
     yield LessonStep(
         BOTH,

@@ -1,14 +1,15 @@
 """A rank that is late, and who waits for it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from ops.request import Request
-from sim.units import ms
+from sim.units import fmt_time, ms
 from ui.lessons import Ask, LessonStep, Runs, lesson
 
-LATE = "straggler:rank=5,late=2ms"
+LATE = "straggler:rank=5,late={:g}ms"
 
 
 def _kept_waiting(runs: Runs) -> float:
@@ -25,18 +26,25 @@ def _longer(runs: Runs) -> float:
     return (runs[0].trace.time - runs[1].trace.time) / ms
 
 
-@lesson(order=100)
-def late() -> Iterator[LessonStep]:
-    """One rank of eight comes 2 ms later than the others."""
-    barrier = Request(algorithm="barrier.dissemination", machine="switch:ranks=8", trouble=LATE)
-    yield LessonStep(barrier, Ask(_kept_waiting, unit="ranks"), view="time")
-    sums = Request(
+def _sums(late: float) -> LessonStep:
+    """An all-reduce with a rank that is so late, s, beside one with none."""
+    scene = Request(
         algorithm="allreduce.recursive_doubling",
         machine="switch:ranks=8",
         size="16MiB",
-        trouble=LATE,
+        trouble=LATE.format(late / ms),
         against="trouble=",
     )
-    yield LessonStep(sums, Ask(_longer, within=0.05, unit="ms"), view="time")
-    tree = Request(algorithm="broadcast.binomial", machine="switch:ranks=8", size="1MiB", trouble=LATE)
+    return LessonStep(
+        scene, Ask(_longer, within=0.05, unit="ms", facts=lambda runs: {"late": fmt_time(late)}), view="time"
+    )
+
+
+@lesson(order=100)
+def late() -> Iterator[LessonStep]:
+    """One rank of eight comes 2 ms later than the others."""
+    barrier = Request(algorithm="barrier.dissemination", machine="switch:ranks=8", trouble=LATE.format(2))
+    yield LessonStep(barrier, Ask(_kept_waiting, unit="ranks"), view="time")
+    yield replace(_sums(2 * ms), again=(_sums(5 * ms),))
+    tree = Request(algorithm="broadcast.binomial", machine="switch:ranks=8", size="1MiB", trouble=LATE.format(2))
     yield LessonStep(tree, Ask(_kept_waiting, unit="ranks"), view="time")

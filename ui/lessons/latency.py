@@ -22,7 +22,7 @@ def _crossing(runs: Runs) -> float:
 def latency() -> Iterator[LessonStep]:
     """Few messages for little data, few bytes for much."""
     yield LessonStep(SMALL, Ask(fastest(NAMES), NAMES), view="time")
-    yield LessonStep(
+    row = LessonStep(
         SMALL,
         Ask(
             lambda runs: float(breakdown(runs[0].trace).messages),
@@ -30,5 +30,6 @@ def latency() -> Iterator[LessonStep]:
         ),
         view="time",
     )
+    yield replace(row, again=(replace(row, scene=replace(SMALL, machine="switch:ranks=16,latency=5us")),))
     yield LessonStep(replace(SMALL, size="64MiB"), Ask(fastest(NAMES), NAMES), view="time")
     yield LessonStep(replace(SMALL, size="256KiB"), Ask(_crossing, within=0.6, unit="KiB"), view="time")

@@ -17,19 +17,24 @@ def _kind(runs: Runs) -> str:
     return worst[1].kind
 
 
+def _slower(share: float) -> LessonStep:
+    """The link between the sockets at a share of its bandwidth, beside what it was."""
+    return LessonStep(
+        replace(BOX, trouble=f"slow_link:src=CPU0,dst=CPU1,share={share}", against="trouble="),
+        Ask(
+            lambda runs: times(ratio(runs)),
+            ("same", "twice", "four", "eight"),
+            facts=lambda runs: {"times": ratio(runs), "share": f"{share:.0%}"},
+        ),
+    )
+
+
 @lesson(order=50)
 def numa() -> Iterator[LessonStep]:
     """A ring is as fast as its slowest hop."""
     yield LessonStep(BOX)
     yield LessonStep(BOX, Ask(lambda runs: busiest(runs[0]), LINKS), view="machine")
-    yield LessonStep(
-        replace(BOX, trouble="slow_link:src=CPU0,dst=CPU1,share=0.5", against="trouble="),
-        Ask(
-            lambda runs: times(ratio(runs)),
-            ("same", "twice", "four", "eight"),
-            facts=lambda runs: {"times": ratio(runs)},
-        ),
-    )
+    yield replace(_slower(0.5), again=(_slower(0.25),))
     yield LessonStep(
         Request(algorithm="allreduce.ring", capture=example_captures()["dgx-1v"], size="16MiB"),
         Ask(_kind, ("NVL", "PCI", "SYS"), facts=lambda runs: {"link": busiest(runs[0])}),

@@ -1,6 +1,7 @@
 """Non-blocking collectives: what runs behind the compute, and who moves it on."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ops.request import Request
@@ -12,9 +13,17 @@ from ui.lessons import Ask, LessonStep, TrainingRuns, lesson
 MACHINE = Request(machine="switch:ranks=4,bandwidth=10GBps")
 
 
-def _program(progress: str, tests: int) -> TrainingRequest:
+def _program(progress: str, tests: int, machine: Request = MACHINE) -> TrainingRequest:
     settings = {"progress": progress, "tests": str(tests), "size": "8MiB", "compute": "5ms"}
-    return TrainingRequest("iallgather", tuple(settings.items()), MACHINE)
+    return TrainingRequest("iallgather", tuple(settings.items()), machine)
+
+
+def _trials(ranks: int) -> LessonStep:
+    """The program with no test, with one, and so on to as many as the ring has messages."""
+    tried = [
+        _program("calls", tests, Request(machine=f"switch:ranks={ranks},bandwidth=10GBps")) for tests in range(ranks)
+    ]
+    return LessonStep(tried[0], Ask(_enough, facts=_facts), beside=tuple(tried[1:]), before=0.1, rows=1)
 
 
 def _whole(runs: TrainingRuns) -> float:
@@ -49,5 +58,4 @@ def progress() -> Iterator[LessonStep]:
     """A call that returns at once has only begun: somebody must move its messages on."""
     yield LessonStep(_program("hardware", 0), Ask(_whole, within=0.05, unit="ms", facts=_facts), before=0.1, rows=2)
     yield LessonStep(_program("calls", 0), Ask(_behind, facts=_facts), before=0.1, rows=2)
-    tried = [_program("calls", tests) for tests in range(4)]
-    yield LessonStep(tried[0], Ask(_enough, facts=_facts), beside=tuple(tried[1:]), before=0.1, rows=1)
+    yield replace(_trials(4), again=(_trials(5),))

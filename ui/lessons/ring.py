@@ -23,7 +23,11 @@ def ring() -> Iterator[LessonStep]:
         until=N - 1,
         view="shape",
     )
-    yield LessonStep(RING, Ask(lambda runs: sent(runs[0], 0) / MiB, within=0.02, unit="MiB"), view="matrix")
+    sums = LessonStep(RING, Ask(lambda runs: sent(runs[0], 0) / MiB, within=0.02, unit="MiB"), view="matrix")
+    few, many = (
+        replace(RING, machine=f"switch:ranks={n}", size=size) for n, size in ((N // 2, "32MiB"), (2 * N, "16MiB"))
+    )
+    yield replace(sums, again=(replace(sums, scene=few), replace(sums, scene=many)))
     yield LessonStep(
         RING, Ask(lambda runs: 100 * runs[0].bound / runs[0].trace.time, within=0.1, unit="%"), view="time"
     )
@@ -33,6 +37,6 @@ def ring() -> Iterator[LessonStep]:
         Ask(
             lambda runs: times(ratio(runs)),
             ("half", "same", "twice", "four"),
-            facts=lambda runs: {"times": ratio(runs), "more": 2 * N, "fewer": N - 1, "half": N},
+            facts=lambda runs: {"times": ratio(runs), "more": 2 * N, "fewer": N - 1, "few": N},
         ),
     )

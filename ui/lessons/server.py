@@ -14,7 +14,7 @@ BOTH = replace(SERVER, against="algorithm=allreduce.ring")
 def server() -> Iterator[LessonStep]:
     """A parameter server's link carries what all the others' do together."""
     yield LessonStep(SERVER, Ask(lambda runs: busiest(runs[0]), ("GPU0 → SW", "GPU3 → SW", "SW → GPU7")))
-    yield LessonStep(
+    beside = LessonStep(
         BOTH,
         Ask(
             lambda runs: times(ratio(runs)),
@@ -22,6 +22,7 @@ def server() -> Iterator[LessonStep]:
             facts=lambda runs: {"times": ratio(runs)},
         ),
     )
+    yield replace(beside, again=(replace(beside, scene=replace(BOTH, machine="switch:ranks=4")),))
     yield LessonStep(
         replace(SERVER, machine="switch:ranks=16", against="machine=switch:ranks=8"),
         Ask(

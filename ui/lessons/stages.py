@@ -1,6 +1,7 @@
 """ZeRO's three stages: who keeps which part of a model's state, and what that makes move."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ops.request import Request
@@ -11,8 +12,8 @@ from ui.lessons import Ask, LessonStep, TrainingRuns, lesson
 MACHINE = Request(machine="switch:ranks=4,bandwidth=25GBps")
 
 
-def _stage(number: int) -> TrainingRequest:
-    return TrainingRequest("zero", (("stage", str(number)), ("model", "gpt2_xl")), MACHINE)
+def _stage(number: int, machine: Request = MACHINE) -> TrainingRequest:
+    return TrainingRequest("zero", (("stage", str(number)), ("model", "gpt2_xl")), machine)
 
 
 def _state(runs: TrainingRuns) -> float:
@@ -41,6 +42,8 @@ def stages() -> Iterator[LessonStep]:
     ask = Ask(_state, within=0.06, unit="GB", facts=_facts)
     yield LessonStep(_stage(0), ask, before=0.0, rows=1, memory=True)
     yield LessonStep(_stage(1), ask, beside=(_stage(0),), before=0.0, rows=1, memory=True)
-    yield LessonStep(_stage(3), ask, beside=(_stage(0),), before=0.0, rows=1, memory=True)
+    third = LessonStep(_stage(3), ask, beside=(_stage(0),), before=0.0, rows=1, memory=True)
+    more = Request(machine="switch:ranks=8,bandwidth=25GBps")
+    yield replace(third, again=(replace(third, scene=_stage(3, more), beside=(_stage(0, more),)),))
     volume = Ask(lambda runs: float(runs[0].facts["volume_in_models"]), within=0.05, facts=_facts)
     yield LessonStep(_stage(3), volume, beside=(_stage(2),), before=0.0, rows=1, memory=True)

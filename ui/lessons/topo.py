@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from textwrap import dedent
-from typing import Any
 
 from ops.request import Request
 from ops.request.examples import example_captures
@@ -23,8 +22,13 @@ def _label(runs: Runs, a: str, b: str) -> str:
     return runs[0].trace.topology.pairs[a][b]
 
 
-def _nvlinks(runs: Runs) -> float:
-    return float(_label(runs, FIRST, SECOND).removeprefix("NV"))
+def _joined(a: str, b: str) -> LessonStep:
+    """The question how many NVLinks join two GPUs."""
+
+    def nvlinks(runs: Runs) -> float:
+        return float(_label(runs, a, b).removeprefix("NV"))
+
+    return LessonStep(BOX, Ask(nvlinks, facts=lambda runs: {"a": a, "b": b, "label": _label(runs, a, b)}), reads=TABLE)
 
 
 def _nearest(runs: Runs) -> str:
@@ -42,14 +46,10 @@ def _faster(runs: Runs) -> float:
     return runs[0].trace.time / runs[1].trace.time
 
 
-def _pair(runs: Runs) -> dict[str, Any]:
-    return {"a": FIRST, "b": SECOND, "label": _label(runs, FIRST, SECOND)}
-
-
 @lesson(order=55)
 def topo() -> Iterator[LessonStep]:
     """A row and a column for every device: what stands where they cross is how the two are joined."""
-    yield LessonStep(BOX, Ask(_nvlinks, facts=_pair), reads=TABLE)
+    yield replace(_joined(FIRST, SECOND), again=(_joined("GPU2", "GPU6"),))
     yield LessonStep(BOX, Ask(_nearest, NICS, facts=lambda runs: {"near": NEAR}), reads=TABLE)
     yield LessonStep(
         BOX, Ask(_without, HOPS, facts=lambda runs: {"label": _label(runs, *_without(runs).split(" → "))}), reads=TABLE

@@ -28,7 +28,8 @@ def trees() -> Iterator[LessonStep]:
         until=ROUNDS,
         view="shape",
     )
-    yield LessonStep(TREE, Ask(lambda runs: float(breakdown(runs[0].trace).messages)), view="time")
+    rounds = LessonStep(TREE, Ask(lambda runs: float(breakdown(runs[0].trace).messages)), view="time")
+    yield replace(rounds, again=(replace(rounds, scene=replace(TREE, machine=f"switch:ranks={4 * N}")),))
     yield LessonStep(
         replace(TREE, against=PIPE),
         Ask(fastest(PAIR), PAIR, facts=lambda runs: {"times": max(ratio(runs), 1 / ratio(runs))}),

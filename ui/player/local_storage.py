@@ -1,6 +1,6 @@
 """What the browser keeps for a person between visits: a list of words, nowhere else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import cache
 from typing import Any
 
@@ -24,12 +24,12 @@ def _component() -> Callable[..., Any]:
     return mounted
 
 
-def remembered(name: str, words: set[str], allowed: set[str]) -> set[str]:
-    """The words kept under a name, with those of `words` added; only such that are `known`.
+def remembered(name: str, words: set[str], allowed: Container[str]) -> set[str]:
+    """The words kept under a name, with those of `words` added; only such that are `allowed`.
 
     On the first run of a visit the browser has not answered yet; it does so with a rerun.
     """
     data = {"name": f"ringside.{name}", "words": sorted(words)}
     answer = _component()(key=f"memory_{name}", data=data, default={"words": []}, on_words_change=lambda: None)
     stored = answer.words if isinstance(answer.words, list) else []
-    return allowed & ({word for word in stored if isinstance(word, str)} | words)
+    return {word for word in (*stored, *words) if isinstance(word, str) and word in allowed}

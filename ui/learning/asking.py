@@ -1,0 +1,133 @@
+"""A question of a lesson: asked, graded by the runs, explained; what was said first is kept."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from ops.request.training import TrainingRequest
+from ui.learning.predictions import predicted, predictions, step_of
+from ui.learning.runs import runs_of
+from ui.lessons import Ask, Lesson, LessonStep, Scene
+from ui.player.views import label_of
+from ui.text import catalogue, spoken, tell, tell_or
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A step of a lesson with its runs, for the first time (turn 0) or again, and what its words may tell."""
+
+    lesson: Lesson
+    number: int
+    turn: int
+    step: LessonStep
+    runs: list[Any]
+    facts: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """Its widgets' name."""
+        return f"answer_{self.lesson.name}_{self.number}" + (f"_{self.turn}" if self.turn else "")
+
+    def text(self, part: str, english: str, **values: Any) -> str:
+        """Its words: the step's own, or those of a part."""
+        return tell_or(f"lesson.{self.lesson.name}.{self.number}{part}", english, **{**self.facts, **values})
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def outcomes(scenes: tuple[Scene, ...]) -> list[Any]:
+    """The runs of a step; nobody changes them, so all who learn share them."""
+    return runs_of(scenes)
+
+
+def question(exercise: Exercise, ask: Ask) -> bool | None:
+    """Ask, grade and explain; returns whether the answer was right, None before there is one.
+
+    A wrong answer leads back to the run, which shows the right one; that is told to who asks for it.
+    """
+    _form(exercise, ask)
+    key = exercise.key
+    if key not in st.session_state:
+        st.caption(tell("page.learn.first"))
+        return None
+    right = ask.grade(st.session_state[key], exercise.runs)
+    if not right and not st.session_state.get(f"{key}_shown"):
+        st.info(_way_back(exercise.step), icon=":material/visibility:")
+        if st.button(tell("page.learn.tell"), key=f"{key}_tell"):
+            st.session_state[f"{key}_shown"] = True
+            st.rerun()
+        return False
+    words = said(ask, ask.answer(exercise.runs))
+    because = exercise.text(".because", ask.because, answer=words)
+    message = f"{tell('page.learn.right' if right else 'page.learn.answer', answer=words)} {because}"
+    (st.success if right else st.info)(message, icon=":material/check_circle:" if right else ":material/lightbulb:")
+    if exercise.turn:
+        _compare(exercise)
+    return right
+
+
+def _form(exercise: Exercise, ask: Ask) -> None:
+    key = exercise.key
+    with st.form(f"{key}_form", border=True):
+        st.markdown(f"**{exercise.text('.ask', ask.question or tell('page.learn.guess'))}**")
+        if ask.options:
+            answer: str | float | None = st.radio(
+                tell("page.learn.guess"),
+                list(ask.options),
+                index=None,
+                format_func=_option,
+                horizontal=True,
+                key=f"{key}_choice",
+            )
+        else:
+            unit = _unit(ask.unit)
+            label = tell("page.learn.guess.unit", unit=unit) if unit else tell("page.learn.guess")
+            answer = st.number_input(label, value=None, step=1.0, format="%g", key=f"{key}_number")
+        if st.form_submit_button(tell("page.learn.check")) and answer is not None:
+            st.session_state[key] = answer
+            _keep(exercise, answer)
+
+
+def _keep(exercise: Exercise, answer: str | float) -> None:
+    """What was said first is kept; what is said after having seen it is no prediction."""
+    state = st.session_state
+    if (exercise.lesson.name, exercise.number, exercise.turn) not in predictions(state.learned):
+        state.learned = state.learned | {
+            predicted(state.learned, exercise.lesson.name, exercise.number, exercise.turn, answer)
+        }
+
+
+def _compare(exercise: Exercise) -> None:
+    """What was predicted the time before, and what was seen then."""
+    name, number, turn = exercise.lesson.name, exercise.number, exercise.turn
+    before = predictions(st.session_state.learned).get((name, number, turn - 1))
+    step = step_of(name, number, turn - 1)
+    if before is None or step.ask is None:
+        return
+    runs = outcomes(step.scenes)
+    right = step.ask.grade(before.answer, runs)
+    words = {"said": said(step.ask, before.answer), "seen": said(step.ask, step.ask.answer(runs))}
+    st.caption(tell("page.learn.before.right" if right else "page.learn.before.wrong", **words))
+
+
+def _way_back(step: LessonStep) -> str:
+    """Where a wrong answer is to be looked at again."""
+    if isinstance(step.scene, TrainingRequest):
+        return tell("page.learn.wrong.timeline")
+    return tell("page.learn.wrong", view=label_of(step.view, spoken()))
+
+
+def said(ask: Ask, answer: str | float) -> str:
+    """An answer as a person reads it."""
+    return _option(answer) if isinstance(answer, str) else f"{answer:.4g} {_unit(ask.unit)}".strip()
+
+
+def _option(word: str) -> str:
+    key = f"lesson.option.{word}"
+    return tell(key) if key in catalogue(spoken()) else word
+
+
+def _unit(word: str) -> str:
+    key = f"page.learn.unit.{word}"
+    return tell(key) if key in catalogue(spoken()) else word

@@ -1,0 +1,69 @@
+"""What a question is about, beside it: the player, or the timeline of a training step; and what ran, below."""
+
+from typing import Any
+
+import streamlit as st
+
+from ops import ALGORITHMS
+from ops.request import Request
+from ops.request.training import TrainingRequest, to_query
+from ui.learning import timeline
+from ui.learning.asking import Exercise, outcomes
+from ui.learning.runs import titles
+from ui.lessons import after
+from ui.pages import go, visit
+from ui.player import component
+from ui.player.payload import pack
+from ui.text import spoken, tell
+from ui.widgets import compare, past
+
+PLAYER = "lesson_player"
+READ = 260
+"""Pixels of a text that is to be read beside a picture."""
+
+
+def picture(exercise: Exercise, *, answered: bool) -> None:
+    """The stage as the step sets it, which an answer sets going, or a timeline."""
+    step = exercise.step
+    if step.reads:
+        st.code(step.reads, language=None, height=READ)
+    if isinstance(step.scene, Request):
+        _player(exercise, step.scene, answered=answered)
+        return
+    names = titles([scene for scene in step.scenes if isinstance(scene, TrainingRequest)])
+    st.html(timeline.picture(step, exercise.runs, names, spoken(), answered=answered))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _packed(scene: Request, language: str) -> list[dict[str, Any]]:
+    runs = outcomes((scene, *scene.others()))
+    names = compare.titles(scene) if len(runs) > 1 else [""]
+    return [pack(run.trace, language) | {"title": title} for run, title in zip(runs, names, strict=True)]
+
+
+def _player(exercise: Exercise, scene: Request, *, answered: bool) -> None:
+    step, first = exercise.step, exercise.runs[0]
+    began = first.trace.began
+    start = after(first, step.at) - began
+    command: dict[str, Any] = {"n": exercise.key, "view": step.view, "from": start, "play": False}
+    if answered:
+        end = after(first, step.until) - began if step.until else None
+        command |= {"n": f"{exercise.key}.answer", "play": True, "to": end}
+    data = component.player_data(_packed(scene, spoken()), spoken(), component.Start(start, step.view), cmd=command)
+    component.show(data, key=PLAYER, moved=lambda: None, forked=lambda: None)
+
+
+def code(exercise: Exercise) -> None:
+    """What ran, and the way to where it can be changed."""
+    scene = exercise.step.scene
+    if isinstance(scene, TrainingRequest):
+        if st.button(tell("page.learn.open.train"), icon=":material/open_in_new:"):
+            visit({"page": "train", **to_query(scene)})
+            st.rerun()
+        return
+    for name in dict.fromkeys(run.work.name for run in exercise.runs):
+        with st.expander(tell("page.learn.code", name=name)):
+            st.code(ALGORITHMS[name].source, language="python", wrap_lines=True)
+    if st.button(tell("page.learn.open"), icon=":material/open_in_new:"):
+        past.restore(scene)
+        go("stage")
