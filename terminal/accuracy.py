@@ -6,10 +6,22 @@ from typing import Any
 
 import click
 
-from ops.measured.accuracy import OURS, Cell, MeasuredRun, cells, measured_runs, written
+from ops.measured.accuracy import (
+    OURS,
+    Cell,
+    MeasuredRun,
+    TableMedians,
+    cells,
+    measured_runs,
+    median_of_medians,
+    share_inside,
+    share_nearest,
+    table_medians,
+    written,
+)
 from ops.measured.comparison import verdict
 from ops.measured.files import place, read_file
-from ops.measured.layers import entries, errors, fit_layers, inside, leave_one_out, units
+from ops.measured.layers import entries, errors, fit_layers, inside, leave_one_out, repeated, units
 from ops.measured.rivals import RIVALS
 from ops.measured.rows import Table
 from sim.errors import InputError
@@ -17,6 +29,9 @@ from sim.topology import Topology
 from sim.whole_file import write_whole
 from terminal import DONE, Answer, command
 from terminal.shared.files import TO_WRITE
+
+LEFT_OUT = "left out"
+"""What tables are called that their layers were fitted without."""
 
 
 @command
@@ -42,6 +57,7 @@ def accuracy(files: tuple[str, ...], leave_out: bool, output: str | None) -> Ans
 
 def _cells(tables: list[Table], output: str | None) -> Answer:
     placed: list[tuple[str, Topology, Table]] = []
+    placed_tables: list[tuple[Topology, Table, str]] = []
     outside = []
     for table in tables:
         try:
@@ -49,20 +65,32 @@ def _cells(tables: list[Table], output: str | None) -> Answer:
         except InputError as error:
             outside.append({"source": table.source, "rows": len(table.rows), "why": str(error)})
             continue
+        if first := repeated(topology, ready, placed_tables):
+            why = f"repeats {first}: the same run counts once"
+            outside.append({"source": table.source, "rows": len(table.rows), "why": why})
+            continue
         placed.append((_system(table), topology, ready))
+        placed_tables.append((topology, ready, table.file))
     runs: list[MeasuredRun] = sorted(measured_runs(placed), key=lambda run: -run.worst())
     if output:
         write_whole(output, written(runs))
     scored = sorted(cells(runs), key=lambda cell: -(cell.errors[OURS] or 0.0))
-    banded = [cell for cell in scored if cell.banded]
+    tables_scored = table_medians(runs)
     data: dict[str, Any] = {
         "cells": [cell.as_dict() for cell in scored],
         "systems": _systems(scored),
-        "inside_band": sum(cell.inside for cell in banded) / max(1, sum(cell.rows for cell in banded)),
-        "nearest": sum(not cell.behind for cell in scored) / max(1, len(scored)),
+        "tables": [_table(entry) for entry in tables_scored],
+        "medians": median_of_medians(tables_scored),
+        "inside_band": share_inside(scored),
+        "nearest": share_nearest(scored),
         "outside": outside,
     }
     return Answer(DONE, data, _text(scored, data))
+
+
+def _table(entry: TableMedians) -> dict[str, Any]:
+    errors = {"median_error_below_1MiB": entry.small, "median_error_from_1MiB": entry.large}
+    return {"table": entry.table, "kind": entry.kind, "rows": entry.rows} | errors
 
 
 def _system(table: Table) -> str:
@@ -92,10 +120,17 @@ def _text(scored: list[Cell], data: dict[str, Any]) -> str:
     for name, halves in data["systems"].items():
         errors = [f"{_percent(halves[key])} {where}" for key, where in _HALVES if halves[key] is not None]
         lines.append(f"{name}: median of its cells {', '.join(errors)}")
+    lines += [f"{kind}: {_of_tables(total)}" for kind, total in data["medians"].items()]
     lines.append(f"of all rows {data['inside_band']:.0%} lie inside the band that is said to hold 80 %")
     lines.append(f"nearest of all in {data['nearest']:.0%} of {len(scored)} cells")
     lines += [f"outside: {entry['source']}: {entry['rows']} rows: {entry['why']}" for entry in data["outside"]]
     return "\n".join(lines)
+
+
+def _of_tables(total: dict[str, Any]) -> str:
+    """The medians of tables' medians, in words."""
+    halves = [f"{_percent(total[key])} {where}" for key, where in _HALVES if total[key] is not None]
+    return f"the median of the medians of {total['tables']} tables, {total['rows']} rows, is {', '.join(halves)}"
 
 
 _HALVES = (("below_1MiB", "below 1 MiB"), ("from_1MiB", "from 1 MiB on"))
@@ -110,7 +145,7 @@ def _left_out(tables: list[Table], output: str | None) -> Answer:
     if not every:
         raise InputError("none of these tables is of a machine with layers: name tables of one")
     fitted = fit_layers(every, progress=lambda text: click.echo(text, err=True))  # it takes minutes
-    rows, pairs = [], []
+    rows, pairs, alone = [], [], list[TableMedians]()
     for unit, without in leave_one_out(every, fitted):
         fit, left = verdict(errors(unit, fitted)), verdict(without)
         rows.append(
@@ -126,12 +161,18 @@ def _left_out(tables: list[Table], output: str | None) -> Answer:
             }
         )
         pairs.append((unit, without))
+        where = "several hosts" if unit.network else "one host"
+        alone += [
+            TableMedians(unit.name, kind, left.rows, left.small, left.large)
+            for kind in (LEFT_OUT, f"{LEFT_OUT}, {where}")
+        ]
     kept = entries(every, fitted, pairs)
     if output:
         write_whole(output, json.dumps(kept, indent=2) + "\n")
     data = {
         "tables": rows,
         "layers": kept,
+        "medians": median_of_medians(alone),
         "inside_band": inside(pairs),
         "outside": [{"source": name, "why": why} for name, why in refused],
     }
@@ -144,5 +185,6 @@ def _left_text(data: dict[str, Any]) -> str:
         where = f"{row['generation']}{', ' + row['network'] if row['network'] else ''}"
         keys = ("fitted_below_1MiB", "fitted_from_1MiB", "left_out_below_1MiB", "left_out_from_1MiB")
         lines.append(f"{row['table'][:52]:52} {where:20}" + "".join(f"{_percent(row[key]):>9}" for key in keys))
+    lines += [f"{kind}: {_of_tables(total)}" for kind, total in data["medians"].items()]
     lines.append(f"of the rows left out {data['inside_band']:.0%} lie inside the band said to hold 80 %")
     return "\n".join([*lines, *(f"outside: {entry['source']}: {entry['why']}" for entry in data["outside"])])

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from ops.libraries.nccl.layers import family_of
 from ops.measured.comparison import LARGE, Compared, compare_table
@@ -16,6 +16,8 @@ from sim.errors import InputError
 from sim.topology import Topology
 
 OURS = "simulated"
+BY_SYSTEM = "times by system"
+"""The kind of tables that are one of several systems' in a file."""
 KEPT = Path(__file__).with_name("published.json")
 """Every published row that the layers were fitted to or judged by, as `accuracy FILE… -o` writes it."""
 Seconds = tuple[float | None, ...]
@@ -25,8 +27,8 @@ Seconds = tuple[float | None, ...]
 class MeasuredRun:
     """One collective of one table on so many GPUs: its sizes, their times, and what models say of them, in seconds.
 
-    `expected` is the share within which four of five rows are expected, below and from 1 MiB; None untold. `algorithm`
-    is the one that was forced, if one was.
+    `algorithm` is the one that was forced, if one was; `kind` that of its table, or `BY_SYSTEM`. `expected` is the
+    share within which four of five rows are expected, below and from 1 MiB; None untold.
     """
 
     system: str
@@ -34,6 +36,7 @@ class MeasuredRun:
     ranks: int
     collective: str
     algorithm: str = ""
+    kind: str = ""
     sizes: tuple[int, ...] = ()
     measured: tuple[float, ...] = ()
     models: dict[str, Seconds] = field(default_factory=dict)
@@ -96,10 +99,59 @@ class Cell:
 def measured_runs(placed: Iterable[tuple[str, Topology, Table]]) -> Iterator[MeasuredRun]:
     """Every table's runs; sources with their machines and tables."""
     for system, topology, table in placed:
-        yield from runs_of(system, topology, compare_table(topology, table)[0])
+        kind = BY_SYSTEM if table.of_system else table.kind
+        yield from runs_of(system, topology, compare_table(topology, table)[0], kind)
 
 
-def runs_of(system: str, topology: Topology, compared: Sequence[Compared]) -> Iterator[MeasuredRun]:
+class TableMedians(NamedTuple):
+    """A table's rows, and the medians of their errors below and from 1 MiB; None where it has none."""
+
+    table: str
+    kind: str
+    rows: int
+    small: float | None
+    large: float | None
+
+
+def table_medians(runs: Iterable[MeasuredRun]) -> list[TableMedians]:
+    """By table, worst first."""
+    tables: dict[tuple[str, str], list[MeasuredRun]] = {}
+    for run in runs:
+        tables.setdefault((run.system, run.kind), []).append(run)
+    entries = []
+    for (name, kind), several in tables.items():
+        halves = [[abs(error) for run in several for error in run.errors(OURS, large)] for large in (False, True)]
+        small, large = (median(half) if half else None for half in halves)
+        entries.append(TableMedians(name, kind, sum(map(len, halves)), small, large))
+    return sorted(entries, key=lambda entry: -max(entry.small or 0.0, entry.large or 0.0))
+
+
+def median_of_medians(tables: Iterable[TableMedians]) -> dict[str, dict[str, float | int | None]]:
+    """By kind of table: how many there are, and the medians of their medians below and from 1 MiB."""
+    kinds: dict[str, list[TableMedians]] = {}
+    for table in tables:
+        kinds.setdefault(table.kind, []).append(table)
+    totals = {}
+    for kind, several in kinds.items():
+        small = [table.small for table in several if table.small is not None]
+        large = [table.large for table in several if table.large is not None]
+        halves = {"below_1MiB": median(small) if small else None, "from_1MiB": median(large) if large else None}
+        totals[kind] = {"tables": len(several), "rows": sum(table.rows for table in several)} | halves
+    return totals
+
+
+def share_nearest(scored: Sequence[Cell]) -> float:
+    """The share of cells in which no other model is nearer."""
+    return sum(not cell.behind for cell in scored) / max(1, len(scored))
+
+
+def share_inside(scored: Iterable[Cell]) -> float:
+    """The share of rows inside their band, of all that have one."""
+    banded = [cell for cell in scored if cell.banded]
+    return sum(cell.inside for cell in banded) / max(1, sum(cell.rows for cell in banded))
+
+
+def runs_of(system: str, topology: Topology, compared: Sequence[Compared], kind: str = "") -> Iterator[MeasuredRun]:
     """Rows by number of GPUs, collective and algorithm, beside what other models say of them."""
     groups: dict[tuple[int, str, str], list[Compared]] = {}
     for row in compared:
@@ -112,6 +164,7 @@ def runs_of(system: str, topology: Topology, compared: Sequence[Compared]) -> It
             ranks=ranks,
             collective=collective,
             algorithm=algorithm,
+            kind=kind,
             sizes=tuple(row.size for row in rows),
             measured=tuple(row.measured for row in rows),
             models={OURS: tuple(row.simulated for row in rows), **_others(topology, rows)},

@@ -85,7 +85,7 @@ def units(tables: Sequence[Table]) -> tuple[list[TableGroup], list[tuple[str, st
             continue
         if placed.ranks > MOST_RANKS:
             refused.append((name, f"{placed.ranks} ranks are more than the {MOST_RANKS} that are fitted"))
-        elif first := _repeated(topology, placed, whole):
+        elif first := repeated(topology, placed, whole):
             refused.append((name, f"repeats {first}: the same run counts once"))
         elif (few := thinned(placed, MOST_SIZES)).rows:
             grouped.setdefault(name, []).append(Sample(topology, few))
@@ -100,7 +100,7 @@ def units(tables: Sequence[Table]) -> tuple[list[TableGroup], list[tuple[str, st
     return groups, refused
 
 
-def _repeated(topology: Topology, table: Table, others: Sequence[tuple[Topology, Table, str]]) -> str:
+def repeated(topology: Topology, table: Table, others: Sequence[tuple[Topology, Table, str]]) -> str:
     """The name of another table that has the same times for the same call on the same machine, if there is one."""
     times = _times(table)
     for machine, other, name in others:

@@ -52,6 +52,15 @@ def test_cells_stand_beside_rivals_worst_first(capsys, times):
     status, found = asked(capsys, "accuracy", times)
     assert status == 0
     assert len(found["cells"]) == 5
+    (table,) = found["tables"]
+    halves = [table[f"median_error_{half}"] for half in ("below_1MiB", "from_1MiB")]
+    assert found["medians"] == {
+        "times by system": {"tables": 1, "rows": 5, "below_1MiB": halves[0], "from_1MiB": halves[1]}
+    }
+    assert (
+        halves[1]
+        == sorted(cell["median_errors"]["simulated"] for cell in found["cells"] if cell["half"] == "from_1MiB")[1]
+    )
     ours = [cell["median_errors"]["simulated"] for cell in found["cells"]]
     assert ours == sorted(ours, reverse=True)
     assert max(ours) < 0.25
@@ -161,6 +170,8 @@ def test_layers_are_fitted_again_without_every_table(capsys, tmp_path, times):
     assert "repeats" in found["outside"][0]["why"]
     hopper = json.loads(path.read_text())["generations"]["Hopper"]
     assert len(hopper["tables"]) == len(found["tables"]) >= 1
+    assert found["medians"]["left out, one host"] == found["medians"]["left out"]
+    assert found["medians"]["left out"]["tables"] == len(found["tables"])
     assert 0.5 < hopper["pace"]["nvlink"] <= 1
     for entry in hopper["tables"].values():
         assert entry["rows"] > 0
