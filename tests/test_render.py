@@ -16,6 +16,7 @@ RING = ("render", "allreduce.ring", "--machine", "switch:ranks=4", "--size", "1M
     [
         ("x.png", b"\x89PNG"),
         ("x.svg", b"<?xml"),
+        ("x.film.svg", b"<svg"),
         ("x.pdf", b"%PDF"),
         ("X.GIF", b"GIF89a"),
         ("x.mp4", b"\0\0\0"),

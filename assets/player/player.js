@@ -332,6 +332,7 @@ class Player {
 
   // Play a stretch of time over and over, or all of it.
   #brush(range) {
+    if (String(range) !== String(this.#clock.loop)) this.#tell();
     this.#clock.loop = range;
     for (const pane of this.#panes) pane.brush(range);
     this.#refresh();

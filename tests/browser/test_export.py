@@ -41,3 +41,31 @@ def test_a_picture_of_the_instant_can_be_taken_from_the_page(visit):
     assert file.suggested_filename == "allreduce-ring-switch-ranks-4.png"
     with Image.open(file.path()) as picture:
         assert picture.format == "PNG"
+
+
+def test_a_marked_stretch_of_time_becomes_a_film_that_is_saved(visit, tmp_path):
+    one = visit("?machine=switch:ranks=2&size=1MiB&brush=1e-05_2e-05")
+    page = one.page
+    one.settle()
+    page.get_by_text("Export", exact=True).click()
+    one.choose(one.told("page.export.kind"), ".film.svg – a drawing that moves and scales")
+    page.get_by_text("10 µs to 20 µs", exact=False).wait_for()
+    page.get_by_label(one.told("page.film.seconds")).fill("1")
+    page.get_by_label(one.told("page.film.seconds")).press("Enter")
+    one.settle()
+    page.get_by_role("button", name=one.told("page.export.make")).click()
+    save = page.get_by_role("button", name="Save", exact=False)
+    save.wait_for(timeout=60_000)
+    with page.expect_download() as coming:
+        save.click()
+    assert coming.value.suggested_filename == "allreduce-ring-switch-ranks-2.film.svg"
+    film = tmp_path / "film.svg"
+    coming.value.save_as(film)
+    alone = page.context.new_page()
+    alone.goto(film.as_uri())
+    shown = "[...document.querySelectorAll('svg > g')].filter((g) => getComputedStyle(g).display !== 'none')"
+    frame = f"[...document.querySelectorAll('svg > g')].indexOf({shown}.at(-1))"
+    first = alone.evaluate(frame)
+    assert alone.evaluate(f"({shown}).length") == 3  # the clock, what stays, and the blocks of one frame
+    alone.wait_for_function(f"{frame} !== {first}")
+    alone.close()

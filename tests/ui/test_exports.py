@@ -233,4 +233,38 @@ def test_a_still_has_no_tempo():
 
 
 def test_every_kind_is_looked_at():
-    assert set(EXPORTS) == {"png", "svg", "pdf", "gif", "mp4", "html", "json", "perfetto.json", "xml", "yaml"}
+    pictures = {"png", "svg", "pdf", "gif", "mp4", "film.svg"}
+    assert set(EXPORTS) == pictures | {"html", "json", "perfetto.json", "xml", "yaml"}
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize("view", DRAWINGS)
+def test_a_drawing_that_moves_shows_every_frame_in_its_turn(view, monkeypatch):
+    trace = run(machine="switch:ranks=3", n=3)
+    part = replace(SMALL, view=view, begin=trace.time / 4, end=trace.time / 2)
+    done = []
+    text = render(trace, "svg", replace(part, progress=lambda k, of: done.append((k, of))))
+    assert text == render(trace, "film.svg", part)
+    assert done == [(k, 5) for k in range(1, 6)]
+    root = ET.fromstring(text)
+    names = {each.get("id") for each in root.iter() if each.get("id")}
+    uses = {each.get("href")[1:] for each in root.iter(f"{SVG}use") if each.get("href")}
+    assert uses <= names
+    clock, *layers = root.findall(f"{SVG}g")
+    length = float(clock.find(f"{SVG}animate").get("dur")[:-1])
+    assert length == pytest.approx(4 / 5 + 1)
+    spans = [
+        (float(each.get("begin").removeprefix("all.begin+")[:-1]), float(each.get("dur")[:-1]))
+        for layer in layers
+        for each in layer.findall(f"{SVG}set")
+    ]
+    assert len(spans) == len(layers)
+    for instant in (0.05, 0.25, 0.45, 0.65, 0.85, 1.75):  # what stays and what moves, whenever one looks
+        assert sum(begin <= instant < begin + span for begin, span in spans) == 2
+    said = {text for layer in layers for text in ("".join(each.itertext()) for each in layer.iter(f"{SVG}text"))}
+    assert any("rank" in words for words in said)
+    monkeypatch.setattr("ui.files.moving_drawing.LARGEST", 1000)
+    with pytest.raises(InputError, match="give fewer frames"):
+        render(trace, "film.svg", part)

@@ -24,7 +24,7 @@ def test_a_part_of_a_run_is_made_into_a_film_and_saved():
         at.query_params[name] = word
     at.run()
     at.selectbox(key="kind").select("gif").run()
-    at.slider(key="film_part").set_value((50, 100))
+    at.slider(key="film_part").set_value((50.0, 100.0))
     at.number_input(key="film_seconds").set_value(1.0)
     at.selectbox(key="film_width").select(640)
     at.selectbox(key="film_theme").select("dark").run()

@@ -57,6 +57,11 @@ class Shot:
     end: float | None = None
     tempo: float | None = None
 
+    @property
+    def is_part(self) -> bool:
+        """Whether a part of the run is to be seen, or a tempo: what moves can show these."""
+        return {self.begin, self.end, self.tempo} != {None}
+
     def check(self, ending: str = "") -> None:
         """Raise InputError for what cannot be shown, or not in a file of this kind."""
         if self.view not in VIEWS:
@@ -64,7 +69,7 @@ class Shot:
         if ending in EXPORTS and EXPORTS[ending].drawn and self.view not in DRAWINGS:
             drawn = ", ".join(view for view in VIEWS if view in DRAWINGS)
             raise InputError(f"only the player shows the view {self.view}: choose from {drawn}, or write .html")
-        if ending in EXPORTS and not EXPORTS[ending].filmed and {self.begin, self.end, self.tempo} != {None}:
+        if ending in EXPORTS and ending != "svg" and not EXPORTS[ending].filmed and self.is_part:
             films = " or ".join(f".{kind}" for kind, entry in EXPORTS.items() if entry.filmed)
             raise InputError(f"a part of a run, and its tempo, are for films: leave them out, or write {films}")
         if not 320 <= self.width <= MOST_PIXELS:
@@ -113,6 +118,8 @@ def render(trace: Trace, ending: str, shot: Shot | None = None) -> bytes:
     shot = shot or Shot()
     if ending not in EXPORTS:
         raise InputError(f"no kind of file ends in {ending[:20]!r}: choose from {', '.join(EXPORTS)}")
+    if ending == "svg" and shot.is_part:
+        ending = "film.svg"
     kind = EXPORTS[ending]
     shot.check(ending)
     return kind.write(trace, shot)
@@ -162,6 +169,21 @@ def mp4(trace: Trace, shot: Shot) -> bytes:
             file.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(even), format="rgb24")))
         file.mux(stream.encode())
     return out.getvalue()
+
+
+@export("film.svg", "a drawing that moves and scales", "image/svg+xml", drawn=True, filmed=True)
+def moving_svg(trace: Trace, shot: Shot) -> bytes:
+    """The run, or a part of it, on the true clock, as shapes and text; then its end for a second, and again."""
+    from ui.files.figures import DARK, LIGHT
+    from ui.files.moving_drawing import MovingDrawing
+    from ui.files.moving_drawing import svg as moving
+    from ui.stage.frames import Film
+
+    look = DARK if shot.dark else LIGHT
+    times = [float(t) for t in _times(trace, shot)]
+    drawing = MovingDrawing(Film(trace, shot.language), shot.view, shot.width / 100, look)
+    begin()
+    return moving(drawing, times, shot.fps, lambda k: _came_to(shot, k, len(times))).encode()
 
 
 @export("html", "one page that plays without a network", "text/html")
@@ -266,7 +288,13 @@ def _frames(trace: Trace, shot: Shot) -> Iterator[NDArray[np.uint8]]:
     """Pixels `[row, column, rgb]` of every frame, from the first instant to the last."""
     reel, times = _reel(trace, shot), _times(trace, shot)
     for k, t in enumerate(times, 1):
-        begin()  # time is short for a run, not for pictures of it, of which there are so many and no more
+        begin()
         yield reel.frame(float(t))
-        passing(k / len(times))
-        shot.progress(k, len(times))
+        _came_to(shot, k, len(times))
+
+
+def _came_to(shot: Shot, k: int, count: int) -> None:
+    """Tell that frame k is made; time is short for a run, not for pictures of it, of which there are so many."""
+    passing(k / count)
+    shot.progress(k, count)
+    begin()

@@ -256,7 +256,7 @@ def _stage(scene: Request, runs: list[compare.Run]) -> None:
         state.keep = True
         whatif.forget()
         st.rerun()
-    if story.ended():
+    if story.ended() or state.pop("brushed", False):  # what is marked is the part of a film
         st.rerun()
     if address.length_of(scene) > LONGEST and not st.context.is_embedded:
         _offer_file(scene)
@@ -305,6 +305,8 @@ def _moved() -> None:
     if isinstance(still.t, int | float) and math.isfinite(still.t):
         t = float(still.t)
     state.stood = t, still.view if still.view in VIEWS else view
+    brush, before = _place().get("brush", ""), state.get("brush", "")
+    state.brush, state.brushed = brush, brush != before
 
 
 def _forked() -> None:

@@ -1,5 +1,6 @@
 """The run as a file of any kind, made when it is asked for."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,8 @@ from ui.text import spoken, tell
 from ui.workers import tasks
 from ui.workers.asking import ask_apart, visitor
 
+LONGEST = 80
+"""Characters of a stretch of time."""
 STILLS = ("png", "svg", "pdf")
 """Files that show one instant."""
 
@@ -38,7 +41,7 @@ def draw(scene: Request, length: float, still: Any, shown: str) -> None:
         shot = Shot(view=view, at=getattr(still, "t", None) if kind in STILLS else None, language=spoken())
         name = f"{picture.file_name(scene)}.{kind}"
         if EXPORTS[kind].filmed:
-            film.make(scene, kind, film.choose(shot, length), name)
+            film.make(scene, kind, film.choose(shot, length, _brush(still)), name)
             return
         st.download_button(
             tell("page.export.make"),
@@ -47,6 +50,12 @@ def draw(scene: Request, length: float, still: Any, shown: str) -> None:
             mime=EXPORTS[kind].media,
             key="take_away",
         )
+
+
+def _brush(still: Any) -> str:
+    """What is marked in the player, in the word of a link."""
+    place = getattr(still, "place", None)
+    return str(place.get("brush", ""))[:LONGEST] if isinstance(place, Mapping) else ""
 
 
 def _kind(ending: str) -> str:
