@@ -47,7 +47,8 @@ def main(argv: Sequence[str] | None = None, *, alone: bool = False) -> int:
     except OSError as error:  # a disk that is full where the output goes; files are spoken for by who opens them
         _drop_output()
         place = error.filename or "what was found"
-        _tell(f"{place} cannot be read or written ({error.strerror or error}): make room, or send it elsewhere")
+        what = f"{place} cannot be read or written ({error.strerror or error}): make room, or send it elsewhere"
+        _tell(str(InputError(what)))
         return BAD_INPUT
     except KeyboardInterrupt:
         _tell("stopped")

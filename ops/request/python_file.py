@@ -6,7 +6,7 @@ import runpy
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any
 
 import numpy as np
@@ -165,6 +165,7 @@ def _as_input_error(error: BaseException, path: str) -> InputError:
 def _fitting(entry: Algorithm) -> Callable[..., int]:
     """As many pieces as make every slot the steps name a place of the collective's blocks."""
 
+    @lru_cache(maxsize=64)  # asked for several times by whoever unrolls it once, and all steps are gone through
     def pieces(n: int, **values: Any) -> int:
         rooted = {"root": 0} if entry.collective.rooted else {}
         highest = 0

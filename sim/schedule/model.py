@@ -20,6 +20,7 @@ from sim.errors import InputError
 COPY, REDUCE = 0, 1
 NOTHING = -1
 """No slot, no block: pads ragged slot arrays and marks places that hold nothing."""
+_WORD = 1 << 31
 
 
 class Step(NamedTuple):
@@ -54,6 +55,10 @@ def reduce(
 
 
 def _step(op: int, src: Any, dst: Any, slot: Any, to: Any, channel: Any) -> Step:
+    words = src, dst, slot, slot if to is None else to, channel
+    if all(type(x) is int and abs(x) < _WORD for x in words):  # one message, as a loop over ranks writes it
+        one = np.array(words, np.int32)
+        return Step(op, one[:1], one[1:2], one[2:3, np.newaxis], one[3:4, np.newaxis], one[4:])
     src, dst, slot = (_whole(x) for x in (src, dst, slot))
     to = slot if to is None else _whole(to)
     lengths = [len(x) for x in (src, dst, slot, to) if x.ndim]

@@ -177,9 +177,9 @@ def _with_relays(topology: Graph, plain: Router) -> Router:
 
 def _within(start: int, hops: int, tail: Ints, head: Ints) -> set[int]:
     """The devices that so many arcs lead to from one, itself among them."""
-    reached = {start}
-    for _ in range(hops):
-        reached |= {*head[np.isin(tail, list(reached))].tolist()}
+    reached, before = {start}, 0
+    while hops and len(reached) > before:
+        reached, before, hops = reached | {*head[np.isin(tail, list(reached))].tolist()}, len(reached), hops - 1
     return reached
 
 

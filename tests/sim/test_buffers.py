@@ -106,6 +106,17 @@ def test_a_missing_block_is_found_where_it_is_missed():
     assert (outcome.ok, outcome.rank, outcome.slot) == (False, 1, 2)
 
 
+@given(st.lists(st.integers(-(1 << 31) + 1, (1 << 31) - 1), min_size=5, max_size=5), st.booleans())
+def test_a_message_in_plain_numbers_is_the_message_in_arrays(words, elsewhere):
+    src, dst, slot, to, channel = words
+    plain = reduce(src, dst, slot, to if elsewhere else None, channel)
+    arrays = reduce([src], [dst], [[slot]], [[to]] if elsewhere else None, [channel])
+    assert plain.op == arrays.op
+    for name in ("src", "dst", "slot", "to", "channel"):
+        column, same = getattr(plain, name), getattr(arrays, name)
+        assert (column.dtype, column.shape, column.tolist()) == (same.dtype, same.shape, same.tolist())
+
+
 def test_transfers_of_one_step_read_the_state_before_it():
     swap = unroll([(copy(0, 1, 0), copy(1, 0, 0))], name="swap", n=2, promise=None)
     got = execute(swap, np.array([[[1.0]], [[2.0]]]))

@@ -3,6 +3,7 @@
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sim.errors import InputError
@@ -90,6 +91,16 @@ def test_a_ring_of_xgmi_is_forwarded_over():
     assert [link.src for link in by_weight.links if link.kind == "NVL"] == [
         link.src for link in machine.links if link.kind == "NVL"
     ]
+
+
+def test_more_hops_than_there_are_gpus_lead_no_further(monkeypatch):
+    searched = []
+    isin = np.isin
+    monkeypatch.setattr(np, "isin", lambda *args: (searched.append(1), isin(*args))[1])
+    machine = read_topology(output(4, lambda i, j: "XGMI", hops=lambda i, j: 1 if j == i ^ 1 or {i, j} == {1, 2} else 99_999, numa=lambda i: 0), "it")
+    assert machine.relays >= 4
+    assert machine.path("GPU0", "GPU3")
+    assert len(searched) < 100
 
 
 def test_a_paste_that_ends_early_is_read_as_far_as_it_tells():

@@ -125,6 +125,7 @@ def test_folders_that_hold_something_else_are_left_alone(tmp_path, capsys):
     for words, says in [
         (["mine"], "holds other files: name an empty folder, or one that was written so"),
         (["file"], "file is a file: name a folder"),
+        (["x" * 5000], "cannot be written: File name too long; name another folder"),
         (["file/below"], "cannot be written: Not a directory; name another folder"),
         (["new", "--address", "javascript:alert(1)"], "is no address of a page: write one like http://localhost:8501/"),
     ]:

@@ -30,13 +30,13 @@ def check(folder: Path, address: str = ADDRESS) -> None:
     """Raise InputError for a folder that holds something else or cannot be one, and for an address that is none."""
     if not address.startswith(("http://", "https://")):
         raise InputError(f"{address[:60]!r} is no address of a page: write one like {ADDRESS}")
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{str(folder)[:80]} is a file: name a folder")
-    front = folder / "index.html"
-    ours = front.is_file() and MARK in front.read_text(encoding="utf-8", errors="replace")[:400]
-    if folder.is_dir() and any(folder.iterdir()) and not ours:
-        raise InputError(f"{str(folder)[:80]} holds other files: name an empty folder, or one that was written so")
     try:
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{str(folder)[:80]} is a file: name a folder")
+        front = folder / "index.html"
+        ours = front.is_file() and MARK in front.read_text(encoding="utf-8", errors="replace")[:400]
+        if folder.is_dir() and any(folder.iterdir()) and not ours:
+            raise InputError(f"{str(folder)[:80]} holds other files: name an empty folder, or one that was written so")
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{str(folder)[:80]} cannot be written: {error.strerror}; name another folder") from None
