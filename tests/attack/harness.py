@@ -15,7 +15,7 @@ import time
 import traceback
 from collections.abc import Callable
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -159,7 +159,7 @@ def work(board: Any, findings: Any, seed: int, worker: int, jobs: int, until: fl
     with tempfile.TemporaryDirectory(prefix="attack-") as name:
         folder = Path(name)
         limited = False
-        while time.monotonic() < until:
+        while goes_on(until):
             kind = min(kinds, key=lambda each: spent[each] / SHARES[each])
             place = 4 * worker + list(SHARES).index(kind)
             number = int(board[place])
@@ -180,6 +180,12 @@ def work(board: Any, findings: Any, seed: int, worker: int, jobs: int, until: fl
             board[place] = number + jobs
             spent[kind] += time.monotonic() - began
             board[4 * jobs + worker] = 0.0
+
+
+def goes_on(until: float) -> bool:
+    """Whether it is not yet that time, and whoever began is still there."""
+    parent = parent_process()
+    return time.monotonic() < until and (parent is None or parent.is_alive())
 
 
 def _limit() -> None:

@@ -2,6 +2,8 @@
 
 from functools import partial
 from random import Random
+from time import monotonic
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -73,6 +75,14 @@ def test_whatever_is_added_is_attacked(tmp_path, monkeypatch):
 def test_every_command_is_attacked_with_every_option():
     names = {name for name, _ in lines.every_option()}
     assert names == {*commands()} == {*ringside.list_commands(click.Context(ringside))}
+
+
+def test_nobody_goes_on_whose_parent_has_gone(monkeypatch):
+    later = monotonic() + 60
+    assert harness.goes_on(later)
+    assert not harness.goes_on(monotonic() - 1)
+    monkeypatch.setattr(harness, "parent_process", lambda: SimpleNamespace(is_alive=lambda: False))
+    assert not harness.goes_on(later)
 
 
 def _raises(error):

@@ -97,7 +97,12 @@ def test_more_hops_than_there_are_gpus_lead_no_further(monkeypatch):
     searched = []
     isin = np.isin
     monkeypatch.setattr(np, "isin", lambda *args: (searched.append(1), isin(*args))[1])
-    machine = read_topology(output(4, lambda i, j: "XGMI", hops=lambda i, j: 1 if j == i ^ 1 or {i, j} == {1, 2} else 99_999, numa=lambda i: 0), "it")
+    machine = read_topology(
+        output(
+            4, lambda i, j: "XGMI", hops=lambda i, j: 1 if j == i ^ 1 or {i, j} == {1, 2} else 99_999, numa=lambda i: 0
+        ),
+        "it",
+    )
     assert machine.relays >= 4
     assert machine.path("GPU0", "GPU3")
     assert len(searched) < 100
