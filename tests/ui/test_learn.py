@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from ops.request import Request
 from sim.units import fmt_size, fmt_time
 from tests.ui.test_page import players
+from ui.files.exports import Shot, played
 from ui.learning.predictions import finished, step_of
 from ui.learning.runs import figures
 from ui.learning.runs import runs_of as carried_out
@@ -137,6 +138,20 @@ def test_a_wrong_answer_leads_back_to_the_run_and_the_right_one_is_told_when_ask
     at.number_input(key="answer_ring_3_number").set_value(112.0)
     next(b for b in at.button if b.label == "Check").click().run()
     assert at.success[0].value.startswith("Right: 112 MiB.")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", languages())
+def test_every_lesson_is_a_small_page_that_plays_offline(language):
+    sizes = {}
+    for name, number, turn in TURNS:
+        step = step_of(name, number, turn)
+        if isinstance(step.scene, Request):
+            traces = [run.trace for run in runs_of(step)]
+            sizes[name, number, turn] = len(played(traces, Shot(step.view, language=language)))
+    assert {name for name, *_ in sizes} >= {"basics", "nccl", "topo", "hierarchical"}
+    assert {key: size for key, size in sizes.items() if size >= 300_000} == {}
+    assert max(sizes.values()) > 200_000  # it is whole
 
 
 def test_a_damaged_link_to_a_lesson_is_told():

@@ -34,6 +34,17 @@ def picture(exercise: Exercise, *, answered: bool) -> None:
     st.html(timeline.picture(step, exercise.runs, names, spoken(), answered=answered))
 
 
+def sentences(exercise: Exercise) -> list[str]:
+    """The timelines in words, each after what it is called; nothing of a player, which speaks itself."""
+    scenes = [scene for scene in exercise.step.scenes if isinstance(scene, TrainingRequest)]
+    if not scenes:
+        return []
+    steps = timeline.drawn(exercise.step, exercise.runs)
+    end = max(step.time for step in steps)
+    said = [timeline.sentence(step, end, spoken(), answered=True) for step in steps]
+    return [f"{title} {words}".strip() for title, words in zip(titles(scenes), said, strict=True)]
+
+
 @st.cache_data(max_entries=64, show_spinner=False)
 def _packed(scene: Request, language: str) -> list[dict[str, Any]]:
     runs = outcomes((scene, *scene.others()))

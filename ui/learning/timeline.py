@@ -27,6 +27,11 @@ def upto(step: TrainingStep, end: float) -> TrainingStep:
     return replace(step, spans=spans, changes=changes)
 
 
+def drawn(lesson_step: LessonStep, steps: Sequence[TrainingStep]) -> list[TrainingStep]:
+    """The steps as the lesson shows them: without their memory where it does not matter."""
+    return [step if lesson_step.memory else replace(step, changes=[]) for step in steps]
+
+
 def picture(
     lesson_step: LessonStep, steps: Sequence[TrainingStep], titles: Sequence[str], language: str, *, answered: bool
 ) -> str:
@@ -36,13 +41,12 @@ def picture(
     if not end:
         return f'<div class="rl-said">{escape(say("page.learn.timeline.nothing", language))}</div>'
     parts = [REVEAL, f'<div class="{"rl-answered" if answered else "rl-asked"}">']
-    for step, title in zip(steps, titles, strict=True):
-        step = step if lesson_step.memory else replace(step, changes=[])
+    for step, title in zip(drawn(lesson_step, steps), titles, strict=True):
         shown = step if answered else upto(step, end)
         if title:
             parts.append(f'<div class="rl-title">{escape(title)}</div>')
-        drawn = range(min(lesson_step.rows, step.ranks))
-        parts.append(training.timeline(shown, drawn, (0.0, end), training.texts_of(step, language)))
+        ranks = range(min(lesson_step.rows, step.ranks))
+        parts.append(training.timeline(shown, ranks, (0.0, end), training.texts_of(step, language)))
         parts.append(f'<div class="rl-said">{escape(sentence(shown, end, language, answered=answered))}</div>')
     return "".join([*parts, "</div>"])
 

@@ -41,7 +41,7 @@ def nccl() -> Iterator[LessonStep]:
     """NCCL works out for every size what each algorithm and protocol would take, and runs the shortest."""
     shapes = Ask(_free("algorithm"), SHAPES, facts=_facts)
     least = LessonStep(_forced(SMALL, "algorithm", SHAPES), shapes, view="shape")
-    large = replace(SMALL, size="256MiB")
+    large = replace(SMALL, size="32MiB")
     yield replace(least, again=(replace(least, scene=_forced(large, "algorithm", SHAPES)),))
     yield LessonStep(
         _forced(SMALL, "protocol", PROTOCOLS), Ask(_free("protocol"), PROTOCOLS, facts=_facts), view="time"

@@ -7,6 +7,7 @@ from ops.request import Request
 from sim.base.numbers import whole
 from ui import address
 from ui.learning import keeping, shown
+from ui.learning.aloud import say_aloud
 from ui.learning.asking import Exercise, outcomes, question
 from ui.learning.predictions import due, finished, step_of
 from ui.learning.runs import figures
@@ -42,6 +43,7 @@ def learn() -> None:
         _back(lesson) if turn else _walk(lesson, number)
     with right:
         shown.picture(exercise, answered=verdict is not None)
+    _aloud(exercise, answered=verdict is not None)
     shown.code(exercise)
     with st.expander(tell("collectives.collectives"), icon=":material/table_chart:"):
         st.markdown(
@@ -87,6 +89,17 @@ def _step(lesson: Lesson) -> tuple[int, int]:
     number = max(1, min(len(lesson.steps), whole(st.query_params.get("step", "1")) or 1))
     turn = whole(st.query_params.get("again", "0")) or 0
     return number, max(0, min(len(lesson.steps[number - 1].again), turn))
+
+
+def _aloud(exercise: Exercise, *, answered: bool) -> None:
+    """The step in words, and once there is an answer its timeline: a verdict and a player speak for themselves."""
+    lesson, step = exercise.lesson, exercise.step
+    if answered:
+        say_aloud(*shown.sentences(exercise))
+        return
+    place = tell("page.learn.step", step=exercise.number, steps=len(lesson.steps))
+    text = _scene(exercise) if exercise.turn else exercise.text("", step.text or lesson.about)
+    say_aloud(f"{place}.", text, exercise.text(".ask", step.ask.question) if step.ask else "")
 
 
 def _walk(lesson: Lesson, number: int) -> None:

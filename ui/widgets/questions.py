@@ -1,11 +1,15 @@
 """Questions that somebody comes with, two clicks from the first page, and the answer beside the scene that shows it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import streamlit as st
 
+from ops.request import Request
 from ops.request.link import to_link
+from sim.machines import MACHINES
+from sim.parameters import parse_spec
 from sim.units import fmt_time
 from ui.pages import visit
 from ui.scene.examples import SCENARIOS
@@ -41,9 +45,24 @@ def answer(runs: Sequence[Run]) -> None:
     """What the scene answers, as long as it is the one that a question opened."""
     name = st.session_state.get("asked_for", "")
     with st.container():  # there whether or not there is an answer, so that what follows keeps its place
-        if name not in SCENARIOS or runs[0][0] != SCENARIOS[name].scene or f"answer.{name}" not in catalogue(spoken()):
+        if name not in SCENARIOS or f"answer.{name}" not in catalogue(spoken()):
+            return
+        if not is_same(runs[0][0], SCENARIOS[name].scene):
             return
         st.info(tell(f"answer.{name}", **_words(runs)), icon=":material/lightbulb:")
+
+
+def is_same(scene: Request, other: Request) -> bool:
+    """Whether two scenes are one, however their machines are written: the form leaves out what is usual."""
+    return replace(scene, machine="") == replace(other, machine="") and _machine(scene) == _machine(other)
+
+
+def _machine(scene: Request) -> tuple[str, Mapping[str, object]]:
+    """A machine's name and the value of every parameter."""
+    name, words = parse_spec(scene.machine)
+    parameters = MACHINES.parameters(name)
+    said = {key: parameters[key].parse(word, name) for key, word in words.items() if key in parameters}
+    return name, {key: parameter.default for key, parameter in parameters.items()} | said
 
 
 def _words(runs: Sequence[Run]) -> dict[str, str]:
