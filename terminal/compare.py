@@ -47,6 +47,7 @@ def compare(request: Request, algorithms: tuple[str, ...]) -> Answer:
         "winner": best["algorithm"],
         "crossovers": changes,
     }
+    data |= {key: best[key] for key in ("nccl", "expected_error")}
     data |= {"winner_network": best["network"]} if "network" in best else {}
     return Answer(DONE if all(row["verified"] for row in rows) else NO, data, _text(data))
 

@@ -66,6 +66,8 @@ def _data(diagnosis: Diagnosis, spec: str) -> dict[str, Any]:
     return {
         "machine": diagnosis.machine,
         "ranks": diagnosis.n,
+        "nccl": None,
+        "expected_error": None,
         "assumed": list(diagnosis.assumed),
         "time_s": diagnosis.time,
         "ring_order": list(diagnosis.order),

@@ -13,7 +13,7 @@ from sim.errors import InputError
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from sim.whole_file import write_whole
 from terminal import DONE, NO, Answer, command
-from terminal.shared.facts import above
+from terminal.shared.facts import above, origin
 from terminal.shared.files import TO_WRITE, ending_of
 from terminal.shared.options import MACHINE, RANKS, asks
 from terminal.shared.progress import Bar
@@ -66,8 +66,7 @@ def _facts(result: SearchResult) -> dict[str, Any]:
         "collective": best.work.collective.name if best.work.collective else "custom",
         "algorithm": best.work.name,
         "parameters": dict(best.work.settings),
-        "machine": best.trace.topology.name,
-        "ranks": best.work.schedule.n,
+        **origin(best),
         "size_bytes": int(best.trace.size),
         "time_s": best.trace.time,
         "busbw_Bps": best.busbw,

@@ -69,6 +69,7 @@ def validate(
         tables.append(_table(topology, placed, why, compared, options.nccl) | {"first_row": len(rows)})
         rows += compared
     data = _data(rows, outside, tables)
+    data |= _shared(tables)
     data["winners"] = [w._asdict() for w in winners(rows)]
     return Answer(DONE, data, _text(data))
 
@@ -94,6 +95,13 @@ def _table(topology: Topology, table: Table, why: str, rows: list[Compared], rel
         "median_error_below_1MiB": errors.small,
         "median_error_from_1MiB": errors.large,
     }
+
+
+def _shared(tables: list[dict[str, Any]]) -> dict[str, Any]:
+    """What all tables have in common of where they were measured; None where they differ."""
+    keys = {"machine": "machine", "ranks": "ranks", "nccl": "release", "expected_error": "expected_error"}
+    first = tables[0] if tables else {}
+    return {key: first.get(of) if all(table[of] == first[of] for table in tables) else None for key, of in keys.items()}
 
 
 def _data(rows: list[Compared], outside: list[Outside], tables: list[dict[str, Any]]) -> dict[str, Any]:

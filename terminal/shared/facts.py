@@ -22,11 +22,7 @@ def facts(outcome: Outcome | FoldedOutcome) -> dict[str, Any]:
         "collective": work.collective.name if work.collective else "custom",
         "algorithm": work.name,
         "parameters": dict(work.settings),
-        "machine": trace.topology.name,
-        "ranks": work.schedule.n,
-        "placement": placement_of(trace.topology, work.schedule.n) or None,
-        "nccl": work.settings.get("release"),
-        "expected_error": expected_error(outcome),
+        **origin(outcome),
         "size_bytes": int(trace.size),
         "time_s": trace.time,
         "algbw_Bps": metrics.algbw(trace),
@@ -41,6 +37,18 @@ def facts(outcome: Outcome | FoldedOutcome) -> dict[str, Any]:
         "troubles": _troubles(trace),
         "bottleneck": worst
         and {"src": worst[1].src, "dst": worst[1].dst, "bytes": worst[0].bytes, "share": worst[0].share},
+    }
+
+
+def origin(outcome: Outcome | FoldedOutcome) -> dict[str, Any]:
+    """Where it ran, on how many ranks, by which release of NCCL, and how far off such times are."""
+    work, trace = outcome.work, outcome.trace
+    return {
+        "machine": trace.topology.name,
+        "ranks": work.schedule.n,
+        "placement": placement_of(trace.topology, work.schedule.n) or None,
+        "nccl": work.settings.get("release"),
+        "expected_error": expected_error(outcome),
     }
 
 

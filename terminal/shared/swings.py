@@ -4,6 +4,7 @@ from typing import Any
 
 from ops.work import Outcome
 from sim.units import fmt_size, fmt_time
+from terminal.shared.facts import origin
 
 
 def title(plain: Outcome) -> str:
@@ -18,8 +19,7 @@ def described(plain: Outcome) -> dict[str, Any]:
     trace = plain.trace
     return {
         "algorithm": plain.work.name,
-        "machine": trace.topology.name,
-        "ranks": trace.schedule.n,
+        **origin(plain),
         "size_bytes": int(trace.size),
         "time_s": trace.time,
     }

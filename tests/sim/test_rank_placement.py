@@ -147,6 +147,13 @@ def test_the_terminal_reads_a_rank_file_and_names_what_plays(tmp_path, capsys):
     assert cli.main(words) == 0
     (entry,) = json.loads(capsys.readouterr().out)["tables"]
     assert (entry["ranks"], entry["placement"]) == (4, plays)
+    assert (
+        cli.main(["failures", "nccl.allreduce", "--machine", TWO, "--size", "1MiB", "--placement", "0:0-1", "--json"])
+        == 0
+    )
+    data = json.loads(capsys.readouterr().out)
+    assert {"machine", "ranks", "nccl", "expected_error"} <= data.keys()
+    assert (data["ranks"], data["nccl"], data["placement"]) == (2, "2.30", None)  # the first two, as usual
     assert cli.main(["run", "allreduce.ring", "--machine", TWO, "--placement", str(tmp_path / "none.txt")]) == 2
     assert "give the path of a rank file" in capsys.readouterr().err
 

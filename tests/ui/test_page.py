@@ -363,6 +363,22 @@ def test_a_library_chooses_on_the_page_as_in_the_terminal():
     assert at.query_params.get("algorithm", Request().algorithm) == "allreduce.ring"
 
 
+def test_ranks_are_seated_by_a_list_or_a_launchers_file_and_stay_on_this_machine_alone():
+    at = page(machine="dgx_a100:hosts=2", size="1MiB", placement="0:0-1,1:4")
+    assert not at.error, [e.value for e in at.error]
+    (box,) = [area for area in at.text_area if area.label == catalogue("en")["page.placement.which"]]
+    assert box.value == "0:0-1,1:4"
+    box.set_value("rank 0=a slot=7\nrank 1=b slot=7\nrank 2=b slot=1").run()
+    assert not at.error, [e.value for e in at.error]
+    assert at.query_params["placement"] in ("0:7,1:7,1:1", ["0:7,1:7,1:1"])
+    (box,) = [area for area in at.text_area if area.label == catalogue("en")["page.placement.which"]]
+    box.set_value("per_host=12").run()
+    assert "per_host=12, where dgx_a100:hosts=2 has 8 GPUs on a host" in at.error[0].value
+    next(choice for choice in at.selectbox if choice.label == catalogue("en")["page.machine"]).select("switch").run()
+    assert not at.error, [e.value for e in at.error]
+    assert "placement" not in at.query_params
+
+
 def test_a_machine_is_edited_undone_done_again_and_kept_in_the_link():
     at = page(machine="switch:ranks=4", size="8MiB")
     before = at.metric[0].value

@@ -5,9 +5,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
 from cli import main
 from ops import ALGORITHMS
+from ops.libraries.nccl.choice import NcclOptions, choose, work_of
 from ops.libraries.nccl.layers import Pace
 from ops.measured.accuracy import OURS, Cell, published
 from ops.measured.calibration import cost
@@ -15,13 +18,14 @@ from ops.measured.comparison import Compared, compare_table
 from ops.measured.layers import TableGroup, bands, inside
 from ops.measured.rivals import rivals
 from ops.measured.rows import Measured, Table
+from ops.work import carry_out
 from sim.errors import InputError
 from sim.machines import build
 from sim.machines.through_memory import through_memory
 from sim.metrics import lower_bound
 from sim.units import GiB, MiB
 
-PLAIN = {"sendrecv": "sendrecv.direct", "alltoall": "alltoall.linear"}
+PLAIN = {"broadcast": "broadcast.linear", "sendrecv": "sendrecv.direct", "alltoall": "alltoall.linear"}
 """Algorithms for collectives that have no ring."""
 
 ROWS = "system,nccl,collective,gpus,size_bytes,time_us\n" + "".join(
@@ -140,6 +144,27 @@ def test_no_row_is_faster_than_its_links():
         assert least > 0
         for size, seconds in zip(run.sizes, run.models["simulated"], strict=True):
             assert seconds >= 0.999 * least * size / GiB, (run.name, size)  # kept to four digits
+
+
+@pytest.mark.slow
+@settings(max_examples=12, deadline=None, phases=[Phase.generate])
+@given(
+    st.sampled_from(["dgx_a100", "dgx_h100", "dgx_b200", "gh200_quad", "mi300x", "l40s", "dgx1v", "aws_p4d"]),
+    st.integers(1, 2),
+    st.integers(2, 4),
+    st.sampled_from(["allreduce", "allgather", "reduce_scatter", "broadcast", "alltoall"]),
+    st.sampled_from([32 * MiB, 200 * MiB]),
+    st.sampled_from(["2.8", "2.18", "2.28.7"]),
+)
+def test_no_run_of_nccl_is_faster_than_its_links(name, hosts, each, collective, size, release):
+    """On some GPUs of some hosts, by any release: what a generation and a network cost never makes a link wider."""
+    machine = build(f"{name}:hosts={hosts},per_host={each}")
+    work = work_of(machine, choose(machine, collective, size, options=NcclOptions(nccl=release)))
+    outcome = carry_out(machine, work, size)
+    schedule = ALGORITHMS[PLAIN.get(collective, f"{collective}.ring")].schedule(machine.n)
+    weights = np.full(schedule.promise.blocks, size * schedule.unit_share)
+    least = lower_bound(machine, schedule.promise, weights, np.array(machine.ranks), in_switch=True)
+    assert outcome.trace.time >= least > 0
 
 
 def test_runs_are_written_as_they_are_read(tmp_path, capsys, times):
