@@ -7,6 +7,7 @@ import click
 from terminal import DONE, Answer, command
 from terminal.shared.progress import Bar
 from ui.files import site as pages
+from ui.lessons import LESSONS
 from ui.scene.gallery import exhibits
 
 
@@ -14,10 +15,11 @@ from ui.scene.gallery import exhibits
 @click.argument("folder", metavar="DIR")
 @click.option("--address", default=pages.ADDRESS, metavar="URL", help="where links to the dashboard lead")
 def site(folder: str, address: str) -> Answer:
-    """Write every scene of the gallery as a page that plays anywhere, with its picture, file and notebook."""
+    """Write every scene, the lessons and the story as pages that play anywhere, scenes with picture and files."""
     path = Path(folder)
     pages.check(path, address)
     scenes = exhibits()
-    count = pages.write(path, scenes, Bar("scenes"), address)
-    data = {"folder": folder, "scenes": len(scenes), "files": count}
-    return Answer(DONE, data, f"{len(scenes)} scenes are in {folder}: {count} files, begin with index.html")
+    count = pages.write(path, scenes, Bar("scenes"), address, [*LESSONS])
+    data = {"folder": folder, "scenes": len(scenes), "lessons": len(LESSONS), "files": count}
+    words = f"{len(scenes)} scenes, {len(LESSONS)} lessons and the story are in {folder}"
+    return Answer(DONE, data, f"{words}: {count} files, begin with index.html")

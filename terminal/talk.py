@@ -8,7 +8,8 @@ from sim.whole_file import write_whole
 from terminal import DONE, Answer, command
 from terminal.shared.files import TO_WRITE
 from terminal.shared.progress import Bar
-from ui.talk import document, pages
+from ui.lessons import LESSONS
+from ui.talk import document, lessons, pages
 
 EXPECTED = Expected(largest=document.LARGEST)
 
@@ -28,6 +29,6 @@ def talk(file: str, output: str | None) -> Answer:
     summary = f"{shown['title']}: {len(scenes)} scenes, all can be shown"
     if output is None:
         return Answer(DONE, data, summary)
-    page = pages.page(shown)
+    page = pages.page(shown, lessons.packed(talk.language, LESSONS, Bar("lessons")))
     write_whole(output, page)
     return Answer(DONE, data | {"file": output, "bytes": len(page)}, f"{summary}; {output} has {fmt_size(len(page))}")

@@ -9,7 +9,7 @@ import pytest
 from tests.browser.conftest import FILES, PLAYER
 from ui.files import site
 from ui.scene.gallery import exhibits
-from ui.text import languages
+from ui.text import languages, say
 
 pytestmark = pytest.mark.browser
 
@@ -23,7 +23,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 def plain_server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     scenes = [exhibit for exhibit in exhibits() if exhibit.name in ("what_is_allreduce", "which_algorithm")]
-    site.write(folder, scenes, lambda done, of: None)
+    site.write(folder, scenes, lambda done, of: None, taught=["ring"])
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
@@ -46,6 +46,37 @@ def test_a_scene_is_two_clicks_away_and_plays(enter, plain_server, width):
             one.page.keyboard.press("ArrowRight")
             one.page.wait_for_function("document.querySelector('[data-ringside=player]').dataset.timeS > 0")
             one.page.go_back()
+
+
+@pytest.mark.parametrize(("width", "language"), [(1440, "en"), (390, "zh")])
+def test_a_lesson_and_the_story_play(enter, plain_server, tmp_path, width, language):
+    one = enter(plain_server, viewport={"width": width, "height": 900})
+    page = one.page
+    page.goto(f"{plain_server}/{'' if language == 'en' else f'{language}/'}")
+    page.get_by_role("link", name=say("lesson.ring.title", language)).click()
+    page.locator(PLAYER).first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    with page.expect_download() as coming:
+        page.locator("#keep").click()
+    file = tmp_path / "lesson.html"
+    coming.value.save_as(file)
+    assert file.stat().st_size < 300_000
+    page.get_by_role("button", name=say("page.learn.next", language), exact=True).click()
+    page.locator(".rs-lesson-form").get_by_role("radio").first.check()
+    page.get_by_role("button", name=say("page.learn.check", language)).click()
+    assert page.locator('[data-ringside="lessons"]').get_attribute("data-answered") == "wrong"
+    page.get_by_role("button", name=say("page.learn.tell", language)).click()
+    assert page.locator(".rs-lesson-said strong, .rs-lesson-said").first.text_content()
+    page.get_by_role("link", name=say("scenes.all", language)).click()
+    page.get_by_role("link", name=say("story.offer.again", language)).click()
+    page.locator('[data-ringside="story"]').wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.keyboard.press("Escape")
+    page.locator(PLAYER).first.wait_for()
+    assert page.locator('[data-ringside="story"]').count() == 0
+    alone = enter(FILES, offline=True)
+    alone.page.goto(file.as_uri())
+    alone.page.locator(PLAYER).first.wait_for()
 
 
 def test_a_page_is_kept_as_one_file_that_plays_alone(enter, plain_server, tmp_path):

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.browser.conftest import DESK, FILES, PLAYER
-from ui.talk import Talk, document, pages
+from ui.learning.runs import runs_of
+from ui.lessons import LESSONS
+from ui.talk import Talk, document, lessons, pages
 from ui.text import say
 
 pytestmark = pytest.mark.browser
@@ -13,6 +15,8 @@ pytestmark = pytest.mark.browser
 SAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "ring.talk.yaml"
 PHONE = {"width": 390, "height": 844}
 SCREEN = {"width": 1920, "height": 1080}
+RIGHT = int(LESSONS["ring"].steps[1].ask.answer(runs_of(LESSONS["ring"].steps[1].scenes)).split()[1])
+"""The rank that is the answer to the first question about the ring; it is not 0."""
 STATE = "document.querySelector('[data-ringside=talk]').ringside.state()"
 TALK = '[data-ringside="talk"]'
 PASTE = """text => {
@@ -38,7 +42,8 @@ FITS = "document.documentElement.scrollWidth <= innerWidth"
 def written(folder, language):
     talk = document.from_text(SAMPLE.read_text(encoding="utf-8"), "sample")
     file = folder / f"{language}.html"
-    file.write_bytes(pages.page(pages.shown(Talk(talk.title, talk.scenes, language))))
+    shown = pages.shown(Talk(talk.title, talk.scenes, language))
+    file.write_bytes(pages.page(shown, lessons.packed(language, ["ring", "buckets"])))
     return file
 
 
@@ -109,6 +114,18 @@ def test_a_talk_is_given_from_a_file(enter, tmp_path, viewport, language):
     page.locator(PLAYER).wait_for()
     assert speaker.is_closed()
     stands(page, 0)
+    page.locator("summary", has_text=say("page.learn.lessons", language)).click()
+    learning = page.locator('[data-ringside="lessons"]')
+    page.locator(".rs-lesson-bar").get_by_role("button", name=say("page.learn.next", language)).click()
+    form = page.locator(".rs-lesson-form")
+    for choice, verdict in ((0, "wrong"), (RIGHT, "right")):
+        form.get_by_role("radio").nth(choice).check()
+        form.get_by_role("button").click()
+        assert learning.get_attribute("data-answered") == verdict
+    learning.locator(f"{PLAYER}[data-playing=true]").wait_for()
+    page.locator(".rs-lesson-bar select").select_option("1")
+    page.locator(".rs-lesson-timeline .tl-lanes").first.wait_for()
+    assert page.evaluate(FITS)
 
 
 def test_the_whole_screen_is_the_picture(enter, tmp_path):

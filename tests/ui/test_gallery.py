@@ -112,6 +112,7 @@ def test_titles_cannot_break_out_of_a_page(tmp_path, monkeypatch):
 
 def test_the_command_writes_it_and_writes_it_again(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("terminal.site.exhibits", lambda: few()[:1])
+    monkeypatch.setattr("terminal.site.LESSONS", ["ring"])
     for _ in range(2):
         assert cli.main(["site", str(tmp_path / "out"), "--json"]) == DONE
         answer = json.loads(capsys.readouterr().out)

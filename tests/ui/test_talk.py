@@ -1,7 +1,9 @@
 """Talks: the file they are kept in, checked line by line, and the page that is made of them."""
 
+import base64
 import json
 import re
+import zlib
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,11 @@ import cli
 from ops.request import Request
 from sim.errors import InputError
 from terminal import BAD_INPUT, DONE
+from ui.learning.runs import runs_of
+from ui.lessons import LESSONS
 from ui.player.payload import unpack
-from ui.talk import StageLine, Talk, TalkScene, document, pages
+from ui.talk import StageLine, Talk, TalkScene, document, lessons, pages
+from ui.text import languages
 
 DOCS = Path(__file__).parents[2] / "docs"
 WRITTEN = """\
@@ -152,12 +157,35 @@ def test_the_page_has_every_run_once_and_all_that_is_said(talk, shown):
         assert unpack(run)[0]["meta"]["ranks"] == 3
     for scene in (first, second):
         assert scene["picture"].startswith("<svg")
-    page = pages.page(shown).decode()
+    page = pages.page(shown, lessons.packed("en", ["ring", "stages"])).decode()
     (data,) = re.findall(r'<script type="application/json" id="scenes">(.*?)</script>', page, re.DOTALL)
     assert json.loads(data)["scenes"][0]["notes"] == talk.scenes[0].notes
     assert "<img src=x" not in page
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page)
-    assert len(page) < 300_000
+    assert len(page) < 600_000
+
+
+@pytest.mark.parametrize("language", languages())
+def test_lessons_bring_their_questions_graded_by_the_simulator(language):
+    names = ("ring", "buckets", "latency")
+    data = lessons.packed(language, names)
+    assert {entry["name"] for entry in data["lessons"]} == set(names)
+    asked = 0
+    for entry in data["lessons"]:
+        for step, packed in zip(LESSONS[entry["name"]].steps, entry["steps"], strict=True):
+            assert packed["words"]
+            assert "{" not in packed["words"]
+            assert all(run["id"] in data["all"] for run in packed.get("runs", ()))
+            if "timelines" in packed:
+                before, after = (zlib.decompress(base64.b64decode(text)) for text in packed["timelines"])
+                assert len(before) < len(after)
+            if step.ask:
+                asked += 1
+                ask, runs = packed["ask"], runs_of(step.scenes)
+                assert step.ask.grade(ask["answer"], runs)
+                assert [word for word, _ in ask["options"]] == list(step.ask.options)
+                assert "{" not in "".join(ask[part] for part in ("question", "hint", "right", "shown", "label"))
+    assert asked >= 6
 
 
 def test_a_talk_of_too_much_is_refused(talk, monkeypatch):
@@ -166,7 +194,8 @@ def test_a_talk_of_too_much_is_refused(talk, monkeypatch):
         pages.shown(talk)
 
 
-def test_the_command_checks_and_writes(tmp_path, capsys):
+def test_the_command_checks_and_writes(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("terminal.talk.LESSONS", ["ring"])
     file, page = tmp_path / "ring.yaml", tmp_path / "ring.html"
     file.write_text(WRITTEN, encoding="utf-8")
     assert cli.main(["talk", str(file), "-o", str(page), "--json"]) == DONE

@@ -12,17 +12,22 @@ from ops.request.scenario import to_yaml
 from sim.errors import InputError
 from sim.trace import Trace
 from sim.whole_file import write_whole
+from ui.lessons import LESSONS
 from ui.notebook.subject import Played, read
-from ui.player.component import ASSETS, Start, player_data, script, style
+from ui.player.component import ASSETS, PLAYER, WITH_LESSONS, WITH_STORY, Start, player_data, script, style
 from ui.player.payload import pack
 from ui.scene.gallery import GROUPS, Exhibit
 from ui.scene.thumbnail import of_run
-from ui.text import ENGLISH, language_names, languages, say
+from ui.story import VIEW, telling
+from ui.talk import lessons
+from ui.text import ENGLISH, catalogue, language_names, languages, say
 
 ADDRESS = "http://localhost:8501/"
 MARK = 'data-ringside="site"'
 """What a front page says that was written here."""
 
+SCRIPTS = {"player": PLAYER, "lesson": WITH_LESSONS, "story": WITH_STORY}
+"""The player's scripts by their names in the folder; a page needs one of them."""
 Progress = Callable[[int, int], None]
 
 
@@ -42,8 +47,17 @@ def check(folder: Path, address: str = ADDRESS) -> None:
         raise InputError(f"{str(folder)[:80]} cannot be written: {error.strerror}; name another folder") from None
 
 
-def write(folder: Path, scenes: Sequence[Exhibit], progress: Progress, address: str = ADDRESS) -> int:
-    """Write the site into a folder; returns how many files that made. Raises InputError."""
+def write(
+    folder: Path,
+    scenes: Sequence[Exhibit],
+    progress: Progress,
+    address: str = ADDRESS,
+    taught: Sequence[str] = (),
+) -> int:
+    """Write the site into a folder, with the story and the lessons of these names; returns how many files that made.
+
+    Raises InputError.
+    """
     files = 0
 
     def put(name: str, text: str) -> None:
@@ -55,14 +69,62 @@ def write(folder: Path, scenes: Sequence[Exhibit], progress: Progress, address: 
 
     put("site.css", (ASSETS / "site" / "site.css").read_text(encoding="utf-8"))
     put("player.css", style())
-    put("player.js", f"const ringside = {script()};\n".replace("</script", "<\\/script").replace("<!--", "<\\!--"))
+    for name, module in SCRIPTS.items():
+        code = f"const ringside = {script(module)};\n"
+        put(f"{name}.js", code.replace("</script", "<\\/script").replace("<!--", "<\\!--"))
+    put("keep.js", (ASSETS / "site" / "keep.js").read_text(encoding="utf-8"))
     for done, scene in enumerate(scenes, 1):
         for name, text in _files(scene, address):
             put(name, text)
         progress(done, len(scenes))
     for language in languages():
-        put(_at(language, "index.html"), _front(scenes, language, address))
+        put(_at(language, "index.html"), _front(scenes, language, address, taught))
+        for name, title, data in _learned(language, taught):
+            put(_at(language, f"{name}.html"), _taught(name, title, data, language))
     return files
+
+
+def _learned(language: str, taught: Sequence[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The story and the lessons: the name of each in the folder, what it is called, and what its page plays."""
+    yield "story", say("story.offer.again", language), _story(language)
+    whole = lessons.packed(language, taught)
+    for entry in whole["lessons"]:
+        data = player_data([], language)
+        runs = {run["id"] for step in entry["steps"] for run in step.get("runs", ())}
+        every = {name: run for name, run in whole["all"].items() if name in runs}
+        more = {"text": data["text"] | whole["text"], "all": every, "lessons": [entry]}
+        yield f"lessons/{entry['name']}", entry["title"], data | more
+
+
+def _story(language: str) -> dict[str, Any]:
+    """The first minute, and the run on which it ends, behind it."""
+    whole = telling.story(language)
+    offer = {name: text for name, text in catalogue(language).items() if name.startswith("story.offer")}
+    last = whole["runs"][whole["chapters"][-1]["run"]]
+    data = player_data([last], language, Start(0.0, VIEW))
+    return data | {"story": {"text": offer, "seen": False, "number": 1, "told": whole}}
+
+
+def _taught(name: str, title: str, data: dict[str, Any], language: str) -> str:
+    """A page of a lesson or of the story: what it is called, and all that it needs but the player's script."""
+    top = "../" * _at(language, name).count("/")
+    front = f"{'../' * name.count('/')}index.html"
+    keep = (
+        f'<button id="keep" data-file="{name.rpartition("/")[2]}.html">{escape(say("scenes.keep", language))}</button>'
+    )
+    back = f'<a href="{front}">{escape(say("scenes.all", language))}</a>'
+    tongues = _tongues(language, lambda other: f"{top}{_at(other, f'{name}.html')}")
+    return _filled(
+        "lesson.html",
+        {
+            "language": _tag(language),
+            "title": escape(title),
+            "ways": "\n".join([back, keep, *tongues]),
+            "top": top,
+            "script": "story" if name == "story" else "lesson",
+            "data": json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
+        },
+    )
 
 
 def _files(exhibit: Exhibit, address: str) -> Iterator[tuple[str, str]]:
@@ -142,7 +204,7 @@ def _tag(language: str) -> str:
     return "zh-Hans" if language == "zh" else language
 
 
-def _front(scenes: Sequence[Exhibit], language: str, address: str) -> str:
+def _front(scenes: Sequence[Exhibit], language: str, address: str, taught: Sequence[str] = ()) -> str:
     """All scenes with their pictures, by what leads to them."""
     top = "../" * _at(language, "").count("/")
     groups = []
@@ -151,7 +213,9 @@ def _front(scenes: Sequence[Exhibit], language: str, address: str) -> str:
         if cards:
             head = f'<h2 id="{group}">{escape(say(f"scenes.{group}", language))}</h2>'
             groups.append(f'{head}\n<ul class="cards">\n{"".join(cards)}</ul>')
-    jumps = [f'<a href="#{group}">{escape(say(f"scenes.{group}", language))}</a>' for group in GROUPS]
+    groups.insert(0, _learning(language, taught))
+    jumps = [f'<a href="#learning">{escape(say("page.learn.lessons", language))}</a>']
+    jumps += [f'<a href="#{group}">{escape(say(f"scenes.{group}", language))}</a>' for group in GROUPS]
     return _filled(
         "index.html",
         {
@@ -163,6 +227,18 @@ def _front(scenes: Sequence[Exhibit], language: str, address: str) -> str:
             "groups": "\n".join(groups),
         },
     )
+
+
+def _learning(language: str, taught: Sequence[str]) -> str:
+    """Ways to the story and to every lesson."""
+    story = f'<p><a href="story.html">{escape(say("story.offer.again", language))}</a></p>'
+    links = [
+        f'<li><a href="lessons/{lesson.name}.html">{escape(say(f"lesson.{lesson.name}.title", language))}</a></li>'
+        for lesson in sorted(LESSONS.values(), key=lambda lesson: lesson.order)
+        if lesson.name in taught
+    ]
+    head = f'<h2 id="learning">{escape(say("page.learn.lessons", language))}</h2>'
+    return f'{head}\n{story}\n<ul class="plain">\n{"".join(links)}</ul>'
 
 
 def _card(scene: Exhibit, language: str, top: str, address: str) -> str:

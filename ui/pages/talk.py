@@ -17,7 +17,7 @@ from ui.talk.pages import PackedScene
 from ui.text import plain, spoken, tell
 from ui.widgets.past import restore
 from ui.workers import tasks
-from ui.workers.asking import ask
+from ui.workers.asking import ask, ask_apart, visitor
 
 FIELDS: dict[str, tuple[Callable[[TalkScene], str], Callable[[str], Any]]] = {
     "title": (lambda entry: entry.title, lambda text: " ".join(text.split())),
@@ -88,8 +88,12 @@ def _bar(own: Talk, data: dict[str, Any]) -> None:
     st.download_button(save, text, f"{name}.talk.yaml", "application/yaml", on_click="ignore", key="talk_save")
     if data:
         st.download_button(
-            whole, partial(pages.page, data), f"{name}.html", "text/html", on_click="ignore", key="talk_page"
+            whole, partial(_page, data, visitor()), f"{name}.html", "text/html", on_click="ignore", key="talk_page"
         )
+
+
+def _page(data: dict[str, Any], whose: str) -> bytes:
+    return pages.page(data, ask_apart(whose, tasks.lesson_pages, data["language"]))
 
 
 def _fresh(name: str) -> str:

@@ -16,8 +16,8 @@ from ui.text import catalogue
 
 ASSETS = Path(__file__).parents[2] / "assets"
 ENTRY, PLAYER = "all.js", "player/player.js"
-WITH_TALK = "talk/talk.js"
-"""The player that leads through a talk."""
+WITH_TALK, WITH_LESSONS, WITH_STORY = "talk/offline.js", "talk/lesson.js", "story/page.js"
+"""The player on pages of their own: it leads through a talk, asks the questions of lessons, or tells the story."""
 ON_PAGES = "talk/page.js"
 """The player as the dashboard has it, which can be told a story in and lead through a talk."""
 FILE = """const sheet = new CSSStyleSheet();

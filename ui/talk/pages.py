@@ -126,15 +126,15 @@ def shown(talk: Talk, progress: Progress = unseen) -> dict[str, Any]:
     return together(talk, scenes)
 
 
-def page(data: dict[str, Any]) -> bytes:
-    """A talk as one file that plays without a network."""
+def page(data: dict[str, Any], lessons: dict[str, Any]) -> bytes:
+    """A talk as one file that plays without a network, and lessons as they are packed, below it."""
     text = (ASSETS / "talk" / "offline.html").read_text(encoding="utf-8")
     parts = {
         "language": "zh-Hans" if data["language"] == "zh" else data["language"],
         "title": escape(data["title"]),
         "style": style(),
         "script": f"const mount = {script(WITH_TALK)};".replace("</script", "<\\/script").replace("<!--", "<\\!--"),
-        "data": json.dumps(data | {"is_linked": True}, ensure_ascii=False).replace("<", "\\u003c"),
+        "data": json.dumps(data | {"is_linked": True, "lessons": lessons}, ensure_ascii=False).replace("<", "\\u003c"),
     }
     for name, part in parts.items():
         text = text.replace(f"<!--{name}-->", part)

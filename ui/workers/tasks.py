@@ -18,10 +18,11 @@ from ops.request.training import TrainingRequest
 from ops.training.step import TrainingStep
 from sim.errors import InputError, StalledError
 from ui.files.exports import Shot
+from ui.lessons import LESSONS
 from ui.scene import picture, thumbnail
 from ui.scene.picture import Picture
 from ui.story import telling
-from ui.talk import pages
+from ui.talk import lessons, pages
 from ui.talk.pages import PackedScene
 
 
@@ -105,6 +106,11 @@ def small_picture(scene: Request, view: str) -> str:
 def talk_scene(scene: Request, view: str, language: str) -> PackedScene:
     """A scene of a talk, packed. Raises InputError and StalledError."""
     return pages.packed(scene, view, language)
+
+
+def lesson_pages(language: str) -> dict[str, Any]:
+    """All lessons, packed."""
+    return lessons.packed(language, LESSONS)
 
 
 def load(scene: Request) -> Load:
