@@ -25,10 +25,13 @@ MOST_RANKS = 256
 """More make schedules of millions of messages for one row of a table."""
 LIBRARIES = ("ompi", "mpich", "over")
 """What labels of the PICO suite end with: the library's own algorithm, or the suite's over sends and receives."""
+OWN = "default-"
+"""What labels of that suite begin with on Fugaku: its library's own algorithm, an Open MPI's."""
 LABELS = {
     "binary": "binary_tree", "modified_bruck": "bruck", "brucks": "bruck", "neighbor": "neighbor_exchange",
     "scatter_allgather": "scatter_doubling_allgather", "scatter_allgather_ring": "scatter_ring_allgather",
-    "split_binary": "split_binary_tree", "in_order": "in_order_binary_tree",
+    "split_binary": "split_binary_tree", "in_order": "in_order_binary_tree", "basic_linear": "linear",
+    "in_order_binary": "in_order_binary_tree",
 }  # fmt: skip
 """What such labels call algorithms that go by another name here."""
 HONOURED = {"nccl_ring": "Ring", "nccl_tree": "Tree"}
@@ -118,6 +121,8 @@ def algorithm_of(collective: str, label: str) -> Algorithm | None:
     ('broadcast.binary_tree', None)
     """
     plain, _, library = label.rpartition("_")
+    if label.startswith(OWN):
+        plain, library = label.removeprefix(OWN).replace("-", "_"), LIBRARIES[0]
     name = f"{collective}.{LABELS.get(plain, plain)}"
     return ALGORITHMS[name] if library in LIBRARIES and name in ALGORITHMS else None
 

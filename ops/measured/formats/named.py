@@ -3,6 +3,7 @@
 The columns are those that summaries of the PICO benchmark suite (github.com/HLC-Lab/pico) have here.
 """
 
+import math
 import re
 
 from ops.measured.formats import reader
@@ -23,12 +24,12 @@ def matches(text: str) -> bool:
 
 @reader("named", "a list of named algorithms (CSV)", matches=matches, endings=("csv",))
 def read(text: str, *, name: str) -> list[Table]:
-    """One table; nodes and ranks per node are taken from a file name like `…-16n-x4…`. Raises InputError."""
+    """One table; a file name like `…-16n-x4…` or `…torus-2x2x2` tells nodes and ranks per node. Raises InputError."""
     rows = []
     place = re.search(r"(\d{1,9})n-x(\d{1,9})", name)
     each = int(place[2]) if place else 0
-    ranks = int(place[1]) * each if place else 0
-    grid = re.search(r"torus-(\d+(?:x\d+)+)", name)
+    grid = re.search(r"torus-(\d{1,9}(?:x\d{1,9}){1,9})", name)
+    ranks = int(place[1]) * each if place else math.prod(map(int, grid[1].split("x"))) if grid else 0
     for number, row in rows_of(text, name, NEEDED):
         size, median = whole(row["bytes"]), real(row["median_us"])
         if size is None or median is None:

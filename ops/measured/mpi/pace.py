@@ -68,7 +68,7 @@ def system_of(table: Table) -> str:
     'lumi'
     """
     plain = re.sub(r"^\d{1,4}-|\.\w{1,8}$", "", table.file)
-    return re.split(r"-?\d{1,9}n-x\d", plain, maxsplit=1)[0]
+    return re.split(r"-?(?:\d{1,9}n-x\d|torus-\d)", plain, maxsplit=1)[0]
 
 
 def priced(table: Table) -> list[Priced]:

@@ -123,3 +123,16 @@ def test_a_root_that_only_receives_does_not_wait_for_each():
     assert work("scatter", "linear", 32, 256)[0] == 4.1
     assert work("allgather", "no_such", 8, 256) is None
     assert work("allgather", "recursive_doubling", 6, 256) is None
+
+
+def test_labels_and_tori_of_fugaku_are_read(tmp_path):
+    path = tmp_path / "011-it-torus-2x2x2.csv"
+    path.write_text(
+        "collective,algorithm,bytes,median_us\nallgather,default-ring,64,9\nbcast,default-basic-linear,64,9\n"
+        "reduce,default-in-order-binary,64,9\nallgather,default-default,64,9\nallgather,RING-UTOFU-0-1,64,9\n"
+    )
+    (table,) = read_file(path)
+    assert (table.ranks, table.gpus_per_host, system_of(table)) == (8, 0, "it")
+    assert [one.row.algorithm for one in priced(table)] == [
+        "default-ring", "default-basic-linear", "default-in-order-binary",
+    ]  # fmt: skip
