@@ -216,6 +216,8 @@ class Player {
     this.#controls.show(this.#clock, this.#panes[0].caption);
     this.#standings.paint(this.#panes, this.#clock.t);
     if (!this.#playing) this.#marker.keep();
+    const detail = { share: this.#clock.time > 0 ? this.#clock.t / this.#clock.time : 0 };
+    this.#parent.dispatchEvent(new CustomEvent("ringside-instant", { bubbles: true, composed: true, detail }));
   }
 
   // Draw again what has changed without the clock; while playing the next frame does.

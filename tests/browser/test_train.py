@@ -57,8 +57,30 @@ def test_compute_and_communication_of_every_rank_and_what_hides(train, visit):
         assert all(box["y"] > compute[0]["y"] for box in hidden + exposed)
     assert page.locator(f"{TIMELINE} [data-memory] b").count() >= 4
     assert page.get_by_text("stands in the open").is_visible()
+    a_collective_plays_where_it_is_clicked_and_both_hands_are_one(page)
     it_comes_as_a_file(page)
     its_longest_collective_can_be_watched_on_the_stage(page, visit)
+
+
+def a_collective_plays_where_it_is_clicked_and_both_hands_are_one(page):
+    row = page.locator(f'{TIMELINE} [data-rank="2"]')
+    area = row.locator('[data-call="1"]')
+    assert area.get_attribute("title").startswith("bucket 1, allreduce.ring, ")
+    area.click()
+    player = page.locator('[data-ringside="player"][data-steps]')
+    player.wait_for()
+    assert float(player.get_attribute("data-time-s")) > 0
+    assert page.locator(f"{TIMELINE} [data-chosen]").count() == 4
+    page.get_by_role("button", name="To the end").click()
+    page.wait_for_function("document.querySelectorAll('.tl-hand').length === 4")
+    span, hand = area.bounding_box(), row.locator(".tl-hand").bounding_box()
+    assert hand["x"] == pytest.approx(span["x"] + span["width"], abs=2)
+    page.get_by_role("button", name="To the start").click()
+    assert row.locator(".tl-hand").bounding_box()["x"] == pytest.approx(span["x"], abs=2)
+    page.get_by_role("combobox", name="Play a collective of this step").click()
+    page.get_by_role("option", name="bucket 3").click()
+    page.get_by_text("bucket 3: allreduce.ring").wait_for()
+    page.locator(f'{TIMELINE} [data-call="3"][data-chosen]').first.wait_for()
 
 
 def it_comes_as_a_file(page):

@@ -1,18 +1,21 @@
 """The Train page without a browser: every workload is drawn, in both languages; bad input is a message."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from ops.communicators.records import Span
 from ops.training.facts import is_table
-from ops.training.step import COMM, COMPUTE, TrainingStep
+from ops.training.step import COMM, COMPUTE, StepCollective, TrainingStep
 from ops.workloads import WORKLOADS
 from sim.machines import build
 from ui.charts.training import buffer, columns, timeline
 from ui.text import catalogue, languages
+from ui.widgets import playhead
 
 APP = str(Path(__file__).parents[2] / "app.py")
 WORDS = {key: key for key in ("compute", "backward", "hidden", "exposed", "wait", "host", "timeline", "buffer")}
@@ -136,6 +139,43 @@ def test_communication_under_compute_is_drawn_as_hidden():
 def test_a_window_shows_its_part():
     step = spans((COMPUTE, 0.0, 6.0, "a"), (COMPUTE, 8.0, 9.0, "b"))
     assert bars(timeline(step, [0], (5.0, 7.0), WORDS)) == [("compute", 0, 50)]
+
+
+class SessionState(dict):
+    """As Streamlit's: what it holds is there by key and by attribute."""
+
+    __getattr__, __setattr__ = dict.__getitem__, dict.__setitem__
+
+
+def call(name, start, end):
+    usual = {"algorithm": "allreduce.ring", "ranks": (0,), "size": 4e6, "verified": True, "latest": 0, "links": ""}
+    return StepCollective(name=name, start=start, end=end, **usual)
+
+
+def test_collectives_are_places_to_press_with_their_names():
+    step = spans((COMM, 2.0, 6.0, "sum"))
+    calls = {3: call("sum <1>", 2.0, 6.0), 4: call("later", 8.0, 9.0), 5: call("thin", 0.0, 0.001)}
+    html = timeline(step, [0], (4.0, 8.0), WORDS, calls, chosen=3)
+    assert re.findall(r'style="left:([\d.]+)%;width:([\d.]+)%" data-call="(\d)"', html) == [("0.00", "50.00", "3")]
+    assert 'data-chosen="" title="sum &lt;1&gt;, allreduce.ring, 4 MB"' in html
+    assert "data-call" not in timeline(step, [0], (4.0, 8.0), WORDS)
+
+
+@pytest.mark.parametrize(
+    "words",
+    (None, 3, {"call": "0"}, {"call": 99, "share": 0.5, "asked": 1}, {"call": 0, "share": 2, "asked": 1},
+     {"call": 0, "share": float("nan"), "asked": 1}, {"call": 0, "share": None, "asked": []}),
+)  # fmt: skip
+def test_clicks_that_no_timeline_can_have_had_play_nothing(monkeypatch, words):
+    step = replace(spans((COMM, 2.0, 6.0, "sum")), calls=[call("sum", 2.0, 6.0)])
+    monkeypatch.setattr(playhead.st, "session_state", state := SessionState())
+    state[playhead.KEY] = SimpleNamespace(asked=words)
+    playhead.clicked(step)
+    assert playhead.chosen_of(step) is None
+    assert "train_plays" not in state
+    state[playhead.KEY].asked = {"call": 0, "share": 0.25, "when": 7}
+    playhead.clicked(step)
+    assert (playhead.chosen_of(step), state.train_from, state.train_plays) == (0, 0.25, 1)
 
 
 def test_ten_thousand_spans_make_no_more_bars_than_can_be_seen():

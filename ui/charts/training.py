@@ -6,12 +6,13 @@ Pictures are HTML with places in percent, which stretches to any width while wor
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from ops.training.facts import shown
-from ops.training.step import COMM, COMPUTE, HOST, WAIT, Interval, TrainingStep, overlaps
+from ops.training.step import COMM, COMPUTE, HOST, WAIT, Interval, StepCollective, TrainingStep, overlaps
 from sim.units import fmt_size, fmt_time
 from ui.text import catalogue
 
@@ -31,6 +32,8 @@ FINEST = 0.4
 MOMENTS = 400
 """Moments at which memory is drawn."""
 TICKS = 5
+PRESSED = 4
+"""Thousandths a collective must be wide to be chosen by a click."""
 EDGED = 5
 """Thousandths a bar must be wide to show where it ends when the next one follows at once."""
 LABELLED = 40
@@ -50,12 +53,19 @@ TEXTS = {
 """The words in the pictures, by the names they have there."""
 
 STYLE = """<style>
-.tl { font-size: 13px; line-height: 1.3; }
+.tl { font-size: 13px; line-height: 1.3; scroll-margin-top: 56px; }
 .tl-row { display: grid; grid-template-columns: 62px minmax(0, 1fr); gap: 8px; align-items: center; margin: 3px 0; }
 .tl-row > span { text-align: right; opacity: 0.8; font-variant-numeric: tabular-nums; }
 .tl-lanes { position: relative; background: rgba(128, 128, 128, 0.10); border-radius: 3px; overflow: hidden; }
 .tl-lanes > b { position: absolute; min-width: 1px; }
 .tl-lanes > .tl-edge { box-shadow: inset -1px 0 0 rgba(255, 255, 255, 0.55); }
+.tl-call { position: absolute; top: 14px; height: 15px; cursor: pointer; container-type: inline-size; }
+.tl-call > i { display: none; padding: 0 3px; font-size: 11px; line-height: 15px; font-style: normal; color: #000; }
+.tl-call > i { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+@container (min-width: 54px) { .tl-call > i { display: block; } }
+.tl-call:is(:hover, [data-chosen]) { outline: 2px solid light-dark(#000, #fff); }
+.tl-call { outline-offset: -2px; }
+.tl-hand { position: absolute; top: 0; bottom: 0; width: 2px; background: light-dark(#000, #fff); }
 .tl-axis { display: flex; justify-content: space-between; opacity: 0.75; font-variant-numeric: tabular-nums; }
 .tl-key { display: flex; flex-wrap: wrap; gap: 4px 16px; margin: 2px 0 8px; }
 .tl-key i { display: inline-block; width: 12px; height: 12px; border-radius: 2px; margin-right: 6px; }
@@ -71,13 +81,22 @@ def texts_of(step: TrainingStep, language: str) -> dict[str, str]:
     return {key: translated[name] for key, name in TEXTS.items()} | names
 
 
-def timeline(step: TrainingStep, ranks: Sequence[int], window: Interval, words: Mapping[str, str]) -> str:
+def timeline(
+    step: TrainingStep,
+    ranks: Sequence[int],
+    window: Interval,
+    words: Mapping[str, str],
+    calls: Mapping[int, StepCollective] = MappingProxyType({}),
+    chosen: int | None = None,
+) -> str:
     """Compute above communication for every rank, and the memory of the one among them that needs most, below.
 
     `window` is in seconds. `words` are the texts for the keys of `COLORS`, for `timeline`, with places to fill in
-    for `rank` and `memory`, and for kinds of memory where they differ from their names.
+    for `rank` and `memory`, and for kinds of memory where they differ from their names. `calls` are collectives that
+    can be pressed, by number, of which `chosen` is.
     """
-    rows = [_row(words["rank"].format(rank=rank), _lanes(step, rank, window)) for rank in ranks]
+    areas = "".join(_call(k, call, window, chosen) for k, call in calls.items())
+    rows = [_row(words["rank"].format(rank=rank), _lanes(step, rank, window, areas)) for rank in ranks]
     drawn = [kind for kind in COLORS if any(f'data-lane="{kind}"' in row for row in rows)]
     parts = [
         STYLE,
@@ -105,7 +124,7 @@ def _ticks(window: Interval) -> str:
     return "".join(f"<span>{fmt_time(start + (end - start) * k / (TICKS - 1))}</span>" for k in range(TICKS))
 
 
-def _lanes(step: TrainingStep, rank: int, window: Interval) -> str:
+def _lanes(step: TrainingStep, rank: int, window: Interval, more: str = "") -> str:
     """One rank's bars: compute; communication under it, green where compute covers it; its thread where it has one."""
     spans = {
         lane: [(s.start, s.end, s.name) for s in step.spans if s.rank == rank and s.lane == lane]
@@ -122,7 +141,7 @@ def _lanes(step: TrainingStep, rank: int, window: Interval) -> str:
         *_bars("host", spans[HOST], window, 30, 6),
     ]
     height = 36 if spans[HOST] else 28
-    return f'<div class="tl-lanes" style="height:{height}px" data-rank="{rank}">{"".join(bars)}</div>'
+    return f'<div class="tl-lanes" style="height:{height}px" data-rank="{rank}">{"".join(bars)}{more}</div>'
 
 
 def _bars(kind: str, spans: list[tuple[float, float, str]], window: Interval, y: int, height: int) -> list[str]:
@@ -147,6 +166,19 @@ def _bar(lane: str, color: str, left: float, width: float, y: int, height: int, 
     place = f"left:{left / 10:.2f}%;width:{width / 10:.2f}%;top:{y}px;height:{height}px;background:{color}"
     edge = ' class="tl-edge"' if width > EDGED else ""
     return f'<b style="{place}" data-lane="{lane}" title="{escape(title)}"{edge}></b>'
+
+
+def _call(number: int, call: StepCollective, window: Interval, chosen: int | None) -> str:
+    """A collective as a place to press, with its name where there is room; empty where it is out of sight or thin."""
+    start, end = window
+    scale = WIDE / (end - start) if end > start else 0.0
+    left, right = max(0.0, (call.start - start) * scale), min(float(WIDE), (call.end - start) * scale)
+    if right - left < PRESSED:
+        return ""
+    title = escape(f"{call.name}, {call.algorithm}, {fmt_size(round(call.size))}")
+    place = f'style="left:{left / 10:.2f}%;width:{(right - left) / 10:.2f}%" data-call="{number}"'
+    state = ' data-chosen=""' if number == chosen else ""
+    return f'<span class="tl-call" {place}{state} title="{title}"><i>{escape(call.name)}</i></span>'
 
 
 def _memory(step: TrainingStep, rank: int, window: Interval, words: Mapping[str, str]) -> list[str]:

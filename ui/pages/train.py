@@ -1,14 +1,12 @@
 """The Train page: a workload on a machine, its timeline, its memory and its figures."""
 
 import json
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from ops import ALGORITHMS
 from ops.request import Request
 from ops.request.link import to_link
 from ops.request.training import TrainingRequest, from_query, to_query, to_yaml
@@ -22,7 +20,7 @@ from ui.charts import training
 from ui.pages import page
 from ui.scene.machines import machine_of
 from ui.text import catalogue, plain, spoken, tell
-from ui.widgets import sidebar
+from ui.widgets import playhead, sidebar
 from ui.widgets.parameter import field, refuse, usual
 from ui.workers import tasks
 from ui.workers.asking import ask
@@ -60,7 +58,7 @@ def train() -> None:
     st.title(tell(f"train.name.{request.workload}"), anchor=False)
     st.markdown(tell(f"train.about.{request.workload}"))
     _headline(step)
-    _timeline(step)
+    _timeline(step, request.machine)
     _facts(step)
     _downloads(request, step)
 
@@ -165,8 +163,8 @@ def _headline(step: TrainingStep) -> None:
 
 
 @st.fragment
-def _timeline(step: TrainingStep) -> None:
-    """The picture, and what part of it to look at."""
+def _timeline(step: TrainingStep, machine: Request) -> None:
+    """The picture, what part of it to look at, and a collective of it played."""
     if not step.time or not step.spans:
         st.info(tell("train.nothing"))
         return
@@ -178,7 +176,9 @@ def _timeline(step: TrainingStep) -> None:
     low, high = window if window[0] < window[1] else (0, 100)
     ranks = range(first, min(step.ranks, first + ROWS))
     texts = training.texts_of(step, spoken())
-    st.html(training.timeline(step, ranks, (step.time * low / 100, step.time * high / 100), texts))
+    interval = (step.time * low / 100, step.time * high / 100)
+    st.html(training.timeline(step, ranks, interval, texts, playhead.playable(step), playhead.chosen_of(step)))
+    playhead.draw(step, machine, interval)
     if "blocks" in step.facts:
         st.html(training.buffer(step.facts["blocks"], texts))
 
@@ -207,15 +207,12 @@ def _facts(step: TrainingStep) -> None:
 
 def _watch(step: TrainingStep) -> None:
     """A link to the collective that takes longest, where the stage can show it: one of all ranks, of equal blocks."""
-    everyone = tuple(range(step.ranks))
-    calls = [c for c in step.calls if c.ranks == everyone and not ALGORITHMS[c.algorithm].collective.vector]
-    longest = max(calls, key=lambda call: call.end - call.start, default=None)
+    longest = max(playhead.playable(step).values(), key=lambda call: call.end - call.start, default=None)
     if longest is None:
         return
-    run = replace(st.session_state.train.machine, algorithm=longest.algorithm, ranks=step.ranks)
-    if longest.size >= 1:
-        run = replace(run, size=str(round(longest.size)))
-    words = to_link(run) | ({"lang": spoken()} if spoken() != "en" else {})
+    words = to_link(playhead.alone(st.session_state.train.machine, longest)) | (
+        {"lang": spoken()} if spoken() != "en" else {}
+    )
     label = tell("train.watch", name=longest.algorithm)
     st.link_button(label, f"?{urlencode(words)}", help=tell("train.watch.help"), icon=":material/movie:")
 

@@ -1,0 +1,104 @@
+"""A collective of a step, played: chosen in the step's timeline, whose hand stands where the player's does."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from ops import ALGORITHMS
+from ops.request import Request
+from ops.training.step import Interval, StepCollective, TrainingStep
+from sim.errors import InputError, StalledError
+from sim.units import fmt_size
+from ui.player import component
+from ui.text import plain, spoken, tell
+from ui.workers import tasks
+from ui.workers.asking import ask
+
+SCRIPT = Path(__file__).parents[2] / "assets" / "page" / "buckets.js"
+KEY, CHOICE, PLAYER = "train_calls", "train_call", "train_player"
+
+
+@cache
+def _component() -> Callable[..., Any]:
+    script = SCRIPT.read_text(encoding="utf-8")
+    mounted: Callable[..., Any] = st.components.v2.component("ringside_playhead", html="<span>\n</span>", js=script)
+    return mounted
+
+
+def playable(step: TrainingStep) -> dict[int, StepCollective]:
+    """The collectives that the stage can show, by their place among all: those of all ranks, of equal blocks."""
+    everyone = tuple(range(step.ranks))
+    return {
+        k: call
+        for k, call in enumerate(step.calls)
+        if call.ranks == everyone and not ALGORITHMS[call.algorithm].collective.vector
+    }
+
+
+def alone(machine: Request, call: StepCollective) -> Request:
+    """A collective of a step as a scene: with nothing else on the machine."""
+    run = replace(machine, algorithm=call.algorithm, ranks=len(call.ranks))
+    return replace(run, size=str(round(call.size))) if call.size >= 1 else run
+
+
+def chosen_of(step: TrainingStep) -> int | None:
+    """The collective that is played; None where none is."""
+    call = st.session_state.get(CHOICE)
+    return call if isinstance(call, int) and call in playable(step) else None
+
+
+def _play(share: float) -> None:
+    """Play the collective that has just been chosen from a share of it on."""
+    state = st.session_state
+    state.train_from, state.train_plays = share, state.get("train_plays", 0) + 1
+
+
+def clicked(step: TrainingStep) -> None:
+    """Take what a browser says was clicked, which may be anything."""
+    words = getattr(st.session_state.get(KEY), "asked", None)
+    call, share = (words.get(name) for name in ("call", "share")) if isinstance(words, Mapping) else (None, None)
+    if isinstance(call, int) and call in playable(step) and isinstance(share, int | float) and 0 <= share <= 1:
+        st.session_state[CHOICE] = call
+        _play(float(share))
+
+
+def draw(step: TrainingStep, machine: Request, window: Interval) -> None:
+    """Listen to the timeline above; play what is chosen in it or here, and keep both hands together."""
+    calls = playable(step)
+    if not calls:
+        return
+    chosen, state = chosen_of(step), st.session_state
+    times = {str(k): [call.start, call.end] for k, call in calls.items()}
+    data = {"calls": times, "chosen": chosen, "window": list(window)}
+    _component()(key=KEY, data=data, default={"asked": None}, on_asked_change=partial(clicked, step))
+    st.selectbox(
+        tell("train.play.choose"),
+        list(calls),
+        index=None,
+        format_func=lambda k: f"{calls[k].name} · {fmt_size(round(calls[k].size))}",
+        placeholder=tell("train.play.hint"),
+        on_change=_play,
+        args=(0.0,),
+        width=420,
+        key=CHOICE,
+    )
+    if chosen is None:
+        return
+    call = calls[chosen]
+    try:
+        picture = ask(tasks.run, alone(machine, call), spoken())
+    except (InputError, StalledError) as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return
+    size, name = fmt_size(round(call.size)), plain(call.name)
+    st.markdown(f"**{tell('train.play', name=name, algorithm=call.algorithm, size=size)}**")
+    command = {"n": state.get("train_plays", 0), "from": state.get("train_from", 0.0) * picture.seconds, "play": True}
+    packed = [picture.payload["packed"]]
+    component.show(
+        component.player_data(packed, spoken(), component.Start(view="machine"), cmd=command),
+        key=PLAYER, moved=lambda: None, forked=lambda: None,
+    )  # fmt: skip
