@@ -54,9 +54,9 @@ export class Speaker {
     const { document } = page;
     const { text, language, title } = this.#data;
     document.documentElement.lang = language === "zh" ? "zh-Hans" : language;
-    document.title = `${text["talk.notes"]} · ${title}`;
     document.head.replaceChildren();
     document.body.replaceChildren();
+    document.title = `${text["talk.notes"]} · ${title}`;
     make("meta", "", document.head, { name: "color-scheme", content: "light dark" });
     make("style", "", document.head).textContent = STYLE;
     this.#elements = this.#build(document.body, text);

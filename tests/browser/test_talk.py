@@ -78,6 +78,7 @@ def test_a_talk_is_given_from_a_file(enter, tmp_path, viewport, language):
     shows(speaker, "Ask first: **which cable")  # as it is written
     shows(speaker, say("talk.stops", language, done=1, stops=2))
     assert speaker.evaluate("document.querySelector('img').decode().then(() => true)")
+    assert speaker.title() == f"{say('talk.notes', language)} · Why a ring wins"
     assert speaker.evaluate("document.documentElement.lang") == ("zh-Hans" if language == "zh" else "en")
     began = speaker.locator(".clocks strong").first.text_content()
     speaker.keyboard.press("PageDown")
