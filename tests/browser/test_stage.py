@@ -144,6 +144,8 @@ def test_runs_side_by_side_share_a_clock_and_are_one_under_the_other_on_a_phone(
     bar.get_by_role("button", name=say("player.forward"), exact=True).click()
     times = [page.player.nth(k).get_attribute("data-time-s") for k in range(3)]
     assert len(set(times)) == 1
+    assert [each.is_visible() for each in page.page.locator(".rs-sent").all()] == [True] * 3
+    assert not any(each.is_visible() for each in page.page.locator(".rs-slots").all())
     bar.get_by_role("button", name=say("player.last"), exact=True).click()
     stands = page.page.locator(".rs-stands").inner_text()
     assert stands.startswith("1. allreduce.ring · dgx_a100: 499.1 µs")
