@@ -7,7 +7,8 @@
 | `3 node1 4`, `3,node1,4` | rank, host and GPU in columns |
 | `#  Rank  3 … on node1 device  4 [0x..]` | what nccl-tests prints |
 
-Hosts are numbered as they appear, unless all of them are called by numbers: `H1`, `+n1`, `1`.
+A list of GPUs, as `sim.placement` has it in one line, may stand in many. Hosts are numbered as they appear, unless all
+of them are called by numbers: `H1`, `+n1`, `1`.
 """
 
 import re
@@ -29,6 +30,10 @@ _COLUMNS = re.compile(r"(\d{1,9})[\s,;]{1,9}([^\s,;]{1,255})[\s,;]{1,9}(\d{1,9})
 _HOST = re.compile(r"([^\s:=#,]{1,255})(?:\s{0,9}:\s{0,9}(\d{1,9}))?((?:\s{1,9}\w{1,20}\s{0,9}=\s{0,9}\S{1,99}){0,9})")
 _SLOTS = re.compile(r"\bslots\s{0,9}=\s{0,9}(\d{1,9})")
 _HEAD = re.compile(r"rank[\s,;]{1,9}(?:host|node)\w{0,9}[\s,;]{1,9}(?:gpu|device|slot|local)\w{0,9}", re.IGNORECASE)
+_WORD = re.compile(
+    r"(?:(?:\*|\d{1,9}(?:-\d{1,9})?):)?(?:\*|\d{1,9}(?:-\d{1,9})?)|(?:per_host|hosts|order)=\w{1,20}"
+    r"|\S{0,255}GPU\d{1,9}(?:-\d{1,9})?"
+)
 _NUMBERED = re.compile(r"(?:h|\+n)?(\d{1,9})", re.IGNORECASE)
 _BEGINS = re.compile(r"\s{0,99}#?\s{0,99}rank\s|[^\n]{0,255}\sslots\s{0,9}=", re.IGNORECASE)
 MOST = 1 << 20
@@ -50,7 +55,7 @@ def is_rank_file(text: str) -> bool:
     >>> is_rank_file("rank 0=node1 slot=2"), is_rank_file("0:0-3,1:4-7"), is_rank_file("a\\nb")
     (True, False, True)
     """
-    return "\n" in text.strip() or _BEGINS.match(text) is not None
+    return not _listed(text) and ("\n" in text.strip() or _BEGINS.match(text) is not None)
 
 
 def in_one_line(text: str, name: str) -> str:
@@ -59,6 +64,8 @@ def in_one_line(text: str, name: str) -> str:
     >>> in_one_line("node7 slots=4\\nnode3 slots=2\\nnode7", "file")
     '0:0-3,1:0-1,0:4'
     """
+    if words := _listed(text):
+        return ",".join(words)
     runs: list[list[int]] = []
     for host, gpu in spots(text, name):
         if runs and runs[-1][0] == host and runs[-1][2] == gpu - 1:
@@ -66,6 +73,14 @@ def in_one_line(text: str, name: str) -> str:
         else:
             runs.append([host, gpu, gpu])
     return ",".join(f"{host}:{first}" if first == last else f"{host}:{first}-{last}" for host, first, last in runs)
+
+
+def _listed(text: str) -> list[str]:
+    """The words of a list of GPUs, which may stand in many lines with comments; nothing for any other text."""
+    lines = [plain for line in text.splitlines() if (plain := line.partition("#")[0].strip())]
+    words = " ".join(lines).replace(",", " ").split()
+    columns = len(lines) > 1 and all(map(_COLUMNS.fullmatch, lines))
+    return words if all(map(_WORD.fullmatch, words)) and not columns else []
 
 
 def spots(text: str, name: str) -> list[tuple[int, int]]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sim.base.numbers import whole
 from sim.errors import InputError, first_few
-from sim.placement.rank_file import is_rank_file, spots
+from sim.placement.rank_file import in_one_line, is_rank_file, spots
 from sim.topology.model import Topology
 
 ORDERS = ("block", "cyclic")
@@ -35,6 +35,7 @@ def placed(topology: Topology, text: str) -> Topology:
     >>> [m.devices[r].name for m in [placed(build("dgx_a100:hosts=2"), "0:6-7,1:0")] for r in m.ranks]
     ['H0.GPU6', 'H0.GPU7', 'H1.GPU0']
     """
+    text = in_one_line(text, "placement") if "\n" in text.strip() else text
     chosen = _Chooser(topology).devices(text)
     if not chosen:
         raise InputError(f"placement: no GPU is named: write {EXAMPLES}")

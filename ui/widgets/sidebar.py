@@ -307,7 +307,7 @@ def _choose_placement(scene: Request, topology: Topology) -> tuple[Request, Topo
             key=fresh(f"placement_{topology.name}"),
         ).strip()
         with _told_in(st.empty()):
-            line = in_one_line(text, tell("page.placement")) if is_rank_file(text) else text
+            line = in_one_line(text, tell("page.placement")) if is_rank_file(text) or "\n" in text else text
             scene = replace(scene, placement=line)
             return scene, machine_of(replace(scene, edits="")) if line else topology
 
