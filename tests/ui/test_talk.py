@@ -16,6 +16,7 @@ from ui.learning.runs import runs_of
 from ui.lessons import LESSONS
 from ui.player.payload import unpack
 from ui.talk import StageLine, Talk, TalkScene, document, lessons, pages
+from ui.talk.example import example
 from ui.text import languages
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -205,6 +206,18 @@ def test_the_command_checks_and_writes(tmp_path, capsys, monkeypatch):
     file.write_text(WRITTEN.replace("60us", "60"), encoding="utf-8")
     assert cli.main(["talk", str(file)]) == BAD_INPUT
     assert "line 4: a stop at 60 s, but the run ends at" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("language", languages())
+def test_the_example_can_be_given_in_every_language(language):
+    talk = example(language)
+    assert talk.language == language
+    shown = pages.shown(talk)
+    assert [bool(scene.notes and scene.lines) for scene in talk.scenes] == [True] * len(talk.scenes)
+    linear, ring = (scene["time"] for scene in shown["scenes"][:2])
+    assert f"{linear * 1e3:.1f} ms" in talk.scenes[0].notes
+    assert f"{ring * 1e3:.1f} ms" in talk.scenes[1].notes
+    assert [len(scene.stops) for scene in talk.scenes] == [len(scene.stops) for scene in example("en").scenes]
 
 
 def test_the_talk_of_the_documents_can_be_given(capsys):

@@ -12,6 +12,7 @@ from ui.pages import first, leave, page
 from ui.player import component
 from ui.share import talks
 from ui.talk import LONGEST_NOTES, LONGEST_TITLE, Talk, TalkScene, document, pages
+from ui.talk.example import example
 from ui.talk.notation import in_lines, in_words, lines_of, stops_of
 from ui.talk.pages import PackedScene
 from ui.text import plain, spoken, tell
@@ -35,7 +36,9 @@ def talk() -> None:
     own = talks.current()
     if not own.scenes:
         st.markdown(tell("page.talk.intro"))
-        st.button(tell("page.talk.stage"), on_click=leave, args=(first(),), type="primary", key="talk_stage")
+        with st.container(horizontal=True):
+            st.button(tell("page.talk.stage"), on_click=leave, args=(first(),), type="primary", key="talk_stage")
+            st.button(tell("page.talk.example"), on_click=lambda: talks.opened(example(spoken())), key="talk_example")
         return
     above = st.container(horizontal=True, vertical_alignment="bottom", key="talk_bar")
     scenes = _packed(own)
