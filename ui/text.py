@@ -21,12 +21,23 @@ PARTS = ("title", "help", "label", "intro")
 
 @cache
 def written(language: str) -> dict[str, str]:
-    """The texts of a language's own file by id. Raises KeyError for a language without a file."""
-    path = FOLDER / f"{language}.json"
-    if not path.is_file():
+    """The texts of a language's own file by id. Raises KeyError for a language without a file that can be read."""
+    if language not in languages():
         raise KeyError(language)
-    texts: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    texts: dict[str, str] = json.loads((FOLDER / f"{language}.json").read_text(encoding="utf-8"))
     return texts
+
+
+def fault(path: Path) -> str:
+    """What is wrong with a language's file, in a sentence; nothing where it is texts by id."""
+    try:
+        texts = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        return f"{path.name} cannot be read: {error}"
+    if not isinstance(texts, dict):
+        return f"{path.name} holds no texts by id: write it as the others are"
+    wrong = next((key for key, text in texts.items() if not isinstance(text, str)), None)
+    return "" if wrong is None else f"{path.name}: {wrong[:40]!r} is no text: put it in quotes"
 
 
 @cache
@@ -37,8 +48,11 @@ def catalogue(language: str) -> dict[str, str]:
 
 @cache
 def languages() -> tuple[str, ...]:
-    """The languages there are catalogues for; looked for once, as every text on a page asks."""
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
+    """The languages there are catalogues for; looked for once, as every text on a page asks.
+
+    What cannot be read is none of them: a page goes on in the others, and the report tells why.
+    """
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.json") if not fault(path)))
 
 
 def say(key: str, language: str = ENGLISH, **values: Any) -> str:
@@ -48,7 +62,14 @@ def say(key: str, language: str = ENGLISH, **values: Any) -> str:
     'Wiring plan'
     """
     texts = catalogue(language)
-    return texts[key].format(**values) if key in texts else _spelled(key)
+    if key not in texts:
+        return _spelled(key)
+    try:
+        return texts[key].format(**values)
+    except (KeyError, IndexError, ValueError, AttributeError):
+        if texts[key] == written(ENGLISH).get(key):
+            raise
+    return written(ENGLISH).get(key, _spelled(key)).format(**values)  # than a text that cannot be filled in
 
 
 def _spelled(key: str) -> str:
@@ -96,7 +117,7 @@ def spoken() -> str:
 
 def language_names() -> dict[str, str]:
     """What every language calls itself."""
-    return {language: say("page.language.own", language) for language in languages()}
+    return {language: written(language).get("page.language.own", language) for language in languages()}
 
 
 def tell(key: str, **values: Any) -> str:
@@ -169,6 +190,7 @@ def missing(language: str) -> dict[str, str]:
 
 def report() -> Iterator[str]:
     """A paragraph per language: what it lacks, and what is told instead."""
+    yield from filter(None, map(fault, sorted(FOLDER.glob("*.json"))))
     for language in languages():
         lacking = missing(language)
         yield f"{language}: {len(lacking) or 'no'} texts missing"

@@ -1,5 +1,7 @@
 """The gallery's page without a browser: pictures by what leads to them, and a click that opens one on the stage."""
 
+import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from ui.scene.examples import SCENARIOS
 from ui.scene.gallery import exhibits
 from ui.text import say
 from ui.widgets.questions import is_same
+from ui.workers.tasks import page_alone
 
 APP = str(Path(__file__).parents[2] / "app.py")
 
@@ -43,9 +46,22 @@ def test_a_click_on_a_scene_of_the_gallery_opens_it_on_the_stage():
     assert [at.button(key=f"exhibit_{it.name}").label for it in questions] == [it.title("zh") for it in questions]
     assert len(at.get("image")) == len(questions)
     assert at.title[0].value == say("scenes.title", "zh")
+    assert [button.label for button in at.get("download_button")][:3] == [
+        say(f"scenes.{form}", "zh") for form in ("file", "notebook", "keep")
+    ]
+    assert len(at.get("download_button")) == 3 * len(questions)
     at.button(key="exhibit_in_class").click().run()
     assert not at.exception
     state = at.session_state
     assert (state.scene.machine, state.view) == ("ring", "shape")  # of eight ranks, as usual
     assert at.query_params["machine"] == "ring"
     assert "page" not in at.query_params
+
+
+@pytest.mark.slow
+def test_a_scene_of_the_gallery_is_one_page_with_all_its_runs():
+    (exhibit,) = [it for it in exhibits() if it.name == "numa_cost"]
+    page = page_alone(exhibit.scene, exhibit.view, "zh").decode()
+    data = json.loads(re.search(r'id="run">(.*?)</script>', page, re.DOTALL)[1])
+    assert len({run["title"] for run in data["runs"]}) == 2
+    assert not re.search(r"https?://(?!www\.w3\.org)", page)

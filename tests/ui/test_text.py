@@ -1,11 +1,13 @@
 """Texts that are missing are told in English or by their id, and listed by one report."""
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from ops import ALGORITHMS, algorithm
 from ops.collectives import allreduce
@@ -37,6 +39,45 @@ def test_what_a_language_lacks_is_told_in_english(sparse):
     assert say("trouble.fog", "en") == "Fog"
     with pytest.raises(KeyError):
         catalogue("tlh")
+
+
+@pytest.fixture
+def third(tmp_path, monkeypatch):
+    """The catalogues there are, and beside them a language of a few texts, one that is damaged and one that is none."""
+    for path in text.FOLDER.glob("*.json"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    german = {"page.language.own": "Deutsch", "page.learn.title": "Lernen", "page.learn.step": "{wrong} von {steps}"}
+    (tmp_path / "de.json").write_text(json.dumps(german), encoding="utf-8")
+    (tmp_path / "fr.json").write_text('{"page.learn.title": "Apprendre",', encoding="utf-8")
+    (tmp_path / "it.json").write_text('{"page.learn.title": 3}', encoding="utf-8")
+    monkeypatch.setattr(text, "FOLDER", tmp_path)
+    for kept in (written, catalogue, languages):
+        kept.cache_clear()
+    yield
+    for kept in (written, catalogue, languages):
+        kept.cache_clear()
+
+
+def test_a_language_is_one_file(third):
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.query_params |= {"page": "learn", "lesson": "server", "lang": "de"}
+    at.run()
+    assert not at.exception
+    pages, tongues = at.button_group[:2]
+    assert [*tongues.options] == ["Deutsch", "English", "中文"]
+    assert "Lernen" in [*pages.options]
+    assert at.title[0].value == "Parameter server against ring"  # which nobody has translated
+    assert say("page.learn.step", "de", step=1, steps=3) == "Step 1 of 3"  # as what cannot be filled in is told
+    lines = list(report())
+    assert [line for line in lines if line.startswith(("fr", "it"))] == [
+        "fr.json cannot be read: Expecting property name enclosed in double quotes: line 1 column 34 (char 33)",
+        "it.json: 'page.learn.title' is no text: put it in quotes",
+    ]
+    (lacking,) = [line for line in lines if line.startswith("de: ")]
+    assert int(lacking.split()[1]) > 900
+    german = lines[lines.index(lacking) :]
+    assert "  lesson.server.title: Parameter server against ring" in german
+    assert not any(line.startswith("  page.learn.title:") for line in german[1 : 1 + int(lacking.split()[1])])
 
 
 def test_one_report_lists_what_is_missing(sparse):

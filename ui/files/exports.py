@@ -3,7 +3,7 @@
 import io
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -192,12 +192,13 @@ def html(trace: Trace, shot: Shot) -> bytes:
     return played([trace], shot)
 
 
-def played(traces: list[Trace], shot: Shot) -> bytes:
-    """A page of one file with a player of one run, or of several on one clock."""
+def played(traces: Sequence[Trace], shot: Shot, titles: Sequence[str] = ()) -> bytes:
+    """A page of one file with a player of one run, or of several on one clock, each called something."""
     from ui.player.component import ASSETS, Start, player_data, script, style
     from ui.player.payload import pack
 
-    packed = [pack(trace, shot.language) for trace in traces]
+    names = titles or [""] * len(traces)
+    packed = [pack(trace, shot.language) | {"title": name} for trace, name in zip(traces, names, strict=True)]
     data = player_data(packed, shot.language, Start(shot.at or 0.0, shot.view))
     title = f"{traces[0].schedule.name} · {traces[0].topology.name}"
     page = (ASSETS / "player" / "offline.html").read_text(encoding="utf-8")

@@ -133,7 +133,7 @@ def _files(exhibit: Exhibit, address: str) -> Iterator[tuple[str, str]]:
     assert isinstance(played, Played), "a request is a run"
     yield f"scenes/{exhibit.name}.svg", of_run(played.traces[0], exhibit.view, exhibit.title(ENGLISH))
     yield f"scenes/{exhibit.name}.yaml", to_yaml(exhibit.scene)
-    yield f"scenes/{exhibit.name}.ipynb", _notebook(exhibit)
+    yield f"scenes/{exhibit.name}.ipynb", notebook(exhibit)
     for language in languages():
         yield _at(language, f"scenes/{exhibit.name}.html"), _page(exhibit, played, language, address)
 
@@ -250,7 +250,7 @@ def _card(scene: Exhibit, language: str, top: str, address: str) -> str:
     )
 
 
-def _notebook(exhibit: Exhibit) -> str:
+def notebook(exhibit: Exhibit) -> str:
     """One cell that shows the scene."""
     words = urlencode(to_link(exhibit.scene) | {"view": exhibit.view})
     cells = [

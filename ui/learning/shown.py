@@ -14,8 +14,10 @@ from ui.lessons import after
 from ui.pages import go, visit
 from ui.player import component
 from ui.player.payload import pack
+from ui.scene.gallery import LESSON, Exhibit
 from ui.text import spoken, tell
 from ui.widgets import compare, past
+from ui.widgets.take_away import ways
 
 PLAYER = "lesson_player"
 READ = 260
@@ -75,6 +77,10 @@ def code(exercise: Exercise) -> None:
     for name in dict.fromkeys(run.work.name for run in exercise.runs):
         with st.expander(tell("page.learn.code", name=name)):
             st.code(ALGORITHMS[name].source, language="python", wrap_lines=True)
-    if st.button(tell("page.learn.open"), icon=":material/open_in_new:"):
-        past.restore(scene)
-        go("stage")
+    lesson, number = exercise.lesson.name, exercise.number
+    title = f"lesson.{lesson}.title"
+    with st.container(horizontal=True, gap="small"):
+        if st.button(tell("page.learn.open"), icon=":material/open_in_new:"):
+            past.restore(scene)
+            go("stage")
+        ways(Exhibit(f"lesson-{lesson}-{number}", LESSON, title, scene, exercise.step.view, number))

@@ -7,6 +7,7 @@ from ui.pages import first, leave, page
 from ui.scene.gallery import GROUPS, Exhibit, exhibits
 from ui.text import plain, spoken, tell
 from ui.widgets.past import restore
+from ui.widgets.take_away import ways
 from ui.workers import tasks
 from ui.workers.asking import ask
 
@@ -43,6 +44,7 @@ def _card(exhibit: Exhibit) -> None:
         st.image(ask(tasks.small_picture, exhibit.scene, exhibit.view), alt=title, width="stretch")
     except (InputError, StalledError) as error:
         st.caption(plain(str(error)))
+    ways(exhibit)
 
 
 def _open(exhibit: Exhibit) -> None:

@@ -17,8 +17,9 @@ from ops.request import Request
 from ops.request.training import TrainingRequest
 from ops.training.step import TrainingStep
 from sim.errors import InputError, StalledError
-from ui.files.exports import Shot
+from ui.files.exports import Shot, played
 from ui.lessons import LESSONS
+from ui.notebook.subject import Played, read
 from ui.scene import picture, thumbnail
 from ui.scene.picture import Picture
 from ui.story import telling
@@ -96,6 +97,13 @@ def crossings(scene: Request, runs: tuple[Request, ...]) -> list[tuple[str, str,
 def export(scene: Request, ending: str, shot: Shot) -> bytes:
     """The scene's run as a file. Raises InputError and StalledError."""
     return picture.export(scene, ending, shot)
+
+
+def page_alone(scene: Request, view: str, language: str) -> bytes:
+    """The scene's run and those beside it as one page that plays without a network. Raises InputError."""
+    runs = read(scene)[0]
+    assert isinstance(runs, Played), "a request is a run"
+    return played(runs.traces, Shot(view, language=language), runs.titles)
 
 
 def small_picture(scene: Request, view: str) -> str:
