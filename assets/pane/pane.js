@@ -30,6 +30,7 @@ export class Pane {
   #host;
   #hovered = null;
   #id;
+  #laid; // the picture that has its room
   #links;
   #lookAt;
   #morph = null;
@@ -143,9 +144,8 @@ export class Pane {
     const timeline = await decode(run.tl);
     if (turn !== this.#turn) return false;
     this.#id = run.id;
-    [this.#timeline, this.#pictures] = [timeline, {}];
+    [this.#timeline, this.#pictures, this.#picture] = [timeline, {}, null];
     for (const view of registered()) if (!view.refuses(timeline)) this.#pictures[view.name] = view.open(timeline);
-    this.#picture = null;
     this.#slots = new Slots(timeline);
     this.#counters = timeline.meta.full ? new Counters(timeline) : null;
     this.#links.load(timeline);
@@ -274,6 +274,7 @@ export class Pane {
     this.#counters?.layout(new Surface(sentCanvas, colours), { width: side.clientWidth || 1 });
     this.#links.layout(colours, { width: root.clientWidth, span, window });
     this.#beside = { slots: slotsCanvas.clientWidth > 0, sent: sentCanvas.clientWidth > 0 };
+    this.#laid = this.#picture;
   }
 
   // What stands beside a picture stands below the buttons where the picture takes all of the width, without what the
@@ -292,9 +293,8 @@ export class Pane {
   }
 
   draw(t, { view, lit, playing }) {
-    if (!this.#picture) return;
-    const timeline = this.#timeline;
-    const { root, canvas, slotsCanvas } = this.#elements;
+    if (this.#laid !== this.#picture) return; // where there was no room for it yet
+    const [timeline, { root, canvas, slotsCanvas }] = [this.#timeline, this.#elements];
     this.#t = Math.max(0, Math.min(timeline.time, t));
     const lights = this.#why.lit ?? (lit ? timeline.critical() : null);
     if (this.#morph?.isOver) this.#morph = null;

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.browser.conftest import FILES, PLAYER, page_of_its_own
 from ui.text import say
 
 pytestmark = pytest.mark.browser
@@ -189,3 +190,17 @@ def test_time_comes_nearer_and_rows_stay_on_top(play):
     assert chart.evaluate(look) == before
     chart.hover(position={"x": at["x"], "y": 100})
     assert "GB/s" in page.player.locator(".rs-tip").inner_text()
+
+
+def test_a_player_that_has_no_room_yet_draws_when_it_has(enter, tmp_path):
+    file, hidden = tmp_path / "hidden.html", "document.documentElement.style.display"
+    page = page_of_its_own("?machine=switch:ranks=4&size=1MiB", "en").decode()
+    file.write_text(page.replace("<html", '<html style="display: none"', 1), encoding="utf-8")
+    one = enter(FILES, offline=True)
+    one.page.goto(file.as_uri())
+    one.page.locator('[data-ringside="player"] .rs-tabs button').first.wait_for(state="attached")
+    one.page.wait_for_timeout(300)
+    assert one.page.locator(PLAYER).count() == 0
+    one.page.evaluate(f"{hidden} = ''")
+    one.page.locator(PLAYER).wait_for()
+    assert one.data("steps") == "6"
