@@ -4,9 +4,9 @@ The claims are steps, bytes and additions on an ideal switch. Libraries also cop
 reduced in, blocks into an order that a step can send), take buffers from the system that are touched for the first
 time, send messages one after the other in one step, and ask before they send much. None of these has a number per
 system: the constants below are the same for all, and turn everything into steps, bytes and additions.
-Which buffers, copies and orders of children there are follows open-mpi/ompi `ompi/mca/coll/base`, but for the two blocks
-that a ring of allreduce takes; malloc's bounds are those of mallopt(3). What they cost (`MESSAGE` to `EAGER`, `TOUCH` to
-`PAIRED`) nobody publishes: it was chosen on the tables of MareNostrum 5, LUMI and Leonardo together, all node counts.
+Which buffers, copies and orders of children there are follows open-mpi/ompi `ompi/mca/coll/base`, but for the two
+blocks that a ring of allreduce takes; malloc's bounds are those of mallopt(3). What they cost (`MESSAGE` to `EAGER`,
+`TOUCH` to `PAIRED`) nobody publishes: it was chosen on the tables of MareNostrum 5, LUMI and Leonardo together.
 """
 
 import math
