@@ -240,7 +240,7 @@ def test_every_kind_is_looked_at():
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.mark.parametrize("view", DRAWINGS)
+@pytest.mark.parametrize("view", sorted(DRAWINGS))
 def test_a_drawing_that_moves_shows_every_frame_in_its_turn(view, monkeypatch):
     trace = run(machine="switch:ranks=3", n=3)
     part = replace(SMALL, view=view, begin=trace.time / 4, end=trace.time / 2)
