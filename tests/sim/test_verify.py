@@ -11,7 +11,8 @@ from ops import ALGORITHMS
 from ops.collectives import allreduce, barrier, broadcast
 from sim.schedule import REDUCE, copy, reduce, unroll
 from sim.schedule import verify as module
-from sim.schedule.verify import prove, verify
+from sim.schedule.replay import DOUBLED, EMPTY
+from sim.schedule.verify import Fault, HeldBlock, faults, places, prove, verify
 
 
 def schedule(steps, promise, n):
@@ -48,6 +49,33 @@ def test_the_step_that_spoiled_a_place_is_its_own_among_as_many_slots_as_there_a
         verdict = verify(schedule(wrong, allreduce.promise(3, 3, 0), 3))
         assert (verdict.step, verdict.rank, verdict.slot) == (step, rank, 1)
         assert f"counted twice (step {step + 1}: rank 2 slot 1 -> rank {rank} slot 1)" in verdict.reason
+
+
+def test_every_wrong_place_tells_what_it_lacks_what_is_too_much_and_which_move_spoiled_it():
+    three, everybody = allreduce.promise(3, 1, 0), HeldBlock(0, (0, 1, 2))
+    late, half = HeldBlock(0, (2,)), HeldBlock(0, (0, 1))
+    assert faults(schedule([reduce(1, 0, 0), copy(0, 1, 0)], three, 3)) == [
+        Fault(0, 0, everybody, half, (2,), (), -1, ()),
+        Fault(1, 0, everybody, half, (2,), (), -1, ()),
+        Fault(2, 0, everybody, late, (0, 1), (), -1, ()),
+    ]
+    alone = replace(three, last=np.ones_like(three.last))
+    (first, *_) = faults(schedule([reduce([1, 2], 0, 0)], alone, 3))
+    assert first == Fault(0, 0, HeldBlock(0, (0,)), everybody, (), (1, 2), -1, ())
+    steps = [reduce([1, 2], 0, [[0, 1, 2]]), copy(0, [1, 2], [[0, 1, 2]]), reduce(2, 1, slot=1)]
+    (spoiled,) = faults(schedule(steps, allreduce.promise(3, 3, 0), 3))
+    assert (spoiled.rank, spoiled.slot, spoiled.held.block, spoiled.move) == (1, 1, DOUBLED, 12)
+    assert (spoiled.missing, spoiled.extra, spoiled.twice) == ((), (), (0, 1, 2))
+
+
+def test_places_are_told_after_any_number_of_steps():
+    steps = schedule([reduce(1, 0, 0), copy(0, 1, 0), reduce(0, 1, 0)], allreduce.promise(2, 1, 0), 2)
+    own, both = [[HeldBlock(0, (0,))], [HeldBlock(0, (1,))]], HeldBlock(0, (0, 1))
+    assert places(steps, 0) == own
+    assert places(steps, 1) == [[both], own[1]]
+    assert places(steps, 2) == [[both], [both]]
+    assert places(steps, 3)[1][0].block == DOUBLED
+    assert places(schedule([], broadcast.promise(2, 1, 0), 2), 0)[1] == [HeldBlock(EMPTY, ())]
 
 
 def test_a_sum_over_different_blocks_is_named():
