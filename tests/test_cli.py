@@ -25,7 +25,7 @@ CAPTURES = ROOT / "tests" / "data" / "nvidia-smi-topo"
 RUN_KEYS = {
     *("collective", "algorithm", "machine", "ranks", "size_bytes", "time_s", "algbw_Bps", "busbw_Bps", "bound_s"),
     *("transfers", "classes", "steps", "instants", "verified", "bottleneck", "build_s", "verify_s", "sim_s", "wall_s"),
-    *("parameters", "verdict", "troubles", "estimated_s", "estimated_bytes", "nccl", "expected_error"),
+    *("parameters", "verdict", "troubles", "estimated_s", "estimated_bytes", "nccl", "expected_error", "placement"),
 }
 
 

@@ -50,7 +50,8 @@ def line_of(word: str, text: str) -> list[str]:
     >>> line_of("machine", "dgx_a100"), line_of("layers", "conv 3x3 1ms 2ms\nfc 8x8 1ms 2ms")
     (['machine: dgx_a100'], ['layers: |2-', '  conv 3x3 1ms 2ms', '  fc 8x8 1ms 2ms'])
     """
-    if (word in TEXTS or "\n" in text) and _plain(text):
+    in_lines = "\n" in text and not text.endswith("\n")  # which a block of YAML would lose
+    if (word in TEXTS or in_lines) and _plain(text):
         return [f"{word}: |2-", *(f"  {line}" for line in text.rstrip("\n").split("\n"))]
     return [f"{word}: {quote(text)}"]
 

@@ -52,7 +52,7 @@ class Spot(NamedTuple):
 def is_rank_file(text: str) -> bool:
     r"""Whether a text is a rank file rather than a list in one line.
 
-    >>> is_rank_file("rank 0=node1 slot=2"), is_rank_file("0:0-3,1:4-7"), is_rank_file("a\\nb")
+    >>> is_rank_file("rank 0=node1 slot=2"), is_rank_file("0:0-3,1:4-7"), is_rank_file("a\nb")
     (True, False, True)
     """
     return not _listed(text) and ("\n" in text.strip() or _BEGINS.match(text) is not None)
@@ -61,7 +61,7 @@ def is_rank_file(text: str) -> bool:
 def in_one_line(text: str, name: str) -> str:
     r"""A rank file as `sim.placement` has it in one line. Raises InputError.
 
-    >>> in_one_line("node7 slots=4\\nnode3 slots=2\\nnode7", "file")
+    >>> in_one_line("node7 slots=4\nnode3 slots=2\nnode7", "file")
     '0:0-3,1:0-1,0:4'
     """
     if words := _listed(text):
@@ -86,7 +86,7 @@ def _listed(text: str) -> list[str]:
 def spots(text: str, name: str) -> list[tuple[int, int]]:
     r"""Host and GPU of every rank, both counted from 0. Raises InputError naming the line.
 
-    >>> spots("rank 1=b slot=3\\nrank 0=a slot=0", "file"), spots("n1 slots=2\\nn2", "file")
+    >>> spots("rank 1=b slot=3\nrank 0=a slot=0", "file"), spots("n1 slots=2\nn2", "file")
     ([(1, 0), (0, 3)], [(0, 0), (0, 1), (1, 0)])
     """
     every = [spot for at, line in enumerate(text.splitlines(), 1) for spot in _of_line(line, at, name)]

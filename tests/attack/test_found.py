@@ -47,6 +47,10 @@ READ = {
         read_tables(NAMED.format(8, 1.5), "it")[0].rows[0].algorithm == "ring"
     ),
     "a time too small for Decimal": lambda: parse_time("1e-99999999999999999999s") == 0,
+    "a scenario: a name that ends with a line": lambda: (
+        (request := scenario.from_yaml('ringside: scenario-1\nmachine: "dgx_a100\n\n"\n', "it"))
+        == scenario.from_yaml(scenario.to_yaml(request), "it")
+    ),
 }
 
 

@@ -34,6 +34,8 @@ PATIENCE = 90_000
 """Milliseconds that a page may take; others may have the processor, and a test that waits for nothing ends at last."""
 STILL = "!document.querySelector('[data-testid=\"stApp\"][data-test-script-state=running]')"
 """What holds in a page that is not being drawn again."""
+HASTE = 15_000
+"""Milliseconds after which something is tried again on a page that may have been drawn anew meanwhile."""
 DESK = {"width": 1440, "height": 1000}
 FILES = "file://"
 """Where files come from, as browsers call it."""
@@ -177,7 +179,7 @@ class Visit:
         drawer = self.page.get_by_test_id("stSidebar")
         opener = self.page.get_by_test_id("stExpandSidebarButton")
         if opener.is_visible():
-            opener.click(timeout=5000)
+            opener.click(timeout=HASTE)
             self.page.wait_for_function(
                 "document.querySelector('[data-testid=stSidebar]').dataset.collapsed !== 'true'"
             )
@@ -199,8 +201,8 @@ class Visit:
         def act():
             if not menu.is_visible():
                 self.open_drawer()
-            menu.click(timeout=5000)
-            self.page.get_by_role("option", name=option, exact=True).click(timeout=5000)
+            menu.click(timeout=HASTE)
+            self.page.get_by_role("option", name=option, exact=True).click(timeout=HASTE)
 
         self.again(act)
 

@@ -5,6 +5,7 @@ from itertools import cycle, pairwise
 
 import pytest
 
+from tests.browser.conftest import HASTE
 from ui.player.views import VIEWS
 from ui.text import catalogue, languages
 
@@ -109,7 +110,7 @@ def test_a_bandwidth_can_be_dragged_and_a_rank_made_slow(visit):
     page.again(
         lambda: (
             page.player.first.get_by_label("Look at").select_option(label="rank 2 · GPU2"),
-            page.player.first.get_by_role("button", name="What if it came late?").click(timeout=5000),
+            page.player.first.get_by_role("button", name="What if it came late?").click(timeout=HASTE),
         )
     )
     page.page.wait_for_url(re.compile("straggler%3Arank%3D2"))
