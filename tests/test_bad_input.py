@@ -238,6 +238,7 @@ def test_the_most_extreme_numbers_that_are_taken_give_finite_answers(size, bandw
     assert 0 < found["bound_s"] <= found["time_s"] * (1 + 1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=30), where=st.integers(0, 4))
 def test_any_text_in_any_place_is_done_or_refused_in_one_line(text, where, capsys):

@@ -128,6 +128,7 @@ def test_a_network_stands_in_links_and_files_and_beside_others():
         replace(request, schedule=f'{{"format": "{FORMAT}"}}').topology()
 
 
+@pytest.mark.slow
 def test_networks_stand_side_by_side(say):
     several = "gloo.allreduce:algorithm=ring gloo.allreduce:algorithm=tree"
     line = f"compare {several} --machine nodes:nodes=4,gpus=1 --size 1MiB"

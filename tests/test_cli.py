@@ -149,6 +149,7 @@ def test_algorithms_that_cut_blocks_take_the_sizes_of_whole_ones(ask):
     assert found["numbers"]["right"] is True
 
 
+@pytest.mark.slow
 def test_real_numbers_move_along_when_asked_for(ask, capsys):
     load = ("--machine", "switch:ranks=6", "--size", "6KiB")
     exact = ask("run", "allreduce.ring", *load, "--dtype", "int64", "--op", "prod")["numbers"]

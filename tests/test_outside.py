@@ -162,6 +162,7 @@ def test_a_library_s_list_leads_to_what_runs(ask, library):
         assert ALGORITHMS.known_as(row["collective"], library, row["id"]).name == row["name"]
 
 
+@pytest.mark.slow
 def test_a_thousand_ranks_send_every_block_to_everyone_as_the_library_s_fourth_does(ask):
     nodes = ("--machine", "nodes:nodes=8,gpus=128,nvlink=100GBps,nic=25GBps")
     status, found, _ = ask("run", "allgatherv", "--library", "kucg", "--id", "4", *nodes, "--size", "1MiB")

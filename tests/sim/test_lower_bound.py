@@ -147,6 +147,7 @@ def promises(draw, n):
     return Promise("any", blocks, given, owed, first, last, one, one, draw(st.integers(0, 5)) == 0)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.data(), machines(), st.booleans())
 def test_the_bound_is_the_strongest_of_its_arguments(data, topology, in_switch):

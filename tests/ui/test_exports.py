@@ -32,6 +32,8 @@ from ui.player.payload import pack, unpack
 from ui.stage.frames import Film
 from ui.text import languages
 
+pytestmark = pytest.mark.slow
+
 SMALL = Shot(seconds=1, fps=5, width=480)
 
 

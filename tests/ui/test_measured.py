@@ -8,6 +8,8 @@ from streamlit.testing.v1 import AppTest
 from ops.measured.accuracy import published
 from ui.pages.measured import EXAMPLE
 
+pytestmark = pytest.mark.slow
+
 APP = str(Path(__file__).parents[2] / "app.py")
 TABLE = next((Path(__file__).parents[1] / "data" / "nccl-tests").glob("019*")).read_text()
 

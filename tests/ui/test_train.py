@@ -50,6 +50,7 @@ def test_every_workload_is_drawn(name):
     assert len(at.metric) == 4 if name != "zero_first" else 3
 
 
+@pytest.mark.slow
 def test_every_workload_and_every_fact_has_words_in_every_language():
     machine = build("nodes:nodes=2,gpus=2")
     facts, kinds = set(), set()

@@ -186,6 +186,7 @@ def test_who_waits_for_a_processor_is_told():
     assert kept_waiting(1 << 30) == 0.0
 
 
+@pytest.mark.slow
 def test_a_job_has_so_many_seconds_and_tells_how_far_it_is():
     brief = WorkerPool(PoolLimits(1, 1024 * MiB, 2.0)).start()
     try:

@@ -34,6 +34,7 @@ def test_no_step_is_shorter_than_its_busiest_link_works(name, machine):
     held_to_the_links(step)
 
 
+@pytest.mark.slow
 @hypothesis.given(
     machine=st.sampled_from(MACHINES[:4]),
     stale=st.integers(0, 5),

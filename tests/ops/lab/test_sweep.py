@@ -207,6 +207,7 @@ def test_a_grid_in_yaml():
     assert {cell.settings for cell in cells if cell.algorithm == "broadcast.chain"} == {"segments=1", "segments=4"}
 
 
+@pytest.mark.slow
 def test_the_grid_of_the_documents_is_one():
     page = Path("docs/lab.md").read_text(encoding="utf-8")
     grid = read_grid(page.partition("```yaml\n")[2].partition("```")[0], "lab.md", str)
