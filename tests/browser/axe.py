@@ -9,9 +9,8 @@ import sys
 from itertools import product
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
 
-from tests.browser.conftest import FLAGS, Visit, chromium_path, serve
+from tests.browser.windows import visits
 from ui.pages import PAGES
 from ui.text import languages
 
@@ -87,24 +86,20 @@ def faults_of(visit, tell=print):
 
 def main(*parts):
     """Look at all whose name has one of the parts in it, or all; returns how many pages break a rule."""
-    address, server = serve()
     faulty = 0
-    try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
-            for name, (width, height), theme, language in product(PAGES, SIZES, THEMES, languages()):
-                title = f"{name}-{width}-{theme}-{language}"
-                if parts and not any(part in title for part in parts):
-                    continue
-                print(title, flush=True)
-                visit = Visit(browser, address, viewport={"width": width, "height": height}, color_scheme=theme)
-                visit.open(f"?page={name}&lang={language}", awaited=READY)
-                visit.settle()
-                faulty += bool(faults_of(visit))
-                visit.context.close()
-            browser.close()
-    finally:
-        server.terminate()
+    cases = {
+        f"{name}-{size[0]}-{theme}-{language}": (size, theme, f"?page={name}&lang={language}")
+        for name, size, theme, language in product(PAGES, SIZES, THEMES, languages())
+    }
+    windows = [
+        (title, {"viewport": {"width": w, "height": h}, "color_scheme": theme})
+        for title, ((w, h), theme, _) in cases.items()
+    ]
+    for title, visit in visits(windows, parts):
+        print(title, flush=True)
+        visit.open(cases[title][-1], awaited=READY)
+        visit.settle()
+        faulty += bool(faults_of(visit))
     print(f"{faulty} pages have a fault")
     return faulty
 

@@ -10,12 +10,13 @@ import sys
 from itertools import product
 from urllib.parse import quote
 
-from playwright.sync_api import Error, sync_playwright
+from playwright.sync_api import Error
 
 from ops.ladder import TASKS
 from ops.request import Request
 from ops.sketch import written_columns
-from tests.browser.conftest import FLAGS, PLAYER, Visit, chromium_path, serve
+from tests.browser.conftest import PLAYER
+from tests.browser.windows import visits
 from ui.learning.runs import figures, runs_of
 from ui.lessons import LESSONS
 from ui.text import catalogue, languages, say
@@ -161,23 +162,16 @@ def walked(visit, name, language):
 
 def main(*parts):
     """Walk all whose name has one of the parts in it, or all; returns how many have a fault."""
-    address, server = serve()
     faulty = 0
-    try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
-            for (width, height), language, name in product(SIZES, languages(), (*LESSONS, LADDER)):
-                title = f"{name}-{width}-{language}"
-                if parts and not any(part in title for part in parts):
-                    continue
-                visit = Visit(browser, address, viewport={"width": width, "height": height})
-                faults = walked(visit, name, language)
-                print("\n  ".join([f"{title}: {len(faults) or 'well'}", *map(str, faults)]), flush=True)
-                faulty += bool(faults)
-                visit.context.close()
-            browser.close()
-    finally:
-        server.terminate()
+    cases = {
+        f"{name}-{size[0]}-{language}": (size, name, language)
+        for size, language, name in product(SIZES, languages(), (*LESSONS, LADDER))
+    }
+    windows = [(title, {"viewport": {"width": w, "height": h}}) for title, ((w, h), *_) in cases.items()]
+    for title, visit in visits(windows, parts):
+        faults = walked(visit, *cases[title][1:])
+        print("\n  ".join([f"{title}: {len(faults) or 'well'}", *map(str, faults)]), flush=True)
+        faulty += bool(faults)
     print(f"{faulty} have a fault")
     return faulty
 

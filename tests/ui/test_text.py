@@ -19,17 +19,22 @@ from ui.text import catalogue, languages, missing, report, say, things, written
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def sparse(tmp_path, monkeypatch):
-    """Catalogues of which the Chinese one has a single text."""
-    (tmp_path / "en.json").write_text('{"page.size": "Size {n}", "page.open.title": "Open"}', encoding="utf-8")
-    (tmp_path / "zh.json").write_text('{"page.size": "大小 {n}"}', encoding="utf-8")
-    monkeypatch.setattr(text, "FOLDER", tmp_path)
+def read_anew(folder, monkeypatch):
+    """While a fixture stands, texts are those of its folder."""
+    monkeypatch.setattr(text, "FOLDER", folder)
     for kept in (written, catalogue, languages):
         kept.cache_clear()
     yield
     for kept in (written, catalogue, languages):
         kept.cache_clear()
+
+
+@pytest.fixture
+def sparse(tmp_path, monkeypatch):
+    """Catalogues of which the Chinese one has a single text."""
+    (tmp_path / "en.json").write_text('{"page.size": "Size {n}", "page.open.title": "Open"}', encoding="utf-8")
+    (tmp_path / "zh.json").write_text('{"page.size": "大小 {n}"}', encoding="utf-8")
+    yield from read_anew(tmp_path, monkeypatch)
 
 
 def test_what_a_language_lacks_is_told_in_english(sparse):
@@ -50,12 +55,7 @@ def third(tmp_path, monkeypatch):
     (tmp_path / "de.json").write_text(json.dumps(german), encoding="utf-8")
     (tmp_path / "fr.json").write_text('{"page.learn.title": "Apprendre",', encoding="utf-8")
     (tmp_path / "it.json").write_text('{"page.learn.title": 3}', encoding="utf-8")
-    monkeypatch.setattr(text, "FOLDER", tmp_path)
-    for kept in (written, catalogue, languages):
-        kept.cache_clear()
-    yield
-    for kept in (written, catalogue, languages):
-        kept.cache_clear()
+    yield from read_anew(tmp_path, monkeypatch)
 
 
 def test_a_language_is_one_file(third):
