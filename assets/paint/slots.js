@@ -4,7 +4,8 @@
 import { COLOURS, blockColour, blockNumber, channels, faint, inkOn, quiet } from "./ink.js";
 import { LEAST } from "./labels.js";
 
-const GUTTER = 26;
+const GUTTER = 26; // pixels for the numbers of ranks, and more where they have more than two digits
+const [DIGIT, BESIDE] = [7.6, 10];
 const NUMBER = 13; // pixels from one rank's number to the next
 const TINT = 0.22;
 const SHADES = 64;
@@ -72,7 +73,8 @@ export class Slots {
   layout(surface, { width, least = 0 }, large = false) {
     const { ranks, slots } = this.timeline.meta;
     const { most, high } = large ? LARGE_CELLS : SMALL_CELLS;
-    this.cell = Math.min(least ? Infinity : most, (width - GUTTER) / slots);
+    this.gutter = Math.max(GUTTER, BESIDE + DIGIT * String(ranks - 1).length);
+    this.cell = Math.min(least ? Infinity : most, (width - this.gutter) / slots);
     this.row = Math.max(1, least ? least / ranks : Math.min(most * 0.76, Math.max(this.cell, 12), high / ranks));
     this.largest = large ? 15 : 12;
     surface.resize(width, Math.max(least, ranks * this.row + 2));
@@ -94,19 +96,20 @@ export class Slots {
     const every = Math.max(1, Math.ceil(NUMBER / this.row));
     for (let r = 0; r < this.timeline.meta.ranks; r += every) {
       const y = Math.max(LEAST / 2, (r + 0.5) * this.row);
-      g.fillText(String(r), GUTTER - 6, y);
+      if (r && y < LEAST * 1.5) continue; // the first stands a little lower than its row
+      g.fillText(String(r), this.gutter - 6, y);
     }
   }
 
   // The middle of a place, in pixels.
   middle(rank, slot) {
-    return [GUTTER + (slot + 0.5) * this.cell, (rank + 0.5) * this.row];
+    return [this.gutter + (slot + 0.5) * this.cell, (rank + 0.5) * this.row];
   }
 
   // The rank and slot under the pointer, or null.
   pick(x, y) {
     const { ranks, slots } = this.timeline.meta;
-    const [rank, slot] = [Math.floor(y / this.row), Math.floor((x - GUTTER) / this.cell)];
+    const [rank, slot] = [Math.floor(y / this.row), Math.floor((x - this.gutter) / this.cell)];
     return rank >= 0 && rank < ranks && slot >= 0 && slot < slots ? { kind: "place", rank, index: slot } : null;
   }
 
@@ -122,7 +125,7 @@ export class Slots {
     const { context: g } = surface;
     const { canvas } = this.#sheet;
     g.imageSmoothingEnabled = slots * cell * surface.ratio < canvas.width * 0.75;
-    g.drawImage(canvas, GUTTER, 0, slots * cell, ranks * row);
+    g.drawImage(canvas, this.gutter, 0, slots * cell, ranks * row);
   }
 
   // Paint, unless the last picture shows the same; for one on which nothing else is painted.

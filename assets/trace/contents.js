@@ -27,14 +27,13 @@ export class Contents {
 
   #keep() {
     const { given, single } = this.#columns;
-    const every = Math.max(LEAST_APART, Math.ceil(this.#order.length / KEY_FRAMES));
+    const frames = Math.max(1, Math.min(KEY_FRAMES, Math.floor(FRAME_BYTES / (8 * given.length))));
+    const every = Math.max(LEAST_APART, Math.ceil(this.#order.length / frames));
     const block = Int32Array.from(given);
     const set = Int32Array.from(given, (b, place) => (b < 0 ? -1 : single[Math.floor(place / this.#slots)]));
     this.#frames.push({ done: 0, block: block.slice(), set: set.slice() });
     for (let k = 0; k < this.#order.length; k += 1) {
-      if (k && k % every === 0 && given.length * this.#frames.length * 8 < FRAME_BYTES) {
-        this.#frames.push({ done: k, block: block.slice(), set: set.slice() });
-      }
+      if (k && k % every === 0) this.#frames.push({ done: k, block: block.slice(), set: set.slice() });
       this.#land(this.#order[k], block, set);
     }
   }

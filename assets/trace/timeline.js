@@ -2,7 +2,7 @@
 // No DOM in here, and no rule of any collective: captions, sets and counts come finished from Python.
 
 import { Contents } from "./contents.js";
-import { firstFrom, pointAlong, walk } from "./walk.js";
+import { byEnd, firstFrom, pointAlong, walk } from "./walk.js";
 
 const BUCKETS = 1024;
 const REDUCE = 1;
@@ -13,6 +13,7 @@ export class Timeline {
   #changes = new Map();
   #contents;
   #critical;
+  #paths = [];
   #last = { moving: null, loads: null, shares: null };
   #sends;
 
@@ -61,9 +62,8 @@ export class Timeline {
     }
     this.#indexChanges();
     this.#indexBuckets();
-    this.order = Uint32Array.from({ length: count }, (_, i) => i).sort((a, b) => this.end[a] - this.end[b] || a - b);
+    this.order = byEnd(c.end);
     this.#contents = new Contents(c, this.meta.slots, this.order, this.end, this.moveStart);
-    this.paths = Array.from({ length: c.node_start.length - 1 }, (_, route) => this.#path(route));
   }
 
   #indexChanges() {
@@ -99,7 +99,12 @@ export class Timeline {
   }
 
   // A route along the lines of its links, each walked the way the message goes.
-  #path(route) {
+  path(route) {
+    this.#paths[route] ??= this.#walked(route);
+    return this.#paths[route];
+  }
+
+  #walked(route) {
     const { c, links, lines } = this;
     const points = [];
     const [first, stop] = [c.route_start[route], c.route_start[route + 1]];
@@ -277,7 +282,7 @@ export class Timeline {
   blocks(t) {
     return this.moving(t).map((i) => {
       const progress = this.progress(i, t);
-      const { x, y } = pointAlong(this.paths[this.c.route[i]], progress);
+      const { x, y } = pointAlong(this.path(this.c.route[i]), progress);
       const m = this.moveStart[i];
       const [slot, block, count] = [this.c.from[m], this.c.block[m], this.c.moves[i]];
       return { transfer: i, slot, block, count, src: this.c.src[i], dst: this.c.dst[i], progress, x, y };

@@ -37,3 +37,15 @@ export function offLine(px, py, ax, ay, bx, by) {
   const u = Math.max(0, Math.min(1, ((px - ax) * (bx - ax) + (py - ay) * (by - ay)) / span));
   return Math.hypot(px - ax - u * (bx - ax), py - ay - u * (by - ay));
 }
+
+// Transfers in the order in which they end, from the differences of their ends in ticks.
+export function byEnd(ends) {
+  const count = ends.length;
+  const keys = new Float64Array(count); // plain numbers are sorted many times faster than by a function
+  let last = 0;
+  for (let i = 0; i < count; i += 1) {
+    last += ends[i];
+    keys[i] = last * count + i;
+  }
+  return Uint32Array.from(keys.sort(), (key) => key % count);
+}

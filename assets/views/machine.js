@@ -22,7 +22,7 @@ function open(timeline) {
     focus: "link",
     shares: (t) => timeline.shares(t),
     troubled: (t) => timeline.troubled(t),
-    path: (i) => timeline.paths[c.route[i]],
+    path: (i) => timeline.path(c.route[i]),
     device: (d) => d,
   });
 }

@@ -7,6 +7,7 @@ import { placesOf } from "../time/rows.js";
 import { TimeAxis, TimeWindow } from "../time/window.js";
 import { offLine } from "../trace/walk.js";
 
+const MOST = 300_000; // arrows, which are all drawn
 const NAMED = 64;
 const ROWS = 32;
 const REACH = 6;
@@ -222,6 +223,9 @@ class SpaceTime {
 export default {
   label: "Messages over time",
   order: 4,
-  refuses: (timeline) => (timeline.meta.full ? "" : "player.toolarge"),
+  refuses({ count, meta }) {
+    if (!meta.full) return "player.toolarge";
+    return count <= MOST ? "" : "player.crowded";
+  },
   open: (timeline) => new SpaceTime(timeline),
 };

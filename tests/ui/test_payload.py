@@ -126,6 +126,18 @@ def test_64_ranks_of_ring_stay_far_below_a_megabyte():
     assert len(json.dumps(pack(run("allreduce.ring", "switch:ranks=64", 64)))) < 100_000
 
 
+def test_half_a_million_messages_are_sent_and_so_many_routes_are_not(monkeypatch):
+    trace = run("allgather.ring", "switch:ranks=512", 512)
+    payload = pack(trace)
+    header, columns = unpack(payload)
+    assert header["meta"]["full"]
+    assert len(columns["end"]) == trace.schedule.transfers == 512 * 511
+    assert len(payload["tl"]) < 500_000
+    monkeypatch.setattr(module, "ROUTES", 100)
+    assert not module.has_rows(trace)
+    assert module.has_rows(run("allreduce.ring", "switch:ranks=8", 8))
+
+
 @settings(max_examples=25)
 @given(st.sampled_from(sorted(ALGORITHMS)), st.integers(2, 9))
 def test_any_run_can_be_packed_and_says_a_sentence_per_step(name, n):

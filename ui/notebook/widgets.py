@@ -19,7 +19,7 @@ from ui.files.exports import Shot, render
 from ui.notebook.stills import image, still
 from ui.notebook.subject import Mapped, Played, Trained
 from ui.player.component import player_data, script, style
-from ui.player.payload import FULL, pack
+from ui.player.payload import has_rows, pack
 from ui.player.views import FIRST, VIEWS
 from ui.stage.frames import Film
 from ui.stage.palette import BLOCKS, ink_on
@@ -102,8 +102,7 @@ class RunWidget(Shown):
 
     @staticmethod
     def _note(trace: Trace, language: str) -> str:
-        count = trace.schedule.transfers
-        return "" if count <= FULL else say("page.large", language, count=count)
+        return "" if has_rows(trace) else say("page.large", language, count=trace.schedule.transfers)
 
     @property
     def traces(self) -> tuple[Trace, ...]:

@@ -3,7 +3,7 @@
 Contract, version 3. `pack` gives a JSON-only dict; `tl` is base64 of zlib of: 4 bytes header length, the JSON
 header, then columns at the offsets the header lists as `[name, dtype, offset, length]`. Times are whole ticks
 of `tick` seconds. Rows are transfers in schedule order; `end` is the difference to the row before. Beyond
-`FULL` transfers the rows and their routes are left out, and steps and link loads alone are sent.
+`FULL` transfers or `ROUTES` routes both are left out, and steps and link loads alone are sent.
 """
 
 import base64
@@ -32,7 +32,10 @@ from ui.stage.stall import sentence
 from ui.text import say
 
 VERSION = 3
-FULL = 300_000
+FULL = 1 << 22
+"""Transfers: a ring of 1,024 ranks has half as many. A tick and a transfer's number fit into one float64."""
+ROUTES = 300_000
+"""Every route is drawn as a line of its own."""
 BINS = 240
 """Columns of the load chart."""
 Array = NDArray[Any]
@@ -40,7 +43,7 @@ Array = NDArray[Any]
 
 def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
     """Everything the player needs to show a trace at any instant."""
-    full = trace.schedule.transfers <= FULL
+    full = has_rows(trace)
     why = breakdown(trace) if trace.stall is None else None
     contents = followed(trace, _ticks(trace, trace.end)) if full else unfollowed(trace)
     places = place_devices(trace)
@@ -79,6 +82,12 @@ def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
         "id": hashlib.sha256(packed).hexdigest()[:16],
         "tl": base64.b64encode(zlib.compress(packed, 6)).decode("ascii"),
     }
+
+
+def has_rows(trace: Trace) -> bool:
+    """Whether every transfer of a trace is sent, not its steps and link loads alone."""
+    used = int(np.ptp(trace.route)) if len(trace.route) else 0
+    return trace.schedule.transfers <= FULL and used < ROUTES
 
 
 def unpack(payload: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:

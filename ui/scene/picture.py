@@ -15,7 +15,7 @@ from sim.errors import InputError, StalledError
 from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui.files.exports import Shot, render
-from ui.player.payload import FULL, pack
+from ui.player.payload import FULL, has_rows, pack
 from ui.stage.algorithm_layout import MOST
 from ui.stage.stall import sentence
 
@@ -70,7 +70,7 @@ def run(scene: Request, language: str) -> Picture:
         machine=trace.topology.name,
         shaped=_shaped(trace),
         collective=collective.name if collective else "",
-        payload={"packed": pack(trace, language), "full": trace.schedule.transfers <= FULL},
+        payload={"packed": pack(trace, language), "full": has_rows(trace)},
         time=fmt_time(trace.time),
         algbw=fmt_bandwidth(metrics.algbw(trace)),
         busbw=fmt_bandwidth(outcome.busbw),
@@ -104,7 +104,7 @@ def _stalled(trace: Trace, language: str) -> Picture:
         machine=trace.topology.name,
         shaped=_shaped(trace),
         collective="",
-        payload={"packed": pack(trace, language), "full": trace.schedule.transfers <= FULL},
+        payload={"packed": pack(trace, language), "full": has_rows(trace)},
         time=fmt_time(trace.time),
         algbw="",
         busbw="",
@@ -125,7 +125,7 @@ def _stalled(trace: Trace, language: str) -> Picture:
 
 def _shaped(trace: Trace) -> int:
     places = trace.schedule.places
-    return places if places <= MOST and trace.schedule.transfers <= FULL else 0
+    return places if places <= MOST and has_rows(trace) else 0
 
 
 def crossings(scene: Request, runs: tuple[Request, ...]) -> list[tuple[str, str, str]]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sim.schedule import NOTHING
 from sim.trace import Trace
 from sim.trace.link_load import Spell, capacity, spells
-from ui.player.payload import FULL, place_devices, place_names, tick
+from ui.player.payload import has_rows, place_devices, place_names, tick
 from ui.stage.captions import block_name, closing, opening, step_captions
 from ui.stage.geometry import Ground, machine, shape
 from ui.stage.lines import along
@@ -51,7 +51,7 @@ class Film:
 
     def __init__(self, trace: Trace, language: str = "en") -> None:
         self.trace, self.language = trace, language
-        self.full = trace.schedule.transfers <= FULL
+        self.full = has_rows(trace)
         self.contents = followed(trace, trace.end) if self.full else unfollowed(trace)
         self._order = np.argsort(trace.end, kind="stable")
         self._ended = trace.end[self._order]

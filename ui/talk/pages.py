@@ -13,7 +13,7 @@ from sim.trace import Trace
 from sim.units import fmt_time
 from ui.notebook.subject import Played, read
 from ui.player.component import ASSETS, WITH_TALK, Start, player_data, script, style
-from ui.player.payload import FULL, pack
+from ui.player.payload import has_rows, pack
 from ui.player.views import FIRST
 from ui.scene.thumbnail import of_run
 from ui.stage.algorithm_layout import MOST
@@ -68,7 +68,7 @@ def check(entry: TalkScene, time: float) -> None:
 
 def usual(scene: Request, traces: Iterable[Trace]) -> str:
     """The view to begin with: the algorithm's shape for few ranks, the machine where it is what matters."""
-    few = all(0 < trace.schedule.places <= min(FEW, MOST) and trace.schedule.transfers <= FULL for trace in traces)
+    few = all(0 < trace.schedule.places <= min(FEW, MOST) and has_rows(trace) for trace in traces)
     return "shape" if few and not (scene.capture or scene.trouble or scene.schedule) else FIRST
 
 
@@ -77,8 +77,7 @@ def _refused(entry: TalkScene, why: str) -> InputError:
 
 
 def _note(trace: Trace, language: str) -> str:
-    few = trace.schedule.transfers <= FULL
-    return "" if few else say("page.large", language, count=trace.schedule.messages)
+    return "" if has_rows(trace) else say("page.large", language, count=trace.schedule.messages)
 
 
 def together(talk: Talk, scenes: Sequence[PackedScene]) -> dict[str, Any]:
