@@ -52,7 +52,7 @@ def slow_link(
     )
 
 
-@trouble(first="end=1ms", offers=[Offer("cut", "reroute=yes,start={now}", "What if it broke now?")])
+@trouble(first="end=1ms", offers=[Offer("cut", "start={now},reroute=yes", "What if it broke now?")])
 def dead_link(
     topology: Topology,
     *,
@@ -69,7 +69,7 @@ def dead_link(
     return _dead(find, *checked_span("dead_link", start, end), reroute=reroute)
 
 
-@trouble(first="reroute=yes", offers=[Offer("lost", "reroute=yes,start={now}", "What if it were lost now?")])
+@trouble(first="reroute=yes", offers=[Offer("lost", "start={now},reroute=yes", "What if it were lost now?")])
 def lost_nic(
     topology: Topology, *, nic: NicName, start: Time = 0.0, end: Time | None = None, reroute: bool = False
 ) -> Perturbation:

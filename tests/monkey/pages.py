@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest, element_tree
 from ops.request.examples import example_captures, example_schedules
 from tests.monkey.garbage import LINKS, TEXTS
 from ui import text
+from ui.drawer import folds
 from ui.pages import PAGES
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -125,6 +126,7 @@ class Monkey:
         try:
             with (
                 patch.object(text, "spoken", self.language),
+                patch.object(folds, "is_made", lambda _fold, **_: True),
                 patch.object(element_tree, "_format_value_for_widget", _formatted),
             ):
                 action()

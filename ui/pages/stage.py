@@ -1,7 +1,7 @@
 """The stage: choices in the sidebar, the player in the middle, the numbers and the code around it."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -21,6 +21,7 @@ from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
 from sim.units import TimeScale
 from ui import address
+from ui.drawer import form
 from ui.files.exports import EXPORTS
 from ui.pages import page
 from ui.player import component
@@ -56,16 +57,17 @@ def stage() -> None:
         if not problem:  # which would be hidden by a picture that fills its frame, and of another scene
             _embedded(st.session_state.scene)
         return
+    runs = _run_at_once(st.session_state.scene)
     with st.sidebar:
         st.markdown(f"**{_say('page.title')}**")
         st.caption(_say("page.tagline"))
-        scene, topology = sidebar.choose()
+        scene, topology = form.choose(is_run=bool(runs))
     if topology is not None and topology.n < 2:
         st.info(_say("page.nothing"))
         _machine_panel(topology)
         return
     heading = st.container()
-    scene, topology, runs = _shown(scene, topology)
+    scene, topology, runs = _shown(scene, topology, runs)
     with heading:
         _heading(scene, runs[0][1])
         questions.answer(runs)
@@ -79,9 +81,27 @@ def stage() -> None:
     _below(scene, topology, runs[0][1])
 
 
-def _shown(scene: Request, topology: Topology | None) -> tuple[Request, Topology, list[compare.Run]]:
+def _run_at_once(scene: Request) -> list[compare.Run]:
+    """The runs of a scene that needs no form; none where one has to say what is wrong with it."""
+    with st.container():  # there whether or not anything is waited for, so that what follows keeps its place
+        try:
+            if "stopped" in st.session_state or not form.is_skipped(scene):
+                return []
+            return [(request, _run(request), name) for name, request in _titled(scene)]
+        except (InputError, StalledError):
+            return []
+
+
+def _run(request: Request) -> Picture:
+    return ask(tasks.run, replace(request, against=""), spoken())
+
+
+def _shown(
+    scene: Request, topology: Topology | None, runs: list[compare.Run]
+) -> tuple[Request, Topology, list[compare.Run]]:
     """The scene as it was chosen, or where that cannot be shown the last one that could, and why above it."""
-    runs = _carried_out(scene) if topology is not None else []
+    with st.container():
+        runs = runs or (_carried_out(scene) if topology is not None else [])
     for reason in st.session_state.refused:
         st.warning(_say("page.stays", reason=plain(reason)), icon=":material/error:")
     if topology is not None and runs:
@@ -98,12 +118,17 @@ def _embedded(scene: Request) -> None:
         _stage(scene, runs)
 
 
+def _titled(scene: Request) -> Iterator[tuple[str, Request]]:
+    """The scene and those beside it, and what each is called. Raises InputError."""
+    return zip(compare.titles(scene), [scene, *scene.others()], strict=True)
+
+
 def _carried_out(scene: Request) -> list[compare.Run]:
     """The scene's run and those beside it; what cannot be carried out is told and left out, its own above all."""
     runs: list[compare.Run] = []
-    for k, (name, request) in enumerate(zip(compare.titles(scene), [scene, *scene.others()], strict=True)):
+    for k, (name, request) in enumerate(_titled(scene)):
         try:
-            runs.append((request, ask(tasks.run, replace(request, against=""), spoken()), name))
+            runs.append((request, _run(request), name))
         except (InputError, StalledError) as error:
             of_which = InputError(f"{name}: {error}") if k else error
             st.error(plain(str(of_which)), icon=":material/error:")

@@ -47,16 +47,8 @@ OWN = ""
 """The choice of a text that is not one of the examples."""
 
 
-def choose() -> tuple[Request, Topology | None]:
-    """Draw it: returns the chosen scene and its machine, or None where a message already says why not."""
-    state = st.session_state
-    state.refused = []
-    scene, topology = _chosen(state.scene)
-    state.broken = bool(state.refused) or topology is None or scene != state.scene  # until it has been carried out
-    return scene, topology
-
-
-def _chosen(scene: Request) -> tuple[Request, Topology | None]:
+def choose(scene: Request) -> tuple[Request, Topology | None]:
+    """Draw all of it: returns the chosen scene and its machine, or None where a message already says why not."""
     source = _source("page.work.from", ("catalogue", "file"), "file" if scene.schedule else "catalogue")
     try:
         if source == "catalogue":

@@ -1,0 +1,1 @@
+"""The drawer over the picture, and what folds away there and elsewhere."""

@@ -1,0 +1,38 @@
+"""What is folded away: its widgets are made once somebody has looked at them, and from then on stay.
+
+All of a page is drawn anew with every change, and what is folded costs as much as what is seen. What was looked at once
+is not taken away again with the fold: somebody may have typed into it a moment ago.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+SCRIPT = Path(__file__).parents[2] / "assets" / "page" / "opened.js"
+
+
+@cache
+def _component() -> Callable[..., Any]:
+    script = SCRIPT.read_text(encoding="utf-8")
+    mounted: Callable[..., Any] = st.components.v2.component("ringside_opened", html="<span>\n</span>", js=script)
+    return mounted
+
+
+def is_made(fold: str, is_needed: bool | None = False) -> bool:
+    """Whether to make what a fold holds: it is open or has to be there now, or was before in this visit."""
+    made: set[str] = st.session_state.setdefault("folds", set())
+    if is_needed:
+        made.add(fold)
+    return fold in made
+
+
+def watch(fold: str) -> None:
+    """Stand in a fold that Streamlit tells nothing of, until it comes into sight."""
+
+    def seen() -> None:
+        is_made(fold, is_needed=True)
+
+    _component()(key=f"fold_{fold}", on_seen_change=seen)
