@@ -25,7 +25,8 @@ PASTE = """text => {
   const place = document.querySelector("h1") ?? document.body;
   place.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
 }"""
-DROP = """files => {
+DROP = """async files => {
+  while (!document.querySelector("[data-ringside=drop]")) await new Promise(requestAnimationFrame); // nobody listens
   const data = new DataTransfer();
   for (const [name, text] of files) data.items.add(new File([text], name));
   for (const kind of ["dragover", "drop"]) {
