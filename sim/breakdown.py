@@ -38,7 +38,7 @@ class Breakdown:
 
     All are whole multiples of the smallest step that the run's time can make as a float64: they add up to it exactly,
     in any order. `messages` are those of the path that go from one place to another, `bytes` what they carry, and
-    `ahead` the seconds from when each of them was ready to its first byte.
+    `ahead` the seconds from when each of them left to its first byte.
     """
 
     path: Path
@@ -89,7 +89,7 @@ def breakdown(trace: Trace) -> Breakdown:
     working = np.where(works, extra, 0)
     seconds = np.stack([latency, flowing, slowed, sharing, reducing, working, waiting], axis=1) * step
     away = path[trace.schedule.src[path] != trace.schedule.dst[path]]
-    ahead = float((trace.start[away] - trace.ready[away]).sum())
+    ahead = float((trace.start[away] - trace.left[away]).sum())
     return Breakdown(path, seconds, len(away), float(trace.bytes[away].sum()), ahead)
 
 
@@ -100,16 +100,16 @@ def _works(trace: Trace, path: Path) -> NDArray[np.bool_]:
 
 
 def _moments(trace: Trace, path: Path) -> Floats:
-    """A row per transfer: when it was ready, had paid latency, began to flow, and was there in the end, added up.
+    """A row per transfer: when it left, had paid latency, began to flow, and was there in the end, added up.
 
     Before the last one stands when its bytes would have been through but for troubles, but for others, and were.
     """
-    ready, start, arrived, end = (column[path] for column in (trace.ready, trace.start, trace.arrived, trace.end))
+    left, start, arrived, end = (column[path] for column in (trace.left, trace.start, trace.arrived, trace.end))
     lead, alone = _lead(trace, path), _alone(trace, path)
-    latency = _same(np.minimum(ready + lead, start), start, start - ready)
+    latency = _same(np.minimum(left + lead, start), start, start - left)
     own = _same(np.minimum(start + alone, arrived), arrived, arrived - start)
     troubled = _same(np.minimum(_in_trouble(trace, path, start + alone), arrived), arrived, arrived - start)
-    return np.stack([ready, latency, start, own, np.maximum(own, troubled), arrived, end], axis=1)
+    return np.stack([left, latency, start, own, np.maximum(own, troubled), arrived, end], axis=1)
 
 
 def _same(moments: Floats, others: Floats, spans: Floats) -> Floats:

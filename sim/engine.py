@@ -244,6 +244,11 @@ class Cluster:
         while marks.any():  # a mark stands for the last transfer it waited for
             cause = np.where(marks, fabric.cause[np.where(marks, cause, 0)], cause)
             marks = cause >= rows.stop
+        ready, left = fabric.ready[rows], fabric.ready[rows]
+        if (waited := np.nonzero(fabric.behind[rows] >= 0)[0]).size:
+            cause, left = cause.copy(), left.copy()
+            cause[waited] = fabric.behind[rows][waited]
+            left[waited] = fabric.start[rows][waited] - fabric.lead[fabric.route[rows][waited]]
         return Trace(
             topology=self.topology,
             schedule=job.schedule,
@@ -254,7 +259,8 @@ class Cluster:
             bytes=fabric.size[rows],
             route=fabric.route[rows],
             routes=self.arena.routes,
-            ready=fabric.ready[rows],
+            ready=ready,
+            left=left,
             start=fabric.start[rows],
             end=fabric.end[rows],
             cause=np.where(cause < 0, cause, cause - np.int32(job.first)) if job.first else cause,

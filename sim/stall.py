@@ -91,7 +91,7 @@ def stall_of(arena: Arena, job: Job, dead: list[int]) -> tuple[Stall, float]:
     for column in (fabric.ready, fabric.start, fabric.end):
         column[never] = np.inf
     fabric.end[standing] = np.inf
-    fabric.cause[never] = -1
+    fabric.cause[never] = fabric.behind[never] = -1
     transfers = [int(i) - job.first for i in standing]
     receivers = {int(rank) for rank in schedule.dst[transfers]}
     waits = _waits(schedule, np.nonzero(~ended)[0].astype(np.int64))

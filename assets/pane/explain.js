@@ -51,6 +51,14 @@ function explainPair(timeline, text, t, { index }) {
   return lines;
 }
 
+// When a message left, and what it had waited for: another's arrival, or its connection, which sent another.
+function left(timeline, text, i) {
+  const [before, at] = [timeline.cause(i), seconds(timeline.left[i])];
+  if (before < 0) return fill(text["player.atonce"], { at });
+  const inLine = timeline.through[before] > timeline.left[i] + timeline.half;
+  return fill(text[inLine ? "player.behind" : "player.after"], { message: named(timeline, text, before), at });
+}
+
 function explainBlock(timeline, text, t, { index: i }) {
   const m = timeline.moveStart[i];
   const { count, ranks } = timeline.contributors(timeline.c.brings[m]);
@@ -62,11 +70,8 @@ function explainBlock(timeline, text, t, { index: i }) {
     `${fill(text[ranks ? "player.holding" : "player.counting"], { block, count, ranks })} · ${bytesText(timeline.bytes(i))}`,
     fill(text["player.blockline"], { src, dst, share, rate: rateText(timeline.rate(i, t)) }),
   ];
-  const before = timeline.cause(i);
-  if (before >= 0)
-    lines.push(fill(text["player.after"], { message: named(timeline, text, before), at: seconds(timeline.ready[i]) }));
-  else lines.push(fill(text["player.atonce"], { at: seconds(timeline.ready[i]) }));
-  const waited = timeline.start[i] - timeline.ready[i];
+  lines.push(left(timeline, text, i));
+  const waited = timeline.start[i] - timeline.left[i];
   if (waited > 0) lines.push(fill(text["player.waited"], { time: seconds(waited) }));
   const link = timeline.squeeze(i, t);
   if (link >= 0) {

@@ -77,7 +77,7 @@ export class LoadChart {
     const { timeline } = this;
     if (!timeline.count) return;
     for (const i of timeline.critical()) {
-      const seen = this.#axis.seen(timeline.ready[i], timeline.end[i]);
+      const seen = this.#axis.seen(timeline.left[i], timeline.end[i]);
       if (!seen) continue;
       g.globalAlpha = this.#lit && !this.#lit.has(i) ? 0.25 : 1;
       g.fillStyle = blockColour(timeline.c.block[timeline.moveStart[i]]);
@@ -186,7 +186,7 @@ export class LoadChart {
     const t = this.t(px);
     if (py < HEAD) {
       const i = timeline.count
-        ? [...timeline.critical()].find((k) => timeline.ready[k] <= t && t <= timeline.end[k])
+        ? [...timeline.critical()].find((k) => timeline.left[k] <= t && t <= timeline.end[k])
         : -1;
       return i >= 0 ? { kind: "block", index: i, t } : null;
     }

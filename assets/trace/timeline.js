@@ -42,7 +42,7 @@ export class Timeline {
 
   #index() {
     const { c, count, tick } = this;
-    this.ready = new Float64Array(count);
+    this.left = new Float64Array(count);
     this.start = new Float64Array(count);
     this.through = new Float64Array(count);
     this.end = new Float64Array(count);
@@ -51,12 +51,12 @@ export class Timeline {
     for (let i = 0; i < count; i += 1) {
       last += c.end[i];
       this.end[i] = last * tick;
-      this.ready[i] = (last - c.span[i]) * tick;
+      this.left[i] = (last - c.span[i]) * tick;
       const route = c.route[i];
       const hops = c.route_start[route + 1] - c.route_start[route];
       const lead = hops ? c.latency[route] : 0;
       const adding = c.op[i] === REDUCE ? this.meta.gamma * c.sizes[c.size[i]] : 0;
-      this.start[i] = Math.min(this.ready[i] + lead, this.end[i]);
+      this.start[i] = Math.min(this.left[i] + lead, this.end[i]);
       this.through[i] = Math.max(this.end[i] - adding, this.start[i]);
       this.moveStart[i + 1] = this.moveStart[i] + c.moves[i];
     }
@@ -83,13 +83,13 @@ export class Timeline {
   #indexBuckets() {
     const start = new Uint32Array(BUCKETS + 1);
     for (let i = 0; i < this.count; i += 1) {
-      for (let b = this.#bucket(this.ready[i]); b <= this.#bucket(this.end[i]); b += 1) start[b + 1] += 1;
+      for (let b = this.#bucket(this.left[i]); b <= this.#bucket(this.end[i]); b += 1) start[b + 1] += 1;
     }
     for (let b = 0; b < BUCKETS; b += 1) start[b + 1] += start[b];
     const next = start.slice();
     const rows = new Uint32Array(start[BUCKETS]);
     for (let i = 0; i < this.count; i += 1) {
-      for (let b = this.#bucket(this.ready[i]); b <= this.#bucket(this.end[i]); b += 1) {
+      for (let b = this.#bucket(this.left[i]); b <= this.#bucket(this.end[i]); b += 1) {
         rows[next[b]] = i;
         next[b] += 1;
       }
@@ -145,7 +145,7 @@ export class Timeline {
     const rows = [];
     for (let k = this.#bucketStart[b]; k < this.#bucketStart[b + 1]; k += 1) {
       const i = this.#bucketRow[k];
-      if (this.ready[i] < now && now <= this.end[i] && this.c.src[i] !== this.c.dst[i]) rows.push(i);
+      if (this.left[i] < now && now <= this.end[i] && this.c.src[i] !== this.c.dst[i]) rows.push(i);
     }
     this.#last.moving = { t, rows };
     return rows;
@@ -158,7 +158,7 @@ export class Timeline {
     const listed = this.#bucketRow.subarray(this.#bucketStart[first], this.#bucketStart[last + 1]);
     const rows = this.count < listed.length ? this.order : new Set(listed.length > most ? [] : listed);
     if (this.count > most && listed.length > most) return null;
-    return Array.from(rows).filter((i) => this.ready[i] < to && this.end[i] > from);
+    return Array.from(rows).filter((i) => this.left[i] < to && this.end[i] > from);
   }
 
   // The stretches in which transfer i flows at one rate: from, to and bytes per second of each.
@@ -194,10 +194,10 @@ export class Timeline {
 
   // 0 to 1 along the route: the latency takes its share of the way, then the delivered bytes theirs.
   progress(i, t) {
-    const whole = this.through[i] - this.ready[i];
+    const whole = this.through[i] - this.left[i];
     if (whole <= 0) return 1;
-    const leading = (this.start[i] - this.ready[i]) / whole;
-    if (t < this.start[i]) return Math.max(0, (t - this.ready[i]) / whole);
+    const leading = (this.start[i] - this.left[i]) / whole;
+    if (t < this.start[i]) return Math.max(0, (t - this.left[i]) / whole);
     return leading + (1 - leading) * this.delivered(i, t);
   }
 
@@ -248,7 +248,7 @@ export class Timeline {
   next(rank, t) {
     this.#sends ??= this.#indexSends();
     const sends = this.#sends.get(rank) ?? [];
-    return sends[firstFrom(sends.length, (k) => this.ready[sends[k]], t + this.half)] ?? -1;
+    return sends[firstFrom(sends.length, (k) => this.left[sends[k]], t + this.half)] ?? -1;
   }
 
   #indexSends() {
@@ -258,7 +258,7 @@ export class Timeline {
       if (!sends.has(src[i])) sends.set(src[i], []);
       sends.get(src[i]).push(i);
     }
-    for (const list of sends.values()) list.sort((a, b) => this.ready[a] - this.ready[b] || a - b);
+    for (const list of sends.values()) list.sort((a, b) => this.left[a] - this.left[b] || a - b);
     return sends;
   }
 

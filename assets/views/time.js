@@ -97,7 +97,7 @@ class SpaceTime {
     const { timeline } = this;
     const paths = COLOURS.map(() => new Path2D());
     for (let i = 0; i < timeline.count; i += 1) {
-      if (!this.#isMessage(i) || !this.#axis.seen(timeline.ready[i], timeline.end[i])) continue;
+      if (!this.#isMessage(i) || !this.#axis.seen(timeline.left[i], timeline.end[i])) continue;
       const [ax, ay, bx, by] = this.#ends(i);
       const path = paths[blockNumber(timeline.c.block[timeline.moveStart[i]])];
       path.moveTo(ax, ay);

@@ -20,22 +20,23 @@ FIRST = 8
 """Blocks that there are at first."""
 ENTRIES = 4
 """Of the calendar that there are at first for every row and every link."""
-READ = {"op", "route", "size", "pending", "start"}
+READ = {"op", "route", "connection", "behind", "size", "pending", "start"}
 """Columns that are read again after a wave."""
 
 
 class Classes(NamedTuple):
     """Classes of transfers, of each of which every one of `ranks` sends one.
 
-    Class k copies or reduces (`op[k]`) `size[k]` bytes, from rank r to rank `peer[pair[k], r]`, once it has not
-    `waits[k]` transfers more to wait for. When rank r's of class k has ended, that of class `after[e]` and of rank
-    `peer[shift[e], r]` waits for one less, for e in `after_start[k]:after_start[k + 1]`.
+    Class k copies or reduces (`op[k]`) `size[k]` bytes, from rank r to rank `peer[pair[k], r]` on `channel[k]`, once it
+    has not `waits[k]` transfers more to wait for. When rank r's of class k has ended, that of class `after[e]` and of
+    rank `peer[shift[e], r]` waits for one less, for e in `after_start[k]:after_start[k + 1]`.
     """
 
     ranks: int
     op: NDArray[np.uint8]
     size: Floats
     pair: Ints
+    channel: Ints
     waits: Ints
     after_start: NDArray[np.int64]
     after: Ints
@@ -52,6 +53,7 @@ class AlikeArena(Arena):
         pairs, of_class = np.unique(classes.pair, return_inverse=True)
         self._enter_pairs(classes.peer[pairs], devices)
         self._pairs = np.bincount(of_class, minlength=len(pairs))
+        channels, on = np.unique(classes.channel, return_inverse=True)
         none = self.fabric.alike
         count = none.count.copy()
         count[WIDTH] = n
@@ -62,6 +64,7 @@ class AlikeArena(Arena):
             op=classes.op,
             size=classes.size,
             route=(of_class * n).astype(np.int32),
+            connection=((of_class * len(channels) + on) * n).astype(np.int32),
             after_start=classes.after_start,
             after=classes.after,
             shift=classes.shift,
@@ -69,6 +72,7 @@ class AlikeArena(Arena):
             watched=np.zeros(len(pairs) * n, np.uint8),
         )
         self.fabric = self.fabric._replace(alike=alike)
+        self._connect(len(pairs) * len(channels) * n)
         self._claim_all()
         at_once = classes.waits == 0
         self._widen(min(len(classes.op), FIRST + int(at_once.sum())))

@@ -1,8 +1,8 @@
 """Bytes in motion: the kernel that moves every active flow to the next moment that matters.
 
-A transfer whose dependencies are met begins to flow after its lead (overhead plus the route's latency), gets
-its max-min fair share of every link on its route until its bytes are through, and ends after its reduction.
-What happens at one instant is handled together (a wave). A flow alone on its links needs no sharing.
+A transfer whose dependencies are met begins to flow after its lead (overhead plus the route's latency), once its
+connection is free, gets its max-min fair share of every link on its route until its bytes are through, and ends after
+its reduction. What happens at one instant is handled together (a wave). A flow alone on its links needs no sharing.
 
 Kernel functions, interpreted or compiled (see `sim.base.compiled`).
 """
@@ -13,6 +13,7 @@ import numpy as np
 
 from sim.base.compiled import helper, jit
 from sim.fabric.calendar import BEGIN, CHAIN, END, FLOW, HEAP, ITEM, KIND, NODES, Calendar, free, pop, push
+from sim.fabric.connections import Connections, begin_to_flow, queue, vacate
 from sim.fabric.groups import complete, settle
 from sim.fabric.links import (
     ANEW,
@@ -42,7 +43,7 @@ from sim.fabric.links import (
     make_stale,
     swap,
 )
-from sim.fabric.lone import bind, flow_alone, is_free, leave_alone
+from sim.fabric.lone import bind, leave_alone
 from sim.fabric.max_min import SAME
 from sim.fabric.rows import WIDTH, Alike, blocks_are_short, launch_alike, release_alike
 
@@ -75,6 +76,10 @@ class FabricState(NamedTuple):
     """Per row, as all up to `wave`: 0 copies, 1 reduces."""
     route: Array
     size: Array
+    connection: Array
+    behind: Array
+    """While it waits for its connection: the next in line; once it flows: who flowed before it, if it waited for that.
+    Else NONE."""
     pending: Array
     """How many it still waits for."""
     after_start: Array
@@ -82,13 +87,14 @@ class FabricState(NamedTuple):
     """What waits for row i: `after[after_start[i]:after_start[i + 1]]`."""
     alike: Alike
     """Instead of those two where all ranks do alike."""
+    connections: Connections
     ready: Array
     start: Array
     end: Array
     cause: Array
     """What it waited for last, or -1."""
     wave: Array
-    """Transfers of this wave: what has arrived from the front, what has begun to flow where others do from the back."""
+    """Of this wave: transfers that have arrived from the front, connections that may send their next from the back."""
     job_stop: Array
     """Per job: the row after its last."""
     job_left: Array
@@ -174,9 +180,12 @@ def divert(fabric, i, other, time):
 
 @helper
 def history_is_short(fabric):
-    """Might the next wave's changes of rate find no room? Each entry and each flow can change once or twice."""
+    """Whether the next wave's changes of rate might find no room.
+
+    Each entry, and each flow or the one that its connection sends next, can change once or twice.
+    """
     room = len(fabric.net.history)
-    return room > 0 and fabric.net.count[HISTORY] + 2 * fabric.calendar.size[NODES] + fabric.count[FLOWS] >= room
+    return room > 0 and fabric.net.count[HISTORY] + 2 * (fabric.calendar.size[NODES] + fabric.count[FLOWS]) >= room
 
 
 @helper
@@ -212,7 +221,7 @@ def advance(fabric, horizon):
     0.1 ns per byte), and of what waits for it:
 
         0 µs       the job is launched: the transfer is ready, its BEGIN is entered for 0 + 3 µs
-        3 µs       BEGIN: alone on its route, so its FLOW is entered for 3 + 1000 µs; nothing to settle
+        3 µs       BEGIN: its connection sends nothing else; alone on its route, so its FLOW is entered for 3 + 1000 µs
         1003 µs    FLOW: the last byte is there; a reduction, so its END is entered for 1003 + 100 µs
         1103 µs    END: what waits for it alone is ready, its BEGIN is entered for 1103 + 3 µs
         1106 µs    BEGIN of the next, and so on, until the calendar is empty
@@ -234,6 +243,9 @@ def advance(fabric, horizon):
         count[LAUNCHED] += 1
     begun = np.int64(0)  # an integer of numpy's: numba would compile `settle` for a literal nought as well
     while True:
+        if begun > 0:
+            count[FLOWS] += begun
+            begun = begin_to_flow(fabric, begun)
         if begun + net.count[STALE] + net.count[VACATED] + net.count[FIRED] > 0:
             settle(net, calendar, route, size, wave, begun, now[0])
             begun = np.int64(0)
@@ -261,18 +273,12 @@ def advance(fabric, horizon):
                 count[ALLOWANCE] -= 1
                 arrivals = 0
                 if kind == BEGIN:
-                    fabric.start[item] = moment
-                    first, stop = route_start[route[item]], route_start[route[item] + 1]
-                    if first == stop or size[item] == 0:
+                    if route_start[route[item]] == route_start[route[item] + 1] or size[item] == 0:
+                        fabric.start[item] = moment
                         wave[0] = item
                         arrivals = 1
                     else:
-                        count[FLOWS] += 1
-                        if is_free(net, first, stop):
-                            flow_alone(net, calendar, item, first, stop, size[item], moment)
-                        else:
-                            begun += 1
-                            wave[len(wave) - begun] = item
+                        begun += queue(fabric, item, begun)
                 elif kind == FLOW and live:
                     i = np.int64(net.state[item, LONE])
                     if i == NONE:
@@ -282,6 +288,8 @@ def advance(fabric, horizon):
                         wave[0] = i
                         arrivals = 1
                     count[FLOWS] -= arrivals
+                    for a in range(arrivals):
+                        begun += vacate(fabric, wave[a], begun)
                 elif kind == END:
                     wave[0] = item
                     arrivals = 1

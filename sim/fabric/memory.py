@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 from sim.base.ragged import take
 from sim.fabric import kernel
 from sim.fabric.calendar import calendar
+from sim.fabric.connections import Connections, no_connections
 from sim.fabric.kernel import FabricState
 from sim.fabric.links import BOTTLENECK, GONE, LISTED, LOAD, LONE, NONE, TAKEN, TICKET, TRANSFER, Net
 from sim.fabric.rows import nothing_alike
 from sim.schedule import COPY, Schedule, dependencies
 from sim.topology import Floats, Ints, Routes, Topology
 
-PER_TRANSFER = ("op", "route", "size", "pending", "ready", "start", "end", "cause")
-_DTYPES = {"op": np.uint8, **dict.fromkeys(("route", "pending", "cause", "wave"), np.int32)}
+PER_TRANSFER = ("op", "route", "connection", "behind", "size", "pending", "ready", "start", "end", "cause")
+_DTYPES = {"op": np.uint8, **dict.fromkeys(("route", "connection", "behind", "pending", "cause", "wave"), np.int32)}
 
 Gates = Sequence[tuple[float, NDArray[np.int64]]]
 """Seconds, and the transfers they hold back."""
@@ -57,13 +58,14 @@ class Arena:
         """
         waits = dependencies.lockstep(schedule) if lockstep else dependencies.waits(schedule)
         waits = dependencies.gated(waits, [held for _, held in gates])
-        route = self._add_routes(schedule, np.asarray(devices, np.int32))
+        route, connection = self._add_routes(schedule, np.asarray(devices, np.int32))
         if delay is not None:
             route = self._delayed(route, delay)
         first, stop = self.rows, self.rows + waits.rows
         self._grow(stop, self.edges + len(waits.after), job + 1)
         fabric, real = self.fabric, slice(first, first + schedule.transfers)
         marks = slice(real.stop, stop)
+        fabric.connection[real] = connection
         in_switch = schedule.dst >= schedule.n  # a switch adds at the speed of its links
         fabric.op[real], fabric.route[real], fabric.size[real] = np.where(in_switch, COPY, schedule.op), route, sizes
         if marks.start < marks.stop:  # the marks between steps in lock-step stay where they are and cost nothing
@@ -80,6 +82,7 @@ class Arena:
             fabric.after_start[first : stop + 1] = waits.start + self.edges
             np.add(waits.after, first, out=fabric.after[self.edges : self.edges + len(waits.after)], casting="unsafe")
         fabric.start[first:stop] = np.nan
+        fabric.behind[first:stop] = NONE
         self._claim(route)
         fabric.job_stop[job], fabric.job_left[job] = stop, stop - first
         fabric.job_end[job] = time
@@ -113,11 +116,12 @@ class Arena:
             rows.update(flows[flows[:, BOTTLENECK] != GONE, TRANSFER].tolist())
         return sorted(rows)
 
-    def _add_routes(self, schedule: Schedule, devices: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Route numbers of every transfer, after entering the routes it needs."""
+    def _add_routes(self, schedule: Schedule, devices: NDArray[np.int32]) -> tuple[NDArray[np.int32], Ints]:
+        """Numbers of the route and the connection of every transfer, after entering those it needs."""
         n = schedule.places
         pair = schedule.src * np.int64(n) + schedule.dst
         pairs, number_of = _as_met(pair, n * n)
+        connection = self._connections(number_of, len(pairs), schedule.channel)
         number_of += np.int32(len(self.fabric.lead))
         offsets, links = self.topology.routes(devices[pairs // n], devices[pairs % n])
         latency = sums(self.topology.latency[links], offsets)
@@ -128,7 +132,23 @@ class Arena:
             working = np.nonzero(schedule.work > 0)[0]
             seconds, which = np.unique(schedule.work[working], return_inverse=True)
             number_of[working] = self._stay(seconds) + which
-        return number_of
+        return number_of, connection
+
+    def _connections(self, pair: Ints, pairs: int, channel: Ints) -> Ints:
+        """Numbers of new connections, one for each of so many pairs of places and each channel between them."""
+        first, count, number = len(self.fabric.connections.state), pairs, pair
+        if channel.any():
+            channels, on = np.unique(channel, return_inverse=True)
+            met, number = _as_met(pair * np.int64(len(channels)) + on, pairs * len(channels))
+            count = len(met)
+        self._connect(count)
+        return number + np.int32(first)
+
+    def _connect(self, count: int) -> None:
+        """Have so many connections more, on which nothing flows yet."""
+        state = self.fabric.connections.state
+        more = np.full((count, state.shape[1]), NONE, np.int32)
+        self.fabric = self.fabric._replace(connections=Connections(np.concatenate([state, more])))
 
     def _delayed(self, route: NDArray[np.int32], delay: Floats) -> NDArray[np.int32]:
         """Route numbers when what is delayed has a route of its own, with the same links and a longer lead."""
@@ -217,6 +237,7 @@ class Arena:
             after_start=np.zeros(1, np.int64),
             after=np.empty(0, np.int32),
             alike=nothing_alike(),
+            connections=no_connections(),
             job_stop=ints(0),
             job_left=ints(0),
             job_end=floats(0),

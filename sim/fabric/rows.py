@@ -43,6 +43,8 @@ class Alike(NamedTuple):
     size: Array
     route: Array
     """The route of rank 0's; rank r's is r further."""
+    connection: Array
+    """The connection of rank 0's; rank r's is r further."""
     after_start: Array
     after: Array
     """Classes that wait for class k: `after[after_start[k]:after_start[k + 1]]`, and beside each whose transfers."""
@@ -62,7 +64,8 @@ def nothing_alike() -> Alike:
     ints, wide, floats = np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0)
     return Alike(
         count=np.zeros(5, np.int64),
-        **dict.fromkeys(("class_of", "left", "free", "block_of", "waits", "route", "after", "shift"), ints),
+        **dict.fromkeys(("class_of", "left", "free", "block_of", "waits"), ints),
+        **dict.fromkeys(("route", "connection", "after", "shift"), ints),
         **dict.fromkeys(("op", "watched"), np.zeros(0, np.uint8)),
         **dict.fromkeys(("after_start", "log"), wide),
         **dict.fromkeys(("size", "log_start", "log_end"), floats),
@@ -89,11 +92,12 @@ def open_block(fabric, k):
             alike.block_of[alike.after[e]] = AWAITING
             alike.count[SOON] += 1
     first = np.int64(block) * width
-    waits, size, route, op = alike.waits[k], alike.size[k], alike.route[k], alike.op[k]
+    waits, size, route, op, connection = alike.waits[k], alike.size[k], alike.route[k], alike.op[k], alike.connection[k]
     for r in range(width):
         fabric.pending[first + r] = waits
         fabric.size[first + r] = size
         fabric.route[first + r] = route + r
+        fabric.connection[first + r] = connection + r
         fabric.op[first + r] = op
     return first
 

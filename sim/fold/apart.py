@@ -79,6 +79,7 @@ def classes_of(schedule: FoldedSchedule, size: float) -> Classes | None:
         op=one.op,
         size=np.diff(one.moves) * (size * schedule.unit_share),
         pair=which[: schedule.classes].astype(np.int32),
+        channel=one.channel,
         waits=np.bincount(waits.later, minlength=schedule.classes).astype(np.int32),
         after_start=np.searchsorted(waits.earlier, np.arange(schedule.classes + 1)).astype(np.int64),
         after=waits.later.astype(np.int32),

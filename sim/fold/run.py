@@ -87,6 +87,7 @@ class FoldedTrace(SymmetricTrace):
             route=np.arange(schedule.transfers, dtype=np.int32),
             routes=routes,
             ready=np.repeat(classes.ready, n),
+            left=np.repeat(classes.left, n),
             start=np.repeat(classes.start, n),
             end=np.repeat(classes.end, n),
             cause=self._causes().reshape(-1).astype(np.int32),

@@ -65,7 +65,7 @@ def _name_ranks(chrome: ChromeTrace, trace: Trace) -> None:
 
 def _draw_transfers(chrome: ChromeTrace, trace: Trace) -> None:
     schedule = trace.schedule
-    ready, start, arrived, end = (_nanoseconds(t) for t in (trace.ready, trace.start, trace.arrived, trace.end))
+    left, start, arrived, end = (_nanoseconds(t) for t in (trace.left, trace.start, trace.arrived, trace.end))
     away = np.nonzero(schedule.src != schedule.dst)[0]
     local = np.nonzero(schedule.src == schedule.dst)[0]
     step = schedule.step_of.tolist()
@@ -73,15 +73,15 @@ def _draw_transfers(chrome: ChromeTrace, trace: Trace) -> None:
     lanes = _Lanes()
     tracks: dict[tuple[int, int], int] = {}
     for kind, place, begins, ends, some in (
-        (SENDS, schedule.src, ready, arrived, away),
+        (SENDS, schedule.src, left, arrived, away),
         (RECEIVES, schedule.dst, start, end, away),
-        (LOCAL, schedule.src, ready, end, local),
+        (LOCAL, schedule.src, left, end, local),
     ):
         for i in some[np.argsort(begins[some], kind="stable")].tolist():
             tracks[kind, i] = lanes.take(int(place[i]), kind, int(begins[i]), int(ends[i]))
     for i in range(schedule.transfers):
         src, dst, k = int(schedule.src[i]), int(schedule.dst[i]), step[i]
-        times = [int(t[i]) for t in (ready, start, arrived, end)]
+        times = [int(t[i]) for t in (left, start, arrived, end)]
         args = {
             "transfer": i, "step": k + 1, "phase": phases[k], "channel": int(schedule.channel[i]),
             "bytes": round(float(trace.bytes[i])), "slots": int(schedule.moves[i + 1] - schedule.moves[i]),
@@ -105,15 +105,15 @@ def _draw_message(
     adds: bool,
 ) -> None:
     """Send, receive, what is inside them, and the arrow from one to the other; ends are (process, track)."""
-    ready, start, arrived, end = times
-    chrome.slice(*sender, f"to {receiver[0]}", "transfer", ready, arrived, args)
-    if ready < start < arrived:
-        chrome.slice(*sender, "overhead and latency", "transfer", ready, start, {})
+    left, start, arrived, end = times
+    chrome.slice(*sender, f"to {receiver[0]}", "transfer", left, arrived, args)
+    if left < start < arrived:
+        chrome.slice(*sender, "overhead and latency", "transfer", left, start, {})
     chrome.slice(*receiver, f"from {sender[0]}", "transfer", start, end, args)
     if adds and start < arrived < end:
         chrome.slice(*receiver, "reduce", "transfer", arrived, end, {})
-    if ready < arrived and start < end:
-        tail = TrackPoint(*sender, start if start < arrived else ready)
+    if left < arrived and start < end:
+        tail = TrackPoint(*sender, start if start < arrived else left)
         chrome.arrow(args["transfer"], "message", "message", tail, TrackPoint(*receiver, start))
 
 

@@ -16,7 +16,7 @@ from sim.errors import InputError
 from sim.schedule import Promise, Schedule
 from sim.schedule.model import narrow
 from sim.schedule.verify import Verdict
-from sim.topology import Device, Link, Routes, Topology
+from sim.topology import Device, Floats, Link, Routes, Topology
 from sim.topology.devices import DEVICE_KINDS, LINK_KINDS
 from sim.trace.model import FORMAT, NO_CAPACITIES, NO_HITS, VERSION, Capacities, History, Hits, Trace
 from sim.units import MiB
@@ -149,7 +149,8 @@ def _trace(document: TracePart) -> Trace:
     columns = document.get("columns")
     count = schedule.transfers
     ready, start, end = (columns.get(name).numbers(count) for name in ("ready", "start", "end"))
-    if not ((ready <= start) & (start <= end)).all():
+    left = ready if (kept := columns.optional("left")) is None else kept.numbers(count)
+    if not ((ready <= left) & (left <= start) & (start <= end)).all():
         columns.damaged("say of a transfer that it ended before it was ready")
     began, ended = (columns.get(name).number() for name in ("began", "ended"))
     if began > ended:
@@ -166,9 +167,10 @@ def _trace(document: TracePart) -> Trace:
         route=columns.get("route").wholes(0, len(routes.offsets) - 2, count),
         routes=routes,
         ready=ready,
+        left=left,
         start=start,
         end=end,
-        cause=_causes(columns.get("cause"), ready, end),
+        cause=_causes(columns.get("cause"), ready, left, start, end),
         instants=columns.get("instants").whole(0, 1 << 60),
         history=_history(document.optional("history"), count),
         troubles=troubles,
@@ -303,12 +305,16 @@ def _routes(part: TracePart, links: int) -> Routes:
     return Routes(_offsets(offsets, len(through), len(offsets.items()) - 1).astype(np.int32), through)
 
 
-def _causes(part: TracePart, ready: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.int32]:
-    """What every transfer waited for last: it had ended by then, and going back from one to the next ends somewhere."""
+def _causes(part: TracePart, ready: Floats, left: Floats, start: Floats, end: Floats) -> NDArray[np.int32]:
+    """What every transfer waited for last: it had ended by then, and going back from one to the next ends somewhere.
+
+    What stood in line waited for one that began to flow before.
+    """
     count = len(ready)
     cause = part.wholes(-1, count - 1, count)
     waited = np.nonzero(cause >= 0)[0]
-    if (end[cause[waited]] > ready[waited] * (1 + 1e-9) + 1e-15).any():
+    until = np.where(left > ready, np.inf, ready * (1 + 1e-9) + 1e-15)[waited]
+    if ((end[cause[waited]] > until) | (start[cause[waited]] > start[waited])).any():
         part.damaged("names a transfer that ended later")
     back = cause.copy()
     for _ in range(max(count, 1).bit_length()):

@@ -66,9 +66,10 @@ NO_HITS = Hits(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
 class Trace:
     """One collective's run; times in seconds, one entry per transfer.
 
-    `ready[i]` is when its dependencies were met, `start[i]` when its first byte could flow (overhead and
-    latency later), `end[i]` when its data was in place, reduced. `cause[i]` is the transfer it waited for
-    last, or -1. `real` holds what running it cost in real seconds.
+    `ready[i]` is when its dependencies were met, `left[i]` when it left: then, or later if its connection sent others
+    meanwhile. `start[i]` is when its first byte flowed (overhead and latency later), `end[i]` when its data was in
+    place, reduced. `cause[i]` is the transfer it waited for last, or -1. `real` holds what running it cost in real
+    seconds.
     """
 
     topology: Topology
@@ -81,6 +82,7 @@ class Trace:
     route: Ints
     routes: Routes
     ready: Floats
+    left: Floats
     start: Floats
     end: Floats
     cause: Ints
@@ -198,7 +200,7 @@ _SCHEDULE = (
     *("from_slot", "to_slot", "phases", "root", "switches", "fixed_bytes", "work", "flaw"),
 )
 _PROMISE = ("name", "blocks", "given", "owed", "first", "last", "inputs", "outputs", "union")
-_COLUMNS = ("size", "began", "ended", "bytes", "route", "ready", "start", "end", "cause", "instants")
+_COLUMNS = ("size", "began", "ended", "bytes", "route", "ready", "left", "start", "end", "cause", "instants")
 
 
 def _plain(value: Any) -> Any:

@@ -105,7 +105,7 @@ test("the next message of a rank is the first that it has not begun", async () =
   const { timeline } = await run("ring");
   const next = timeline.next(3, 0);
   assert.equal(timeline.c.src[next], 3);
-  assert.ok(timeline.ready[next] > 0);
+  assert.ok(timeline.left[next] > 0);
   assert.equal(timeline.next(3, timeline.time), -1);
 });
 

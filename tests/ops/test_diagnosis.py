@@ -30,7 +30,7 @@ def test_the_best_order_is_the_best_of_all_and_simulated(cube):
     assert hops.cost(cube.order)[0] <= min(costs)[0] * (1 + 1e-9)
     assert cube.time == ring_of(CUBE).run().trace.time
     assert cube.best_time == ring_of(ordered(CUBE, cube.order)).run().trace.time
-    assert cube.gain > 4
+    assert cube.gain == cube.time / cube.best_time > 3.9
 
 
 def test_more_ranks_change_places_as_long_as_that_helps():

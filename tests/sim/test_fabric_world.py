@@ -17,13 +17,22 @@ from tests.sim.test_fabric import fair_rates
 
 
 class Job(NamedTuple):
-    """Transfers that start together: routes, bytes, whether each is added up at its end, and what each waits for."""
+    """Transfers that start together: routes, bytes, whether each is added up at its end, and what each waits for.
+
+    Those of one pair of devices and one channel share a connection; each has its own unless they say otherwise.
+    """
 
     begins: float
     routes: list
     sizes: list
     adds: list
     waits: list
+    pairs: tuple = ()
+    channels: tuple = ()
+
+    def connection(self, k):
+        """The pair and the channel of a transfer; a pair's number is that of its first transfer."""
+        return (self.pairs[k], self.channels[k]) if self.pairs else (k, 0)
 
 
 class World(NamedTuple):
@@ -46,6 +55,8 @@ class Literal:
         self.waits = {(j, k): set(self.jobs[j].waits[k]) for j, k in every}
         self.size = {(j, k): self.jobs[j].sizes[k] for j, k in every}
         self.ready, self.start, self.end, self.left = {}, {}, {}, {}
+        self.connection = {(j, k): (j, *self.jobs[j].connection(k)) for j, k in every}
+        self.lines = {connection: [] for connection in self.connection.values()}
         for j, job in enumerate(self.jobs):
             self.enter(job.begins, self.job, j)
         for time, what, value in world.changes:
@@ -53,7 +64,7 @@ class Literal:
 
     def times(self):
         """When every transfer was ready, began to flow and ended."""
-        while self.calendar or self.left:
+        while self.calendar or self.left or any(self.lines.values()):
             self.flow()
             while self.calendar and self.calendar[0][0] <= self.now * (1 + 1e-13):
                 _, _, happens, words = heapq.heappop(self.calendar)
@@ -62,6 +73,10 @@ class Literal:
 
     def flow(self):
         """Up to whatever comes next, each at its fair rate."""
+        busy = {self.connection[i] for i in self.left}
+        for i in [min(line) for connection, line in self.lines.items() if line and connection not in busy]:
+            self.lines[self.connection[i]].remove(i)
+            self.start[i], self.left[i] = self.now, self.size[i]
         rates = fair_rates({i: self.route[i] for i in self.left}, self.capacity)
         soonest = min((self.left[i] / rates[i] for i in self.left if rates[i] > 0), default=np.inf)
         step = min(soonest, self.calendar[0][0] - self.now if self.calendar else np.inf)
@@ -83,10 +98,10 @@ class Literal:
         self.enter(self.now + sum(self.latency[k] for k in self.route[i]), self.begin, i)
 
     def begin(self, i):
-        self.start[i] = self.now
         if self.size[i] and self.route[i]:
-            self.left[i] = self.size[i]
+            self.lines[self.connection[i]].append(i)
         else:
+            self.start[i] = self.now
             self.arrive(i)
 
     def arrive(self, i):
@@ -122,13 +137,20 @@ def worlds(draw):
     jobs = []
     for j in range(draw(st.integers(1, 3))):
         size = draw(st.integers(1, 7))
+        ways = [draw(st.lists(link, max_size=3)) for _ in range(size)]
+        pairs = []
+        for k in range(size):
+            p = draw(st.integers(0, k))
+            pairs.append(pairs[p] if p < k else k)
         jobs.append(
             Job(
                 0.0 if not j else draw(st.integers(0, 30)) * 1e-3,
-                [draw(st.lists(link, max_size=3)) for _ in range(size)],
+                [ways[p] for p in pairs],
                 [draw(st.sampled_from([0, 1, 2, 3, 5, 8])) * 1e7 for _ in range(size)],
                 [draw(st.booleans()) for _ in range(size)],
                 [draw(st.sets(st.integers(0, k - 1), max_size=2)) if k else set() for k in range(size)],
+                tuple(pairs),
+                tuple(draw(st.sampled_from((0, 0, 0, 7))) for _ in range(size)),
             )
         )
     changes = []
@@ -168,9 +190,11 @@ def ours(world, *, history):
     def starter(j, job):
         yield cluster.env.timeout(job.begins)
         every = np.arange(len(job.routes))
+        pair, channel = np.array([job.connection(k) for k in every]).T
         order = [(a, b) for b in every.tolist() for a in sorted(job.waits[b])]
+        messages = copy(2 * pair, 2 * pair + 1, every, channel=channel)
         schedule = replace(
-            unroll([copy(2 * every, 2 * every + 1, slot=0)], name=f"job {j}", n=2 * len(every), promise=None),
+            unroll([messages], name=f"job {j}", n=2 * len(every), promise=None),
             op=np.array(job.adds, np.uint8),
             fixed_bytes=np.array(job.sizes),
             after=tuple(np.array([pair[k] for pair in order], np.int32) for k in (0, 1)),
@@ -218,7 +242,11 @@ def test_every_transfer_is_ready_begins_and_ends_when_a_literal_world_says(world
         assert trace.ended == max(trace.end)
         for i, waits in enumerate(job.waits):
             cause = trace.cause[i]
-            assert (cause in waits and trace.end[cause] == trace.ready[i]) if waits else cause == -1
+            if trace.left[i] > trace.ready[i]:
+                assert job.connection(cause) == job.connection(i)
+                assert trace.arrived[cause] == pytest.approx(trace.start[i], rel=1e-12)
+            else:
+                assert (cause in waits and trace.end[cause] == trace.ready[i]) if waits else cause == -1
         if history:
             for i, size in enumerate(job.sizes):
                 times, rates = trace.rates(i)

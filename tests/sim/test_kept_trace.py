@@ -101,7 +101,7 @@ def test_what_no_run_can_have_been_is_named_with_its_place(path, value, says):
 
 
 def test_causes_that_go_round_at_one_moment_are_refused():
-    still = {name: [0.0] * 24 for name in ("ready", "start", "end")}
+    still = {name: [0.0] * 24 for name in ("ready", "left", "start", "end")}
     for circle in ([0], [1, 0], [2, 0, 1]):
         columns = RUN["columns"] | still | {"cause": [*circle, *[-1] * (24 - len(circle))]}
         with pytest.raises(InputError, match="columns, cause goes round in a circle"):

@@ -82,7 +82,7 @@ def test_a_slice_has_the_times_of_its_transfer(trace):
         i = e["args"]["transfer"]
         s = trace.schedule
         kind = "local" if s.src[i] == s.dst[i] else "send" if e["name"].startswith("to") else "receive"
-        begin = {"send": trace.ready, "receive": trace.start, "local": trace.ready}[kind][i]
+        begin = {"send": trace.left, "receive": trace.start, "local": trace.ready}[kind][i]
         end = {"send": trace.arrived, "receive": trace.end, "local": trace.end}[kind][i]
         assert e["pid"] == (s.dst[i] if kind == "receive" else s.src[i])
         assert abs(e["ts"] * 1e-6 - begin) <= 0.51e-9

@@ -78,7 +78,7 @@ def test_random_jitter_has_its_mean_and_its_seed(distribution):
     assert first.time == again.time != other.time
     assert first.hits.seconds.mean() == pytest.approx(3e-6, rel=0.05)
     assert (first.hits.seconds >= 0).all()
-    waits = (first.start - first.ready)[first.hits.transfer]
+    waits = (first.start - first.left)[first.hits.transfer]
     assert waits == pytest.approx(first.hits.seconds + ALPHA, rel=1e-9)
 
 

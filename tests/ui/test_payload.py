@@ -43,7 +43,7 @@ def test_times_come_back_to_the_tick(scene):
     _, columns = unpack(pack(trace))
     end = np.cumsum(columns["end"].astype(np.int64))
     assert end * tick(trace) == pytest.approx(trace.end, abs=tick(trace))
-    assert (end - columns["span"]) * tick(trace) == pytest.approx(trace.ready, abs=2 * tick(trace))
+    assert (end - columns["span"]) * tick(trace) == pytest.approx(trace.left, abs=2 * tick(trace))
     assert columns["src"].tolist() == trace.schedule.src.tolist()
     assert columns["sizes"][columns["size"]] == pytest.approx(trace.bytes)
 

@@ -39,7 +39,7 @@ def settled(figure: Figure, film: Film, t: float, look: Look) -> None:
     """Every message that has left, to where it arrives."""
     say_now(figure, film, t, look)
     trace, axes, away = film.trace, figure.axes[0], _left(film, t)
-    ends = [[(trace.ready[i], trace.schedule.src[i]), (trace.end[i], trace.schedule.dst[i])] for i in away.tolist()]
+    ends = [[(trace.left[i], trace.schedule.src[i]), (trace.end[i], trace.schedule.dst[i])] for i in away.tolist()]
     first = trace.schedule.moves[away]
     numbers = (
         film.contents.block[np.minimum(first, len(film.contents.block) - 1)] if len(film.contents.block) else first
@@ -66,5 +66,5 @@ def moving(figure: Figure, film: Film, t: float, look: Look) -> None:
 
 def _left(film: Film, t: float) -> Indices:
     trace = film.trace
-    away: Indices = np.nonzero((trace.schedule.src != trace.schedule.dst) & (trace.ready <= t))[0][:MOST_MESSAGES]
+    away: Indices = np.nonzero((trace.schedule.src != trace.schedule.dst) & (trace.left <= t))[0][:MOST_MESSAGES]
     return away

@@ -241,7 +241,7 @@ def _steps(trace: Trace) -> dict[str, Any]:
     begin = np.zeros(len(starts), np.int64)
     end = np.zeros(len(starts), np.int64)
     if filled.any():
-        begin[filled] = _ticks(trace, np.minimum.reduceat(trace.ready, starts[filled]))
+        begin[filled] = _ticks(trace, np.minimum.reduceat(trace.left, starts[filled]))
         end[filled] = _ticks(trace, np.maximum.reduceat(trace.end, starts[filled]))
     return {
         "begin": begin.tolist(),
@@ -253,12 +253,12 @@ def _steps(trace: Trace) -> dict[str, Any]:
 
 def _rows(trace: Trace, contents: Contents) -> dict[str, Array]:
     schedule = trace.schedule
-    end, ready = _ticks(trace, trace.end), _ticks(trace, trace.ready)
+    end, left = _ticks(trace, trace.end), _ticks(trace, trace.left)
     sizes, size = np.unique(trace.bytes, return_inverse=True)
     unknown = np.zeros(len(schedule.from_slot), np.uint8)
     columns = {
         "end": np.diff(end, prepend=0).astype(np.int32),
-        "span": (end - ready).astype(np.int32),
+        "span": (end - left).astype(np.int32),
         "src": _small(schedule.src),
         "dst": _small(schedule.dst),
         "op": schedule.op,
@@ -319,7 +319,7 @@ def _block_names(schedule: Schedule) -> list[str]:
 
 
 def _routes(trace: Trace) -> dict[str, Array]:
-    """Every route as its links and the devices it passes, and seconds from ready to the first byte."""
+    """Every route as its links and the devices it passes, and seconds from leaving to the first byte."""
     offsets, links = trace.routes
     base = int(trace.route.min(initial=0))
     used = int(trace.route.max(initial=0)) + 1
@@ -339,7 +339,7 @@ def _routes(trace: Trace) -> dict[str, Array]:
         node_start.append(len(nodes))
     latency = np.zeros(used - base)
     begun = np.isfinite(trace.start)
-    latency[trace.route[begun] - base] = trace.start[begun] - trace.ready[begun]
+    latency[trace.route[begun] - base] = trace.start[begun] - trace.left[begun]
     return {
         "route_start": starts.astype(np.uint32),
         "route_link": _small(first),

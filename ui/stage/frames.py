@@ -99,19 +99,19 @@ class Film:
         """The transfers between ranks that are under way."""
         trace, now = self.trace, t + self._half
         under_way: NDArray[np.int64] = np.nonzero(
-            (trace.ready < now) & (now <= trace.end) & (trace.schedule.src != trace.schedule.dst)
+            (trace.left < now) & (now <= trace.end) & (trace.schedule.src != trace.schedule.dst)
         )[0]
         return under_way
 
     def progress(self, i: int, t: float) -> float:
         """0 to 1 along the route: the latency takes its share of the way, then the delivered bytes theirs."""
         trace = self.trace
-        whole = trace.arrived[i] - trace.ready[i]
+        whole = trace.arrived[i] - trace.left[i]
         if whole <= 0:
             return 1.0
-        leading = float((trace.start[i] - trace.ready[i]) / whole)
+        leading = float((trace.start[i] - trace.left[i]) / whole)
         if t < trace.start[i]:
-            return max(0.0, float((t - trace.ready[i]) / whole))
+            return max(0.0, float((t - trace.left[i]) / whole))
         return leading + (1 - leading) * trace.delivered(i, t)
 
     def blocks(self, t: float, ground: Ground) -> list[Block]:

@@ -58,7 +58,7 @@ def test_it_meets_every_registered_algorithm_and_never_beats_the_bound(machine, 
     assert found.searched.trace.verdict.verdict == "ok"
     assert found.rival is not None
     assert found.searched.trace.time <= found.rival.trace.time * (1 + 1e-9)
-    assert found.searched.trace.time >= found.searched.bound
+    assert found.searched.trace.time >= found.searched.bound * (1 - 1e-12)
     assert found.best is found.searched
 
 
@@ -67,7 +67,7 @@ def test_where_links_are_alike_it_is_near_the_bound():
     """A torus of 3 x 3: every rank takes in 8 blocks over four links."""
     found = synthesized(MACHINES["torus"], "allgather", 9 << 26)
     perfect = 8 * (1 << 26) / (4 * 45e9)
-    assert perfect < found.best.trace.time < 1.02 * perfect
+    assert perfect < found.best.trace.time < 1.001 * perfect
 
 
 @pytest.mark.slow
@@ -80,7 +80,7 @@ def test_it_survives_a_file_and_takes_the_same_time_or_the_file_tells_both(machi
     again = carry_out(MACHINES[machine], imported(read), 1 << 26)
     assert again.trace.verdict.verdict == "ok"
     if "as scheduled: lines of a thread block follow each other" in text:  # MSCCL sends do not await their receiver
-        assert again.trace.time < 1.3 * found.trace.time
+        assert found.trace.time < again.trace.time < 1.6 * found.trace.time
     else:
         assert again.trace.time == pytest.approx(found.trace.time, rel=1e-9)
 
@@ -92,8 +92,8 @@ def test_blocks_are_passed_on_where_no_route_leads():
     line = Topology("line", gpus, tuple(cables))
     found = synthesized(line, "allgather", 4 << 20)
     assert found.rival is None
-    assert found.best.trace.time >= 3e-6 + 3 * (1 << 20) / 10e9
-    assert found.best.trace.time <= 1.1 * (3e-6 + 3 * (1 << 20) / 10e9)
+    assert found.best.trace.time >= found.best.bound * (1 - 1e-12)
+    assert found.best.trace.time <= 3e-6 + 3 * (1 << 20) / 10e9  # a block's latency passes while another flows
 
 
 def test_a_rank_that_is_cut_off_is_told():
@@ -109,7 +109,7 @@ def test_one_way_links_are_used_one_way():
     for collective in SEARCHED:
         found = synthesized(circle, collective, 4 << 20).best
         assert found.trace.verdict.verdict == "ok"
-        assert found.trace.time >= found.bound
+        assert found.trace.time >= found.bound * (1 - 1e-12)
 
 
 @pytest.mark.slow
@@ -136,11 +136,12 @@ def test_the_terminal_searches_writes_and_tells(tmp_path, capsys):
     assert cli.main([*asked, "--json"]) == DONE
     found = json.loads(capsys.readouterr().out)
     assert found["verified"] is True
-    assert found["bound_s"] <= found["time_s"] <= found["registered"]["time_s"]
+    assert found["bound_s"] * (1 - 1e-12) <= found["time_s"] <= found["registered"]["time_s"]
     assert (
         cli.main(["run", "--schedule", str(file), "--machine", "torus:dims=3x3", "--size", "64MiB", "--json"]) == DONE
     )
-    assert json.loads(capsys.readouterr().out)["time_s"] == pytest.approx(found["time_s"])
+    read = json.loads(capsys.readouterr().out)["time_s"]
+    assert found["time_s"] <= read * (1 + 1e-12) < 1.05 * found["time_s"]  # whose lines follow each other
     assert cli.main(asked) == DONE
     assert "the best of all registered ones" in capsys.readouterr().out
 
