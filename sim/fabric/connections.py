@@ -50,7 +50,6 @@ def queue(fabric, i, begun):
     state, behind = fabric.connections.state, fabric.behind
     c = np.int64(fabric.connection[i])
     tail = np.int64(state[c, TAIL])
-    behind[i] = NONE
     if tail == NONE:
         state[c, HEAD] = i
         state[c, TAIL] = i
@@ -96,12 +95,17 @@ def begin_to_flow(fabric, begun):
         c = np.int64(wave[len(wave) - 1 - k])
         i = np.int64(state[c, HEAD])
         state[c, FLOWING] = i
-        state[c, HEAD] = fabric.behind[i]
-        if fabric.behind[i] == NONE:
+        if state[c, TAIL] == i:
+            state[c, HEAD] = NONE
             state[c, TAIL] = NONE
-        waited = now > (fabric.ready[i] + fabric.lead[fabric.route[i]]) * (1 + SAME)
-        fabric.behind[i] = state[c, BEFORE] if waited else np.int32(NONE)
-        state[c, BEFORE] = NONE
+        else:
+            state[c, HEAD] = fabric.behind[i]
+            fabric.behind[i] = NONE
+        before = state[c, BEFORE]
+        if before != NONE:
+            state[c, BEFORE] = NONE
+            if now > (fabric.ready[i] + fabric.lead[fabric.route[i]]) * (1 + SAME):
+                fabric.behind[i] = before
         fabric.start[i] = now
         start, stop = net.route_start[fabric.route[i]], net.route_start[fabric.route[i] + 1]
         if is_free(net, start, stop):

@@ -98,6 +98,7 @@ def open_block(fabric, k):
         fabric.size[first + r] = size
         fabric.route[first + r] = route + r
         fabric.connection[first + r] = connection + r
+        fabric.behind[first + r] = NONE
         fabric.op[first + r] = op
     return first
 

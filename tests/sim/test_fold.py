@@ -70,10 +70,14 @@ def test_a_folded_run_is_the_run_of_all_ranks(run):
     near = {"rtol": 1e-12, "atol": 1e-12 * whole.trace.time}
     assert trace.verdict == whole.trace.verdict
     assert trace.time == pytest.approx(whole.trace.time, rel=1e-12)
-    for column in ("bytes", "ready", "start", "end"):
+    for column in ("bytes", "ready", "left", "start", "end"):
         np.testing.assert_allclose(getattr(all_ranks, column), getattr(whole.trace, column), **near)
     waited = all_ranks.cause >= 0
     assert (waited == (whole.trace.cause >= 0)).all()
+    in_line = all_ranks.left > all_ranks.ready
+    arrived = whole.trace.arrived[all_ranks.cause]
+    np.testing.assert_allclose(arrived[in_line], all_ranks.start[in_line], **near)
+    waited &= ~in_line
     np.testing.assert_allclose(whole.trace.end[all_ranks.cause[waited]], all_ranks.ready[waited], **near)
     np.testing.assert_allclose(trace.link_bytes, whole.trace.link_bytes, rtol=1e-9)
     weight = trace.size * trace.schedule.unit_share
