@@ -128,8 +128,8 @@ class SpaceTime {
 
   // Where the arrow of a transfer begins and ends: x, y, x, y.
   #ends(i) {
-    const { c, ready, end } = this.timeline;
-    return [this.x(ready[i]), this.y(c.src[i]), this.x(end[i]), this.y(c.dst[i])];
+    const { c, left, end } = this.timeline;
+    return [this.x(left[i]), this.y(c.src[i]), this.x(end[i]), this.y(c.dst[i])];
   }
 
   #paintArrow(g, i, colour = blockColour(this.timeline.c.block[this.timeline.moveStart[i]])) {
@@ -210,9 +210,9 @@ class SpaceTime {
 
   pick(px, py) {
     let [best, near] = [null, REACH];
-    const { ready, end } = this.timeline;
+    const { left, end } = this.timeline;
     for (let i = 0; i < this.timeline.count; i += 1) {
-      if (this.x(ready[i]) > px + REACH || this.x(end[i]) < px - REACH || !this.#isMessage(i)) continue;
+      if (this.x(left[i]) > px + REACH || this.x(end[i]) < px - REACH || !this.#isMessage(i)) continue;
       const off = offLine(px, py, ...this.#ends(i));
       if (off < near) [best, near] = [{ kind: "block", index: i }, off];
     }
