@@ -112,7 +112,7 @@ def _table(title: str, rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _fullest(step: TrainingStep) -> int:
-    return max(range(step.ranks), key=lambda rank: step.peaks[rank])
+    return max(step.stands_for, key=lambda rank: step.peaks[rank])
 
 
 def _drawn(step: TrainingStep) -> list[str]:
@@ -120,8 +120,8 @@ def _drawn(step: TrainingStep) -> list[str]:
     if not step.time or not step.spans:
         return []
     lines = ["", f"  # compute, = communication (- in part), . waiting for others; a column is {_column(step)}"]
-    for rank in range(min(step.ranks, ROWS)):
-        spans = [span for span in step.spans if span.rank == rank]
+    for rank in list(step.stands_for)[:ROWS]:
+        spans = step.spans_of(rank)
         moving, computing, waiting = (_filled(step.time, spans, lane) for lane in ("comm", "compute", "wait"))
         upper = ["#" if share > 0.5 else " " for share in computing]
         lower = [
@@ -129,8 +129,12 @@ def _drawn(step: TrainingStep) -> list[str]:
             for moves, waits in zip(moving, waiting, strict=True)
         ]
         lines += [f"  {f'rank {rank}':>9} |{''.join(upper)}|", f"  {'':>9} |{''.join(lower)}|"]
-    if step.ranks > ROWS:
-        lines.append(f"  and {step.ranks - ROWS} more ranks: --json and --trace have them all")
+    simulated = len(step.stands_for)
+    if simulated > ROWS:
+        lines.append(f"  and {simulated - ROWS} more ranks: --json and --trace have them all")
+    if simulated < step.ranks:
+        stand = "one rank stands" if simulated == 1 else f"{simulated:,} ranks stand"
+        lines.append(f"  {stand} for all {step.ranks:,}, {step.ranks // simulated:,} each")
     return lines
 
 

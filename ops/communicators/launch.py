@@ -56,9 +56,13 @@ class Launcher:
             call.library, algorithm,
         )  # fmt: skip
         if key not in self._prepared:
-            decision = Decision(algorithm) if algorithm else self._selection.choose(call)
+            decision = self.choose(call, algorithm)
             self._prepared[key] = Prepared(decision, *self._plan(decision, call.n, call.root))
         return self._prepared[key]
+
+    def choose(self, call: CollectiveCall, algorithm: str = "") -> Decision:
+        """What the library takes, or the algorithm that is taken whatever it says. Raises InputError."""
+        return Decision(algorithm) if algorithm else self._selection.choose(call)
 
     def _plan(self, decision: Decision, n: int, root: int) -> tuple[Schedule, Proof]:
         """A schedule and its proof, made once: many sizes run the same."""

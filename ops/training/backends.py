@@ -6,6 +6,7 @@ from functools import lru_cache, wraps
 from typing import Annotated, Any, TypeVar
 
 from ops.backends import AUTO, BACKENDS, SHAPES
+from ops.training.folded import Replicas, WorldOptions, folded_world
 from ops.training.world import World
 from sim.parameters import Choice, spread
 from sim.topology import Topology
@@ -48,8 +49,14 @@ def communicates(backend: str) -> Callable[[Function], Function]:
     return put
 
 
-def world_of(topology: Topology, ranks: int, transport: BackendChoice, interference: float = 0.0) -> World:
-    """So many ranks of a machine that communicate so."""
+def world_of(
+    topology: Topology,
+    ranks: int,
+    transport: BackendChoice,
+    interference: float = 0.0,
+    alike: Replicas | None = None,
+) -> World:
+    """So many ranks of a machine that communicate so; one for all that are `alike`, where the machine agrees."""
     costs = BACKENDS[transport.backend]
     if transport.shape and costs.forced:
         first = SHAPES[transport.shape]
@@ -58,10 +65,10 @@ def world_of(topology: Topology, ranks: int, transport: BackendChoice, interfere
     else:
         names = costs.forced
     forced = {name.partition(".")[0]: (name, dict[str, Any]()) for name in names}
-    return World(
-        _burdened(topology, costs.overhead, costs.gamma), ranks, library=costs.library, forced=forced,
-        shape=transport.shape, launch=costs.launch, interference=interference,
-    )  # fmt: skip
+    machine = _burdened(topology, costs.overhead, costs.gamma)
+    options = WorldOptions(costs.library, forced, transport.shape, costs.launch, interference)
+    folded = folded_world(machine, ranks, options, alike) if alike is not None else None
+    return folded or World(machine, ranks, **options._asdict())
 
 
 @lru_cache(maxsize=8)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ops.communicators.expectation import expectation
 from ops.communicators.records import CallRecord, Span
+from sim.base.arrays import Ints
 from sim.topology import Floats, Topology
 from sim.trace.chrome_events import ChromeTrace, check_slices, nanoseconds
 
@@ -28,11 +29,22 @@ class MemoryChange(NamedTuple):
     bytes: float
 
 
+class AlikeRanks(NamedTuple):
+    """Ranks of which one stands for all that do and see the same, and links that carry the same at every moment.
+
+    `player[rank]` is the rank that was simulated for it, and itself if it was; `link_class[link]` a number.
+    """
+
+    player: Ints
+    link_class: Ints
+
+
 @dataclass(slots=True, kw_only=True)
 class StepCollective(CallRecord):
     """One collective of the step; times in seconds. `latest` is the rank that came last.
 
-    `links` are the kinds of links it crossed, like `NVL+NET`.
+    `links` are the kinds of links it crossed, like `NVL+NET`; `groups` tells how many communicators had one like it at
+    the same time, where it stands for them all.
     """
 
     start: float
@@ -40,13 +52,15 @@ class StepCollective(CallRecord):
     verified: bool
     latest: int
     links: str
+    groups: int = 1
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingStep:
     """One step of a workload on a machine. `time` is in seconds; `facts` are the workload's own figures.
 
-    Names of facts end in their unit: `_s`, `_bytes`, `_share` (0 to 1).
+    Names of facts end in their unit: `_s`, `_bytes`, `_share` (0 to 1). Where some ranks stand for all, as `alike`
+    tells, spans, calls and changes are theirs; for any other rank the one that stands for it answers.
     """
 
     topology: Topology
@@ -59,6 +73,29 @@ class TrainingStep:
     facts: dict[str, Any] = field(default_factory=dict)
     workload: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
+    alike: AlikeRanks | None = field(default=None, repr=False)
+
+    @cached_property
+    def stands_for(self) -> dict[int, int]:
+        """The ranks that were simulated, in order, and for how many each stands, itself included."""
+        if self.alike is None:
+            return dict.fromkeys(range(self.ranks), 1)
+        players, counts = np.unique(self.alike.player, return_counts=True)
+        return dict(zip(players.tolist(), counts.tolist(), strict=True))
+
+    def player(self, rank: int) -> int:
+        """The rank that was simulated for this one."""
+        return rank if self.alike is None else int(self.alike.player[rank])
+
+    def spans_of(self, rank: int) -> list[Span]:
+        """What a rank did when."""
+        player = self.player(rank)
+        return [span if player == rank else span._replace(rank=rank) for span in self.spans if span.rank == player]
+
+    def changes_of(self, rank: int) -> list[MemoryChange]:
+        """What a rank took and gave back of memory, in the order of time."""
+        player = self.player(rank)
+        return sorted((change for change in self.changes if change.rank == player), key=lambda change: change.time)
 
     @cached_property
     def _busy(self) -> dict[tuple[int, str], list[Interval]]:
@@ -74,7 +111,7 @@ class TrainingStep:
 
     def intervals(self, rank: int, lane: str) -> list[Interval]:
         """When a lane has something to show: intervals in order that neither touch nor overlap."""
-        return self._busy.get((rank, lane), [])
+        return self._busy.get((self.player(rank), lane), [])
 
     def busy(self, rank: int, lane: str) -> float:
         """Seconds in which a lane has something to show."""
@@ -89,24 +126,25 @@ class TrainingStep:
     @cached_property
     def exposed_s(self) -> float:
         """The exposed communication of the rank that has most of it."""
-        return max((self.exposed(rank) for rank in range(self.ranks)), default=0.0)
+        return max((self.exposed(rank) for rank in self.stands_for), default=0.0)
 
     @cached_property
     def memory(self) -> list[tuple[Floats, Floats]]:
         """Per rank: moments in seconds, and the bytes held from each of them on."""
-        curves = []
-        for rank in range(self.ranks):
-            changes = sorted((change for change in self.changes if change.rank == rank), key=lambda c: c.time)
+        curves = {}
+        for rank in self.stands_for:
+            changes = self.changes_of(rank)
             times = np.array([change.time for change in changes])
             total = np.cumsum([change.bytes for change in changes]) if changes else np.zeros(0)
             last = np.append(np.diff(times) > 0, True)[: len(times)]
-            curves.append((times[last], total[last]))
-        return curves
+            curves[rank] = times[last], total[last]
+        return [curves[self.player(rank)] for rank in range(self.ranks)]
 
     @cached_property
     def peaks(self) -> list[float]:
         """The most bytes every rank held at once."""
-        return [float(total.max(initial=0.0)) for _, total in self.memory]
+        most = {rank: float(self.memory[rank][1].max(initial=0.0)) for rank in self.stands_for}
+        return [most[self.player(rank)] for rank in range(self.ranks)]
 
     def memory_at_peak(self, rank: int) -> dict[str, float]:
         """What a rank's memory held by kind when it held most."""
@@ -115,8 +153,8 @@ class TrainingStep:
             return {}
         moment = times[int(np.argmax(total))]
         kinds: dict[str, float] = {}
-        for change in self.changes:
-            if change.rank == rank and change.time <= moment:
+        for change in self.changes_of(rank):
+            if change.time <= moment:
                 kinds[change.kind] = kinds.get(change.kind, 0.0) + change.bytes
         return {kind: amount for kind, amount in kinds.items() if amount > 0}
 
@@ -132,8 +170,9 @@ class TrainingStep:
             rows.setdefault((name, call.algorithm, call.size, call.links), []).append(call)
         return [
             {
-                "name": name, "algorithm": algorithm, "size_bytes": size, "links": links, "times": len(calls),
-                "groups": len({call.ranks for call in calls}), "ranks": len(calls[0].ranks),
+                "name": name, "algorithm": algorithm, "size_bytes": size, "links": links,
+                "times": sum(call.groups for call in calls),
+                "groups": sum({call.ranks: call.groups for call in calls}.values()), "ranks": len(calls[0].ranks),
                 "longest_s": max(call.end - call.start for call in calls),
             }
             for (name, algorithm, size, links), calls in rows.items()
@@ -146,7 +185,7 @@ class TrainingStep:
 
     def to_dict(self) -> dict[str, Any]:
         """The step as plain data."""
-        links = self.topology.links
+        rows = {rank: self._row(rank) for rank in self.stands_for}
         return {
             "workload": self.workload,
             "machine": self.topology.name,
@@ -159,18 +198,11 @@ class TrainingStep:
             "peak_memory_bytes": self.peaks,
             "memory_at_peak_bytes": self.memory_at_peak(0) if self.ranks else {},
             "facts": self.facts,
-            "per_rank": [
-                {
-                    "rank": rank, "compute_s": self.busy(rank, COMPUTE), "communication_s": self.busy(rank, COMM),
-                    "waiting_s": self.busy(rank, WAIT), "exposed_s": self.exposed(rank),
-                    "peak_memory_bytes": self.peaks[rank],
-                }
-                for rank in range(self.ranks)
+            "stands_for": None if self.alike is None else [
+                {"rank": rank, "ranks": count} for rank, count in self.stands_for.items()
             ],
-            "link_bytes": [
-                {"src": links[i].src, "dst": links[i].dst, "bytes": float(self.link_bytes[i])}
-                for i in np.flatnonzero(self.link_bytes)
-            ],
+            "per_rank": [{"rank": rank} | rows[self.player(rank)] for rank in range(self.ranks)],
+            "link_bytes": self._links(),
             "collectives": self.collectives,
             "calls": [
                 {
@@ -178,22 +210,45 @@ class TrainingStep:
                     "ranks": list(c.ranks), "size_bytes": c.size,
                     "start_s": c.start, "end_s": c.end, "verified": c.verified,
                     "latest_rank": c.latest, "links": c.links,
+                    **({"groups": c.groups} if self.alike is not None else {}),
                 }
                 for c in self.calls
             ],
             "timeline": [
                 {"rank": s.rank, "lane": s.lane, "start": s.start, "end": s.end, "name": s.name} for s in self.spans
             ],
-            "memory": [{"time_s": times.tolist(), "bytes": total.tolist()} for times, total in self.memory],
+            "memory": [
+                {"time_s": times.tolist(), "bytes": total.tolist()}
+                for times, total in (self.memory[rank] for rank in self.stands_for)
+            ],
         }  # fmt: skip
+
+    def _row(self, rank: int) -> dict[str, float]:
+        """A rank's figures."""
+        return {
+            "compute_s": self.busy(rank, COMPUTE), "communication_s": self.busy(rank, COMM),
+            "waiting_s": self.busy(rank, WAIT), "exposed_s": self.exposed(rank), "peak_memory_bytes": self.peaks[rank],
+        }  # fmt: skip
+
+    def _links(self) -> list[dict[str, Any]]:
+        """What crossed links; where some stand for all that are like them, these alone, and for how many."""
+        links, used = self.topology.links, np.flatnonzero(self.link_bytes)
+        shown, more = used, [dict[str, int]()] * len(used)
+        if self.alike is not None:
+            first, counts = np.unique(self.alike.link_class[used], return_index=True, return_counts=True)[1:]
+            shown, more = used[first], [{"stands_for": count} for count in counts.tolist()]
+        return [
+            {"src": links[i].src, "dst": links[i].dst, "bytes": float(self.link_bytes[i])} | count
+            for i, count in zip(shown.tolist(), more, strict=True)
+        ]
 
     def to_perfetto(self) -> str:
         """Chrome trace-event JSON: a process per rank, a track per lane, memory as a counter."""
         check_slices(len(self.spans), f"the step has {len(self.spans):,} spans", "take fewer ranks")
         lanes = {lane: number for number, lane in enumerate(LANES)}
         chrome = ChromeTrace()
-        for rank in range(self.ranks):
-            chrome.process(rank, f"rank {rank}")
+        for rank, count in self.stands_for.items():
+            chrome.process(rank, f"rank {rank}" if count == 1 else f"rank {rank} and {count - 1:,} that do the same")
             for lane, number in lanes.items():
                 chrome.track(rank, number, lane)
             for time, total in zip(*self.memory[rank], strict=True):

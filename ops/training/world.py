@@ -10,8 +10,8 @@ import numpy as np
 from ops.communicators.launch import Launcher, Prepared
 from ops.communicators.records import Span
 from ops.communicators.rendezvous import Communicator, Meeting
-from ops.libraries import CollectiveCall
-from ops.training.step import COMM, COMPUTE, WAIT, MemoryChange, StepCollective, TrainingStep
+from ops.libraries import CollectiveCall, Decision, Members
+from ops.training.step import COMM, COMPUTE, WAIT, AlikeRanks, MemoryChange, StepCollective, TrainingStep
 from sim.base.ragged import take
 from sim.errors import InputError
 from sim.topology import Floats, Topology
@@ -19,7 +19,7 @@ from sim.trace import Trace
 
 if TYPE_CHECKING:
     from ops.communicators.selection import Forced
-    from sim.engine import Event
+    from sim.engine import Cluster, Event
 
 Process = Generator["Event", Any, Any]
 MOST_TRANSFERS = 20_000_000
@@ -36,7 +36,7 @@ class World:
     `library` is whose rules choose algorithms; `forced` overrules them by collective, `shape` wherever there is one of
     it. `launch` is paid by every collective once, when the last of its ranks has come. `interference` is the share of
     its speed that a GPU lacks for compute while it takes part in a collective, whose kernels need processors and
-    memory too.
+    memory too. `players` are the ranks that are simulated, on `cluster`: all of the machine's unless given.
     """
 
     def __init__(
@@ -49,6 +49,8 @@ class World:
         shape: str = "",
         launch: float = 0.0,
         interference: float = 0.0,
+        cluster: "Cluster | None" = None,
+        players: Sequence[int] = (),
     ) -> None:
         self.ranks = topology.taking_part(ranks)
         if self.ranks < 1:
@@ -57,18 +59,19 @@ class World:
         from ops.communicators.selection import Selection  # whoever only lists workloads need not load the engine
         from sim.engine import Cluster
 
-        self.cluster = Cluster(topology)
+        self.cluster = cluster or Cluster(topology)
         self.env = self.cluster.env
         self.launcher = Launcher(Selection(library, forced, shape))
         self.spans: list[Span] = []
         self.calls: list[StepCollective] = []
         self.changes: list[MemoryChange] = []
-        self.link_bytes: Floats = np.zeros(len(topology.links))
+        self.link_bytes: Floats = np.zeros(len(self.cluster.topology.links))
         self.transfers = self.posted = 0
-        self._gpus = [self.cluster.lock() for _ in range(self.ranks)]
+        self.players = tuple(players) or range(self.ranks)
+        self._gpus = {rank: self.cluster.lock() for rank in self.players}
         self._pairs: dict[tuple[int, int], Stream] = {}
-        self._moving = [0] * self.ranks
-        self._changed: list[Event] = [self.env.event() for _ in range(self.ranks)]
+        self._moving = dict.fromkeys(self.players, 0)
+        self._changed: dict[int, Event] = {rank: self.env.event() for rank in self.players}
 
     @cached_property
     def everyone(self) -> "Stream":
@@ -136,7 +139,7 @@ class World:
 
     def run(self, process: Callable[[int], Process]) -> float:
         """Run every rank's process until the last has ended; returns that moment."""
-        ranks = [self.env.process(process(rank)) for rank in range(self.ranks)]
+        ranks = [self.env.process(process(rank)) for rank in self.players]
         self.cluster.run(self.env.all_of(ranks))
         return float(self.env.now)
 
@@ -147,7 +150,7 @@ class World:
         offsets, crossed = take(*trace.routes, used)
         carried = np.repeat(amount, np.diff(offsets))
         np.add.at(self.link_bytes, crossed, carried)
-        links = self.topology.links
+        links = self.cluster.topology.links
         return "+".join(sorted({links[i].kind for i in np.unique(crossed[carried > 0])}))
 
     def step(self, time: float, *, since: float = 0.0, steps: int = 1, **facts: Any) -> TrainingStep:
@@ -167,7 +170,22 @@ class World:
             for change in self.changes
             if change.time <= since + time
         ]
-        return TrainingStep(self.topology, self.ranks, time, spans, calls, self.link_bytes / steps, changes, facts)
+        crossed = self.crossed() / steps
+        return TrainingStep(self.topology, self.ranks, time, spans, calls, crossed, changes, facts, alike=self.alike)
+
+    def crossed(self) -> Floats:
+        """Bytes that have crossed every link of the machine."""
+        return self.link_bytes
+
+    @property
+    def copies(self) -> int:
+        """How many ranks each one that is simulated stands for, itself included."""
+        return 1
+
+    @property
+    def alike(self) -> AlikeRanks | None:
+        """Which ranks others stand for, and which links; None where all are simulated."""
+        return None
 
     def prepare(self, call: CollectiveCall, algorithm: str) -> Prepared:
         """What a call comes to. Raises InputError where the step grows too large to simulate."""
@@ -177,12 +195,20 @@ class World:
                 " take fewer ranks"
             )
         prepared = self.launcher.prepare(call, algorithm)
-        self.transfers += prepared.schedule.transfers
+        self.expect(prepared.schedule.transfers)
+        return prepared
+
+    def expect(self, transfers: int) -> None:
+        """Count transfers that are about to be simulated. Raises InputError where they become too many."""
+        self.transfers += transfers
         if self.transfers > MOST_TRANSFERS:
             raise InputError(
                 f"this step has more than {MOST_TRANSFERS:,} transfers: take fewer ranks, or fewer and larger messages"
             )
-        return prepared
+
+    def start(self, prepared: Prepared, stream: "Stream", units: Floats) -> "Event":
+        """Start a collective of a stream's ranks now; the event happens at its end, with the trace as value."""
+        return prepared.start(self.cluster, stream, units)
 
 
 class Stream(Communicator["StreamedCall"]):
@@ -196,6 +222,21 @@ class Stream(Communicator["StreamedCall"]):
         super().__init__(world.topology, ranks)
         self.world, self.patient = world, patient
         self._last: Event | None = None
+
+    @property
+    def everyone(self) -> tuple[int, ...]:
+        """All ranks of the communicator, whoever stands for them."""
+        return self.ranks
+
+    @property
+    def groups(self) -> int:
+        """How many communicators this one stands for, itself included."""
+        return self.world.copies
+
+    def begin(self, call: "StreamedCall") -> "tuple[Decision, Event]":
+        """Start a collective for which all have come; what was chosen, and the event at its end with the trace."""
+        prepared = self.world.prepare(call.for_library(self), call.algorithm)
+        return prepared.decision, self.world.start(prepared, self, call.units(prepared))
 
     def post(
         self,
@@ -261,13 +302,12 @@ class StreamedCall(Meeting[float]):
             yield self._before
         self._note_waiting()
         start = world.env.now
-        if len(ranks) < 2:
+        if len(self.stream.everyone) < 2:
             self.event.succeed(start)
             return
         if world.launch:
             yield world.env.timeout(world.launch)
-        prepared = world.prepare(self._call(), self.algorithm)
-        event = prepared.start(world.cluster, self.stream, self._units(prepared))
+        decision, event = self.stream.begin(self)
         world.move(ranks, +1)
         trace: Trace = yield event
         world.move(ranks, -1)
@@ -277,15 +317,16 @@ class StreamedCall(Meeting[float]):
         world.calls.append(
             StepCollective(
                 name=self.name,
-                algorithm=prepared.algorithm,
-                protocol=prepared.decision.protocol,
-                ranks=ranks,
-                size=self.size if prepared.decision.size is None else prepared.decision.size,
+                algorithm=decision.algorithm,
+                protocol=decision.protocol,
+                ranks=self.stream.everyone,
+                size=self.size if decision.size is None else decision.size,
                 start=start,
                 end=end,
                 verified=trace.verdict.ok,
                 latest=max(ranks, key=arrivals.__getitem__),
                 links=world.count(trace),
+                groups=self.stream.groups,
             )
         )
         self.event.succeed(end)
@@ -299,11 +340,11 @@ class StreamedCall(Meeting[float]):
             if since < now:
                 self.world.spans.append(Span(rank, WAIT, since, now, self.name))
 
-    def _call(self) -> CollectiveCall:
-        """The call as the library sees it."""
-        return CollectiveCall.counted(self.collective, self.stream, self.size, self.size / 4, self.root)
+    def for_library(self, members: Members) -> CollectiveCall:
+        """The call of these ranks as the library sees it."""
+        return CollectiveCall.counted(self.collective, members, self.size, self.size / 4, self.root)
 
-    def _units(self, prepared: Prepared) -> Floats:
+    def units(self, prepared: Prepared) -> Floats:
         """Bytes of every unit block."""
         if self.uneven:
             return self._blocks

@@ -132,8 +132,9 @@ def simulate_folded(
         check_size(schedule.name, schedule.unit_share, size)
     sizes = np.diff(one.moves) * (size * schedule.unit_share)
     cluster = Cluster(links.machine)
-    timed = _timed(schedule, links, lockstep=lockstep)
-    event = cluster.launch(timed, range(len(links.machine.devices)), sizes, proof=_nothing_promised(timed), size=size)
+    timed = timed_schedule(schedule, links.turns, lockstep=lockstep)
+    proof = proof_of(timed, Verdict("unchecked"))  # the folded schedule has one of its own
+    event = cluster.launch(timed, range(len(links.machine.devices)), sizes, proof=proof, size=size)
     classes: Trace = cluster.run(event)
     return FoldedTrace(
         topology=topology,
@@ -146,16 +147,20 @@ def simulate_folded(
     )
 
 
-def _timed(schedule: FoldedSchedule, links: LinkClasses, *, lockstep: bool) -> Schedule:
-    """Rank 0's transfers with receivers of their own, and with what they wait for written out."""
+def timed_schedule(schedule: FoldedSchedule, turns: Numbers, *, lockstep: bool = False) -> Schedule:
+    """Rank 0's transfers with receivers of their own, and with what they wait for written out.
+
+    `turns` are all of the schedule's renamings but the one that changes nothing, in order; rank k + 1 receives what
+    goes by the k-th. It moves no slots and promises nothing.
+    """
     one = schedule.one
     waits = dependencies.lockstep(one) if lockstep else dependencies.waits(one)
     earlier = np.repeat(np.arange(waits.rows, dtype=np.int32), np.diff(waits.start))
-    receiver = np.where(schedule.turn == 0, 0, 1 + np.searchsorted(links.turns, schedule.turn)).astype(np.int32)
+    receiver = np.where(schedule.turn == 0, 0, 1 + np.searchsorted(turns, schedule.turn)).astype(np.int32)
     nothing = np.zeros(0, np.int32)
     return Schedule(
         name=schedule.name,
-        n=1 + len(links.turns),
+        n=1 + len(turns),
         slots=1,
         promise=None,
         unit_share=schedule.unit_share,
@@ -173,6 +178,6 @@ def _timed(schedule: FoldedSchedule, links: LinkClasses, *, lockstep: bool) -> S
     )
 
 
-def _nothing_promised(schedule: Schedule) -> Proof:
-    """Of the timed form, which moves no slots: the folded schedule has a proof of its own."""
-    return Proof(schedule, Verdict("unchecked"), np.zeros(0, np.int32), np.zeros((0, 0), np.uint64))
+def proof_of(schedule: Schedule, verdict: Verdict) -> Proof:
+    """Of the timed form, what its folded schedule's proof has found."""
+    return Proof(schedule, verdict, np.zeros(0, np.int32), np.zeros((0, 0), np.uint64))

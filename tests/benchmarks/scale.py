@@ -37,7 +37,8 @@ class ScaleRow:
 
     def command(self):
         """The words of the terminal."""
-        return [*self.words.format(n=self.n).split(), "--size", str(SIZE), "--json"]
+        words = self.words.format(n=self.n).split()
+        return [*words, *(["--size", str(SIZE)] if words[0] == "run" else []), "--json"]
 
 
 def on_switch(algorithm, more=""):
@@ -71,6 +72,12 @@ ROWS = (
         MILLION, 20, 4,
     ),
     ScaleRow("double tree, 1,048,576", on_switch("allreduce.double_binary_tree"), MILLION, 20, 4),
+    ScaleRow(
+        "a step of 131,072 GPUs: tensor 8, pipeline 16, data 1,024",
+        "workload hybrid_parallel --machine nodes:nodes=16384,gpus=8 --set tensor=8 --set stages=16"
+        " --set micro_batches=64 --set schedule=1f1b --set depth=32 --set hidden=12288",
+        131072, 30, 6,
+    ),
     ScaleRow("ring, 1,024, unfolded", on_switch("allreduce.ring", "--unfolded"), 1024, 0, 0, "allreduce.ring"),
     ScaleRow("first run after set-up", on_switch("allreduce.ring", "--unfolded"), 64, 3, 0, fresh=True),
 )  # fmt: skip
@@ -116,8 +123,11 @@ def answered(words, limited, environment):
     if done.returncode:
         return (done.stderr.strip().splitlines() or ["no answer"])[-1][:100]
     answer, peak = done.stdout.rsplit("\n", 2)[:2]
+    data = json.loads(answer)
+    if "facts" in data:  # a training step
+        data |= {"transfers": data["facts"]["transfers"], "classes": data["facts"]["simulated_transfers"]}
     took = {"seconds": processor() - spent, "wall": time.perf_counter() - begun}
-    return json.loads(answer) | took | {"peak": int(peak)}
+    return data | took | {"peak": int(peak)}
 
 
 def processor():
@@ -151,10 +161,10 @@ def told(row, yardstick):
 
 def main(words):
     """Print the table, or the rows whose titles have all these words."""
-    print(f"{'run':56}" + "".join(f"{cell:>{width}}" for cell, width in zip(COLUMNS, WIDTHS, strict=True)))
+    print(f"{'run':58}" + "".join(f"{cell:>{width}}" for cell, width in zip(COLUMNS, WIDTHS, strict=True)))
     for row in ROWS:
         if all(word in row.title for word in words):
-            print(f"{row.title:56}", end="", flush=True)
+            print(f"{row.title:58}", end="", flush=True)
             print(told(row, rate(lean, 256)), flush=True)
 
 

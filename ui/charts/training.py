@@ -127,7 +127,7 @@ def _ticks(window: Interval) -> str:
 def _lanes(step: TrainingStep, rank: int, window: Interval, more: str = "") -> str:
     """One rank's bars: compute; communication under it, green where compute covers it; its thread where it has one."""
     spans = {
-        lane: [(s.start, s.end, s.name) for s in step.spans if s.rank == rank and s.lane == lane]
+        lane: [(s.start, s.end, s.name) for s in step.spans_of(rank) if s.lane == lane]
         for lane in (COMPUTE, COMM, WAIT, HOST)
     }
     compute = step.intervals(rank, COMPUTE)
@@ -183,7 +183,7 @@ def _call(number: int, call: StepCollective, window: Interval, chosen: int | Non
 
 def _memory(step: TrainingStep, rank: int, window: Interval, words: Mapping[str, str]) -> list[str]:
     """What a rank's memory held, by kind, one area above the other."""
-    changes = sorted((h for h in step.changes if h.rank == rank), key=lambda h: h.time)
+    changes = step.changes_of(rank)
     peak = step.peaks[rank]
     if not changes or peak <= 0:
         return []

@@ -265,7 +265,7 @@ class TrainingWidget(Shown):
         under = [
             {
                 "rank": words["rank"].format(rank=rank),
-                "under": [[span.start, span.end, span.name] for span in step.spans if span.rank == rank],
+                "under": [[span.start, span.end, span.name] for span in step.spans_of(rank)],
             }
             for rank in ranks
         ]
@@ -275,11 +275,12 @@ class TrainingWidget(Shown):
     @property
     def doing(self) -> dict[int, list[str]]:
         """What every rank does at `time`."""
-        busy: dict[int, list[str]] = {rank: [] for rank in range(self._step.ranks)}
-        for span in self._step.spans:
+        step = self._step
+        busy: dict[int, list[str]] = {rank: [] for rank in step.stands_for}
+        for span in step.spans:
             if span.start <= self.time < span.end:
                 busy[span.rank].append(span.name)
-        return busy
+        return {rank: list(busy[step.player(rank)]) for rank in range(step.ranks)}
 
     @traitlets.validate("time")
     def _within(self, proposal: Any) -> float:

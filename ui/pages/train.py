@@ -139,7 +139,7 @@ def _depart(request: TrainingRequest) -> None:
 
 
 def _headline(step: TrainingStep) -> None:
-    communicating = max(range(step.ranks), key=step.exposed)
+    communicating = max(step.stands_for, key=step.exposed)
     moving = step.busy(communicating, "comm") + step.busy(communicating, "wait")
     share = step.exposed_s / step.time if step.time else 0.0
     with st.container(horizontal=True, gap="medium"):
