@@ -30,6 +30,14 @@ LARGEST_GROUP = 2048
 """Ranks of one collective: a ring of so many has eight million transfers."""
 
 
+def ranks_at_work(topology: Topology, ranks: int) -> int:
+    """So many ranks, or all for 0. Raises InputError where the machine has too few, or none."""
+    count = topology.taking_part(ranks)
+    if count < 1:
+        raise InputError(f"{topology.name} has no GPU: choose a machine with one or more")
+    return count
+
+
 class World:
     """So many ranks of a machine, each with one GPU that does one thing at a time.
 
@@ -52,9 +60,7 @@ class World:
         cluster: "Cluster | None" = None,
         players: Sequence[int] = (),
     ) -> None:
-        self.ranks = topology.taking_part(ranks)
-        if self.ranks < 1:
-            raise InputError(f"{topology.name} has no GPU: choose a machine with one or more")
+        self.ranks = ranks_at_work(topology, ranks)
         self.topology, self.launch, self.interference = topology, launch, interference
         from ops.communicators.selection import Selection  # whoever only lists workloads need not load the engine
         from sim.engine import Cluster

@@ -11,7 +11,7 @@ from ops.training.blocks import TransformerBlock, degree_of, transformer_block
 from ops.training.folded import PlannedCall, Replicas
 from ops.training.options import WIDTHS, Type
 from ops.training.step import COMPUTE, TrainingStep
-from ops.training.world import Process, Stream, World
+from ops.training.world import Process, Stream, World, ranks_at_work
 from ops.workloads import workload
 from ops.workloads.pipeline_parallel import FORWARD, order
 from ops.workloads.tensor_parallel import Degree, Depth, Hidden, Length, Samples
@@ -184,7 +184,7 @@ def hybrid_parallel(
     from every rank of a stage to its counterpart on the next, and gradients are summed over the replicas in the end.
     Ranks that do and see the same are simulated once, unless `unfolded`: the times are those of the run of them all.
     """
-    n = topology.taking_part(ranks)
+    n = ranks_at_work(topology, ranks)
     tensor = tensor or degree_of(topology, n, 0, "hybrid_parallel")
     stages = stages or 2 - (n % (2 * tensor) > 0 or depth % 2 > 0)
     if n % (tensor * stages):
