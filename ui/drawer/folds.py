@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from ui.widgets.parameter import fresh
 
 SCRIPT = Path(__file__).parents[2] / "assets" / "page" / "opened.js"
 
@@ -29,10 +32,16 @@ def is_made(fold: str, is_needed: bool | None = False) -> bool:
     return fold in made
 
 
+def fold(name: str, label: str, icon: str | None = None, *, is_needed: bool = False) -> tuple[DeltaGenerator, bool]:
+    """A fold, open where something in it has to be seen, and whether to make what it holds."""
+    panel = st.expander(label, expanded=is_needed, icon=icon, key=fresh(f"fold_{name}"), on_change="rerun")
+    return panel, is_made(name, is_needed=is_needed or panel.open)
+
+
 def watch(fold: str) -> None:
     """Stand in a fold that Streamlit tells nothing of, until it comes into sight."""
 
     def seen() -> None:
         is_made(fold, is_needed=True)
 
-    _component()(key=f"fold_{fold}", on_seen_change=seen)
+    _component()(key=f"watch_{fold}", on_seen_change=seen)

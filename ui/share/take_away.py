@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from ops.request import Request
+from ui.drawer import folds
 from ui.drawings import DRAWINGS
 from ui.files.exports import EXPORTS, Shot
 from ui.player.views import FIRST, VIEWS, label_of
@@ -24,7 +25,10 @@ STILLS = ("png", "svg", "pdf")
 
 def draw(scene: Request, length: float, still: Any, shown: str) -> None:
     """Choices of a kind of file, and a button that makes it; `still` is the player, in the view `shown`."""
-    with st.expander(tell("page.export"), expanded=False, icon=":material/download:"):
+    panel, is_made = folds.fold("export", tell("page.export"), ":material/download:")
+    if not is_made:
+        return
+    with panel:
         kinds = list(EXPORTS)
         kind = st.selectbox(tell("page.export.kind"), kinds, format_func=_kind, key="kind")
         view = shown

@@ -19,6 +19,7 @@ from sim.errors import InputError
 from sim.machines import MACHINES
 from sim.topology.networks import NETWORKS, has_network
 from sim.units import TimeScale
+from ui.drawer import folds
 from ui.scene.machines import machine_of
 from ui.scene.picture import STALLED, Picture
 from ui.text import plain, tell
@@ -101,7 +102,10 @@ def choose(scene: Request) -> Request:
     except InputError:
         st.session_state.scene = replace(st.session_state.scene, against="")
         raise
-    with st.expander(tell("page.compare"), expanded=bool(runs), icon=":material/compare_arrows:"):
+    panel, is_made = folds.fold("compare", tell("page.compare"), ":material/compare_arrows:", is_needed=bool(runs))
+    if not is_made:
+        return scene
+    with panel:
         words = {
             "algorithm": _algorithms(scene),
             "machine": _machines(scene),

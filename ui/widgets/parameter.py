@@ -134,6 +134,16 @@ def _read(parameter: Parameter, word: str | None, owner: str) -> tuple[str, str]
         return "", word
 
 
+def can_be_read(parameters: Mapping[str, Parameter], words: Mapping[str, str], owner: str) -> bool:
+    """Whether these are words for parameters that there are."""
+    try:
+        for name, word in words.items():
+            parameters[name].parse(word, owner)
+    except (InputError, KeyError):
+        return False
+    return True
+
+
 def _entered(parameter: Parameter, entered: str, owner: str) -> str:
     """What was entered, as links have it; empty, and refused, where it cannot be read."""
     try:

@@ -11,6 +11,7 @@ from ops.request.link import to_link
 from sim.machines import MACHINES
 from sim.parameters import parse_spec
 from sim.units import fmt_time
+from ui.drawer import folds
 from ui.pages import visit
 from ui.scene.examples import SCENARIOS
 from ui.scene.picture import STALLED
@@ -22,7 +23,10 @@ from ui.widgets.past import restore
 
 def menu() -> None:
     """All questions; each opens the scene, lesson or page that answers it."""
-    with st.popover(tell("page.questions"), icon=":material/help:", key=fresh("questions")):  # the next one is closed
+    key = fresh("questions")  # the next one is closed
+    with st.popover(tell("page.questions"), icon=":material/help:", key=key, on_change="rerun") as panel:
+        if not folds.is_made("questions", is_needed=panel.open):
+            return
         for name, example in SCENARIOS.items():
             if example.asks:
                 label = tell(f"scenario.{name}")

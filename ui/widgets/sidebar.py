@@ -31,13 +31,14 @@ from sim.placement import in_one_line, is_rank_file
 from sim.topology import Topology
 from sim.topology.networks import NETWORKS, has_network
 from sim.units import parse_size
+from ui.drawer import folds
 from ui.scene.examples import SCENARIOS
 from ui.scene.machines import machine_of
 from ui.text import plain, summary, tell
 from ui.widgets import compare, whatif
 from ui.widgets.dropped import together
 from ui.widgets.load import SIZES, load_of, sizes
-from ui.widgets.parameter import RefusedError, fresh, refuse, settings
+from ui.widgets.parameter import RefusedError, can_be_read, fresh, refuse, settings
 from ui.widgets.past import restore
 from ui.workers import tasks
 from ui.workers.asking import ask
@@ -289,7 +290,11 @@ def _choose_placement(scene: Request, topology: Topology) -> tuple[Request, Topo
     """Which of its GPUs play the ranks, as a list or a rank file; all of them in order where nothing is written."""
     if topology.n < 2:
         return replace(scene, placement=""), topology
-    with st.expander(tell("page.placement"), expanded=bool(scene.placement), icon=":material/event_seat:"):
+    label, icon = tell("page.placement"), ":material/event_seat:"
+    panel, is_made = folds.fold("placement", label, icon, is_needed=bool(scene.placement))
+    if not is_made:
+        return scene, topology
+    with panel:
         text = st.text_area(
             tell("page.placement.which"),
             scene.placement,
@@ -323,8 +328,12 @@ def _choose_model(scene: Request) -> Request:
     if name != parse_spec(scene.machine)[0]:
         words = {}
     place = st.empty()
-    with st.expander(tell("page.parameters"), expanded=False):
-        changed = settings(MACHINES.parameters(name), ",".join(f"{k}={v}" for k, v in words.items()), name)
+    parameters, changed = MACHINES.parameters(name), ",".join(f"{k}={v}" for k, v in words.items())
+    is_odd = not can_be_read(parameters, words, name)
+    panel, is_made = folds.fold("parameters", tell("page.parameters"), is_needed=is_odd)
+    if is_made:
+        with panel:
+            changed = settings(parameters, changed, name)
     scene = replace(scene, capture="", rates="", machine=f"{name}:{changed}" if changed else name)
     with _told_in(place):
         _own(scene)

@@ -13,6 +13,7 @@ from sim.parameters import Parameter
 from sim.perturbation.places import choices
 from sim.topology import Topology
 from sim.trouble import TROUBLES, TroubleRegistry, troubles
+from ui.drawer import folds
 from ui.text import summary, tell, tell_or
 from ui.widgets import past
 from ui.widgets.parameter import RefusedError, field, fresh, refuse, usual
@@ -41,7 +42,10 @@ def choose(words: str, topology: Topology, several: Several = TROUBLE) -> str:
     Edits are made one after the other, so that each is chosen on the machine that those before it left.
     """
     specs, kinds, word = entries(words), several.kinds, several.word
-    with st.expander(tell(f"page.{word}"), expanded=bool(specs), icon=several.icon):
+    panel, is_made = folds.fold(word, tell(f"page.{word}"), several.icon, is_needed=bool(specs))
+    if not is_made:
+        return words
+    with panel:
         remaining = []
         for number, spec in enumerate(specs):
             name, _, rest = spec.partition(":")
