@@ -114,7 +114,7 @@ def data_parallel(
 
     DP scatters `inputs` (bytes per GPU), broadcasts the parameters, gathers `outputs`, and reduces gradients on GPU 0,
     which alone keeps the optimizer; launching a layer holds the interpreter's lock for `gil`. It cannot leave its
-    host, so it runs on the ranks that share rank 0's. The timeline is that of `show`;
+    host, so it runs on the ranks that share rank 0's. The timeline is that of `show`, the other beside it;
     efficiency is the time on one GPU over that on many, each with a batch of its own.
     """
     table, width, n = trained.table, trained.width, ranks or topology.n
@@ -123,11 +123,12 @@ def data_parallel(
     cut = buckets_of(table, width, 25 * MiB, first=FIRST_BUCKET)
     plan = TrainingPlan(table, cut, codec, transport, update=update, state=float(state))
     near = host_mates(topology, n)
-    shown = loop.run(world_of(topology, near, transport)) if show == "dp" else carry_out(topology, n, plan)
+    both = {"dp": loop.run(world_of(topology, near, transport)), "ddp": carry_out(topology, n, plan)}
+    shown = both.pop(show)
     facts: dict[str, Any] = {"dp_ranks": near, "scaling": list(_scaling(topology, n, near, loop, plan, transport))}
     if show == "dp":
         facts |= _main_load(shown)
-    return replace(shown, facts=facts)
+    return replace(shown, facts=facts, beside=both)
 
 
 def host_mates(topology: Topology, n: int) -> int:

@@ -1,14 +1,17 @@
 """The lab without a browser: its form, its address, its bad input."""
 
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ops.lab.winners import changes
+from ops.lab.winners import WinnerMap, changes
 from ops.request import Request
 from ops.request.notation import size_word
 from sim.units import fmt_size, parse_size
+from ui.charts.lab_charts import winner_map
 from ui.pages.lab import Question
 from ui.text import languages
 
@@ -43,6 +46,13 @@ def test_the_address_holds_the_question():
     assert not at.error
     assert at.query_params["sizes"] in ("1MiB", ["1MiB"])
     assert at.query_params["page"] in ("lab", ["lab"])
+
+
+def test_the_map_says_by_how_much_the_winner_wins_and_where_nobody_does():
+    times = [[[1.0, 1.01], [1.0, 1.06], [1.0, 1.54], [1.0, 23.4], [1.0, math.inf]]]
+    winners = WinnerMap((4,), (1, 2, 4, 8, 16), ("allreduce.a", "allreduce.b"), np.array(times), {})
+    (rows,) = winner_map(winners).to_dict()["datasets"].values()
+    assert [row["wins"] for row in rows] == ["tie", "1.06", "1.5", "23", ""]
 
 
 def test_another_collective_asks_for_all_its_algorithms():

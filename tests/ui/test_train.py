@@ -13,12 +13,16 @@ from ops.training.facts import is_table
 from ops.training.step import COMM, COMPUTE, StepCollective, TrainingStep
 from ops.workloads import WORKLOADS
 from sim.machines import build
+from ui.charts import gaps
 from ui.charts.training import buffer, columns, timeline
 from ui.text import catalogue, languages
 from ui.widgets import playhead
 
 APP = str(Path(__file__).parents[2] / "app.py")
-WORDS = {key: key for key in ("compute", "backward", "hidden", "exposed", "wait", "host", "timeline", "buffer")}
+WORDS = {
+    key: key
+    for key in ("compute", "backward", "hidden", "exposed", "wait", "host", "timeline", "buffer", "bubble", "open")
+}
 WORDS |= {"rank": "rank {rank}", "memory": "memory of {rank}: {peak}"}
 
 
@@ -135,6 +139,28 @@ def test_communication_under_compute_is_drawn_as_hidden():
     html = timeline(step, [0], (0.0, 10.0), WORDS)
     assert bars(html) == [("compute", 0, 60), ("exposed", 40, 80), ("hidden", 40, 60)]
     assert "sum &lt;1&gt;, 4 s – 8 s" in html
+
+
+def test_what_is_not_compute_is_exposed_or_a_bubble_and_all_of_it_has_a_name():
+    step = spans((COMPUTE, 1.0, 4.0, "forward"), (COMM, 3.0, 6.0, "sum"), (COMPUTE, 8.0, 9.0, "backward"))
+    found = [(gap.kind, gap.start, gap.end) for gap in gaps.gaps(step, 0)]
+    assert found == [("bubble", 0, 1), ("exposed", 4, 6), ("bubble", 6, 8), ("bubble", 9, 10)]
+    assert sum(gap.length for gap in gaps.gaps(step, 0) if gap.kind == "exposed") == step.exposed(0)
+    html = timeline(step, [0], (4.0, 8.0), WORDS)
+    drawn = re.findall(r'style="left:([\d.]+)%;width:([\d.]+)%" data-gap="(\w+)" title="([^"]+)"', html)
+    assert drawn == [
+        ("0.00", "50.00", "exposed", "exposed (sum), 4 s – 6 s: 2 s"),
+        ("50.00", "50.00", "bubble", "bubble, 6 s – 8 s: 2 s"),
+    ]
+
+
+def test_dp_and_ddp_are_drawn_on_one_clock():
+    at = page(workload="data_parallel")
+    dp, ddp = pictures(at)[:2]
+    assert "beside" in ddp
+    axes = [re.findall(r'<div class="tl-axis">(.*?)</div>', html) for html in (dp, ddp)]
+    assert axes[0] == axes[1]
+    assert any(line.value.startswith("**rank 0**: bubble") for line in at.markdown)
 
 
 def test_a_window_shows_its_part():

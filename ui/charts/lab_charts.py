@@ -10,7 +10,7 @@ from ops.lab.cells import Row
 from ops.lab.sensitivity import Loss, Swing
 from ops.lab.winners import WinnerMap, named
 from sim.units import fmt_size, fmt_time
-from ui.charts.marks import BAR, ROW, above_bars, across, chart, down, keyed
+from ui.charts.marks import BAR, ROW, SMALLEST, above_bars, across, chart, down, keyed, layered
 from ui.files.figures import PALETTE
 from ui.text import tell
 
@@ -33,19 +33,20 @@ def short(name: str) -> str:
     return name.partition(".")[2]
 
 
-def winner_map(winners: WinnerMap) -> alt.Chart:
-    """Sizes across, ranks up, a cell in its winner's colour; a click selects `ranks` and `bytes`."""
+def winner_map(winners: WinnerMap) -> alt.LayerChart:
+    """Sizes across, ranks up, a cell in its winner's colour with its margin; a click selects `ranks` and `bytes`."""
     cells = [_cell(winners, n, size) for n in winners.ranks for size in winners.sizes]
     colours = {short(name): colour(name, winners.names) for name in winners.winners}
     if any(not winners.winner(n, size) for n in winners.ranks for size in winners.sizes):
         colours[tell("page.lab.nobody")] = NOBODY
     gaps = alt.Scale(paddingInner=0.05, paddingOuter=0)
-    picture: alt.Chart = (
-        chart(cells, height=44 * len(winners.ranks) + 90)
-        .mark_rect(cursor="pointer", cornerRadius=3)
+    placed = alt.Chart().encode(
+        x=across("size", tell("page.lab.size"), [fmt_size(size) for size in winners.sizes], gaps),
+        y=down("ranks", tell("page.lab.ranks"), list(reversed(winners.ranks)), gaps),
+    )
+    tiles = (
+        placed.mark_rect(cursor="pointer", cornerRadius=3)
         .encode(
-            x=across("size", tell("page.lab.size"), [fmt_size(size) for size in winners.sizes], gaps),
-            y=down("ranks", tell("page.lab.ranks"), list(reversed(winners.ranks)), gaps),
             color=keyed("winner", colours, _squares(), tell("page.lab.winner")),
             opacity=alt.Opacity("clear:Q", scale=None, legend=None),
             tooltip=[
@@ -58,7 +59,18 @@ def winner_map(winners: WinnerMap) -> alt.Chart:
         )
         .add_params(alt.selection_point(name=CELL, fields=["ranks", "bytes"]))
     )
-    return picture
+    look: dict[str, Any] = {"fontSize": SMALLEST - 1, "fontWeight": 600, "cursor": "pointer"}
+    halo = placed.mark_text(stroke="white", strokeWidth=3, strokeJoin="round", **look).encode(text="wins:N")
+    words = placed.mark_text(fill="black", **look).encode(text="wins:N")
+    return layered(cells, tiles, halo, words, height=44 * len(winners.ranks) + 90)
+
+
+def _wins(margin: float) -> str:
+    """By how much the winner wins: how many times as long the next takes, as short as a cell on a phone."""
+    if not math.isfinite(margin):
+        return ""
+    near, tie = CLEAR[0][0], CLEAR[1][0]
+    return tell("page.lab.tie") if margin < tie else f"{margin:.2f}" if margin < near else f"{margin:.2g}"
 
 
 def _cell(winners: WinnerMap, n: int, size: int) -> dict[str, Any]:
@@ -71,6 +83,7 @@ def _cell(winners: WinnerMap, n: int, size: int) -> dict[str, Any]:
         "winner": short(winner) if winner else tell("page.lab.nobody"),
         "time": fmt_time(float(times.min())) if winner else "–",
         "margin": f"{margin:.3g}" if math.isfinite(margin) else "–",
+        "wins": _wins(margin),
         "clear": next((opacity for least, opacity in CLEAR if not margin < least), 1.0),
     }
 

@@ -15,10 +15,22 @@ BAR, ROW = 14, 40
 
 def chart(values: Sequence[Mapping[str, Any]], *, height: int) -> alt.Chart:
     """A chart of rows with the same keys."""
+    return alt.Chart(_data(values), height=height, config=_config())
+
+
+def layered(values: Sequence[Mapping[str, Any]], *layers: alt.Chart, height: int) -> alt.LayerChart:
+    """Charts of the same rows one on top of the other."""
+    return alt.LayerChart(layer=layers, data=_data(values), height=height, config=_config())
+
+
+def _data(values: Sequence[Mapping[str, Any]]) -> alt.InlineData:
+    return alt.InlineData(values=[dict(row) for row in values])
+
+
+def _config() -> alt.Config:
     axis = alt.AxisConfig(labelFontSize=SMALLEST, titleFontSize=SMALLEST)
     legends = alt.LegendConfig(labelFontSize=SMALLEST, titleFontSize=SMALLEST)
-    data = alt.InlineData(values=[dict(row) for row in values])
-    return alt.Chart(data, height=height, config=alt.Config(axis=axis, legend=legends))
+    return alt.Config(axis=axis, legend=legends)
 
 
 def keyed(field: str, colours: Mapping[str, str], legend: alt.Legend, title: str | None = None) -> alt.Color:

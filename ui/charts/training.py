@@ -14,6 +14,7 @@ import numpy as np
 from ops.training.facts import shown
 from ops.training.step import COMM, COMPUTE, HOST, WAIT, Interval, StepCollective, TrainingStep, overlaps
 from sim.units import fmt_size, fmt_time
+from ui.charts import gaps
 from ui.text import catalogue
 
 COLORS = {
@@ -49,6 +50,8 @@ TEXTS = {
     "memory": "train.memory",
     "timeline": "train.timeline",
     "buffer": "train.buffer",
+    gaps.BUBBLE: "train.gap.bubble",
+    gaps.SHORT: "train.gap.exposed",
 }
 """The words in the pictures, by the names they have there."""
 
@@ -96,18 +99,39 @@ def timeline(
     can be pressed, by number, of which `chosen` is.
     """
     areas = "".join(_call(k, call, window, chosen) for k, call in calls.items())
-    rows = [_row(words["rank"].format(rank=rank), _lanes(step, rank, window, areas)) for rank in ranks]
-    drawn = [kind for kind in COLORS if any(f'data-lane="{kind}"' in row for row in rows)]
     parts = [
         STYLE,
+        gaps.STYLE,
         f'<div class="tl" data-ringside="timeline" role="img" aria-label="{escape(words["timeline"])}">',
-        _legend({words[kind]: COLORS[kind] for kind in drawn}),
-        *rows,
-        _row("", f'<div class="tl-axis">{_ticks(window)}</div>'),
+        *_chart(step, ranks, window, words, areas),
         *_memory(step, max(ranks, key=lambda rank: step.peaks[rank]), window, words),
         "</div>",
     ]
     return "".join(parts)
+
+
+def beside(title: str, step: TrainingStep, ranks: Sequence[int], window: Interval, words: Mapping[str, str]) -> str:
+    """Another step on the same clock, under its title."""
+    label = escape(f"{words['timeline']}: {title}")
+    head = f'<div class="tl" data-ringside="beside" role="img" aria-label="{label}">'
+    parts = [head, f'<div class="tl-head">{escape(title)}</div>', *_chart(step, ranks, window, words), "</div>"]
+    return "".join([STYLE, gaps.STYLE, *parts])
+
+
+def _chart(
+    step: TrainingStep, ranks: Sequence[int], window: Interval, words: Mapping[str, str], areas: str = ""
+) -> list[str]:
+    """A key to colours, a row for every rank, and the axis."""
+    rows = [
+        _row(
+            words["rank"].format(rank=rank),
+            _lanes(step, rank, window, "".join(gaps.areas(step, rank, window, words)) + areas),
+        )
+        for rank in ranks
+    ]
+    drawn = [kind for kind in COLORS if any(f'data-lane="{kind}"' in row for row in rows)]
+    axis = _row("", f'<div class="tl-axis">{_ticks(window)}</div>')
+    return [_legend({words[kind]: COLORS[kind] for kind in drawn}), *rows, axis]
 
 
 def _row(label: str, content: str) -> str:

@@ -1,6 +1,7 @@
 """The Train page: a workload on a machine, its timeline, its memory and its figures."""
 
 import json
+from itertools import chain
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,7 +17,7 @@ from sim.errors import InputError, StalledError
 from sim.parameters import Parameter
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui import address
-from ui.charts import training
+from ui.charts import gaps, training
 from ui.pages import page
 from ui.scene.machines import machine_of
 from ui.text import catalogue, plain, spoken, tell
@@ -29,6 +30,8 @@ FIRST = TrainingRequest(machine=Request(machine="switch:ranks=4,bandwidth=3GBps"
 """What the page opens with: a network where some communication stands in the open."""
 ROWS = 8
 """Ranks drawn at once."""
+LONGEST = 6
+"""Stretches without compute that are listed."""
 LARGE = {"layers": 160}
 """Parameters with room for several lines, and how high they are."""
 CHARTS = {
@@ -76,10 +79,21 @@ def _shown(request: TrainingRequest | None, place: DeltaGenerator) -> tuple[Trai
         st.warning(tell("page.stays", reason=plain(reason)), icon=":material/error:")
     if chosen is not None and request is not None:
         _depart(request)
-        state.train_good = request
+        state.train_good = request, chosen
         return request, chosen
-    good = state.get("train_good", FIRST)
-    return good, ask(tasks.step, good)
+    if "train_good" not in state:
+        state.train_good = FIRST, _first()
+    good: tuple[TrainingRequest, TrainingStep] = state.train_good
+    return good
+
+
+def _first() -> TrainingStep:
+    """The step that the page opens with; where even that takes too long the page ends with the reason."""
+    try:
+        return ask(tasks.step, FIRST)
+    except InputError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        st.stop()
 
 
 def _arrive() -> str:
@@ -176,11 +190,34 @@ def _timeline(step: TrainingStep, machine: Request) -> None:
     low, high = window if window[0] < window[1] else (0, 100)
     ranks = range(first, min(step.ranks, first + ROWS))
     texts = training.texts_of(step, spoken())
-    interval = (step.time * low / 100, step.time * high / 100)
+    longest = max([step.time, *(other.time for other in step.beside.values())])
+    interval = (longest * low / 100, longest * high / 100)
+    playhead.listen(step, interval)
     st.html(training.timeline(step, ranks, interval, texts, playhead.playable(step), playhead.chosen_of(step)))
-    playhead.draw(step, machine, interval)
+    for name, other in step.beside.items():
+        within = [rank for rank in ranks if rank < other.ranks]
+        title = tell("train.beside", name=tell(f"train.beside.{name}"), time=fmt_time(other.time))
+        st.html(training.beside(title, other, within, interval, texts))
+    _gaps(step, ranks, texts)
+    playhead.draw(step, machine)
     if "blocks" in step.facts:
         st.html(training.buffer(step.facts["blocks"], texts))
+
+
+def _gaps(step: TrainingStep, ranks: range, texts: dict[str, str]) -> None:
+    """How long the drawn ranks compute nothing, in sum and in the longest stretches, as text."""
+    every = {rank: gaps.gaps(step, rank) for rank in ranks}
+    with st.expander(tell("train.gaps")):
+        for rank, stretches in every.items():
+            lengths = {kind: sum(gap.length for gap in stretches if gap.kind == kind) for kind in gaps.KINDS}
+            sums = [
+                tell("train.gaps.sum", kind=texts[kind], time=fmt_time(s), share=f"{s / step.time:.1%}")
+                for kind, s in lengths.items()
+            ]
+            st.markdown(f"**{tell('train.rank', rank=rank)}**: {', '.join(sums)}")
+        longest = sorted(chain(*every.values()), key=lambda gap: -gap.length)[:LONGEST]
+        lines = [f"- {tell('train.rank', rank=gap.rank)}: {plain(gaps.described(gap, texts))}" for gap in longest]
+        st.markdown("\n".join(lines))
 
 
 def _facts(step: TrainingStep) -> None:

@@ -66,15 +66,20 @@ def clicked(step: TrainingStep) -> None:
         _play(float(share))
 
 
-def draw(step: TrainingStep, machine: Request, window: Interval) -> None:
-    """Listen to the timeline above; play what is chosen in it or here, and keep both hands together."""
+def listen(step: TrainingStep, window: Interval) -> None:
+    """Listen to the timeline, from before it is there, and keep its hand where the player's is."""
+    times = {str(k): [call.start, call.end] for k, call in playable(step).items()}
+    data = {"calls": times, "chosen": chosen_of(step), "window": list(window)}
+    if times:
+        _component()(key=KEY, data=data, default={"asked": None}, on_asked_change=partial(clicked, step))
+
+
+def draw(step: TrainingStep, machine: Request) -> None:
+    """Play what is chosen in the timeline or here."""
     calls = playable(step)
     if not calls:
         return
     chosen, state = chosen_of(step), st.session_state
-    times = {str(k): [call.start, call.end] for k, call in calls.items()}
-    data = {"calls": times, "chosen": chosen, "window": list(window)}
-    _component()(key=KEY, data=data, default={"asked": None}, on_asked_change=partial(clicked, step))
     st.selectbox(
         tell("train.play.choose"),
         list(calls),

@@ -136,7 +136,12 @@ def can_be_run(scene: Request) -> None:
 def step(request: TrainingRequest) -> TrainingStep:
     """One step of a workload, on a machine without its way of finding routes. Raises InputError and StalledError."""
     whole = request.run()
-    return replace(whole, topology=replace(whole.topology, router=None))
+    beside = {name: _unrouted(other) for name, other in whole.beside.items()}
+    return replace(_unrouted(whole), beside=beside)
+
+
+def _unrouted(step: TrainingStep) -> TrainingStep:
+    return replace(step, topology=replace(step.topology, router=None))
 
 
 def compared(text: str, name: str, spec: str, ranks: int) -> list[ComparedTable] | Untold:
