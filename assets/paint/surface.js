@@ -24,11 +24,11 @@ export class Surface {
     return ratio();
   }
 
-  // Make it so large, in CSS pixels, in which all painting is done.
+  // Make it so large, in CSS pixels, in which all painting is done: whole ones, or layers would be laid a little smaller.
   resize(width, height) {
-    [this.width, this.height] = [width, height];
-    this.context = scaled(this.#canvas, width, height);
-    Object.assign(this.#canvas.style, { width: `${width}px`, height: `${height}px` });
+    [this.width, this.height] = [Math.round(width), Math.round(height)];
+    this.context = scaled(this.#canvas, this.width, this.height);
+    Object.assign(this.#canvas.style, { width: `${this.width}px`, height: `${this.height}px` });
   }
 
   // A sheet of the same size to paint on once and lay on the surface often.

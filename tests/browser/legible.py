@@ -71,19 +71,23 @@ MEASURE = """stage => {
     const { width: wide, height: high } = e.getBoundingClientRect();
     return own && wide && high ? [{ text: own, size: parseFloat(getComputedStyle(e).fontSize) }] : [];
   });
-  return { filled: Math.max(0, right - left) * Math.max(0, bottom - top) / (width * height), words, lines };
+  const { scrollWidth, clientWidth } = document.documentElement;
+  return { beyond: scrollWidth - clientWidth,
+    filled: Math.max(0, right - left) * Math.max(0, bottom - top) / (width * height), words, lines };
 }"""
 
 
 @dataclass(frozen=True)
 class Look:
-    """What a page shows: the share of its stage that is filled, `words` on canvases, `lines` of text beside them.
+    """What a page shows: the share of its stage that is filled, pixels by which it is wider than its window, `words` on
+    canvases, `lines` of text beside them.
 
     A word has its `text`, `size` in pixels, `box` (left, top, right, bottom) and `room` (width, height) on its
     `canvas`, and `layer`, whether it stands still; a line `text` and `size`.
     """
 
     filled: float
+    beyond: float
     words: list[dict[str, Any]]
     lines: list[dict[str, Any]]
 
@@ -104,6 +108,8 @@ class Look:
             for other in self.words[k + 1 :]:
                 if _overlap(one, other):
                     yield f"{one['text']!r} and {other['text']!r} overlap on {one['canvas']}"
+        if self.beyond > 0:
+            yield f"the page is {self.beyond:.0f} px wider than its window"
         if self.filled < FILLED:
             yield f"it fills {self.filled:.0%} of the stage"
 
