@@ -60,8 +60,8 @@ class TrainingStep:
     """One step of a workload on a machine. `time` is in seconds; `facts` are the workload's own figures.
 
     Names of facts end in their unit: `_s`, `_bytes`, `_share` (0 to 1). Where some ranks stand for all, as `alike`
-    tells, spans, calls and changes are theirs; for any other rank the one that stands for it answers. `beside` are other
-    steps to look at on the same clock, by name.
+    tells, spans, calls and changes are theirs; for any other rank the one that stands for it answers. `beside` are
+    other steps to look at on the same clock, by name.
     """
 
     topology: Topology
@@ -74,8 +74,8 @@ class TrainingStep:
     facts: dict[str, Any] = field(default_factory=dict)
     workload: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
-    beside: "dict[str, TrainingStep]" = field(default_factory=dict, repr=False)
     alike: AlikeRanks | None = field(default=None, repr=False)
+    beside: "dict[str, TrainingStep]" = field(default_factory=dict, repr=False)
 
     @cached_property
     def stands_for(self) -> dict[int, int]:
