@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
-from playwright.sync_api import TimeoutError
+from playwright.sync_api import TimeoutError, expect
 
 from ops.request.link import from_link
 from ui.files.exports import Shot, render
@@ -32,17 +32,20 @@ PLAYER = '[data-ringside="player"][data-steps]'
 """What a page with a player shows when it is ready."""
 PATIENCE = 90_000
 """Milliseconds that a page may take; others may have the processor, and a test that waits for nothing ends at last."""
-STILL = "!document.querySelector('[data-testid=\"stApp\"][data-test-script-state=running]')"
-"""What holds in a page that is not being drawn again."""
+STILL = "document.querySelector('[data-testid=\"stApp\"][data-test-script-state=notRunning]') !== null"
+"""What holds in a page that is not being drawn again, and not about to be."""
 MADE = "!document.querySelector('[data-testid=stSidebar] [class*=st-key-watch_]')"
 """What holds of a drawer whose form is made, as it is when somebody looks."""
 HASTE = 15_000
 """Milliseconds after which something is tried again on a page that may have been drawn anew meanwhile."""
+AGAIN = 0.1
+"""Seconds from one look at what is to come to the next."""
 DESK = {"width": 1440, "height": 1000}
 FILES = "file://"
 """Where files come from, as browsers call it."""
 STORES = "cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems,websql"
 """All that a page can write down in a browser; tabs' own notes go with `local_storage`."""
+expect.set_options(timeout=PATIENCE)
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -161,9 +164,31 @@ class Visit:
         return self.player.evaluate(f"e => e.ringside.{call}")
 
     def settle(self):
-        """Wait until the page has stopped running: what is clicked while it is drawn again may be lost."""
-        self.page.wait_for_function(STILL)
-        self.page.wait_for_timeout(500)
+        """Wait until the page has stopped running, and does not begin again: what is clicked meanwhile may be lost."""
+        still = False
+        while not still:
+            self.page.wait_for_function(STILL)
+            self.page.wait_for_timeout(500)
+            still = self.page.evaluate(STILL)
+
+    def soon(self, holds, *words):
+        """Wait until all that is asserted in `holds` is so; what it returns."""
+        last = time.monotonic() + PATIENCE / 1000
+        while True:
+            try:
+                return holds(*words)
+            except AssertionError:
+                if time.monotonic() > last:
+                    raise
+            time.sleep(AGAIN)
+
+    def where(self, word):
+        """Wait until the address has, or with a `!` before has not, a word."""
+        has = f"location.search.includes({word.removeprefix('!')!r})"
+        try:
+            self.page.wait_for_function(f"!{has}" if word.startswith("!") else has)
+        except TimeoutError as error:
+            raise AssertionError(word, self.page.url) from error
 
     def said(self, text):
         """One of the player's English words or sentences in this visit's language."""
@@ -194,8 +219,20 @@ class Visit:
         self.page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click(force=True)
 
     def nudge(self):
-        """Move the slider of sizes to the next smaller one."""
-        self.open_drawer().get_by_role("slider").last.press("ArrowLeft")
+        """Move the slider of sizes to the next smaller one, and wait until the address has that."""
+        size = "new URLSearchParams(location.search).get('size')"
+        before = self.page.evaluate(size)
+        slider = self.page.get_by_test_id("stSidebar").get_by_role("slider").last
+        self.open_drawer()
+        stood = slider.get_attribute("aria-valuetext")
+
+        def act():
+            self.open_drawer()
+            if slider.get_attribute("aria-valuetext") == stood:  # not moved yet, or put back by a page drawn anew
+                slider.press("ArrowLeft", timeout=HASTE)
+            self.page.wait_for_function(f"before => {size} !== before", arg=before, timeout=HASTE)
+
+        self.again(act)
         self.close_drawer()
 
     def choose(self, label, option):
@@ -211,14 +248,16 @@ class Visit:
         self.again(act)
 
     def again(self, act):
-        """Do something on a page that has settled, and once more where it was drawn anew meanwhile."""
-        self.settle()
-        try:
-            act()
-        except TimeoutError:
-            self.page.keyboard.press("Escape")
+        """Do something on a page that has settled, and again where it was drawn anew meanwhile."""
+        last = time.monotonic() + PATIENCE / 1000
+        while True:
             self.settle()
-            act()
+            try:
+                return act()
+            except TimeoutError:
+                if time.monotonic() > last:
+                    raise
+            self.page.keyboard.press("Escape")
 
     def press(self, label):
         """Click a button, by its English name whatever the language."""

@@ -4,6 +4,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from playwright.sync_api import expect
 
 from ops.request import Request
 from ops.request.scenario import from_yaml, place_in, to_yaml
@@ -32,15 +33,14 @@ def at(page, t):
 
 def went(page, word):
     """Wait until the address has, or with a `!` before has not, a word, and the page has answered."""
-    page.page.wait_for_timeout(100)
-    has = f"location.search.includes({word.removeprefix('!')!r})"
-    try:
-        page.page.wait_for_function(f"!{has}" if word.startswith("!") else has)
-    except Exception as e:
-        raise AssertionError(word, page.page.url) from e
+    page.where(word)
     page.settle()
+    expect(page.page.get_by_test_id("stMain").locator("h1")).to_have_count(1)
     assert page.page.locator('[data-testid="stException"], [data-testid="stError"]').count() == 0
-    assert page.page.get_by_test_id("stMain").locator("h1").count() == 1
+
+
+def steps(page, count):
+    page.page.locator(f".rs-player[data-steps='{count}']").wait_for()
 
 
 def test_where_one_stands_is_in_the_address_and_back_leads_through_scenes_not_instants(visit):
@@ -78,15 +78,18 @@ def test_where_one_stands_is_in_the_address_and_back_leads_through_scenes_not_in
     went(page, "step=2")
     page.page.go_back()
     went(page, "!step=2")
-    assert "page=learn" in page.page.url
+    page.where("page=learn")
     page.page.go_back()
     went(page, "size=32MiB")
     page.page.locator(".rs-player[data-steps]").wait_for()
     page.page.go_back()
     went(page, "!size=")
     at(page, before["t"].expected)
-    page.page.wait_for_timeout(600)
-    assert place(page) == before
+
+    def as_before():
+        assert place(page) == before
+
+    page.soon(as_before)
     page.page.go_forward()
     went(page, "size=32MiB")
     page.page.get_by_role("button", name="Undo").click()
@@ -97,7 +100,7 @@ def test_where_one_stands_is_in_the_address_and_back_leads_through_scenes_not_in
     page.page.goto(link)
     page.page.locator(".rs-player[data-steps]").wait_for()
     page.settle()
-    assert page.page.url == link
+    page.page.wait_for_function("link => location.href === link", arg=link)
 
 
 def test_words_of_a_place_that_are_nothing_here_are_left_out_and_told(visit):
@@ -105,7 +108,7 @@ def test_words_of_a_place_that_are_nothing_here_are_left_out_and_told(visit):
     assert page.t == 0.001
     note = page.player.locator(".rs-note")
     for word in ("view=warp", "camera=0_0", "chosen=link_999", "brush=2_1", "window=x"):
-        assert word in note.inner_text()
+        expect(note).to_contain_text(word)
     went(page, "!chosen")
 
 
@@ -118,10 +121,10 @@ def test_a_scene_too_long_for_a_link_says_so_and_its_file_brings_it_back(visit):
     page.page.evaluate(DROP, [["long.yaml", to_yaml(scene, place)]])
     went(page, "scene=")
     page.page.get_by_text("Too long for a link (6,000 characters at most)").wait_for()
-    page.page.locator(".rs-player[data-steps='6']").wait_for()
+    steps(page, 6)
     at(page, 0.00005)
     assert (page.data("view"), page.data("steps")) == ("time", "6")
-    assert "rank 1" in page.player.locator(".rs-card").inner_text()
+    expect(page.player.locator(".rs-card")).to_contain_text("rank 1")
     page.page.get_by_role("button", name="Play", exact=True).click()
     page.page.get_by_role("button", name="Pause", exact=True).click()
     went(page, "!t=0.00005&")
@@ -133,10 +136,10 @@ def test_a_scene_too_long_for_a_link_says_so_and_its_file_brings_it_back(visit):
 
     page.page.go_back()
     went(page, "!scene=")
-    assert page.data("steps") == "14"
+    steps(page, 14)
     page.page.go_forward()
     went(page, "scene=")
-    assert page.data("steps") == "6"
+    steps(page, 6)
     page.page.reload()
     page.page.get_by_text("names a scene that was too long for it").first.wait_for()
-    assert page.data("steps") == "14"
+    steps(page, 14)

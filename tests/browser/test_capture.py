@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from ops.formats import write_schedule
 from ops.measured import formats as measured_formats
@@ -50,27 +51,29 @@ def test_a_machine_is_pasted_and_dropped_on_any_page_and_what_is_none_is_refused
     page = one.page
     page.evaluate(PASTE, CAPTURES["dual-socket-pcie"])
     stands(one, 8)
-    assert "capture=example-dual-socket-pcie" in page.url
-    assert page.get_by_text("8 numbers assumed").is_visible()
+    one.where("capture=example-dual-socket-pcie")
+    page.get_by_text("8 numbers assumed").wait_for()
     page.get_by_role("radio", name="GPU3", exact=True).click()
     page.get_by_text("In a ring it sends to GPU4 over CPU0 → CPU1, at 16 GB/s: the slowest hop").wait_for()
     page.evaluate(DROP, [["notes.txt", "hello"]])
     page.get_by_text("notes.txt is no topology known here").wait_for()
     assert one.data("steps") == "14"
     page.get_by_text("中文").click()
+    page.get_by_text("学习", exact=True).wait_for()
+    one.settle()
     page.get_by_text("学习", exact=True).click()
-    page.wait_for_url("**page=learn**")
+    one.where("page=learn")
     one.settle()
     page.evaluate(DROP, [["dgx.txt", CAPTURES["dgx-1v"]]])
     stands(one, 8, "zh")
     page.get_by_text("最佳的环次序").wait_for()
     page.get_by_role("button", name="并排比较").click()
     one.player.nth(1).wait_for()
-    assert "order_ranks" in page.url
+    one.where("order_ranks")
     page.evaluate(DROP, [["empty.txt", " "]])
     page.get_by_text("empty.txt 是空的").wait_for()
     one.settle()
-    assert one.player.count() == 2
+    expect(one.player).to_have_count(2)
 
 
 KINDS = {

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from playwright.sync_api import expect
 
 from ops.lab.cells import rows
 from ops.request import Request
@@ -83,11 +84,9 @@ def test_the_player_and_python_move_each_other(cell):
 @pytest.mark.parametrize("paper", ["#ffffff", "#111111"])
 def test_a_cell_is_drawn_in_the_colours_around_it(cell, paper):
     page = cell(show(Request(machine="switch:ranks=4", size="1MiB")), PLAYER, paper)
-    page.wait_for_timeout(400)
-    style = page.evaluate("getComputedStyle(document.querySelector('.rs-root')).colorScheme")
-    assert style == ("light" if paper == "#ffffff" else "dark")
-    ink = page.evaluate("getComputedStyle(document.querySelector('.rs-caption')).color")
-    assert ink == ("rgb(49, 51, 63)" if paper == "#ffffff" else "rgb(250, 250, 250)")
+    expect(page.locator(".rs-root")).to_have_css("color-scheme", "light" if paper == "#ffffff" else "dark")
+    ink = "rgb(49, 51, 63)" if paper == "#ffffff" else "rgb(250, 250, 250)"
+    expect(page.locator(".rs-caption").first).to_have_css("color", ink)
 
 
 def test_a_cell_of_a_map_is_chosen_from_both_sides(cell):

@@ -39,4 +39,4 @@ def test_a_page_begins_with_its_heading_shows_the_way_to_the_others_and_fits(vis
         assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] + 1 for box in boxes), part
     assert broken(page) == []
     if (name, language) in SPOKEN:
-        assert page.get_by_text(SPOKEN[name, language]).first.is_visible()
+        page.get_by_text(SPOKEN[name, language]).first.wait_for()

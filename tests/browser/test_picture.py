@@ -1,6 +1,7 @@
 """The picture is the page: above the fold at every size, with a title to choose in and a camera to come nearer with."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import FILES, PLAYER, page_of_its_own
 from ui.text import say
@@ -14,7 +15,16 @@ BELOW = """e => {
   return Boolean(below.closest('.st-key-ways') ?? below.querySelector('.st-key-ways'));
 }"""
 """Whether the way to other pages is what stands right below an element of the header."""
-ARRIVED = "document.querySelector('[data-ringside=player]')?.dataset.steps"
+
+
+def above_the_fold(page, width, height):
+    for part in PARTS:
+        box = page.player.locator(part).bounding_box()
+        assert box["y"] >= 0, (part, width)
+        assert box["y"] + box["height"] <= height + 1, (part, width)
+    stage = page.player.locator(".rs-stage").bounding_box()
+    assert stage["width"] * stage["height"] > 0.2 * width * height
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_picture_transport_and_sentence_are_above_the_fold_and_the_title_chooses(visit):
@@ -24,13 +34,7 @@ def test_picture_transport_and_sentence_are_above_the_fold_and_the_title_chooses
     for width, height in SIZES:
         page.page.set_viewport_size({"width": width, "height": height})
         page.page.wait_for_timeout(400)
-        for part in PARTS:
-            box = page.player.locator(part).bounding_box()
-            assert box["y"] >= 0, (part, width)
-            assert box["y"] + box["height"] <= height + 1, (part, width)
-        stage = page.player.locator(".rs-stage").bounding_box()
-        assert stage["width"] * stage["height"] > 0.2 * width * height
-        assert page.page.evaluate("document.documentElement.scrollWidth") <= width
+        page.soon(above_the_fold, page, width, height)
     page.page.set_viewport_size({"width": 1440, "height": 900})
     assert page.page.locator(".st-key-title input").nth(2).input_value() == "dgx_a100"  # as it is typed
     page.player.focus()
@@ -48,8 +52,8 @@ def test_picture_transport_and_sentence_are_above_the_fold_and_the_title_chooses
     page.choose(say("title.size"), "32MiB")
     page.page.wait_for_function("location.search.includes('size=32MiB')")
     page.settle()
-    assert page.page.locator("h1").inner_text() == "allreduce.ring · dgx1v"
-    assert page.page.get_by_text(page.told("page.proved", collective="allreduce")).count() == 1
+    expect(page.page.locator("h1")).to_have_text("allreduce.ring · dgx1v")
+    expect(page.page.get_by_text(page.told("page.proved", collective="allreduce"))).to_have_count(1)
 
 
 def test_one_comes_nearer_with_the_wheel_and_blocks_travel_from_view_to_view(play):

@@ -41,13 +41,13 @@ def test_the_first_picture_is_paused_and_shows_every_ranks_data(visit):
     assert page.data("step") == "0"
     assert [slot["ranks"] for slot in page.ask("slots(3)")] == ["3"] * 8
     assert len(page.ask("blocks()")) == 8
-    assert page.page.get_by_text(page.told("page.proved", collective="allreduce")).is_visible()
+    page.page.get_by_text(page.told("page.proved", collective="allreduce")).wait_for()
     page.player.focus()
     for playing in ("true", "false"):
         page.page.keyboard.press("Space")
         assert page.data("playing") == playing
     page.page.keyboard.press("r")  # has the page drawn again
-    page.page.wait_for_timeout(300)
+    page.settle()
     assert page.data("playing") == "false"
 
 

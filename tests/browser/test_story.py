@@ -1,7 +1,9 @@
 """The first minute, heard by keys, wheel and buttons, in every language and on a phone; then the stage is ours."""
 
 import pytest
+from playwright.sync_api import expect
 
+from tests.browser.conftest import PLAYER
 from ui.story import CHAPTERS
 from ui.story.telling import story
 from ui.text import say
@@ -71,15 +73,15 @@ def test_the_whole_story_by_keyboard_ends_on_the_stage_with_its_run(visit, langu
     assert say("story.say.load", language, link="CPU0 → CPU1", share="100 %") in board
     one.page.keyboard.press("Space")
     told.wait_for(state="detached")
-    one.page.wait_for_url("**machine=dual_socket_pcie**")
+    one.where("machine=dual_socket_pcie")
     one.settle()
-    assert one.data("steps") == "6"
+    one.page.locator(f"{PLAYER}[data-steps='6']").wait_for()
     assert one.data("view") == "machine"
-    assert one.page.locator(".rs-story-offer").count() == 0
+    expect(one.page.locator(".rs-story-offer")).to_have_count(0)
     one.page.keyboard.press("ArrowRight")  # the player has the keys again
     assert one.data("step") == "1"
     one.nudge()  # and the run can be changed
-    one.page.wait_for_url("**size=**")
+    one.where("size=")
 
 
 def test_it_plays_stops_and_goes_back_as_one_likes_and_is_remembered_when_put_away(visit):

@@ -228,12 +228,16 @@ def test_a_frame_in_another_page_shows_stage_transport_and_sentence_whole(visit)
         for width, height in ((960, 540), (640, 360), (390, 300)):
             one.page.set_viewport_size({"width": width, "height": height})
             one.page.wait_for_timeout(400)
-            boxes, scrolled, smallest = one.page.evaluate(IN_FRAME)
-            assert len(boxes) == (5 if query else 3), (width, query)
-            for left, top, right, bottom in boxes:
-                assert left >= 0
-                assert top >= 0
-                assert right <= width
-                assert bottom <= height
-            assert scrolled == []
-            assert smallest >= 11
+            one.soon(whole_in_frame, one.page, width, height, 5 if query else 3)
+
+
+def whole_in_frame(page, width, height, parts):
+    boxes, scrolled, smallest = page.evaluate(IN_FRAME)
+    assert len(boxes) == parts, width
+    for left, top, right, bottom in boxes:
+        assert left >= 0
+        assert top >= 0
+        assert right <= width
+        assert bottom <= height
+    assert scrolled == []
+    assert smallest >= 11

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from playwright.sync_api import expect
 
 from ops.workloads import WORKLOADS
 
@@ -102,8 +103,9 @@ def test_without_overlap_nothing_hides_a_closer_look_draws_a_part_and_bad_input_
     before = step_time(page)
     page.get_by_text("overlap", exact=True).click()
     page.wait_for_function(f"document.querySelectorAll('{TIMELINE} [data-lane=hidden]').length === 0")
+    page.wait_for_function("location.search.includes('overlap=no')")
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     assert step_time(page) > before
-    assert "overlap=no" in page.url
     a_closer_look_draws_a_part(page)
     bad_input_is_one_sentence(page)
 

@@ -42,5 +42,5 @@ def test_a_window_that_was_left_remembers_nothing(visit):
 @pytest.mark.parametrize("query, language", list(zip(DAMAGED, cycle(languages()), strict=False)))
 def test_a_damaged_link_says_what_is_wrong_and_still_shows_a_picture(visit, query, language):
     page = visit(f"?{query}&lang={language}")
-    assert page.page.get_by_text(DAMAGED[query]).first.is_visible()
+    page.page.get_by_text(DAMAGED[query]).first.wait_for()
     assert page.data("steps") == "14"
