@@ -2,6 +2,7 @@
 
 import { make } from "../player/elements.js";
 import { fill } from "../trace/words.js";
+import { become } from "./become.js";
 import { Cells } from "./cells.js";
 import { Drag } from "./drag.js";
 import { adds, joined, parse, place, turned, write } from "./moves.js";
@@ -143,12 +144,13 @@ class Board {
       make("strong", "", this.said).textContent = headline;
       make("span", "rb-clock", this.said).textContent = clock;
     }
-    this.list.replaceChildren();
+    const list = this.list.cloneNode(false);
     for (const [k, fault] of faults.entries()) {
-      const line = make("li", "", this.list);
+      const line = make("li", "", list);
       const button = make("button", "rb-fault-line", line, { type: "button", "data-key": `f${k}`, "data-fault": k });
       button.textContent = fault.text;
     }
+    become(this.list, list);
     this.hints.replaceChildren();
     for (const hint of hints) make("li", "", this.hints).textContent = hint;
   }

@@ -3,6 +3,7 @@
 import { COLOURS, inkOn } from "../paint/ink.js";
 import { make } from "../player/elements.js";
 import { fill } from "../trace/words.js";
+import { become } from "./become.js";
 
 const SIGNS = { "-1": "", "-2": "≠", "-3": "2×", "-4": "!" };
 
@@ -32,20 +33,21 @@ export class Cells {
   // Draw all places; `view` tells what is picked, which place has the focus, and where a fault is looked at.
   draw(board, text, view) {
     const across = board.ranks > 4 ? 4 : 2;
-    this.element.replaceChildren();
-    this.element.style.setProperty("--rb-across", across);
+    const drawn = this.element.cloneNode(false);
+    drawn.style.setProperty("--rb-across", across);
     for (let k = 0; k < board.ranks; k += 1) {
       const row = Math.floor(k / across);
       const last = Math.min(board.ranks, (row + 1) * across) - 1;
       const rank = row % 2 ? row * across + last - k : k; // to and fro, so that a ring closes
-      const card = this.#card(board, text, view, rank);
+      const card = this.#card(drawn, board, text, view, rank);
       if (row % 2) card.style.gridColumn = `${across - (rank - row * across)}`;
     }
+    become(this.element, drawn);
   }
 
-  #card(board, text, view, rank) {
+  #card(parent, board, text, view, rank) {
     const label = fill(text["board.rank"], { rank });
-    const card = make("div", "rb-card", this.element, { role: "group", "aria-label": label, "data-rank": rank });
+    const card = make("div", "rb-card", parent, { role: "group", "aria-label": label, "data-rank": rank });
     const head = make("button", "rb-head", card, { type: "button", "data-key": `r${rank}`, "data-to": rank });
     head.textContent = label;
     const takes = view.picked && view.picked.rank !== rank;

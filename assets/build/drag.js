@@ -16,7 +16,10 @@ export class Drag {
     root.addEventListener("pointerdown", (event) => this.#press(event));
     root.addEventListener("pointermove", (event) => this.#move(event));
     root.addEventListener("pointerup", (event) => this.#release(event));
-    root.addEventListener("pointercancel", () => this.#end());
+    root.addEventListener("pointercancel", () => {
+      this.dragged = false; // no click comes after it
+      this.#end();
+    });
   }
 
   #press(event) {

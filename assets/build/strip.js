@@ -2,6 +2,7 @@
 
 import { make } from "../player/elements.js";
 import { fill } from "../trace/words.js";
+import { become } from "./become.js";
 
 export class Strip {
   constructor(parent, text) {
@@ -9,10 +10,10 @@ export class Strip {
   }
 
   draw({ board, columns, now, faults, text }) {
-    this.element.replaceChildren();
+    const drawn = this.element.cloneNode(false);
     for (let k = 0; k <= columns.length; k += 1) {
       if (k === columns.length && k > 0 && !columns[k - 1].length && k !== now) break;
-      const box = this.#column(text, k, k === columns.length);
+      const box = this.#column(drawn, text, k, k === columns.length);
       box.classList.toggle("rb-now", k === now);
       box.classList.toggle(
         "rb-wrong",
@@ -20,13 +21,14 @@ export class Strip {
       );
       for (const [m, move] of (columns[k] ?? []).entries()) this.#chip(box, { board, text, k, m, move });
     }
+    become(this.element, drawn);
     const current = this.element.querySelector(".rb-now");
     current?.firstChild.setAttribute("aria-current", "step");
     if (current) this.element.scrollLeft = current.offsetLeft - this.element.clientWidth / 2;
   }
 
-  #column(text, k, isNew) {
-    const box = make("div", "rb-column", this.element);
+  #column(parent, text, k, isNew) {
+    const box = make("div", "rb-column", parent);
     const head = make("button", "rb-step", box, { type: "button", "data-key": `c${k}`, "data-column": k });
     head.textContent = isNew ? `${k + 1} +` : `${k + 1}`;
     head.setAttribute("aria-label", fill(text["board.column"], { column: k + 1 }));

@@ -1,9 +1,11 @@
 """A task of the ladder walked through in Chromium: with a mouse, with keys alone, and with a finger."""
 
 import pytest
+from playwright.sync_api import expect
 
 from ops.ladder import TASKS
 from ops.sketch import written_columns
+from tests.browser.conftest import HASTE
 
 pytestmark = pytest.mark.browser
 PHONE = {"width": 390, "height": 844}
@@ -43,6 +45,17 @@ class Player:
         self.page.mouse.move(*middle(card), steps=4)
         self.page.mouse.up()
 
+    def tap(self, cell, rank, steps):
+        """Send what a place holds to a rank by two taps, after which the board has these steps."""
+
+        def act():
+            cell.tap(timeout=HASTE)
+            self.page.locator('.rb-cell[aria-pressed="true"]').wait_for(timeout=HASTE)
+            self.page.locator(f'[data-to="{rank}"]').tap(timeout=HASTE)
+            self.page.locator(f'.rb-root[data-steps="{steps}"]').wait_for(timeout=HASTE)
+
+        self.one.again(act)
+
     def swipe(self, cell, card):
         session = self.page.context.new_cdp_session(self.page)
         (x, y), (to_x, to_y) = middle(cell), middle(card)
@@ -66,6 +79,12 @@ def test_a_mouse_and_keys_alone_solve_a_task(visit):
     assert one.told("build.fault.absent", rank=2, block="A") in page.locator(".rb-faults").inner_text()
     me.act("undo")
     me.judged("", "empty")
+    page.mouse.move(*middle(me.cell(0)))
+    page.mouse.down()
+    page.keyboard.press("Escape")  # has the board drawn anew under the finger
+    page.mouse.up()
+    expect(me.cell(0)).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Escape")
     me.drag(me.cell(3), me.cell(2))  # which holds nothing that could be taken
     me.drag(me.cell(0), me.cell(2))
     me.judged("0>2:0", "wrong")
@@ -76,7 +95,7 @@ def test_a_mouse_and_keys_alone_solve_a_task(visit):
     me.judged("0>2:0;2>1:0 2>3:0", "right")
     assert one.told("build.solved", time="2 ms") in me.said()
     page.get_by_role("button", name=one.told("build.go_on")).wait_for()
-    assert "steps=" in page.url
+    one.where("steps=")
     one.open(f"{LINE}&lang=zh&steps=0%3E1:0%3B1%3E2:0%3B2%3E3:0", BOARD)  # right, and slower
     one.language = "zh"
     me.judged("0>1:0;1>2:0;2>3:0", "slower")
@@ -110,11 +129,9 @@ def test_a_finger_solves_a_task_on_a_telephone(visit):
     me.swipe(me.cell(0), me.cell(2))
     me.judged("0>2:0", "wrong")
     me.act("next")
-    me.cell(2).tap()  # and without dragging
-    page.locator('[data-to="1"]').tap()
+    me.tap(me.cell(2), 1, "0>2:0;2>1:0")  # and without dragging
     me.judged("0>2:0;2>1:0", "wrong")
-    me.cell(2).tap()
-    page.locator('[data-to="3"]').tap()
+    me.tap(me.cell(2), 3, "0>2:0;2>1:0 2>3:0")
     me.judged("0>2:0;2>1:0 2>3:0", "right")
     page.locator("[data-move]").last.tap()
     me.judged("0>2:0;2>1:0", "wrong")
@@ -124,8 +141,7 @@ def test_a_finger_solves_a_task_on_a_telephone(visit):
     for column in range(3):
         if column:
             me.act("next")
-        me.cell(0, (3 - column) % 4).tap()
-        page.locator('[data-to="1"]').tap()
-        columns = TASKS["reduce_scatter_ring"].best.columns[: column + 1]
-        me.judged(written_columns(columns), "wrong" if column < 2 else "right")
+        steps = written_columns(TASKS["reduce_scatter_ring"].best.columns[: column + 1])
+        me.tap(me.cell(0, (3 - column) % 4), 1, steps)
+        me.judged(steps, "wrong" if column < 2 else "right")
     assert one.told("build.solved", time="3 ms") in me.said()
