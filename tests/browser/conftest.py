@@ -215,8 +215,9 @@ class Visit:
         return drawer
 
     def close_drawer(self):
-        """Put the long form away, by a button that shows itself to a pointer."""
-        self.page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click(force=True)
+        """Put the long form away where it is open, by a button that shows itself to a pointer."""
+        if not self.page.get_by_test_id("stExpandSidebarButton").is_visible():
+            self.page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click(force=True)
 
     def nudge(self):
         """Move the slider of sizes to the next smaller one, and wait until the address has that."""
