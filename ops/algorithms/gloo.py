@@ -150,12 +150,16 @@ def binary_blocks_scatter(n: int) -> Steps:
     allreduce,
     pieces=lambda n: 2 * n,
     symmetry=lambda n: rotation(n, 2),
+    exact=False,
     cost=lambda n: (2 * (n - 1), 2 * (n - 1) / n, (n - 1) / n / 2),
     ids={"gloo": "allreduce_ring_chunked"},
     reference="Gloo gloo/allreduce_ring_chunked.h",
 )
 def ring_chunked(n: int) -> Steps:
-    """A ring with two chunks of each block in flight, which are added at the same time."""
+    """A ring with two chunks of each block in flight, one behind the other.
+
+    The claim is a bound: while one chunk is on its way or being added, the other flows.
+    """
     r = np.arange(n)
     for phase, move in (("reduce-scatter", reduce), ("allgather", copy)):
         yield phase
@@ -202,12 +206,16 @@ def everyone_barrier(n: int) -> Steps:
     reduce_to_root,
     name="ring_gather",
     pieces=lambda n: 2 * n,
+    exact=False,
     cost=lambda n: (n, 2 * (n - 1) / n, (n - 1) / n / 2),
     ids={"gloo": "reduce"},
     reference="Gloo gloo/reduce.cc",
 )
 def ring_gather(n: int, *, root: int = 0) -> Steps:
-    """Partial sums go round a ring downwards, two halves of each block in flight; then the root collects the blocks."""
+    """Partial sums go round a ring downwards, two halves of each block in flight; then the root collects the blocks.
+
+    The claim is a bound: while one half is on its way or being added, the other flows.
+    """
     r = np.arange(n)
     yield "reduce-scatter"
     for k in range(n - 1):

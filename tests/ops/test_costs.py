@@ -98,7 +98,8 @@ def test_the_claim_counts_the_rounds_and_covers_the_busiest_rank(name):
         if algorithm.exact and not schedule.switches:
             assert alphas <= schedule.steps
             wide = build(f"switch:ranks={n},bandwidth=100000TBps,latency=1us")
-            path = critical_path(simulate(wide, schedule, 1e4))
+            trace = simulate(wide, schedule, 1e4)
+            path = [i for i in critical_path(trace) if trace.left[i] == trace.ready[i]]  # the others' pass in line
             assert sum(schedule.src[path] != schedule.dst[path]) == alphas
         if not schedule.switches:
             assert max(busiest(schedule)[1:]) <= betas + 1e-12

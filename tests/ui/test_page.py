@@ -178,7 +178,7 @@ def test_a_rate_the_capture_does_not_say_can_be_given():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", TROUBLES)
 def test_every_trouble_can_be_added_and_taken_back(kind):
-    at = page(machine="nodes:nodes=2,gpus=4,nics=2", size="8MiB")
+    at = page(algorithm="allreduce.recursive_doubling", machine="nodes:nodes=2,gpus=4,nics=2", size="8MiB")
     before = at.metric[0].value
     at.selectbox(key="add_trouble_0").select(kind).run()
     assert not at.exception
