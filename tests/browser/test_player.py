@@ -247,7 +247,7 @@ COUNTED = """([e, frames]) => new Promise((done) => {
 
 
 def test_a_frame_of_256_ranks_is_painted_by_what_changes_not_by_every_cell(play):
-    page = play("?machine=dgx_h100:hosts=32&algorithm=allreduce.ring&t=0.002")
+    page = play("?machine=dgx_h100:hosts=32&algorithm=allreduce.ring&t=0.000001")
     for view in ("machine", "shape", "matrix", "time"):
         page.press(page.told(f"player.view.{view}"))
         assert page.data("view") == view

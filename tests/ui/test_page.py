@@ -38,7 +38,7 @@ from ui.text import catalogue, languages, things, written
 from ui.widgets.compare import COMPARED
 
 APP = str(Path(__file__).parents[2] / "app.py")
-TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.")
+TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.", "train.beside.")
 """Texts of the Train page that its own tests look after."""
 
 
