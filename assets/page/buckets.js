@@ -11,13 +11,16 @@ class Playhead {
   constructor() {
     const listen = (name, act) => document.addEventListener(name, act, { signal: this.#stop.signal });
     listen("click", (event) => this.#ask(event));
+    listen("keydown", (event) => event.key === "Enter" && this.#choose(event.target, 0));
     listen("ringside-instant", ({ detail }) => this.#stand(detail.share));
   }
 
   // `calls` are from when to when by their numbers, in seconds as the `window` of the picture; `send` is told which.
   update(data, send) {
+    const isFirst = !this.#send;
     this.#data = data;
     this.#send = send;
+    if (isFirst && data.chosen === null) this.#choose(document.activeElement, 0); // clicked before anyone listened
   }
 
   // A collective of the timeline, and where in it, by its share.
@@ -28,8 +31,13 @@ class Playhead {
     const { left, width } = area.parentElement.getBoundingClientRect();
     const [from, to] = this.#data.window;
     const at = from + ((event.clientX - left) / width) * (to - from);
+    this.#choose(area, Math.max(0, Math.min(1, (at - begin) / (end - begin))));
+  }
+
+  #choose(element, share) {
+    const area = element?.closest?.(`${TIMELINE} [data-call]`);
+    if (!area || !(area.dataset.call in this.#data.calls)) return;
     area.closest(TIMELINE).scrollIntoView({ block: "start" }); // what plays comes below it
-    const share = Math.max(0, Math.min(1, (at - begin) / (end - begin)));
     this.#send({ call: Number(area.dataset.call), share, when: Date.now() });
   }
 

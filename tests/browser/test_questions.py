@@ -15,7 +15,7 @@ ANSWERS = {
         "numa_cost": r"\d\.\d+ times as long .*: 7\.341 ms",
         "holds_back": r"CPU\d → CPU\d",
         "which_algorithm": r"allreduce\.\w+ is first with",
-        "slower_than_bound": r"No schedule could do better than 4\.894 ms .* sharing: 1\.7",
+        "slower_than_bound": r"No schedule could do better than 4\.894 ms .* sharing: 3\.67",
         "how_exposed": r"Rank 0 communicates.*stands in the open",
         "read_right": "12 numbers assumed",
     },

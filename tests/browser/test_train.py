@@ -18,8 +18,11 @@ def bars(page, rank, lane):
     return page.locator(f'{TIMELINE} [data-rank="{rank}"] [data-lane="{lane}"]')
 
 
-def boxes(found):
-    return [found.nth(k).bounding_box() for k in range(found.count())]
+def boxes(page, rank, *lanes):
+    """Where the bars of some lanes of a rank are, all at one moment: what stands above may grow meanwhile."""
+    where = """(row, lanes) => lanes.map((lane) => Array.from(row.querySelectorAll(`[data-lane="${lane}"]`),
+      (bar) => bar.getBoundingClientRect().toJSON()))"""
+    return page.locator(f'{TIMELINE} [data-rank="{rank}"]').evaluate(where, lanes)
 
 
 def step_time(page):
@@ -46,11 +49,10 @@ def train(visit, request):
 
 def test_compute_and_communication_of_every_rank_and_what_hides(train, visit):
     page = train()
-    assert page.locator(f"{TIMELINE} [data-rank]").count() == 4
+    expect(page.locator(f"{TIMELINE} [data-rank]")).to_have_count(4)
+    expect(page.get_by_text("stands in the open")).to_be_visible()
     for rank in range(4):
-        compute, back, hidden, exposed = (
-            boxes(bars(page, rank, lane)) for lane in ("compute", "backward", "hidden", "exposed")
-        )
+        compute, back, hidden, exposed = boxes(page, rank, "compute", "backward", "hidden", "exposed")
         assert all((compute, back, hidden, exposed))
         end = max(box["x"] + box["width"] for box in back)
         assert all(box["x"] + box["width"] <= end + 2 for box in hidden)
@@ -154,7 +156,7 @@ def test_every_other_workload_is_drawn_and_the_last_one_s_link_brings_it_back(vi
         if name == "allgatherv":
             parts = one.page.locator('[data-ringside="buffer"] [data-lane]')
             parts.nth(3).wait_for()  # it comes after the timeline
-            widths = [box["width"] for box in boxes(parts)]
+            widths = [part.bounding_box()["width"] for part in parts.all()]
             assert [round(width / widths[0]) for width in widths] == [1, 2, 3, 4]
     assert f"workload={name}" in one.page.url
     about = one.told(f"train.about.{name}")[:40]

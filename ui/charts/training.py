@@ -200,7 +200,7 @@ def _call(number: int, call: StepCollective, window: Interval, chosen: int | Non
     if right - left < PRESSED:
         return ""
     title = escape(f"{call.name}, {call.algorithm}, {fmt_size(round(call.size))}")
-    place = f'style="left:{left / 10:.2f}%;width:{(right - left) / 10:.2f}%" data-call="{number}"'
+    place = f'style="left:{left / 10:.2f}%;width:{(right - left) / 10:.2f}%" data-call="{number}" tabindex="0"'
     state = ' data-chosen=""' if number == chosen else ""
     return f'<span class="tl-call" {place}{state} title="{title}"><i>{escape(call.name)}</i></span>'
 

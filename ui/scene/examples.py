@@ -39,7 +39,9 @@ SCENARIOS = {
     "which_algorithm": Example(
         Request(size="4MiB", against="|".join(f"algorithm=allreduce.{name}" for name in RACE)), view="shape", asks=True
     ),
-    "slower_than_bound": Example(Request(machine="dual_socket_pcie"), view="machine", asks=True),
+    "slower_than_bound": Example(
+        Request(algorithm="allreduce.multi_ring", machine="dual_socket_pcie"), view="machine", asks=True
+    ),
     "how_exposed": Example(
         words={"page": "train", "workload": "ddp", "machine": "switch:ranks=4,bandwidth=3GBps"}, asks=True
     ),
