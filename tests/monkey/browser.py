@@ -73,6 +73,7 @@ class Monkey:
         context = self.browser.new_context(viewport={"width": size[0], "height": size[1]}, accept_downloads=False)
         self.page = context.new_page()
         self.page.set_default_timeout(3000)
+        self.page.set_default_navigation_timeout(PATIENCE)  # a busy machine's first page is no fault
         self.said = []
         self.page.on("console", lambda m: self.said.append(m.text) if m.type == "error" else None)
         self.page.on("pageerror", lambda e: self.said.append(str(e)))
