@@ -22,6 +22,7 @@ from sim.fold.apart import ApartTrace, WrittenOutError, simulate_apart
 from sim.fold.bound import lower_bound as folded_bound
 from sim.fold.folded import FoldedSchedule
 from sim.fold.machine import link_classes
+from sim.fold.orbits import orbits_of
 from sim.fold.proof import prove as prove_folded
 from sim.fold.run import FoldedTrace, simulate_folded
 from sim.parameters import bind
@@ -324,11 +325,12 @@ def carry_out_folded(
         return None
     needs = _estimate(schedule, topology)
     watch.expect(schedule.name, needs)
-    links = None if perturbations else link_classes(topology, schedule)
+    orbits, links = None, None if perturbations else link_classes(topology, schedule)
     if links is None:
         if lockstep or schedule.transfers < FEW:
             return None
-        needs = _estimate_apart(schedule, topology)
+        orbits = orbits_of(topology, schedule, perturbations)
+        needs = _estimate_apart(schedule, topology, orbits.copies if orbits else 1)
         watch.expect(schedule.name, needs)
     built = time.perf_counter()
     verdict = prove_folded(schedule)
@@ -337,7 +339,7 @@ def carry_out_folded(
         trace = (
             simulate_folded(topology, schedule, links, verdict, size, lockstep=lockstep)
             if links
-            else simulate_apart(topology, schedule, verdict, size, perturbations=perturbations)
+            else simulate_apart(topology, schedule, verdict, size, perturbations=perturbations, orbits=orbits)
         )
     except (WrittenOutError, MemoryError):
         return None
@@ -347,12 +349,12 @@ def carry_out_folded(
     return FoldedOutcome(FoldedWork(schedule, entry, values), trace, bound, real)
 
 
-def _estimate_apart(schedule: FoldedSchedule, topology: Topology) -> Estimate:
-    """What it takes to run every rank: rows for half of the transfers at most, and lists of links for them all."""
-    hops = topology.hops(schedule.n)
+def _estimate_apart(schedule: FoldedSchedule, topology: Topology, copies: int) -> Estimate:
+    """What it takes to run every rank, or one of so many: rows for half of the transfers, lists of links for all."""
+    hops, transfers = topology.hops(schedule.n), schedule.transfers // copies
     turns = len(np.unique(schedule.turn))
-    size = LEAST + ROW * schedule.transfers + (ROUTE + 4 * hops) * turns * schedule.n + LINK * len(topology.links)
-    return Estimate(schedule.transfers, size, schedule.transfers * (TRANSFER_S + HOP_S * hops))
+    size = LEAST + ROW * transfers + (ROUTE + 4 * hops) * turns * schedule.n + LINK * len(topology.links)
+    return Estimate(transfers, size, transfers * (TRANSFER_S + HOP_S * hops))
 
 
 def _estimate(schedule: FoldedSchedule, topology: Topology) -> Estimate:

@@ -46,8 +46,6 @@ class Cluster:
     `perturbations` make it differ from the plain machine; their processes run in the same world.
     """
 
-    arena_type = Arena
-
     def __init__(
         self,
         topology: Topology,
@@ -62,7 +60,7 @@ class Cluster:
         self.env = env or simpy.Environment()
         self.sim_s = 0.0
         """Real seconds spent in the kernel."""
-        self.arena = self.arena_type(topology, history=history)
+        self.arena = self.new_arena(history=history)
         self.jobs: list[Job] = []
         self._capacities: list[tuple[int, float, float]] = []
         self._running = 0
@@ -70,6 +68,10 @@ class Cluster:
         self.kernel = compiled(kernel) if is_compiled(kernel) else kernel
         self.env.process(self._fabric())
         self.perturber = Perturber(self, perturbations)
+
+    def new_arena(self, *, history: bool) -> Arena:
+        """The fabric's memory."""
+        return Arena(self.topology, history=history)
 
     def start(
         self,
@@ -153,9 +155,8 @@ class Cluster:
             raise InputError(f"{self.topology.name} has no link {link}: links count from 0")
         if not (math.isfinite(bandwidth) and bandwidth >= 0):
             raise InputError(f"{self.topology.name}: link {link} cannot have bandwidth {bandwidth}: give 0 or more")
-        self.arena.fabric.net.capacity[link] = bandwidth
         self._capacities.append((link, float(self.env.now), bandwidth))
-        self.kernel.touch(self.arena.fabric, link, float(self.env.now))
+        self.kernel.touch(self.arena.fabric, self.arena.limit(link, bandwidth), float(self.env.now))
         self._rouse()
 
     def check_rows(self) -> None:

@@ -109,12 +109,6 @@ class AlikeArena(Arena):
             calendar = self.fabric.calendar
             self.fabric = self.fabric._replace(calendar=_roomier(calendar, 2 * len(calendar.nodes)))
 
-    def ends_of(self, row: int) -> tuple[int, int]:
-        """Which rank sends to which in a row that is under way."""
-        n = int(self.fabric.alike.count[WIDTH])
-        sender = row % n
-        return sender, int(self._receivers[int(self.fabric.route[row]) // n, sender])
-
     def link_bytes(self) -> Floats:
         """Bytes that cross every link until the end."""
         offsets, links = self.routes
@@ -129,7 +123,6 @@ class AlikeArena(Arena):
 
     def _enter_pairs(self, receivers: Ints, devices: Ints) -> None:
         """A route for every rank to each of its receivers; a row of receivers per kind of pair."""
-        self._receivers = receivers
         offsets, links = self.topology.routes(np.tile(devices, len(receivers)), devices[receivers.reshape(-1)])
         lead = np.where(np.diff(offsets) > 0, self.topology.overhead + sums(self.topology.latency[links], offsets), 0.0)
         self._enter(offsets, links, lead)

@@ -97,6 +97,11 @@ class Arena:
             net = wider(net, dict.fromkeys(("history_transfer", "history"), 2 * len(net.history)))
             self.fabric = self.fabric._replace(net=net)
 
+    def limit(self, link: int, bandwidth: float) -> int:
+        """Let a link carry so many B/s; returns its number in the fabric."""
+        self.fabric.net.capacity[link] = bandwidth
+        return link
+
     def note(self, links: Sequence[int] | Ints) -> None:
         """Keep from now on when transfers that cross these links begin and end; here all are kept anyway."""
 

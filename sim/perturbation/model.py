@@ -61,8 +61,9 @@ class Perturbation:
 
     `machine` is the machine as it is from the beginning. `late` are seconds from the world's beginning before which a
     device, by its index, takes part in nothing; `delay(schedule, bytes)` is how much longer every transfer waits
-    before its first byte flows, in s. `process(controls)` runs in the SimPy world. `messages(seconds)` is how many
-    messages of its own it sends in so long a run, about. Traces tell of those with a `name`.
+    before its first byte flows, in s. `process(controls)` runs in the SimPy world. `links(machine)` are those
+    that it limits, all in the same way, where it does nothing else. `messages(seconds)` is how many messages of its own
+    it sends in so long a run, about. Traces tell of those with a `name`.
     """
 
     name: str = ""
@@ -70,6 +71,7 @@ class Perturbation:
     late: Mapping[int, float] = field(default_factory=dict)
     delay: Callable[[Schedule, Floats], Floats] | None = None
     process: Process | None = None
+    links: Callable[[Topology], Sequence[int]] | None = None
     messages: Callable[[float], float] | None = None
 
 

@@ -47,9 +47,8 @@ def slow_link(
     """A link that has only a `share` of its bandwidth from `start` to `end`, in both directions unless told."""
     links_between(topology, "slow_link", src, dst, both=both)
     find = partial(links_between, kind="slow_link", src=src, dst=dst, both=both)
-    return Perturbation(
-        process=limit_links(find, checked_share("slow_link", share), *checked_span("slow_link", start, end))
-    )
+    process = limit_links(find, checked_share("slow_link", share), *checked_span("slow_link", start, end))
+    return Perturbation(process=process, links=find)
 
 
 @trouble(first="end=1ms", offers=[Offer("cut", "start={now},reroute=yes", "What if it broke now?")])
@@ -159,4 +158,4 @@ def _dead(find: Callable[[Topology], list[int]], start: float, end: float, *, re
             yield from controls.wait_until(end)
             controls.avoid([])
 
-    return Perturbation(process=process if reroute else cut)
+    return Perturbation(process=process) if reroute else Perturbation(process=cut, links=find)

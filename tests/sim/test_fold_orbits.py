@@ -1,0 +1,141 @@
+"""Ranks that are alike on a machine that tells others apart: one of each orbit gives the run that is written out."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ops import ALGORITHMS, work
+from ops.work import Work, carry_out, carry_out_folded, settled
+from sim.errors import InputError, StalledError
+from sim.fold import orbits
+from sim.fold.apart import simulate_apart
+from sim.fold.orbits import orbits_of
+from sim.fold.proof import prove
+from sim.machines import build
+from sim.trouble import troubles
+
+FOLDING = sorted(name for name, entry in ALGORITHMS.items() if entry.symmetry)
+SIZE = 1 << 24
+SLOW_NIC = "slow_link:src=H0.NIC0,dst=SPINE"
+MACHINES = (
+    ("nodes:nodes=4,gpus=4", ("H0.NIC0", "SPINE"), ("H2.NIC0", "SPINE"), ("H1.SW", "H1.NIC0")),
+    ("nodes:nodes=3,gpus=4,nics=2", ("H0.NIC1", "SPINE"), ("H2.GPU1", "H2.SW")),
+    ("nodes:nodes=4,gpus=6", ("H3.NIC0", "SPINE")),
+    ("switch:ranks=12,overhead=0.3us,gamma=0.01ns", ("GPU3", "SW")),
+    ("ring:ranks=12,directions=1", ("GPU0", "GPU1")),
+    ("torus:dims=4x4", ("GPU0", "GPU1")),
+    ("dual_socket_pcie", ("CPU0", "CPU1")),
+    ("fat_tree:oversubscription=3,pods=2",),
+    ("dgx1v",),
+    ("dgx_h100:hosts=2",),
+)
+
+
+def alike_and_whole(name, machine, n, trouble=()):
+    """A run of one rank of each orbit and the same run written out; nothing where no ranks are alike."""
+    entry, topology = ALGORITHMS[name], build(machine)
+    values, size = settled(entry, n, 0, topology, {}), SIZE if entry.collective.sized else 0
+    part, perturbations = entry.folded(n, **values), troubles(trouble, topology)
+    found = part and orbits_of(topology, part, perturbations)
+    if not found:
+        return None
+    trace = simulate_apart(topology, part, prove(part), size, perturbations=perturbations, orbits=found)
+    written = Work(entry.schedule(n, **values), entry.collective, entry, values)
+    return trace, carry_out(topology, written, size, trouble=trouble)
+
+
+@st.composite
+def runs(draw):
+    name, (machine, *cables) = draw(st.sampled_from(FOLDING)), draw(st.sampled_from(MACHINES))
+    n = build(machine).n
+    if draw(st.booleans()):
+        n = 1 << (n.bit_length() - 1)
+    trouble = []
+    for src, dst in draw(st.lists(st.sampled_from(cables), max_size=2)) if cables else ():
+        share, start, both = (draw(st.sampled_from(values)) for values in ((0.5, 0.3), (0, 7, 300), ("yes", "no")))
+        end = draw(st.sampled_from(("", f",end={start + 200}us")))
+        trouble.append(f"slow_link:src={src},dst={dst},share={share},start={start}us,both={both}{end}")
+    return name, machine, n, trouble
+
+
+@settings(max_examples=80)
+@given(runs())
+def test_it_is_the_run_that_is_written_out(run):
+    try:
+        both = alike_and_whole(*run)
+    except InputError:
+        return  # a number of ranks it cannot do
+    if both is None:
+        return
+    trace, whole = both
+    assert trace.time == pytest.approx(whole.trace.time, rel=1e-12)
+    assert trace.simulated * trace.copies == whole.work.schedule.messages
+    np.testing.assert_allclose(trace.link_bytes, whole.trace.link_bytes, rtol=1e-9)
+    use, fullest = trace.bottleneck(), whole.bottleneck
+    assert (use is None) == (fullest is None)
+    assert use is None or use.share == pytest.approx(fullest[0].share, rel=1e-9)
+    own, written = (np.lexsort(hits[1::-1]) for hits in (trace.hits, whole.trace.hits))
+    for column, other in zip(trace.hits[:2], whole.trace.hits[:2], strict=True):
+        np.testing.assert_array_equal(column[own], other[written])
+    np.testing.assert_allclose(trace.hits.seconds[own], whole.trace.hits.seconds[written], rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("name", "machine", "trouble", "copies"),
+    [
+        ("allreduce.hierarchical_2d", "nodes:nodes=4,gpus=6", [SLOW_NIC], 6),
+        ("allreduce.hierarchical_2d", "nodes:nodes=4,gpus=6,nics=2", [SLOW_NIC], 3),
+        ("allreduce.hierarchical_2d", "nodes:nodes=4,gpus=6", ["slow_link:src=H0.GPU2,dst=H0.SW"], 1),
+        ("allreduce.hierarchical_2d", "nodes:nodes=4,gpus=6", [SLOW_NIC + ",both=no", "straggler:rank=2,slower=2"], 1),
+        ("allreduce.ring", "nodes:nodes=4,gpus=6", [], 4),
+        ("allreduce.ring", "nodes:nodes=4,gpus=6", [SLOW_NIC, SLOW_NIC.replace("H0", "H2")], 1),
+        ("allreduce.ring", "nodes:nodes=4,gpus=6", ["half_duplex:src=H0.NIC0,dst=SPINE"], 1),
+        ("allreduce.ring", "nodes:nodes=4,gpus=6", [SLOW_NIC], 1),
+        ("allreduce.ring", "nodes:nodes=4,gpus=6", ["dead_link:src=H0.NIC0,dst=SPINE,end=1us,reroute=yes"], 1),
+        ("allreduce.recursive_doubling", "nodes:nodes=4,gpus=4", [SLOW_NIC], 4),
+    ],
+)
+def test_so_many_ranks_are_alike(name, machine, trouble, copies):
+    entry, topology = ALGORITHMS[name], build(machine)
+    part = entry.folded(topology.n, **settled(entry, topology.n, 0, topology, {}))
+    found = orbits_of(topology, part, troubles(trouble, topology))
+    assert (found.copies if found else 1) == copies
+    if found:
+        np.testing.assert_array_equal(np.sort(found.members.reshape(-1)), np.arange(topology.n))
+        for orbit, ranks in enumerate(found.members):
+            assert set(found.of[ranks].tolist()) == {orbit}
+
+
+def test_links_that_differ_and_have_the_same_sum_are_not_taken_for_alike(monkeypatch):
+    topology = build("nodes:nodes=4,gpus=6")
+    part = ALGORITHMS["allreduce.ring"].folded(24)
+    monkeypatch.setattr(orbits, "_scrambled", np.zeros_like)
+    assert orbits_of(topology, part) is None
+
+
+def test_not_more_is_looked_at_than_is_worth_it(monkeypatch):
+    topology = build("nodes:nodes=4,gpus=6")
+    part = ALGORITHMS["allreduce.ring"].folded(24)
+    for least, found in ((1, False), (200, False), (1 << 25, True)):
+        monkeypatch.setattr(orbits, "LOOKED_AT", least)
+        assert bool(orbits_of(topology, part)) == found
+
+
+def test_a_run_that_stands_names_all_who_wait_and_the_dead_link():
+    with pytest.raises(StalledError) as error:
+        alike_and_whole("allreduce.hierarchical_2d", "nodes:nodes=3,gpus=3", 9, ["dead_link:src=H0.NIC0,dst=SPINE"])
+    said = str(error.value)
+    assert "hierarchical_2d can never finish: rank 0 -> rank 3, rank 1 -> rank 4, rank 2 -> rank 5" in said
+    assert said.endswith("dead links: H0.NIC0 -> SPINE, SPINE -> H0.NIC0")
+
+
+def test_a_command_simulates_one_of_each_orbit(monkeypatch):
+    entry, topology, trouble = ALGORITHMS["allreduce.hierarchical_2d"], build("nodes:nodes=4,gpus=4"), [SLOW_NIC]
+    monkeypatch.setattr(work, "FEW", 0)
+    outcome = carry_out_folded(topology, entry, 16, SIZE, {"group": 4}, trouble=trouble)
+    assert outcome.simulated * 4 == outcome.work.schedule.messages
+    written = Work(entry.schedule(16, group=4), entry.collective, entry)
+    assert outcome.trace.time == pytest.approx(
+        carry_out(topology, written, SIZE, trouble=trouble).trace.time, rel=1e-12
+    )
