@@ -54,6 +54,9 @@ class AlikeArena(Arena):
         self._enter_pairs(classes.peer[pairs], devices)
         self._pairs = np.bincount(of_class, minlength=len(pairs))
         channels, on = np.unique(classes.channel, return_inverse=True)
+        number = of_class * len(channels) + on
+        members = np.repeat(np.bincount(number, minlength=len(pairs) * len(channels)), n)
+        connection = self._connected(members)[number * n]
         none = self.fabric.alike
         count = none.count.copy()
         count[WIDTH] = n
@@ -64,7 +67,7 @@ class AlikeArena(Arena):
             op=classes.op,
             size=classes.size,
             route=(of_class * n).astype(np.int32),
-            connection=((of_class * len(channels) + on) * n).astype(np.int32),
+            connection=connection,
             after_start=classes.after_start,
             after=classes.after,
             shift=classes.shift,
@@ -72,7 +75,6 @@ class AlikeArena(Arena):
             watched=np.zeros(len(pairs) * n, np.uint8),
         )
         self.fabric = self.fabric._replace(alike=alike)
-        self._connect(len(pairs) * len(channels) * n)
         self._claim_all()
         at_once = classes.waits == 0
         self._widen(min(len(classes.op), FIRST + int(at_once.sum())))

@@ -50,7 +50,7 @@ from sim.fabric.rows import WIDTH, Alike, blocks_are_short, launch_alike, releas
 REDUCE = 1
 IDLE, HORIZON, DONE, PAUSED = 0, 1, 2, 3
 """Why `advance` returned: nothing left to happen, the horizon, a finished job, the work allowance."""
-JOBS, LAUNCHED, FLOWS, FINISHED, ALLOWANCE, WAVES = range(6)
+JOBS, LAUNCHED, FINISHED, ALLOWANCE, WAVES = range(5)
 """Entries of `FabricState.count`."""
 
 Array = Any
@@ -77,6 +77,7 @@ class FabricState(NamedTuple):
     route: Array
     size: Array
     connection: Array
+    """NONE where nobody else has the same."""
     behind: Array
     """While it waits for its connection: the next in line; once it flows: who flowed before it, if it waited for that.
     Else NONE."""
@@ -94,7 +95,8 @@ class FabricState(NamedTuple):
     cause: Array
     """What it waited for last, or -1."""
     wave: Array
-    """Of this wave: transfers that have arrived from the front, connections that may send their next from the back."""
+    """Of this wave: transfers that have arrived from the front; from the back connections that may send their next, and
+    `~i` for transfers without one."""
     job_stop: Array
     """Per job: the row after its last."""
     job_left: Array
@@ -144,7 +146,7 @@ def touch(fabric, link, time):
 
 @jit
 def divert(fabric, i, other, time):
-    """Have the rest of a flow take another route from now on."""
+    """Have the rest of a flow take another route from now on, which is its own; its latency is over."""
     net, state = fabric.net, fabric.net.state
     fabric.now[0] = max(fabric.now[0], time)
     slot = np.int64(NONE)
@@ -172,6 +174,7 @@ def divert(fabric, i, other, time):
         left -= net.clock[held, PASSED] + net.clock[held, RATE] * (fabric.now[0] - net.clock[held, SINCE])
         net.clock[held, LEAST] = LOST
     net.flow[slot, BOTTLENECK] = GONE
+    fabric.lead[other] = fabric.lead[fabric.route[i]]
     fabric.route[i] = other
     for k in range(net.route_start[other], net.route_start[other + 1]):
         bind(net, fabric.route, fabric.size, np.int64(net.route_links[k]), fabric.now[0])
@@ -185,7 +188,8 @@ def history_is_short(fabric):
     Each entry, and each flow or the one that its connection sends next, can change once or twice.
     """
     room = len(fabric.net.history)
-    return room > 0 and fabric.net.count[HISTORY] + 2 * (fabric.calendar.size[NODES] + fabric.count[FLOWS]) >= room
+    changing = fabric.calendar.size[NODES] + fabric.connections.flows[0]
+    return room > 0 and fabric.net.count[HISTORY] + 2 * changing >= room
 
 
 @helper
@@ -244,7 +248,6 @@ def advance(fabric, horizon):
     begun = np.int64(0)  # an integer of numpy's: numba would compile `settle` for a literal nought as well
     while True:
         if begun > 0:
-            count[FLOWS] += begun
             begun = begin_to_flow(fabric, begun)
         if begun + net.count[STALE] + net.count[VACATED] + net.count[FIRED] > 0:
             settle(net, calendar, route, size, wave, begun, now[0])
@@ -287,14 +290,13 @@ def advance(fabric, horizon):
                         leave_alone(net, item, route_start[route[i]], route_start[route[i] + 1])
                         wave[0] = i
                         arrivals = 1
-                    count[FLOWS] -= arrivals
-                    for a in range(arrivals):
-                        begun += vacate(fabric, wave[a], begun)
                 elif kind == END:
                     wave[0] = item
                     arrivals = 1
                 for a in range(arrivals):
                     i = np.int64(wave[a])
+                    if kind == FLOW:
+                        begun += vacate(fabric, i, begun)
                     fabric.end[i] = moment
                     if gamma > 0 and kind != END and fabric.op[i] == REDUCE:
                         push(calendar, moment + gamma * size[i], END, i)

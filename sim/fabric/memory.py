@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sim.base.ragged import take
 from sim.fabric import kernel
 from sim.fabric.calendar import calendar
-from sim.fabric.connections import Connections, no_connections
+from sim.fabric.connections import no_connections
 from sim.fabric.kernel import FabricState
 from sim.fabric.links import BOTTLENECK, GONE, LISTED, LOAD, LONE, NONE, TAKEN, TICKET, TRANSFER, Net
 from sim.fabric.rows import nothing_alike
@@ -140,20 +140,26 @@ class Arena:
         return number_of, connection
 
     def _connections(self, pair: Ints, pairs: int, channel: Ints) -> Ints:
-        """Numbers of new connections, one for each of so many pairs of places and each channel between them."""
-        first, count, number = len(self.fabric.connections.state), pairs, pair
+        """Numbers of new connections, one for each of so many pairs of places and each channel between them.
+
+        What never meets another there has none.
+        """
+        count, number = pairs, pair
         if channel.any():
             channels, on = np.unique(channel, return_inverse=True)
             met, number = _as_met(pair * np.int64(len(channels)) + on, pairs * len(channels))
             count = len(met)
-        self._connect(count)
-        return number + np.int32(first)
+        return self._connected(np.bincount(number, minlength=count))[number]
 
-    def _connect(self, count: int) -> None:
-        """Have so many connections more, on which nothing flows yet."""
-        state = self.fabric.connections.state
-        more = np.full((count, state.shape[1]), NONE, np.int32)
-        self.fabric = self.fabric._replace(connections=Connections(np.concatenate([state, more])))
+    def _connected(self, members: NDArray[np.intp]) -> Ints:
+        """New connections, on which nothing flows yet: their numbers by how many share each, NONE for one alone."""
+        shared = members > 1
+        connections = self.fabric.connections
+        first, count = len(connections.state), int(shared.sum())
+        more = np.full((count, connections.state.shape[1]), NONE, np.int32)
+        connections = connections._replace(state=np.concatenate([connections.state, more]))
+        self.fabric = self.fabric._replace(connections=connections)
+        return np.where(shared, first + np.cumsum(shared) - 1, NONE).astype(np.int32)
 
     def _delayed(self, route: NDArray[np.int32], delay: Floats) -> NDArray[np.int32]:
         """Route numbers when what is delayed has a route of its own, with the same links and a longer lead."""
@@ -232,7 +238,7 @@ class Arena:
         )
         net.state[:, LONE] = net.state[:, TICKET] = NONE
         return FabricState(
-            count=np.zeros(6, np.int64),
+            count=np.zeros(5, np.int64),
             now=np.zeros(1),
             gamma=np.array([self.topology.gamma]),
             net=net,

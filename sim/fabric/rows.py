@@ -44,7 +44,7 @@ class Alike(NamedTuple):
     route: Array
     """The route of rank 0's; rank r's is r further."""
     connection: Array
-    """The connection of rank 0's; rank r's is r further."""
+    """The connection of rank 0's; rank r's is r further. NONE where no other class has the same."""
     after_start: Array
     after: Array
     """Classes that wait for class k: `after[after_start[k]:after_start[k + 1]]`, and beside each whose transfers."""
@@ -97,7 +97,7 @@ def open_block(fabric, k):
         fabric.pending[first + r] = waits
         fabric.size[first + r] = size
         fabric.route[first + r] = route + r
-        fabric.connection[first + r] = connection + r
+        fabric.connection[first + r] = connection + r if connection != NONE else NONE
         fabric.behind[first + r] = NONE
         fabric.op[first + r] = op
     return first
