@@ -40,8 +40,8 @@ def edges(schedule: FoldedSchedule) -> ClassWaits | None:
     earlier, later, renaming = (np.concatenate(column) for column in zip(*parts, strict=True))
     if float(schedule.classes) ** 2 * schedule.n >= 1 << 62:
         return None
-    key = np.unique((earlier * schedule.classes + later) * schedule.n + renaming)
-    pair, renaming = np.divmod(key, schedule.n)
+    key = np.sort((earlier * schedule.classes + later) * schedule.n + renaming)
+    pair, renaming = np.divmod(key[np.diff(key, prepend=-1) > 0], schedule.n)
     return ClassWaits(*np.divmod(pair, schedule.classes), renaming)
 
 
@@ -80,11 +80,21 @@ def _turns(schedule: FoldedSchedule) -> list[ClassWaits] | None:
 
 
 def meet(one: Schedule, own: Ints, late: Numbers, other: Ints, cause: Ints | Numbers) -> NDArray[np.bool_]:
-    """For each of some transfers whether a slot of `own` is among those that its cause has in `other`."""
-    slots = []
-    for column, rows in ((own, late), (other, cause)):
-        offsets, values = take(one.moves, column, rows)
-        row = np.repeat(np.arange(len(rows)), np.diff(offsets))
-        slots.append(row * one.slots + values)
-    rows = np.unique(slots[0][np.isin(slots[0], slots[1])] // one.slots)
-    return np.isin(np.arange(len(late)), rows)
+    """For each of some transfers whether a slot of `own` is among those that its cause has in `other`.
+
+    Slots of whichever has fewer are looked up among those of the other, as one may have thousands of its many causes.
+    """
+    width = np.diff(one.moves)
+    mine = width[late] <= width[cause]
+    met = np.zeros(len(late), np.bool_)
+    for which, few, rows, many, others in (
+        (np.flatnonzero(mine), own, late, other, cause),
+        (np.flatnonzero(~mine), other, cause, own, late),
+    ):
+        offsets, values = take(one.moves, few, rows[which])
+        row = np.repeat(which, np.diff(offsets))
+        there = np.sort(one.transfer_of * np.int64(one.slots) + many)
+        sought = others[row] * np.int64(one.slots) + values
+        at = np.minimum(np.searchsorted(there, sought), len(there) - 1)
+        met[row[there[at] == sought]] = True
+    return met

@@ -39,12 +39,9 @@ def device_index(topology: Topology, kind: str, name: str) -> int:
 
 def links_between(topology: Topology, kind: str, src: str, dst: str, *, both: bool) -> list[int]:
     """Indices of the links from one device to another, and back with `both`. Raises InputError where there is none."""
-    for name in (src, dst):
-        device_index(topology, kind, name)
-    forward, backward = (src, dst), (dst, src)
-    ends = [((link.src, link.dst), link.both) for link in topology.links]
-    links = [i for i, (way, _) in enumerate(ends) if way == forward]
-    links += [i for i, (way, shared) in enumerate(ends) if way == backward and (both or shared)]
+    (a, b), (begin, end) = (device_index(topology, kind, name) for name in (src, dst)), topology.ends
+    links: list[int] = np.flatnonzero((begin == a) & (end == b)).tolist()
+    links += np.flatnonzero((begin == b) & (end == a) & (topology.shared | both)).tolist()
     if not links:
         raise InputError(f"{kind}: {topology.name} has no link {src} -> {dst}: `topology --json` lists them")
     return links
