@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from ops import ALGORITHMS
+from tests.benchmarks.speed import in_its_own_process
 from tests.benchmarks.yardsticks import lean, rate
 
 GB = 10**9
@@ -71,6 +72,7 @@ ROWS = (
         "hierarchical_2d, 131,072 hosts of 8", "run allreduce.hierarchical_2d --machine nodes:nodes=131072,gpus=8",
         MILLION, 20, 4,
     ),
+    ScaleRow("ring, 16,384 on 2,048 hosts of 8", "run allreduce.ring --machine nodes:nodes=2048,gpus=8", 16384, 3, 1),
     ScaleRow("double tree, 1,048,576", on_switch("allreduce.double_binary_tree"), MILLION, 20, 4),
     ScaleRow(
         "a step of 131,072 GPUs: tensor 8, pipeline 16, data 1,024",
@@ -81,6 +83,9 @@ ROWS = (
     ScaleRow("ring, 1,024, unfolded", on_switch("allreduce.ring", "--unfolded"), 1024, 0, 0, "allreduce.ring"),
     ScaleRow("first run after set-up", on_switch("allreduce.ring", "--unfolded"), 64, 3, 0, fresh=True),
 )  # fmt: skip
+UNEQUAL = "linear alltoallv, all sizes differ"
+UNEQUAL_RANKS = {64: 0.3, 256: 0.1, 1024: 0.05}
+"""Ranks, and the times of lean SimPy that the kernel alone is to be as fast as."""
 COLUMNS = ("s", "to reach", "wall s", "GB", "to reach", "classes", "transfers", "M/s", "x lean")
 WIDTHS = (8, 10, 8, 8, 10, 11, 20, 12, 10)
 
@@ -159,6 +164,17 @@ def told(row, yardstick):
     return line + (f"  closed form within {astray(row, answer):.0e}" if row.closed else "")
 
 
+def told_unequal(n, yardstick):
+    """A row of the kernel alone where every completion is a moment of its own."""
+    measures = in_its_own_process(UNEQUAL, n)
+    if isinstance(measures, str):
+        return measures
+    alone, count = measures["alone"], measures["transfers"]
+    cells = f"{count / alone:.2f}", *"-----", f"{count:,}", f"{alone / 1e6:.3f}", f"{alone / yardstick:.2f}"
+    line = "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=True))
+    return f"{line}  the kernel alone; to reach {UNEQUAL_RANKS[n]} x lean"
+
+
 def main(words):
     """Print the table, or the rows whose titles have all these words."""
     print(f"{'run':58}" + "".join(f"{cell:>{width}}" for cell, width in zip(COLUMNS, WIDTHS, strict=True)))
@@ -166,6 +182,11 @@ def main(words):
         if all(word in row.title for word in words):
             print(f"{row.title:58}", end="", flush=True)
             print(told(row, rate(lean, 256)), flush=True)
+    for n in UNEQUAL_RANKS:
+        title = f"{UNEQUAL}, {n:,}"
+        if all(word in title for word in words):
+            print(f"{title:58}", end="", flush=True)
+            print(told_unequal(n, rate(lean, 256)), flush=True)
 
 
 def one_row(words):
