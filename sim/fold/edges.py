@@ -85,16 +85,16 @@ def meet(one: Schedule, own: Ints, late: Numbers, other: Ints, cause: Ints | Num
     Slots of whichever has fewer are looked up among those of the other, as one may have thousands of its many causes.
     """
     width = np.diff(one.moves)
-    mine = width[late] <= width[cause]
+    narrower = width[late] <= width[cause]
     met = np.zeros(len(late), np.bool_)
     for which, few, rows, many, others in (
-        (np.flatnonzero(mine), own, late, other, cause),
-        (np.flatnonzero(~mine), other, cause, own, late),
+        (np.flatnonzero(narrower), own, late, other, cause),
+        (np.flatnonzero(~narrower), other, cause, own, late),
     ):
         offsets, values = take(one.moves, few, rows[which])
         row = np.repeat(which, np.diff(offsets))
-        there = np.sort(one.transfer_of * np.int64(one.slots) + many)
+        keys = np.sort(one.transfer_of * np.int64(one.slots) + many)
         sought = others[row] * np.int64(one.slots) + values
-        at = np.minimum(np.searchsorted(there, sought), len(there) - 1)
-        met[row[there[at] == sought]] = True
+        at = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
+        met[row[keys[at] == sought]] = True
     return met
