@@ -181,7 +181,7 @@ def test_a_frame_is_what_a_still_of_its_instant_shows(view):
         t = share * TRACE.time
         canvas = FigureCanvasAgg(still(view, Film(TRACE), t, 4.8, LIGHT))
         canvas.draw()
-        assert (reel.frame(t) == np.asarray(canvas.buffer_rgba())[:, :, :3]).all(), share
+        assert (reel.frame(t) == np.asarray(canvas.buffer_rgba())).all(), share
 
 
 @pytest.mark.parametrize("language", languages())
@@ -189,7 +189,8 @@ def test_the_sentence_ends_on_the_page(language):
     film = Film(TRACE, language)
     for width, share in ((4.8, 0.3), (7.2, 0.4), (12.8, 0.4)):
         page = still("machine", film, share * TRACE.time, width, LIGHT)
-        said = next(text for text in page.texts if text.get_text() == film.caption(share * TRACE.time))
+        texts = [text for words in page.artists for text in words.texts()]
+        said = next(text for text in texts if text.get_text() == film.caption(share * TRACE.time))
         box = said.get_window_extent(FigureCanvasAgg(page).get_renderer())
         assert 0 <= box.x0 < box.x1 <= page.bbox.width
         assert (said.get_fontsize() > 11) == (width > 8)
@@ -200,7 +201,7 @@ def test_a_gif_keeps_the_colours_of_its_frames():
     film = Image.open(io.BytesIO(gif(frames, frames, hold_ms=50, last_ms=60)))
     for k, frame in enumerate(frames):
         film.seek(k)
-        off = np.abs(np.asarray(film.convert("RGB")).astype(int) - frame)
+        off = np.abs(np.asarray(film.convert("RGB")).astype(int) - frame[:, :, :3])
         assert (off.max(axis=2) > 24).mean() < 0.01  # of soft edges
         assert (np.asarray(film.convert("RGB"))[2, 2] == 255).all()
 

@@ -160,13 +160,13 @@ def mp4(trace: Trace, shot: Shot) -> bytes:
 
     out = io.BytesIO()
     with av.open(out, "w", format="mp4") as file:
-        stream = file.add_stream("libx264", rate=Fraction(shot.fps), options={"crf": "20"})
+        stream = file.add_stream("libx264", rate=Fraction(shot.fps), options={"crf": "16", "preset": "veryfast"})
         stream.pix_fmt = "yuv420p"
         for k, pixels in enumerate(_frames(trace, shot)):
             even = pixels[: pixels.shape[0] // 2 * 2, : pixels.shape[1] // 2 * 2]
             if not k:
                 stream.height, stream.width = even.shape[:2]
-            file.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(even), format="rgb24")))
+            file.mux(stream.encode(av.VideoFrame.from_numpy_buffer(even, format="rgba")))
         file.mux(stream.encode())
     return out.getvalue()
 
@@ -286,7 +286,7 @@ def _reel(trace: Trace, shot: Shot) -> "Reel":
 
 
 def _frames(trace: Trace, shot: Shot) -> Iterator[NDArray[np.uint8]]:
-    """Pixels `[row, column, rgb]` of every frame, from the first instant to the last."""
+    """Pixels `[row, column, rgba]` of every frame, from the first instant to the last."""
     reel, times = _reel(trace, shot), _times(trace, shot)
     for k, t in enumerate(times, 1):
         begin()

@@ -2,19 +2,21 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import LineCollection, PatchCollection, PolyCollection
+from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 from matplotlib.patches import FancyBboxPatch
+from matplotlib.path import Path
 
 from sim.schedule import NOTHING
 from sim.units import fmt_size, fmt_time
+from ui.files.lettering import Lettering
 from ui.player.payload import whole
 from ui.stage.lines import SIZES, along
 from ui.stage.palette import BLOCKS, IDLE, LOAD, MANY, SIGN, ink_on
@@ -41,6 +43,8 @@ CHINESE = (
 )
 
 
+SNAPPED = 200
+"""Rectangles of a shape, at most: of one with more corners the renderer does not put edges on whole pixels."""
 Bar = tuple[float, float, float, float, str, float]
 """x, y, width, height, colour and opacity of a rectangle."""
 
@@ -106,7 +110,7 @@ def sheet(film: "Film", width: float, look: Look, ratios: list[float]) -> Figure
     figure.subplots_adjust(left=0.05, right=0.985, top=0.83, bottom=0.06, wspace=0.04)
     size = f" · {fmt_size(trace.size)}" if trace.size else ""
     title = f"{trace.schedule.name} · {trace.topology.name}{size}"
-    figure.text(0.02, 0.945, title, fontsize=15, weight="bold", color=look.ink, family=fonts(film.language))
+    _line(figure, film, title, look, fontsize=15, weight="bold")
     for each in axes:
         each.set_facecolor(look.paper)
         each.set_axis_off()
@@ -119,18 +123,38 @@ def sheet(film: "Film", width: float, look: Look, ratios: list[float]) -> Figure
 
 def say_now(figure: Figure, film: "Film", t: float, look: Look) -> None:
     """The sentence of an instant, below the title, as large as it fits."""
-    said = figure.text(0.02, 0.885, film.caption(t), fontsize=LARGE, color=look.ink, family=fonts(film.language))
-    canvas: Any = figure.canvas if hasattr(figure.canvas, "get_renderer") else FigureCanvasAgg(figure)
-    room = 0.96 * figure.bbox.width
-    while (width := said.get_window_extent(canvas.get_renderer()).width) > room:  # letters grow by whole pixels
-        said.set_fontsize(0.98 * float(said.get_fontsize()) * room / width)
+    said = film.caption(t)
+    size = _fitted(said, tuple(fonts(film.language)), float(figure.bbox.width), float(figure.dpi))
+    _line(figure, film, said, look, at=(0.02, 0.885), fontsize=size)
+
+
+def _line(
+    figure: Figure, film: "Film", text: str, look: Look, *, at: tuple[float, float] = (0.02, 0.945), **style: Any
+) -> None:
+    """A line of the page's head; `at` is a share of its width and of its height."""
+    line = Lettering(3)
+    line.set_transform(figure.transFigure)
+    figure.add_artist(line)
+    line.add(*at, text, {"color": look.ink, "family": fonts(film.language)} | style)
+
+
+@lru_cache(maxsize=1024)
+def _fitted(text: str, family: tuple[str, ...], width: float, dpi: float) -> float:
+    """Points at which a sentence ends on a page so many pixels wide."""
+    figure = Figure(figsize=(width / dpi, 1), dpi=dpi)
+    said = figure.text(0, 0, text, fontsize=LARGE, family=list(family))
+    canvas: Any = FigureCanvasAgg(figure)
+    renderer, room = canvas.get_renderer(), 0.96 * width
+    while (across := said.get_window_extent(renderer).width) > room:  # letters grow by whole pixels
+        said.set_fontsize(0.98 * float(said.get_fontsize()) * room / across)
+    return float(said.get_fontsize())
 
 
 def tell_time(figure: Figure, film: "Film", t: float, look: Look) -> None:
     """The instant, and when all has ended."""
     trace = film.trace
     clock = f"{fmt_time(t - trace.began)} / {fmt_time(trace.time)}"
-    figure.text(0.98, 0.945, clock, fontsize=12, ha="right", color=look.ink, family=fonts(film.language))
+    _line(figure, film, clock, look, at=(0.98, 0.945), fontsize=12, ha="right")
 
 
 def passing(figure: Figure, film: "Film", blocks: Sequence["Block"], t: float, look: Look) -> None:
@@ -146,11 +170,12 @@ def colour_of(block: int) -> str:
 
 def ground(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:
     """Devices, and the lines between them as full as they are."""
-    frames = [_rounded(box.x, box.y, box.width, box.height, 0.12, fc=look.panel, ec="none") for box in here.boxes]
-    axes.add_collection(PatchCollection(frames, match_original=True, zorder=0), autolim=False)
+    frames = [_rounded(box.x, box.y, box.width, box.height, 0.12) for box in here.boxes]
+    axes.add_collection(PathCollection(frames, facecolors=look.panel, edgecolors="none", zorder=0), autolim=False)
+    names = _words(axes, 3)
     for box in here.boxes:
         style: dict[str, Any] = {"fontsize": 7.5, "color": look.ink, "alpha": 0.6, "va": "center", "weight": "bold"}
-        axes.text(box.x + 0.3, box.y + (box.height - 0.28 if box.side else 0.28), box.label, **style)
+        names.add(box.x + 0.3, box.y + (box.height - 0.28 if box.side else 0.28), box.label, style)
     loads = film.loads(t, here)
     busy = loads > IDLE
     idle = [line for line, full in zip(here.lines, busy, strict=True) if not full]
@@ -183,37 +208,64 @@ def _marks(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> 
         axes.text(x, y, f"{share:.0%}" if share else "×", fontsize=6.5, bbox=frame, **style)
 
 
-def _rounded(x: float, y: float, width: float, height: float, radius: float, **look: Any) -> FancyBboxPatch:
-    return FancyBboxPatch((x, y), width, height, boxstyle=f"round,pad=0,rounding_size={radius}", **look)
+def _rounded(x: float, y: float, width: float, height: float, radius: float) -> Path:
+    """The outline of a rectangle with round corners."""
+    outline = _outline(width, height, radius)
+    return Path(outline.vertices + np.array([x, y]), outline.codes)
+
+
+@lru_cache(maxsize=256)
+def _outline(width: float, height: float, radius: float) -> Path:
+    return FancyBboxPatch((0, 0), width, height, boxstyle=f"round,pad=0,rounding_size={radius}").get_path()
+
+
+def _words(axes: "Axes", zorder: float) -> Lettering:
+    """Words to be, at places of the data."""
+    words = Lettering(zorder)
+    axes.add_artist(words)
+    words.set_clip_path(None)
+    return words
 
 
 def _bars(axes: "Axes", bars: list[Bar], zorder: float) -> None:
-    """Many rectangles at once."""
-    corners = [[(x, y), (x + w, y), (x + w, y + h), (x, y + h)] for x, y, w, h, _, _ in bars]
-    colours = [to_rgba(colour, alpha) for *_, colour, alpha in bars]
-    axes.add_collection(PolyCollection(corners, facecolors=colours, linewidths=0, zorder=zorder), autolim=False)
+    """Many rectangles at once, none upon another: faint ones first, those of a colour as one shape."""
+    alike: dict[tuple[float, str], list[Bar]] = {}
+    for bar in bars:
+        alike.setdefault((bar[5], bar[4]), []).append(bar)
+    shapes, colours = [], []
+    for (alpha, colour), group in sorted(alike.items()):
+        x, y, width, height = np.array([bar[:4] for bar in group]).T
+        corners = np.array([[x, y], [x + width, y], [x + width, y + height], [x, y + height]]).transpose(2, 0, 1)
+        for k in range(0, len(group), SNAPPED):
+            shapes.append(Path.make_compound_path_from_polys(corners[k : k + SNAPPED]))
+            colours.append(to_rgba(colour, alpha))
+    axes.add_collection(PathCollection(shapes, facecolors=colours, linewidths=0, zorder=zorder), autolim=False)
 
 
 def _devices(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:
     held = film.held(t) if film.full else None
-    frames: list[FancyBboxPatch] = []
+    frames: list[Path] = []
+    paint: list[tuple[str, float]] = []
     bars: list[Bar] = []
+    names = _words(axes, 4)
     for i, (x, y, kind, device, rank) in enumerate(
         zip(here.x, here.y, here.kinds, here.names, here.ranks, strict=True)
     ):
         width, height = here.bars.get(i, SIZES[kind][0]), SIZES[kind][1]
-        paint = {"fc": look.paper, "linewidth": 1.1} if rank >= 0 else {"fc": look.panel, "linewidth": 0.4}
-        frames.append(_rounded(x - width / 2, y - height / 2, width, height, 0.1, ec=look.ink, **paint))
+        paint.append((look.paper, 1.1) if rank >= 0 else (look.panel, 0.4))
+        frames.append(_rounded(x - width / 2, y - height / 2, width, height, 0.1))
         if len(here.kinds) > MOST_NAMED:
             continue
         name = say("caption.rank", film.language, ranks=rank).strip() if rank >= 0 else device
         weight = "bold" if rank >= 0 else "normal"
-        style: dict[str, Any] = {"color": look.ink, "ha": "center", "va": "center", "zorder": 4, "weight": weight}
+        style: dict[str, Any] = {"color": look.ink, "ha": "center", "va": "center", "weight": weight}
         lower = height * 0.26 if rank >= 0 else 0
-        axes.text(x, y - lower, name, fontsize=6.5, family=fonts(film.language), **style)
+        names.add(x, y - lower, name, style | {"fontsize": 6.5, "family": fonts(film.language)})
         if rank >= 0 and held is not None:
             bars += _strip(held.block[rank], held.count[rank], whole(film.trace.schedule), x, y)
-    axes.add_collection(PatchCollection(frames, match_original=True, zorder=3), autolim=False)
+    fills, lines = [fill for fill, _ in paint], [line for _, line in paint]
+    style = {"facecolors": fills, "edgecolors": look.ink, "linewidths": lines, "zorder": 3}
+    axes.add_collection(PathCollection(frames, **style), autolim=False)
     _bars(axes, bars, 4)
 
 
@@ -241,24 +293,19 @@ def paint_blocks(axes: "Axes", blocks: Sequence["Block"], look: Look) -> None:
             zorder=6,
         )
         return
-    paint: dict[str, Any] = {"ec": look.ink, "linewidth": 0.8}
     sides = [max(LEAST_SIDE, SIDE * b.side) for b in blocks]
     frames = [
-        _rounded(b.x - side / 2, b.y - side / 2, side, side, side / 5, fc=colour_of(b.number), **paint)
-        for b, side in zip(blocks, sides, strict=True)
+        _rounded(b.x - side / 2, b.y - side / 2, side, side, side / 5) for b, side in zip(blocks, sides, strict=True)
     ]
-    axes.add_collection(PatchCollection(frames, match_original=True, zorder=6), autolim=False)
+    fills = [colour_of(b.number) for b in blocks]
+    style: dict[str, Any] = {"facecolors": fills, "edgecolors": look.ink, "linewidths": 0.8, "zorder": 6}
+    axes.add_collection(PathCollection(frames, **style), autolim=False)
+    labels = _words(axes, 7)
     for b, side in zip(blocks, sides, strict=True):
         if side < NAMED_SIDE:
             continue
-        style: dict[str, Any] = {
-            "color": ink_on(colour_of(b.number)),
-            "ha": "center",
-            "va": "center",
-            "weight": "bold",
-            "zorder": 7,
-        }
-        axes.text(b.x, b.y, b.label, fontsize=7 if len(b.label) < 3 else 5, **style)
+        style = {"color": ink_on(colour_of(b.number)), "ha": "center", "va": "center", "weight": "bold"}
+        labels.add(b.x, b.y, b.label, style | {"fontsize": 7 if len(b.label) < 3 else 5})
 
 
 def holdings(axes: "Axes", film: "Film", t: float, look: Look, rows: int) -> None:
@@ -267,6 +314,7 @@ def holdings(axes: "Axes", film: "Film", t: float, look: Look, rows: int) -> Non
     columns = min(held.block.shape[1], MOST_ROWS)
     labelled = columns * rows <= MOST_LABELS
     bars: list[Bar] = []
+    names = _words(axes, 3)
     for rank in range(rows):
         for slot in range(columns):
             number = int(held.block[rank, slot])
@@ -280,8 +328,9 @@ def holdings(axes: "Axes", film: "Film", t: float, look: Look, rows: int) -> Non
                     "color": ink_on(colour) if share > 0.6 else look.ink,
                     "ha": "center",
                     "va": "center",
+                    "fontsize": 6.5,
                 }
-                axes.text(slot + 0.47, rank + 0.46, film.name(number), fontsize=6.5, **style)
+                names.add(slot + 0.47, rank + 0.46, film.name(number), style)
     _bars(axes, bars, 1)
     title = say("figure.holds", film.language)
     style = {"color": look.ink, "weight": "bold", "va": "bottom", "family": fonts(film.language)}

@@ -69,7 +69,7 @@ class MovingDrawing:
         return re.sub(r'<g id="[^"]*"', "<g", _NO_USE.sub("", match["inside"]))
 
     def _artists(self) -> Iterator[Artist]:
-        yield from self._figure.texts
+        yield from self._figure.artists
         for axes in self._figure.axes:
             yield from axes.get_children()
 

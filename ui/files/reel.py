@@ -13,7 +13,7 @@ from ui.files.figures import Look
 from ui.stage.frames import Film
 
 Pixels = NDArray[np.uint8]
-"""`[row, column, rgb]`."""
+"""`[row, column, rgba]`, of which all are opaque."""
 
 
 class Reel:
@@ -42,7 +42,7 @@ class Reel:
             artist.draw(self._canvas.get_renderer())
         for artist in new:
             artist.remove()
-        pixels: Pixels = np.asarray(self._canvas.buffer_rgba())[:, :, :3].copy()
+        pixels: Pixels = np.array(self._canvas.buffer_rgba())
         return pixels
 
     def _settle(self, t: float) -> None:
@@ -54,6 +54,6 @@ class Reel:
 
     def _artists(self) -> Iterator[Artist]:
         """Everything on the page, in the order in which it came."""
-        yield from self._figure.texts
+        yield from self._figure.artists
         for axes in self._figure.axes:
             yield from axes.get_children()

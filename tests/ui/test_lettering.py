@@ -1,0 +1,67 @@
+"""Texts that are stamped look like texts that are set where they stand, and are texts where shapes are written."""
+
+import io
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.transforms import IdentityTransform
+
+from ui.files import lettering
+from ui.files.lettering import PARTS, Lettering
+
+NAMES = [("rank 0", {"ha": "center", "va": "center"}), ("NVS1", {"ha": "right"}), ("7", {"alpha": 0.6})]
+
+
+def page() -> tuple[Figure, FigureCanvasAgg]:
+    figure = Figure(figsize=(3, 2), dpi=100)
+    return figure, FigureCanvasAgg(figure)
+
+
+def pixels(canvas: FigureCanvasAgg) -> np.ndarray:
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba()).astype(int)
+
+
+def lettered(figure: Figure) -> Lettering:
+    """Words at places in pixels."""
+    words = Lettering(3)
+    words.set_transform(IdentityTransform())
+    figure.add_artist(words)
+    return words
+
+
+@pytest.mark.parametrize(("text", "style"), NAMES)
+@pytest.mark.parametrize(("x", "y"), [(151, 80), (151.25, 80.5), (60.75, 130), (299, 199)])
+def test_a_stamp_is_what_would_be_set_there(text, style, x, y):
+    paints = {"fontsize": 9, "color": "#31333f"} | style
+    plain, second = page()
+    plain.text(x, y, text, transform=IdentityTransform(), **paints)
+    for _ in range(2):  # as it is made, and as it is kept
+        figure, first = page()
+        lettered(figure).add(x, y, text, paints)
+        assert np.abs(pixels(first) - pixels(second)).max() <= 3  # coverage and opacity are rounded once more
+    assert (pixels(first) != 255).any() == (x < 299 or "ha" in style)
+
+
+def test_neighbours_within_a_part_of_a_pixel_share_a_stamp(monkeypatch):
+    monkeypatch.setattr(lettering, "_stamps", {})
+    figure, canvas = page()
+    words = lettered(figure)
+    for k in range(8):
+        words.add(100 + 10 * k + 0.4 * k / PARTS / 8, 50, "3", {"fontsize": 7})
+    assert pixels(canvas)[:, 170:].min() < 128
+    assert len(lettering._stamps) == 1
+
+
+def test_shapes_have_texts():
+    figure, _ = page()
+    words = lettered(figure)
+    words.add(100, 50, "rank 0", {"fontsize": 7})
+    out = io.BytesIO()
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        figure.savefig(out, format="svg")
+    assert ">rank 0</text>" in out.getvalue().decode()
+    assert [text.get_text() for text in words.texts()] == ["rank 0"]

@@ -1,0 +1,105 @@
+"""Texts of a page as one artist, of which each is drawn once and stamped wherever it stands again."""
+
+from collections.abc import Callable, Hashable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.backend_bases import RendererBase
+from matplotlib.backends.backend_agg import RendererAgg
+from matplotlib.text import Text
+from matplotlib.transforms import IdentityTransform
+from numpy.typing import NDArray
+
+PARTS = 4
+"""Of a pixel, each way: stamps are made for as many places between two pixels."""
+MOST_STAMPS = 4096
+
+Stamp = tuple[NDArray[np.uint8], int, int]
+"""Pixels `[row, column, rgba]` of a text, the lowest row first, and how far its corner is from where it stands."""
+
+_stamps: dict[Hashable, Stamp] = {}
+
+
+class Lettering(Artist):
+    """Texts at places of an axes' data, or of a figure, in the order in which they are added.
+
+    A film has the same few names in every frame, and the renderer takes a millisecond to set one. Where pixels are
+    made, a text is kept as it was set first, for every quarter of a pixel; where shapes are, it is a text.
+    """
+
+    def __init__(self, zorder: float) -> None:
+        super().__init__()
+        self.set_zorder(zorder)
+        self._texts: list[tuple[float, float, str, dict[str, Any]]] = []
+
+    def add(self, x: float, y: float, text: str, style: Mapping[str, Any]) -> None:
+        """A text at a place, in matplotlib's words for its size, colour and sides."""
+        self._texts.append((x, y, text, dict(style)))
+
+    def texts(self) -> list[Text]:
+        """Each as a text of its own, in the pixels of the page."""
+        return [
+            self._set(x, y, text, style)
+            for (x, y), (_, _, text, style) in zip(self._places().tolist(), self._texts, strict=True)
+        ]
+
+    def draw(self, renderer: RendererBase) -> None:
+        """Draw all of them."""
+        if not (self._texts and self.get_visible()):
+            return
+        if not isinstance(renderer, RendererAgg):
+            renderer.open_group("words")
+            for artist in self.texts():
+                artist.draw(renderer)
+            renderer.close_group("words")
+            return
+        pen = renderer.new_gc()
+        steps = np.floor(self._places() * PARTS + 0.5).astype(int)
+        for (across, up), (_, _, text, style) in zip(steps.tolist(), self._texts, strict=True):
+            pixels, left, low = self._stamp(across % PARTS, up % PARTS, text, style, renderer)
+            renderer.draw_image(pen, across // PARTS + left, up // PARTS + low, pixels)
+        pen.restore()
+
+    def _places(self) -> NDArray[np.float64]:
+        places: NDArray[np.float64] = self.get_transform().transform([(x, y) for x, y, _, _ in self._texts])
+        return places
+
+    def _set(self, x: float, y: float, text: str, style: Mapping[str, Any]) -> Text:
+        artist = Text(x, y, text, transform=IdentityTransform(), **style)
+        figure = self.get_figure()
+        assert figure, "what is drawn is on a page"
+        artist.set_figure(figure)
+        return artist
+
+    def _stamp(self, across: int, up: int, text: str, style: Mapping[str, Any], page: RendererAgg) -> Stamp:
+        key = (across, up, text, page.dpi, *((name, str(value)) for name, value in style.items()))
+        stamp = _stamps.get(key)
+        if stamp is None:
+            if len(_stamps) >= MOST_STAMPS:
+                _stamps.clear()
+            stamp = _stamps[key] = self._drawn(across / PARTS, up / PARTS, text, style, page)
+        return stamp
+
+    def _drawn(self, across: float, up: float, text: str, style: Mapping[str, Any], page: RendererAgg) -> Stamp:
+        """A text that stands a part of a pixel off the middle of a sheet."""
+        sheet: Any = _sheet(2 * int(page.width), int(page.width), page.dpi)
+        x, y = int(sheet.width) // 2, int(sheet.height) // 2
+        drawn = self._set(x + across, y + up, text, style)
+        drawn.draw(sheet)
+        box = drawn.get_window_extent(sheet)
+        left, low = max(0, int(box.x0) - 2), max(0, int(box.y0) - 2)
+        bottom = int(sheet.height) - low
+        inside = np.s_[bottom - int(box.height) - 5 : bottom, left : left + int(box.width) + 5]
+        pixels = np.asarray(sheet.buffer_rgba())
+        stamp = pixels[inside][::-1].copy()
+        pixels[inside] = 0
+        return stamp, left - x, low - y
+
+
+@lru_cache(maxsize=2)
+def _sheet(width: int, height: int, dpi: float) -> RendererAgg:
+    """A sheet for one text at a time: what a text measures is remembered with it."""
+    made: Callable[[int, int, float], RendererAgg] = RendererAgg
+    return made(width, height, dpi)
