@@ -2,7 +2,7 @@
 
 import { faint, quiet } from "../paint/ink.js";
 import { Sent } from "../trace/sent.js";
-import { bytesText, fill, sum } from "../trace/words.js";
+import { fill, sizesIn, sum } from "../trace/words.js";
 
 const GUTTER = { numbers: 26, words: 48 };
 const SUMS = ["top", "mean", "bottom"];
@@ -53,6 +53,7 @@ export class Counters {
     g.font = `500 11px ${colours.font}`;
     const hasWords = this.row >= READABLE;
     const { gutter } = this;
+    const words = sizesIn(Math.max(this.#sent.most, least));
     for (const [k, [name, bytes]] of this.#rows(t, text).entries()) {
       const y = HEAD + k * this.row;
       g.fillStyle = faint(colours, 0.06);
@@ -64,12 +65,12 @@ export class Counters {
       g.textAlign = "right";
       g.fillText(name, gutter - 6, y + this.row / 2);
       g.textAlign = "left";
-      g.fillText(bytesText(Math.round(bytes)), width - WORDS + 6, y + this.row / 2);
+      g.fillText(words(bytes), width - WORDS + 6, y + this.row / 2);
     }
     if (!least) return;
     g.fillStyle = colours.ink;
     g.fillRect(this.#x(least) - 1, HEAD - 4, 2, height - HEAD + 2);
     g.textAlign = "right";
-    g.fillText(fill(text["player.sent.least"], { bytes: bytesText(least) }), this.#x(least) + 2, 7);
+    g.fillText(fill(text["player.sent.least"], { bytes: words(least) }), this.#x(least) + 2, 7);
   }
 }

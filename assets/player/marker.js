@@ -4,7 +4,7 @@ import { fill } from "../trace/words.js";
 import { keep, read, written } from "./bookmark.js";
 
 const AFTER = 400; // ms that a person stands still
-const NOWHERE = { t: 0, number: 0, place: {} };
+const NOWHERE = { t: 0, number: 0, place: {}, is_ahead: false };
 
 export class Marker {
   #begun = null; // the number of the place that was last begun at
@@ -23,7 +23,8 @@ export class Marker {
     this.#isGone = true;
   };
 
-  // Whether the browser has left the address of these runs: others are on their way, and nothing may hold them up.
+  // Whether the address is not, or not yet, that of the runs which are shown: others are on their way, and nothing may
+  // hold them up.
   get isGone() {
     return this.#isGone;
   }
@@ -31,7 +32,7 @@ export class Marker {
   // Take where runs begin; whether that is another place than the last one.
   begin(start) {
     this.#start = { ...NOWHERE, ...start };
-    this.#isGone = false;
+    this.#isGone = this.#start.is_ahead;
     const isNew = this.#begun !== this.#start.number;
     this.#begun = this.#start.number;
     return isNew;

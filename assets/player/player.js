@@ -158,7 +158,7 @@ class Player {
   // or at the same instant where the future forked.
   #begin({ runs, start = {} }) {
     const [clock, ids] = [this.#clock, runs.map(({ id }) => id).join()];
-    const [isNew, isSame] = [this.#marker.begin(start), this.#ids === ids];
+    const [wasGone, isNew, isSame] = [this.#marker.isGone, this.#marker.begin(start), this.#ids === ids];
     const share = clock.position / Math.max(1, clock.steps);
     this.#ids = ids;
     const timelines = this.#timelines;
@@ -171,8 +171,8 @@ class Player {
       this.#pause(true);
       clock.seek(start.t);
       if (registered().some(({ name }) => name === start.view)) this.#view = start.view;
-    } else if (!isSame) {
-      if (!start.keep) clock.seek(clock.instant(share * clock.steps));
+    } else if (!isSame || wasGone) {
+      if (!isSame && !start.keep) clock.seek(clock.instant(share * clock.steps));
       this.#tell();
     }
     return isNew;

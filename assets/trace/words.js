@@ -66,6 +66,13 @@ export function bytesText(value) {
   return `${short(value / scale)} ${unit}`;
 }
 
+// One unit for all sizes of a table, so that they can be compared as they stand: that of the largest.
+export function sizesIn(most) {
+  const [, unit] = bytesText(most).split(" ");
+  const [scale] = [...BINARY, ...DECIMAL].find(([, name]) => name === unit);
+  return (value) => `${short(value / scale)} ${unit}`;
+}
+
 export const sum = (values) => values.reduce((total, value) => total + value, 0);
 
 export function fill(text, values) {

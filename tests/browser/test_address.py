@@ -10,6 +10,7 @@ from ops.request import Request
 from ops.request.scenario import from_yaml, place_in, to_yaml
 from sim.formats import write_topology
 from sim.machines import build
+from tests.browser.conftest import HASTE
 from tests.browser.test_capture import DROP
 
 pytestmark = pytest.mark.browser
@@ -143,3 +144,33 @@ def test_a_scene_too_long_for_a_link_says_so_and_its_file_brings_it_back(visit):
     page.page.reload()
     page.page.get_by_text("names a scene that was too long for it").first.wait_for()
     steps(page, 14)
+
+
+FIRST_SEEN = """e => {
+  globalThis.firstSeen = null;
+  const { steps } = e.dataset;
+  new MutationObserver(() => {
+    if (e.dataset.steps !== steps) globalThis.firstSeen ??= [e.dataset.steps, location.search];
+  }).observe(e, { attributes: true });
+}"""
+
+
+def test_a_slider_moves_the_picture_ahead_of_the_page_which_follows_once_the_slider_rests(visit):
+    page = visit("?machine=switch:ranks=16")
+    slider = page.open_drawer().get_by_role("slider", name=page.told("page.ranks"))
+    page.player.evaluate(FIRST_SEEN)
+
+    def act():
+        if slider.get_attribute("aria-valuetext") == "16":
+            slider.press("ArrowLeft", timeout=HASTE)
+        page.page.wait_for_function("location.search.includes('ranks=15')", timeout=HASTE)
+
+    page.again(act)
+    steps, address = page.page.evaluate("firstSeen")
+    assert steps == "28"
+    assert "ranks=15" not in address
+    went(page, "ranks=15")
+    assert page.data("steps") == "28"
+    page.page.go_back()
+    went(page, "!ranks=15")
+    page.page.wait_for_function("e => e.dataset.steps === '30'", arg=page.player.element_handle())

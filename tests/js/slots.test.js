@@ -96,7 +96,7 @@ test("a link in trouble has a row even when nothing crosses it", async () => {
 test("colours go round, idle is no load, full is the end of the ramp", () => {
   assert.deepEqual([0, 8, -1].map(blockNumber), [0, 0, 7]);
   assert.deepEqual([0, 0.001, 0.0011, 0.5, 1, 2].map(loadLevel), [0, 0, 1, 32, 64, 64]);
-  assert.equal(loadColour(64), "rgb(191,48,19)");
+  assert.equal(loadColour(64), "rgb(190,58,20)");
   assert.ok(ramp().includes(loadColour(0)));
   for (let block = 0; block < 8; block += 1) assert.match(inkOn(blockColour(block)), /^#(111111|ffffff)$/);
 });

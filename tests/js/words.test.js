@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { firstFrom, offLine, pointAlong, walk } from "../../assets/trace/walk.js";
-import { TimeScale, bytesText, fill, percent, rateText, seconds } from "../../assets/trace/words.js";
+import { TimeScale, bytesText, fill, percent, rateText, seconds, sizesIn } from "../../assets/trace/words.js";
 
 test("numbers are said with the unit that suits them", () => {
   assert.deepEqual([0, 4.991e-4, 0.0021, 3, 120].map(seconds), ["0 ns", "499.1 µs", "2.1 ms", "3 s", "120 s"]);
@@ -9,6 +9,13 @@ test("numbers are said with the unit that suits them", () => {
   assert.deepEqual([0, 0.3, 1e9, 2 ** 26 / 3].map(bytesText), ["0 B", "0.3 B", "1 GB", "22.37 MB"], "as fmt_size says");
   assert.deepEqual([25e9, 1.5625e9].map(rateText), ["25 GB/s", "1.56 GB/s"]);
   assert.equal(percent(0.256), "26 %");
+});
+
+test("sizes of a table have one unit, that of the largest", () => {
+  const sizes = [0, 2 ** 19, 2 ** 20 * 1.3, 2 ** 26];
+  assert.deepEqual(sizes.map(sizesIn(2 ** 26)), ["0 MiB", "0.5 MiB", "1.3 MiB", "64 MiB"]);
+  assert.deepEqual([0, 1000, 2 ** 26 / 3].map(sizesIn(2 ** 26 / 3)), ["0 MB", "0.001 MB", "22.37 MB"]);
+  assert.deepEqual([0, 0.3].map(sizesIn(0)), ["0 B", "0.3 B"]);
 });
 
 test("placeholders are filled, and what has no value is left out", () => {

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Error, sync_playwright
 
-from tests.browser.conftest import FLAGS, chromium_path, serve
+from tests.browser.conftest import FLAGS, STILL, chromium_path, serve
 from tests.monkey.garbage import LINKS, TEXTS
 from ui.pages import PAGES
 from ui.text import languages
@@ -19,7 +19,6 @@ VISIT = 60
 MOST = 20
 PATIENCE = 60_000
 """ms that an answer may take on a busy machine."""
-IDLE = "!document.querySelector('[data-testid=\"stApp\"][data-test-script-state=running]')"
 BROKEN = '[data-testid="stException"]'
 COMPLAINTS = re.compile(r"Traceback|Exception|^\w*Error|ERROR|not found", re.MULTILINE)
 """What a clean log of the server does not hold."""
@@ -171,7 +170,7 @@ class Monkey:
             self.open()
             return
         try:
-            self.page.wait_for_function(IDLE, timeout=PATIENCE)
+            self.page.wait_for_function(STILL, timeout=PATIENCE)
             self.page.wait_for_function(
                 "(document.querySelector('[data-testid=stMain]')?.innerText ?? '').length > 40"
                 " || document.querySelector('[data-ringside=player][data-steps]')",

@@ -323,6 +323,11 @@ def test_a_library_s_number_in_a_link_runs_what_the_library_does():
     assert "chains=4" in at.query_params["settings"]
 
 
+def test_a_run_beside_that_differs_in_nothing_has_a_name_too():
+    at = page(machine="switch:ranks=4", against="root=0")
+    assert [box.label for box in at.checkbox if "against" in box.key] == ["as usual"]
+
+
 def test_crossovers_of_algorithms_are_told():
     at = page(machine="switch:ranks=8", against="algorithm=allreduce.recursive_doubling")
     told = [element.value for element in (*at.main.markdown, *at.main.caption)]

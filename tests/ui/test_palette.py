@@ -60,8 +60,8 @@ def test_numbers_on_blocks_can_be_read():
 
 
 @pytest.mark.parametrize("look", [LIGHT, DARK])
-def test_half_and_full_links_stand_out_on_paper_and_so_do_frames_of_ranks_and_blocks(look):
-    assert all(contrast(colour, look.paper) >= 3 for colour in LOAD[1:])
+def test_loaded_links_stand_out_on_paper_and_panels_and_so_do_frames_of_ranks_and_blocks(look):
+    assert all(contrast(colour, ground) >= 3 for colour in LOAD for ground in (look.paper, look.panel))
     painted = {part: (ASSETS / "paint" / part).read_text(encoding="utf-8") for part in ("devices.js", "blocks.js")}
     assert "frame: { colour: colours.ink," in painted["devices.js"]
     assert "g.strokeStyle = colours.ink;" in painted["blocks.js"]  # yellow on white is told by its edge

@@ -4,24 +4,11 @@ All of a page is drawn anew with every change, and what is folded costs as much 
 is not taken away again with the fold: somebody may have typed into it a moment ago.
 """
 
-from collections.abc import Callable
-from functools import cache
-from pathlib import Path
-from typing import Any
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from ui.page_script import page_script
 from ui.widgets.parameter import fresh
-
-SCRIPT = Path(__file__).parents[2] / "assets" / "page" / "opened.js"
-
-
-@cache
-def _component() -> Callable[..., Any]:
-    script = SCRIPT.read_text(encoding="utf-8")
-    mounted: Callable[..., Any] = st.components.v2.component("ringside_opened", html="<span>\n</span>", js=script)
-    return mounted
 
 
 def is_made(fold: str, is_needed: bool | None = False) -> bool:
@@ -44,4 +31,4 @@ def watch(fold: str) -> None:
     def seen() -> None:
         is_made(fold, is_needed=True)
 
-    _component()(key=f"watch_{fold}", on_seen_change=seen)
+    page_script("opened")(key=f"watch_{fold}", on_seen_change=seen)

@@ -21,7 +21,7 @@ from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
 from sim.units import TimeScale
 from ui import address
-from ui.drawer import form
+from ui.drawer import ahead, form
 from ui.files.exports import EXPORTS
 from ui.pages import page
 from ui.player import component
@@ -50,6 +50,7 @@ LONGEST_CODE = 20_000
 @page(order=10)
 def stage() -> None:
     """Draw the page once."""
+    ahead.begin()
     problem = _arrive()
     if problem:
         st.error(plain(problem), icon=":material/link_off:")
@@ -106,6 +107,7 @@ def _shown(
         st.warning(_say("page.stays", reason=plain(reason)), icon=":material/error:")
     if topology is not None and runs:
         _depart(scene)
+        ahead.allow(runs[0][1])
         return scene, topology, runs
     good = st.session_state.get("good", Request())
     return good, machine_of(good), _carried_out(good)
@@ -307,7 +309,8 @@ def _stage(scene: Request, runs: list[compare.Run]) -> None:
     with memory:
         story.remember()
     offered, fills = story.shown(scene), st.context.is_embedded and len(runs) == 1 + len(scene.others())
-    data = component.player_data(packed, spoken(), start, offers=offers, story=offered, fills=fills)
+    more = {"offers": offers, "story": offered, "fills": fills, "turn": state.drawings}
+    data = component.player_data(packed, spoken(), start, **more)
     with player:
         component.show(data, key=PLAYER, moved=_moved, forked=_forked, heard=lambda: story.hear(state[PLAYER].story))
 

@@ -70,7 +70,8 @@ def titles(scene: Request) -> list[str]:
     names = [*dict.fromkeys("machine" if name == "capture" else name for name in mentioned)]
     said = {name: [_shown_as(run, name) for run in runs] for name in names}
     differing = [words for words in said.values() if len(set(words)) > 1] or [*said.values()][:3]
-    return [" · ".join(filter(None, words)) for words in zip(*differing, strict=True)] or [""]
+    usual = tell("page.compare.usual")
+    return [" · ".join(filter(None, words)) or usual for words in zip(*differing, strict=True)] or [""]
 
 
 def _shown_as(run: Request, name: str) -> str:

@@ -4,8 +4,6 @@ import base64
 import binascii
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -25,6 +23,7 @@ from sim.errors import InputError
 from sim.formats import FORMATS
 from sim.topology.pair_rates import beside, matrices
 from sim.units import fmt_size
+from ui.page_script import page_script
 from ui.pages import leave, visit
 from ui.scene.machines import machine_of
 from ui.share import talks
@@ -34,7 +33,6 @@ from ui.widgets.past import restore
 from ui.workers import tasks
 from ui.workers.asking import ask
 
-SCRIPT = Path(__file__).parents[2] / "assets" / "page" / "drop.js"
 Text = tuple[str, str]
 """What it says, and what it is called."""
 
@@ -46,16 +44,9 @@ class Arrival(NamedTuple):
     opens: Callable[[str, str], None]
 
 
-@cache
-def _component() -> Callable[..., Any]:
-    script = SCRIPT.read_text(encoding="utf-8")
-    mounted: Callable[..., Any] = st.components.v2.component("ringside_drop", html="<span>\n</span>", js=script)
-    return mounted
-
-
 def receive() -> None:
     """Listen on the whole page; what has arrived is opened, or refused in one sentence beside a page that stays."""
-    answer = _component()(key="drop", data={"text": tell("page.drop")}, on_received_change=lambda: None)
+    answer = page_script("drop")(key="drop", data={"text": tell("page.drop")}, on_received_change=lambda: None)
     with st.container():  # there whether or not anything is said, so that what follows keeps its place
         if answer.received is None:
             return

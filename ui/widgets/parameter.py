@@ -1,26 +1,17 @@
 """One widget for one parameter of a machine, an algorithm, a format or a trouble; what cannot be read is told there."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
-from typing import Any
 
 import streamlit as st
 
 from sim.errors import InputError
 from sim.parameters import Parameter
 from sim.units import KiB, fmt_size, parse_bandwidth, parse_size, parse_time
+from ui.page_script import page_script
 from ui.text import catalogue, plain, spoken, tell
 
 BANDWIDTHS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "KB/s"), (1.0, "B/s"))
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-
-
-INTO_VIEW = """
-export default function ({ parentElement }) {
-  (parentElement.host ?? parentElement).scrollIntoView({ block: "nearest" });
-}
-"""
-"""Scrolls to a new message; one that stands there already is left where it is."""
 
 
 class RefusedError(Exception):
@@ -39,13 +30,7 @@ def refuse(error: Exception) -> None:
     st.session_state.refused = refused
     with st.container():
         st.error(plain(str(error)), icon=":material/error:")
-        _seen()(key=f"refused_{len(refused)}", data={"message": str(error)})
-
-
-@cache
-def _seen() -> Callable[..., Any]:
-    mounted: Callable[..., Any] = st.components.v2.component("ringside_seen", html="<span>\n</span>", js=INTO_VIEW)
-    return mounted
+        page_script("seen")(key=f"refused_{len(refused)}", data={"message": str(error)})
 
 
 def usual(parameter: Parameter) -> str:

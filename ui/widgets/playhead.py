@@ -1,10 +1,8 @@
 """A collective of a step, played: chosen in the step's timeline, whose hand stands where the player's does."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache, partial
-from pathlib import Path
-from typing import Any
+from functools import partial
 
 import streamlit as st
 
@@ -13,20 +11,13 @@ from ops.request import Request
 from ops.training.step import Interval, StepCollective, TrainingStep
 from sim.errors import InputError, StalledError
 from sim.units import fmt_size
+from ui.page_script import page_script
 from ui.player import component
 from ui.text import plain, spoken, tell
 from ui.workers import tasks
 from ui.workers.asking import ask
 
-SCRIPT = Path(__file__).parents[2] / "assets" / "page" / "buckets.js"
 KEY, CHOICE, PLAYER = "train_calls", "train_call", "train_player"
-
-
-@cache
-def _component() -> Callable[..., Any]:
-    script = SCRIPT.read_text(encoding="utf-8")
-    mounted: Callable[..., Any] = st.components.v2.component("ringside_playhead", html="<span>\n</span>", js=script)
-    return mounted
 
 
 def playable(step: TrainingStep) -> dict[int, StepCollective]:
@@ -71,7 +62,7 @@ def listen(step: TrainingStep, window: Interval) -> None:
     times = {str(k): [call.start, call.end] for k, call in playable(step).items()}
     data = {"calls": times, "chosen": chosen_of(step), "window": list(window)}
     if times:
-        _component()(key=KEY, data=data, default={"asked": None}, on_asked_change=partial(clicked, step))
+        page_script("buckets")(key=KEY, data=data, default={"asked": None}, on_asked_change=partial(clicked, step))
 
 
 def draw(step: TrainingStep, machine: Request) -> None:

@@ -31,7 +31,7 @@ from sim.placement import in_one_line, is_rank_file
 from sim.topology import Topology
 from sim.topology.networks import NETWORKS, has_network
 from sim.units import parse_size
-from ui.drawer import folds
+from ui.drawer import ahead, folds
 from ui.scene.examples import SCENARIOS
 from ui.scene.machines import machine_of
 from ui.text import plain, summary, tell
@@ -351,10 +351,7 @@ def _choose_rates(scene: Request) -> Request:
 def _choose_ranks(scene: Request, topology: Topology) -> Request:
     most = topology.n
     if most > 2:
-        ranks = st.slider(
-            tell("page.ranks"), 2, most, max(2, min(scene.ranks or most, most)), key=fresh(f"ranks_{most}")
-        )
-        scene = replace(scene, ranks=0 if ranks == most else ranks)
+        scene = replace(scene, ranks=_ranks(most, max(2, min(scene.ranks or most, most))))
     else:
         scene = replace(scene, ranks=0)
     n = scene.ranks or most
@@ -364,13 +361,27 @@ def _choose_ranks(scene: Request, topology: Topology) -> Request:
     return scene
 
 
+@st.fragment
+def _ranks(most: int, now: int) -> int:
+    """How many take part; 0 for all there are."""
+    chosen = st.slider(tell("page.ranks"), 2, most, now, key=fresh(f"ranks_{most}"))
+    ranks = 0 if chosen == most else chosen
+    ahead.follow("ranks", ranks=ranks, root=min(st.session_state.scene.root, chosen - 1))
+    return ranks
+
+
 def _choose_load(scene: Request, load: Load) -> Request:
     if not load.sized:
         return scene
-    help_, key = tell("page.size.help"), fresh(f"size_{scene.size if scene.size not in SIZES else ''}")
-    stops = sizes(scene.size)
-    size = st.select_slider(tell("page.size"), stops, value=scene.size, format_func=plain, help=help_, key=key)
-    scene = replace(scene, size=size)
+    scene = replace(scene, size=_size(scene.size))
     with _told_in(st.empty()):
-        check_size(load.name, load.unit_share, parse_size(size))
+        check_size(load.name, load.unit_share, parse_size(scene.size))
     return scene
+
+
+@st.fragment
+def _size(now: str) -> str:
+    help_, key = tell("page.size.help"), fresh(f"size_{now if now not in SIZES else ''}")
+    size: str = st.select_slider(tell("page.size"), sizes(now), value=now, format_func=plain, help=help_, key=key)
+    ahead.follow("size", size=size)
+    return size

@@ -63,7 +63,8 @@ def _word(label: str, options: Sequence[str], now: str, change: Change, shown: C
     key = fresh(f"{label}_{now}")
 
     def changed() -> None:
-        restore(change(st.session_state[key]))
+        if st.session_state[key] != now:  # else a word of a title that is no longer there, which a browser still sends
+            restore(change(st.session_state[key]))
 
     st.selectbox(
         tell(label),

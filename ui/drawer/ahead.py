@@ -1,0 +1,68 @@
+"""A slider's answer ahead of the page's: the picture follows the hand, and the page what it stands for once it rests.
+
+All of a page is run and drawn anew when a scene changes, which takes several times as long as the run somebody waits
+for. So a slider is a fragment of its own: what it stands for is run at once and handed to the player in the browser,
+which draws it, and the page itself comes after the last of a slider's movements.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from ops.request import Request
+from sim.errors import InputError, StalledError
+from ui.page_script import page_script
+from ui.scene.picture import Picture
+from ui.text import spoken
+from ui.workers import tasks
+from ui.workers.asking import ask
+
+MOST = 50_000
+"""Transfers of a run that comes ahead; what takes longer is waited for where the page says so."""
+
+
+def begin() -> None:
+    """Count the times that the page is drawn: with each of them what came ahead gives way to what it shows."""
+    st.session_state.drawings = st.session_state.get("drawings", 0) + 1
+
+
+def allow(now: Picture) -> None:
+    """Let runs come ahead where this one, which is shown now, says that they will not take long."""
+    st.session_state.is_brief = now.transfers <= MOST
+
+
+def follow(slider: str, **changes: Any) -> None:
+    """Stand in the fragment of a slider of this name, with the words of the scene that it changes."""
+    state = st.session_state
+    if state.pop(f"rested_{slider}", False):
+        st.rerun()
+    runs: list[dict[str, Any]] | None = None
+    if _is_alone():
+        runs = _runs(replace(state.scene, **changes))
+        if runs is None:
+            st.rerun()
+
+    def rested() -> None:
+        state[f"rested_{slider}"] = True
+
+    page_script("ahead")(key=f"ahead_{slider}", data={"runs": runs}, on_rested_change=rested)
+
+
+def _is_alone() -> bool:
+    """Whether this is the fragment's own run, and not that of the page with all that is on it."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return bool(context and context.fragment_ids_this_run)
+
+
+def _runs(scene: Request) -> list[dict[str, Any]] | None:
+    """What the player shows of a scene; None where the page has more to do or to say."""
+    state = st.session_state
+    if state.scene != state.get("good") or scene.against or scene.is_kept or not state.get("is_brief"):
+        return None
+    try:
+        picture = ask(tasks.run, scene, spoken())
+    except (InputError, StalledError):
+        return None
+    return [picture.payload["packed"] | {"title": "", "note": ""}]
