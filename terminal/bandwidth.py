@@ -3,7 +3,7 @@
 from ops.lab.grid import Grid
 from terminal import DONE, Answer, command
 from terminal.shared.curves import as_nccl_tests, over_size, plain, where
-from terminal.shared.lab import FIGURE, JOBS, axes, draw, of_sizes, rows_of
+from terminal.shared.lab import FIGURE, JOBS, axes, draw, of_sizes, origin, rows_of
 from terminal.shared.options import takes
 
 
@@ -14,4 +14,4 @@ def bandwidth(grid: Grid, jobs: int, figure: str | None) -> Answer:
     """Bus bandwidth against size, as nccl-tests prints it."""
     rows = rows_of(of_sizes(grid, "8..1GiB*4"), jobs)
     draw(figure, lambda charts: charts.bandwidths(over_size(rows), where(grid.machines, dict(grid.vary))))
-    return Answer(DONE, {"rows": plain(rows)}, as_nccl_tests(rows))
+    return Answer(DONE, {**origin(rows), "rows": plain(rows)}, as_nccl_tests(rows))

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from ops.lab.crossovers import crossovers
+from ops.libraries.nccl.layers import expected_error
 from ops.request import Request
 from ops.work import Outcome
 from sim import metrics
@@ -13,7 +14,7 @@ from sim.breakdown import breakdown
 from sim.errors import InputError
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
-from terminal.shared.facts import expected_error, parts
+from terminal.shared.facts import parts
 from terminal.shared.options import MACHINE_ALONE, NETWORKS, RANKS, SIZE, TOPOLOGY, TROUBLE, asks
 
 
@@ -66,7 +67,7 @@ def _row(spec: str, outcome: Outcome) -> dict[str, Any]:
         **parts(outcome.trace, why),
         "verified": outcome.trace.verdict.verdict == "ok",
         "nccl": outcome.work.settings.get("release"),
-        "expected_error": expected_error(outcome),
+        "expected_error": expected_error(outcome.trace.topology, outcome.work.settings, outcome.trace.size),
     }
 
 

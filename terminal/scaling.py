@@ -5,7 +5,7 @@ from sim.errors import InputError
 from sim.units import fmt_size
 from terminal import DONE, Answer, command
 from terminal.shared.curves import as_table, over_ranks, plain, where
-from terminal.shared.lab import FIGURE, JOBS, axes, draw, rows_of
+from terminal.shared.lab import FIGURE, JOBS, axes, draw, origin, rows_of
 from terminal.shared.options import takes
 
 
@@ -21,4 +21,4 @@ def scaling(grid: Grid, jobs: int, figure: str | None) -> Answer:
     curves = over_ranks(rows, machines=len(grid.machines) > 1)
     title = f"{where(grid.machines, dict(grid.vary))}, {fmt_size(max(sizes))}"
     draw(figure, lambda charts: charts.scaling(curves, title))
-    return Answer(DONE, {"rows": plain(rows)}, as_table(curves, rows))
+    return Answer(DONE, {**origin(rows), "rows": plain(rows)}, as_table(curves, rows))

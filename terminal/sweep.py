@@ -14,7 +14,7 @@ from ops.lab.sweep import sweep as swept
 from sim.base.textfile import Expected, read_text
 from sim.errors import InputError
 from terminal import DONE, Answer, command
-from terminal.shared.lab import JOBS, axes
+from terminal.shared.lab import JOBS, ORIGIN, axes, origin
 from terminal.shared.options import takes
 from terminal.shared.progress import Bar
 
@@ -50,6 +50,7 @@ def sweep(
     grid = grid if file is None else _from_file(file, grid)
     done = swept(grid, Path(output), jobs=jobs, dask=dask, again=again, progress=Bar("cells"))
     data = {
+        **origin(done.table.select(list(ORIGIN)).slice(0, done.cells).to_pylist()),
         "file": output,
         "rows": done.table.num_rows,
         "cells": done.cells,

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from ops.lab.synthesize import SearchResult
-from ops.lab.synthesize import synthesize as searched_for
+from ops.lab.synthesis.synthesize import SearchResult
+from ops.lab.synthesis.synthesize import synthesize as searched_for
 from ops.request import Request
 from ops.work import carry_out
 from sim.errors import InputError

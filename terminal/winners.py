@@ -1,6 +1,7 @@
 """`winners`: the fastest algorithm for every size and number of ranks."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,11 @@ import click
 from ops.lab.cells import Row
 from ops.lab.grid import Grid
 from ops.lab.journal import SCHEMA, read_table
-from ops.lab.winners import Change, WinnerMap, changes, winner_map
-from ops.request import Request
+from ops.lab.winners import Change, WinnerMap, changes, named, winner_map
 from sim.errors import InputError
 from sim.units import exact_size, fmt_size
 from terminal import DONE, Answer, command
-from terminal.shared.lab import FIGURE, JOBS, axes, draw, of_sizes, rows_of, table
+from terminal.shared.lab import FIGURE, JOBS, axes, draw, of_sizes, origin, rows_of, table
 from terminal.shared.options import takes
 
 SIZES = "1KiB..1GiB*4"
@@ -28,11 +28,13 @@ SIZES = "1KiB..1GiB*4"
 def winners(grid: Grid, kept: str | None, grid_only: bool, jobs: int, figure: str | None) -> Answer:
     """Map which algorithm is fastest at which size on how many ranks, and where exactly that changes."""
     whole = None if kept else _whole(grid)
-    result = winner_map(_kept(kept or "", grid) if whole is None else rows_of(whole, jobs))
-    exact = {} if whole is None or grid_only else _exact(whole, result)
+    rows = _kept(kept or "", grid) if whole is None else rows_of(whole, jobs)
+    result = winner_map(rows)
+    exact = {} if whole is None or grid_only else _exact(whole, rows, result)
     name = kept or ", ".join(grid.machines)
     draw(figure, lambda charts: charts.winners(result, f"{name}: the fastest, and how much longer the next takes"))
-    return Answer(DONE, _facts(result, exact, name), _text(result, exact, name))
+    release = {key: value for key, value in origin(rows).items() if key in ("nccl", "expected_error")}
+    return Answer(DONE, {**_facts(result, exact, name), **release}, _text(result, exact, name))
 
 
 def _whole(grid: Grid) -> Grid:
@@ -46,7 +48,7 @@ def _whole(grid: Grid) -> Grid:
 
 
 def _kept(file: str, grid: Grid) -> list[Row]:
-    if grid.algorithms or grid.machines or grid.sizes or grid.ranks or grid.networks:
+    if any(getattr(grid, axis.name) for axis in fields(Grid)):
         raise InputError(f"{file} has its own algorithms, machines, networks, sizes and ranks: leave those out")
     rows: list[Row] = read_table(Path(file)).select(SCHEMA.names).to_pylist()
     if not rows:
@@ -54,21 +56,22 @@ def _kept(file: str, grid: Grid) -> list[Row]:
     return rows
 
 
-def _exact(grid: Grid, result: WinnerMap) -> dict[int, list[Change]]:
+def _exact(grid: Grid, rows: Sequence[Row], result: WinnerMap) -> dict[int, list[Change]]:
     """For every number of ranks the exact sizes at which the winner changes."""
-    machines: dict[int, Request] = {}
-    for cell in grid.cells():
-        machines.setdefault(cell.ranks or cell.topology().n, cell)
+    able = {(row["ranks"], named(row)): cell for cell, row in zip(grid.cells(), rows, strict=True) if _went_well(row)}
     exact: dict[int, list[Change]] = {}
-    for r, n in enumerate(result.ranks):
+    for n in result.ranks:
         if len(result.sizes) < 2:
             exact[n] = []
             continue
-        able = [name for a, name in enumerate(result.names) if result.time[r, :, a].min() < float("inf")]
-        topology = machines[n].topology()
-        runs = {name: replace(machines[n].of(name), ranks=n).prepare(topology) for name in able}
-        exact[n] = changes(runs, result.sizes)
+        cells = {name: cell for (ranks, name), cell in able.items() if ranks == n}
+        topology = next(iter(cells.values())).topology() if cells else None
+        exact[n] = changes({name: cell.prepare(topology) for name, cell in cells.items()}, result.sizes)
     return exact
+
+
+def _went_well(row: Row) -> bool:
+    return row.get("reason") is None and row.get("time_s") is not None
 
 
 def _facts(result: WinnerMap, exact: dict[int, list[Change]], name: str) -> dict[str, Any]:

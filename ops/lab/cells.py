@@ -5,11 +5,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from threading import Lock
 from time import monotonic
 from typing import Any
 
+from ops.libraries.nccl.layers import expected_error
 from ops.request import PreparedRun, Request
+from ops.request.library_choice import collective_of
+from ops.request.python_file import python_file
 from ops.work import Outcome
 from sim import metrics
 from sim.base.compiled import compiled
@@ -35,7 +39,18 @@ def name_of(cell: Request) -> str:
     """
     words = (cell.algorithm, cell.settings, machine_of(cell), cell.ranks, cell.bytes, " + ".join(cell.troubles))
     network = [cell.network] if cell.network else []
-    return hashlib.sha256(json.dumps([*words, cell.seed, cell.capture, *network]).encode()).hexdigest()[:20]
+    more = {key: getattr(cell, key) for key in ("root", "counts", "schedule", "python") if getattr(cell, key)}
+    if cell.python:
+        more["code"] = _code(cell.python)
+    said = [*words, cell.seed, cell.capture, *network, *([more] if more else [])]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:20]
+
+
+@lru_cache(8)
+def _code(python: str) -> str:
+    """What a Python file says, as a hash."""
+    file, _ = python_file(python) or (python, "")
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
 def machine_of(cell: Request) -> str:
@@ -77,7 +92,8 @@ def rows(cells: Sequence[Request], budget: float = BUDGET) -> list[Row]:
 
 def outcome(cell: Request) -> Outcome:
     """A cell's run. Raises InputError or StalledError for one that cannot be."""
-    return _prepared(replace(cell, size="", trouble="", seed=-1)).run(cell)
+    size = cell.size if cell.depends_on_size else ""
+    return _prepared(replace(cell, size=size, trouble="", seed=-1)).run(cell)
 
 
 @lru_cache(4)
@@ -101,15 +117,17 @@ def _prepared(cell: Request) -> PreparedRun:
 def _words(cell: Request) -> Row:
     return {
         "cell": name_of(cell),
-        "collective": cell.algorithm.split(".")[0],
-        "algorithm": cell.algorithm,
+        "collective": collective_of(cell.algorithm) or None,
+        "algorithm": cell.algorithm or cell.schedule_name,
         "settings": cell.settings,
         "machine": machine_of(cell),
         "network": cell.network or None,
         "ranks": cell.ranks or _whole(cell),
-        "size_bytes": cell.bytes,
+        "size_bytes": cell.bytes or sum(cell.block_bytes),
         "trouble": cell.trouble,
         "seed": cell.seed if cell.seed >= 0 else None,
+        "root": cell.root or None,
+        "counts": cell.counts or None,
     }
 
 
@@ -124,6 +142,7 @@ def _whole(cell: Request) -> int | None:
 def _facts(outcome: Outcome) -> Row:
     trace, worst, verdict = outcome.trace, outcome.bottleneck, outcome.trace.verdict
     return {
+        "collective": outcome.work.collective.name if outcome.work.collective else "custom",
         "ranks": outcome.work.schedule.n,
         "time_s": trace.time,
         "algbw_Bps": metrics.algbw(trace),
@@ -136,4 +155,6 @@ def _facts(outcome: Outcome) -> Row:
         "bottleneck_share": worst[0].share if worst else None,
         "verified": verdict.verdict == "ok",
         "reason": None if verdict.ok else verdict.reason,
+        "nccl": outcome.work.settings.get("release"),
+        "expected_error": expected_error(trace.topology, outcome.work.settings, trace.size),
     }

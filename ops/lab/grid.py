@@ -1,16 +1,15 @@
 """A grid of runs: every algorithm on every machine at every size, and so on, from words or YAML."""
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from fnmatch import fnmatchcase
 from itertools import product
 from typing import Any
 
 from ops.budget import expect_cells
-from ops.registry import ALGORITHMS, Algorithm
+from ops.formats import schedule_text
+from ops.lab.sources import MOST, Source, algorithms, all_used, combinations, functions, schedules
 from ops.request import Request
-from ops.request.notation import algorithm_spec, entries, listed, size_word, written
+from ops.request.notation import entries, listed, parse_blocks, size_word, written
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.errors import InputError
 from sim.formats import FORMATS
@@ -20,23 +19,23 @@ from sim.topology.networks import NETWORKS
 from sim.trouble import TROUBLES
 from sim.units import parse_size
 
-MOST = 20_000_000
-"""Cells of one grid; about what two weeks of sixteen cores can run."""
 OWN = "own"
 """The network that a machine has of its own."""
-_SKIP = ("n", "root")
 
 
 @dataclass(frozen=True)
 class Grid:
     """The axes, each a list of texts as a person writes them; an empty one has a single point.
 
-    `algorithms` are `allreduce.ring:key=value`, `allreduce` for all of a collective, or patterns like
-    `*.ring`. `machines` are specs, or names of `texts`, the machines that were read from files. `vary` and
-    `set` are values of parameters of machines and algorithms, used where one has such a parameter. `sizes`
-    may hold ranges `1KiB..1GiB` by powers of two, or `1KiB..1GiB*4` by those of four. `networks` join the hosts of
-    every machine; `own` is the one that it has. A trouble is a spec, several with `;` between, or `none`; a seed goes
-    to every trouble that takes one.
+    `algorithms` are `allreduce.ring:key=value`, `allreduce` for all of a collective, patterns like `*.ring`, or what a
+    library chooses, `nccl.allreduce`; `schedules` are texts of files by their names, beside or instead, and `python`
+    are functions `FILE.py:FUNCTION`, which are executed, so that no file of a grid may name them. `machines` are
+    specs, or names of `texts`, the machines that were read from files. `vary` and `set` are values of parameters of
+    machines and algorithms, used where one has such a parameter. `sizes` may hold ranges `1KiB..1GiB` by powers of two,
+    or `1KiB..1GiB*4` by those of four. `counts`, the bytes of every block with commas between, take the place of sizes
+    where blocks may be unequal, and `roots` are for collectives that have one. `networks` join the hosts of every
+    machine; `own` is the one that it has. A trouble is a spec, several with `;` between, or `none`; a seed goes to
+    every trouble that takes one.
     """
 
     algorithms: Sequence[str] = ()
@@ -48,44 +47,59 @@ class Grid:
     troubles: Sequence[str] = ()
     seeds: Sequence[str] = ()
     networks: Sequence[str] = ()
+    roots: Sequence[str] = ()
+    counts: Sequence[str] = ()
+    schedules: Mapping[str, str] = field(default_factory=dict)
+    python: Sequence[str] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
 
     def cells(self) -> list[Request]:
         """Every run once, those that differ in size alone together. Raises InputError for an axis that cannot be."""
-        for axis, example in (("algorithms", "allreduce.ring"), ("machines", "dgx_a100")):
-            if not getattr(self, axis):
+        sources = [*algorithms(self.algorithms, self.set), *schedules(self.schedules), *functions(self.python)]
+        for some, axis, example in ((sources, "algorithms", "allreduce.ring"), (self.machines, "machines", "dgx_a100")):
+            if not some:
                 raise InputError(f"a sweep needs {axis}: name one or more, like {example}")
-        algorithms = list(self._algorithms())
-        machines, sizes = list(self._machines()), _sizes(self.sizes)
+        machines, networks, disturbed = list(self._machines()), list(self._networks()), list(self._disturbed())
         ranks = [_whole(text, "ranks", 1) for text in self.ranks] or [0]
-        disturbed, networks = list(self._disturbed()), list(self._networks())
-        axes: list[Sequence[object]] = [algorithms, machines, sizes or [0], ranks, disturbed, networks]
-        count = math.prod(len(axis) for axis in axes)
+        carried = self._carried(sources)
+        around = len(machines) * len(networks) * len(disturbed)
+        count = around * sum(len(words) * (1 if each.brings_ranks else len(ranks)) for each, words in carried)
         if count > MOST:
             raise InputError(f"a grid of {count:,} cells is larger than {MOST:,}: make its axes shorter")
         expect_cells(count)
-        words = {size: size_word(size) for size in (0, *sizes)}
         cells: dict[Request, None] = {}
-        runs = product(machines, networks, algorithms, ranks, disturbed)
-        for machine, network, (entry, settings), n, (trouble, seed) in runs:
-            sized, on = entry.collective.sized, self.on(machine)
-            if sized and not sizes:
-                raise InputError(f"{entry.name} moves data, but no size is given: add sizes, like 64MiB")
-            for size in sizes if sized else [0]:
-                cell = Request(
-                    entry.name,
-                    on.machine,
-                    on.capture,
-                    capture_name=on.capture_name,
-                    network=network,
-                    settings=settings,
-                    ranks=n,
-                    size=words[size],
-                    trouble=trouble,
-                    seed=seed,
-                )
-                cells[cell] = None
+        for machine, network, (source, loads) in product(machines, networks, carried):
+            on = self.on(machine)
+            where: dict[str, Any] = {
+                "machine": on.machine,
+                "capture": on.capture,
+                "capture_name": on.capture_name,
+                "network": network,
+            }
+            for n, (trouble, seed) in product([0] if source.brings_ranks else ranks, disturbed):
+                with_them: dict[str, Any] = {"ranks": n, "trouble": trouble, "seed": seed}
+                cells |= dict.fromkeys(Request(**source.words, **where, **with_them, **load) for load in loads)
         return list(cells)
+
+    def _carried(self, sources: Sequence[Source]) -> list[tuple[Source, list[dict[str, Any]]]]:
+        """Each source with what it carries, from which ranks: sizes or counts with roots, as words of a request."""
+        sizes, roots = _sizes(self.sizes), [_whole(text, "roots", 0) for text in self.roots]
+        for some, has, what in ((roots, "rooted", "root"), (self.counts, "vector", "counts")):
+            if some and not any(getattr(source, has) for source in sources):
+                names = ", ".join(source.name for source in sources)
+                raise InputError(f"nothing in this grid takes {what}: {names[:80]}")
+        for text in self.counts:
+            parse_blocks(text, "counts")
+        plain: list[dict[str, Any]] = [{"size": size_word(size)} for size in sizes]
+        uneven: list[dict[str, Any]] = [{"size": "", "counts": text} for text in self.counts]
+        carried = []
+        for source in sources:
+            loads = (uneven if source.vector and uneven else plain) if source.sized else [{"size": size_word(0)}]
+            if not loads:
+                raise InputError(f"{source.name} moves data, but no size is given: add sizes, like 64MiB")
+            from_roots = roots if source.rooted and roots else [0]
+            carried.append((source, [{"root": root, **load} for root in from_roots for load in loads]))
+        return carried
 
     def on(self, machine: str) -> Request:
         """A request for one of the machines, whatever is to run there."""
@@ -93,21 +107,6 @@ class Grid:
         if text:
             return Request("", machine="", capture=text, capture_name=machine, size="")
         return Request("", machine, size="")
-
-    def _algorithms(self) -> Iterator[tuple[Algorithm, str]]:
-        """Each with its parameters as a text, those of `set` in every combination."""
-        used: set[str] = set()
-        for text in self.algorithms:
-            name, arguments = algorithm_spec(text)
-            entries = _named(name)
-            for entry in entries:
-                many = {key: values for key, values in self.set.items() if key in entry.params and key not in arguments}
-                used |= many.keys()
-                for combination in _combinations(many):
-                    settings = arguments | combination
-                    bind(entry.steps, settings, entry.name, skip=_SKIP)
-                    yield entry, written(settings)
-        _all_used(self.set, used, "no algorithm of this grid has a parameter", ", ".join(self.algorithms))
 
     def _machines(self) -> Iterator[str]:
         """Each as a spec, its parameters of `vary` in every combination."""
@@ -120,11 +119,11 @@ class Grid:
             parameters = MACHINES.parameters(name)
             many = {key: values for key, values in self.vary.items() if key in parameters and key not in arguments}
             used |= many.keys()
-            for combination in _combinations(many):
+            for combination in combinations(many):
                 settings = arguments | combination
                 bind(MACHINES[name], settings, name)
                 yield f"{name}:{written(settings)}" if settings else name
-        _all_used(self.vary, used, "no machine of this grid has a parameter", ", ".join(self.machines))
+        all_used(self.vary, used, "no machine of this grid has a parameter", ", ".join(self.machines))
 
     def _networks(self) -> Iterator[str]:
         """Each by its name in `Request.network`."""
@@ -154,13 +153,16 @@ class Grid:
             raise InputError("seeds are given, but no trouble of this grid draws anything: add one like jitter")
 
 
-def read_grid(text: str, name: str, open_file: Callable[[str], str]) -> Grid:
-    """The grid that YAML describes: a key per axis, each a value or a list; `topologies` name files.
+def read_grid(
+    text: str, name: str, open_file: Callable[[str], str], open_schedule: Callable[[str], str] = schedule_text
+) -> Grid:
+    """The grid that YAML describes: a key per axis, each a value or a list; `topologies` and `schedules` name files.
 
-    `open_file` gives a topology file's text. Raises InputError with the line of what cannot be used.
+    `open_file` gives a topology file's text, `open_schedule` a schedule's. Raises InputError with the line of what
+    cannot be used.
     """
     root = parse_yaml(text, name)
-    axes = [axis.name for axis in fields(Grid) if axis.name != "texts"]
+    axes = [axis.name for axis in fields(Grid) if axis.name not in ("texts", "python")]
     nodes = root.mapping("a grid", [*axes, "topologies"])
     lists: dict[str, Any] = {key: _texts(node, key) for key, node in nodes.items() if key not in ("vary", "set")}
     maps: dict[str, Any] = {
@@ -170,7 +172,8 @@ def read_grid(text: str, name: str, open_file: Callable[[str], str]) -> Grid:
     }
     files = lists.pop("topologies", [])
     lists["machines"] = [*lists.get("machines", []), *files]
-    return Grid(**lists, **maps, texts={file: open_file(file) for file in files})
+    written_down = {file: open_schedule(file) for file in lists.pop("schedules", [])}
+    return Grid(**lists, **maps, schedules=written_down, texts={file: open_file(file) for file in files})
 
 
 def machine_text(path: str) -> str:
@@ -186,31 +189,8 @@ def _texts(node: YamlNode, what: str) -> list[str]:
     return [item.text(what) for item in node.items(what)]
 
 
-def _named(name: str) -> list[Algorithm]:
-    """One algorithm, all of a collective, or all that a pattern fits."""
-    if "*" in name or "?" in name or "." not in name:
-        pattern = name if "." in name else f"{name}.*"
-        matches = [entry for full_name, entry in ALGORITHMS.items() if fnmatchcase(full_name, pattern)]
-        if matches:
-            return matches
-    return [ALGORITHMS[name]]
-
-
-def _combinations(many: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
-    if math.prod(map(len, many.values())) > MOST:
-        raise InputError(f"the combinations of {', '.join(many)[:80]} are more than {MOST:,}: give fewer values")
-    for values in product(*many.values()):
-        yield dict(zip(many, values, strict=True))
-
-
 def _seeded(spec: str, name: str, arguments: Mapping[str, str], seed: int) -> str:
     return f"{name}:{written({**arguments, 'seed': str(seed)})}"
-
-
-def _all_used(keys: Iterable[str], used: set[str], what: str, where: str) -> None:
-    for key in keys:
-        if key not in used:
-            raise InputError(f"{what} {key[:40]!r} to vary: {where[:80]}")
 
 
 def _whole(text: str, what: str, low: int) -> int:

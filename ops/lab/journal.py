@@ -46,16 +46,26 @@ SCHEMA = pa.schema(
         ("bottleneck_share", pa.float64()),
         ("verified", pa.bool_()),
         ("reason", pa.string()),
+        ("root", pa.int64()),
+        ("counts", pa.string()),
+        ("nccl", pa.string()),
+        ("expected_error", pa.float64()),
     ]
 )
 """Columns of every table; those of single parameters follow as `machine.KEY` and `settings.KEY`.
 
-`network` is empty where a machine has its own.
+`network` is empty where a machine has its own, `root` where that is rank 0.
 """
-
-
+_LATER = ("network", "root", "counts", "nccl", "expected_error")
+"""Columns that tables of old do not have."""
+_TEXTS = {"machine": "ringside.machines", "algorithm": "ringside.schedules"}
+"""Where a table's metadata has the texts of what a column names that came from files."""
 AT_ONCE = 10_000
 """Rows of a journal that are read together."""
+
+
+Texts = Mapping[str, Mapping[str, str]]
+"""By column, `machine` or `algorithm`: the texts of what came from files, by their names."""
 
 
 class DamagedRow(NamedTuple):
@@ -107,7 +117,7 @@ class Journal:
             raise _unkept(self.path, error) from None
         self.done |= {row["cell"]: row.get("reason") is None for row in rows}
 
-    def close(self, order: Sequence[str], texts: Mapping[str, str]) -> pa.Table:
+    def close(self, order: Sequence[str], texts: Texts) -> pa.Table:
         """Write the table, the cells of `order` first and as ordered, and end the journal.
 
         Raises InputError where the table cannot be written, and where rows were damaged since they were; the journal
@@ -213,9 +223,9 @@ def read_table(path: Path) -> pa.Table:
     return _read_table(path)
 
 
-def machine_texts(table: pa.Table) -> dict[str, str]:
-    """The text of every machine in a table that came from a file."""
-    encoded = (table.schema.metadata or {}).get(b"ringside.machines", b"{}")
+def texts_of(table: pa.Table, column: str) -> dict[str, str]:
+    """The text of every machine, or every algorithm, in a table that came from a file; `column` says which."""
+    encoded = (table.schema.metadata or {}).get(_TEXTS[column].encode(), b"{}")
     texts: dict[str, str] = json.loads(encoded)
     return texts
 
@@ -284,8 +294,9 @@ def _read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
             raise InputError(f"{path} is not a Parquet table: give the file of a sweep") from None
         mend = f"take a copy of it, or move it away and sweep again{_still_kept(path)}"
         raise InputError(f"{path} is damaged ({error}): {mend}") from None
-    if columns is None and "network" not in table.column_names:  # tables of old
-        table = table.append_column(SCHEMA.field("network"), pa.nulls(table.num_rows, pa.string()))
+    for name in _LATER if columns is None else ():
+        if name not in table.column_names:
+            table = table.append_column(SCHEMA.field(name), pa.nulls(table.num_rows, SCHEMA.field(name).type))
     missing = set(columns or SCHEMA.names) - set(table.column_names)
     if missing:
         raise InputError(f"{path} is another kind of table, without {', '.join(sorted(missing))}: give another file")
@@ -323,15 +334,21 @@ def _in_order(table: pa.Table, order: Sequence[str]) -> pa.Table:
     return table.take(pa.array([*first, *newest.values()], pa.int64())).combine_chunks()
 
 
-def _with_parameters(table: pa.Table, texts: Mapping[str, str]) -> pa.Table:
+def _with_parameters(table: pa.Table, texts: Texts) -> pa.Table:
     """Single parameters as columns of their own, as texts, and the machines' files beside them."""
     for column in ("machine", "settings"):
         encoded = table[column].combine_chunks().dictionary_encode()
         words: list[Any] = encoded.dictionary.to_pylist()
-        specs = [{} if word in texts else parse_spec(word if column == "machine" else f":{word}")[1] for word in words]
+        specs = [
+            {} if word in texts.get("machine", {}) else parse_spec(word if column == "machine" else f":{word}")[1]
+            for word in words
+        ]
         for key in dict.fromkeys(key for spec in specs for key in spec):
             values = pa.array([spec.get(key) for spec in specs], pa.string())
             table = table.append_column(f"{column}.{key}", values.take(encoded.indices))
-    used = set(table["machine"].unique().to_pylist())
-    texts_in_use = {name: text for name, text in texts.items() if name in used}
-    return table.replace_schema_metadata({"ringside.machines": json.dumps(texts_in_use)} if texts_in_use else None)
+    kept = {}
+    for column, key in _TEXTS.items():
+        used = set(table[column].unique().to_pylist())
+        if in_use := {name: text for name, text in texts.get(column, {}).items() if name in used}:
+            kept[key] = json.dumps(in_use)
+    return table.replace_schema_metadata(kept or None)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from ops.lab.cells import name_of
 from ops.lab.grid import Grid
-from ops.lab.journal import DamagedRow, Journal, machine_texts, read_table
+from ops.lab.journal import DamagedRow, Journal, read_table, texts_of
 from ops.lab.pool import carried_out, cluster, cores
 from sim.errors import InputError
 
@@ -65,12 +65,18 @@ def sweep(
     return Swept(whole, len(cells), before, failed, tuple(journal.damaged))
 
 
-def _all_texts(table: Path, grid: Grid) -> dict[str, str]:
-    """The machines' files of the grid and of the table there is."""
-    texts = machine_texts(read_table(table)) if table.exists() else {}
-    for name, text in grid.texts.items():
-        if not name.isascii() and name != name.encode(errors="replace").decode():
-            raise InputError(f"{name!r} is a name that no table can hold, as it is no UTF-8: rename the file")
-        if texts.get(name, text) != text:
-            raise InputError(f"{table} has rows for another file called {name}: rename the file, or give another table")
-    return texts | dict(grid.texts)
+def _all_texts(table: Path, grid: Grid) -> dict[str, dict[str, str]]:
+    """The files of the grid and of the table there is, machines' and schedules', by the column that names them."""
+    before = read_table(table) if table.exists() else None
+    every = {}
+    for column, some in (("machine", grid.texts), ("algorithm", grid.schedules)):
+        texts = {} if before is None else texts_of(before, column)
+        for name, text in some.items():
+            if not name.isascii() and name != name.encode(errors="replace").decode():
+                raise InputError(f"{name!r} is a name that no table can hold, as it is no UTF-8: rename the file")
+            if texts.get(name, text) != text:
+                raise InputError(
+                    f"{table} has rows for another file called {name}: rename the file, or give another table"
+                )
+        every[column] = texts | dict(some)
+    return every

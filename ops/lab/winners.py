@@ -82,10 +82,10 @@ def winner_map(rows: Iterable[Row]) -> WinnerMap:
         other = places.get(place)
         if other is not None:
             what = next(
-                (key for key in ("machine", "network", "trouble", "seed") if row[key] != other[key]),
+                (key for key in ("machine", "network", "trouble", "seed", "root", "counts") if row[key] != other[key]),
                 "machine",
             )
-            own = "its own" if what == "network" else "none"
+            own = {"network": "its own", "root": "0"}.get(what, "none")
             ways = f"{other[what] or own} and {row[what] or own}"
             raise InputError(
                 f"{place[0]} ranks and {place[1]} bytes are there twice, with {what} {ways}: a map of winners has one"

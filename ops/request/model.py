@@ -116,6 +116,11 @@ class Request:
         """The size in bytes; 0 where none is given. Raises InputError for what is no size."""
         return parse_size(self.size) if self.size else 0
 
+    @property
+    def depends_on_size(self) -> bool:
+        """Whether what runs is a library's choice, which differs from size to size."""
+        return not (self.schedule or self.python) and bool(library_of(self.algorithm))
+
     def others(self) -> list["Request"]:
         """The runs beside this one. Raises InputError."""
         return [self.changed(changes) for changes in differences(self.against)]
@@ -329,7 +334,8 @@ class PreparedRun:
 
     def at(self, size: int) -> Outcome:
         """The run with so many bytes. Raises as `run` does."""
-        return self.run(replace(self.request, size=size_word(size)))
+        request = replace(self.request, size=size_word(size))
+        return request.prepare(self.topology).run() if request.depends_on_size else self.run(request)
 
 
 def is_trace(text: str) -> bool:

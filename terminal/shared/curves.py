@@ -21,6 +21,10 @@ COLUMNS = (
     "busbw_Bps",
     "bound_s",
     "reason",
+    "root",
+    "counts",
+    "nccl",
+    "expected_error",
 )
 
 

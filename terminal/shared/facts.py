@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ops.libraries.nccl.layers import family_of
+from ops.libraries.nccl.layers import expected_error
 from ops.work import FoldedOutcome, Outcome
 from sim import metrics
 from sim.breakdown import PARTS, Breakdown, shared_link
@@ -48,14 +48,8 @@ def origin(outcome: Outcome | FoldedOutcome) -> dict[str, Any]:
         "ranks": work.schedule.n,
         "placement": placement_of(trace.topology, work.schedule.n) or None,
         "nccl": work.settings.get("release"),
-        "expected_error": expected_error(outcome),
+        "expected_error": expected_error(trace.topology, work.settings, trace.size),
     }
-
-
-def expected_error(outcome: Outcome | FoldedOutcome) -> float | None:
-    """By how much four of five times differ at most, as a share; None for what no measurement of NCCL tells."""
-    family = family_of(outcome.trace.topology) if "release" in outcome.work.settings else None
-    return family.expected_error(outcome.trace.size) if family else None
 
 
 def above(time: float, bound: float) -> str:

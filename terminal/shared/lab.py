@@ -8,9 +8,11 @@ from typing import Any
 
 import click
 
+from ops.formats import schedule_text
 from ops.lab.cells import Row, name_of
 from ops.lab.grid import Grid, lists, machine_text, split
 from ops.lab.winners import results
+from ops.request.python_file import python_file
 from sim.errors import InputError
 from sim.parameters import Parameter
 from sim.whole_file import check_writable, write_whole
@@ -56,19 +58,28 @@ _AXES: Options = (
         "--topology", "topologies", multiple=True, metavar="FILE",
         help="a capture in any known format is a machine too; may be repeated",
     ),
+    click.option(
+        "--schedule", "schedules", multiple=True, metavar="FILE",
+        help="a schedule in a known format, or file.py:function, is run, too; may be repeated",
+    ),
     click.option("--vary", multiple=True, metavar="KEY=A,B,…", help="values of a parameter of the machines"),
     click.option("--set", multiple=True, metavar="KEY=A,B,…", help="values of a parameter of the algorithms"),
     click.option(
         "--sizes", default="", metavar="SIZE,…",
         help="1MiB,64MiB or 1KiB..1GiB by powers of 2, 1KiB..1GiB*4 by those of 4",
     ),
+    click.option(
+        "--counts", multiple=True, metavar="SIZE,…",
+        help="instead of sizes, each block's bytes where they may be unequal; may be repeated",
+    ),
     click.option("--ranks", default="", metavar="N,…", help="4,8,16; the whole machine if left out"),
+    click.option("--roots", default="", metavar="N,…", help="0,3: of collectives that have a root; 0 if left out"),
     click.option(
         "--network", "networks", default="", metavar="NAME,…",
         help="what joins hosts, see `list networks`; own is the machine's",
     ),
 )  # fmt: skip
-"""Algorithms are `allreduce.ring:key=value`, `allreduce` for all, or `*.ring`."""
+"""Algorithms are `allreduce.ring:key=value`, `allreduce` for all, `*.ring`, or NCCL's choice, `nccl.allreduce`."""
 
 
 def axes(function: Callable[..., Answer]) -> Callable[..., Answer]:
@@ -91,6 +102,10 @@ def _grid(words: Words) -> Grid:
         sizes=split(words["sizes"]),
         ranks=split(words["ranks"]),
         networks=split(words["networks"]),
+        roots=split(words["roots"]),
+        counts=words["counts"],
+        schedules={file: schedule_text(file) for file in words["schedules"] if not python_file(file)},
+        python=[file for file in words["schedules"] if python_file(file)],
         vary=lists(words["vary"], "--vary"),
         set=lists(words["set"], "--set"),
         texts=texts,
@@ -110,6 +125,24 @@ def rows_of(grid: Grid, jobs: int) -> list[Row]:
         rows |= {row["cell"]: row for row in several}
         bar(len(rows), len(cells))
     return [rows[name_of(cell)] for cell in cells]
+
+
+ORIGIN = ("machine", "ranks", "nccl", "expected_error")
+
+
+def origin(rows: Iterable[Row]) -> dict[str, Any]:
+    """Where rows ran, on how many ranks, by which release of NCCL, and how far off such times are at most.
+
+    A word or a number where all have the same, else a list; None for a release or an error that nothing tells.
+    """
+    values_of: dict[str, dict[Any, None]] = {key: {} for key in ORIGIN}
+    for row in rows:
+        for key, values in values_of.items():
+            if row.get(key) is not None:
+                values[row[key]] = None
+    errors = list(values_of.pop("expected_error"))
+    alone = {key: list(some) if len(some) > 1 else next(iter(some), None) for key, some in values_of.items()}
+    return alone | {"expected_error": max(errors, default=None)}
 
 
 def draw(path: str | None, make: Callable[[Any], Any]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ops.formats import check_schedule
-from ops.lab.synthesize import synthesize
+from ops.lab.synthesis.synthesize import synthesize
 from ops.registry import ALGORITHMS
 from ops.request import Request
 from sim.errors import InputError, StalledError

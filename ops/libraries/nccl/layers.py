@@ -169,6 +169,12 @@ def layers_of(topology: Topology) -> tuple[CostLayer, ...]:
     )
 
 
+def expected_error(topology: Topology, settings: Mapping[str, object], size: float) -> float | None:
+    """By how much four of five times of a run with these settings differ at most; None for what is not NCCL's."""
+    family = family_of(topology) if "release" in settings else None
+    return family.expected_error(size) if family else None
+
+
 @lru_cache(maxsize=64)
 def family_of(topology: Topology) -> Family | None:
     """The layers of a machine put together; None where nothing is known of its GPUs."""

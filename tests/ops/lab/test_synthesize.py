@@ -9,9 +9,9 @@ import pytest
 
 import cli
 from ops.formats import read_schedule, write_schedule
-from ops.lab import matching
-from ops.lab.plans import choices_of_edges, matched, planned
-from ops.lab.synthesize import SEARCHED, synthesize
+from ops.lab.synthesis import matching
+from ops.lab.synthesis.plans import choices_of_edges, matched, planned
+from ops.lab.synthesis.synthesize import SEARCHED, synthesize
 from ops.request import Request
 from ops.request.notation import size_word
 from ops.work import carry_out, imported
@@ -124,7 +124,7 @@ def test_both_twins_of_the_kernel_make_the_same_plan(monkeypatch):
     (edges,) = choices_of_edges(topology, 8)
     plans = []
     for kernel in (matching, compiled(matching)):
-        monkeypatch.setattr("ops.lab.plans.twin", lambda module, work, kernel=kernel: kernel)
+        monkeypatch.setattr("ops.lab.synthesis.plans.twin", lambda module, work, kernel=kernel: kernel)
         plans.append(planned("allreduce", topology, edges, 8, 2, matched(topology, 1e6, 1)))
     assert all(np.array_equal(a, b) for a, b in zip(*plans, strict=True))
 

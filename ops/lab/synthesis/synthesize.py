@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.collectives import COLLECTIVES
-from ops.lab import matching
 from ops.lab.cells import MANY, prepare
-from ops.lab.plans import Edges, TransferPlan, choices_of_edges, direct, matched, planned
+from ops.lab.synthesis import matching
+from ops.lab.synthesis.plans import Edges, TransferPlan, choices_of_edges, direct, matched, planned
 from ops.registry import ALGORITHMS
 from ops.request import Request
 from ops.work import Outcome, Work, carry_out

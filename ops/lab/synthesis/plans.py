@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ops.lab import matching
+from ops.lab.synthesis import matching
 from sim.base.compiled import twin
 from sim.base.ragged import take
 from sim.errors import InputError, UnreachableError
