@@ -63,6 +63,21 @@ def test_another_collective_asks_for_all_its_algorithms():
     assert at.multiselect(key="lab_algorithms_broadcast").value == []
 
 
+def test_what_a_library_takes_stands_among_the_algorithms():
+    at = lab(machines="dgx_a100", algorithms="ring,nccl", sizes="1KiB,1GiB", ranks="8")
+    assert not at.error, [e.value for e in at.error]
+    assert at.multiselect(key="lab_algorithms_allreduce").value == ["ring", "nccl"]
+    (table,) = (table.value for table in at.dataframe)
+    found = {(row[0], row[2]): row[3] for row in table.itertuples(index=False)}
+    for size in (1 << 10, 1 << 30):
+        seconds = Request("nccl.allreduce", "dgx_a100", size=str(size)).run().trace.time
+        assert found["nccl.allreduce", size] == pytest.approx(seconds * 1e6)
+    at.toggle(key="lab_exact_0").set_value(True).run()
+    assert not at.exception
+    (lines,) = [e.value for e in at.markdown if "8 ranks:" in e.value]
+    assert "ring" in lines or "nccl" in lines
+
+
 def test_several_machines_have_a_tab_each():
     at = lab(**{**SMALL, "machines": "switch:ranks=4;torus:dims=2x2"})
     assert [tab.label for tab in at.tabs] == ["switch:ranks=4", "torus:dims=2x2"]

@@ -9,6 +9,7 @@ import altair as alt
 from ops.lab.cells import Row
 from ops.lab.sensitivity import Loss, Swing
 from ops.lab.winners import WinnerMap, named
+from ops.request.library_choice import library_of
 from sim.units import fmt_size, fmt_time
 from ui.charts.marks import BAR, ROW, SMALLEST, above_bars, across, chart, down, keyed, layered
 from ui.files.figures import PALETTE
@@ -29,8 +30,8 @@ def colour(name: str, names: Sequence[str]) -> str:
 
 
 def short(name: str) -> str:
-    """An algorithm without its collective."""
-    return name.partition(".")[2]
+    """An algorithm, or a library that chooses one, without its collective."""
+    return library_of(name.partition(":")[0]) or name.partition(".")[2]
 
 
 def winner_map(winners: WinnerMap) -> alt.LayerChart:

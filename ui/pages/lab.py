@@ -9,6 +9,7 @@ from ops import ALGORITHMS
 from ops.lab.cells import Row
 from ops.lab.grid import OWN, Grid, split
 from ops.lab.winners import WinnerMap, named, winner_map
+from ops.libraries import LIBRARIES
 from ops.request import Request
 from ops.request.notation import algorithm_spec, size_word
 from sim.errors import InputError, StalledError
@@ -39,7 +40,10 @@ USUAL = {
 
 @dataclass(frozen=True)
 class Question:
-    """The form as words, which also are the address: names with commas between, machines with semicolons."""
+    """The form as words, which also are the address: names with commas between, machines with semicolons.
+
+    Among the names of algorithms, that of a library stands for what it chooses.
+    """
 
     collective: str = "allreduce"
     algorithms: str = ",".join(USUAL["allreduce"])
@@ -67,7 +71,10 @@ class Question:
 
     def grid(self, cluster: Request) -> Grid:
         """What is asked of one machine on one network. Raises InputError."""
-        names = [f"{self.collective}.{name}" for name in split(self.algorithms)] or [self.collective]
+        names = [
+            f"{name}.{self.collective}" if name in LIBRARIES else f"{self.collective}.{name}"
+            for name in split(self.algorithms)
+        ] or [self.collective]
         ranks = split(self.ranks) or _powers(build(cluster.machine).n)
         return Grid(
             algorithms=names, machines=[cluster.machine], networks=[cluster.network or OWN], sizes=split(self.sizes),
@@ -125,6 +132,7 @@ def _form(question: Question) -> Question:
     if collective != question.collective:
         question = replace(question, collective=collective, algorithms=",".join(USUAL.get(collective, ())))
     names = [entry.name.partition(".")[2] for entry in ALGORITHMS.values() if entry.collective.name == collective]
+    names += LIBRARIES
     listed = [name for name in split(question.algorithms) if algorithm_spec(name)[0] in names]
     specs = question.specs
     with st.form("lab", border=True):

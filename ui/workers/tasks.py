@@ -14,6 +14,7 @@ from ops.measured.comparison import Compared, Outside, compare_table
 from ops.measured.files import place, read_tables
 from ops.measured.machine import UntoldError
 from ops.request import Request
+from ops.request.notation import size_word
 from ops.request.training import TrainingRequest
 from ops.training.step import TrainingStep
 from sim.errors import InputError, StalledError
@@ -164,7 +165,7 @@ def compared(text: str, name: str, spec: str, ranks: int) -> list[ComparedTable]
 
 def winners_change(cluster: Request, names: Sequence[str], n: int, sizes: Sequence[int]) -> list[Change]:
     """The sizes at which the fastest of some algorithms changes on a machine. Raises InputError."""
-    request, runs = replace(cluster, ranks=n), {}
+    request, runs = replace(cluster, ranks=n, size=size_word(sizes[0])), {}
     topology = request.topology()
     for name in names:
         with suppress(InputError):
