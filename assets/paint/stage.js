@@ -36,6 +36,7 @@ export class Stage {
   #levels = null;
   #line = -1;
   #seen = [];
+  #shares = null;
   #still;
   #surface;
   #thin;
@@ -165,6 +166,8 @@ export class Stage {
     const { scene, timeline } = this;
     const { alone, bundles } = this.#level;
     const shares = scene.shares(t);
+    if (this.#levels && shares === this.#shares) return false;
+    this.#shares = shares;
     const [loads, room] = bundles.length ? [timeline.loads(t), timeline.capacities(t)] : [];
     const full = bundles.map(({ links }) => {
       const [carried, most] = links.reduce(([a, b], link) => [a + loads[link], b + room[link]], [0, 0]);

@@ -2,7 +2,7 @@
 
 import { faint, quiet } from "../paint/ink.js";
 import { Sent } from "../trace/sent.js";
-import { fill, sizesIn, sum } from "../trace/words.js";
+import { fill, sizesIn } from "../trace/words.js";
 
 const GUTTER = { numbers: 26, words: 48 };
 const SUMS = ["top", "mean", "bottom"];
@@ -34,7 +34,13 @@ export class Counters {
   #rows(t, text) {
     const sent = this.#sent.at(t);
     if (sent.length <= SEVERAL) return Array.from(sent, (bytes, rank) => [String(rank), bytes]);
-    const values = [Math.max(...sent), sum(sent) / sent.length, Math.min(...sent)];
+    let [top, all, bottom] = [0, 0, Infinity];
+    for (const bytes of sent) {
+      top = Math.max(top, bytes);
+      bottom = Math.min(bottom, bytes);
+      all += bytes;
+    }
+    const values = [top, all / sent.length, bottom];
     return SUMS.map((name, k) => [text[`player.sent.${name}`], values[k]]);
   }
 

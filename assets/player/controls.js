@@ -123,8 +123,10 @@ export class Controls {
   show({ t, time, step }, caption) {
     const told = `${seconds(t)} / ${seconds(time)}`;
     if (this.#clock.textContent !== told) this.#clock.textContent = told;
-    if (this.root.getRootNode().activeElement !== this.#stepBox) this.#stepBox.value = String(step);
-    this.#scrub.value = String(Math.round((time > 0 ? t / time : 0) * FINE));
+    const box = this.#stepBox;
+    if (box.value !== String(step) && this.root.getRootNode().activeElement !== box) box.value = String(step);
+    const place = String(Math.round((time > 0 ? t / time : 0) * FINE));
+    if (this.#scrub.value !== place) this.#scrub.value = place;
     this.#scrub.setAttribute("aria-valuetext", `${seconds(t)}: ${caption}`);
   }
 

@@ -2,8 +2,11 @@
 
 import { firstFrom } from "./walk.js";
 
+const NEAR = 8;
+
 export class Sent {
   #ends;
+  #passed; // by rank, how many of its messages had arrived when last asked, where looking begins
   #sums;
   #timeline;
 
@@ -18,6 +21,7 @@ export class Sent {
       for (let k = 0; k < list.length; k += 1) sums[k + 1] = sums[k] + timeline.bytes(list[k]);
       return sums;
     });
+    this.#passed = new Uint32Array(meta.ranks);
     this.most = this.#sums.reduce((most, sums) => Math.max(most, sums.at(-1)), 0);
   }
 
@@ -27,13 +31,23 @@ export class Sent {
     return c.src[i] !== c.dst[i] && c.src[i] < meta.ranks;
   }
 
+  // How many messages of a rank have arrived: what moves on from frame to frame passes few of them.
+  #arrived(rank, now) {
+    const ends = this.#ends[rank];
+    let k = this.#passed[rank];
+    const isNear = (k === 0 || ends[k - 1] < now) && (k + NEAR >= ends.length || ends[k + NEAR] >= now);
+    if (isNear) while (k < ends.length && ends[k] < now) k += 1;
+    else k = firstFrom(ends.length, (j) => ends[j], now);
+    this.#passed[rank] = k;
+    return k;
+  }
+
   // Bytes by rank: of all that has arrived, and of what is under way as much as is there.
   at(t) {
     const timeline = this.#timeline;
-    const sent = Float64Array.from(this.#sums, (sums, rank) => {
-      const ends = this.#ends[rank];
-      return sums[firstFrom(ends.length, (k) => ends[k], t + timeline.half)];
-    });
+    const sent = new Float64Array(this.#sums.length);
+    for (let rank = 0; rank < sent.length; rank += 1)
+      sent[rank] = this.#sums[rank][this.#arrived(rank, t + timeline.half)];
     for (const i of timeline.moving(t))
       if (this.#counts(i)) sent[timeline.c.src[i]] += timeline.bytes(i) * timeline.delivered(i, t);
     return sent;

@@ -307,8 +307,9 @@ export class Timeline {
   // The share of that which every link carries now.
   shares(t) {
     if (this.#last.shares?.t !== t) {
-      const room = this.capacities(t);
-      this.#last.shares = { t, now: this.loads(t).map((rate, k) => (room[k] > 0 ? rate / room[k] : 0)) };
+      const [room, loads, last] = [this.capacities(t), this.loads(t), this.#last.shares];
+      const known = last?.room === room && last.loads === loads ? last.now : null;
+      this.#last.shares = { t, room, loads, now: known ?? loads.map((rate, k) => rate / (room[k] || Infinity)) };
     }
     return this.#last.shares.now;
   }
@@ -316,7 +317,8 @@ export class Timeline {
   // Bytes per second on every link now: exact from the flows, or the chart's average for very large runs.
   loads(t) {
     if (this.#last.loads?.t === t) return this.#last.loads.rates;
-    const rates = this.meta.full ? this.#flowing(t) : this.#average(t);
+    const [now, last] = [this.meta.full ? this.#flowing(t) : this.#average(t), this.#last.loads?.rates];
+    const rates = last?.every((rate, k) => rate === now[k]) ? last : now; // the same as long as nothing changes
     this.#last.loads = { t, rates };
     return rates;
   }

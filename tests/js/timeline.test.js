@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Sent } from "../../assets/trace/sent.js";
 import shape from "../../assets/views/shape.js";
 import { NAMES, run } from "./runs.js";
 
@@ -36,6 +37,18 @@ for (const name of NAMES.filter((other) => other !== "large")) {
         const now = timeline.slots(rank, t).map(({ number = -1, count }) => [number, count]);
         assert.deepEqual(now, slots, `rank ${rank} at ${t}`);
       });
+    }
+  });
+
+  test(`${name}: what is kept from one instant to the next is what would be worked out anew`, async () => {
+    const { timeline } = await run(name);
+    const there = Array.from({ length: 41 }, (_, k) => (timeline.time * k) / 40);
+    const sent = timeline.meta.full ? new Sent(timeline) : null;
+    for (const t of [...there, ...there.toReversed(), ...there.filter((_, k) => k % 9 === 0)]) {
+      const room = timeline.capacities(t);
+      const shares = Array.from(timeline.loads(t), (rate, k) => (room[k] > 0 ? rate / room[k] : 0));
+      assert.deepEqual(Array.from(timeline.shares(t)), shares, `shares at ${t}`);
+      if (sent) assert.deepEqual(sent.at(t), new Sent(timeline).at(t), `sent at ${t}`);
     }
   });
 
