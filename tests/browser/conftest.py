@@ -13,7 +13,7 @@ import time
 import urllib.request
 from collections import defaultdict
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -52,6 +52,19 @@ FLAGS = [
 ]
 BRIEF = "--js-flags=--max-optimized-bytecode-size=0"
 """A page that lives for seconds does not earn back what optimizing its scripts takes."""
+AT_ONCE = """{
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`
+    [data-testid=stSkeleton] { animation: none !important }
+    [data-testid=stApp], [data-testid=stApp] * { transition: none !important }
+  `);
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+}"""
+"""What Streamlit has in place of a page that is coming does not pulse, and its drawer is open once it is opened.
+
+Without a graphics card sixty frames a second of that are a fourth of all work, more where pages are waited for longer.
+Players are in shadows of their own, or alone in a file, where they keep their motion.
+"""
 
 
 def chromium_path():
@@ -112,7 +125,7 @@ class Visit:
 
     def __init__(self, browser, address, *, window=None, viewport=DESK, **options):
         self.address = address
-        self.page = window or browser.new_context(**options).new_page()
+        self.page = window or self._new_window(browser, **options)
         self.page.set_viewport_size(viewport)
         self.page.set_default_timeout(PATIENCE)
         self.context = self.page.context
@@ -126,6 +139,15 @@ class Visit:
         }
         for event, listener in self._listeners.items():
             self.page.on(event, listener)
+
+    @staticmethod
+    def _new_window(browser, **options):
+        context = browser.new_context(**options)
+        context.add_init_script(AT_ONCE)
+        page = context.new_page()
+        # looked for now and then: to look at every frame is to have frames made
+        page.wait_for_function = partial(page.wait_for_function, polling=1000 * AGAIN / 2)
+        return page
 
     def leave(self):
         """Go, and leave the window as if nobody had been there; its cache of files alone stays."""
