@@ -13,9 +13,8 @@ from terminal.shared.facts import facts
 from terminal.shared.files import TO_WRITE, ending_of
 from terminal.shared.options import RUN, asks, carried_out
 from terminal.shared.progress import Bar
-from terminal.shared.types import NUMBER, TIME, WHOLE
+from terminal.shared.types import LANGUAGE, NUMBER, TIME, WHOLE
 from ui.files import exports
-from ui.text import languages
 
 
 @command
@@ -36,14 +35,12 @@ from ui.text import languages
 @click.option("--seconds", type=NUMBER, default="8", metavar="S", help="how long a film takes")
 @click.option("--fps", type=WHOLE, default="12", metavar="N", help="frames per second of a film")
 @click.option("--width", type=WHOLE, default="1280", metavar="PIXELS", help="pixels across")
-@click.option("--language", default="en", metavar="CODE", help="of the words in it")
+@click.option("--language", type=LANGUAGE, default="en", metavar="CODE", help="of the words in it")
 @click.option("--theme", type=click.Choice(["light", "dark"]), help="the paper; light if left out")
 @click.option("--dark", is_flag=True, help="the same as --theme dark")
 def render(request: Request, output: str, view: str, language: str, theme: str | None, **drawn: Any) -> Answer:
     """Write a run as a film, a picture, a page that plays offline, a trace or a schedule."""
     ending = ending_of(output, list(exports.EXPORTS))
-    if language not in languages():
-        raise InputError(f"--language {language[:20]!r} is not spoken here: choose from {', '.join(languages())}")
     if drawn["dark"] and theme == "light":
         raise InputError("--dark and --theme light are both given: keep one")
     drawn["dark"] = drawn["dark"] or theme == "dark"

@@ -19,7 +19,7 @@ from sim.whole_file import write_whole
 from terminal import DONE, NO, Answer, command
 from terminal.shared.files import TO_WRITE
 from terminal.shared.options import MACHINE, Words, names_of, read, takes
-from terminal.shared.types import ASSIGNMENT
+from terminal.shared.types import ASSIGNMENT, LANGUAGE
 
 WIDTH = 72
 """Columns of the drawn timeline."""
@@ -42,12 +42,22 @@ ROWS = 8
 @click.option(
     "-o", "--output", type=TO_WRITE, metavar="FILE.yaml", help="also write what is run in words, for --scenario"
 )
-def workload(scenario: str | None, trace: str | None, output: str | None, **words: Any) -> Answer:
+@click.option(
+    "--page", type=TO_WRITE, metavar="FILE.html", help="also write it as one page with its timeline, for any browser"
+)
+@click.option("--language", type=LANGUAGE, default="en", metavar="CODE", help="of the words on that page")
+def workload(
+    scenario: str | None, trace: str | None, output: str | None, page: str | None, language: str, **words: Any
+) -> Answer:
     """A training step: compute, communication, overlap, memory."""
     request = _from_options(words) if scenario is None else _kept(scenario, words)
     step = request.run()
     if output is not None:
         write_whole(output, to_yaml(request))
+    if page is not None:
+        from ui.files import step_page
+
+        write_whole(page, step_page.page(step, language))
     if trace is not None:
         write_whole(trace, step.to_perfetto())
     return Answer(DONE if step.verified else NO, step.to_dict(), _text(step))

@@ -32,6 +32,14 @@ def _ranks(text: str, flag: str) -> int:
     return ranks
 
 
+def _language(text: str, flag: str) -> str:
+    from ui.text import languages  # only commands that draw need it
+
+    if text not in languages():
+        raise InputError(f"{flag} {text[:20]!r} is not spoken here: choose from {', '.join(languages())}")
+    return text
+
+
 def _blocks(text: str, flag: str) -> list[int]:
     from ops.request.notation import parse_blocks  # what every command loads has to be small
 
@@ -50,3 +58,5 @@ SIZE = TypedWord("size", parse_size)
 TIME = TypedWord("time", parse_time)
 BLOCKS = TypedWord("sizes", _blocks)
 ASSIGNMENT = TypedWord("key=value", _assignment)
+LANGUAGE = TypedWord("language", _language)
+"""Of what is written for people."""

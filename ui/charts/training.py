@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from ops.training.facts import shown
+from ops.training.facts import words as words_of
 from ops.training.step import COMM, COMPUTE, HOST, WAIT, Interval, StepCollective, TrainingStep, overlaps
 from sim.units import fmt_size, fmt_time
 from ui.charts import gaps
-from ui.text import catalogue
+from ui.text import catalogue, say
 
 COLORS = {
     "compute": "#0072B2",
@@ -39,6 +40,8 @@ EDGED = 5
 """Thousandths a bar must be wide to show where it ends when the next one follows at once."""
 LABELLED = 40
 """Thousandths a block must be wide to have its rank's number under it."""
+DRAWN = ("receive_buffer",)
+"""Facts that a picture shows better than a figure."""
 TEXTS = {
     "compute": "train.lane.compute",
     "backward": "train.lane.backward",
@@ -82,6 +85,27 @@ def texts_of(step: TrainingStep, language: str) -> dict[str, str]:
     kinds = {change.kind for change in step.changes}
     names = {kind: translated.get(f"train.kind.{kind.replace(' ', '_')}", kind) for kind in kinds}
     return {key: translated[name] for key, name in TEXTS.items()} | names
+
+
+def label(key: str, language: str) -> str:
+    """A fact's name."""
+    text_id = f"train.fact.{key}"
+    return say(text_id, language) if text_id in catalogue(language) else words_of(key)
+
+
+def value(key: str, fact: Any, language: str) -> str:
+    """A fact as a person reads it."""
+    return shown(key, fact, lambda count: say("train.more", language, count=count))
+
+
+def sentence(step: TrainingStep, language: str) -> str:
+    """How much of what is communicated hides behind compute, of the rank where least does."""
+    rank = max(step.stands_for, key=step.exposed)
+    moving = step.busy(rank, COMM) + step.busy(rank, WAIT)
+    hidden = max(0.0, moving - step.exposed_s)
+    times = {"moving": fmt_time(moving), "hidden": fmt_time(hidden), "exposed": fmt_time(step.exposed_s)}
+    share = step.exposed_s / step.time if step.time else 0.0
+    return say("train.hidden.share", language, rank=rank, share=f"{share:.1%}", **times)
 
 
 def timeline(

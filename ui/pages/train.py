@@ -11,16 +11,17 @@ from streamlit.delta_generator import DeltaGenerator
 from ops.request import Request
 from ops.request.link import to_link
 from ops.request.training import TrainingRequest, from_query, to_query, to_yaml
-from ops.training.facts import is_table, shown, words
+from ops.training.facts import is_table
 from ops.workloads import WORKLOADS, TrainingStep
 from sim.errors import InputError, StalledError
 from sim.parameters import Parameter
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui import address
 from ui.charts import gaps, training
+from ui.files import step_page
 from ui.pages import page
 from ui.scene.machines import machine_of
-from ui.text import catalogue, plain, spoken, tell
+from ui.text import plain, spoken, tell
 from ui.widgets import playhead, sidebar
 from ui.widgets.parameter import field, refuse, usual
 from ui.workers import tasks
@@ -40,8 +41,6 @@ CHARTS = {
     "memory_by_ranks": ("ranks", ("memory_bytes",)),
 }
 """Tables that are drawn too: what goes along, and what goes up."""
-DRAWN = ("receive_buffer",)
-"""Facts that a picture shows better."""
 
 
 @page(order=20)
@@ -153,8 +152,6 @@ def _depart(request: TrainingRequest) -> None:
 
 
 def _headline(step: TrainingStep) -> None:
-    communicating = max(step.stands_for, key=step.exposed)
-    moving = step.busy(communicating, "comm") + step.busy(communicating, "wait")
     share = step.exposed_s / step.time if step.time else 0.0
     with st.container(horizontal=True, gap="medium"):
         st.metric(tell("train.time"), fmt_time(step.time), width="content")
@@ -169,9 +166,7 @@ def _headline(step: TrainingStep) -> None:
             name = plain(f"{busiest.src} → {busiest.dst}")
             st.metric(tell("train.busiest"), name, f"{fmt_size(most)}, {rate}", "off",
                       width="content", delta_arrow="off")  # fmt: skip
-    hidden = max(0.0, moving - step.exposed_s)
-    times = {"moving": fmt_time(moving), "hidden": fmt_time(hidden), "exposed": fmt_time(step.exposed_s)}
-    st.caption(tell("train.hidden.share", rank=communicating, share=f"{share:.1%}", **times))
+    st.caption(training.sentence(step, spoken()))
     if not step.verified:
         st.error(tell("train.wrong"), icon=":material/gpp_bad:")
 
@@ -221,7 +216,7 @@ def _gaps(step: TrainingStep, ranks: range, texts: dict[str, str]) -> None:
 
 
 def _facts(step: TrainingStep) -> None:
-    figures = {key: value for key, value in step.facts.items() if not is_table(value) and key not in DRAWN}
+    figures = {key: value for key, value in step.facts.items() if not is_table(value) and key not in training.DRAWN}
     tables = {key: value for key, value in step.facts.items() if is_table(value)}
     left, right = st.columns(2, gap="large")
     with left:
@@ -255,14 +250,11 @@ def _watch(step: TrainingStep) -> None:
 
 
 def _label(key: str) -> str:
-    """A fact's name in the visit's language."""
-    text_id = f"train.fact.{key}"
-    return tell(text_id) if text_id in catalogue(spoken()) else words(key)
+    return training.label(key, spoken())
 
 
 def _value(key: str, value: Any) -> str:
-    """A fact in the visit's language."""
-    return shown(key, value, lambda count: tell("train.more", count=count))
+    return training.value(key, value, spoken())
 
 
 def _table(rows: list[dict[str, Any]]) -> None:
@@ -277,7 +269,16 @@ def _downloads(request: TrainingRequest, step: TrainingStep) -> None:
     def everything() -> str:
         return json.dumps(step.to_dict(), allow_nan=False)
 
+    language = spoken()
+
+    def offline() -> bytes:
+        return step_page.page(step, language)
+
     with st.container(horizontal=True):
+        st.download_button(
+            tell("train.download.page"), offline, f"{step.workload}.html", "text/html",
+            help=tell("train.download.page.help"), on_click="ignore",
+        )  # fmt: skip
         for label, make in (("train.download.json", everything), ("train.download.perfetto", step.to_perfetto)):
             name = f"{step.workload}-{label.rpartition('.')[2]}.json"
             st.download_button(tell(label), make, name, "application/json", on_click="ignore")
