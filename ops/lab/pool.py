@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from ops.lab.cells import Row, failed, rows
+from ops.lab.sent import RemoteCall, send
 from ops.request import Request
 from sim.base.watch import Watch, always, watching
 from sim.errors import InputError
@@ -118,7 +120,7 @@ def _watch(parent: int) -> None:
 
 @contextmanager
 def cluster(address: str) -> Iterator[Pool]:
-    """The workers of a Dask scheduler. Raises InputError where none answers, has workers, or has this package."""
+    """The workers of a Dask scheduler. Raises InputError where none answers or has workers."""
     try:
         from distributed import Client, KilledWorker
     except ImportError:
@@ -132,8 +134,11 @@ def cluster(address: str) -> Iterator[Pool]:
         processes = len(client.nthreads())
         if not processes:
             raise InputError(f"the Dask scheduler at {address} has no workers: start `python -m dask worker {address}`")
+        send(client, rows.__module__)
         with client.get_executor(pure=False) as executor:
-            yield Pool(lambda batch: executor.submit(rows, batch), processes, (KilledWorker,))
+            yield Pool(
+                lambda batch: executor.submit(pickle.loads, RemoteCall(rows, batch).task()), processes, (KilledWorker,)
+            )
 
 
 def carried_out(cells: Sequence[Request], pool: Pool) -> Iterator[list[Row]]:
@@ -174,4 +179,4 @@ def _result(future: Future[list[Row]]) -> list[Row]:
     except CancelledError:
         raise InputError("the Dask scheduler is gone: start it and its workers, and sweep again to go on") from None
     except ModuleNotFoundError as error:
-        raise InputError(f"a worker lacks {error.name}: start it in this project's folder, with its packages") from None
+        raise InputError(f"a worker lacks {error.name}: install what requirements.txt lists where it runs") from None

@@ -21,10 +21,11 @@ AXES = {
 """A grid of 96 cells."""
 
 
-def started(*words: str) -> subprocess.Popen:
-    """A Python process in the project's folder, in a group of its own."""
+def started(*words: str, folder: Path = ROOT) -> subprocess.Popen:
+    """A Python process in the project's folder, or in another where it finds none of ours, in a group of its own."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen([sys.executable, *words], cwd=ROOT, start_new_session=True, **quiet)
+    plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.Popen([sys.executable, *words], cwd=folder, env=plain, start_new_session=True, **quiet)
 
 
 def killed(process: subprocess.Popen) -> None:
@@ -47,17 +48,20 @@ def wait_for(happened, process: subprocess.Popen | None = None) -> None:
 
 
 @contextmanager
-def dask_cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen]]]:
-    """A scheduler and its workers, each a process; gives the address and the workers."""
+def dask_cluster(folder: Path, workers: int, *, home: Path = ROOT) -> Iterator[tuple[str, list[subprocess.Popen]]]:
+    """A scheduler and its workers, each a process; gives the address and the workers.
+
+    Workers are at home in the project's folder, or elsewhere; the scheduler knows nothing of the project.
+    """
     from distributed import Client
 
     told = folder / "scheduler.json"
     here = ["--no-dashboard", "--scheduler-file", str(told)]
-    processes = [started("-m", "dask", "scheduler", "--port", "0", "--host", "127.0.0.1", *here)]
+    processes = [started("-m", "dask", "scheduler", "--port", "0", "--host", "127.0.0.1", *here, folder=folder)]
     try:
         wait_for(lambda: told.exists() and told.stat().st_size, processes[0])
         one = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder), *here]
-        processes += [started("-m", "dask", "worker", "--name", f"w{i}", *one) for i in range(workers)]
+        processes += [started("-m", "dask", "worker", "--name", f"w{i}", *one, folder=home) for i in range(workers)]
         with Client(scheduler_file=str(told), set_as_default=False) as client:
             client.wait_for_workers(workers, timeout=PATIENCE)
             address = client.scheduler.address

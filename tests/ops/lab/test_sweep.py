@@ -91,6 +91,14 @@ def test_a_cluster_gives_the_same_table_though_a_worker_is_killed(tmp_path, whol
     assert pq.read_table(path).equals(whole)
 
 
+@pytest.mark.slow
+def test_a_cluster_that_knows_nothing_of_the_project_gives_the_same_table(tmp_path):
+    with dask_cluster(tmp_path, workers=2, home=tmp_path) as (address, _):
+        told = sweep(SMALL, tmp_path / "t.parquet", dask=address)
+    assert told.failed == 0
+    assert told.table.equals(sweep(SMALL, tmp_path / "whole.parquet", jobs=1).table)
+
+
 def test_a_finished_sweep_runs_nothing_again(tmp_path, monkeypatch):
     path = tmp_path / "t.parquet"
     first = sweep(SMALL, path, jobs=1)
