@@ -66,8 +66,9 @@ def _unfold(visit, place):
     """Open what folds there."""
     folds = visit.page.get_by_test_id(place).locator("details:not([open]) > summary")
     for _ in range(folds.count()):
-        folds.first.click()
-        visit.settle()
+        if folds.count():  # one of them may have gone, or have opened with another
+            folds.first.click()
+            visit.settle()
     visit.page.evaluate("document.querySelector('.stMain').scrollTop = 0")
 
 
