@@ -58,6 +58,6 @@ def test_a_rate_that_says_what_it_is_has_no_note(rate):
 
 def test_a_long_list_of_facts_is_cut_in_the_language_of_the_visit(monkeypatch):
     assert shown("ranks", list(range(14))).endswith("10, 11 and 2 more")
-    monkeypatch.setattr("ui.text.spoken", lambda: "zh")
+    monkeypatch.setattr("ui.pages.train.spoken", lambda: "zh")
     assert _value("ranks", list(range(14))).endswith("10, 11，另有 2 项")
     assert _value("ranks", [1, 2]) == "1, 2"

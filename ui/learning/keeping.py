@@ -1,5 +1,6 @@
 """What was learned in a visit: kept in the browser, taken away as a link or a file, and loaded again."""
 
+from functools import partial
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -59,8 +60,9 @@ def controls() -> None:
     with st.expander(tell("page.learn.progress"), icon=":material/history_edu:"):
         st.caption(_summary())
         st.download_button(
-            tell("page.learn.progress.save"), to_text(words), FILE, "text/plain", key="progress_save", on_click="ignore"
-        )
+            tell("page.learn.progress.save"), partial(to_text, words), FILE, "text/plain", key="progress_save",
+            on_click="ignore",
+        )  # fmt: skip
         st.caption(tell("page.learn.progress.link"))
         language = {"lang": spoken()} if spoken() != "en" else {}
         st.code(f"?{urlencode({'page': 'learn', WORD: to_word(words)} | language)}", language=None, wrap_lines=True)

@@ -277,7 +277,8 @@ def _take_away(drawing: HandDrawing, *, right: bool) -> None:
             past.restore(scene)
             go("stage")
         name = f"{sketch.collective}-{sketch.ranks}"
-        st.download_button(tell("build.save.python"), as_python(sketch), f"{name}.py", "text/x-python", key="save_py")
+        python, text = partial(as_python, sketch), partial(written, sketch)
+        st.download_button(tell("build.save.python"), python, f"{name}.py", "text/x-python", key="save_py")
         st.download_button(
             tell("build.save.xml"),
             partial(ask_apart, visitor(), _as_xml, sketch, drawing.machine),
@@ -286,7 +287,7 @@ def _take_away(drawing: HandDrawing, *, right: bool) -> None:
             disabled=not right,
             key="save_xml",
         )
-        st.download_button(tell("build.save.text"), written(sketch), f"{name}.txt", "text/plain", key="save_txt")
+        st.download_button(tell("build.save.text"), text, f"{name}.txt", "text/plain", key="save_txt")
     st.caption(tell("build.link"))
 
 

@@ -373,15 +373,15 @@ def _ranks(most: int, now: int) -> int:
 def _choose_load(scene: Request, load: Load) -> Request:
     if not load.sized:
         return scene
-    scene = replace(scene, size=_size(scene.size))
+    scene = replace(scene, size=_size(scene.size, sizes(scene.size)))
     with _told_in(st.empty()):
         check_size(load.name, load.unit_share, parse_size(scene.size))
     return scene
 
 
 @st.fragment
-def _size(now: str) -> str:
+def _size(now: str, stops: list[str]) -> str:
     help_, key = tell("page.size.help"), fresh(f"size_{now if now not in SIZES else ''}")
-    size: str = st.select_slider(tell("page.size"), sizes(now), value=now, format_func=plain, help=help_, key=key)
+    size: str = st.select_slider(tell("page.size"), stops, value=now, format_func=plain, help=help_, key=key)
     ahead.follow("size", size=size)
     return size
