@@ -142,13 +142,18 @@ class Arena:
     def _connections(self, pair: Ints, pairs: int, channel: Ints) -> Ints:
         """Numbers of new connections, one for each of so many pairs of places and each channel between them.
 
-        What never meets another there has none.
+        Where most have one to themselves, what never meets another has none.
         """
         count, number = pairs, pair
         if channel.any():
             channels, on = np.unique(channel, return_inverse=True)
             met, number = _as_met(pair * np.int64(len(channels)) + on, pairs * len(channels))
             count = len(met)
+        if count == len(number):
+            return np.full(count, NONE, np.int32)
+        if 2 * count <= len(number):
+            first = self._connected(np.full(count, 2))[:1]
+            return number + first
         return self._connected(np.bincount(number, minlength=count))[number]
 
     def _connected(self, members: NDArray[np.intp]) -> Ints:
