@@ -14,7 +14,7 @@ const BAR = 30;
 const WIDE = 150; // pixels of a card from which on rows have words before them
 const WORDS = 46;
 const CHIP = 26;
-const NARROW = { board: 600, chip: 15 }; // pixels of a board on which messages of many numbers are narrower
+const NARROW = { board: 600, chip: 20, across: 2 }; // pixels of a board on which numbers of a message stand in rows
 const TINT = 0.26;
 
 export const CARD_HIGH = TITLE + CELL + GOAL + BAR + 2 * PAD;
@@ -250,20 +250,24 @@ export class Board {
       for (const [k, value] of this.#numbers(block, timeline.c.brings[m]).entries())
         numbers.push([block * this.per + k, value]);
     }
-    const many = width < NARROW.board ? NARROW.chip : CHIP * 0.8;
-    const wide = numbers.length > 1 ? many : CHIP;
-    const left = x - (wide * numbers.length) / 2;
+    const isNarrow = width < NARROW.board;
+    const across = isNarrow ? Math.min(NARROW.across, numbers.length) : numbers.length;
+    const many = isNarrow ? [NARROW.chip, NARROW.chip] : [CHIP * 0.8, CHIP];
+    const [wide, high] = numbers.length > 1 ? many : [CHIP, CHIP];
+    const rows = Math.ceil(numbers.length / across);
+    const [left, top] = [x - (wide * across) / 2, y - (high * rows) / 2];
     numbers.forEach(([number, value], k) => {
+      const [at, above] = [left + (k % across) * wide, top + Math.floor(k / across) * high];
       const colour = blockColour(number);
       g.fillStyle = colour;
-      g.fillRect(left + k * wide, y - CHIP / 2, wide, CHIP);
+      g.fillRect(at, above, wide, high);
       g.fillStyle = inkOn(colour);
       g.font = `700 12px ${colours.font}`;
       g.textAlign = "center";
-      g.fillText(String(value), left + (k + 0.5) * wide, y + 0.5);
+      g.fillText(String(value), at + wide / 2, above + high / 2 + 0.5);
     });
     g.strokeStyle = colours.ink;
     g.lineWidth = 1.4;
-    g.strokeRect(left, y - CHIP / 2, wide * numbers.length, CHIP);
+    g.strokeRect(left, top, wide * across, high * rows);
   }
 }
