@@ -10,7 +10,7 @@ import click
 from ops.lab.cells import Row
 from ops.lab.grid import Grid
 from ops.lab.journal import SCHEMA, read_table
-from ops.lab.winners import Change, WinnerMap, changes, named, winner_map
+from ops.lab.winners import Change, WinnerMap, changes, named, went_well, winner_map
 from sim.errors import InputError
 from sim.units import exact_size, fmt_size
 from terminal import DONE, Answer, command
@@ -58,7 +58,7 @@ def _kept(file: str, grid: Grid) -> list[Row]:
 
 def _exact(grid: Grid, rows: Sequence[Row], result: WinnerMap) -> dict[int, list[Change]]:
     """For every number of ranks the exact sizes at which the winner changes."""
-    able = {(row["ranks"], named(row)): cell for cell, row in zip(grid.cells(), rows, strict=True) if _went_well(row)}
+    able = {(row["ranks"], named(row)): cell for cell, row in zip(grid.cells(), rows, strict=True) if went_well(row)}
     exact: dict[int, list[Change]] = {}
     for n in result.ranks:
         if len(result.sizes) < 2:
@@ -68,10 +68,6 @@ def _exact(grid: Grid, rows: Sequence[Row], result: WinnerMap) -> dict[int, list
         topology = next(iter(cells.values())).topology() if cells else None
         exact[n] = changes({name: cell.prepare(topology) for name, cell in cells.items()}, result.sizes)
     return exact
-
-
-def _went_well(row: Row) -> bool:
-    return row.get("reason") is None and row.get("time_s") is not None
 
 
 def _facts(result: WinnerMap, exact: dict[int, list[Change]], name: str) -> dict[str, Any]:

@@ -97,9 +97,14 @@ def winner_map(rows: Iterable[Row]) -> WinnerMap:
     ranks, sizes, names = (tuple(sorted(set(axis))) for axis in zip(*places, strict=True))
     time = np.full((len(ranks), len(sizes), len(names)), np.inf)
     for (n, size, name), row in places.items():
-        if row.get("reason") is None and row.get("time_s") is not None:
+        if went_well(row):
             time[ranks.index(n), sizes.index(size), names.index(name)] = row["time_s"]
     return WinnerMap(ranks, sizes, names, time, reasons)
+
+
+def went_well(row: Row) -> bool:
+    """Whether a cell was run, and what it did was right."""
+    return row.get("reason") is None and row.get("time_s") is not None
 
 
 def named(row: Row) -> str:

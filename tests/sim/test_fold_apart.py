@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from sim.fold.proof import prove
 from sim.machines import build
 from sim.trouble import troubles
 from terminal.shared.facts import facts
+from tests.sim.written_out import is_written_out
 
 FOLDING = sorted(name for name, entry in ALGORITHMS.items() if entry.symmetry)
 MACHINES = (
@@ -65,17 +65,9 @@ def test_it_is_the_run_that_is_written_out(run):
     if both is None:
         return
     trace, whole = both
-    assert trace.time == pytest.approx(whole.trace.time, rel=1e-12)
+    is_written_out(trace, whole)
     assert trace.verdict == whole.trace.verdict
     assert trace.simulated == whole.work.schedule.messages
-    np.testing.assert_allclose(trace.link_bytes, whole.trace.link_bytes, rtol=1e-9)
-    use, fullest = trace.bottleneck(), whole.bottleneck
-    assert (use is None) == (fullest is None)
-    assert use is None or use.share == pytest.approx(fullest[0].share, rel=1e-9)
-    own, written = (np.lexsort(hits[1::-1]) for hits in (trace.hits, whole.trace.hits))
-    for column, other in zip(trace.hits[:2], whole.trace.hits[:2], strict=True):
-        np.testing.assert_array_equal(column[own], other[written])
-    np.testing.assert_allclose(trace.hits.seconds[own], whole.trace.hits.seconds[written], rtol=1e-9, atol=1e-15)
 
 
 def test_the_calendar_grows_before_a_wave_that_it_might_not_hold(monkeypatch):
