@@ -88,12 +88,13 @@ def serve(log=subprocess.DEVNULL, script="app.py"):
     own = {name: value for name, value in os.environ.items() if name != ALONE}  # as people have it: with workers
     server = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=own)
     address = f"http://127.0.0.1:{port}"
-    for _ in range(300):
+    last = time.monotonic() + PATIENCE / 1000
+    while time.monotonic() < last and server.poll() is None:
         if _healthy(address):
             return address, server
-        time.sleep(0.1)
+        time.sleep(AGAIN)
     server.kill()
-    raise RuntimeError("the dashboard did not start within 30 s")
+    raise RuntimeError(f"the dashboard did not start within {PATIENCE / 1000:.0f} s")
 
 
 @pytest.fixture(scope="session")

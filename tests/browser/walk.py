@@ -15,7 +15,7 @@ from playwright.sync_api import Error
 from ops.ladder import TASKS
 from ops.request import Request
 from ops.sketch import written_columns
-from tests.browser.conftest import PLAYER
+from tests.browser.conftest import PATIENCE, PLAYER
 from tests.browser.windows import visits
 from ui.learning.runs import figures, runs_of
 from ui.lessons import LESSONS
@@ -25,7 +25,6 @@ SIZES = ((1440, 900), (390, 844))
 LADDER = "ladder"
 FORM, TIMELINE = '[data-testid="stForm"]', ".rl-asked, .rl-answered, .rl-said"
 BOARD = ".rb-root[data-judged=yes]"
-WAIT = 30_000
 TWO_COLUMNS = 1000
 """Pixels from which on a question and its picture stand side by side."""
 ALOUD = """() => [...document.querySelectorAll('*')].map((e) => e.shadowRoot?.querySelector('p[role=status]'))
@@ -64,7 +63,7 @@ class Walk:
             if step.ask:
                 self.question(number, step)
             self.page.locator(".st-key-next button").first.click()
-        self.page.get_by_text(self.told("page.learn.done")).wait_for(timeout=WAIT)
+        self.page.get_by_text(self.told("page.learn.done")).wait_for(timeout=PATIENCE)
         self.expect(not self.visit.complaints, self.visit.complaints[:2])
         self.expect(not self.visit.strangers, self.visit.strangers[:2])
         return self.wrong
@@ -78,7 +77,7 @@ class Walk:
         self.expect(self.words(number, ".ask", facts) in self.page.evaluate(ALOUD), "the question is not read out")
         self.expect(not self.plays(step), "it plays before there is an answer")
         self.answer(ask, self.other(ask, answer, runs))
-        self.page.get_by_test_id("stAlert").first.wait_for(timeout=WAIT)
+        self.page.get_by_test_id("stAlert").first.wait_for(timeout=PATIENCE)
         alert = self.page.get_by_test_id("stAlert").first.inner_text()
         self.expect(self.told("page.learn.wrong", view="").split("“")[0][:8] in alert, f"wrong, and told: {alert[:80]}")
         words = self.said(ask, answer)
@@ -87,7 +86,7 @@ class Walk:
         self.answer(ask, answer)
         right = self.page.get_by_test_id("stAlert").get_by_text(self.told("page.learn.right", answer=words))
         try:
-            right.wait_for(timeout=WAIT)
+            right.wait_for(timeout=PATIENCE)
         except Error:
             self.expect(False, f"the right answer {words} is not right")
             return

@@ -34,7 +34,7 @@ def lettered(figure: Figure) -> Lettering:
 
 
 @pytest.mark.parametrize(("text", "style"), NAMES)
-@pytest.mark.parametrize(("x", "y"), [(151, 80), (151.25, 80.5), (60.75, 130), (299, 199)])
+@pytest.mark.parametrize(("x", "y"), [(151, 80), (151.5, 80.5), (60.5, 130), (299, 199)])
 def test_a_stamp_is_what_would_be_set_there(text, style, x, y):
     paints = {"fontsize": 9, "color": "#31333f"} | style
     plain, second = page()

@@ -10,7 +10,7 @@ from ui.stage.frames import Film
 
 def page(film: Film, width: float, look: Look) -> Figure:
     """A picture and its margin."""
-    return stage(film, width, look)
+    return stage(film, film.shape, width, look)
 
 
 def state(film: Film, t: float) -> Hashable:

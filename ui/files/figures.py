@@ -77,9 +77,22 @@ LARGE = 11.5
 """Points of a sentence that has room."""
 
 
-def stage(film: "Film", width: float, look: Look) -> Figure:
-    """A page for devices and links, and beside them what each rank holds."""
-    return sheet(film, width, look, [2.2, 1.0] if rows_of(film) else [1.0, 1e-3])
+def stage(film: "Film", here: "Ground", width: float, look: Look) -> Figure:
+    """A page with lines on which nothing flows and what is below them; there is room for what each rank holds."""
+    figure = sheet(film, width, look, [2.2, 1.0] if rows_of(film) else [1.0, 1e-3])
+    axes = figure.axes[0]
+    frames = [_rounded(box.x, box.y, box.width, box.height, 0.12) for box in here.boxes]
+    axes.add_collection(PathCollection(frames, facecolors=look.panel, edgecolors="none", zorder=0), autolim=False)
+    axes.add_collection(LineCollection(here.lines, colors=look.ink, linewidths=0.9, alpha=0.16), autolim=False)
+    corners = [(box.x + far * box.width, box.y + far * box.height) for box in here.boxes for far in (0, 1)]
+    middles = np.stack([here.x, here.y], axis=1)
+    around = np.array([1.0, 0.6])
+    reach = np.concatenate([middles - around, middles + around, *here.lines, np.reshape(corners, (-1, 2))])
+    (left, top), (right, bottom) = reach.min(axis=0), reach.max(axis=0)
+    axes.set_xlim(left - 0.1, right + 0.1)
+    axes.set_ylim(bottom + 0.1, top - 0.1)
+    axes.set_aspect("equal")
+    return figure
 
 
 def standing(figure: Figure, film: "Film", here: "Ground", t: float, look: Look) -> None:
@@ -169,30 +182,18 @@ def colour_of(block: int) -> str:
 
 
 def ground(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:
-    """Devices, and the lines between them as full as they are."""
-    frames = [_rounded(box.x, box.y, box.width, box.height, 0.12) for box in here.boxes]
-    axes.add_collection(PathCollection(frames, facecolors=look.panel, edgecolors="none", zorder=0), autolim=False)
+    """Devices, and the lines between them that are busy, as full as they are."""
     names = _words(axes, 3)
+    style = {"fontsize": 7.5, "color": look.ink, "alpha": 0.6, "va": "center", "weight": "bold"}
     for box in here.boxes:
-        style: dict[str, Any] = {"fontsize": 7.5, "color": look.ink, "alpha": 0.6, "va": "center", "weight": "bold"}
         names.add(box.x + 0.3, box.y + (box.height - 0.28 if box.side else 0.28), box.label, style)
     loads = film.loads(t, here)
     busy = loads > IDLE
-    idle = [line for line, full in zip(here.lines, busy, strict=True) if not full]
-    axes.add_collection(LineCollection(idle, colors=look.ink, linewidths=0.9, alpha=0.16), autolim=False)
     full = [line for line, full in zip(here.lines, busy, strict=True) if full]
     shades = SHADES(np.minimum(1, loads[busy]))
     axes.add_collection(LineCollection(full, colors=shades, linewidths=2.4, capstyle="round"), autolim=False)
     _devices(axes, film, here, t, look)
     _marks(axes, film, here, t, look)
-    corners = [(box.x + far * box.width, box.y + far * box.height) for box in here.boxes for far in (0, 1)]
-    middles = np.stack([here.x, here.y], axis=1)
-    around = np.array([1.0, 0.6])
-    reach = np.concatenate([middles - around, middles + around, *here.lines, np.reshape(corners, (-1, 2))])
-    (left, top), (right, bottom) = reach.min(axis=0), reach.max(axis=0)
-    axes.set_xlim(left - 0.1, right + 0.1)
-    axes.set_ylim(bottom + 0.1, top - 0.1)
-    axes.set_aspect("equal")
 
 
 def _marks(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:
@@ -206,6 +207,12 @@ def _marks(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> 
         style: dict[str, Any] = {"color": look.ink, "ha": "center", "va": "center", "weight": "bold", "zorder": 8}
         x, y = along(here.lines[lines[spell.link]], SIGN)
         axes.text(x, y, f"{share:.0%}" if share else "×", fontsize=6.5, bbox=frame, **style)
+
+
+@lru_cache(maxsize=1024)
+def _frame(x: float, y: float, width: float, height: float, radius: float) -> Path:
+    """The same for what stands where it is in every frame."""
+    return _rounded(x, y, width, height, radius)
 
 
 def _rounded(x: float, y: float, width: float, height: float, radius: float) -> Path:
@@ -248,23 +255,23 @@ def _devices(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -
     paint: list[tuple[str, float]] = []
     bars: list[Bar] = []
     names = _words(axes, 4)
+    middle = {"color": look.ink, "ha": "center", "va": "center", "fontsize": 6.5, "family": fonts(film.language)}
+    bold, normal = middle | {"weight": "bold"}, middle | {"weight": "normal"}
     for i, (x, y, kind, device, rank) in enumerate(
         zip(here.x, here.y, here.kinds, here.names, here.ranks, strict=True)
     ):
         width, height = here.bars.get(i, SIZES[kind][0]), SIZES[kind][1]
         paint.append((look.paper, 1.1) if rank >= 0 else (look.panel, 0.4))
-        frames.append(_rounded(x - width / 2, y - height / 2, width, height, 0.1))
+        frames.append(_frame(x - width / 2, y - height / 2, width, height, 0.1))
         if len(here.kinds) > MOST_NAMED:
             continue
         name = say("caption.rank", film.language, ranks=rank).strip() if rank >= 0 else device
-        weight = "bold" if rank >= 0 else "normal"
-        style: dict[str, Any] = {"color": look.ink, "ha": "center", "va": "center", "weight": weight}
         lower = height * 0.26 if rank >= 0 else 0
-        names.add(x, y - lower, name, style | {"fontsize": 6.5, "family": fonts(film.language)})
+        names.add(x, y - lower, name, bold if rank >= 0 else normal)
         if rank >= 0 and held is not None:
             bars += _strip(held.block[rank], held.count[rank], whole(film.trace.schedule), x, y)
     fills, lines = [fill for fill, _ in paint], [line for _, line in paint]
-    style = {"facecolors": fills, "edgecolors": look.ink, "linewidths": lines, "zorder": 3}
+    style: dict[str, Any] = {"facecolors": fills, "edgecolors": look.ink, "linewidths": lines, "zorder": 3}
     axes.add_collection(PathCollection(frames, **style), autolim=False)
     _bars(axes, bars, 4)
 
@@ -315,6 +322,10 @@ def holdings(axes: "Axes", film: "Film", t: float, look: Look, rows: int) -> Non
     labelled = columns * rows <= MOST_LABELS
     bars: list[Bar] = []
     names = _words(axes, 3)
+    inks = {
+        ink: {"color": ink, "ha": "center", "va": "center", "fontsize": 6.5}
+        for ink in (look.ink, *map(ink_on, PALETTE))
+    }
     for rank in range(rows):
         for slot in range(columns):
             number = int(held.block[rank, slot])
@@ -324,16 +335,11 @@ def holdings(axes: "Axes", film: "Film", t: float, look: Look, rows: int) -> Non
             bars.append((slot, rank, 0.94, 0.92, colour, 0.22))
             bars.append((slot, rank + 0.92, 0.94, -0.92 * share, colour, 1.0))
             if labelled and len(film.name(number)) < 4:
-                style: dict[str, Any] = {
-                    "color": ink_on(colour) if share > 0.6 else look.ink,
-                    "ha": "center",
-                    "va": "center",
-                    "fontsize": 6.5,
-                }
+                style = inks[ink_on(colour) if share > 0.6 else look.ink]
                 names.add(slot + 0.47, rank + 0.46, film.name(number), style)
     _bars(axes, bars, 1)
     title = say("figure.holds", film.language)
-    style = {"color": look.ink, "weight": "bold", "va": "bottom", "family": fonts(film.language)}
-    axes.text(0, -0.35, title, fontsize=9, **style)
+    head = {"color": look.ink, "weight": "bold", "va": "bottom", "family": fonts(film.language), "fontsize": 9}
+    names.add(0, -0.35, title, head)
     axes.set_xlim(-0.6, max(columns, 4))
     axes.set_ylim(max(rows, 4), -1.1)

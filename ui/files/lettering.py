@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import IdentityTransform
 from numpy.typing import NDArray
 
-PARTS = 4
+PARTS = 2
 """Of a pixel, each way: stamps are made for as many places between two pixels."""
 MOST_STAMPS = 4096
 
@@ -26,17 +26,17 @@ class Lettering(Artist):
     """Texts at places of an axes' data, or of a figure, in the order in which they are added.
 
     A film has the same few names in every frame, and the renderer takes a millisecond to set one. Where pixels are
-    made, a text is kept as it was set first, for every quarter of a pixel; where shapes are, it is a text.
+    made, a text is kept as it was set first, for every half of a pixel; where shapes are, it is a text.
     """
 
     def __init__(self, zorder: float) -> None:
         super().__init__()
         self.set_zorder(zorder)
-        self._texts: list[tuple[float, float, str, dict[str, Any]]] = []
+        self._texts: list[tuple[float, float, str, Mapping[str, Any]]] = []
 
     def add(self, x: float, y: float, text: str, style: Mapping[str, Any]) -> None:
-        """A text at a place, in matplotlib's words for its size, colour and sides."""
-        self._texts.append((x, y, text, dict(style)))
+        """A text at a place, in matplotlib's words for its size, colour and sides; `style` stays as it is."""
+        self._texts.append((x, y, text, style))
 
     def texts(self) -> list[Text]:
         """Each as a text of its own, in the pixels of the page."""
@@ -57,8 +57,10 @@ class Lettering(Artist):
             return
         pen = renderer.new_gc()
         steps = np.floor(self._places() * PARTS + 0.5).astype(int)
+        looks = {id(style): (renderer.dpi, *map(str, style.items())) for _, _, _, style in self._texts}
         for (across, up), (_, _, text, style) in zip(steps.tolist(), self._texts, strict=True):
-            pixels, left, low = self._stamp(across % PARTS, up % PARTS, text, style, renderer)
+            key = across % PARTS, up % PARTS, text, looks[id(style)]
+            pixels, left, low = _stamps.get(key) or self._stamp(key, style, renderer)
             renderer.draw_image(pen, across // PARTS + left, up // PARTS + low, pixels)
         pen.restore()
 
@@ -73,13 +75,12 @@ class Lettering(Artist):
         artist.set_figure(figure)
         return artist
 
-    def _stamp(self, across: int, up: int, text: str, style: Mapping[str, Any], page: RendererAgg) -> Stamp:
-        key = (across, up, text, page.dpi, *((name, str(value)) for name, value in style.items()))
-        stamp = _stamps.get(key)
-        if stamp is None:
-            if len(_stamps) >= MOST_STAMPS:
-                _stamps.clear()
-            stamp = _stamps[key] = self._drawn(across / PARTS, up / PARTS, text, style, page)
+    def _stamp(self, key: tuple[int, int, str, Hashable], style: Mapping[str, Any], page: RendererAgg) -> Stamp:
+        """A stamp that is not there yet."""
+        across, up, text, _ = key
+        if len(_stamps) >= MOST_STAMPS:
+            _stamps.clear()
+        stamp = _stamps[key] = self._drawn(across / PARTS, up / PARTS, text, style, page)
         return stamp
 
     def _drawn(self, across: float, up: float, text: str, style: Mapping[str, Any], page: RendererAgg) -> Stamp:

@@ -25,6 +25,7 @@ class Reel:
         self._canvas: Any = FigureCanvasAgg(self._figure)
         self._own = set(self._artists())
         self._state: Hashable = None
+        self._paper: Any = None
         self._settled: Any = None
 
     def frame(self, t: float) -> Pixels:
@@ -35,22 +36,35 @@ class Reel:
             self._state = state
         else:
             self._canvas.restore_region(self._settled)
-        before = {*self._artists()}
         self._draws.moving(self._figure, self._film, t, self._look)
-        new = [artist for artist in self._artists() if artist not in before]
-        for artist in sorted(new, key=lambda artist: artist.get_zorder()):
-            artist.draw(self._canvas.get_renderer())
-        for artist in new:
-            artist.remove()
+        self._paint()
         pixels: Pixels = np.array(self._canvas.buffer_rgba())
         return pixels
 
     def _settle(self, t: float) -> None:
+        if self._paper is None:  # empty, once all has its place: where axes end up depends on what is in them
+            self._draws.settled(self._figure, self._film, t, self._look)
+            self._canvas.draw()
+            self._clear()
+            self._canvas.draw()
+            self._paper = self._canvas.copy_from_bbox(self._figure.bbox)
+        self._canvas.restore_region(self._paper)
+        self._draws.settled(self._figure, self._film, t, self._look)
+        self._paint()
+        self._settled = self._canvas.copy_from_bbox(self._figure.bbox)
+
+    def _paint(self) -> None:
+        """Draw what has come onto the page, axes before the figure as the page itself would, and take it away."""
+        renderer = self._canvas.get_renderer()
+        for group in (*(axes.get_children() for axes in self._figure.axes), self._figure.artists):
+            new = [artist for artist in group if artist not in self._own]
+            for artist in sorted(new, key=lambda artist: artist.get_zorder()):
+                artist.draw(renderer)
+        self._clear()
+
+    def _clear(self) -> None:
         for artist in [artist for artist in self._artists() if artist not in self._own]:
             artist.remove()
-        self._draws.settled(self._figure, self._film, t, self._look)
-        self._canvas.draw()
-        self._settled = self._canvas.copy_from_bbox(self._figure.bbox)
 
     def _artists(self) -> Iterator[Artist]:
         """Everything on the page, in the order in which it came."""
