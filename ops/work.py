@@ -25,6 +25,8 @@ from sim.fold.machine import link_classes
 from sim.fold.orbits import orbits_of
 from sim.fold.proof import prove as prove_folded
 from sim.fold.run import FoldedTrace, simulate_folded
+from sim.kinds.listing import Listing
+from sim.kinds.run import KindsTrace
 from sim.parameters import bind
 from sim.perturbation import Perturbation
 from sim.schedule import Promise, Schedule, in_rank_order
@@ -258,7 +260,7 @@ FEW = 1 << 20
 class FoldedWork:
     """A folded schedule and what more there is about it, as `Work` has it for a schedule."""
 
-    schedule: FoldedSchedule
+    schedule: FoldedSchedule | Listing
     algorithm: Algorithm
     settings: Mapping[str, Any]
 
@@ -278,7 +280,7 @@ class FoldedOutcome:
     """How a folded work went, as `Outcome` has it for a work."""
 
     work: FoldedWork
-    trace: FoldedTrace | ApartTrace
+    trace: FoldedTrace | ApartTrace | KindsTrace
     bound: float
     real: Mapping[str, float]
 

@@ -41,7 +41,9 @@ def up(
     direct = schedule.reduce(child[only], parent[only], slot=slot[only], channel=channel)
     child, slot, parent, turn = (x[~only] for x in (child, slot, parent, turn))
     sent = copy(child, parent, slot=slot, to=scratch + turn, channel=channel)
-    adding, line = np.unique(parent, return_inverse=True)
+    hears = np.zeros(len(shape.parent), np.bool_)
+    hears[parent] = True
+    adding, line = np.flatnonzero(hears), (np.cumsum(hears, dtype=np.int32) - 1)[parent]
     heard: Ints = np.full((len(adding), int(turn.max(initial=0)) + 1), NOTHING, dtype=np.int32)
     total = heard.copy()
     heard[line, turn], total[line, turn] = scratch + turn, slot

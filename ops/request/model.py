@@ -8,6 +8,7 @@ from typing import Any
 
 from ops.budget import of_schedule
 from ops.formats import read_schedule
+from ops.kinds import carry_out_kinds
 from ops.libraries.nccl.choice import as_nccl_writes, choose, nccl_options, work_of
 from ops.libraries.nccl.program_cost import priced
 from ops.registry import ALGORITHMS, Algorithm
@@ -283,12 +284,17 @@ class Request:
         if any(apart) or not self.algorithm or self.algorithm.startswith(NCCL) or library_of(self.algorithm):
             return None
         entry = ALGORITHMS[self.algorithm]
-        if entry.symmetry is None or (entry.collective.sized and not self.size):
+        if entry.collective.sized and not self.size:
             return None
         entry, topology = replace(entry, ordered=entry.ordered or self.blocking), self.topology()
         n, settings = topology.taking_part(self.ranks), assignments(self.settings, entry.name)
         size = self.bytes if entry.collective.sized else 0
-        return carry_out_folded(topology, entry, n, size, settings, lockstep=self.lockstep, trouble=self.troubles)
+        folded = None
+        if entry.symmetry is not None:
+            folded = carry_out_folded(topology, entry, n, size, settings, lockstep=self.lockstep, trouble=self.troubles)
+        if folded is None and not (self.lockstep or self.blocking or self.troubles):
+            folded = carry_out_kinds(topology, entry, n, size, settings, self.root if entry.collective.rooted else 0)
+        return folded
 
     def run(self, *, history: bool = False) -> Outcome:
         """Prove it and run it; what was kept is as it was when it ended. Raises InputError and StalledError."""

@@ -5,3 +5,4 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]

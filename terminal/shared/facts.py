@@ -10,6 +10,7 @@ from ops.work import FoldedOutcome, Outcome
 from sim import metrics
 from sim.breakdown import PARTS, Breakdown, shared_link
 from sim.fold.outcome import SymmetricTrace
+from sim.kinds.run import KindsTrace
 from sim.placement import placement_of
 from sim.trace import Trace
 from sim.units import TimeScale, fmt_bandwidth, fmt_size
@@ -62,7 +63,7 @@ def above(time: float, bound: float) -> str:
     return "this took just that" if times == "1" else f"this took {times} times that"
 
 
-def _troubles(trace: Trace | SymmetricTrace) -> list[dict[str, Any]]:
+def _troubles(trace: Trace | SymmetricTrace | KindsTrace) -> list[dict[str, Any]]:
     """On how many transfers each trouble bore, and for how long at most."""
     rows = []
     for number, spec in enumerate(trace.troubles):

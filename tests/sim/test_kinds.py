@@ -1,0 +1,223 @@
+"""Ranks of a kind simulated once: every message's moments are those of the run in which all ranks are simulated."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ops import ALGORITHMS, kinds
+from ops.kinds import carry_out_kinds
+from ops.work import Work, carry_out, settled
+from sim.base.compiled import compiled
+from sim.engine import simulate
+from sim.errors import InputError
+from sim.kinds import colours, kernels, run
+from sim.kinds.listing import listed
+from sim.kinds.run import simulate_kinds
+from sim.machines import build
+from sim.schedule import Step, copy, reduce, unroll
+from sim.schedule.verify import verify
+from terminal.shared.facts import facts
+from tests.sim.written_out import is_written_out
+
+SIZE = 10_000_000
+TREE = "allreduce.double_binary_tree"
+MACHINES = (
+    *("switch:ranks=24", "switch:ranks=13,overhead=0.3us,gamma=0.01ns", "ring:ranks=9,directions=1", "torus:dims=4x4"),
+    *("nodes:nodes=4,gpus=4", "dual_socket_pcie", "fat_tree:oversubscription=3,pods=2", "dgx1v", "dgx_h100:hosts=2"),
+)
+
+
+def read(name, n, root=0, steps=None):
+    """An algorithm as it is read step by step, and written out; its own steps unless others are given."""
+    entry = ALGORITHMS[name]
+    values = entry.settle(n, root=root)
+    rooted = {"root": root} if entry.collective.rooted else {}
+    found = listed(
+        steps(entry.steps(n, **rooted, **values)) if steps else entry.steps(n, **rooted, **values),
+        entry.collective.promise(n, entry.cut(n, values), root),
+        name=name,
+        unit_share=entry.unit_share(n, values),
+        ordered=entry.ordered,
+    )
+    return found, entry.schedule(n, root=root, **values)
+
+
+def apart(trace, whole, schedule):
+    """By how much moments differ at most, as a part of the whole time."""
+    message = trace.message_of(schedule)
+    pairs = ((getattr(trace.of_kinds, name)[message], getattr(whole, name)) for name in ("ready", "start", "end"))
+    worst = max(np.abs(own - written[: schedule.transfers]).max(initial=0) for own, written in pairs)
+    return worst / (whole.time or 1)
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Kinds are tried however few they are."""
+    monkeypatch.setattr(colours, "FEW", 0)
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_moments_are_those_of_the_run_that_is_written_out(data):
+    name, machine = data.draw(st.sampled_from(sorted(ALGORITHMS))), data.draw(st.sampled_from(MACHINES))
+    topology, few = build(machine), data.draw(st.sampled_from((0, 1 << 10)))
+    n = data.draw(st.integers(2, topology.n))
+    root = data.draw(st.integers(0, n - 1)) if ALGORITHMS[name].collective.rooted else 0
+    try:
+        found, schedule = read(name, n, root)
+    except InputError:
+        return  # a number of ranks it cannot do
+    if found is None or schedule.switches:
+        return
+    listing, verdict = found
+    assert verdict.verdict == verify(schedule).verdict == "ok"
+    assert (listing.transfers, listing.messages, listing.steps) == (
+        schedule.transfers,
+        schedule.messages,
+        schedule.steps,
+    )
+    size = SIZE if ALGORITHMS[name].collective.sized else 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(colours, "FEW", few)
+        trace = simulate_kinds(topology, listing, verdict, size)
+    whole = simulate(topology, schedule, size)
+    assert trace.simulated <= schedule.messages
+    assert apart(trace, whole, schedule) < 1e-12
+    np.testing.assert_allclose(trace.link_bytes, whole.link_bytes, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "n"),
+    [
+        (TREE, 512),
+        ("broadcast.double_binary_tree", 1000),
+        ("broadcast.binomial", 1024),
+        ("reduce.double_binary_tree", 300),
+    ],
+)
+def test_trees_of_hundreds_have_fewer_kinds(at_once, name, n):
+    (listing, verdict), schedule = read(name, n)
+    topology = build(f"switch:ranks={n},gamma=0.01ns")
+    trace = simulate_kinds(topology, listing, verdict, SIZE)
+    assert trace.simulated < 0.9 * schedule.messages
+    assert apart(trace, simulate(topology, schedule, SIZE), schedule) < 1e-12
+
+
+def test_a_claim_that_does_not_hold_is_found(at_once, monkeypatch):
+    (listing, verdict), schedule = read(TREE, 512)
+    topology = build("switch:ranks=512")
+    whole, seen, holds = simulate(topology, schedule, SIZE), [], run.claim.holds
+
+    def looked_at(listing, ways, level, model, trace):
+        claimed = run.KindsTrace(
+            topology=topology, schedule=listing, verdict=verdict, size=SIZE, level=level, model=model, of_kinds=trace,
+            real={},
+        )  # fmt: skip
+        seen.append((held := holds(listing, ways, level, model, trace), apart(claimed, whole, schedule)))
+        return held
+
+    monkeypatch.setattr(run.claim, "holds", looked_at)
+    simulate_kinds(topology, listing, verdict, SIZE)
+    assert [held for held, _ in seen] == [False] * (len(seen) - 1) + [True]
+    assert len(seen) > 2
+    assert min(wrong for held, wrong in seen if not held) > 1e-3
+    assert seen[-1][1] < 1e-12
+
+
+def spoilt(draw):
+    """Of a schedule's steps one message goes elsewhere, is left out, is added instead of put, or moves another slot."""
+
+    def steps(own):
+        own = [item if isinstance(item, tuple) and not isinstance(item, Step) else (item,) for item in own]
+        own = [[part for part in parts if len(part.src)] for parts in own if not isinstance(parts[0], str)]
+        at, kind = draw.integers(len(own)), draw.integers(5)
+        for k, parts in enumerate(own):
+            if k == at:
+                j = draw.integers(len(parts))
+                parts[j] = changed(parts[j], draw, kind)
+            yield tuple(parts)
+
+    return steps
+
+
+def changed(part, draw, kind):
+    i = draw.integers(len(part.src))
+    kept = np.arange(len(part.src)) != i
+    if kind == 0:
+        return Step(part.op, *(column[kept] for column in part[1:]))
+    if kind == 1:
+        return part._replace(op=1 - part.op)
+    name = ("dst", "slot", "to")[kind - 2]
+    column = getattr(part, name).copy()
+    column[i] = np.where(column[i] >= 0, (column[i] + 1) % 8, column[i])
+    return part._replace(**{name: column})
+
+
+def test_200_wrong_schedules_are_found_as_they_are_read():
+    names = [TREE, "allreduce.ring", "allgather.ring", "reduce.binomial", "alltoall.linear"]
+    seen = {"ok": 0, "wrong": 0}
+    for number in range(1000):
+        name, seed = names[number % len(names)], number
+        entry, n = ALGORITHMS[name], 8
+        values = entry.settle(n)
+        found, _ = read(name, n, steps=spoilt(np.random.default_rng(seed)))
+        promise = entry.collective.promise(n, entry.cut(n, values), 0)
+        steps = spoilt(np.random.default_rng(seed))(entry.steps(n, **values))
+        verdict = verify(unroll(steps, name=name, n=n, promise=promise))
+        assert found[1].verdict == verdict.verdict
+        seen[verdict.verdict] += 1
+        if seen["wrong"] >= 200:
+            break
+    assert seen["wrong"] >= 200
+
+
+def test_two_writers_of_one_step_of_which_one_overwrites_are_wrong():
+    for second in (copy, reduce):
+        entry = ALGORITHMS["broadcast.binomial"]
+        steps = [copy(0, [1, 2], slot=0), (copy(1, 3, slot=0), second(2, 3, slot=0))]
+        _, verdict = listed(steps, entry.collective.promise(4, 1, 0), name="two", unit_share=1.0)
+        assert verdict.reason == "two: rank 3 slot 0 does not end with block 0 as it is owed"
+
+
+def test_what_has_many_partners_or_may_count_twice_or_names_nobody_is_not_listed():
+    assert read("alltoall.linear", 80)[0] is None
+    assert read("barrier.dissemination", 8)[0] is None
+    promise = ALGORITHMS["broadcast.binomial"].collective.promise(4, 1, 0)
+    for wrong in (copy(0, 4, slot=0), copy(0, 1, slot=-2), copy(0, 1, slot=0, to=-1), copy(-1, 1, slot=0)):
+        assert listed([wrong], promise, name="wrong", unit_share=1.0) is None
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """What is small is not written out either."""
+    monkeypatch.setattr(kinds, "FEW", 0)
+    monkeypatch.setattr(kinds, "RANKS", 0)
+
+
+@pytest.mark.parametrize(("name", "root"), [(TREE, 0), ("broadcast.binomial", 3), ("reduce.double_binary_tree", 5)])
+def test_an_outcome_is_that_of_the_run_that_is_written_out(small, name, root):
+    entry, topology = ALGORITHMS[name], build("nodes:nodes=4,gpus=4")
+    outcome = carry_out_kinds(topology, entry, 16, SIZE, {}, root)
+    values = settled(entry, 16, root, topology, {})
+    whole = carry_out(topology, Work(entry.schedule(16, root=root, **values), entry.collective, entry, values), SIZE)
+    is_written_out(outcome.trace, whole)
+    own, written = facts(outcome), facts(whole)
+    assert own.pop("classes") <= written.pop("classes")
+    assert own.pop("instants") > 0 < written.pop("instants")
+    assert own.keys() == written.keys()
+    for key in own.keys() - {"bottleneck"}:
+        number = isinstance(own[key], float)
+        assert own[key] == (pytest.approx(written[key], rel=1e-12) if number else written[key])
+
+
+def test_a_tree_of_32_767_takes_memory_of_its_pairs_and_not_of_its_messages():
+    compiled(kernels)
+    tracemalloc.start()
+    outcome = carry_out_kinds(build("switch:ranks=32767"), ALGORITHMS[TREE], 32767, SIZE, {})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert outcome.simulated < 0.05 * outcome.work.schedule.messages
+    assert peak < 100 * outcome.work.schedule.transfers
