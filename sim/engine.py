@@ -241,10 +241,8 @@ class Cluster:
     def _trace(self, job: Job, ended: float, stall: Stall | None) -> Trace:
         fabric, rows = self.arena.fabric, slice(job.first, job.first + job.schedule.transfers)
         cause = fabric.cause[rows]
-        marks = cause >= rows.stop
-        while marks.any():  # a mark stands for the last transfer it waited for
+        while job.stop > rows.stop and (marks := cause >= rows.stop).any():  # one stands for what it waited for last
             cause = np.where(marks, fabric.cause[np.where(marks, cause, 0)], cause)
-            marks = cause >= rows.stop
         ready, left = fabric.ready[rows], fabric.ready[rows]
         if (waited := np.nonzero(fabric.behind[rows] >= 0)[0]).size:
             cause, left = cause.copy(), left.copy()
@@ -329,7 +327,7 @@ def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Fl
     """
     if schedule.fixed_bytes is not None and blocks is None:
         return schedule.fixed_bytes.copy()
-    slots = np.diff(schedule.moves)
+    slots = np.broadcast_to(1, schedule.transfers) if schedule.single else np.diff(schedule.moves)
     if blocks is None:
         unit = size * schedule.unit_share
         check_size(schedule.name, schedule.unit_share, size)
@@ -342,7 +340,7 @@ def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Fl
     if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() > LARGEST_SIZE:
         raise InputError(f"{schedule.name}: block sizes must be 0 bytes or more, finite, and 1 PiB at most together")
     carried = np.where(proof.carried >= 0, weights[np.maximum(proof.carried, 0)], 0.0)
-    if (slots == 1).all():
+    if schedule.single:
         return carried
     total = np.zeros(len(slots))
     total[slots > 0] = np.add.reduceat(carried, schedule.moves[:-1][slots > 0]) if len(carried) else 0.0

@@ -19,6 +19,9 @@ from sim.topology import Floats, Ints, Routes, Topology
 PER_TRANSFER = ("op", "route", "connection", "behind", "size", "pending", "ready", "start", "end", "cause")
 _DTYPES = {"op": np.uint8, **dict.fromkeys(("route", "connection", "behind", "pending", "cause", "wave"), np.int32)}
 
+PIECE = 1 << 15
+"""Transfers that are looked at together, so that what is found of them stays near."""
+
 Gates = Sequence[tuple[float, NDArray[np.int64]]]
 """Seconds, and the transfers they hold back."""
 
@@ -65,9 +68,17 @@ class Arena:
         self._grow(stop, self.edges + len(waits.after), job + 1)
         fabric, real = self.fabric, slice(first, first + schedule.transfers)
         marks = slice(real.stop, stop)
-        fabric.connection[real] = connection
-        in_switch = schedule.dst >= schedule.n  # a switch adds at the speed of its links
-        fabric.op[real], fabric.route[real], fabric.size[real] = np.where(in_switch, COPY, schedule.op), route, sizes
+        op = schedule.op
+        if schedule.switches:  # a switch adds at the speed of its links
+            op = np.where(schedule.dst >= schedule.n, np.uint8(COPY), op)
+        columns: dict[str, Any] = {"op": op, "route": route, "size": sizes, "connection": connection}
+        if stop == schedule.transfers and all(
+            column.flags.carray and column.dtype == getattr(fabric, name).dtype for name, column in columns.items()
+        ):
+            self.fabric = fabric = fabric._replace(**columns)  # as they are
+        else:
+            for name, column in columns.items():
+                getattr(fabric, name)[real] = column
         if marks.start < marks.stop:  # the marks between steps in lock-step stay where they are and cost nothing
             fabric.op[marks], fabric.size[marks] = 0, 0.0
             fabric.route[marks] = self._nowhere()
@@ -124,8 +135,7 @@ class Arena:
     def _add_routes(self, schedule: Schedule, devices: NDArray[np.int32]) -> tuple[NDArray[np.int32], Ints]:
         """Numbers of the route and the connection of every transfer, after entering those it needs."""
         n = schedule.places
-        pair = schedule.src * np.int64(n) + schedule.dst
-        pairs, number_of = _as_met(pair, n * n)
+        pairs, number_of = _as_met(schedule.src, schedule.dst, n, n)
         connection = self._connections(number_of, len(pairs), schedule.channel)
         number_of += np.int32(len(self.fabric.lead))
         offsets, links = self.topology.routes(devices[pairs // n], devices[pairs % n])
@@ -146,8 +156,9 @@ class Arena:
         """
         count, number = pairs, pair
         if channel.any():
-            channels, on = np.unique(channel, return_inverse=True)
-            met, number = _as_met(pair * np.int64(len(channels)) + on, pairs * len(channels))
+            channels, inverse = np.unique(channel, return_inverse=True)
+            on = inverse.astype(np.int32)
+            met, number = _as_met(pair, on, pairs, len(channels))
             count = len(met)
         if count == len(number):
             return np.full(count, NONE, np.int32)
@@ -269,7 +280,10 @@ class Arena:
         was in slot 2, the first of link 1, is in slot 6 now, and lists that name slot 2 are corrected by 6 - 2.
         """
         offsets, links = self.routes
-        crossing = np.repeat(np.bincount(route, minlength=len(offsets) - 1), np.diff(offsets))
+        taken = np.zeros(len(offsets) - 1, np.int64)
+        for start in range(0, len(route), piece := max(PIECE, len(taken))):
+            taken += np.bincount(route[start : start + piece], minlength=len(taken))
+        crossing = np.repeat(taken, np.diff(offsets))
         self.claims += np.bincount(links, crossing, len(self.claims)).astype(np.int64)
         net = self.fabric.net
         if (self.claims <= np.diff(net.first)).all():
@@ -310,25 +324,35 @@ class Arena:
         self.fabric = wider(fabric._replace(calendar=calendar, net=net), rooms)
 
 
-def _as_met(keys: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], Ints]:
-    """The different ones of some numbers below `most` in the order they are met, and each one's place among them.
+def _as_met(high: Ints, low: Ints, highs: int, lows: int) -> tuple[NDArray[np.int64], Ints]:
+    """The different pairs of some, as `high * lows + low`, in the order they are met, and each one's place among them.
 
-    By a table of all there might be where that is small, else by sorting.
+    By a table of all there might be where that is small, piece by piece, else by sorting.
 
-    >>> [column.tolist() for column in _as_met(np.array([7, 2, 7, 5]), 10)]
+    >>> [column.tolist() for column in _as_met(np.array([1, 0, 1, 1]), np.array([3, 2, 3, 1]), 2, 4)]
     [[7, 2, 5], [0, 1, 0, 2]]
     """
-    if most > 8 * len(keys) + (1 << 20):
+    if highs * lows > 8 * len(high) + (1 << 20):
+        keys = high * np.int64(lows) + low
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
         place = np.empty(len(first), np.int32)
         place[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
         return keys[np.sort(first)], place[which]
-    order = np.arange(len(keys), dtype=np.int32)
-    seen = np.empty(most, np.int32)
-    seen[keys[::-1]] = order[::-1]
-    distinct = keys[seen[keys] == order]  # as they are met: what happens together lies together
-    seen[distinct] = np.arange(len(distinct), dtype=np.int32)
-    return distinct, seen[keys]
+    place, seen = np.empty(len(high), np.int32), np.full(highs * lows, -1, np.int32)
+    distinct = [np.zeros(0, np.int64)]
+    count = 0
+    for start in range(0, len(high), PIECE):
+        part = slice(start, start + PIECE)
+        keys = high[part] * np.int64(lows) + low[part]
+        new = keys[seen[keys] < 0]
+        if len(new):
+            order = np.arange(len(new), dtype=np.int32)
+            seen[new[::-1]] = order[::-1]
+            distinct.append(new[seen[new] == order])  # as they are met: what happens together lies together
+            seen[distinct[-1]] = np.arange(count, count + len(distinct[-1]), dtype=np.int32)
+            count += len(distinct[-1])
+        place[part] = seen[keys]
+    return np.concatenate(distinct), place
 
 
 def wider(arrays: Any, rooms: dict[str, int]) -> Any:

@@ -40,37 +40,44 @@ def waits(schedule: Schedule) -> Waits:
 
 def derive(schedule: Schedule) -> Waits:
     """Read after write, write after write and write after read, and the schedule's own program order."""
-    rows = schedule.transfers
-    kernel = twin(replay, len(schedule.from_slot) * 12)
-    first = np.zeros(rows + 1, np.int64)
-    moved = len(schedule.from_slot)
+    rows, moved = schedule.transfers, len(schedule.from_slot)
+    kernel = twin(replay, moved * 12)
+    pending, start = np.empty(rows, np.int32), np.empty(rows + 2, np.int64)
     scratch = (
-        np.empty((schedule.places * schedule.slots, 3), np.int32),
+        np.empty((schedule.places * schedule.slots, 2), np.int32),
         np.empty((moved, 2), np.int32),
-        np.empty(moved, np.int32),
         np.empty(rows, np.int32),
     )
     room = 3 * moved + 64
     while True:
         before = np.empty(room, np.int32)
-        columns = schedule.src, schedule.dst, schedule.moves, schedule.from_slot, schedule.to_slot
-        count = int(kernel.dependencies(schedule.slots, schedule.step_start, *columns, first, before, *scratch))
+        columns = schedule.src, schedule.dst, schedule.moves, schedule.owner, schedule.from_slot, schedule.to_slot
+        lists = pending, start, before
+        count = int(kernel.dependencies(schedule.slots, schedule.step_start, *columns, *lists, *scratch))
         if count <= room:
             break
         room = count
+    before = before[:count]
     if schedule.after is not None:
-        first, before = _joined(first, before[:count], *schedule.after)
-        count = len(before)
-    return _turned(first, before[:count], kernel)
+        pending, before = _joined(pending, before, *schedule.after)
+        start = _counted(before, len(pending))
+    return _turned(pending, start, before, kernel)
 
 
-def _joined(first: NDArray[np.int64], before: Ints, earlier: Ints, later: Ints) -> tuple[NDArray[np.int64], Ints]:
+def _joined(pending: Ints, before: Ints, earlier: Ints, later: Ints) -> tuple[Ints, Ints]:
     """Add a program order, whose marks become rows of their own, to what transfers wait for."""
-    rows = 1 + max(len(first) - 2, int(earlier.max(initial=-1)), int(later.max(initial=-1)))
-    waiting = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    rows = 1 + max(len(pending) - 1, int(earlier.max(initial=-1)), int(later.max(initial=-1)))
+    waiting = np.repeat(np.arange(len(pending)), pending)
     pairs = np.sort(np.concatenate([waiting, later]) * np.int64(rows) + np.concatenate([before, earlier]))
     row, awaited = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(rows, 1))
-    return np.searchsorted(row, np.arange(rows + 1)), awaited.astype(np.int32)
+    return np.bincount(row, minlength=rows).astype(np.int32), awaited.astype(np.int32)
+
+
+def _counted(before: Ints, rows: int) -> NDArray[np.int64]:
+    """How many wait for every row, as `successors` takes it."""
+    start = np.zeros(rows + 2, np.int64)
+    start[2:] = np.bincount(before, minlength=rows)
+    return start
 
 
 def lockstep(schedule: Schedule) -> Waits:
@@ -79,12 +86,11 @@ def lockstep(schedule: Schedule) -> Waits:
     step = schedule.step_of
     late = np.nonzero(step > 0)[0]
     early = np.nonzero(step < marks)[0]
-    first = np.zeros(real + marks + 1, np.int64)
     waiting = np.concatenate([late, real + step[early]])
     before = np.concatenate([real + step[late] - 1, early]).astype(np.int32)
-    order = np.argsort(waiting, kind="stable")
-    np.cumsum(np.bincount(waiting, minlength=real + marks), out=first[1:])
-    return _turned(first, before[order], twin(replay, len(before)))
+    before = before[np.argsort(waiting, kind="stable")]
+    pending = np.bincount(waiting, minlength=real + marks).astype(np.int32)
+    return _turned(pending, _counted(before, real + marks), before, twin(replay, len(before)))
 
 
 def gated(waits: Waits, gates: list[NDArray[np.int64]]) -> Waits:
@@ -98,7 +104,7 @@ def gated(waits: Waits, gates: list[NDArray[np.int64]]) -> Waits:
     return Waits(pending, np.concatenate([waits.start, ends]), np.concatenate([waits.after, *gates]).astype(np.int32))
 
 
-def _turned(first: NDArray[np.int64], before: Ints, kernel: Any) -> Waits:
-    start, after = np.zeros(len(first), np.int64), np.empty(len(before), np.int32)
-    kernel.successors(first, before, start, after)
-    return Waits(np.diff(first).astype(np.int32), start, after)
+def _turned(pending: Ints, start: NDArray[np.int64], before: Ints, kernel: Any) -> Waits:
+    after = np.empty(len(before), np.int32)
+    kernel.successors(pending, before, start, after)
+    return Waits(pending, start[:-1], after)

@@ -72,7 +72,8 @@ def _step(op: int, src: Any, dst: Any, slot: Any, to: Any, channel: Any) -> Step
         rows = x if x.ndim == 2 else x.reshape(-1, 1)
         return rows if rows.shape == (messages, width) else np.broadcast_to(rows, (messages, width))
 
-    return Step(op, column(src), column(dst), table(slot), table(to), column(_whole(channel)))
+    rows = table(slot)
+    return Step(op, column(src), column(dst), rows, rows if to is slot else table(to), column(_whole(channel)))
 
 
 def _whole(numbers: Any) -> Ints:
@@ -187,6 +188,16 @@ class Schedule:
         """The transfer of every move."""
         return np.repeat(np.arange(self.transfers, dtype=np.int32), np.diff(self.moves))
 
+    @cached_property
+    def single(self) -> bool:
+        """Whether every transfer is one move."""
+        return len(self.from_slot) == self.transfers and bool((np.diff(self.moves) == 1).all())
+
+    @property
+    def owner(self) -> Ints:
+        """The transfer of every move; nothing where each transfer is one."""
+        return np.zeros(0, np.int32) if self.single else self.transfer_of
+
     def phase_of(self, step: int) -> str:
         """The name of the phase a step belongs to, or an empty string."""
         return next((name for start, name in reversed(self.phases) if start <= step), "")
@@ -210,7 +221,7 @@ def unroll(
     counts = [len(part.src) for part in parts]
     src, dst = _joined([p.src for p in parts]), _joined([p.dst for p in parts])
     channel = np.broadcast_to(np.int32(0), src.shape)
-    if any(p.channel.any() for p in parts):
+    if any(each.any() for each in {id(p.channel): p.channel for p in parts}.values()):
         channel = _joined([p.channel for p in parts])
     moves, from_slot, to_slot = _moves(parts, counts)
     laid_out = promise.given.shape[1] if promise else 0
@@ -262,12 +273,16 @@ def _joined(arrays: list[Ints]) -> Ints:
 
 
 def _moves(parts: list[Step], counts: list[int]) -> tuple[NDArray[np.int32] | NDArray[np.int64], Ints, Ints]:
-    """Offsets and slots of all moves, without the padding."""
-    from_slot, to_slot = _joined([p.slot.reshape(-1) for p in parts]), _joined([p.to.reshape(-1) for p in parts])
-    width = np.repeat([p.slot.shape[1] for p in parts], counts).astype(np.int64)
-    moves = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
-    real = from_slot != NOTHING
-    if not real.all():
+    """Offsets and slots of all moves, without the padding. Where all stay in their slots, both are one array."""
+    from_slot = to_slot = _joined([p.slot.reshape(-1) for p in parts])
+    if any(p.to is not p.slot for p in parts):
+        to_slot = _joined([p.to.reshape(-1) for p in parts])
+    widths = [p.slot.shape[1] for p in parts]
+    if set(widths) <= {1} and len(from_slot) < _WORD and from_slot.min(initial=0) >= 0:
+        return np.arange(len(from_slot) + 1, dtype=np.int32), from_slot, to_slot
+    moves = np.concatenate([[0], np.cumsum(np.repeat(widths, counts), dtype=np.int64)]).astype(np.int64)
+    if from_slot.min(initial=0) < 0:
+        real = from_slot != NOTHING
         moves = np.concatenate([[0], np.cumsum(real, dtype=np.int64)])[moves]
         from_slot, to_slot = from_slot[real], to_slot[real]
     return narrow(moves), from_slot, to_slot
@@ -281,15 +296,16 @@ def narrow(offsets: NDArray[np.int64]) -> NDArray[np.int32] | NDArray[np.int64]:
 def _check_ranges(schedule: Schedule) -> None:
     """Raise InputError for the first transfer that names a rank or a slot outside the schedule."""
     places = schedule.places
-    outside = (schedule.src < 0) | (schedule.src >= places) | (schedule.dst < 0) | (schedule.dst >= places)
-    if outside.any():
+    ends = schedule.src, schedule.dst
+    if min(end.min(initial=0) for end in ends) < 0 or max(end.max(initial=-1) for end in ends) >= places:
+        outside = (schedule.src < 0) | (schedule.src >= places) | (schedule.dst < 0) | (schedule.dst >= places)
         i = int(np.argmax(outside))
         raise InputError(
             f"{schedule.name}, step {schedule.step_of[i] + 1}: rank {schedule.src[i]} sends to rank {schedule.dst[i]},"
             f" but ranks go from 0 to {places - 1}: correct the peer"
         )
-    negative = (schedule.from_slot < 0) | (schedule.to_slot < 0)
-    if negative.any():
+    if min(schedule.from_slot.min(initial=0), schedule.to_slot.min(initial=0)) < 0:
+        negative = (schedule.from_slot < 0) | (schedule.to_slot < 0)
         i = int(schedule.transfer_of[int(np.argmax(negative))])
         raise InputError(
             f"{schedule.name}, step {schedule.step_of[i] + 1}: rank {schedule.src[i]} uses a slot below zero:"

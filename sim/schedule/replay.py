@@ -9,100 +9,112 @@ from sim.base.compiled import jit
 
 COPY = 0
 NOBODY = np.uint64(0)
-WRITER, READER, WRITTEN = 0, 1, 2
-MOVE, LAST, OVERWRITTEN = 0, 1, 2
+WRITER, READER = 0, 1
+NOTHING = np.int32(-1)
+AHEAD = np.uint64(2)
+BLOCK, MOVE, LAST, OVERWRITTEN = range(4)
+"""Columns of a place: the block it holds, or a reason why none; the move that spoiled it; the steps in which it was
+last written and last overwritten."""
 EMPTY, MIXED, DOUBLED, CLASH = -1, -2, -3, -4
 """What a place can hold instead of a block: nothing, a sum over different blocks, a rank counted twice,
 the outcome of two writers of which one overwrites."""
 
 
 @jit
-def dependencies(slots, step_start, src, dst, moves, from_slot, to_slot, first, before, place, older, owner, seen):
-    """Fill `first` (offsets) and `before` with the transfers each transfer waits for.
+def dependencies(
+    slots, step_start, src, dst, moves, owner, from_slot, to_slot, pending, start, before, place, older, seen
+):
+    """Fill `pending` and `before` with how many and which transfers each transfer waits for.
 
     Derived per place: read after write, write after write, write after read. Transfers of one step read
     the state before the step, so they never wait for each other; a later writer also waits for the readers
     of the step in which its place was last written. Returns how many there are; when that is more than
-    `before` holds, call again with room for them. Scratch: `place` has a row per place (newest writer, newest
-    reader since, step last written), `older` a row per move (the writer or reader before it), `owner` its
-    transfer; `seen` keeps a transfer from being entered twice.
+    `before` holds, call again with room for them. `start[j + 2]` counts who waits for transfer j, for `successors`.
+    Scratch: `place` has a row per place: twice the newest writer's and the newest reader's move since, one more where
+    `older`, a row per move, has the one before it; `seen` keeps a transfer from being entered twice. `owner` has every
+    move's transfer, or nothing where each transfer is one. Indices that are worked out are unsigned, being positive.
     """
     place[:] = -1
-    seen[:] = -1
-    transfers = len(src)
+    seen[:] = 0
+    start[:] = 0
+    pending[:] = 0
     count = 0
     room = len(before)
+    single = len(owner) == 0
     for step in range(len(step_start) - 1):
-        begin, stop = step_start[step], step_start[step + 1]
-        for i in range(begin, stop):
-            first[i] = count
-            for m in range(moves[i], moves[i + 1]):
-                owner[m] = i
-                source = src[i] * slots + from_slot[m]
-                target = dst[i] * slots + to_slot[m]
-                w = place[source, WRITER]
-                while w >= 0:
-                    j = owner[w]
-                    if seen[j] != i:
-                        seen[j] = i
+        begin, stop = moves[step_start[step]], moves[step_start[step + 1]]
+        for m in range(begin, stop):
+            i = m if single else owner[m]
+            source, target = np.uint64(src[i] * slots + from_slot[m]), np.uint64(dst[i] * slots + to_slot[m])
+            writer, reader, other = place[source, WRITER], place[target, READER], place[target, WRITER]
+            if writer & reader & other == -1:  # nobody before
+                continue
+            for e, column in ((writer, WRITER), (reader, READER), (other, WRITER)):
+                while e >= 0:
+                    move = np.uint64(e >> 1)
+                    j = move if single else np.uint64(owner[move])
+                    if seen[j] <= i:
+                        seen[j] = i + 1
+                        start[j + AHEAD] += 1
+                        pending[i] += 1
                         if count < room:
-                            before[count] = j
+                            before[np.uint64(count)] = j
                         count += 1
-                    w = older[w, WRITER]
-                r = place[target, READER]
-                while r >= 0:
-                    j = owner[r]
-                    if seen[j] != i:
-                        seen[j] = i
-                        if count < room:
-                            before[count] = j
-                        count += 1
-                    r = older[r, READER]
-                w = place[target, WRITER]
-                while w >= 0:
-                    j = owner[w]
-                    if seen[j] != i:
-                        seen[j] = i
-                        if count < room:
-                            before[count] = j
-                        count += 1
-                    w = older[w, WRITER]
+                    e = older[move, column] if e & 1 else NOTHING
         # readers of places that this step writes stay readers: the next writer waits for them too
-        for i in range(begin, stop):
-            for m in range(moves[i], moves[i + 1]):
-                target = dst[i] * slots + to_slot[m]
-                if place[target, WRITTEN] != step:
-                    place[target, WRITTEN] = step
-                    place[target, WRITER] = -1
-                    place[target, READER] = -1
+        for m in range(begin, stop):
+            target = np.uint64(dst[m if single else owner[m]] * slots + to_slot[m])
+            if place[target, WRITER] >> 1 < begin:
+                place[target, WRITER] = m << 1
+                place[target, READER] = -1
+            else:
                 older[m, WRITER] = place[target, WRITER]
-                place[target, WRITER] = m
-        for i in range(begin, stop):
-            for m in range(moves[i], moves[i + 1]):
-                source = src[i] * slots + from_slot[m]
+                place[target, WRITER] = m << 1 | 1
+        for m in range(begin, stop):
+            source = np.uint64(src[m if single else owner[m]] * slots + from_slot[m])
+            if place[source, READER] < 0:
+                place[source, READER] = m << 1
+            else:
                 older[m, READER] = place[source, READER]
-                place[source, READER] = m
-    first[transfers] = count
+                place[source, READER] = m << 1 | 1
     return count
 
 
 @jit
-def successors(first, before, start, after):
-    """Turn 'waits for' (`first`, `before`) round into 'is waited for by' (`start`, `after`)."""
-    transfers = len(first) - 1
-    start[:] = 0
-    for e in range(first[transfers]):
-        start[before[e] + 1] += 1
-    for i in range(transfers):
-        start[i + 1] += start[i]
-    for i in range(transfers):
-        for e in range(first[i], first[i + 1]):
-            j = before[e]
-            after[start[j]] = i
-            start[j] += 1
-    for i in range(transfers, 0, -1):
-        start[i] = start[i - 1]
-    start[0] = 0
+def successors(pending, before, start, after):
+    """Turn 'waits for' (`pending`, `before`) round into 'is waited for by' (`start`, `after`).
+
+    `start[j + 2]` is how many wait for j, for all j; in the end `after[start[j]:start[j + 1]]` are they.
+    """
+    for j in range(2, len(start)):
+        start[j] += start[j - 1]
+    e = 0
+    for i in range(len(pending)):
+        for _ in range(pending[i]):
+            at = np.uint64(before[e] + 1)
+            after[np.uint64(start[at])] = i
+            start[at] += 1
+            e += 1
+
+
+@jit
+def astray(owed, first, last, due, exact, slots, place, who):
+    """The first place, by rank and slot, that does not hold what it owes; -1 where all do.
+
+    Between `due[first]` and `due[last]` are the marks of those whose sum is owed.
+    """
+    for rank in range(owed.shape[0]):
+        for slot in range(owed.shape[1]):
+            if owed[rank, slot] >= 0:
+                at = rank * slots + slot
+                wrong = place[at, BLOCK] != owed[rank, slot]
+                low, high = max(first[rank, slot], 0), max(last[rank, slot], 0)
+                for w in range(due.shape[1]):
+                    marks = due[high, w] & ~due[low, w] if exact else due[high, w] - due[low, w]
+                    wrong |= who[at, w] != marks
+                if wrong:
+                    return at
+    return -1
 
 
 @jit
@@ -114,13 +126,13 @@ def replay(
     src,
     dst,
     moves,
+    owner,
     from_slot,
     to_slot,
     exact,
     union,
-    block,
+    place,
     who,
-    blame,
     carried,
     left,
     read,
@@ -128,67 +140,64 @@ def replay(
 ):
     """Carry contributions through every step; sources and destinations from `ranks` up are switches.
 
-    `block[place]` is the block held, or a reason why none is; `who[place]` its contributors, as bits of
-    64-rank words when `exact`, else as one fingerprint that adds up modulo 2^64. `blame[place]` is the
-    move that spoiled it. Optionally (when not empty) `carried[m]` receives the block that move m carries
-    and `left[m]` the contributors at its destination after it. Scratch: `blame` has two more columns, the
-    steps in which the place was last written and overwritten; `read` and `read_who` hold what a step reads.
+    `place` has a row per place, `BLOCK` to `OVERWRITTEN`, which lie side by side as they are needed together;
+    `who[place]` are its contributors, as bits of 64-rank words when `exact`, else as one fingerprint that adds up
+    modulo 2^64. `owner` is as in `dependencies`. Optionally (when not empty) `carried[m]` receives the block that move
+    m carries and `left[m]` the contributors at its destination after it. Scratch: `read` and `read_who` hold what a
+    step reads.
     """
     words = who.shape[1]
+    single = len(owner) == 0
     for step in range(len(step_start) - 1):
-        begin, stop = step_start[step], step_start[step + 1]
-        base = moves[begin]
-        for i in range(begin, stop):
-            row = src[i] * slots
-            for m in range(moves[i], moves[i + 1]):
-                source = row + from_slot[m]
-                read[m - base, 0] = block[source]
-                read[m - base, 1] = blame[source, MOVE]
+        begin, stop = moves[step_start[step]], moves[step_start[step + 1]]
+        for m in range(begin, stop):
+            source = np.uint64(src[m if single else owner[m]] * slots + from_slot[m])
+            k = np.uint64(m - begin)
+            read[k, 0] = place[source, BLOCK]
+            read[k, 1] = place[source, MOVE]
+            for w in range(words):
+                read_who[k, w] = who[source, w]
+        for m in range(begin, stop):
+            i = m if single else owner[m]
+            target, k = np.uint64(dst[i] * slots + to_slot[m]), np.uint64(m - begin)
+            got = read[k, 0]
+            if op[i] == COPY:
+                clash = place[target, LAST] == step
+                place[target, OVERWRITTEN] = step
+                place[target, BLOCK] = got
+                place[target, MOVE] = m if got == EMPTY else read[k, 1]
                 for w in range(words):
-                    read_who[m - base, w] = who[source, w]
-        for i in range(begin, stop):
-            row = dst[i] * slots
-            for m in range(moves[i], moves[i + 1]):
-                target = row + to_slot[m]
-                k = m - base
-                got = read[k, 0]
-                if op[i] == COPY:
-                    clash = blame[target, LAST] == step
-                    blame[target, OVERWRITTEN] = step
-                    block[target] = got
-                    blame[target, MOVE] = m if got == EMPTY else read[k, 1]
+                    who[target, w] = read_who[k, w]
+            else:
+                clash = place[target, OVERWRITTEN] == step
+                held = place[target, BLOCK]
+                if held >= 0 and got == held:
+                    twice = False
+                    for w in range(words):
+                        if exact:
+                            twice |= (who[target, w] & read_who[k, w]) != NOBODY
+                            who[target, w] |= read_who[k, w]
+                        else:
+                            who[target, w] += read_who[k, w]
+                    if twice and not union:
+                        place[target, BLOCK] = DOUBLED
+                        place[target, MOVE] = m
+                elif held >= 0:
+                    place[target, BLOCK] = MIXED if got >= 0 else got
+                    place[target, MOVE] = m if got >= EMPTY else read[k, 1]
+                elif held == EMPTY and dst[i] >= ranks and place[target, MOVE] < 0:
+                    place[target, BLOCK] = got
+                    place[target, MOVE] = m if got == EMPTY else read[k, 1]
                     for w in range(words):
                         who[target, w] = read_who[k, w]
-                else:
-                    clash = blame[target, OVERWRITTEN] == step
-                    held = block[target]
-                    if held >= 0 and got == held:
-                        twice = False
-                        for w in range(words):
-                            if exact:
-                                twice |= (who[target, w] & read_who[k, w]) != NOBODY
-                                who[target, w] |= read_who[k, w]
-                            else:
-                                who[target, w] += read_who[k, w]
-                        if twice and not union:
-                            block[target] = DOUBLED
-                            blame[target, MOVE] = m
-                    elif held >= 0:
-                        block[target] = MIXED if got >= 0 else got
-                        blame[target, MOVE] = m if got >= EMPTY else read[k, 1]
-                    elif held == EMPTY and dst[i] >= ranks and blame[target, MOVE] < 0:
-                        block[target] = got
-                        blame[target, MOVE] = m if got == EMPTY else read[k, 1]
-                        for w in range(words):
-                            who[target, w] = read_who[k, w]
-                    elif held == EMPTY:
-                        blame[target, MOVE] = m
-                if clash:
-                    block[target] = CLASH
-                    blame[target, MOVE] = m
-                blame[target, LAST] = step
-                if len(carried) > 0:
-                    carried[m] = got
-                if len(left) > 0:
-                    for w in range(words):
-                        left[m, w] = who[target, w]
+                elif held == EMPTY:
+                    place[target, MOVE] = m
+            if clash:
+                place[target, BLOCK] = CLASH
+                place[target, MOVE] = m
+            place[target, LAST] = step
+            if len(carried) > 0:
+                carried[m] = got
+            if len(left) > 0:
+                for w in range(words):
+                    left[m, w] = who[target, w]

@@ -18,6 +18,8 @@ Ranks = NDArray[np.int64]
 _FEW: ContextVar[Ranks | None] = ContextVar("ringside_senders", default=None)
 SPAN = 1 << 14
 """Steps that are made at once."""
+PIECE, NEAR = 1 << 22, 1 << 15
+"""Messages of all ranks for which there is room at once, and those of them that are made at once, in the caches."""
 
 
 class AlikeSteps(NamedTuple):
@@ -52,10 +54,19 @@ def in_turn(
 
     `slot` may also be called with a column of numbers k, for rows of slots.
     """
-    if _FEW.get() is None:
-        for k in range(count):
-            yield move(src, dst, slot=slot(k))
-        return
-    for start in range(0, count, SPAN):
-        numbers = np.arange(start, min(start + SPAN, count)).reshape(-1, 1)
-        yield AlikeSteps(move, src, dst, np.broadcast_to(slot(numbers), (len(numbers), len(src))))
+    whole = _FEW.get() is None
+    span = max(1, PIECE // max(1, len(src))) if whole else SPAN
+    for start in range(0, count, span):
+        stop = min(start + span, count)
+        if not whole:
+            numbers = np.arange(start, stop).reshape(-1, 1)
+            yield AlikeSteps(move, src, dst, np.broadcast_to(slot(numbers), (len(numbers), len(src))))
+            continue
+        slots = np.empty((stop - start, len(src), 1), np.int32)
+        near = max(1, NEAR // max(1, len(src)))
+        for k in range(start, stop, near):
+            numbers = np.arange(k, min(k + near, stop)).reshape(-1, 1)
+            slots[k - start : k - start + near, :, 0] = slot(numbers)
+        first = move(src, dst, slot=slots[0])
+        for row in slots:
+            yield Step(first.op, first.src, first.dst, row, row, first.channel)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.base.compiled import twin
+from sim.base.compiled import compiled, is_compiled, twin
 from sim.errors import first_few
 from sim.schedule import replay as kernels
 from sim.schedule.model import NOTHING, Promise, Schedule
@@ -75,10 +75,10 @@ def prove(schedule: Schedule, *, blocks: bool = False, contributors: bool = Fals
         custom = Verdict("unchecked", "a custom schedule promises nothing")
         return Proof(schedule, _unless_flawed(custom, schedule), _no_ints(), _no_words(0))
     end = _replayed(schedule, promise, blocks=blocks, contributors=contributors)
-    wrong = _wrong(promise, end)
-    if not wrong.any():
+    first = _first_wrong(schedule, promise, end)
+    if first < 0:
         return Proof(schedule, _unless_flawed(Verdict("ok"), schedule), end.carried, end.left)
-    rank, slot = (int(x) for x in np.argwhere(wrong)[0])
+    rank, slot = divmod(first, schedule.slots)
     verdict = _unless_flawed(_explain(schedule, promise, end, rank, slot), schedule)
     return Proof(schedule, verdict, end.carried, end.left)
 
@@ -160,6 +160,16 @@ def _wrong(promise: Promise, end: "_End") -> NDArray[np.bool_]:
     return wrong
 
 
+def _first_wrong(schedule: Schedule, promise: Promise, end: "_End") -> int:
+    """The first place that does not hold what it is owed, counted rank by rank; -1 where all do."""
+    if not is_compiled(kernels):
+        wrong = np.argwhere(_wrong(promise, end))
+        return int(wrong[0] @ (schedule.slots, 1)) if len(wrong) else -1
+    columns = (np.ascontiguousarray(column) for column in (promise.owed, promise.first, promise.last))
+    who = end.who.reshape(len(end.place), -1)
+    return int(compiled(kernels).astray(*columns, end.due, end.exact, schedule.slots, end.place, who))
+
+
 def _unless_flawed(verdict: Verdict, schedule: Schedule) -> Verdict:
     return Verdict("wrong", schedule.flaw) if schedule.flaw else verdict
 
@@ -170,20 +180,34 @@ class _End:
 
     exact: bool
     marks: Words
-    block: Ints
+    place: Ints
     who: Words
-    blame: Ints
     carried: Ints
     left: Words
 
-    def owed(self, promise: Promise) -> Words:
-        """The marks that the promise asks for at every place."""
+    @property
+    def block(self) -> Ints:
+        """The block, or a reason why there is none, by rank and slot."""
+        return self.place[:, kernels.BLOCK].reshape(self.who.shape[:2])
+
+    @property
+    def blame(self) -> Ints:
+        """The move that spoiled a place."""
+        return self.place[:, kernels.MOVE]
+
+    @cached_property
+    def due(self) -> Words:
+        """The marks of the first ranks together, of none of them to all."""
         due = np.zeros((len(self.marks) + 1, self.marks.shape[1]), np.uint64)
         if self.exact:
             np.bitwise_or.accumulate(self.marks, axis=0, out=due[1:])
         else:
             np.cumsum(self.marks, axis=0, out=due[1:])
-        last, first = due[np.maximum(promise.last, 0)], due[np.maximum(promise.first, 0)]
+        return due
+
+    def owed(self, promise: Promise) -> Words:
+        """The marks that the promise asks for at every place."""
+        last, first = self.due[np.maximum(promise.last, 0)], self.due[np.maximum(promise.first, 0)]
         return last & ~first if self.exact else last - first
 
 
@@ -193,12 +217,10 @@ def _replayed(schedule: Schedule, promise: Promise, *, blocks: bool, contributor
     words = (rows + 63) // 64
     exact = contributors or promise.union or rows * slots * words * 8 <= EXACT_BYTES
     marks = _bits(rows) if exact else _fingerprints(rows)
-    block = np.full((rows, slots), kernels.EMPTY, np.int32)
-    block[:, :laid] = promise.given
+    place = np.full((rows * slots, 4), -1, np.int32)
+    place[:, kernels.BLOCK].reshape(rows, slots)[:, :laid] = promise.given
     who = np.zeros((rows, slots, marks.shape[1]), np.uint64)
-    filled = promise.given != NOTHING
-    who[:, :laid][filled] = marks[np.nonzero(filled)[0]]
-    blame = np.full((rows * slots, 3), -1, np.int32)
+    np.copyto(who[:, :laid], marks[:, np.newaxis], where=(promise.given != NOTHING)[:, :, np.newaxis])
     largest = int(np.diff(schedule.moves[schedule.step_start]).max(initial=0))
     carried = np.empty(moved, np.int32) if blocks or contributors else _no_ints()
     left = np.empty((moved, words), np.uint64) if contributors else _no_words(marks.shape[1])
@@ -212,19 +234,19 @@ def _replayed(schedule: Schedule, promise: Promise, *, blocks: bool, contributor
             schedule.src,
             schedule.dst,
             schedule.moves,
+            schedule.owner,
             schedule.from_slot,
             schedule.to_slot,
             exact,
             promise.union,
-            block.reshape(-1),
-            who.reshape(-1, who.shape[2]),
-            blame,
+            place,
+            who.reshape(rows * slots, -1),
             carried,
             left,
             np.empty((largest, 2), np.int32),
             np.empty((largest, marks.shape[1]), np.uint64),
         )
-    return _End(exact, marks, block, who, blame[:, kernels.MOVE], carried, left)
+    return _End(exact, marks, place, who, carried, left)
 
 
 def _no_ints() -> Ints:

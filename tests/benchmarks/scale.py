@@ -1,9 +1,9 @@
 """The largest runs there are, each with its time and memory: equal ranks folded, others whole.
 
 Run `python -m tests.benchmarks.scale [words of a row …]`. Every row is the whole command in a process of its own, with
-a limit to its memory. Time is the processor's, so that others at work on the computer matter little, and beside it
-what a clock on the wall shows. The yardstick is a lean SimPy program that does nothing but wait
-(`tests.benchmarks.yardsticks`), in the same minute.
+a limit to its memory; the last rows say which part of it they are, in a process that is warm. Time is the processor's,
+so that others at work on the computer matter little, and beside it what a clock on the wall shows. The yardstick is a
+lean SimPy program that does nothing but wait (`tests.benchmarks.yardsticks`), in the same minute.
 """
 
 import contextlib
@@ -80,12 +80,17 @@ ROWS = (
         " --set micro_batches=64 --set schedule=1f1b --set depth=32 --set hidden=12288",
         131072, 30, 6,
     ),
-    ScaleRow("ring, 1,024, unfolded", on_switch("allreduce.ring", "--unfolded"), 1024, 0, 0, "allreduce.ring"),
+    ScaleRow(
+        "ring, 1,024, unfolded, whole command", on_switch("allreduce.ring", "--unfolded"), 1024, 0, 0, "allreduce.ring"
+    ),
     ScaleRow("first run after set-up", on_switch("allreduce.ring", "--unfolded"), 64, 3, 0, fresh=True),
 )  # fmt: skip
+RING, RING_RANKS, RING_TIMES = "ring allreduce", 1024, 30
+"""Ranks, and the times of lean SimPy that building, proving and simulating are to be as fast as together."""
 UNEQUAL = "linear alltoallv, all sizes differ"
 UNEQUAL_RANKS = {64: 0.3, 256: 0.1, 1024: 0.05}
 """Ranks, and the times of lean SimPy that the kernel alone is to be as fast as."""
+WARM = {"whole": "built, proved and simulated in a warm process", "alone": "the kernel alone"}
 COLUMNS = ("s", "to reach", "wall s", "GB", "to reach", "classes", "transfers", "M/s", "x lean")
 WIDTHS = (8, 10, 8, 8, 10, 11, 20, 12, 10)
 
@@ -164,15 +169,15 @@ def told(row, yardstick):
     return line + (f"  closed form within {astray(row, answer):.0e}" if row.closed else "")
 
 
-def told_unequal(n, yardstick):
-    """A row of the kernel alone where every completion is a moment of its own."""
-    measures = in_its_own_process(UNEQUAL, n)
+def told_warm(title, n, key, times, yardstick):
+    """A row of `tests.benchmarks.speed`: of the kernel alone, or with the schedule made and proved."""
+    measures = in_its_own_process(title, n)
     if isinstance(measures, str):
         return measures
-    alone, count = measures["alone"], measures["transfers"]
-    cells = f"{count / alone:.2f}", *"-----", f"{count:,}", f"{alone / 1e6:.3f}", f"{alone / yardstick:.2f}"
+    each, count = measures[key], measures["transfers"]
+    cells = f"{count / each:.2f}", *"-----", f"{count:,}", f"{each / 1e6:.3f}", f"{each / yardstick:.2f}"
     line = "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=True))
-    return f"{line}  the kernel alone; to reach {UNEQUAL_RANKS[n]} x lean"
+    return f"{line}  {WARM[key]}; to reach {times} x lean"
 
 
 def main(words):
@@ -182,11 +187,12 @@ def main(words):
         if all(word in row.title for word in words):
             print(f"{row.title:58}", end="", flush=True)
             print(told(row, rate(lean, 256)), flush=True)
-    for n in UNEQUAL_RANKS:
-        title = f"{UNEQUAL}, {n:,}"
+    warm = [(f"ring, {RING_RANKS:,}, unfolded, with schedule and proof", RING, RING_RANKS, "whole", RING_TIMES)]
+    warm += [(f"{UNEQUAL}, {n:,}", UNEQUAL, n, "alone", times) for n, times in UNEQUAL_RANKS.items()]
+    for title, workload, n, key, times in warm:
         if all(word in title for word in words):
             print(f"{title:58}", end="", flush=True)
-            print(told_unequal(n, rate(lean, 256)), flush=True)
+            print(told_warm(workload, n, key, times, rate(lean, 256)), flush=True)
 
 
 def one_row(words):
