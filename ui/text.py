@@ -85,6 +85,8 @@ def spaced(text: str) -> str:
     >>> spaced("rank 0 把块 1发送给rank 1 ，由后者相加")
     'rank 0 把块 1 发送给 rank 1，由后者相加'
     """
+    if text.isascii():
+        return text
     text = re.sub(r"(?<=[\u4e00-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[\u4e00-\u9fff])", " ", text)
     return re.sub(r" +(?=[，。；：、）])", "", text)
 

@@ -13,7 +13,7 @@ function render({ model, el }) {
   const load = (cmd) => {
     const start = { t: stands.time, view: stands.view };
     root.style.setProperty("--rs-high", `${model.get("height")}px`);
-    return mount({ data: { ...model.get("data"), start, cmd }, parentElement: root, setStateValue });
+    return mount({ data: { ...model.get("data"), start, cmd }, parentElement: root, setStateValue, isGuest: true });
   };
   const setStateValue = (name, value) => {
     const trait = TRAITS[name];

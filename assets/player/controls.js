@@ -17,6 +17,7 @@ export class Controls {
   #pace;
   #scale;
   #scrub;
+  #space = "";
   #speed;
   #stepBox;
   #stepOf;
@@ -80,6 +81,7 @@ export class Controls {
   label(text) {
     const say = (name) => text[`player.${name}`];
     for (const name of [...TRANSPORT, "full"]) entitle(this.#buttons[name], say(name));
+    this.#space = say("space");
     this.#stepWord.textContent = say("step");
     this.#scrub.setAttribute("aria-label", say("scrub"));
     entitle(this.#speed, say("speed"));
@@ -117,6 +119,7 @@ export class Controls {
   offerPlay(name, words) {
     this.#buttons.play.replaceChildren(icon(name));
     entitle(this.#buttons.play, words);
+    this.#buttons.play.title = `${words} (${this.#space})`;
   }
 
   // What changes with every frame.

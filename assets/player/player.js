@@ -5,7 +5,7 @@ import { Clock } from "./clock.js";
 import { Controls } from "./controls.js";
 import { make } from "./elements.js";
 import { FullScreen, isFull } from "./fullscreen.js";
-import { keysOf } from "./keys.js";
+import { Keyboard, keysOf } from "./keys.js";
 import { Marker } from "./marker.js";
 import { Pane } from "../pane/pane.js";
 import { refusals, registered } from "./registry.js";
@@ -13,7 +13,7 @@ import { Sight } from "./sight.js";
 import { Standings } from "./standings.js";
 import { TimeWindow } from "../time/window.js";
 
-const VERSION = 3;
+const VERSION = 4;
 const FIRST = "machine";
 const LONGEST_FRAME = 0.1; // s: a page that slept does not jump
 const TELL_AFTER = 400; // ms
@@ -28,6 +28,7 @@ class Player {
   #grid;
   #host;
   #ids = null;
+  #keyboard;
   #keys;
   #last = null;
   #lit = false;
@@ -47,8 +48,9 @@ class Player {
   #changing = false; // several things change, and what comes of it is drawn once
   #calm = globalThis.matchMedia("(prefers-reduced-motion: reduce)");
 
-  // `report(t, view, place)` tells the page where a person has stopped; `fork(spec)` asks it what if.
-  constructor(parent, report, fork) {
+  // `report(t, view, place)` tells the page where a person has stopped; `fork(spec)` asks it what if. A guest takes no
+  // keys but its own.
+  constructor(parent, { report, fork, isGuest }) {
     this.#parent = parent;
     this.#report = report;
     const acts = this.#acts();
@@ -67,9 +69,10 @@ class Player {
       brush,
     });
     this.#host = { seek: (t) => this.#seek(t), pause: () => this.#pause(), draw, layout, brush, fork, offers: [] };
-    parent.addEventListener("keydown", (event) => this.#press(event));
     this.#full = new FullScreen(parent.closest(".rs-talk") ?? parent, layout);
     this.#sight = new Sight(this.#grid, { resized: () => this.#layout(), seen: () => this.#wake() });
+    const [act, isSeen] = [(key, target) => this.#keyed(key, target), () => this.#sight.isSeen];
+    this.#keyboard = new Keyboard(parent, { act, isSeen, isGuest });
   }
 
   // What the controls may ask for.
@@ -107,14 +110,10 @@ class Player {
     };
   }
 
-  #press(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || !this.#ready) return;
-    event.stopPropagation();
-    if (this.#controls.keeps(event.composedPath()[0], event.key)) return;
-    const act = this.#keys[event.key] ?? this.#keys[event.key.toLowerCase()];
-    if (!act) return;
-    event.preventDefault();
-    act(event);
+  // What a key does that is pressed in an element: null where it is the element's own, undefined where nothing is here.
+  #keyed(key, target) {
+    if (!this.#ready) return undefined;
+    return this.#controls.keeps(target, key) ? null : (this.#keys[key] ?? this.#keys[key.toLowerCase()] ?? null);
   }
 
   async load(data) {
@@ -374,12 +373,13 @@ class Player {
     clearTimeout(this.#telling);
     this.#marker.close();
     this.#full.close();
+    this.#keyboard.close();
     this.#sight.close();
   }
 }
 
 // What Streamlit calls when the player appears and whenever its data changes, and a page of its own once.
-export default function mount({ data, parentElement, setStateValue, setTriggerValue }) {
+export default function mount({ data, parentElement, setStateValue, setTriggerValue, isGuest = false }) {
   let player = instances.get(parentElement);
   if (!player) {
     const report = (t, view, place) => {
@@ -388,7 +388,7 @@ export default function mount({ data, parentElement, setStateValue, setTriggerVa
       setStateValue?.("place", place);
     };
     const fork = (spec) => setTriggerValue("fork", spec);
-    player = new Player(parentElement.querySelector(".rs-root") ?? parentElement, report, fork);
+    player = new Player(parentElement.querySelector(".rs-root") ?? parentElement, { report, fork, isGuest });
     instances.set(parentElement, player);
   }
   player.load(data);

@@ -2,6 +2,7 @@
 // No DOM in here, and no rule of any collective: captions, sets and counts come finished from Python.
 
 import { Contents } from "./contents.js";
+import { Sets } from "./sets.js";
 import { byEnd, firstFrom, pointAlong, walk } from "./walk.js";
 
 const BUCKETS = 1024;
@@ -16,10 +17,11 @@ export class Timeline {
   #paths = [];
   #last = { moving: null, loads: null, shares: null };
   #sends;
+  #sets;
 
   constructor(header, columns) {
-    const { meta, devices, places, links, steps, sets, block_names: blockNames, shape, troubles, kinds, why } = header;
-    Object.assign(this, { meta, devices, places, links, steps, sets, blockNames, shape, troubles, kinds, why });
+    const { meta, devices, places, links, steps, block_names: blockNames, shape, troubles, kinds, why } = header;
+    Object.assign(this, { meta, devices, places, links, steps, blockNames, shape, troubles, kinds, why });
     this.c = columns;
     this.tick = meta.tick;
     this.time = meta.time;
@@ -37,6 +39,7 @@ export class Timeline {
     this.count = meta.full ? columns.src.length : 0;
     this.largestOwn = meta.full ? columns.sizes.reduce((most, size) => Math.max(most, size), 0) : 0; // bytes of a message
     this.largest = this.largestOwn; // and of all that are drawn to one scale
+    this.#sets = new Sets(columns.sets ?? []);
     if (meta.full) this.#index();
   }
 
@@ -124,7 +127,6 @@ export class Timeline {
     );
   }
 
-  // Whether the run is over at t.
   over(t) {
     return t + this.half >= this.time;
   }
@@ -182,7 +184,7 @@ export class Timeline {
     return Math.min(1, bytes / this.bytes(i));
   }
 
-  // Bytes per second of transfer i now.
+  // In bytes per second, now.
   rate(i, t) {
     if (t < this.start[i] || t >= this.through[i]) return 0;
     const list = this.#changes.get(i);
@@ -282,8 +284,7 @@ export class Timeline {
   blocks(t) {
     return this.moving(t).map((i) => {
       const progress = this.progress(i, t);
-      const { x, y } = pointAlong(this.path(this.c.route[i]), progress);
-      const m = this.moveStart[i];
+      const [{ x, y }, m] = [pointAlong(this.path(this.c.route[i]), progress), this.moveStart[i]];
       const [slot, block, count] = [this.c.from[m], this.c.block[m], this.c.moves[i]];
       return { transfer: i, slot, block, count, src: this.c.src[i], dst: this.c.dst[i], progress, x, y };
     });
@@ -373,9 +374,7 @@ export class Timeline {
   }
 
   contributors(set) {
-    if (!this.meta.named) return { count: Math.max(0, set), ranks: "" };
-    const entry = this.sets[set];
-    return entry ? { count: entry[0], ranks: entry[1] } : { count: 0, ranks: "" };
+    return this.meta.named ? this.#sets.of(set) : { count: Math.max(0, set), ranks: "" };
   }
 
   // What a rank holds, slot by slot.
@@ -386,7 +385,8 @@ export class Timeline {
       const place = rank * this.meta.slots + slot;
       const block = held.block[place];
       if (block < 0) return { slot, block: null, count: 0, ranks: "" };
-      return { slot, block: this.blockName(block), number: block, ...this.contributors(held.set[place]) };
+      const { count, ranks } = this.contributors(held.set[place]);
+      return { slot, block: this.blockName(block), number: block, count, ranks };
     });
   }
 }

@@ -7,6 +7,7 @@ Words are NCCL's (`src/graph/topo.h`): device kinds GPU NVS PCI CPU NIC NET, lin
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, SupportsIndex, TypeVar, get_args, overload
 
 import numpy as np
@@ -66,6 +67,8 @@ Router = Callable[[Ints, Ints], Routes]
 
 
 Entry = TypeVar("Entry", Device, Link)
+FEW = 4096
+"""Entries that are kept once they have been made."""
 
 
 class Make(NamedTuple):
@@ -88,12 +91,19 @@ class _Columns(Sequence[Entry]):
     def __getitem__(self, at: slice) -> tuple[Entry, ...]: ...
 
     def __getitem__(self, at: SupportsIndex | slice) -> Entry | tuple[Entry, ...]:
+        if self._made:
+            return self._made[at]
         if isinstance(at, slice):
             return tuple(self._entry(i) for i in range(*at.indices(len(self))))
         return self._entry(range(len(self))[at])
 
     def __iter__(self) -> Iterator[Entry]:
-        return map(self._entry, range(len(self)))
+        return iter(self._made) if self._made else map(self._entry, range(len(self)))
+
+    @cached_property
+    def _made(self) -> tuple[Entry, ...]:
+        """All of them where they are few: whoever draws a machine looks at each many times."""
+        return tuple(map(self._entry, range(len(self)))) if len(self) <= FEW else ()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or len(other) != len(self):

@@ -1,9 +1,10 @@
 """A trace packed for the browser: typed columns, compressed once, decoded there; no rules of any collective.
 
-Contract, version 3. `pack` gives a JSON-only dict; `tl` is base64 of zlib of: 4 bytes header length, the JSON
+Contract, version 4. `pack` gives a JSON-only dict; `tl` is base64 of zlib of: 4 bytes header length, the JSON
 header, then columns at the offsets the header lists as `[name, dtype, offset, length]`. Times are whole ticks
-of `tick` seconds. Rows are transfers in schedule order; `end` is the difference to the row before. Beyond
-`FULL` transfers or `ROUTES` routes both are left out, and steps and link loads alone are sent.
+of `tick` seconds. Rows are transfers in schedule order; `end` is the difference to the row before. `sets` are words of
+64 bits, one for each rank, the lower half first. Beyond `FULL` transfers or `ROUTES` routes both are left out, and
+steps and link loads alone are sent.
 """
 
 import base64
@@ -23,7 +24,7 @@ from sim.trace import Trace
 from sim.trace.link_load import spells, utilisation
 from ui.stage.algorithm_layout import Shape, shape_of
 from ui.stage.boxes import Stage
-from ui.stage.captions import block_name, closing, goal, opening, set_words, step_captions
+from ui.stage.captions import block_name, closing, goal, opening, step_captions
 from ui.stage.lines import SIZES, between
 from ui.stage.lines import columns as line_columns
 from ui.stage.machine_layout import arrange
@@ -31,20 +32,22 @@ from ui.stage.provenance import NAMED, Contents, at_first, followed, unfollowed
 from ui.stage.stall import sentence
 from ui.text import say
 
-VERSION = 3
+VERSION = 4
 FULL = 1 << 22
 """Transfers: a ring of 1,024 ranks has half as many. A tick and a transfer's number fit into one float64."""
 ROUTES = 300_000
 """Every route is drawn as a line of its own."""
 BINS = 240
 """Columns of the load chart."""
+SHORT = 1 << 20
+"""Bytes that are packed in haste: somebody waits for them, and a tenth less would not be there any sooner."""
 Array = NDArray[Any]
 
 
-def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
-    """Everything the player needs to show a trace at any instant."""
+def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> dict[str, Any]:
+    """Everything the player needs to show a trace at any instant; `why` is its breakdown where somebody has it."""
     full = has_rows(trace)
-    why = breakdown(trace) if trace.stall is None else None
+    why = why or (breakdown(trace) if trace.stall is None else None)
     contents = followed(trace, _ticks(trace, trace.end)) if full else unfollowed(trace)
     places = place_devices(trace)
     names = place_names(trace, places, language)
@@ -62,7 +65,6 @@ def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
             "caption": step_captions(trace.schedule, contents, names, language),
             "closing": closing(trace.schedule, language, kept=trace.verdict.verdict == "ok"),
         },
-        "sets": _sets(contents),
         "block_names": _block_names(trace.schedule) if full else [],
         "shape": _shape(shape) if shape else None,
         "troubles": list(trace.troubles),
@@ -80,7 +82,7 @@ def pack(trace: Trace, language: str = "en") -> dict[str, Any]:
     packed = _join(header, columns)
     return {
         "id": hashlib.sha256(packed).hexdigest()[:16],
-        "tl": base64.b64encode(zlib.compress(packed, 6)).decode("ascii"),
+        "tl": base64.b64encode(zlib.compress(packed, 1 if len(packed) < SHORT else 6)).decode("ascii"),
     }
 
 
@@ -273,6 +275,7 @@ def _rows(trace: Trace, contents: Contents) -> dict[str, Array]:
         "leaves": _small(contents.leaves) if contents.followed else unknown,
         "given": at_first(schedule).reshape(-1),
         "single": _single(contents, schedule.places),
+        "sets": contents.sets.astype("<u8").view("<u4"),
         "sizes": sizes,
         "cause": np.where(trace.cause < 0, 0, np.arange(schedule.transfers) - trace.cause).astype(np.int32),
         "hit": _small(trace.hits.transfer),
@@ -303,12 +306,6 @@ def _changes(trace: Trace) -> dict[str, Array]:
         "change_at": _ticks(trace, history.time[often][order]).astype(np.int32),
         "change_to": history.rate[often][order].astype(np.float32),
     }
-
-
-def _sets(contents: Contents) -> list[list[Any]]:
-    """Contributor sets as `[count, ranks in words]`; empty where contributors are counted."""
-    counts = np.bitwise_count(contents.sets).tolist() if len(contents.sets) else []
-    return [[count, set_words(bits)] for count, bits in zip(counts, contents.sets.tolist(), strict=True)]
 
 
 def _block_names(schedule: Schedule) -> list[str]:

@@ -70,7 +70,7 @@ def run(scene: Request, language: str) -> Picture:
         machine=trace.topology.name,
         shaped=_shaped(trace),
         collective=collective.name if collective else "",
-        payload={"packed": pack(trace, language), "full": has_rows(trace)},
+        payload={"packed": pack(trace, language, why), "full": has_rows(trace)},
         time=fmt_time(trace.time),
         algbw=fmt_bandwidth(metrics.algbw(trace)),
         busbw=fmt_bandwidth(outcome.busbw),

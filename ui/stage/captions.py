@@ -181,7 +181,7 @@ def _whose(schedule: Schedule, contents: Contents, number: int, language: str) -
     count = contents.count(number)
     if schedule.n > NAMED:
         return say("caption.many", language, count=count)
-    return say("caption.rank" if count == 1 else "caption.ranks", language, ranks=ranges(contents.ranks(number)))
+    return say("caption.rank" if count == 1 else "caption.ranks", language, ranks=set_words(contents.ranks(number)))
 
 
 def _who(schedule: Schedule, number: int, language: str) -> str:

@@ -38,14 +38,9 @@ class Contents:
         """How many ranks an entry of `brings` or `leaves` stands for."""
         return int(number) if not len(self.sets) else int(np.bitwise_count(self.sets[number]))
 
-    def ranks(self, number: int) -> list[int]:
-        """Which ranks it stands for; only up to NAMED ranks."""
-        return members(self.sets[number])
-
-
-def members(bits: np.uint64) -> list[int]:
-    """The ranks in a word of bits."""
-    return [r for r in range(64) if int(bits) >> r & 1]
+    def ranks(self, number: int) -> int:
+        """Which ranks it stands for, as bits of a number; only up to NAMED ranks."""
+        return int(self.sets[number])
 
 
 def followed(trace: Trace, end: Array) -> Contents:

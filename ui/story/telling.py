@@ -55,21 +55,14 @@ def gradients(n: int) -> list[list[int]]:
     return [[int(DIGITS[(rank * n + k) % len(DIGITS)]) for k in range(n)] for rank in range(n)]
 
 
-def ranks_of(words: str) -> list[int]:
-    """The ranks that a payload names in words.
-
-    >>> ranks_of("0-2, 5"), ranks_of("")
-    ([0, 1, 2, 5], [])
-    """
-    ends = [part.partition("-")[::2] for part in words.split(", ") if part]
-    return [rank for low, high in ends for rank in range(int(low), int(high or low) + 1)]
-
-
 def added_up(trace: Trace, packed: dict[str, Any]) -> dict[str, Any]:
     """The numbers that every set of contributors of a packed run adds up to, and those that everyone needs."""
-    header, _ = unpack(packed)
+    header, columns = unpack(packed)
     own = gradients(trace.schedule.n)
-    sums = [[sum(own[rank][k] for rank in ranks_of(words)) for k in range(len(own))] for _, words in header["sets"]]
+    within = [
+        [rank for rank in range(len(own)) if low >> rank & 1] for low, _ in columns["sets"].reshape(-1, 2).tolist()
+    ]
+    sums = [[sum(own[rank][k] for rank in ranks) for k in range(len(own))] for ranks in within]
     goal = [sum(column) for column in zip(*own, strict=True)]
     return {"sums": sums, "goal": goal, "least": header["meta"]["least"]}
 
