@@ -82,7 +82,7 @@ export class Slots {
     this.#sheet = new Sheet(ranks, slots, this.cell * surface.ratio, this.row * surface.ratio, surface.colours);
     this.#shown = -1;
     this.#isPainted = false;
-    this.#backdrop = surface.layer();
+    this.#backdrop = surface.layer("numbers");
     this.#paintNumbers(this.#backdrop);
   }
 

@@ -80,7 +80,7 @@ export class Stage {
       (d) => this.#level.in[d] < 0 && x[d] > left - 6 && x[d] < right + 6 && y[d] > top - 1 && y[d] < bottom + 1,
     );
     const [plain, pale] = [faint(surface.colours, 0.22), faint(surface.colours, 0.12)];
-    this.#backdrop = surface.layer();
+    this.#backdrop = surface.layer("backdrop");
     this.#frames.paint(this.#backdrop, surface.colours);
     const { used } = scene;
     for (const k of this.#level.alone) {
@@ -90,12 +90,12 @@ export class Stage {
     }
     this.#backdrop.strokeStyle = plain;
     for (const bundle of this.#level.bundles) this.#stroke(this.#backdrop, bundle.points, this.#width(bundle));
-    this.#front = surface.layer();
+    this.#front = surface.layer("front");
     this.#labels = new Labels(this.#front, surface.colours.font);
     this.#devices.paint(this.#front, this.#seen, this.#labels, surface.colours);
     this.#frames.paintTitles(this.#front, this.#level, this.#labels, surface.colours);
-    this.#flow = surface.layer();
-    this.#still = surface.layer();
+    this.#flow = surface.layer("flow");
+    this.#still = surface.layer("still");
     this.#levels = null;
   }
 

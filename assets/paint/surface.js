@@ -1,5 +1,6 @@
 // Paper at the resolution of the screen: a canvas of the page, and layers as large for what seldom changes.
 
+const sheets = new WeakMap(); // of a canvas, by name
 const ratio = () => globalThis.devicePixelRatio || 1;
 
 function scaled(canvas, width, height) {
@@ -31,9 +32,18 @@ export class Surface {
     Object.assign(this.#canvas.style, { width: `${this.width}px`, height: `${this.height}px` });
   }
 
-  // A sheet of the same size to paint on once and lay on the surface often.
-  layer() {
-    return scaled(new OffscreenCanvas(1, 1), this.width, this.height);
+  // An empty sheet of the same size to paint on once and lay on the surface often. Of a name a canvas has but one: it is
+  // that of the picture which was laid out last, and fresh ones for every run would be most of what its first frame takes.
+  layer(name) {
+    if (!sheets.has(this.#canvas)) sheets.set(this.#canvas, new Map());
+    const own = sheets.get(this.#canvas);
+    const old = own.get(name);
+    if (old) {
+      old.setTransform(1, 0, 0, 1, 0, 0);
+      old.clearRect(0, 0, old.canvas.width, old.canvas.height);
+      old.reset?.();
+    } else own.set(name, new OffscreenCanvas(1, 1).getContext("2d"));
+    return scaled(own.get(name).canvas, this.width, this.height);
   }
 
   lay(layer, context = this.context) {

@@ -6,9 +6,10 @@ import { Surface } from "../paint/surface.js";
 import { decode } from "../trace/decode.js";
 import { seconds } from "../trace/words.js";
 import { Card, write } from "./card.js";
+import { choicesOf } from "./choices.js";
 import { Counters } from "./counters.js";
-import { make } from "../player/elements.js";
-import { explain, linkName } from "./explain.js";
+import { follow, make } from "../player/elements.js";
+import { explain } from "./explain.js";
 import { elementsOf, roomFor } from "./frame.js";
 import { handle } from "./handling.js";
 import { Morph } from "./morph.js";
@@ -17,7 +18,6 @@ import { registered } from "../player/registry.js";
 import { said } from "./sentence.js";
 import { Why } from "./why.js";
 
-const CHOICES = 512;
 const FIRST = "machine"; // every run can be shown on its machine
 const BESIDE = 64; // ranks of which what each holds is legible beside the picture
 const HIGH = { several: 420, least: 220, full: 96, edge: 10 };
@@ -133,8 +133,10 @@ export class Pane {
 
   // Take a run and a language; false where another call has come first.
   async load(run, text) {
-    this.#text = text;
-    this.#label();
+    if (this.#text !== text) {
+      this.#text = text;
+      this.#label();
+    }
     const { title, root } = this.#elements;
     title.textContent = run.title ?? "";
     root.classList.toggle("rs-titled", Boolean(run.title));
@@ -215,23 +217,8 @@ export class Pane {
     this.#why.label(this.#text);
   }
 
-  // Ranks, links, and devices that something is offered on: what the pointer can ask about, the keyboard can too.
   #choices() {
-    const timeline = this.#timeline;
-    const { devices, links } = timeline;
-    const ranks = devices.rank.map((rank, d) => [rank, d]).filter(([rank]) => rank >= 0);
-    const choices = ranks
-      .toSorted((a, b) => a[0] - b[0])
-      .map(([rank, d]) => [`${timeline.rankName(rank)} · ${devices.name[d]}`, { kind: "device", index: d }]);
-    const kinds = new Set(this.#host.offers.flatMap(({ on }) => on));
-    for (const [d, kind] of devices.kind.entries())
-      if (devices.rank[d] < 0 && kinds.has(kind)) choices.push([devices.name[d], { kind: "device", index: d }]);
-    for (let k = 0; k < links.src.length; k += 1) choices.push([linkName(timeline, k), { kind: "link", index: k }]);
-    this.#lookAt.replaceChildren();
-    make("option", "", this.#lookAt, { value: "" }).textContent = "–";
-    for (const [name, focus] of choices.slice(0, CHOICES)) {
-      make("option", "", this.#lookAt, { value: JSON.stringify(focus) }).textContent = name;
-    }
+    this.#lookAt.replaceChildren(...choicesOf(this.#timeline, this.#host.offers));
   }
 
   // Leave a view for another: what both show travels there.
@@ -287,8 +274,8 @@ export class Pane {
     side.classList.toggle("rs-below", isWide);
     side.classList.toggle("rs-none", isWide && !this.#counters);
     const bar = root.querySelector(".rs-controls");
-    if (isWide && bar) bar.after(side);
-    else column.append(side);
+    if (isWide && bar) follow(side, bar);
+    else if (side.parentElement !== column) column.append(side);
     return isWide || side.offsetWidth === 0 || side.offsetWidth === main.clientWidth;
   }
 

@@ -19,6 +19,11 @@ export function make(tag, className, parent, attributes = {}) {
   return element;
 }
 
+// Put an element behind another one, unless it is there: what is moved has all of the page laid out anew.
+export function follow(element, other) {
+  if (other.nextElementSibling !== element) other.after(element);
+}
+
 export function icon(name) {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("viewBox", "0 0 24 24");

@@ -3,7 +3,7 @@
 import { fill, seconds } from "../trace/words.js";
 import { Clock } from "./clock.js";
 import { Controls } from "./controls.js";
-import { make } from "./elements.js";
+import { follow, make } from "./elements.js";
 import { FullScreen, isFull } from "./fullscreen.js";
 import { Keyboard, keysOf } from "./keys.js";
 import { Marker } from "./marker.js";
@@ -117,6 +117,7 @@ class Player {
   }
 
   async load(data) {
+    if (this.#text !== data.text) this.#controls.label(data.text);
     this.#text = data.text;
     this.#host.offers = data.offers ?? [];
     this.#full.frame(Boolean(data.fills));
@@ -125,7 +126,6 @@ class Player {
       for (const pane of this.#panes) pane.say(data.text["player.unknown"]);
       return;
     }
-    this.#controls.label(data.text);
     this.#offerPlay();
     this.#turn += 1;
     const turn = this.#turn;
@@ -148,8 +148,7 @@ class Player {
   #seat(count) {
     while (this.#panes.length > count) this.#panes.pop().root.remove();
     while (this.#panes.length < count) this.#panes.push(new Pane(this.#grid, this.#host));
-    if (count > 1) this.#grid.after(this.#controls.root);
-    else this.#panes[0].main.after(this.#controls.root);
+    follow(this.#controls.root, count > 1 ? this.#grid : this.#panes[0].main);
     this.#grid.dataset.count = String(count);
   }
 

@@ -47,7 +47,7 @@ export class LoadChart {
 
   // Paint what stands still as long as the same time is in sight.
   #paintBackdrop() {
-    const g = this.#surface.layer();
+    const g = this.#surface.layer("chart");
     const { from, to, isHome } = this.#axis.window;
     const cells = { from, to, count: this.timeline.meta.bins };
     this.#fine = isHome ? null : averages(this.timeline, this.rows, cells);
@@ -102,11 +102,16 @@ export class LoadChart {
     const idle = faint(this.#surface.colours, 0.06);
     const share = (link, j, b) => this.#fine?.[j * bins + b] ?? timeline.c.load[link * bins + b] / 255;
     this.rows.forEach((link, j) => {
-      for (let b = first; b < stop; b += 1) {
-        const [begin, end] = this.#axis.seen(origin + b * cell, origin + (b + 1) * cell) ?? [0, 0];
-        const level = loadLevel(share(link, j, b));
-        g.fillStyle = level ? loadColour(level) : idle;
-        g.fillRect(begin, this.#top(j), end - begin + 0.6, ROW - 1);
+      let [since, level] = [first, -1]; // cells of one colour are one stroke
+      for (let b = first; b <= stop; b += 1) {
+        const next = b < stop ? loadLevel(share(link, j, b)) : -1;
+        if (next === level) continue;
+        if (b > since) {
+          const [begin, end] = this.#axis.seen(origin + since * cell, origin + b * cell) ?? [0, 0];
+          g.fillStyle = level ? loadColour(level) : idle;
+          g.fillRect(begin, this.#top(j), end - begin + 0.6, ROW - 1);
+        }
+        [since, level] = [b, next];
       }
     });
   }

@@ -12,7 +12,9 @@ const ARRAYS = {
 };
 
 export async function decode(base64) {
-  const packed = Uint8Array.from(atob(base64), (character) => character.codePointAt(0));
+  const letters = atob(base64);
+  const packed = new Uint8Array(letters.length);
+  for (let k = 0; k < letters.length; k += 1) packed[k] = letters.codePointAt(k);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const bytes = await new Response(stream).arrayBuffer();
   const length = new DataView(bytes).getUint32(0, true);

@@ -41,7 +41,7 @@ class SpaceTime {
 
   // Paint what stands still as long as the same time is in sight.
   #paintBackdrop() {
-    const g = this.#surface.layer();
+    const g = this.#surface.layer("time");
     this.#backdrop = g;
     const { height, colours } = this.#surface;
     const bottom = height - FOOT;
