@@ -1,7 +1,7 @@
 // Blocks on their way, one by one or very many.
 
 import { COLOURS, MANY, blockColour, blockNumber, inkOn } from "./ink.js";
-import { LEAST } from "./labels.js";
+import { LEAST, isPassed } from "./labels.js";
 
 const SMALL = 6;
 const DOT = 4;
@@ -15,8 +15,8 @@ export function sideOf(timeline, i, side) {
 }
 
 // Blocks `{ i, x, y }` in pixels: as large as their bytes, with names where there is room; very many are dots.
-// Those of `lit` have a halo.
-export function paintBlocks(g, timeline, drawn, { side, colours, lit, chosen }) {
+// Those of `lit` have a halo; those that pass one of `words` have no name there.
+export function paintBlocks(g, timeline, drawn, { side, colours, lit, chosen, words = [] }) {
   if (drawn.length > MANY || side < SMALL) {
     paintDots(g, timeline, drawn, { side: DOT, colours, lit });
     return;
@@ -28,10 +28,13 @@ export function paintBlocks(g, timeline, drawn, { side, colours, lit, chosen }) 
   const sides = drawn.map(({ i }) => sideOf(timeline, i, side));
   drawn.forEach(({ i, x, y }, k) => {
     if (lit?.has(i)) paintHalo(g, x, y, sides[k], colours);
-    const isBare = sides[k] > LEAST && isCovered(drawn, sides, k);
+    const isBare = sides[k] > LEAST && (isCovered(drawn, sides, k) || isPassed(words, boxOf({ x, y }, sides[k])));
     paintBlock(g, timeline, i, x, y, { side: sides[k], colours, chosen: i === chosen, isBare });
   });
 }
+
+// Left, top, right and bottom of a block.
+export const boxOf = ({ x, y }, side) => [x - side / 2, y - side / 2, x + side / 2, y + side / 2];
 
 // Whether a block's name would stand below another block, or show from under it.
 function isCovered(drawn, sides, k) {

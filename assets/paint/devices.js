@@ -58,28 +58,34 @@ export class Devices {
     for (const d of list) {
       const look = devices.rank[d] >= 0 ? rankLook : otherLook;
       this.frame(g, d, { ...look.frame, width: Math.min(look.frame.width, this.#camera.scale / 8) });
-      this.#name(d, look, labels);
+      if (devices.rank[d] >= 0) this.#rankName(d, look, labels);
+      else this.#name(d, look, labels);
       const [x, y, w, h] = this.box(d);
       labels.take([x, y, x + w, y + h]);
     }
   }
 
-  // A device's name, or the shorter of a rank: its number.
-  #name(d, { fill, weight }, labels) {
-    const { devices } = this.#scene;
+  // A rank's name, or the shorter: its number; nothing of it is below its line.
+  #rankName(d, { fill, weight }, labels) {
     const [x, y, w, h] = this.box(d);
-    const rank = devices.rank[d];
-    const size = Math.max(LEAST, Math.min(15, h * (rank < 0 ? 0.5 : 0.26)));
+    const rank = this.#scene.devices.rank[d];
+    const size = Math.max(LEAST, Math.min(15, h * 0.26));
+    if (h < size - 1) return;
+    const word = labels.fitting([this.#timeline.rankName(rank), `${rank}`], w - 1, { size, weight });
+    const down = h > STRIP + size ? size * 0.5 + 3 + h * 0.02 : h / 2;
+    labels.write(word, x + w / 2, y + down, { size, weight, fill });
+  }
+
+  // The name of any other device: above what passes it, at the end of a bar, whose middle messages cross.
+  #name(d, { fill, weight }, labels) {
+    const { name, wide } = this.#scene.devices;
+    const [x, y, w, h] = this.box(d);
+    const size = Math.max(LEAST, Math.min(15, h * 0.5));
     if (h < size + 1) return;
-    const isTall = rank >= 0 && h > STRIP + size;
-    const words =
-      rank < 0 ? [devices.name[d], devices.name[d].split(".").at(-1)] : [this.#timeline.rankName(rank), `${rank}`];
-    const word = labels.fitting(words, w - 2, { size, weight });
-    if (devices.wide?.[d] && w > BAR * h) {
-      labels.write(word, x + h / 2, y + h / 2, { size, weight, fill, align: "left" }); // messages cross its middle
-      return;
-    }
-    labels.write(word, x + w / 2, y + (isTall ? size * 0.5 + 3 + h * 0.02 : h / 2), { size, weight, fill });
+    const word = labels.fitting([name[d], name[d].split(".").at(-1)], w - 2, { size, weight });
+    const look = { size, weight, fill, above: true };
+    if (wide?.[d] && w > BAR * h) labels.write(word, x + h / 2, y + h / 2, { ...look, align: "left" });
+    else labels.write(word, x + w / 2, y + h / 2, look);
   }
 
   // What ranks hold, in small: only of those where something has landed since the last picture. Whether any was painted.

@@ -83,7 +83,12 @@ export class Frames {
     const isAside = this.#groups.isBroad(k) && labels.fitting([word], w / 2 - 6, { size, weight: WEIGHT });
     const x = left + (this.#groups.isBar(k) ? Math.max(w * 0.06, 30) : w * (isAside ? 0.25 : 0.5));
     if (h < size + 2) return;
-    labels.write(word, x, middle - (isTall ? size * 0.62 : 0), { size, weight: WEIGHT, fill: colours.ink });
+    labels.write(word, x, middle - (isTall ? size * 0.62 : 0), {
+      size,
+      weight: WEIGHT,
+      fill: colours.ink,
+      above: true,
+    });
     if (!isTall) return;
     const small = labels.fitting([count], w - 6, { size: LEAST });
     labels.write(small, x, middle + size * 0.68, { size: LEAST, fill: quiet(colours) });

@@ -7,6 +7,7 @@ const PAD = 2;
 const overlap = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 
 export class Labels {
+  #above = [];
   #cells = new Map();
   #font;
   #g;
@@ -41,25 +42,55 @@ export class Labels {
   }
 
   // Write words with their middle at a point, or their left edge, on `paper` where there is one; false without room.
-  write(word, x, y, { size, weight = 500, fill, align = "center", paper = "" }) {
+  // Those that stand `above` what flies are painted again where something passes them.
+  write(word, x, y, { size, weight = 500, fill, align = "center", paper = "", above = false }) {
     const g = this.#g;
     if (!word || size < LEAST) return false;
     g.font = `${weight} ${size}px ${this.#font}`;
-    const wide = g.measureText(word).width;
-    const left = align === "center" ? x - wide / 2 : x;
-    const box = [left - PAD, y - size / 2 - PAD, left + wide + PAD, y + size / 2 + PAD];
+    const box = this.#around(word, x, y, { size, align });
     if (!this.isFree(box)) return false;
     this.take(box);
-    if (paper) {
-      g.fillStyle = paper;
-      g.beginPath();
-      g.roundRect(box[0], box[1], box[2] - box[0], box[3] - box[1], 3);
-      g.fill();
-    }
+    if (above) this.#above.push({ word, x, y, box, font: g.font, fill, align });
+    if (paper) this.#lay(box, paper);
     g.fillStyle = fill;
     g.textAlign = align;
     g.textBaseline = "middle";
     g.fillText(word, x, y);
     return true;
+  }
+
+  #around(word, x, y, { size, align }) {
+    const wide = this.#g.measureText(word).width;
+    const left = align === "center" ? x - wide / 2 : x;
+    return [left - PAD, y - size / 2 - PAD, left + wide + PAD, y + size / 2 + PAD];
+  }
+
+  #lay([left, top, right, bottom], paper) {
+    const g = this.#g;
+    g.fillStyle = paper;
+    g.beginPath();
+    g.roundRect(left, top, right - left, bottom - top, 3);
+    g.fill();
+  }
+
+  // Words above what flies that one of some boxes passes.
+  passed(boxes) {
+    return this.#above.filter(({ box }) => boxes.some((other) => overlap(box, other)));
+  }
+}
+
+// Whether one of such words is where a box is.
+export const isPassed = (words, box) => words.some((one) => overlap(one.box, box));
+
+// Write such words once more, over what passes them.
+export function lift(g, words, paper) {
+  g.textBaseline = "middle";
+  g.lineJoin = "round";
+  g.lineWidth = 3;
+  g.strokeStyle = paper;
+  for (const { word, x, y, font, fill, align } of words) {
+    Object.assign(g, { font, fillStyle: fill, textAlign: align });
+    g.strokeText(word, x, y);
+    g.fillText(word, x, y);
   }
 }

@@ -2,13 +2,13 @@
 
 import { offLine, pointAlong, walk } from "../trace/walk.js";
 import { percent, rateText } from "../trace/words.js";
-import { paintBlocks, sideOf } from "./blocks.js";
+import { boxOf, paintBlocks, sideOf } from "./blocks.js";
 import { Camera } from "./camera.js";
 import { Devices } from "./devices.js";
 import { Frames } from "./frames.js";
 import { Groups, Level } from "./groups.js";
 import { MANY, SIGN, faint, loadColour, loadLevel } from "./ink.js";
-import { LEAST, Labels } from "./labels.js";
+import { LEAST, Labels, lift } from "./labels.js";
 
 const RATES = 32;
 const RATED = 34; // pixels per device width from which on rates are written
@@ -260,7 +260,11 @@ export class Stage {
     }
     travel?.(this.#drawn);
     const chosen = focus?.kind === "block" ? focus.index : -1;
-    paintBlocks(g, timeline, this.#drawn, { side, colours, lit, chosen });
+    const boxes =
+      this.#drawn.length > MANY ? [] : this.#drawn.map((each) => boxOf(each, sideOf(timeline, each.i, side)));
+    const words = this.#labels.passed(boxes);
+    paintBlocks(g, timeline, this.#drawn, { side, colours, lit, chosen, words });
+    lift(g, words, colours.panel);
     if (this.#drawn.length <= RATES && camera.scale > RATED) this.#paintRates(g, t, side);
   }
 
@@ -269,7 +273,7 @@ export class Stage {
     const { timeline } = this;
     const { colours } = this.#surface;
     const labels = new Labels(g, colours.font);
-    for (const { x, y } of this.#drawn) labels.take([x - side / 2, y - side / 2, x + side / 2, y + side / 2]);
+    for (const { x, y } of this.#drawn) labels.take(boxOf({ x, y }, side));
     const look = { size: LEAST, weight: 600, fill: colours.paper, paper: colours.ink };
     for (const { i, x, y } of this.#drawn)
       if (timeline.squeeze(i, t) >= 0)

@@ -34,6 +34,7 @@ class Context extends Path {
       "restore",
       "save",
       "strokeRect",
+      "strokeText",
     ]) {
       this[name] = (...args) => this.write(name, args);
     }
