@@ -44,7 +44,8 @@ export class Frames {
     }
   }
 
-  // Names, in the strip that is left free for them, and tiles in place of closed groups.
+  // Names, in the strip that is left free for them, and tiles in place of closed groups; `rooms` is then what is free in
+  // each of those, as left, top, width and height in pixels.
   paintTitles(g, level, labels, colours) {
     const { scale, wide, high } = this.#camera;
     const closed = [...level.closed].map((k) => this.#groups.boxes[k]);
@@ -53,6 +54,7 @@ export class Frames {
         ([, , left, top, across, down]) =>
           x + width / 2 > left && x + width / 2 < left + across && y + height / 2 > top && y + height / 2 < top + down,
       );
+    this.rooms = new Map();
     for (const k of level.closed) this.#tile(g, k, labels, colours);
     const size = Math.max(LEAST, Math.min(13, scale * 0.36));
     if (high * HEAD < size) return;
@@ -92,5 +94,7 @@ export class Frames {
     if (!isTall) return;
     const small = labels.fitting([count], w - 6, { size: LEAST });
     labels.write(small, x, middle + size * 0.68, { size: LEAST, fill: quiet(colours) });
+    const below = middle + size * 0.68 + LEAST;
+    this.rooms.set(k, isAside ? [left + w * 0.45, top, w * 0.52, h] : [left, below, w, top + h - below]);
   }
 }

@@ -9,6 +9,7 @@ import { Frames } from "./frames.js";
 import { Groups, Level } from "./groups.js";
 import { MANY, SIGN, faint, loadColour, loadLevel } from "./ink.js";
 import { LEAST, Labels, lift } from "./labels.js";
+import { Marks } from "./marks.js";
 
 const RATES = 32;
 const RATED = 34; // pixels per device width from which on rates are written
@@ -35,6 +36,7 @@ export class Stage {
   #level;
   #levels = null;
   #line = -1;
+  #marks;
   #seen = [];
   #shares = null;
   #still;
@@ -94,6 +96,8 @@ export class Stage {
     this.#labels = new Labels(this.#front, surface.colours.font);
     this.#devices.paint(this.#front, this.#seen, this.#labels, surface.colours);
     this.#frames.paintTitles(this.#front, this.#level, this.#labels, surface.colours);
+    this.#marks = new Marks(this.timeline, scene, this.#level, this.#frames.rooms);
+    this.#marks.paint(this.#front, surface.colours);
     this.#flow = surface.layer("flow");
     this.#still = surface.layer("still");
     this.#levels = null;
@@ -252,12 +256,17 @@ export class Stage {
     const { colours } = this.#surface;
     const side = Math.min(LARGEST, Math.max(6, camera.scale * 0.42));
     this.#drawn = [];
+    const within = [];
     for (const i of timeline.moving(t)) {
       const path = this.#level.path(i);
-      if (!path) continue;
+      if (!path) {
+        within.push(i);
+        continue;
+      }
       const { x, y } = this.#standing(i, path, timeline.progress(i, t));
       this.#drawn.push({ i, x: camera.x(x), y: camera.y(y) });
     }
+    this.#marks.paintFlights(g, within, t);
     travel?.(this.#drawn);
     const chosen = focus?.kind === "block" ? focus.index : -1;
     const boxes =
