@@ -6,7 +6,8 @@ import { sideOf } from "../../assets/paint/blocks.js";
 import { Camera } from "../../assets/paint/camera.js";
 import { LoadChart } from "../../assets/time/chart.js";
 import { Groups } from "../../assets/paint/groups.js";
-import { LEAST, Labels } from "../../assets/paint/labels.js";
+import { LEAST, Labels, lift } from "../../assets/paint/labels.js";
+import { Marks } from "../../assets/paint/marks.js";
 import { Surface } from "../../assets/paint/surface.js";
 import { said } from "../../assets/pane/sentence.js";
 import { Sent } from "../../assets/trace/sent.js";
@@ -41,6 +42,52 @@ test("words keep clear of each other and of what is taken, and none is smaller t
   assert.equal(labels.write("tiny", 300, 180, { ...look, size: LEAST - 1 }), false);
   assert.equal(labels.fitting(["a long name", "short", "1"], 35, look), "short");
   assert.equal(canvas.context.calls.filter(({ name }) => name === "fillText").length, 2);
+});
+
+test("words above what flies are painted once more where something passes them, and others are not", () => {
+  const g = new Canvas(400, 200).getContext("2d");
+  const labels = new Labels(g, "serif");
+  labels.write("bar", 50, 50, { size: 12, fill: "#000000", above: true });
+  labels.write("rank", 50, 150, { size: 12, fill: "#000000" });
+  assert.deepEqual(labels.passed([[300, 40, 310, 60]]), []);
+  const words = labels.passed([
+    [45, 40, 55, 60],
+    [45, 140, 55, 160],
+  ]);
+  assert.deepEqual(
+    words.map(({ word }) => word),
+    ["bar"],
+  );
+  lift(g, words, "#ffffff");
+  assert.deepEqual(
+    g.calls.slice(-2).map(({ name, args }) => [name, args[0]]),
+    [
+      ["strokeText", "bar"],
+      ["fillText", "bar"],
+    ],
+  );
+});
+
+test("a closed group's ranks stand in the room it has, and a message goes from one to the other", () => {
+  const timeline = { c: { src: [0, 0], dst: [1, 9], block: [3, 3] }, moveStart: [0, 1], progress: () => 0.5 };
+  const level = { in: [0, 0, 0, 0, 1, -1] };
+  const scene = { devices: { rank: [0, 1, 2, 3, -1, 4] } };
+  const painted = (room) => {
+    const g = new Canvas(400, 200).getContext("2d");
+    g.roundRect = (...args) => g.write("roundRect", args);
+    [g.fill, g.stroke] = [() => {}, () => {}];
+    const marks = new Marks(timeline, scene, level, new Map([[0, room]]));
+    marks.paint(g, COLOURS);
+    marks.paintFlights(g, [0, 1], 0);
+    return g.calls;
+  };
+  const calls = painted([100, 50, 80, 40]);
+  const boxes = calls.filter(({ name }) => name === "roundRect").map(({ args }) => args);
+  assert.equal(boxes.length, 4);
+  for (const [x, y, w, h] of boxes) assert.ok(x >= 100 && x + w <= 180 && y >= 50 && y + h <= 90);
+  const [{ args }, ...others] = calls.filter(({ name }) => name === "fillRect"); // what goes elsewhere is not its own
+  assert.ok(!others.length && args[0] > boxes[0][0] && args[0] < boxes[1][0] && args[1] < boxes[0][1] + boxes[0][3]);
+  assert.deepEqual(painted([100, 50, 20, 4]), []);
 });
 
 test("groups close where their devices cannot be told apart, the outer before the inner", () => {

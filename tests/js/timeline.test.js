@@ -3,11 +3,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Sent } from "../../assets/trace/sent.js";
+import { Sets } from "../../assets/trace/sets.js";
 import shape from "../../assets/views/shape.js";
 import { NAMES, run } from "./runs.js";
 
 const close = (a, b, what, apart = 1e-5) =>
   assert.ok(Math.abs(a - b) <= apart * Math.max(1, Math.abs(b)), `${what}: ${a}, not ${b}`);
+
+test("sets of ranks are counted, and spelled in few words", () => {
+  const sets = new Sets(new Uint32Array([0b100111, 0, 0x80000000, 3, 0xffffffff, 0xffffffff]));
+  const told = [0, 1, 2].map((set) => [sets.of(set).count, sets.of(set).ranks]);
+  assert.deepEqual(told, [
+    [4, "0-2, 5"],
+    [3, "31-33"],
+    [64, "0-63"],
+  ]);
+  for (const set of [-1, 3]) assert.deepEqual({ ...sets.of(set) }, { count: 0, ranks: "" });
+});
 
 test("there are runs of every kind", () => assert.ok(NAMES.length >= 6));
 
