@@ -4,7 +4,7 @@ import { COLOURS, blockColour, faint, inkOn, loadColour, loadLevel, quiet } from
 import { Sent } from "../trace/sent.js";
 import { bytesText, fill, percent } from "../trace/words.js";
 import { pointAlong } from "../trace/walk.js";
-import { Plan } from "./plan.js";
+import { Plan, meets } from "./plan.js";
 
 const PAD = 8;
 const TITLE = 20;
@@ -16,6 +16,7 @@ const WORDS = 46;
 const CHIP = 26;
 const NARROW = { board: 600, chip: 20, across: 2 }; // pixels of a board on which numbers of a message stand in rows
 const TINT = 0.26;
+const ALONG = [0.5, 0.3, 0.7, 0.15, 0.85]; // places on a cable for what stands at it, the best first
 
 export const CARD_HIGH = TITLE + CELL + GOAL + BAR + 2 * PAD;
 
@@ -111,20 +112,30 @@ export class Board {
       g.stroke();
     }
     if (!loads) return;
+    const taken = [];
+    g.font = `700 12px ${colours.font}`;
     for (const { share, at } of this.#plan.loads(shares)) {
       if (!share) continue;
-      const words = share > 0.995 ? text["story.say.full"] : percent(share);
-      this.#pill(words, at, share > 0.995);
+      const isFull = share > 0.995;
+      const words = isFull ? [text["story.say.full"], percent(share)] : [percent(share)];
+      const pills = words.flatMap((word) => ALONG.map((part) => ({ word, box: this.#room(word, at(part)) })));
+      const pill = pills.find(({ box }) => !taken.some((other) => meets(other, box))) ?? pills.at(-1);
+      taken.push(pill.box);
+      this.#pill(pill, isFull);
     }
   }
 
-  #pill(words, [x, y], isLoud) {
-    const { context: g, colours, width } = this.#surface;
-    g.font = `700 12px ${colours.font}`;
-    const half = g.measureText(words).width / 2 + 7;
-    const middle = Math.max(half + 1, Math.min(width - half - 1, x));
+  // The box of a word at a place, inside the picture.
+  #room(word, [x, y]) {
+    const { context: g, width } = this.#surface;
+    const half = g.measureText(word).width / 2 + 7;
+    return [Math.max(1, Math.min(width - 2 * half - 1, x - half)), y - 10, 2 * half, 20];
+  }
+
+  #pill({ word, box: [x, y, w, h] }, isLoud) {
+    const { context: g, colours } = this.#surface;
     g.beginPath();
-    g.roundRect(middle - half, y - 10, 2 * half, 20, 10);
+    g.roundRect(x, y, w, h, h / 2);
     g.fillStyle = isLoud ? loadColour(64) : colours.paper;
     g.fill();
     g.strokeStyle = isLoud ? colours.paper : faint(colours, 0.5);
@@ -132,7 +143,7 @@ export class Board {
     g.stroke();
     g.fillStyle = isLoud ? "#ffffff" : colours.ink;
     g.textAlign = "center";
-    g.fillText(words, middle, y + 0.5);
+    g.fillText(word, x + w / 2, y + h / 2 + 0.5);
   }
 
   #paintDevice({ name, kind, box: [x, y, w, h] }, text) {

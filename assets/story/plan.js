@@ -12,7 +12,8 @@ const TURN = 10; // points of a way through a device
 const SMALL = { wide: 76, high: 34 };
 const SWITCH = { wide: 0.2, high: 0.16 }; // of the board, so that messages through it pass each other
 
-const meets = ([ax, ay, aw, ah], [bx, by, bw, bh]) =>
+// Whether two boxes stand closer to each other than they may.
+export const meets = ([ax, ay, aw, ah], [bx, by, bw, bh]) =>
   ax < bx + bw + GAP && bx < ax + aw + GAP && ay < by + bh + GAP && by < ay + ah + GAP;
 
 // How far along from a to b a box around a ends, as a share.
@@ -144,7 +145,7 @@ export class Plan {
     return way;
   }
 
-  // Cables with how full the fuller of their directions is, and where to write it.
+  // Cables with how full the fuller of their directions is, and their places by share of the way.
   loads(shares) {
     const { links, devices } = this.#timeline;
     const cables = new Map();
@@ -155,7 +156,7 @@ export class Plan {
       if (!other || shares[link] > other.share) {
         const name = `${devices.name[links.src[link]]} → ${devices.name[links.dst[link]]}`;
         const [from, to] = this.#open(a, b);
-        cables.set(key, { link: name, share: shares[link], at: towards(from, to, 0.5) });
+        cables.set(key, { link: name, share: shares[link], at: (part) => towards(from, to, part) });
       }
     }
     return [...cables.values()];

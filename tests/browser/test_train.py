@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ops.workloads import WORKLOADS
+from ui.text import say
 
 pytestmark = pytest.mark.browser
 TIMELINE = '[data-ringside="timeline"]'
@@ -61,7 +62,7 @@ def test_compute_and_communication_of_every_rank_and_what_hides(train, visit):
     assert page.locator(f"{TIMELINE} [data-memory] b").count() >= 4
     assert page.get_by_text("stands in the open").is_visible()
     a_collective_plays_where_it_is_clicked_and_both_hands_are_one(page)
-    it_comes_as_a_file(page)
+    it_comes_as_files(page)
     its_longest_collective_can_be_watched_on_the_stage(page, visit)
 
 
@@ -86,7 +87,11 @@ def a_collective_plays_where_it_is_clicked_and_both_hands_are_one(page):
     page.locator(f'{TIMELINE} [data-call="3"][data-chosen]').first.wait_for()
 
 
-def it_comes_as_a_file(page):
+def it_comes_as_files(page):
+    with page.expect_download() as coming:
+        page.get_by_role("button", name=say("train.download.page")).click()
+    assert coming.value.suggested_filename == "ddp.html"
+    assert coming.value.path().read_text(encoding="utf-8").count(TIMELINE[1:-1]) == 1
     with page.expect_download() as coming:
         page.get_by_role("button", name="Timeline for Perfetto").click()
     whole = json.loads(coming.value.path().read_text(encoding="utf-8"))

@@ -74,7 +74,10 @@ class Walk:
         facts = figures(runs) | dict(ask.facts(runs))
         answer = ask.answer(runs)
         self.in_sight(step)
-        self.expect(self.words(number, ".ask", facts) in self.page.evaluate(ALOUD), "the question is not read out")
+        try:
+            self.page.wait_for_function(f"words => ({ALOUD})().includes(words)", arg=self.words(number, ".ask", facts))
+        except Error:
+            self.expect(False, "the question is not read out")
         self.expect(not self.plays(step), "it plays before there is an answer")
         self.answer(ask, self.other(ask, answer, runs))
         self.page.get_by_test_id("stAlert").first.wait_for(timeout=PATIENCE)

@@ -13,6 +13,7 @@ from ops.sketch import Sketch, columns_of, written, written_columns
 from sim.errors import InputError
 from ui.board.cables import cables
 from ui.board.payload import board
+from ui.learning.ticked import meant, ticked
 from ui.pages.build import LONGEST, OWN, HandDrawing, from_query
 from ui.text import catalogue, languages, say
 
@@ -142,3 +143,13 @@ def test_what_is_watched_on_the_stage_is_what_was_drawn():
     assert read_sketch(written(drawing.sketch), "file") == task.best
     scene = Request(schedule=written(drawing.sketch), machine=task.machine.machine, size=task.machine.size)
     assert scene.run().trace.time == pytest.approx(task.par)
+
+
+def test_words_from_before_a_tick_came_name_their_task():
+    first, second = ladder()[0].name, ladder()[1].name
+    titles = {first: "1. First", second: "2. Second"}
+    for done in ((), (second,)):
+        words = [ticked(titles.__getitem__, done)(name) for name in titles]
+        assert [meant(word, titles, titles.__getitem__) for word in (*words, first, "3. ✓", None)] == [
+            *(first, second, first, None, None)
+        ]

@@ -7,6 +7,7 @@ import streamlit as st
 
 from sim.base.textfile import decoded
 from sim.errors import InputError
+from ui.drawer.folds import fold
 from ui.learning.predictions import ProgressWords, finished, from_text, from_word, predictions, to_text, to_word
 from ui.lessons import LESSONS
 from ui.player.local_storage import remembered
@@ -57,7 +58,10 @@ def _summary() -> str:
 def controls() -> None:
     """How far one is, and the ways to take that along; nothing of it stays on the server."""
     words = st.session_state.learned
-    with st.expander(tell("page.learn.progress"), icon=":material/history_edu:"):
+    panel, is_made = fold("progress", tell("page.learn.progress"), ":material/history_edu:")
+    if not is_made:
+        return
+    with panel:
         st.caption(_summary())
         st.download_button(
             tell("page.learn.progress.save"), partial(to_text, words), FILE, "text/plain", key="progress_save",

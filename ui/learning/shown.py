@@ -1,5 +1,6 @@
 """What a question is about, beside it: the player, or the timeline of a training step; and what ran, below."""
 
+from html import escape
 from typing import Any
 
 import streamlit as st
@@ -7,6 +8,7 @@ import streamlit as st
 from ops import ALGORITHMS
 from ops.request import Request
 from ops.request.training import TrainingRequest, to_query
+from ui.drawer.folds import fold
 from ui.learning import timeline
 from ui.learning.asking import Exercise, outcomes
 from ui.learning.runs import titles
@@ -20,15 +22,17 @@ from ui.widgets import compare, past
 from ui.widgets.take_away import ways
 
 PLAYER = "lesson_player"
-READ = 260
-"""Pixels of a text that is to be read beside a picture."""
+READ = """<pre tabindex="0" style="max-height: 260px; overflow: auto; margin: 0; padding: 0.75rem; font-size: 0.8rem;
+line-height: 1.5; border: 1px solid color-mix(in srgb, currentColor 20%, transparent); border-radius: 0.5rem"
+>{text}</pre>"""
+"""A text that is to be read beside a picture. What colours code takes a second to load, and finds nothing here."""
 
 
 def picture(exercise: Exercise, *, answered: bool) -> None:
     """The stage as the step sets it, which an answer sets going, or a timeline."""
     step = exercise.step
     if step.reads:
-        st.code(step.reads, language=None, height=READ)
+        st.html(READ.format(text=escape(step.reads)))
     if isinstance(step.scene, Request):
         _player(exercise, step.scene, answered=answered)
         return
@@ -75,8 +79,9 @@ def code(exercise: Exercise) -> None:
             st.rerun()
         return
     for name in dict.fromkeys(run.work.name for run in exercise.runs):
-        with st.expander(tell("page.learn.code", name=name)):
-            st.code(ALGORITHMS[name].source, language="python", wrap_lines=True)
+        panel, is_made = fold(f"code_{name}", tell("page.learn.code", name=name))
+        if is_made:
+            panel.code(ALGORITHMS[name].source, language="python", wrap_lines=True)
     lesson, number = exercise.lesson.name, exercise.number
     title = f"lesson.{lesson}.title"
     with st.container(horizontal=True, gap="small"):

@@ -16,6 +16,7 @@ from ops.sketch.as_python import as_python
 from sim.base.numbers import whole
 from sim.errors import InputError, StalledError
 from ui.board import component, payload
+from ui.learning.ticked import meant, ticked
 from ui.pages import go, page
 from ui.player.local_storage import remembered
 from ui.text import plain, spoken, tell, tell_or
@@ -154,13 +155,13 @@ def _choose(drawing: HandDrawing, solved: set[str]) -> None:
     names = [*(task.name for task in ladder()), OWN]
 
     def chosen() -> None:
-        _turn_to(st.session_state.ladder_task)
+        _turn_to(meant(st.session_state.ladder_task, names, _title) or drawing.task)
 
     st.session_state.ladder_task = drawing.task
     st.radio(
         tell("build.tasks"),
         names,
-        format_func=lambda name: f"{_title(name)}{' ✓' if name in solved else ''}",
+        format_func=ticked(_title, solved),
         key="ladder_task",
         on_change=chosen,
     )

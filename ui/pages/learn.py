@@ -11,6 +11,7 @@ from ui.learning.aloud import say_aloud
 from ui.learning.asking import Exercise, outcomes, question
 from ui.learning.predictions import due, finished, step_of
 from ui.learning.runs import figures
+from ui.learning.ticked import meant, ticked
 from ui.lessons import LESSONS, Lesson
 from ui.pages import page
 from ui.text import plain, tell, tell_or
@@ -69,19 +70,23 @@ def _chosen(lessons: list[Lesson], done: set[str]) -> Lesson:
     key = fresh("lesson")
 
     def chosen() -> None:
-        _turn_to(st.session_state[key])
+        _turn_to(meant(st.session_state[key], names, _title) or lesson_name)
 
     with st.sidebar:
         name = st.radio(
             tell("page.learn.lessons"),
             names,
             index=names.index(lesson_name),
-            format_func=lambda n: f"{tell(f'lesson.{n}.title')}{' ✓' if n in done else ''}",
+            format_func=ticked(_title, done),
             key=key,
             on_change=chosen,
         )
         keeping.controls()
-    return LESSONS[name or lesson_name]
+    return LESSONS[meant(name, names, _title) or lesson_name]
+
+
+def _title(name: str) -> str:
+    return tell(f"lesson.{name}.title")
 
 
 def _step(lesson: Lesson) -> tuple[int, int]:
