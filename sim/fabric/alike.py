@@ -14,10 +14,10 @@ from sim.fabric import kernel
 from sim.fabric.calendar import HEAP, NODES, Calendar
 from sim.fabric.links import NONE
 from sim.fabric.memory import PER_TRANSFER, Arena, longer, sums, wider
-from sim.fabric.rows import FREE, LACKING, LOGGED, SOON, WIDTH, calendar_is_short
+from sim.fabric.rows import FREE, LACKING, LOGGED, SOON, SPREAD, WIDTH, Alike, calendar_is_short
 
-FIRST = 8
-"""Blocks that there are at first."""
+FIRST = 4
+"""Rows that there are at first for every rank, beside those of what waits for nothing."""
 ENTRIES = 4
 """Of the calendar that there are at first for every row and every link."""
 READ = {"op", "route", "connection", "behind", "size", "pending", "start"}
@@ -62,7 +62,6 @@ class AlikeArena(Arena):
         count[WIDTH] = n
         alike = none._replace(
             count=count,
-            block_of=np.full(len(classes.op), NONE, np.int32),
             waits=classes.waits,
             op=classes.op,
             size=classes.size,
@@ -77,7 +76,7 @@ class AlikeArena(Arena):
         self.fabric = self.fabric._replace(alike=alike)
         self._claim_all()
         at_once = classes.waits == 0
-        self._widen(min(len(classes.op), FIRST + int(at_once.sum())))
+        self._widen(n * min(len(classes.op), FIRST + int(at_once.sum())))
         for name in ("job_stop", "job_left", "job_end", "finished"):
             self.fabric = wider(self.fabric, {name: 1})
         fabric = self.fabric
@@ -102,11 +101,12 @@ class AlikeArena(Arena):
         return number, (alike.route[klass] + rank).astype(np.int32), alike.log_start[logged], alike.log_end[logged]
 
     def make_room(self) -> None:
-        """Double the blocks when they may run out, and the calendar where it alone does."""
-        alike = self.fabric.alike
-        if alike.count[FREE] < alike.count[SOON] or alike.count[LACKING]:
-            blocks = len(alike.left)
-            self._widen(min(len(alike.op), blocks + max(blocks, int(alike.count[SOON]))))
+        """Double the rows when they may run out, and the calendar where it alone does."""
+        count = self.fabric.alike.count
+        if count[FREE] < count[SOON] or count[LACKING]:
+            rows = len(self.fabric.alike.class_of)
+            self._widen(rows + max(rows, int(count[SOON])))
+            count[LACKING] = 0
         while calendar_is_short(self.fabric):
             calendar = self.fabric.calendar
             self.fabric = self.fabric._replace(calendar=_roomier(calendar, 2 * len(calendar.nodes)))
@@ -139,21 +139,23 @@ class AlikeArena(Arena):
         room = {name: np.empty((first[-1], *old.shape[1:]), old.dtype) for name, old in lists.items()}
         self.fabric = self.fabric._replace(net=net._replace(first=first, **room))
 
-    def _widen(self, blocks: int) -> None:
-        """Have so many blocks in all."""
-        before, n = len(self.fabric.alike.left), int(self.fabric.alike.count[WIDTH])
-        alike = wider(self.fabric.alike, dict.fromkeys(("class_of", "left", "free"), blocks))
-        more = blocks - before
-        alike.free[alike.count[FREE] : alike.count[FREE] + more] = np.arange(blocks - 1, before - 1, -1)
+    def _widen(self, rows: int) -> None:
+        """Have so many rows in all."""
+        alike = self.fabric.alike
+        before, more = len(alike.class_of), rows - len(alike.class_of)
+        alike = wider(alike, dict.fromkeys(("class_of", "rank_of", "free", "beside"), rows))
+        alike.class_of[before:] = NONE
+        alike.free[alike.count[FREE] : alike.count[FREE] + more] = np.arange(rows - 1, before - 1, -1)
         alike.count[FREE] += more
-        room = ENTRIES * (blocks * n + len(self.topology.links)) + 64
-        calendar = _roomier(self.fabric.calendar, max(room, len(self.fabric.calendar.nodes)))
-        self.fabric = self.fabric._replace(alike=alike, calendar=calendar)
-        for name in (*PER_TRANSFER, "wave"):  # one at a time: the old one goes before the next is there twice
+        for name in (*PER_TRANSFER, "wave"):
             old = getattr(self.fabric, name)
             kept = old if name in READ else old[:0]
-            column: Any = {name: longer(kept, blocks * n)}
+            column: Any = {name: longer(kept, rows)}
             self.fabric = self.fabric._replace(**column)
+        self.fabric = self.fabric._replace(alike=_placed(alike, self.fabric.pending))
+        room = ENTRIES * (rows + len(self.topology.links)) + 64
+        calendar = _roomier(self.fabric.calendar, max(room, len(self.fabric.calendar.nodes)))
+        self.fabric = self.fabric._replace(calendar=calendar)
 
     def _watch(self, links: Sequence[int] | Ints) -> None:
         """Have room for all transfers over some links, and keep them."""
@@ -171,3 +173,16 @@ def _roomier(old: Calendar, room: int) -> Calendar:
     for name, length in used.items():
         new[name][:length] = getattr(old, name)[:length]
     return old._replace(**new)
+
+
+def _placed(alike: Alike, pending: Ints) -> Alike:
+    """With as many places as rows, and rows that still wait in theirs."""
+    place = np.full(1 << len(alike.class_of).bit_length(), NONE, np.int32)
+    rows = np.flatnonzero(alike.class_of != NONE)
+    rows = rows[pending[rows] > 0]
+    at = (alike.class_of[rows].astype(np.int64) * SPREAD + alike.rank_of[rows]) & (len(place) - 1)
+    order = np.argsort(at, kind="stable")
+    rows, at = rows[order], at[order]
+    alike.beside[rows] = np.where(np.diff(at, append=-1) == 0, np.append(rows[1:], NONE)[: len(rows)], NONE)
+    place[at[::-1]] = rows[::-1]
+    return alike._replace(place=place)

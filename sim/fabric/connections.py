@@ -42,9 +42,8 @@ def no_connections() -> Connections:
 @helper
 def turn(fabric, i):
     """A transfer's place in the schedule, next to others of its connection."""
-    width = fabric.alike.count[WIDTH]
-    if width > 0:
-        return np.int64(fabric.alike.class_of[i // width])
+    if fabric.alike.count[WIDTH] > 0:
+        return np.int64(fabric.alike.class_of[i])
     return np.int64(i)
 
 

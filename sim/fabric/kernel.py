@@ -45,7 +45,7 @@ from sim.fabric.links import (
 )
 from sim.fabric.lone import bind, leave_alone
 from sim.fabric.max_min import SAME
-from sim.fabric.rows import WIDTH, Alike, blocks_are_short, launch_alike, release_alike
+from sim.fabric.rows import LACKING, WIDTH, Alike, launch_alike, release_alike, rows_are_short
 
 REDUCE = 1
 IDLE, HORIZON, DONE, PAUSED = 0, 1, 2, 3
@@ -196,7 +196,8 @@ def history_is_short(fabric):
 def release(fabric, i, moment):
     """Let go what waits for a transfer that has ended, and count it off its job."""
     if fabric.alike.count[WIDTH] > 0:
-        release_alike(fabric, i, moment)
+        if not release_alike(fabric, i, moment):
+            return
     else:
         for e in range(fabric.after_start[i], fabric.after_start[i + 1]):
             j = np.int64(fabric.after[e])
@@ -260,12 +261,12 @@ def advance(fabric, horizon):
             return IDLE
         if calendar.time[0] > horizon:
             return HORIZON
-        if count[ALLOWANCE] < 0 or history_is_short(fabric) or blocks_are_short(fabric):
+        if count[ALLOWANCE] < 0 or history_is_short(fabric) or rows_are_short(fabric):
             return PAUSED
         count[WAVES] += 1
         moment = calendar.time[0]
         limit = moment * (1 + SAME)
-        while calendar.size[HEAP] > 0 and calendar.time[0] <= limit:
+        while calendar.size[HEAP] > 0 and calendar.time[0] <= limit and fabric.alike.count[LACKING] == 0:
             kind, node = calendar.heap[0, KIND], np.int64(calendar.heap[0, CHAIN])
             now[0] = moment
             pop(calendar)

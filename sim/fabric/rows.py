@@ -1,8 +1,8 @@
 """Transfers that are not written down: all ranks do alike, so a class of transfers says what each of them is.
 
-Transfer (k, r) is the one of class k that rank r sends. Its row is there from the first moment something it waits for
-has ended until it and all others of its class have: a block of rows, one per rank, that later classes use again. So
-memory grows with what is under way, not with the schedule.
+Transfer (k, r) is the one of class k that rank r sends. It has a row from the first moment something it waits for has
+ended until it has itself, and then the row is another's. So memory grows with what is under way, not with the schedule,
+and stays where the processor has it at hand.
 
 Kernel functions, interpreted or compiled (see `sim.base.compiled`).
 """
@@ -12,33 +12,35 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim.base.compiled import helper
-from sim.fabric.calendar import BEGIN, NODES, push
+from sim.fabric.calendar import BEGIN, END, NODES, push
 from sim.fabric.links import NONE
 
 WIDTH, FREE, SOON, LOGGED, LACKING = range(5)
-"""Entries of `Alike.count`: ranks, or 0 where all transfers are written down; blocks that are free; classes without a
-block that wait for one with a block; entries of the log; blocks that were wanted and not there."""
-
-AWAITING = -2
+"""Entries of `Alike.count`: ranks, or 0 where all transfers are written down; rows that are free; rows that may be
+wanted when those there are have ended; entries of the log; transfers whose end waits for free rows."""
+SPREAD = 2654435761
+"""A prime by which classes are spread over places."""
 
 Array = Any
 
 
 class Alike(NamedTuple):
-    """What the transfers of each class are, and the blocks of rows that classes under way have."""
+    """What the transfers of each class are, and who has which row."""
 
     count: Array
     """`WIDTH` to `LACKING`."""
     class_of: Array
-    """Per block: its class."""
-    left: Array
-    """Per block: how many of its transfers have not ended."""
+    """Per row: its class."""
+    rank_of: Array
+    """Per row: its sender."""
     free: Array
-    """Blocks that are free, the first `FREE` of it."""
-    block_of: Array
-    """Per class, as all up to `after_start`: its block, NONE, or AWAITING where it waits for a class that has one."""
+    """Rows that are free, the first `FREE` of it."""
+    place: Array
+    """Per place, a power of two of them: the first row that stands there and still waits, or NONE."""
+    beside: Array
+    """Per row that still waits: the next one in the same place, or NONE."""
     waits: Array
-    """How many transfers each of its transfers waits for."""
+    """Per class, as all up to `after_start`: how many transfers each of its transfers waits for."""
     op: Array
     size: Array
     route: Array
@@ -64,7 +66,7 @@ def nothing_alike() -> Alike:
     ints, wide, floats = np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0)
     return Alike(
         count=np.zeros(5, np.int64),
-        **dict.fromkeys(("class_of", "left", "free", "block_of", "waits"), ints),
+        **dict.fromkeys(("class_of", "rank_of", "free", "place", "beside", "waits"), ints),
         **dict.fromkeys(("route", "connection", "after", "shift"), ints),
         **dict.fromkeys(("op", "watched"), np.zeros(0, np.uint8)),
         **dict.fromkeys(("after_start", "log"), wide),
@@ -74,82 +76,100 @@ def nothing_alike() -> Alike:
 
 
 @helper
-def open_block(fabric, k):
-    """Give a class its block of rows; returns its first row, or NONE where there is no block."""
+def open_row(fabric, k, r):
+    """Give rank r's transfer of class k a row, which must be free."""
     alike = fabric.alike
-    alike.count[SOON] -= alike.block_of[k] == AWAITING
-    if alike.count[FREE] == 0:
-        alike.count[LACKING] += 1
-        return np.int64(NONE)
     alike.count[FREE] -= 1
-    block = alike.free[alike.count[FREE]]
-    width = alike.count[WIDTH]
-    alike.class_of[block] = k
-    alike.block_of[k] = block
-    alike.left[block] = width
-    for e in range(alike.after_start[k], alike.after_start[k + 1]):
-        if alike.block_of[alike.after[e]] == NONE:
-            alike.block_of[alike.after[e]] = AWAITING
-            alike.count[SOON] += 1
-    first = np.int64(block) * width
-    waits, size, route, op, connection = alike.waits[k], alike.size[k], alike.route[k], alike.op[k], alike.connection[k]
-    for r in range(width):
-        fabric.pending[first + r] = waits
-        fabric.size[first + r] = size
-        fabric.route[first + r] = route + r
-        fabric.connection[first + r] = connection + r if connection != NONE else NONE
-        fabric.behind[first + r] = NONE
-        fabric.op[first + r] = op
-    return first
+    i = np.int64(alike.free[alike.count[FREE]])
+    alike.count[SOON] += alike.after_start[k + 1] - alike.after_start[k]
+    alike.class_of[i] = k
+    alike.rank_of[i] = r
+    fabric.pending[i] = alike.waits[k]
+    fabric.size[i] = alike.size[k]
+    fabric.route[i] = alike.route[k] + r
+    fabric.connection[i] = alike.connection[k] + r if alike.connection[k] != NONE else NONE
+    fabric.behind[i] = NONE
+    fabric.op[i] = alike.op[k]
+    return i
+
+
+@helper
+def waiting_row(fabric, k, r):
+    """The row of rank r's transfer of class k, which waits for several; it gets one if it has none."""
+    alike = fabric.alike
+    at = (np.int64(k) * SPREAD + r) & (len(alike.place) - 1)
+    i = np.int64(alike.place[at])
+    while i != NONE and (alike.class_of[i] != k or alike.rank_of[i] != r):
+        i = np.int64(alike.beside[i])
+    if i == NONE:
+        i = open_row(fabric, k, r)
+        alike.beside[i] = alike.place[at]
+        alike.place[at] = i
+    return i
+
+
+@helper
+def leave_place(alike, k, r, i):
+    """Take a row that waits no more from its place."""
+    at = (np.int64(k) * SPREAD + r) & (len(alike.place) - 1)
+    other = np.int64(alike.place[at])
+    if other == i:
+        alike.place[at] = alike.beside[i]
+        return
+    while alike.beside[other] != i:
+        other = np.int64(alike.beside[other])
+    alike.beside[other] = alike.beside[i]
 
 
 @helper
 def launch_alike(fabric, time):
-    """Start the transfers of all classes that wait for nothing."""
+    """Start the transfers of all classes that wait for nothing; there are rows for them."""
     alike = fabric.alike
     for k in range(len(alike.waits)):
         if alike.waits[k] == 0:
-            first = open_block(fabric, k)
-            if first == NONE:
-                return
-            for i in range(first, first + alike.count[WIDTH]):
+            for r in range(alike.count[WIDTH]):
+                i = open_row(fabric, k, r)
                 push(fabric.calendar, time + fabric.lead[fabric.route[i]], BEGIN, i)
 
 
 @helper
 def release_alike(fabric, i, moment):
-    """Let go what waits for a transfer that has ended; its block is free when all of its class have."""
+    """Let go what waits for a transfer that has ended, and give its row back.
+
+    False where that wants more rows than are free: then it ends once more, at the same moment, when there are.
+    """
     alike = fabric.alike
-    width = alike.count[WIDTH]
-    block = i // width
-    r = i - block * width
-    k = alike.class_of[block]
+    k, r = np.int64(alike.class_of[i]), np.int64(alike.rank_of[i])
+    first, stop = alike.after_start[k], alike.after_start[k + 1]
+    if alike.count[FREE] < stop - first:
+        alike.count[LACKING] += 1
+        push(fabric.calendar, moment, END, i)
+        return False
     if alike.watched[fabric.route[i]]:
         at = alike.count[LOGGED]
-        alike.log[at] = np.int64(k) * width + r
+        alike.log[at] = k * alike.count[WIDTH] + r
         alike.log_start[at] = fabric.start[i]
         alike.log_end[at] = moment
         alike.count[LOGGED] = at + 1
-    for e in range(alike.after_start[k], alike.after_start[k + 1]):
-        later = np.int64(alike.after[e])
-        first = np.int64(alike.block_of[later]) * width
-        if first < 0:
-            first = open_block(fabric, later)
-            if first == NONE:
-                return
-        j = first + alike.peer[alike.shift[e], r]
+    for e in range(first, stop):
+        later, rank = np.int64(alike.after[e]), np.int64(alike.peer[alike.shift[e], r])
+        several = alike.waits[later] > 1
+        j = waiting_row(fabric, later, rank) if several else open_row(fabric, later, rank)
         fabric.pending[j] -= 1
         if fabric.pending[j] == 0:
+            if several:
+                leave_place(alike, later, rank, j)
             push(fabric.calendar, moment + fabric.lead[fabric.route[j]], BEGIN, j)
-    alike.left[block] -= 1
-    if alike.left[block] == 0:
-        alike.free[alike.count[FREE]] = block
-        alike.count[FREE] += 1
+    alike.count[SOON] -= stop - first
+    alike.class_of[i] = NONE
+    alike.free[alike.count[FREE]] = i
+    alike.count[FREE] += 1
+    return True
 
 
 @helper
-def blocks_are_short(fabric):
-    """Whether the next wave might want more blocks than are free, or more of the calendar than there is."""
+def rows_are_short(fabric):
+    """Whether the next wave might want more rows than are free, or more of the calendar than there is."""
     count = fabric.alike.count
     if count[WIDTH] == 0:
         return False

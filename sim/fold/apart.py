@@ -17,8 +17,7 @@ from sim.engine import NOTHING_HELD, Cluster, check_size
 from sim.errors import InputError, StalledError
 from sim.fabric.alike import AlikeArena, Classes
 from sim.fabric.kernel import WAVES
-from sim.fabric.rows import LACKING, WIDTH
-from sim.fold.edges import edges
+from sim.fold.edges import edges, without_detours
 from sim.fold.folded import FoldedSchedule
 from sim.fold.orbits import Orbits
 from sim.fold.outcome import SymmetricTrace
@@ -73,6 +72,7 @@ def classes_of(schedule: FoldedSchedule, size: float, orbits: Orbits | None = No
     ranks = np.arange(schedule.n) if orbits is None else orbits.members[:, 0]
     if waits is None or schedule.classes * len(ranks) >= NUMBERS:
         return None
+    waits = without_detours(schedule, waits)
     renamings, which = np.unique(np.concatenate([schedule.turn, waits.renaming]), return_inverse=True)
     if len(renamings) * len(ranks) > PEERS:
         return None
@@ -193,8 +193,6 @@ class _ApartCluster(Cluster):
 
     def stalled(self) -> StalledError | InputError:
         """The error for a run in which nothing moves any more."""
-        if self.arena.fabric.alike.count[LACKING]:
-            raise WrittenOutError
         dead = self.perturber.dead()
         if self._orbits is not None:
             dead = np.flatnonzero(np.isin(self._orbits.link_of, dead)).tolist()
@@ -205,9 +203,9 @@ class _ApartCluster(Cluster):
         schedule, alike = self._schedule, self.arena.fabric.alike
         pairs: list[tuple[int, int]] = []
         for row in self.arena.flowing():
-            block, place = divmod(row, int(alike.count[WIDTH]))
+            place = int(alike.rank_of[row])
             ranks = np.array([place]) if self._orbits is None else self._orbits.members[place]
-            receivers = schedule.symmetry.ranks.turned(ranks, schedule.turn[alike.class_of[block]])
+            receivers = schedule.symmetry.ranks.turned(ranks, schedule.turn[alike.class_of[row]])
             pairs += zip(ranks.tolist(), receivers.tolist(), strict=True)
         return list(dict.fromkeys(pairs))
 

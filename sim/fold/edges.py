@@ -45,6 +45,28 @@ def edges(schedule: FoldedSchedule) -> ClassWaits | None:
     return ClassWaits(*np.divmod(pair, schedule.classes), renaming)
 
 
+def without_detours(schedule: FoldedSchedule, waits: ClassWaits) -> ClassWaits:
+    """The same less those that others imply: what a transfer's newest wait has waited for, and that in turn, has ended.
+
+    In a ring a slot is written again by what has travelled all the way round since it was read. To look at a wait may
+    take as many looks as there are classes; where they come to more than transfers, the rest stays.
+    """
+    newest = np.full(schedule.classes, -1, np.int64)
+    newest[waits.later] = np.arange(len(waits.later))  # of several the last, whose class is the highest
+    left = np.flatnonzero(newest[waits.later] != np.arange(len(waits.later)))
+    at, by = waits.earlier[newest[waits.later[left]]], waits.renaming[newest[waits.later[left]]]
+    implied = np.zeros(len(waits.later), np.bool_)
+    looks = 0
+    while len(left) and looks < schedule.transfers:
+        looks += len(left)
+        edge = newest[at]
+        onward = (at > waits.earlier[left]) & (edge >= 0)
+        left, by, edge = left[onward], by[onward], edge[onward]
+        at, by = waits.earlier[edge], schedule.symmetry.ranks.turned(by, waits.renaming[edge])
+        implied[left[(at == waits.earlier[left]) & (by == waits.renaming[left])]] = True
+    return ClassWaits(*(column[~implied] for column in waits))
+
+
 def _meetings(schedule: FoldedSchedule, earlier: Numbers, later: Numbers) -> list[ClassWaits]:
     """Where transfers of two classes meet in a slot, read and written, written twice, or written and read."""
     one, symmetry = schedule.one, schedule.symmetry

@@ -2,15 +2,19 @@
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS, work
 from ops.work import Work, carry_out, carry_out_folded, settled
+from sim import engine
 from sim.errors import InputError, StalledError
-from sim.fabric import alike
+from sim.fabric import alike, kernel
+from sim.fabric.rows import LACKING
 from sim.fold.apart import WrittenOutError, simulate_apart
+from sim.fold.edges import edges, without_detours
 from sim.fold.proof import prove
 from sim.machines import build
 from sim.trouble import troubles
@@ -121,3 +125,32 @@ def test_a_large_run_is_not_written_out_and_tells_the_same(monkeypatch, machine,
 def rounded(data):
     """Plain data with nine digits of every number."""
     return json.loads(json.dumps(data), parse_float=lambda text: float(f"{float(text):.9g}"))
+
+
+def test_a_ring_s_waits_are_those_for_the_message_before():
+    part = ALGORITHMS["allreduce.ring"].folded(64)
+    every = edges(part)
+    waits = without_detours(part, every)
+    assert len(every.later) > 1.4 * part.classes
+    assert np.bincount(waits.later, minlength=part.classes).tolist() == [0] + [1] * (part.classes - 1)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_rows_grow_before_a_wave_or_in_the_middle_of_it(monkeypatch, late):
+    lacking, make_room = [], alike.AlikeArena.make_room
+
+    def counted(arena):
+        lacking.append(int(arena.fabric.alike.count[LACKING]))
+        make_room(arena)
+
+    monkeypatch.setattr(alike, "FIRST", 0)
+    monkeypatch.setattr(alike.AlikeArena, "make_room", counted)
+    monkeypatch.setattr(engine, "is_compiled", lambda module: False)
+    if late:  # as where chains of what takes no time want more rows than one wave can
+        monkeypatch.setattr(kernel, "rows_are_short", lambda fabric: fabric.alike.count[LACKING] > 0)
+    trace, whole = apart_and_whole("allreduce.recursive_doubling", "nodes:nodes=2,gpus=4", 8)
+    is_written_out(trace, whole)
+    trace, whole = apart_and_whole("alltoall.bruck", "switch:ranks=9", 9, ["slow_link:src=GPU0,dst=SW,share=0.5"])
+    is_written_out(trace, whole)
+    assert len(lacking) > 1
+    assert (max(lacking) > 0) == late
