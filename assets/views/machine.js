@@ -3,6 +3,7 @@
 import { Stage } from "../paint/stage.js";
 
 const PLAIN = 2.4;
+const ROOMY = 8; // links that end at a rank, up to which they are as wide as they may be
 
 // Pixels across each link, between two widths by the logarithm of its bandwidth.
 function widthsOf(bandwidth) {
@@ -12,12 +13,21 @@ function widthsOf(bandwidth) {
   return bandwidth.map((b) => 1.2 + (4.2 * Math.log(b / least)) / Math.log(widest / least));
 }
 
+// How much of that there is room for: where every rank is joined to every other, wide lines would be one red sheet.
+function roomOf({ src, dst }, ranks) {
+  const ends = ranks.map(() => 0);
+  for (const side of [src, dst]) for (const device of side) ends[device] += 1;
+  const most = ends.reduce((many, count, device) => (ranks[device] < 0 ? many : Math.max(many, count)), 0);
+  return Math.min(1, ROOMY / (most || 1));
+}
+
 function open(timeline) {
   const { c, devices, links, lines } = timeline;
+  const room = roomOf(links, devices.rank);
   return new Stage(timeline, {
     devices,
     lines,
-    widths: widthsOf(links.bandwidth),
+    widths: widthsOf(links.bandwidth).map((width) => Math.max(1, width * room)),
     used: links.bytes.map((bytes) => bytes > 0),
     focus: "link",
     shares: (t) => timeline.shares(t),
