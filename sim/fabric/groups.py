@@ -89,7 +89,7 @@ def settle(net, calendar, route, size, wave, begun, time):
     anew = 0
     for k in range(count[STALE]):
         root = net.stale[k]
-        if state[root, IS_STALE] == AMEND and net.parent[root] == root and amend(net, root, time):
+        if state[root, IS_STALE] == AMEND and net.parent[root] == root and amend(net, calendar, root, time):
             state[root, IS_STALE] = 0
         else:
             net.stale[anew] = root
