@@ -14,7 +14,7 @@ from sim.fabric import kernel
 from sim.fabric.calendar import HEAP, NODES, Calendar
 from sim.fabric.links import NONE
 from sim.fabric.memory import PER_TRANSFER, Arena, longer, sums, wider
-from sim.fabric.rows import FREE, LACKING, LOGGED, SOON, SPREAD, WIDTH, Alike, calendar_is_short
+from sim.fabric.rows import FREE, LACKING, LATE, LOGGED, SOON, SPREAD, WIDTH, Alike, calendar_is_short
 
 FIRST = 4
 """Rows that there are at first for every rank, beside those of what waits for nothing."""
@@ -47,8 +47,11 @@ class Classes(NamedTuple):
 class AlikeArena(Arena):
     """Owns the memory of one collective of which all ranks do alike; nothing else runs beside it."""
 
-    def add_alike(self, classes: Classes, devices: Ints, time: float) -> None:
-        """Have the classes' transfers between these devices, a rank each, start at `time`."""
+    def add_alike(self, classes: Classes, devices: Ints, time: float, late: Floats | None = None) -> None:
+        """Have the classes' transfers between these devices, a rank each, start at `time`.
+
+        Nothing that rank r sends or receives is ready before `late[r]`, in s.
+        """
         n = classes.ranks
         pairs, of_class = np.unique(classes.pair, return_inverse=True)
         self._enter_pairs(classes.peer[pairs], devices)
@@ -58,6 +61,7 @@ class AlikeArena(Arena):
         members = np.repeat(np.bincount(number, minlength=len(pairs) * len(channels)), n)
         connection = self._connected(members)[number * n]
         none = self.fabric.alike
+        held = np.zeros((len(pairs), n)) if late is None else np.maximum(late, late[classes.peer[pairs]])
         count = none.count.copy()
         count[WIDTH] = n
         alike = none._replace(
@@ -72,6 +76,8 @@ class AlikeArena(Arena):
             shift=classes.shift,
             peer=classes.peer,
             watched=np.zeros(len(pairs) * n, np.uint8),
+            held=held.reshape(-1),
+            late=np.empty(int(np.count_nonzero(held > time, axis=1) @ self._pairs), np.int64),
         )
         self.fabric = self.fabric._replace(alike=alike)
         self._claim_all()
@@ -99,6 +105,13 @@ class AlikeArena(Arena):
         number = alike.log[logged]
         klass, rank = np.divmod(number, alike.count[WIDTH])
         return number, (alike.route[klass] + rank).astype(np.int32), alike.log_start[logged], alike.log_end[logged]
+
+    def waited(self) -> tuple[NDArray[np.int64], Floats]:
+        """Numbers of the transfers that a late rank held back, and when it was there, in s."""
+        alike = self.fabric.alike
+        number = alike.late[: int(alike.count[LATE])]
+        klass, rank = np.divmod(number, alike.count[WIDTH])
+        return number, alike.held[alike.route[klass] + rank]
 
     def make_room(self) -> None:
         """Double the rows when they may run out, and the calendar where it alone does."""

@@ -15,9 +15,10 @@ from sim.base.compiled import helper
 from sim.fabric.calendar import BEGIN, END, NODES, push
 from sim.fabric.links import NONE
 
-WIDTH, FREE, SOON, LOGGED, LACKING = range(5)
+WIDTH, FREE, SOON, LOGGED, LACKING, LATE = range(6)
 """Entries of `Alike.count`: ranks, or 0 where all transfers are written down; rows that are free; rows that may be
-wanted when those there are have ended; entries of the log; transfers whose end waits for free rows."""
+wanted when those there are have ended; entries of the log; transfers whose end waits for free rows; entries of `late`.
+"""
 SPREAD = 2654435761
 """A prime by which classes are spread over places."""
 
@@ -59,18 +60,22 @@ class Alike(NamedTuple):
     """Number `k * width + r` of each transfer that is kept."""
     log_start: Array
     log_end: Array
+    held: Array
+    """Per route: s before which nothing on it is ready, as one of its ranks is late."""
+    late: Array
+    """Numbers of the transfers that were ready no sooner for that."""
 
 
 def nothing_alike() -> Alike:
     """For a fabric whose transfers are all written down."""
     ints, wide, floats = np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0)
     return Alike(
-        count=np.zeros(5, np.int64),
+        count=np.zeros(6, np.int64),
         **dict.fromkeys(("class_of", "rank_of", "free", "place", "beside", "waits"), ints),
         **dict.fromkeys(("route", "connection", "after", "shift"), ints),
         **dict.fromkeys(("op", "watched"), np.zeros(0, np.uint8)),
-        **dict.fromkeys(("after_start", "log"), wide),
-        **dict.fromkeys(("size", "log_start", "log_end"), floats),
+        **dict.fromkeys(("after_start", "log", "late"), wide),
+        **dict.fromkeys(("size", "log_start", "log_end", "held"), floats),
         peer=np.zeros((0, 0), np.int32),
     )
 
@@ -122,14 +127,25 @@ def leave_place(alike, k, r, i):
 
 
 @helper
+def set_out(fabric, i, moment):
+    """Have a transfer that waits for no other begin, when its ranks are there."""
+    alike = fabric.alike
+    route = fabric.route[i]
+    if alike.held[route] > moment:
+        moment = alike.held[route]
+        alike.late[alike.count[LATE]] = np.int64(alike.class_of[i]) * alike.count[WIDTH] + alike.rank_of[i]
+        alike.count[LATE] += 1
+    push(fabric.calendar, moment + fabric.lead[route], BEGIN, i)
+
+
+@helper
 def launch_alike(fabric, time):
     """Start the transfers of all classes that wait for nothing; there are rows for them."""
     alike = fabric.alike
     for k in range(len(alike.waits)):
         if alike.waits[k] == 0:
             for r in range(alike.count[WIDTH]):
-                i = open_row(fabric, k, r)
-                push(fabric.calendar, time + fabric.lead[fabric.route[i]], BEGIN, i)
+                set_out(fabric, open_row(fabric, k, r), time)
 
 
 @helper
@@ -159,7 +175,7 @@ def release_alike(fabric, i, moment):
         if fabric.pending[j] == 0:
             if several:
                 leave_place(alike, later, rank, j)
-            push(fabric.calendar, moment + fabric.lead[fabric.route[j]], BEGIN, j)
+            set_out(fabric, j, moment)
     alike.count[SOON] -= stop - first
     alike.class_of[i] = NONE
     alike.free[alike.count[FREE]] = i

@@ -28,7 +28,7 @@ from sim.schedule import Schedule
 from sim.schedule.verify import Proof, Verdict
 from sim.stall import standing
 from sim.topology import Topology
-from sim.trace import NO_CAPACITIES, Capacities, Stall, Trace
+from sim.trace import NO_CAPACITIES, Capacities, Hits, Stall, Trace
 
 PEERS = 1 << 27
 """Pairs of a renaming and a rank that are written down."""
@@ -144,7 +144,7 @@ def simulate_apart(
     """
     if schedule.unit_share > 0:
         check_size(schedule.name, schedule.unit_share, size)
-    if any(perturbation.late or perturbation.delay or perturbation.messages for perturbation in perturbations):
+    if any(perturbation.delay or perturbation.messages for perturbation in perturbations):
         raise WrittenOutError
     classes = classes_of(schedule, size, orbits)
     if classes is None or (perturbations and schedule.transfers >= NUMBERS):
@@ -167,7 +167,7 @@ class _ApartCluster(Cluster):
         orbits: Orbits | None,
         perturbations: Sequence[Perturbation],
     ) -> None:
-        self._schedule, self._orbits = schedule, orbits
+        self._schedule, self._orbits, self._perturbations = schedule, orbits, perturbations
         super().__init__(topology, perturbations=perturbations)
 
     def new_arena(self, *, history: bool) -> AlikeArena:
@@ -181,11 +181,32 @@ class _ApartCluster(Cluster):
         schedule, rows = self._schedule, (0, len(classes.op) * classes.ranks)
         devices = np.array(self.topology.ranks[: self.topology.taking_part(schedule.n)], np.int32)
         self._expect(rows[1])
-        self.arena.add_alike(classes, devices, self.env.now)
+        late = self._late(devices)
+        self.arena.add_alike(classes, devices, self.env.now, late.max(axis=0) if late.any() else None)
         event = self.env.event()
         proof = Proof(cast(Schedule, schedule), verdict, np.zeros(0, np.int32), np.zeros((0, 0), np.uint64))
         self._add(Job(cast(Schedule, schedule), size, proof, *rows, self.env.now, event, devices, NOTHING_HELD, False))
         return event
+
+    def _late(self, devices: Ints) -> Floats:
+        """When each rank may take part, in s, a row per perturbation."""
+        return np.array([[one.late.get(device, 0.0) for device in devices.tolist()] for one in self._perturbations])
+
+    def _hits(self, job: Job, ended: float) -> Hits:
+        """On which transfers perturbations bore, with those that a late rank held back."""
+        hits = self.perturber.hits(job, ended)
+        number, until = self.arena.waited()
+        if not len(number):
+            return hits
+        schedule, late = self._schedule, self._late(job.devices)[::-1]
+        klass, sender = np.divmod(number, schedule.n)
+        receiver = schedule.symmetry.ranks.turned(sender, schedule.turn[klass])
+        who = len(late) - 1 - np.argmax((late[:, sender] == until) | (late[:, receiver] == until), axis=0)
+        return Hits(
+            np.concatenate([hits.trouble, who.astype(np.int32)]),
+            np.concatenate([hits.transfer, number.astype(np.int32)]),
+            np.concatenate([hits.seconds, until - job.started]),
+        )
 
     def check_rows(self) -> None:
         """Nothing is written down."""
@@ -218,9 +239,9 @@ class _ApartCluster(Cluster):
             began=job.started,
             ended=ended,
             link_bytes=self.arena.link_bytes(),
-            instants=int(self.arena.fabric.count[WAVES]),
+            instants=int(self.arena.fabric.count[WAVES]) + len({*self._late(job.devices).reshape(-1).tolist()} - {0.0}),
             copies=1 if self._orbits is None else self._orbits.copies,
             troubles=tuple(perturbation.name for perturbation in self.perturber.perturbations),
-            hits=self.perturber.hits(job, ended),
+            hits=self._hits(job, ended),
             capacities=self._changed(ended),
         )

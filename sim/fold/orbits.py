@@ -74,7 +74,7 @@ def orbits_of(
     topology: Topology, schedule: FoldedSchedule, perturbations: Sequence[Perturbation] = ()
 ) -> Orbits | None:
     """The largest orbits that are found; None where every rank is alone, or it cannot be told that it is not."""
-    if any(perturbation.process and not perturbation.links for perturbation in perturbations):
+    if any(perturbation.late or (perturbation.process and not perturbation.links) for perturbation in perturbations):
         return None
     for perturbation in perturbations:
         topology = perturbation.machine(topology)
