@@ -124,7 +124,8 @@ def choose(scene: Request) -> Request:
                     label,
                     names,
                     default=now,
-                    max_selections=room,
+                    max_selections=room or 1,
+                    disabled=not room,
                     format_func=lambda word: word or tell("page.network.own"),
                     key=fresh(f"against_{name}_{names[0]}"),
                 )
