@@ -45,11 +45,11 @@ def edges(schedule: FoldedSchedule) -> ClassWaits | None:
     return ClassWaits(*np.divmod(pair, schedule.classes), renaming)
 
 
-def without_detours(schedule: FoldedSchedule, waits: ClassWaits) -> ClassWaits:
+def without_detours(schedule: FoldedSchedule, waits: ClassWaits, most: int) -> ClassWaits:
     """The same less those that others imply: what a transfer's newest wait has waited for, and that in turn, has ended.
 
     In a ring a slot is written again by what has travelled all the way round since it was read. To look at a wait may
-    take as many looks as there are classes; where they come to more than transfers, the rest stays.
+    take as many looks as there are classes; where they come to more than `most`, the rest stays.
     """
     newest = np.full(schedule.classes, -1, np.int64)
     newest[waits.later] = np.arange(len(waits.later))  # of several the last, whose class is the highest
@@ -57,7 +57,7 @@ def without_detours(schedule: FoldedSchedule, waits: ClassWaits) -> ClassWaits:
     at, by = waits.earlier[newest[waits.later[left]]], waits.renaming[newest[waits.later[left]]]
     implied = np.zeros(len(waits.later), np.bool_)
     looks = 0
-    while len(left) and looks < schedule.transfers:
+    while len(left) and looks + len(left) <= most:
         looks += len(left)
         edge = newest[at]
         onward = (at > waits.earlier[left]) & (edge >= 0)
