@@ -65,6 +65,16 @@ MISSING: tuple[tuple[str, str], ...] = (
 """What texts name that no machine here is."""
 
 
+NOT_SIMULATED: dict[str, str] = {
+    "socket": "went through sockets, for which no machine here is calibrated",
+    "loop": "went through network interfaces inside a host, which no machine here does",
+    "shared": "has several ranks on one GPU, which no machine here has",
+}
+"""Ways to join ranks that no machine has, and what is said of a table that was measured so."""
+_MODEL = re.compile(r"[a-z]\d{1,4}|\b\d{3,4}\b")
+"""What a GPU's name has, where it tells which one it is."""
+
+
 class UntoldError(InputError):
     """A table does not tell `missing`, its machine or its ranks; `why` leaves out how the terminal mends that."""
 
@@ -85,8 +95,8 @@ def find_machine(table: Table) -> tuple[str, str]:
     ranks = max(ranks, *(gpu + 1 for gpu in pair), 0)
     if not ranks:
         raise UntoldError(f"{table.source} does not tell how many ranks took part", "ranks")
-    if transport_of(table) == "socket":
-        raise UntoldError(f"{table.source} went through sockets, for which no machine here is calibrated", "machine")
+    if why := NOT_SIMULATED.get(transport_of(table)):
+        raise UntoldError(f"{table.source} {why}", "machine")
     sources = [("the devices it lists", " ".join(table.words)), ("the name of the file", table.file)]
     for where, text in sources if table.kind == "nccl-tests" else sources[::-1]:
         plain = _plain(text)
@@ -99,6 +109,9 @@ def find_machine(table: Table) -> tuple[str, str]:
                 rule = _more_exact(table.file, rule)
             each = table.each if 0 < table.each <= rule.gpus else rule.gpus
             return _spec(rule.machine, ranks, each, max(each, min(table.gpus_per_host, rule.gpus))), where
+        if table.kind == "nccl-tests" and where.startswith("the devices") and _MODEL.search(plain):
+            named = ", ".join(table.words)[:80]
+            raise UntoldError(f"{table.source} was measured on {named}, which no machine here is", "machine")
     raise UntoldError(f"{table.source} does not tell its machine", "machine", " NAME, see `list machines`")
 
 

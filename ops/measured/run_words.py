@@ -7,9 +7,15 @@ from ops.measured.rows import Table
 _PRINTED = re.compile(r"NCCL version[ :]{1,4}(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?)")
 _NUMBER = re.compile(r"nccl-(?:library|headers)=(\d{4,6})\b")
 """The header of nccl-tests since 2.17: 22703 is 2.27.3."""
-_SEES = re.compile(r"via (P2P|SHM|NET/[A-Za-z]{1,20})|NET/(IB|Socket|OFI|[A-Z][A-Za-z]{1,20}) : Using|(GDRDMA)")
+_SEES = re.compile(r"(via (?:P2P|SHM|NET/[A-Za-z]{1,20}))|NET/(IB|Socket|OFI|[A-Z][A-Za-z]{1,20}) : Using|(GDRDMA)")
 _VIA_IB = re.compile(r"via NET/IB/\d{1,3}")
 _MTU = re.compile(r"(?<![a-z0-9])mtu[-_ =]?(256|512|1024|2048|4096)(?!\d)")
+_SETTING = re.compile(
+    r"""NCCL_(P2P_DISABLE|SHM_DISABLE|NET)["']?"""
+    r"""(?:\s{0,8}[=:]\s{0,8}|( set by environment to ))["']?([A-Za-z0-9_]{1,40})"""
+)
+_BEFORE_IT = re.compile(r"""(?:^|[>$"',(]|\S#|\b(?:export|env|ENV)|-x|-e|--env|=\S{0,200})\s{0,40}$""")
+_COMMAND = re.compile(r"_(?:perf|test)\b")
 _NAMED = (
     ("socket", re.compile(r"(?<![a-z0-9])(?:net-socket|sockets?|tcp|ipoib)(?![a-z0-9])")),
     ("shm", re.compile(r"(?<![a-z0-9])(?:shm|p2p-?disabled?)(?![a-z0-9])")),
@@ -19,10 +25,14 @@ _NAMED = (
 def run_words(text: str) -> dict[str, str]:
     """`nccl`, the release, and `transport`: socket, shm, ib, or no-gdr where no NIC reaches into a GPU.
 
+    `network` is socket where that is what hosts would be joined by: one host has no use for it.
+
     >>> run_words("NCCL version 2.27.3+cuda12.9"), run_words("# nccl-headers=22809 nccl-library=22809")
     ({'nccl': '2.27.3'}, {'nccl': '2.28.9'})
-    >>> run_words("Channel 00/0 : 1[1] -> 0[0] via SHM/direct/direct"), run_words("NET/Socket : Using [0]eth0")
+    >>> run_words("Channel 00/0 : 1[1] -> 0[0] via SHM/direct/direct"), run_words("[send] via NET/Socket/0")
     ({'transport': 'shm'}, {'transport': 'socket'})
+    >>> run_words("NET/Socket : Using [0]eth0"), run_words("NCCL_P2P_DISABLE=1 ./all_reduce_perf -g 2")
+    ({'network': 'socket'}, {'transport': 'shm'})
     >>> run_words("Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/0"), run_words("[send] via NET/IB/0/GDRDMA")
     ({'transport': 'no-gdr'}, {'transport': 'ib'})
     """
@@ -32,24 +42,59 @@ def run_words(text: str) -> dict[str, str]:
         words["nccl"] = printed[1]
     elif number:
         words["nccl"] = _release(int(number[1]))
-    seen = {(match[1] or match[2] or match[3]).removeprefix("NET/").upper() for match in _SEES.finditer(text)}
-    if "SOCKET" in seen and not seen & {"IB", "OFI", "GDRDMA"}:
+    matches = list(_SEES.finditer(text))
+    used = {match[1].removeprefix("via ").removeprefix("NET/").upper() for match in matches if match[1]}
+    seen = used | {(match[2] or match[3]).upper() for match in matches if not match[1]}
+    settings = settings_of(text)
+    no_peers, no_memory = (settings.get(f"{name}_DISABLE") == "1" for name in ("P2P", "SHM"))
+    others = seen & {"IB", "OFI", "GDRDMA"}
+    if "SOCKET" in used and not others:
         words["transport"] = "socket"
-    elif "SHM" in seen and "P2P" not in seen:
+    elif ("SHM" in seen and "P2P" not in seen) or (no_peers and not no_memory and not used):
         words["transport"] = "shm"
+    elif no_peers and no_memory and not used:
+        words["transport"] = "socket" if settings.get("NET") == "Socket" else "loop"
     elif "GDRDMA" not in seen and _VIA_IB.search(text):
         words["transport"] = "no-gdr"
     elif seen & {"IB", "GDRDMA"}:
         words["transport"] = "ib"
+    if ("SOCKET" in seen or settings.get("NET") == "Socket") and not others and words.get("transport") != "socket":
+        words["network"] = "socket"
     return words
+
+
+def settings_of(text: str) -> dict[str, str]:
+    """Variables of NCCL as commands, job files, JSON and logs set them, not as sentences speak of them.
+
+    >>> settings_of("mpirun -x NCCL_P2P_DISABLE=1 -x NCCL_NET=Socket ./all_reduce_perf")
+    {'P2P_DISABLE': '1', 'NET': 'Socket'}
+    >>> settings_of("we can use `NCCL_P2P_DISABLE=1`, or leave NCCL_NET=Socket out"), settings_of("# NCCL_NET=Socket")
+    ({}, {})
+    """
+    values = {}
+    for line in text.splitlines():
+        for match in _SETTING.finditer(line):
+            before = line[max(0, match.start() - 200) : match.start()]
+            root = before.lstrip().startswith("# ") and _COMMAND.search(line)  # root's prompt, else a comment
+            commented = before.lstrip().startswith("#") and not root
+            if match[2] or (not commented and (root or _BEFORE_IT.search(before))):
+                values[match[1]] = match[3]
+    return values
 
 
 def transport_of(table: Table) -> str:
     """How the ranks of a table were joined, by its log, else by its devices' and its file's words; empty if untold."""
+    if table.forced.get("network") == "socket" and not _is_one_host(table):
+        return "socket"
     if transport := table.forced.get("transport"):
         return transport
     words = " ".join((*table.words, table.file)).lower().replace("_", "-")
     return next((name for name, pattern in _NAMED if pattern.search(words)), "")
+
+
+def _is_one_host(table: Table) -> bool:
+    """Whether a table says that all of its ranks are on one host."""
+    return 0 < table.ranks <= table.each
 
 
 def mtu_of(table: Table) -> int:

@@ -7,6 +7,7 @@ harm. Format: NVIDIA/nccl-tests `src/util.cu`; tables of NCCL 1 and of nccl-test
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from ops.measured.rows import Seats, apart
 from sim.base.numbers import real, whole
@@ -27,18 +28,28 @@ NAMES = {
 """Programs of nccl-tests, and what files are named after them; longer names before those inside them."""
 PROGRAM = re.compile(rf"\b({'|'.join(NAMES)})_(?:perf|test)(?:_mpi)?\b", re.IGNORECASE)
 _DEVICE = re.compile(
-    r"Rank\s{1,9}(\d{1,7})\s[^\[]{0,200}?\bon\s{1,40}(\S{1,200})\s{1,9}device\s{1,9}(\d{1,4})\s{1,9}\[[^\]]{0,40}\]"
-    r"\s{0,9}(.{0,200})",
+    r"Rank\s{1,9}(\d{1,7})\s[^\[]{0,200}?(?:\bon\s{1,40}(\S{1,200})\s{1,9})?\bdevice\s{1,9}(\d{1,4})\s{1,9}"
+    r"\[([^\]]{0,40})\]\s{0,9}(.{0,200})",
     re.IGNORECASE,
 )
-_OLD_DEVICE = re.compile(r"Device\s{1,9}(\d{1,4})\s{1,9}->()\s{1,9}(\d{1,4})\s{1,9}\[[^\]]{0,40}\]\s{0,9}(.{0,200})")
+_OLD_DEVICE = re.compile(r"Device\s{1,9}(\d{1,4})\s{1,9}->()\s{1,9}(\d{1,4})\s{1,9}\[([^\]]{0,40})\]\s{0,9}(.{0,200})")
 _DECIMAL_COMMA = re.compile(r"-?(?:0,\d+|\d+,(?:\d{1,2}|\d{4,}))")
 _ROOT = re.compile(r"(-?\d{1,6})\[")
+_TAGGED = re.compile(r"-?\d{1,6}\[\d{1,6}(?:,\d{1,6})?\](?:<std[a-z]{2,3}>:?)?")
+"""A number with a launcher's tag behind it, which stands in front of all that is written at once, inside lines too."""
 TIME_COLUMNS = ("time", "cputime")
 _MOST_BEFORE = 12
 """Words in front of a row, at most."""
 _STRAY = 3
 """Numbers that a line of nothing else must have to be the rest of a row that another message cut in two."""
+
+
+class DeviceSeat(NamedTuple):
+    """Where a rank runs: its host, the number of its GPU there, and what is printed of that one's place on the bus."""
+
+    host: str
+    device: int
+    bus: str
 
 
 @dataclass(slots=True)
@@ -66,8 +77,11 @@ class PrintedTable:
     ranks: int = 0
     devices: int = 0
     words: dict[str, None] = field(default_factory=dict)
-    seats: dict[int, tuple[str, int]] = field(default_factory=dict)
-    """Host and device by rank."""
+    same_run: bool = False
+    """Whether it goes on with the run of the table before it."""
+    inherited: bool = False
+    """Whether `words` are those of the run before, whose devices a run that lists its own has not."""
+    seats: dict[int, "DeviceSeat"] = field(default_factory=dict)
 
     @property
     def starts(self) -> list[int]:
@@ -77,12 +91,32 @@ class PrintedTable:
     def following(self, *, same_run: bool) -> "PrintedTable":
         """What the next table starts from: the devices of the same run."""
         seats, ranks = (dict(self.seats), self.ranks) if same_run else ({}, 0)
-        return PrintedTable(ranks=ranks, words=dict(self.words), seats=seats)
+        return PrintedTable(ranks=ranks, words=dict(self.words), same_run=same_run, inherited=not same_run, seats=seats)
 
     @property
     def placement(self) -> Seats:
-        """Host and device of every rank; none where they do not tell all ranks apart."""
-        return apart([self.seats[rank] for rank in sorted(self.seats)], self.ranks)
+        """Host and device of every rank; none where they do not tell all ranks apart.
+
+        Where every task sees its own GPU alone, all of them are device 0, and their places on the bus tell them apart.
+        """
+        seats = [self.seats[rank] for rank in sorted(self.seats)]
+        if len({seat[:2] for seat in seats}) == len(seats):
+            return apart([seat[:2] for seat in seats], self.ranks)
+        alike = len({(seat.host, seat.bus.lower()) for seat in seats}) < len(seats)
+        short = not any(":" in seat.bus for seat in seats)  # without its domain, which may be what tells GPUs apart
+        hosts = {seat.host for seat in seats}
+        if "" in hosts or (alike and not (short and len(hosts) > 1)):
+            return ()
+        on_bus: dict[str, list[tuple[str, int]]] = {}
+        for rank, seat in sorted(self.seats.items()):
+            on_bus.setdefault(seat.host, []).append((seat.bus.lower(), rank))
+        numbers = {rank: at for gpus in on_bus.values() for at, (_, rank) in enumerate(sorted(gpus))}
+        return apart([(self.seats[rank].host, numbers[rank]) for rank in sorted(self.seats)], self.ranks)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether two ranks have one GPU of one host, if hosts have names of their own."""
+        return len({(seat.host, seat.bus.lower()) for seat in self.seats.values()}) < len(self.seats)
 
 
 def number(word: str) -> float | None:
@@ -139,7 +173,7 @@ def _take(table: PrintedTable, at: int, line: str, *, rows: bool) -> None:
     elif "(us)" in line or "(ms)" in line or "(s)" in line:
         table.units = line.lower()
     elif (device := _DEVICE.search(line)) is not None or (device := _OLD_DEVICE.search(line)) is not None:
-        _add_device(table, int(device[1]), device[2], int(device[3]), device[4])
+        _add_device(table, int(device[1]), DeviceSeat(device[2] or "", int(device[3]), device[4].strip()), device[5])
     elif rows and (row := _row(at, line, table)) is not None:
         table.rows.append(row)
     elif rows and table.rows and (stray := _stray(line)) and _completes(table, at, stray):
@@ -156,9 +190,11 @@ def _completes(table: PrintedTable, at: int, stray: list[str]) -> bool:
     return at == max(row.line, row.last) + 1 and len(row.rest) + len(stray) <= whole + 1
 
 
-def _add_device(table: PrintedTable, rank: int, host: str, device: int, name: str) -> None:
-    table.ranks, table.devices = max(table.ranks, rank + 1), max(table.devices, device + 1)
-    table.seats[rank] = (host, device)
+def _add_device(table: PrintedTable, rank: int, seat: DeviceSeat, name: str) -> None:
+    if table.inherited:
+        table.words, table.inherited = {}, False
+    table.ranks, table.devices = max(table.ranks, rank + 1), max(table.devices, seat.device + 1)
+    table.seats[rank] = seat
     table.words[name.strip()] = None
 
 
@@ -196,9 +232,11 @@ def _numbers(words: list[str]) -> Iterator[str]:
     """Numbers up to where something else stands: a time stamp, or a message that was printed in between."""
     for word in words:
         if number(word) is None and word.upper() not in ("N/A", "NAN", "INF", "-NAN", "-"):
-            if root := _ROOT.match(word):
+            if (root := _ROOT.match(word)) is not None:
                 yield root[1]
-            return
+            if root is None or not _TAGGED.fullmatch(word):
+                return
+            continue
         yield word
 
 

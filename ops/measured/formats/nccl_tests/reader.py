@@ -9,8 +9,16 @@ from dataclasses import replace
 from typing import Any
 
 from ops.measured.formats import reader
+from ops.measured.formats.nccl_tests.collective import collective_of
 from ops.measured.formats.nccl_tests.halves import Half, Unread, agrees, halves, scale_of
-from ops.measured.formats.nccl_tests.printed import NAMES, PROGRAM, TYPES, PrintedTable, number, printed_tables
+from ops.measured.formats.nccl_tests.printed import (
+    PROGRAM,
+    TYPES,
+    PrintedTable,
+    number,
+    printed_tables,
+)  # fmt: skip
+from ops.measured.formats.nccl_tests.runs import sections
 from ops.measured.rows import Measured, Table, apart
 from ops.measured.run_words import run_words
 from sim.errors import InputError
@@ -23,6 +31,10 @@ def _is_report(text: str) -> bool:
     return (
         text[:4096].lstrip().startswith("{") and '"results"' in text and ("out_of_place" in text or "in_place" in text)
     )
+
+
+SHARING = re.compile(r"NCCL_(?:HOSTID|TESTS_DEVICE|MULTI_RANK_GPU_ENABLE)[\"']?\s{0,8}[=:]")
+"""What makes several ranks run on one GPU, which NCCL does not do else: hosts whose names are alike are told so."""
 
 
 def matches(text: str) -> bool:
@@ -41,7 +53,8 @@ def read(text: str, *, name: str) -> list[Table]:
     """Every table of a file; `name` is the file's, and may tell what the text does not. Raises InputError."""
     if _is_report(text):
         return [_from_json(text, name)]
-    tables = [_table(printed, text, name) for printed in printed_tables(text)]
+    runs = list(printed_tables(text))
+    tables = [_table(one, part, text, name) for one, part in zip(runs, sections(text, runs), strict=True)]
     if not any(table.rows for table in tables):
         whys = [why if "line" in why else f"{why} in line {at[0]}" for table in tables for why, at in table.unread]
         reasons = f": {'; '.join(whys[:3])}" if whys else ""
@@ -51,7 +64,8 @@ def read(text: str, *, name: str) -> list[Table]:
     return [replace(full[0], unread=left), *full[1:]]
 
 
-def _table(printed: PrintedTable, text: str, name: str) -> Table:
+def _table(printed: PrintedTable, text: str, whole: str, name: str) -> Table:
+    """One table; `text` is what is about it in the `whole`."""
     scale, unread = scale_of(printed), Unread()
     rows, factors = [], []
     ranks_told = 0
@@ -68,11 +82,13 @@ def _table(printed: PrintedTable, text: str, name: str) -> Table:
         both = second.seconds if first and second else 0.0
         rows.append(Measured("", 0, row.size, half.seconds, both, "", row.line))
     shared = ranks_told if ranks_told > 1 else 0
-    reduces = any(row.redop in {"sum", "prod", "max", "min", "avg"} for row in printed.rows)
-    collective = _collective(printed.program, name, shared, factors, reduces=reduces)
+    collective = collective_of(printed, name, shared, factors)
     ranks = printed.ranks or shared or ranks_of(collective, factors)
     forced = {{"ALGO": "algorithm", "PROTO": "protocol"}[key]: value for key, value in FORCED.findall(text)}
-    forced |= run_words(text)
+    words = run_words(text)
+    shared_gpu = printed.repeats and SHARING.search(text) is not None
+    release = run_words(whole).get("nccl") if "nccl" not in words else None
+    forced |= words | ({"nccl": release} if release else {}) | ({"transport": "shared"} if shared_gpu else {})
     measured = tuple(Measured(collective, ranks, r.size, r.seconds, r.in_place, "", r.line) for r in rows)
     return Table(
         name,
@@ -85,22 +101,6 @@ def _table(printed: PrintedTable, text: str, name: str) -> Table:
         devices=printed.placement,
         forced=forced,
     )
-
-
-def _collective(program: str, name: str, shared: int, factors: list[tuple[float, float]], *, reduces: bool) -> str:
-    """What ran: by the program's name, the file's, or by how bandwidths and counts relate; empty where none tells."""
-    if program:
-        return NAMES[program]
-    plain = re.sub(r"[^a-z]+", "_", name.lower().rpartition("/")[2])
-    for word in sorted(NAMES, key=len, reverse=True):
-        if word in plain:
-            return NAMES[word]
-    ratio = max((busbw / algbw for algbw, busbw in factors if busbw > 1), default=0.0)
-    if ratio > 1.005:
-        return "allreduce"
-    if shared:
-        return "reduce_scatter" if reduces else ""
-    return ""
 
 
 def ranks_of(collective: str, factors: list[tuple[float, float]]) -> int:
@@ -147,7 +147,7 @@ def _from_json(text: str, name: str) -> Table:
             continue
         factors.append((half.algbw, half.busbw))
         rows.append((size, half.seconds, second.seconds if first and second else 0.0, at))
-    collective = _collective(program[1].lower() if program else "", name, 0, factors, reduces=True)
+    collective = collective_of(PrintedTable(program[1].lower() if program else ""), name, 0, factors)
     ranks = ranks or ranks_of(collective, factors)
     seats = [(str(d.get("hostname", d.get("host", ""))), int(number(str(d.get("device", 0))) or 0)) for d in devices]
     each = max((device + 1 for _, device in seats), default=0)
