@@ -12,7 +12,7 @@ from sim.errors import InputError
 from sim.fold.folded import FoldedSchedule, folded
 from sim.fold.symmetry import Symmetry
 from sim.parameters import Parameter, bind, parameters, summary
-from sim.registry import Registry
+from sim.registry import AdditionError, Registry, shown
 from sim.schedule import Schedule, Steps, in_rank_order, unroll
 
 
@@ -286,8 +286,13 @@ def algorithm(
     `switches`, `presets` and `symmetry` are told under `Algorithm`; with `symmetry` a generator that makes messages for
     `every_rank(n)` alone need not write down all n ranks.
     """
+    functions = {"cost": cost, "pieces": pieces, "only": only, "switches": switches, "symmetry": symmetry}
 
     def register(steps: Callable[..., Steps]) -> Callable[..., Steps]:
+        for word, what in functions.items():
+            if what is not None and not callable(what):
+                place = f"{shown(steps.__code__.co_filename)}: algorithm {name or steps.__name__}"
+                raise AdditionError(f"{place}: {word}={what!r} is no function of n and the parameters: give one")
         claim = None if cost is None else (lambda n, **params: Cost(*cost(n, **params)))
         for collective in collectives:
             title = f"{collective.name}.{name or steps.__name__}"

@@ -14,7 +14,7 @@ ANSWERS = {
         "why_ring": "Count what a rank sends in both laps together",
         "numa_cost": r"\d\.\d+ times as long .*: 7\.341 ms",
         "holds_back": r"CPU\d → CPU\d",
-        "which_algorithm": r"allreduce\.\w+ is first with",
+        "which_algorithm": r"allreduce\.\w+ is fastest, with",
         "slower_than_bound": r"No schedule could do better than 4\.894 ms .* sharing: 3\.67",
         "how_exposed": r"Rank 0 communicates.*stands in the open",
         "read_right": "12 numbers assumed",

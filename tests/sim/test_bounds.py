@@ -13,9 +13,13 @@ from ops.registry import ALGORITHMS
 from ops.request import Request
 from sim.errors import InputError, StalledError
 from sim.fold.proof import prove
+from sim.kinds import colours
+from sim.kinds.run import simulate_kinds
+from sim.machines import build
 from sim.schedule import dependencies
 from tests.bounds import checked_kernels, kernels
 from tests.ops.msccl import program
+from tests.sim.test_kinds import SIZE, read
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 MACHINES = ("switch:ranks=4", "ring:ranks=5", "torus:dims=2x3", "nodes:nodes=2,gpus=2,nics=2", "dgx1v", "mesh:ranks=1")
@@ -44,6 +48,14 @@ def outcome(request):
         return [str(error).encode()]
     columns = (trace.ready, trace.start, trace.end, trace.cause, trace.link_bytes, *trace.history)
     return [np.asarray(column).tobytes() for column in columns] + [str(trace.verdict).encode()]
+
+
+def of_kinds(name):
+    """Moments of an algorithm's ranks by kinds."""
+    (listing, verdict), _ = read(name, 16)
+    trace = simulate_kinds(build("switch:ranks=16"), listing, verdict, SIZE)
+    columns = () if trace is None else (trace.of_kinds.ready, trace.of_kinds.start, trace.of_kinds.end)
+    return [column.tobytes() for column in columns] + [str(verdict).encode()]
 
 
 FILES = sorted(
@@ -78,13 +90,15 @@ RACES = {
 
 
 @pytest.mark.slow
-def test_every_kernel_stays_within_bounds_and_gives_the_same_numbers():
+def test_every_kernel_stays_within_bounds_and_gives_the_same_numbers(monkeypatch):
+    monkeypatch.setattr(colours, "FEW", 0)
     texts = {file.name: file.read_text("utf-8") for file in FILES} | RACES
     search = Request("allgather", "ring:ranks=3", size="3")
 
     def everything():
         ran = [outcome(request) for request in runs()]
         ran += [[str(prove(entry.folded(4))).encode()] for entry in ALGORITHMS.values() if entry.symmetry]
+        ran += [of_kinds(name) for name in ("allreduce.double_binary_tree", "allreduce.ring")]
         judged = {name: check_schedule(text, name) for name, text in texts.items()}
         return ran, judged, synthesize(search, seeds=1).best.trace.time
 

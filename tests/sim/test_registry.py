@@ -122,6 +122,16 @@ def test_arguments_are_those_of_the_kind():
             """Everyone to one."""
             yield
 
+    with (
+        ALGORITHMS.also(),
+        pytest.raises(AdditionError, match=r"algorithm chain: pieces='segments' is no function of n"),
+    ):
+
+        @algorithm(allreduce, pieces="segments")
+        def chain(n, *, segments: int = 4):
+            """One after the other."""
+            yield
+
 
 @pytest.mark.parametrize("known", [ALGORITHMS, MACHINES, TROUBLES, WORKLOADS], ids=lambda known: type(known).__name__)
 def test_every_list_describes_what_it_has(known):

@@ -13,7 +13,7 @@ from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
 from sim.schedule import copy, reduce, unroll
 from sim.schedule import verify as module
-from sim.schedule.dependencies import derive, gated, lockstep
+from sim.schedule.dependencies import derive, gated, lockstep, waits
 from sim.schedule.verify import Verdict, prove
 from tests.sim.literal import Held, awaited, carried_out, first_wrong, schedules, sentence, unordered
 
@@ -46,6 +46,12 @@ def test_a_transfer_waits_for_those_whose_places_it_shares_and_for_its_program_o
     for a, b in pairs:
         before[b].add(a)
     assert rows(derive(replace(schedule, after=(earlier, later)))) == turned(before)
+
+
+def test_what_waits_is_derived_once():
+    schedule = ALGORITHMS["allreduce.ring"].schedule(4)
+    assert waits(schedule) is waits(schedule)
+    assert rows(waits(schedule)) == rows(derive(schedule))
 
 
 def test_many_that_wait_for_many_find_room():

@@ -105,7 +105,7 @@ class PrintedTable:
         alike = len({(seat.host, seat.bus.lower()) for seat in seats}) < len(seats)
         short = not any(":" in seat.bus for seat in seats)  # without its domain, which may be what tells GPUs apart
         hosts = {seat.host for seat in seats}
-        if "" in hosts or (alike and not (short and len(hosts) > 1)):
+        if any(seat.device for seat in seats) or "" in hosts or (alike and not (short and len(hosts) > 1)):
             return ()
         on_bus: dict[str, list[tuple[str, int]]] = {}
         for rank, seat in sorted(self.seats.items()):
