@@ -1,0 +1,70 @@
+"""WCAG 2.2 AA on pages that are files: a run, a step, a talk; of the site its front, scenes, lessons and the story.
+
+Run `python -m tests.browser.axe_files [PART OF A NAME]...`; names are like `lessons/ring-390-dark-zh`. It prints and
+ends as `tests.browser.axe` does, which looks at the dashboard's own pages.
+"""
+
+import sys
+import tempfile
+from itertools import product
+from pathlib import Path
+
+from ops.request import Request
+from ops.request.training import TrainingRequest
+from tests.browser.axe import SIZES, THEMES, faults_of
+from tests.browser.test_talk import written
+from tests.browser.windows import visits
+from ui.files import site, step_page
+from ui.files.exports import Shot, render
+from ui.lessons import LESSONS
+from ui.scene.gallery import exhibits
+from ui.scene.picture import carried_out
+from ui.text import languages
+
+SCENES = ("what_is_allreduce", "which_algorithm")
+"""A scene with one run, and one with several."""
+
+
+def made(folder: Path) -> dict[tuple[str, str], Path]:
+    """Every page by its name and language, written into a folder."""
+    scenes = [exhibit for exhibit in exhibits() if exhibit.name in SCENES]
+    site.write(folder / "site", scenes, lambda done, of: None, taught=list(LESSONS))
+    names = ["index", "story", *(f"scenes/{scene.name}" for scene in scenes), *(f"lessons/{name}" for name in LESSONS)]
+    run = carried_out(Request(machine="switch:ranks=4")).trace
+    step = TrainingRequest(machine=Request(machine="switch:ranks=4")).run()
+    pages = {}
+    for language in languages():
+        top = folder / "site" / ("" if language == "en" else language)
+        pages |= {(name, language): top / f"{name}.html" for name in names}
+        kept = {"run": render(run, "html", Shot(language=language)), "step": step_page.page(step, language)}
+        for name, page in kept.items():
+            pages[name, language] = folder / f"{name}-{language}.html"
+            pages[name, language].write_bytes(page)
+        pages["talk", language] = written(folder, language)
+    return pages
+
+
+def main(*parts: str) -> int:
+    """Look at all whose name has one of the parts in it, or all; returns how many pages break a rule."""
+    faulty = 0
+    with tempfile.TemporaryDirectory() as folder:
+        pages = made(Path(folder))
+        cases = {
+            f"{name}-{size[0]}-{theme}-{language}": (size, theme, page)
+            for ((name, language), page), size, theme in product(pages.items(), SIZES, THEMES)
+        }
+        windows = [
+            (title, {"viewport": {"width": w, "height": h}, "color_scheme": theme})
+            for title, ((w, h), theme, _) in cases.items()
+        ]
+        for title, visit in visits(windows, parts):
+            print(title, flush=True)
+            visit.page.goto(cases[title][-1].as_uri())
+            visit.page.wait_for_timeout(500)
+            faulty += bool(faults_of(visit))
+    print(f"{faulty} pages have a fault")
+    return faulty
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main(*sys.argv[1:]) else 0)
