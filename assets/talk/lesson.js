@@ -49,7 +49,7 @@ class Lessons {
     const said = make("p", "rs-lesson-said", left, { role: "status" });
     const right = make("div", "rs-lesson-right", page);
     const reads = make("pre", "rs-lesson-reads", right, { tabindex: "0" });
-    const lane = make("div", "rs-lesson-timeline", right, { role: "img" });
+    const lane = make("div", "rs-lesson-timeline", right); // what is in it says itself what it is
     const stage = make("div", "rs-root", right);
     this.#parts = { root, which, back, where, next, title, words, form, said, reads, lane, stage };
     form.addEventListener("submit", (event) => {

@@ -6,6 +6,7 @@ ends as `tests.browser.axe` does, which looks at the dashboard's own pages.
 
 import sys
 import tempfile
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
@@ -25,11 +26,11 @@ SCENES = ("what_is_allreduce", "which_algorithm")
 """A scene with one run, and one with several."""
 
 
-def made(folder: Path) -> dict[tuple[str, str], Path]:
-    """Every page by its name and language, written into a folder."""
+def made(folder: Path, taught: Sequence[str] = tuple(LESSONS)) -> dict[tuple[str, str], Path]:
+    """Every page by its name and language, written into a folder; of the lessons those of these names."""
     scenes = [exhibit for exhibit in exhibits() if exhibit.name in SCENES]
-    site.write(folder / "site", scenes, lambda done, of: None, taught=list(LESSONS))
-    names = ["index", "story", *(f"scenes/{scene.name}" for scene in scenes), *(f"lessons/{name}" for name in LESSONS)]
+    site.write(folder / "site", scenes, lambda done, of: None, taught=list(taught))
+    names = ["index", "story", *(f"scenes/{scene.name}" for scene in scenes), *(f"lessons/{name}" for name in taught)]
     run = carried_out(Request(machine="switch:ranks=4")).trace
     step = TrainingRequest(machine=Request(machine="switch:ranks=4")).run()
     pages = {}

@@ -1,0 +1,38 @@
+"""A page of every kind that is a file breaks no rule of WCAG 2.2 AA.
+
+All pages in all their dresses are looked at by `python -m tests.browser.axe` and `python -m tests.browser.axe_files`.
+"""
+
+from itertools import cycle
+
+import pytest
+
+from ops.request import Request
+from tests.browser.axe import faults_of
+from tests.browser.axe_files import made
+from tests.browser.conftest import FILES
+from ui.lessons import LESSONS
+
+pytestmark = pytest.mark.browser
+TAUGHT = ("ring", "buckets")
+"""A lesson whose pictures are runs, and one whose pictures are timelines."""
+KINDS = ("index", "story", "scenes/which_algorithm", *(f"lessons/{name}" for name in TAUGHT), "run", "step", "talk")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return made(tmp_path_factory.mktemp("files"), TAUGHT)
+
+
+def test_the_lessons_have_pictures_of_both_kinds():
+    drawn = [any(not isinstance(step.scene, Request) for step in LESSONS[name].steps) for name in TAUGHT]
+    assert drawn == [False, True]
+
+
+@pytest.mark.parametrize(("name", "width", "language"), list(zip(KINDS, cycle((1440, 390)), cycle(("en", "zh")))))
+def test_a_page_on_dark_paper_breaks_no_rule(enter, files, name, width, language):
+    one = enter(FILES, viewport={"width": width, "height": 900}, color_scheme="dark")
+    one.page.goto(files[name, language].as_uri())
+    one.page.wait_for_timeout(500)
+    told = []
+    assert faults_of(one, told.append) == set(), told
