@@ -19,6 +19,7 @@ from sim.fabric.links import (
     HIGHEST,
     LEAST,
     LISTED,
+    LONG,
     LOST,
     PASSED,
     RATE,
@@ -102,8 +103,9 @@ def change(net, link, share, time):
     held = net.state[link, HELD]
     start, stop = np.uint64(first), np.uint64(first + held)
     long_ways = 0
-    for k in range(start, stop):  # several are read at once
-        long_ways += elsewhere[k] >= 0
+    if net.count[LONG] > 0:
+        for k in range(start, stop):  # several are read at once
+            long_ways += elsewhere[k] >= 0
     if long_ways == 0:  # without a branch, and with indices that need not be looked at, in half the time
         for k in range(start, stop):
             room[np.uint64(~elsewhere[k])] -= more
@@ -130,7 +132,8 @@ def overtake(net, k, time):
     held = stop = first + state[old, HELD]
     near = 0
     while at < held:
-        if near == 0 and at + NEAR <= held:
+        if near == 0 and first + NEAR <= held:
+            at = min(at, held - NEAR)  # the last ones once more with some before, rather than one by one
             for entry in range(np.uint64(at), np.uint64(at + NEAR)):  # without a branch: several are read at once
                 near += (elsewhere[entry] == ~new) | (elsewhere[entry] >= 0)
             if near == 0:

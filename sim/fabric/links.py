@@ -10,8 +10,9 @@ import numpy as np
 
 from sim.base.compiled import helper
 
-STALE, VACATED, FIRED, VISITS, HISTORY = range(5)
-"""Entries of `Net.count`: lengths of three lists, flows visited by solves, changes of rate kept."""
+STALE, VACATED, FIRED, VISITS, HISTORY, LONG = range(6)
+"""Entries of `Net.count`: lengths of three lists, flows visited by solves, changes of rate kept, and whether any flow
+that has shared links crosses others than two, each once."""
 LOAD, LONE, TICKET, LISTED, HELD, TAKEN, IS_STALE, IS_VACATED = range(8)
 """Columns of `Net.state`. `LOAD` flows cross the link; if one does and is alone on its whole route, `LONE` is that
 transfer. `TICKET` is the calendar node of the group or lone flow. `LISTED` entries of `members` are in use, the
@@ -46,7 +47,7 @@ class Net(NamedTuple):
     """
 
     count: Array
-    """Lengths of lists, and work done: `STALE` to `HISTORY`."""
+    """Lengths of lists, and work done: `STALE` to `LONG`."""
     capacity: Array
     """Per link: B/s."""
     state: Array
@@ -169,6 +170,7 @@ def enter(net, i, r, left):
         other = np.int64(net.route_links[start + stop - 1 - k])
         members[at] = slot
         elsewhere[at] = ~other if stop - start == 2 and other != link else r
+        net.count[LONG] |= elsewhere[at] >= 0
         if parent[link] != parent[entrance]:
             join(parent, net.ring, state, entrance, link)
     make_stale(net.count, net.stale, state, find(parent, entrance), ANEW)

@@ -231,7 +231,7 @@ class Arena:
             return np.empty(k, np.float64)
 
         net = Net(
-            count=np.zeros(5, np.int64),
+            count=np.zeros(6, np.int64),
             capacity=self.topology.bandwidth.copy(),
             state=np.zeros((m, 8), np.int32),
             clock=np.zeros((m, 5)),

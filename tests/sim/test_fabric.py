@@ -156,9 +156,13 @@ def test_whatever_a_kernel_calls_is_compiled_with_it(module):
 def crowds(draw):
     """Many flows of different sizes, most over two links of a few; some over one link, or three, or one twice."""
     rng = np.random.default_rng(draw(st.integers(0, 1 << 32)))
-    links, count = draw(st.integers(2, 10)), draw(st.integers(2, 40))
-    lengths = rng.choice([1, 2, 2, 2, 2, 3], count)
-    routes = [rng.integers(0, links, length).tolist() for length in lengths]
+    links, count = draw(st.integers(3, 10)), draw(st.integers(2, 40))
+    lengths = rng.choice(draw(st.sampled_from([[2], [1, 2, 2, 2, 2, 3]])), count)
+    apart = draw(st.booleans())
+    routes = [
+        rng.permutation(links)[:length].tolist() if apart else rng.integers(0, links, length).tolist()
+        for length in lengths
+    ]
     capacity = (rng.integers(1, draw(st.integers(2, 20)), links) * 1e9).tolist()
     sizes = (rng.integers(1, draw(st.sampled_from([4, 1000])), count) * 1e5).tolist()
     waits = [{int(rng.integers(i))} if i and rng.random() < 0.2 else set() for i in range(count)]
@@ -166,10 +170,11 @@ def crowds(draw):
 
 
 @settings(max_examples=40)
-@given(crowds())
-def test_shares_put_right_after_a_completion_are_those_of_a_solve_from_nothing(scene):
+@given(crowds(), st.sampled_from([1, 2, 3, amend.NEAR]))
+def test_shares_put_right_after_a_completion_are_those_of_a_solve_from_nothing(scene, near):
     with interpreted():
-        right = ours(scene).end
+        with mock.patch.object(amend, "NEAR", near):
+            right = ours(scene).end
         with mock.patch.object(groups, "amend", return_value=False):
             anew = ours(scene).end
     assert right == pytest.approx(anew, rel=1e-12)
