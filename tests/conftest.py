@@ -3,7 +3,9 @@
 import gc
 import os
 import sys
+from collections import defaultdict
 from functools import cache, wraps
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -34,11 +36,31 @@ def pytest_configure(config):
     config.pluginmanager.register(OnlyExamples())
 
 
+def waiting_for_their_turn(items):
+    """Cases that `./check` leaves to `./check --long`.
+
+    A test marked `turns(a, b)` has groups of cases that differ in its parameters a and b alone. Of each one is tried,
+    of the next group another one, and which comes first differs from test to test.
+    """
+    tests = defaultdict(lambda: defaultdict(list))
+    for item in items:
+        mark = item.get_closest_marker("turns")
+        if mark and hasattr(item, "callspec"):
+            group = tuple(f"{name}={value}" for name, value in item.callspec.params.items() if name not in mark.args)
+            tests[item.nodeid.partition("[")[0]][group].append(item)
+    for test, groups in tests.items():
+        for turn, cases in enumerate(groups.values(), crc32(test.encode())):
+            yield from (case for i, case in enumerate(cases) if i != turn % len(cases))
+
+
 FEW = 20
 """Drawn examples of each test that `./check --quick` tries, as it takes a sample of whole lists."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before what is marked is left out
 def pytest_collection_modifyitems(config, items):
+    for item in waiting_for_their_turn(items):
+        item.add_marker("long")
     if "not slow" not in config.getoption("markexpr"):
         return
     for item in items:

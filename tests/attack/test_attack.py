@@ -1,4 +1,4 @@
-"""A minute of what `python -m tests.attack` does at length: nothing but answers and sentences."""
+"""Some seconds of what `python -m tests.attack` does at length: nothing but answers and sentences."""
 
 from functools import partial
 from random import Random
@@ -20,13 +20,14 @@ from tests.attack.files import readers
 from tests.attack.harness import Case, attack, case, outcome
 from ui.pages import PAGES, Page
 
-SECONDS = 40.0
+SECONDS = [25.0, pytest.param(40.0, marks=pytest.mark.long)]
 SEED = 1
 
 
 @pytest.mark.slow
-def test_damaged_files_links_and_lines_are_answered_or_refused_in_a_sentence():
-    done, findings = attack(SECONDS, SEED)
+@pytest.mark.parametrize("seconds", SECONDS)
+def test_damaged_files_links_and_lines_are_answered_or_refused_in_a_sentence(seconds):
+    done, findings = attack(seconds, SEED)
     assert all(done.values()), done
     told = "\n".join(f"--seed {SEED} --case {f.kind}:{f.number}: {f.what}: {f.case[:300]!r}" for f in findings)
     assert not findings, told

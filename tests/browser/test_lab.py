@@ -25,6 +25,7 @@ def cell(one, size, ranks):
     return one.page.locator(f'{CELLS}[aria-label*="{size}"][aria-label*="anks: {ranks}"]').first
 
 
+@pytest.mark.turns("size", "ranks", "winner")
 @pytest.mark.parametrize(("size", "ranks", "winner"), [("1 KiB", 8, "recursive_doubling"), ("1 GiB", 4, "ring")])
 def test_the_map_has_a_cell_for_every_size_and_rank_and_a_click_opens_its_run_on_the_stage(lab, size, ranks, winner):
     one = lab()

@@ -21,6 +21,7 @@ PARTS = {
 SPOKEN = {("train", "zh"): "单步时间", ("lab", "zh"): "一千个"}
 
 
+@pytest.mark.turns("language")
 @pytest.mark.parametrize("language", languages())
 @pytest.mark.parametrize("name", [name for name in PAGES if PAGES[name].listed])
 def test_a_page_begins_with_its_heading_shows_the_way_to_the_others_and_fits(visit, language, name):

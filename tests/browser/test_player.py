@@ -8,7 +8,7 @@ from ui.player.views import VIEWS
 from ui.stage.palette import LOAD
 from ui.text import languages
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.turns("visit", "play")]
 
 
 @pytest.fixture(params=languages())

@@ -48,6 +48,7 @@ def test_a_scene_is_two_clicks_away_and_plays(enter, plain_server, width):
             one.page.go_back()
 
 
+@pytest.mark.turns("width", "language")
 @pytest.mark.parametrize(("width", "language"), [(1440, "en"), (390, "zh")])
 def test_a_lesson_and_the_story_play(enter, plain_server, tmp_path, width, language):
     one = enter(plain_server, viewport={"width": width, "height": 900})

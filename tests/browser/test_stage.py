@@ -10,7 +10,7 @@ from tests.browser.conftest import HASTE
 from ui.player.views import VIEWS
 from ui.text import catalogue, languages
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.turns("language", "names", "acts")]
 RING = "?machine=switch:ranks=8"
 BOTH = pytest.mark.parametrize("language", languages())
 
@@ -192,13 +192,16 @@ AFTERWARDS = {
 }
 
 
-def test_after_a_scene_anything_may_be_done(visit):
+@pytest.mark.parametrize(
+    "acts", [("another scene", "undo", "a size", "a language"), ("the player", "a rank to ask about", "a page")]
+)
+def test_after_a_scene_anything_may_be_done(visit, acts):
     page = visit("?lang=en")
-    for (name, act), (scene, place) in zip(AFTERWARDS.items(), cycle(SCENES.items()), strict=False):
+    for name, (scene, place) in zip(acts, cycle(SCENES.items()), strict=False):
         page.choose(page.told("page.scenario"), page.told(f"scenario.{scene}"))
         page.page.wait_for_url(re.compile(place))
         page.settle()
-        act(page)
+        AFTERWARDS[name](page)
         page.settle()
         if name == "a language":
             (page.language,) = {*languages()} - {page.language}
@@ -206,7 +209,7 @@ def test_after_a_scene_anything_may_be_done(visit):
         expect(main.locator("h1"), name).to_have_count(1)
         expect(main, name).to_have_text(re.compile(".{100}", re.DOTALL), use_inner_text=True)
         expect(page.page.locator(BROKEN), name).to_have_count(0)
-    page.where("page=train")
+    assert ("page=train" in page.page.url) == (name == "a page")
 
 
 TABLE = "\tGPU0\tGPU1\nGPU0\tX\tNV12\nGPU1\tNV1"

@@ -48,6 +48,7 @@ def in_sight(one, locator):
     )
 
 
+@pytest.mark.turns("language", "viewport", "scheme")
 @pytest.mark.parametrize(
     "language, viewport, scheme", [("en", DESK, "light"), ("zh", PHONE, "dark")], ids=["desk", "phone"]
 )

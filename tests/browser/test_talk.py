@@ -58,6 +58,7 @@ def shows(speaker, words):
     speaker.wait_for_function("words => document.body.textContent.includes(words)", arg=words)
 
 
+@pytest.mark.turns("viewport", "language")
 @pytest.mark.parametrize(("viewport", "language"), [(DESK, "en"), (PHONE, "zh")])
 def test_a_talk_is_given_from_a_file(enter, tmp_path, viewport, language):
     one = enter(FILES, offline=True, viewport=viewport)
@@ -165,6 +166,7 @@ def test_the_whole_screen_is_the_picture(enter, tmp_path):
         page.evaluate("document.activeElement.blur()")
 
 
+@pytest.mark.turns("viewport", "language")
 @pytest.mark.parametrize(("viewport", "language"), [(DESK, "en"), (PHONE, "zh")])
 def test_a_talk_is_put_together_from_the_stage_and_a_file(visit, viewport, language):
     one = visit(f"?machine=switch:ranks=3&size=1MiB&lang={language}", viewport=viewport)

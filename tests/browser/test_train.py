@@ -11,6 +11,7 @@ from ui.text import say
 pytestmark = pytest.mark.browser
 TIMELINE = '[data-ringside="timeline"]'
 LARGE = ("zero", "fsdp")
+OTHERS = [name for name in WORKLOADS if name not in LARGE]
 """Workloads that shard what a small model has too little of."""
 DDP = "?page=train&workload=ddp&machine=switch:ranks=4"
 
@@ -151,9 +152,11 @@ def test_a_workload_for_large_models_is_drawn(train, name):
     drawn(train(f"?page=train&workload={name}&machine=switch:ranks=4&model=gpt2"), name)
 
 
-def test_every_other_workload_is_drawn_and_the_last_one_s_link_brings_it_back(visit):
+@pytest.mark.turns("names")
+@pytest.mark.parametrize("names", [OTHERS[::2], OTHERS[1::2]])
+def test_every_other_workload_is_drawn_and_the_last_one_s_link_brings_it_back(visit, names):
     one = visit(DDP, awaited=TIMELINE)
-    for name in (name for name in WORKLOADS if name not in LARGE):
+    for name in names:
         one.choose(one.told("train.workload"), one.told(f"train.name.{name}"))
         one.page.wait_for_function("name => new URLSearchParams(location.search).get('workload') === name", arg=name)
         one.settle()

@@ -21,7 +21,7 @@ def test_a_few_random_values_break_no_page():
     assert not broken, "\n".join(broken)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_random_values_in_random_widgets_break_no_page():
     done, broken = pages.play(20_000, 1, SLICE)
     assert done > FEW
@@ -29,10 +29,11 @@ def test_random_values_in_random_widgets_break_no_page():
 
 
 @pytest.mark.browser
-def test_a_person_who_clicks_on_everything_breaks_no_page(chromium_found):
+@pytest.mark.parametrize("actions, seconds", [(FEW, 4 * SLICE), pytest.param(2000, SLICE, marks=pytest.mark.long)])
+def test_a_person_who_clicks_on_everything_breaks_no_page(chromium_found, actions, seconds):
     assert chromium_found
     # in a process of its own: Playwright runs once in a process, where browser tests may hold it already
-    words = f"-m tests.monkey --browser --actions 2000 --seed 1 --seconds {SLICE}"
+    words = f"-m tests.monkey --browser --actions {actions} --seed 1 --seconds {seconds}"
     command = [sys.executable, *words.split()]
     monkey = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert monkey.returncode == 0, monkey.stdout + monkey.stderr

@@ -72,6 +72,7 @@ def held_to_its_promise(name, n):
     return f"both times: {' for '.join(times.groups())}" if times else "equal time"
 
 
+@pytest.mark.turns("n")
 @pytest.mark.parametrize("n", [4, 8])
 @pytest.mark.parametrize("name", sampled(REGISTRY))
 def test_what_is_written_is_proved_when_read_again_and_takes_the_same_time_or_tells_both(name, n):

@@ -80,10 +80,11 @@ def held_to_its_promise(name, n):
 
 
 @pytest.mark.slow
+@pytest.mark.turns("n")
+@pytest.mark.parametrize("n", [4, 8])
 @pytest.mark.parametrize("name", REGISTRY)
-def test_what_is_written_is_proved_when_read_again_and_takes_the_same_time_or_tells_both(name):
-    for n in (4, 8):
-        held_to_its_promise(name, n)
+def test_what_is_written_is_proved_when_read_again_and_takes_the_same_time_or_tells_both(name, n):
+    held_to_its_promise(name, n)
 
 
 @pytest.mark.slow

@@ -86,6 +86,7 @@ def test_bandwidths_are_those_of_nccl_tests():
 
 
 @pytest.mark.slow
+@pytest.mark.turns("machine")
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
 @pytest.mark.parametrize("machine", ["switch:ranks=8", "ring:ranks=8", "nodes:nodes=2,gpus=4,nics=2", "dgx1v"])
 def test_nothing_is_faster_than_the_lower_bound(name, machine):

@@ -100,6 +100,7 @@ def test_before_an_answer_a_timeline_shows_its_beginning_and_nothing_of_what_is_
 
 
 @pytest.mark.slow
+@pytest.mark.turns("language")
 @pytest.mark.parametrize("language", languages())
 @pytest.mark.parametrize(("name", "number"), STEPS)
 def test_every_step_is_drawn(name, number, language):

@@ -50,6 +50,7 @@ def searched(machine, collective, size):
 
 
 @pytest.mark.slow
+@pytest.mark.turns("size")
 @pytest.mark.parametrize("size", [1 << 14, 1 << 20, 1 << 26], ids=["16KiB", "1MiB", "64MiB"])
 @pytest.mark.parametrize("collective", SEARCHED)
 @pytest.mark.parametrize("machine", MACHINES)
@@ -71,6 +72,7 @@ def test_where_links_are_alike_it_is_near_the_bound():
 
 
 @pytest.mark.slow
+@pytest.mark.turns("machine")
 @pytest.mark.parametrize("collective", SEARCHED)
 @pytest.mark.parametrize("machine", ["torus", "dgx1v"])
 def test_it_survives_a_file_and_takes_the_same_time_or_the_file_tells_both(machine, collective):
