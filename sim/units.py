@@ -190,6 +190,24 @@ def exact_size(size: int) -> str:
     return text if parse_size(text) == size else str(size)
 
 
+def fmt_share(share: float, digits: int = 0, *, sign: bool = False) -> str:
+    """Percent, as English and Chinese both write them, with so many digits behind the point.
+
+    >>> fmt_share(1), fmt_share(0.0325, 1), fmt_share(0.5, sign=True)
+    ('100%', '3.2%', '+50%')
+    """
+    return f"{share:{'+' if sign else ''}.{digits}%}"
+
+
+def fmt_number(value: float, unit: str) -> str:
+    """Four digits and a unit, or a word for what is counted; a percent sign follows at once, as in `fmt_share`.
+
+    >>> fmt_number(84.477, "%"), fmt_number(2, "ranks"), fmt_number(0.5, "")
+    ('84.48%', '2 ranks', '0.5')
+    """
+    return f"{value:.4g}{'' if unit == '%' else ' '}{unit}".strip()
+
+
 def fmt_bandwidth(rate: float) -> str:
     """Decimal bytes per second, as nccl-tests prints them.
 

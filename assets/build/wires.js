@@ -1,5 +1,7 @@
 // Cables behind the ranks, as wide as they are and marked with how full they were; arrows of a column above them.
 
+import { percent } from "../trace/words.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 const WIDE = 620; // CSS pixels from which there is room for figures at cables
 
@@ -75,9 +77,9 @@ export class Wires {
     const line = { x1: a.x, y1: a.y, x2: b.x, y2: b.y, "stroke-width": 2 + 5 * Math.sqrt(share) };
     const wire = shape("line", this.under, line, "rb-cable");
     wire.style.setProperty("--rb-use", `${Math.round(100 * full)}%`);
-    shape("title", wire, {}).textContent = `${rate}, ${Math.round(100 * full)} %`;
+    shape("title", wire, {}).textContent = `${rate}, ${percent(full)}`;
     const room = this.parent.clientWidth >= WIDE;
-    const words = [share < 1 ? rate : "", room && full > 0 ? `${Math.round(100 * full)} %` : ""].filter(Boolean);
+    const words = [share < 1 ? rate : "", room && full > 0 ? percent(full) : ""].filter(Boolean);
     if (!words.length) return;
     const [p, q] = [edge(a, b), edge(b, a)];
     const text = shape("text", this.under, { x: (p.x + q.x) / 2, y: (p.y + q.y) / 2 + 4 }, "rb-rate");

@@ -3,6 +3,7 @@
 import { make } from "../player/elements.js";
 import { explain } from "./explain.js";
 import { asked, isDragged, offersOn, span } from "./offers.js";
+import { percent } from "../trace/words.js";
 
 // Write lines, where they have changed.
 export function write(parent, lines) {
@@ -66,7 +67,7 @@ export class Card {
     const slider = make("input", "", label, range);
     const shown = make("output", "", label);
     const show = () => {
-      shown.textContent = ` ${slider.value} %`;
+      shown.textContent = ` ${percent(slider.value / 100)}`;
     };
     show();
     slider.addEventListener("input", show);

@@ -83,4 +83,5 @@ export function rateText(value) {
   return `${Number((value / 1e9).toPrecision(3))} GB/s`;
 }
 
-export const percent = (share) => `${Math.round(share * 100)} %`;
+// As sim.units.fmt_share has it.
+export const percent = (share) => `${Math.round(share * 100)}%`;

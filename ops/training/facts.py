@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from sim.units import fmt_size, fmt_time
+from sim.units import fmt_share, fmt_size, fmt_time
 
 
 def is_table(value: Any) -> bool:
@@ -42,5 +42,5 @@ def shown(key: str, value: Any, and_more: Callable[[int], str] = " and {} more".
     if key.endswith("_bytes"):
         return fmt_size(value)
     if key.endswith("_share"):
-        return f"{value:.1%}"
+        return fmt_share(value, 1)
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

@@ -282,4 +282,4 @@ def test_a_saturated_link_at_half_its_bandwidth_is_drawn_full_and_marked(play):
     page.player.locator(".rs-look .rs-pick").select_option(label="CPU0 → CPU1")
     page.ask("seek(0.005)")
     card = page.player.locator(".rs-card").inner_text()
-    assert page.told("player.changed", share="50 %", own="16 GB/s") in card
+    assert page.told("player.changed", share="50%", own="16 GB/s") in card

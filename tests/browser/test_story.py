@@ -71,7 +71,7 @@ def test_the_whole_story_by_keyboard_ends_on_the_stage_with_its_run(visit, langu
     assert heard == words
     board = told.locator(".rs-story-board").get_attribute("aria-label")
     assert say("story.say.holds", language, rank=3, numbers="22, 20, 20, 18") in board
-    assert say("story.say.load", language, link="CPU0 → CPU1", share="100 %") in board
+    assert say("story.say.load", language, link="CPU0 → CPU1", share="100%") in board
     one.page.keyboard.press("Space")
     told.wait_for(state="detached")
     one.where("machine=dual_socket_pcie")

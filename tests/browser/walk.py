@@ -15,6 +15,7 @@ from playwright.sync_api import Error
 from ops.ladder import TASKS
 from ops.request import Request
 from ops.sketch import written_columns
+from sim.units import fmt_number
 from tests.browser.conftest import PATIENCE, PLAYER
 from tests.browser.windows import visits
 from ui.learning.runs import figures, runs_of
@@ -100,7 +101,7 @@ class Walk:
         if isinstance(answer, str):
             return catalogue(self.language).get(f"lesson.option.{answer}", answer)
         unit = catalogue(self.language).get(f"page.learn.unit.{ask.unit}", ask.unit)
-        return f"{answer:.4g} {unit}".strip()
+        return fmt_number(answer, unit)
 
     def other(self, ask, answer, runs):
         """An answer that is wrong."""

@@ -132,7 +132,7 @@ test("a link in trouble bears a sign with what is left of it, while it lasts", a
   const { timeline } = await run("trouble");
   const { paint } = opened("machine", timeline);
   const [{ begin, end, link }] = timeline.spells;
-  const signs = (t) => paint(t).filter(({ name, args }) => name === "fillText" && args[0] === "50 %").length;
+  const signs = (t) => paint(t).filter(({ name, args }) => name === "fillText" && args[0] === "50%").length;
   assert.equal(signs(begin / 2), 0);
   assert.equal(signs((begin + end) / 2), timeline.spells.length);
   assert.ok(pointAlong({ points: timeline.lines[link], along: [0, 1] }, 0.36).x > 0);

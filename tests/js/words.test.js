@@ -8,7 +8,7 @@ test("numbers are said with the unit that suits them", () => {
   assert.deepEqual([1, 1023, 1024, 1536, 2 ** 26].map(bytesText), ["1 B", "1023 B", "1 KiB", "1.5 KiB", "64 MiB"]);
   assert.deepEqual([0, 0.3, 1e9, 2 ** 26 / 3].map(bytesText), ["0 B", "0.3 B", "1 GB", "22.37 MB"], "as fmt_size says");
   assert.deepEqual([25e9, 1.5625e9].map(rateText), ["25 GB/s", "1.56 GB/s"]);
-  assert.equal(percent(0.256), "26 %");
+  assert.equal(percent(0.256), "26%");
 });
 
 test("sizes of a table have one unit, that of the largest", () => {

@@ -10,7 +10,7 @@ from sim.schedule import NOTHING, Schedule
 from sim.schedule.replay import CLASH, DOUBLED, EMPTY, MIXED
 from sim.schedule.verify import Fault
 from sim.topology import Topology
-from sim.units import fmt_time
+from sim.units import fmt_share, fmt_time
 from ui.text import say
 
 MOST = 5
@@ -93,7 +93,7 @@ def headline(sketch: Sketch, judgement: Judgement, task: LadderTask | None, lang
     result = task.result(judgement.verdict, judgement.seconds)
     if result.solved:
         return say("build.solved", language, time=fmt_time(judgement.seconds))
-    return say("build.slower", language, above=f"{result.above:.0%}" if result.above >= 0.01 else f"{result.above:.2%}")
+    return say("build.slower", language, above=fmt_share(result.above, 0 if result.above >= 0.01 else 2))
 
 
 def clock(judgement: Judgement, task: LadderTask | None, language: str) -> str:
@@ -127,7 +127,7 @@ def hints(sketch: Sketch, judgement: Judgement, topology: Topology, language: st
     if judgement.seconds:
         use = judgement.use
         fullest = max(range(len(use)), key=use.__getitem__)
-        lines.append(say("build.hint.full", language, link=_link(topology, fullest), share=f"{use[fullest]:.0%}"))
+        lines.append(say("build.hint.full", language, link=_link(topology, fullest), share=fmt_share(use[fullest])))
         idle = [i for i, share in enumerate(use) if share <= BARELY]
         if idle:
             names = ", ".join(_link(topology, i) for i in idle[:3])

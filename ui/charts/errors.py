@@ -9,7 +9,7 @@ import altair as alt
 from ops.measured.accuracy import OURS, MeasuredRun
 from ops.measured.comparison import LARGE
 from ops.measured.rivals import RIVALS
-from sim.units import fmt_size, fmt_time
+from sim.units import fmt_share, fmt_size, fmt_time
 from ui.charts.marks import ROW, SMALLEST, above_bars
 from ui.charts.measured import BYTES
 from ui.text import tell
@@ -119,7 +119,7 @@ def _rows(run: MeasuredRun, model: str, number: int) -> list[dict[str, Any]]:
 
 def _point(run: MeasuredRun, model: str, error: float) -> dict[str, Any]:
     ratio = float(f"{1 + error:.4g}")
-    return {"run": run.name, "model": label(model), "ratio": ratio, "error": f"{error:+.1%}"}
+    return {"run": run.name, "model": label(model), "ratio": ratio, "error": fmt_share(error, 1, sign=True)}
 
 
 def _bands(runs: Sequence[MeasuredRun]) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ import numpy as np
 from ops.training.facts import shown
 from ops.training.facts import words as words_of
 from ops.training.step import COMM, COMPUTE, HOST, WAIT, Interval, StepCollective, TrainingStep, overlaps
-from sim.units import fmt_size, fmt_time
+from sim.units import fmt_share, fmt_size, fmt_time
 from ui.charts import gaps
 from ui.text import catalogue, say
 
@@ -105,7 +105,7 @@ def sentence(step: TrainingStep, language: str) -> str:
     hidden = max(0.0, moving - step.exposed_s)
     times = {"moving": fmt_time(moving), "hidden": fmt_time(hidden), "exposed": fmt_time(step.exposed_s)}
     share = step.exposed_s / step.time if step.time else 0.0
-    return say("train.hidden.share", language, rank=rank, share=f"{share:.1%}", **times)
+    return say("train.hidden.share", language, rank=rank, share=fmt_share(share, 1), **times)
 
 
 def timeline(

@@ -15,7 +15,7 @@ from matplotlib.patches import FancyBboxPatch
 from matplotlib.path import Path
 
 from sim.schedule import NOTHING
-from sim.units import fmt_size, fmt_time
+from sim.units import fmt_share, fmt_size, fmt_time
 from ui.files.lettering import Lettering
 from ui.player.payload import whole
 from ui.stage.lines import SIZES, along
@@ -206,7 +206,7 @@ def _marks(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> 
         frame = {"boxstyle": "round,pad=0.3", "fc": look.paper, "ec": look.ink}
         style: dict[str, Any] = {"color": look.ink, "ha": "center", "va": "center", "weight": "bold", "zorder": 8}
         x, y = along(here.lines[lines[spell.link]], SIGN)
-        axes.text(x, y, f"{share:.0%}" if share else "×", fontsize=6.5, bbox=frame, **style)
+        axes.text(x, y, fmt_share(share) if share else "×", fontsize=6.5, bbox=frame, **style)
 
 
 @lru_cache(maxsize=1024)

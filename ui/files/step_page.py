@@ -7,7 +7,7 @@ from typing import Any
 
 from ops.training.facts import is_table
 from ops.training.step import TrainingStep
-from sim.units import fmt_size, fmt_time
+from sim.units import fmt_share, fmt_size, fmt_time
 from ui.charts import training
 from ui.player.component import ASSETS
 from ui.text import say
@@ -38,7 +38,7 @@ def _parts(step: TrainingStep, language: str) -> Iterator[str]:
     def worded(fact: tuple[str, Any]) -> tuple[str, str]:
         return training.label(fact[0], language), training.value(*fact, language)
 
-    share = f" ({step.exposed_s / step.time:.1%})" if step.time else ""
+    share = f" ({fmt_share(step.exposed_s / step.time, 1)})" if step.time else ""
     figures = {
         speak("train.time"): fmt_time(step.time),
         speak("train.exposed"): fmt_time(step.exposed_s) + share,

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from ops.request.training import TrainingRequest
+from sim.units import fmt_number
 from ui.learning.predictions import predicted, predictions, step_of
 from ui.learning.runs import runs_of
 from ui.lessons import Ask, Lesson, LessonStep, Scene
@@ -120,7 +121,7 @@ def _way_back(step: LessonStep) -> str:
 
 def said(ask: Ask, answer: str | float) -> str:
     """An answer as a person reads it."""
-    return _option(answer) if isinstance(answer, str) else f"{answer:.4g} {_unit(ask.unit)}".strip()
+    return _option(answer) if isinstance(answer, str) else fmt_number(answer, _unit(ask.unit))
 
 
 def _option(word: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ops.request import Request
 from ops.request.training import TrainingRequest
+from sim.units import fmt_share
 from ui.lessons import Ask, LessonStep, TrainingRuns, lesson
 
 MACHINE = Request(machine="switch:ranks=4,bandwidth=25GBps")
@@ -34,7 +35,7 @@ def _facts(runs: TrainingRuns) -> dict[str, Any]:
         "before": count - 1,
         "parts": parts,
         "slots": parts + count - 1,
-        "ideal": f"{runs[0].facts['ideal_bubble_share']:.0%}",
+        "ideal": fmt_share(runs[0].facts["ideal_bubble_share"]),
         "times": runs[0].peaks[0] / runs[-1].peaks[0],
     }
 

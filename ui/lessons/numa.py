@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ops.request import Request
 from ops.request.examples import example_captures
+from sim.units import fmt_share
 from ui.lessons import Ask, LessonStep, Runs, busiest, lesson, ratio, times
 
 BOX = Request(algorithm="allreduce.ring", machine="dual_socket_pcie", size="64MiB")
@@ -24,7 +25,7 @@ def _slower(share: float) -> LessonStep:
         Ask(
             lambda runs: times(ratio(runs)),
             ("same", "twice", "four", "eight"),
-            facts=lambda runs: {"times": ratio(runs), "share": f"{share:.0%}"},
+            facts=lambda runs: {"times": ratio(runs), "share": fmt_share(share)},
         ),
     )
 

@@ -9,7 +9,7 @@ from ops.measured.comparison import LARGE, Compared, Outside, verdict
 from ops.measured.formats import MEASUREMENTS
 from sim.base.textfile import decoded
 from sim.errors import InputError
-from sim.units import fmt_size, fmt_time
+from sim.units import fmt_share, fmt_size, fmt_time
 from ui.pages import page
 from ui.text import plain, tell
 from ui.workers import tasks
@@ -73,7 +73,7 @@ def _clock(more: Sequence[MeasuredRun]) -> None:
     every = list(cells(runs))
     nearest = sum(not cell.behind for cell in every) / max(1, len(every))
     rows = sum(len(run.sizes) for run in runs)
-    st.caption(tell("page.measured.count", runs=len(runs), rows=rows, nearest=f"{nearest:.0%}"))
+    st.caption(tell("page.measured.count", runs=len(runs), rows=rows, nearest=fmt_share(nearest)))
     with st.container(height=HEIGHT):
         st.altair_chart(pictures.overview(runs), width="stretch", key="measured_errors")
     chosen = st.selectbox(
@@ -88,7 +88,7 @@ def _clock(more: Sequence[MeasuredRun]) -> None:
 
 def _behind(cell: Cell, label: Callable[[str], str]) -> dict[str, str]:
     half = tell("page.measured.half.large" if cell.large else "page.measured.half.small", size=fmt_size(LARGE))
-    errors = {label(model): "–" if error is None else f"{error:.0%}" for model, error in cell.errors.items()}
+    errors = {label(model): "–" if error is None else fmt_share(error) for model, error in cell.errors.items()}
     name = f"{cell.system}, {cell.ranks} × {cell.collective}"
     return {tell("page.measured.run"): name, " ": half} | errors
 
@@ -124,12 +124,12 @@ def _headline(table: tasks.ComparedTable) -> None:
     st.markdown(f"**{plain(table.machine)}** ({reason}): {rows[0].ranks} × {rows[0].collective}. {family}")
     below, above = table.band
     if below is not None and above is not None:
-        words = {"small": f"{below:.0%}", "large": f"{above:.0%}", "size": fmt_size(LARGE)}
+        words = {"small": fmt_share(below), "large": fmt_share(above), "size": fmt_size(LARGE)}
         st.caption(tell("page.measured.expect", count=table.rests_on, **words))
     small, large = st.columns(2)
     limit = fmt_size(LARGE)
     for column, key, value in ((small, "below", errors.small), (large, "above", errors.large)):
-        column.metric(tell(f"page.measured.{key}", size=limit), "–" if value is None else f"{value:.1%}")
+        column.metric(tell(f"page.measured.{key}", size=limit), "–" if value is None else fmt_share(value, 1))
 
 
 def _line(row: Compared) -> dict[str, str]:
@@ -137,7 +137,7 @@ def _line(row: Compared) -> dict[str, str]:
         tell("page.measured.size"): fmt_size(row.size),
         tell("page.measured.measured"): fmt_time(row.measured),
         tell("page.measured.simulated"): fmt_time(row.simulated),
-        tell("page.measured.error"): f"{row.error:+.1%}",
+        tell("page.measured.error"): fmt_share(row.error, 1, sign=True),
         tell("page.measured.way"): row.way,
     }
 

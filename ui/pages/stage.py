@@ -19,7 +19,7 @@ from sim.machines import MACHINES
 from sim.parameters import parse_spec
 from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
-from sim.units import TimeScale
+from sim.units import TimeScale, fmt_share
 from ui import address
 from ui.drawer import ahead, form
 from ui.files.exports import EXPORTS
@@ -248,7 +248,7 @@ def _figures(picture: Picture) -> None:
             st.metric(_say(f"page.{key}"), value, width="content", help=_why(key, picture))
         if picture.bound:
             near = _say("page.bound.help", bound=picture.bound)
-            st.metric(_say("page.bound"), f"{picture.near:.0%}", help=near, width="content")
+            st.metric(_say("page.bound"), fmt_share(picture.near), help=near, width="content")
         worst = plain(picture.bottleneck) or _say("page.bottleneck.none")
         full = _why("bottleneck", picture) if picture.bottleneck else None
         st.metric(_say("page.bottleneck"), worst, width="content", help=full)

@@ -15,7 +15,7 @@ from ops.training.facts import is_table
 from ops.workloads import WORKLOADS, TrainingStep
 from sim.errors import InputError, StalledError
 from sim.parameters import Parameter
-from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
 from ui import address
 from ui.charts import gaps, training
 from ui.files import step_page
@@ -155,9 +155,8 @@ def _headline(step: TrainingStep) -> None:
     share = step.exposed_s / step.time if step.time else 0.0
     with st.container(horizontal=True, gap="medium"):
         st.metric(tell("train.time"), fmt_time(step.time), width="content")
-        st.metric(
-            tell("train.exposed"), fmt_time(step.exposed_s), f"{share:.1%}", "off", width="content", delta_arrow="off"
-        )
+        part = fmt_share(share, 1)
+        st.metric(tell("train.exposed"), fmt_time(step.exposed_s), part, "off", width="content", delta_arrow="off")
         st.metric(tell("train.peak"), fmt_size(max(step.peaks, default=0.0)), width="content")
         if step.link_bytes.any():
             busiest = step.topology.links[int(step.link_bytes.argmax())]
@@ -181,7 +180,7 @@ def _timeline(step: TrainingStep, machine: Request) -> None:
     with st.expander(tell("train.look")):
         if step.ranks > ROWS:
             first = st.slider(tell("train.first"), 0, step.ranks - ROWS, 0, key="train_rank")
-        window = st.slider(tell("train.window"), 0, 100, (0, 100), format="%d %%", key="train_window")
+        window = st.slider(tell("train.window"), 0, 100, (0, 100), format="%d%%", key="train_window")
     low, high = window if window[0] < window[1] else (0, 100)
     ranks = range(first, min(step.ranks, first + ROWS))
     texts = training.texts_of(step, spoken())
@@ -206,7 +205,7 @@ def _gaps(step: TrainingStep, ranks: range, texts: dict[str, str]) -> None:
         for rank, stretches in every.items():
             lengths = {kind: sum(gap.length for gap in stretches if gap.kind == kind) for kind in gaps.KINDS}
             sums = [
-                tell("train.gaps.sum", kind=texts[kind], time=fmt_time(s), share=f"{s / step.time:.1%}")
+                tell("train.gaps.sum", kind=texts[kind], time=fmt_time(s), share=fmt_share(s / step.time, 1))
                 for kind, s in lengths.items()
             ]
             st.markdown(f"**{tell('train.rank', rank=rank)}**: {', '.join(sums)}")

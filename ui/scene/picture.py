@@ -13,7 +13,7 @@ from sim import metrics
 from sim.breakdown import breakdown
 from sim.errors import InputError, StalledError
 from sim.trace import Trace
-from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
 from ui.files.exports import Shot, render
 from ui.player.payload import FULL, has_rows, pack
 from ui.stage.algorithm_layout import MOST
@@ -76,7 +76,7 @@ def run(scene: Request, language: str) -> Picture:
         busbw=fmt_bandwidth(outcome.busbw),
         bound=fmt_time(bound) if bound else "",
         near=bound / trace.time if trace.time > 0 else 1.0,
-        bottleneck=f"{worst[1].src} → {worst[1].dst}, {worst[0].share:.0%}" if worst else "",
+        bottleneck=f"{worst[1].src} → {worst[1].dst}, {fmt_share(worst[0].share)}" if worst else "",
         worst=_carried(outcome),
         size=fmt_size(trace.size),
         factor=collective.busbw(trace.schedule.n) if collective else 1.0,
@@ -94,7 +94,7 @@ def _carried(outcome: Outcome) -> dict[str, str]:
     if outcome.bottleneck is None:
         return {}
     use, link = outcome.bottleneck
-    return {"bytes": fmt_size(use.bytes), "rate": fmt_bandwidth(link.bandwidth), "share": f"{use.share:.0%}"}
+    return {"bytes": fmt_size(use.bytes), "rate": fmt_bandwidth(link.bandwidth), "share": fmt_share(use.share)}
 
 
 def _stalled(trace: Trace, language: str) -> Picture:

@@ -37,7 +37,7 @@ def choose(shot: Shot, length: float, brush: str = "") -> Shot:
     percent = 100 / length if length else 0.0
     usual = (round(part[0] * percent, 1), round(part[1] * percent, 1) or 100.0)
     key = f"film_part_{brush}" if brush else "film_part"
-    begin, end = st.slider(tell("page.film.part"), 0.0, 100.0, usual, 0.1, format="%.1f %%", key=key)
+    begin, end = st.slider(tell("page.film.part"), 0.0, 100.0, usual, 0.1, format="%.1f%%", key=key)
     left, middle, right = st.columns(3)
     seconds = left.number_input(tell("page.film.seconds"), 1.0, 60.0, USUAL, 1.0, format="%g", key="film_seconds")
     width = middle.selectbox(tell("page.film.width"), WIDTHS, index=WIDTHS.index(1280), key="film_width")

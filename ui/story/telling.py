@@ -5,7 +5,7 @@ from typing import Any
 
 from ops.work import Outcome
 from sim.trace import Trace
-from sim.units import fmt_bandwidth, fmt_size, fmt_time
+from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
 from ui.lessons import after, sent
 from ui.player.payload import pack, unpack
 from ui.scene.picture import carried_out
@@ -96,6 +96,6 @@ def figures(outcome: Outcome, before: Outcome, run: Mapping[str, Any]) -> dict[s
     use, link = outcome.bottleneck
     return figures | {
         "link": f"{link.src} → {link.dst}",
-        "share": f"{use.share:.0%}",
+        "share": fmt_share(use.share),
         "rate": fmt_bandwidth(link.bandwidth),
     }

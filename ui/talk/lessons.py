@@ -7,6 +7,7 @@ from typing import Any
 
 from ops.request import Request
 from ops.request.training import TrainingRequest
+from sim.units import fmt_number
 from ui.learning import timeline
 from ui.learning.runs import figures, runs_of, titles
 from ui.lessons import LESSONS, Ask, Lesson, LessonStep, after
@@ -85,7 +86,7 @@ def _ask(
     answer = ask.answer(runs)
     unit = _named(f"page.learn.unit.{ask.unit}", ask.unit, language)
     option = _named(f"lesson.option.{answer}", str(answer), language)
-    said = option if isinstance(answer, str) else f"{answer:.4g} {unit}".strip()
+    said = option if isinstance(answer, str) else fmt_number(answer, unit)
     because = _filled(f"{key}.because", ask.because, language, {**facts, "answer": said})
     hint = say("page.learn.wrong", language, view=label_of(step.view, language))
     return {

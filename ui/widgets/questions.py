@@ -10,7 +10,7 @@ from ops.request import Request
 from ops.request.link import to_link
 from sim.machines import MACHINES
 from sim.parameters import parse_spec
-from sim.units import fmt_time
+from sim.units import fmt_share, fmt_time
 from ui.drawer import folds
 from ui.pages import visit
 from ui.scene.examples import SCENARIOS
@@ -88,7 +88,7 @@ def _words(runs: Sequence[Run]) -> dict[str, str]:
         "ahead": f"{last[1].seconds / first[1].seconds:.3g}",
         "bottleneck": plain(picture.bottleneck),
         "bound": picture.bound,
-        "near": f"{picture.near:.0%}",
+        "near": fmt_share(picture.near),
         "part": tell(f"player.why.{most}"),
         "spent": fmt_time(picture.parts[most]),
         "messages": str(picture.messages),

@@ -13,7 +13,7 @@ from ops.lab.cells import Row, rows
 from ops.lab.pool import Pool, carried_out
 from ops.request import Request
 from sim.errors import InputError
-from sim.units import fmt_size
+from sim.units import fmt_share, fmt_size
 from ui.text import tell
 from ui.workers.one import the_pool
 from ui.workers.pool import PageJob, WorkerDiedError
@@ -121,7 +121,7 @@ def _in_words(job: PageJob) -> str:
     """How far a job is, and what it is going to take."""
     if not job.is_running:
         return tell("page.waits")
-    how_far = tell("page.runs", share=f"{job.share:.0%}")
+    how_far = tell("page.runs", share=fmt_share(job.share))
     if job.estimate is None:
         return how_far
     count, size = f"{job.estimate.transfers:,.0f}", fmt_size(round(job.estimate.bytes, -6))
