@@ -21,7 +21,7 @@ from ops.measured.accuracy import (
 )
 from ops.measured.comparison import verdict
 from ops.measured.files import place, read_file
-from ops.measured.layers import entries, errors, fit_layers, inside, leave_one_out, repeated, units
+from ops.measured.layers import entries, errors, fit_layers, inside, leave_one_out, repeated, units, unseen
 from ops.measured.rivals import RIVALS
 from ops.measured.rows import Table
 from sim.errors import InputError
@@ -166,14 +166,15 @@ def _left_out(tables: list[Table], output: str | None) -> Answer:
             TableMedians(unit.name, kind, left.rows, left.small, left.large)
             for kind in (LEFT_OUT, f"{LEFT_OUT}, {where}")
         ]
-    kept = entries(every, fitted, pairs)
+    strange = list(unseen(every, fitted))
+    kept = entries(every, fitted, pairs, strange)
     if output:
         write_whole(output, json.dumps(kept, indent=2) + "\n")
     data = {
         "tables": rows,
         "layers": kept,
         "medians": median_of_medians(alone),
-        "inside_band": inside(pairs),
+        "inside_band": inside(pairs, strange),
         "outside": [{"source": name, "why": why} for name, why in refused],
     }
     return Answer(DONE, data, _left_text(data))

@@ -28,13 +28,16 @@ def verify(algorithm: str | None, ranks: int | None, **words: Any) -> Answer:
     words |= {"algorithm": algorithm, "ranks": ranks}
     file = words["schedule"]
     if file is not None and python_file(file) is None:
-        name, verdict, what = file, _judged(file, words), ""
+        name, verdict, what, release = file, _judged(file, words), "", None
+        n = verdict.ranks or None
     else:
         request = read(words, machine=False)
         work = request.work()
         refuse_needless(request, work)
-        name, verdict, what = work.name, verdict_on(work.schedule), f" for {work.schedule.n} ranks"
-    data = {"verdict": verdict.verdict, "reason": verdict.reason}
+        n, release = work.schedule.n, work.settings.get("release")
+        name, verdict, what = work.name, verdict_on(work.schedule), f" for {n} ranks"
+    data: dict[str, Any] = {"verdict": verdict.verdict, "reason": verdict.reason}
+    data |= {"machine": None, "ranks": n, "nccl": release, "expected_error": None}  # no machine, and no time
     status = BAD_INPUT if verdict.verdict == "malformed" else DONE if verdict.ok else NO
     return Answer(status, data, f"{name} is {verdict.verdict}{f': {verdict.reason}' if verdict.reason else what}")
 

@@ -219,7 +219,22 @@ def test_a_trace_is_written_that_can_be_read_again(ask, tmp_path):
 
 
 def test_a_right_schedule_is_ok(ask):
-    assert ask("verify", "allreduce.rabenseifner", "--ranks", "8") == {"verdict": "ok", "reason": ""}
+    nowhere = {"machine": None, "ranks": 8, "nccl": None, "expected_error": None}
+    assert ask("verify", "allreduce.rabenseifner", "--ranks", "8") == {"verdict": "ok", "reason": ""} | nowhere
+
+
+def test_a_file_is_verified_for_the_ranks_it_tells(ask, tmp_path):
+    for name in ("msccl-xml/ncv4-ar_tree_12_LL.xml", "mscclpp-json/reduce.json"):
+        file = ROOT / "tests" / "data" / name
+        found = ask("verify", str(file))
+        assert (
+            found["ranks"] == ask("run", "--schedule", str(file), "--machine", "a100_quad", "--size", "12MiB")["ranks"]
+        )
+    square = tmp_path / "square.txt"
+    square.write_text("0 1 2\n3 0 4\n5 6 0\n")
+    assert ask("verify", str(square))["ranks"] == 3
+    square.write_text("0 1 2\n3 0\n")
+    assert ask("verify", str(square), status=BAD_INPUT)["ranks"] is None
 
 
 def test_a_wrong_schedule_is_a_no_with_the_place(ask, forgetful, capsys):

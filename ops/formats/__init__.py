@@ -4,6 +4,7 @@ A reader is a function from text to a Schedule, with keyword options read from i
 finds the reader whose `matches` knows the text. What is wrong with a schedule that can be read is a verdict.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -100,7 +101,8 @@ def check_schedule(text: str, name: str, **overrides: Any) -> Verdict:
         if format.check:
             verdict: Verdict = SCHEDULE_FORMATS.call(format, format.check, text, name, overrides)
             return verdict
-        return verify(SCHEDULE_FORMATS.call(format, format.read, text, name, overrides))
+        schedule = SCHEDULE_FORMATS.call(format, format.read, text, name, overrides)
+        return replace(verify(schedule), ranks=schedule.n)
     except ScheduleProblem as problem:
         return Verdict(problem.verdict, str(problem))
     except ReadingError as slip:

@@ -3,10 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
+from ops.libraries.nccl.layers import NETWORK_UNTOLD
 from ops.measured.formats import MEASUREMENTS
-from ops.measured.machine import find_machine
+from ops.measured.machine import find_machine, names_system
 from ops.measured.rows import Table
-from ops.measured.run_words import mtu_of, transport_of
+from ops.measured.run_words import mtu_of, names_network, transport_of
 from sim.machines import MACHINES, build
 from sim.machines.through_memory import through_memory
 from sim.parameters import parse_spec
@@ -43,7 +44,7 @@ def place(
     table = replace(table, rows=rows, ranks=ranks or table.ranks)
     if not spec:
         spec_of_machine, why = find_machine(table)
-        return _as_told(_seated(build(spec_of_machine), table, placement), table), table, why
+        return _as_told(_seated(build(spec_of_machine), table, placement), table, by_caller=False), table, why
     topology = _seated(build(spec), table, placement)
     name, arguments = parse_spec(spec)
     if 0 < topology.n < table.ranks and "hosts" in MACHINES.parameters(name) and "hosts" not in arguments:
@@ -54,9 +55,33 @@ def place(
     return _as_told(topology, table), table, "given"
 
 
-def _as_told(topology: Topology, table: Table) -> Topology:
-    """The machine with what a table tells of the run: how ranks were joined, and how long packets were."""
-    return framed(joined_as(transport_of(table), topology), mtu_of(table))
+def _as_told(topology: Topology, table: Table, *, by_caller: bool = True) -> Topology:
+    """The machine with what a table tells of the run: how ranks were joined, how long packets were, what was asked for.
+
+    One that no caller named also assumes its network where neither log nor name tells that.
+    """
+    machine = framed(joined_as(transport_of(table), topology), mtu_of(table))
+    notes = _notes(machine, table)
+    if not by_caller and not names_network(table) and not names_system(table):
+        notes.append(NETWORK_UNTOLD)
+    several = len({machine.devices[device].host for device in machine.ranks[: table.ranks]}) > 1
+    return replace(machine, assumed=(*machine.assumed, *notes), router=machine.routes) if several and notes else machine
+
+
+def _notes(machine: Topology, table: Table) -> list[str]:
+    """What a run between hosts was told to do that is not simulated."""
+    notes, nics = [], int(table.forced.get("nics", 0))
+    if table.forced.get("collnet") or table.forced.get("algorithm", "").lower().startswith("collnet"):
+        notes.append(
+            "NCCL was asked for CollNet, sums in the network's switches: a ring or a tree is simulated instead"
+        )
+    hosts = {device.host for device in machine.devices if device.kind == "GPU"}
+    has = sum(device.kind == "NIC" for device in machine.devices) // max(1, len(hosts))
+    if 0 < nics < has:
+        notes.append(
+            f"NCCL was given {nics} NICs a host where this machine has {has}: all are simulated, which is faster"
+        )
+    return notes
 
 
 def joined_as(transport: str, topology: Topology) -> Topology:

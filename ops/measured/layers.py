@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, fields, replace
 from statistics import fmean, median
 from typing import Any
 
+import numpy as np
+
 from ops.libraries.nccl.layers import Pace, layers, layers_of
 from ops.measured.calibration import (
     GENERATION,
@@ -201,69 +203,99 @@ def _strays(rows: Sequence[Compared]) -> dict[str, list[float]]:
     }
 
 
-def bands(
-    pairs: Sequence[tuple[TableGroup, Sequence[Compared]]], least: int = 2
-) -> dict[tuple[str, str], dict[str, float]]:
+Judged = Sequence[tuple[TableGroup, Sequence[Compared]]]
+"""Tables, each with its rows as they come out without it, or without its whole layer."""
+Band = dict[str, float]
+"""|ln(simulated / measured)| that rows do not exceed, by halves of the sizes."""
+
+
+def bands(left_out: Judged, strange: Judged, least: int = 2) -> dict[tuple[str, str], Band]:
     """For each layer what most of its rows that were left out do not stray farther than, by halves of the sizes.
 
-    A layer with fewer than `least` tables has nothing to be left out of; it takes the band of those of its kind that
-    have as many, and so do layers without a table, under an empty name.
+    A layer with fewer than `least` tables has nothing to be left out of: it takes the band of a layer that is not
+    known, under an empty name, from what all layers of its kind come to where nothing is known of them (`strange`).
     """
-    counts = Counter(group.layer for group, _ in pairs)
+    counts = Counter(group.layer for group, _ in left_out)
     by_layer: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for group, rows in pairs:
+    for group, rows in left_out:
         if counts[group.layer] >= least:
-            for layer in (group.layer, (group.layer[0], "")):
-                for half, strays in _strays(rows).items():
-                    by_layer.setdefault(layer, {}).setdefault(half, []).extend(strays)
+            for half, strays in _strays(rows).items():
+                by_layer.setdefault(group.layer, {}).setdefault(half, []).extend(strays)
     every = {
-        layer: {half: math.ceil(1000 * _quantile(strays)) / 1000 for half, strays in halves.items() if strays}
+        layer: {half: _rounded_up(_quantile(strays)) for half, strays in halves.items() if strays}
         for layer, halves in by_layer.items()
     }
-    kinds = {kind: every.get((kind, ""), {}) for kind, _ in counts}
-    return every | {layer: kinds[layer[0]] | every.get(layer, {}) for layer in counts}
+    kinds = {kind: _of_another(kind, strange) for kind, _ in counts}
+    every |= {layer: kinds[layer[0]] | every.get(layer, {}) for layer in counts}
+    return every | {(kind, ""): band for kind, band in kinds.items()}
 
 
-def coverage(pairs: Sequence[tuple[TableGroup, Sequence[Compared]]]) -> dict[str, int]:
+def _of_another(kind: str, strange: Judged) -> Band:
+    """What one more layer of a kind would do: tables count alike, and one that nobody has seen among them."""
+    tables = [_strays(rows) for group, rows in strange if group.layer[0] == kind]
+    band = {}
+    for half in ("below_1MiB", "from_1MiB"):
+        some = [table[half] for table in tables if table[half]]
+        if some:
+            strays = sorted((stray, 1 / len(table)) for table in some for stray in table)
+            reached = np.cumsum([weight for _, weight in strays]) >= HELD * (len(some) + 1) - 1e-9
+            band[half] = _rounded_up(strays[int(np.argmax(reached)) if reached.any() else -1][0])
+    return band
+
+
+def _rounded_up(stray: float) -> float:
+    return math.ceil(1000 * stray) / 1000
+
+
+def coverage(left_out: Judged, strange: Judged) -> dict[str, int]:
     """By table how many of its rows, left out, lie inside the band as it is without that table.
 
-    Only of layers that have several: others have nothing to be left out of. One that has a single other table takes
-    the band of its kind, as such layers do, or that table's where there is no other.
+    The only one of its layer is held against what the other layers of its kind do where nothing is known of them; one
+    whose layer has a single other table too, as such layers take that band. Where there are no others nothing is told.
     """
-    counts = Counter(group.layer for group, _ in pairs)
+    counts = Counter(group.layer for group, _ in left_out)
     held = {}
-    for group, rows in pairs:
-        if counts[group.layer] >= 2:
-            rest = [pair for pair in pairs if pair[0] is not group]
-            band = bands(rest)[group.layer] or bands(rest, least=1)[group.layer]
+    for group, rows in left_out:
+        rest = [pair for pair in left_out if pair[0] is not group]
+        others = [
+            pair
+            for pair in strange
+            if pair[0] is not group and (counts[group.layer] > 1 or pair[0].layer != group.layer)
+        ]
+        every = bands(rest, others)
+        band = (
+            every.get(group.layer) or every.get((group.layer[0], "")) or bands(rest, others, least=1).get(group.layer)
+        )
+        if band:
             strays = _strays(rows).items()
             held[group.name] = sum(stray <= band.get(half, math.inf) for half, some in strays for stray in some)
     return held
 
 
-def inside(pairs: Sequence[tuple[TableGroup, Sequence[Compared]]]) -> float:
+def inside(left_out: Judged, strange: Judged) -> float:
     """The share of rows left out that lie inside the band."""
-    held = coverage(pairs)
-    rows = sum(len(rows) for group, rows in pairs if group.name in held)
+    held = coverage(left_out, strange)
+    rows = sum(len(rows) for group, rows in left_out if group.name in held)
     return sum(held.values()) / rows if rows else 0.0
 
 
-def unseen(every: Sequence[TableGroup], fitted: FittedLayers) -> dict[tuple[str, str], Agreement]:
-    """For each layer how far off its tables are where it is not known at all: by what others of its kind have."""
-    agreements = {}
-    for layer in dict.fromkeys(unit.layer for unit in every):
+def unseen(every: Sequence[TableGroup], fitted: FittedLayers) -> Iterator[tuple[TableGroup, list[Compared]]]:
+    """Every unit with its rows where its layer is not known at all: by what others of its kind have."""
+    for unit in every:
         rest = FittedLayers({key: dict(value) for key, value in fitted.factors.items()})
-        rest.factors[layer[0]].pop(layer[1])
-        agreements[layer] = verdict([row for unit in every if unit.layer == layer for row in errors(unit, rest)])
-    return agreements
+        rest.factors[unit.layer[0]].pop(unit.layer[1])
+        yield unit, errors(unit, rest)
 
 
 def entries(
-    every: Sequence[TableGroup], fitted: FittedLayers, pairs: Sequence[tuple[TableGroup, Sequence[Compared]]]
-) -> dict[str, dict[str, dict[str, Any]]]:
-    """Layers as `layers.json` keeps them: factors, tables with their errors, the band, and the error unseen."""
-    band, strange, held = bands(pairs), unseen(every, fitted), coverage(pairs)
-    kept_layers: dict[str, dict[str, dict[str, Any]]] = {}
+    every: Sequence[TableGroup], fitted: FittedLayers, left_out: Judged, strange: Judged
+) -> dict[str, dict[str, Any]]:
+    """Layers as `layers.json` keeps them: factors, tables with their errors, the band, and the error unseen.
+
+    Under `unknown` stands by kind the band of a layer that is not known.
+    """
+    band, held = bands(left_out, strange), coverage(left_out, strange)
+    kept_layers: dict[str, dict[str, Any]] = {}
     for kind, some in layers().items():
         for name, layer in some.items():
             entry: dict[str, Any] = {"machines": list(layer.machines)}
@@ -275,13 +307,15 @@ def entries(
                     "left_out": _shares(verdict(list(without))),
                     "inside": held.get(unit.name),
                 }
-                for unit, without in pairs
+                for unit, without in left_out
                 if unit.layer == (kind, name)
             }
             entry["strays"] = dict(band.get((kind, name), band.get((kind, ""), {})))
-            entry["unseen"] = _shares(strange[kind, name]) if (kind, name) in strange else [None, None]
+            entry["unseen"] = _shares(
+                verdict([row for unit, rows in strange if unit.layer == (kind, name) for row in rows])
+            )
             kept_layers.setdefault(kind, {})[name] = entry | ({"note": layer.note} if layer.note else {})
-    return kept_layers
+    return kept_layers | {"unknown": {kind: band.get((kind, ""), {}) for kind in layers()}}
 
 
 def _shares(agreement: Agreement) -> list[float | None]:

@@ -65,6 +65,20 @@ MISSING: tuple[tuple[str, str], ...] = (
 """What texts name that no machine here is."""
 
 
+_BARE = re.compile(r"(?<![a-z0-9])(?:\d+ ?x ?)?(?:nvidia|amd)?(?:g?[abh]\d{2,3}s?|gb[23]00|mi\d{3}x?|v100)(?![0-9])")
+"""A GPU's name alone: where it was, and what joined its hosts, is anybody's guess."""
+
+
+def names_system(table: Table) -> bool:
+    """Whether a file's name says more of the machine than its GPUs: a cloud's, a cluster's or a vendor's name for it.
+
+    >>> [names_system(Table(name, "nccl-tests", ())) for name in ("azure-ndv4-2n.txt", "2x8xA100.txt")]
+    [True, False]
+    """
+    rest = _BARE.sub(" ", _plain(table.file))
+    return any(re.search(rule.pattern, rest) for rule in RULES)
+
+
 NOT_SIMULATED: dict[str, str] = {
     "socket": "went through sockets, for which no machine here is calibrated",
     "loop": "went through network interfaces inside a host, which no machine here does",

@@ -11,11 +11,15 @@ _SEES = re.compile(r"(via (?:P2P|SHM|NET/[A-Za-z]{1,20}))|NET/(IB|Socket|OFI|[A-
 _VIA_IB = re.compile(r"via NET/IB/\d{1,3}")
 _MTU = re.compile(r"(?<![a-z0-9])mtu[-_ =]?(256|512|1024|2048|4096)(?!\d)")
 _SETTING = re.compile(
-    r"""NCCL_(P2P_DISABLE|SHM_DISABLE|NET)["']?"""
-    r"""(?:\s{0,8}[=:]\s{0,8}|( set by environment to ))["']?([A-Za-z0-9_]{1,40})"""
+    r"""NCCL_(P2P_DISABLE|SHM_DISABLE|NET|COLLNET_ENABLE|IB_HCA)["']?"""
+    r"""(?:\s{0,8}[=:]\s{0,8}|( set by environment to ))["']?"""
+    r"([A-Za-z0-9_][A-Za-z0-9_:,]{0,400}|[=^][A-Za-z0-9_:,]{1,400})"
 )
 _BEFORE_IT = re.compile(r"""(?:^|[>$"',(]|\S#|\b(?:export|env|ENV)|-x|-e|--env|=\S{0,200})\s{0,40}$""")
 _COMMAND = re.compile(r"_(?:perf|test)\b")
+_HCA = re.compile(r"[a-z][a-z0-9_]{0,30}?_?\d{1,3}(?::\d{1,2})?")
+"""A NIC by its whole name; `mlx5` alone means all that begin so, and a list behind ^ those that are left out."""
+_NETWORK = re.compile(r"(?<![a-z0-9])(?:ib|infiniband|roce|rdma|efa|slingshot|[hnx]dr|connectx)(?![a-z0-9])")
 _NAMED = (
     ("socket", re.compile(r"(?<![a-z0-9])(?:net-socket|sockets?|tcp|ipoib)(?![a-z0-9])")),
     ("shm", re.compile(r"(?<![a-z0-9])(?:shm|p2p-?disabled?)(?![a-z0-9])")),
@@ -25,7 +29,8 @@ _NAMED = (
 def run_words(text: str) -> dict[str, str]:
     """`nccl`, the release, and `transport`: socket, shm, ib, or no-gdr where no NIC reaches into a GPU.
 
-    `network` is socket where that is what hosts would be joined by: one host has no use for it.
+    `network` is socket where that is what hosts would be joined by: one host has no use for it. `collnet` is asked
+    where NCCL was to add in the network's switches, and `nics` is how many NICs of a host it was given by name.
 
     >>> run_words("NCCL version 2.27.3+cuda12.9"), run_words("# nccl-headers=22809 nccl-library=22809")
     ({'nccl': '2.27.3'}, {'nccl': '2.28.9'})
@@ -35,6 +40,8 @@ def run_words(text: str) -> dict[str, str]:
     ({'network': 'socket'}, {'transport': 'shm'})
     >>> run_words("Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/0"), run_words("[send] via NET/IB/0/GDRDMA")
     ({'transport': 'no-gdr'}, {'transport': 'ib'})
+    >>> run_words("mpirun -x NCCL_COLLNET_ENABLE=1 -x NCCL_IB_HCA=mlx5_0,mlx5_3 ./all_reduce_perf")
+    {'collnet': 'asked', 'nics': '2'}
     """
     words = {}
     printed, number = _PRINTED.search(text), _NUMBER.search(text)
@@ -60,6 +67,15 @@ def run_words(text: str) -> dict[str, str]:
         words["transport"] = "ib"
     if ("SOCKET" in seen or settings.get("NET") == "Socket") and not others and words.get("transport") != "socket":
         words["network"] = "socket"
+    return words | _between_hosts(settings)
+
+
+def _between_hosts(settings: dict[str, str]) -> dict[str, str]:
+    """What NCCL was told of the network."""
+    words = {"collnet": "asked"} if settings.get("COLLNET_ENABLE") == "1" else {}
+    nics = settings.get("IB_HCA", "").lstrip("=").split(",")
+    if all(_HCA.fullmatch(name) for name in nics):
+        words["nics"] = str(len(set(nics)))
     return words
 
 
@@ -78,7 +94,7 @@ def settings_of(text: str) -> dict[str, str]:
             root = before.lstrip().startswith("# ") and _COMMAND.search(line)  # root's prompt, else a comment
             commented = before.lstrip().startswith("#") and not root
             if match[2] or (not commented and (root or _BEFORE_IT.search(before))):
-                values[match[1]] = match[3]
+                values[match[1]] = match[3] if match[1] == "IB_HCA" else match[3].partition(",")[0]
     return values
 
 
@@ -90,6 +106,11 @@ def transport_of(table: Table) -> str:
         return transport
     words = " ".join((*table.words, table.file)).lower().replace("_", "-")
     return next((name for name, pattern in _NAMED if pattern.search(words)), "")
+
+
+def names_network(table: Table) -> bool:
+    """Whether a table's log or its file's name says what joins its hosts."""
+    return transport_of(table) in ("ib", "no-gdr") or _NETWORK.search(table.file.lower().replace("_", "-")) is not None
 
 
 def _is_one_host(table: Table) -> bool:

@@ -1,11 +1,12 @@
 """What the clock is worth, in words and a table: `python -m docs` writes all from what `accuracy` kept."""
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from ops.libraries.nccl.layers import CostLayer, layers
+from ops.libraries.nccl.layers import CostLayer, layers, unknown_strays
 from ops.measured.accuracy import cells, median_of_medians, published, share_inside, share_nearest, table_medians
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
@@ -29,13 +30,17 @@ NVIDIA's for ai-dynamo/aiconfigurator: four collectives on 2, 4 and 8 GPUs, as f
 |---|---|---|---|
 {layers}
 
-Of the {held_rows} rows left out of layers that have several tables {held} lie inside the band that is said to hold
-80 %. A layer with one table takes the band of the others of its kind."""
+Of the {held_rows} rows left out {held} lie inside the band that is said to hold 80 %. Where a layer has several
+tables, its band is that of its rows left out. Where it has one, and where nothing tells what joins the hosts, it is
+what one more layer of the kind would come to of which nothing is known: {unknown_gpus} on one host,
+{unknown_nets} between hosts. So far apart are set-ups of one and the same machine, too."""
 PUBLISHED = """With nothing given by hand, the median of the medians of the {tables} published tables of nccl-tests is
 {large} from 1 MiB on and {small} below ({rows} rows; of MI300X's 24 files, which repeat two columns, two count). Of the
 {cells} cells of all published rows (a system, a number of GPUs, a collective, a half of the sizes) no other model is
 nearer in {nearest}; {inside} of the rows lie inside the band that is said to hold 80 %. `accuracy FILE… -o
 ops/measured/published.json` made these figures, and prints them table by table with what it leaves out and why."""
+HALVES = ("below_1MiB", "from_1MiB")
+"""What the halves of the sizes are called where bands are kept."""
 NVIDIA = ("Ampere", "Hopper", "Blackwell")
 """Generations that the first lines speak of."""
 
@@ -104,6 +109,8 @@ def _tables(every: dict[str, dict[str, CostLayer]]) -> dict[str, str]:
         "rows": "\n".join(line for some in every.values() for layer in some.values() for line in _rows(layer)),
         "layers": "\n".join(_layer(layer) for some in every.values() for layer in some.values() if layer.errors),
         "held_rows": str(rows),
+        "unknown_gpus": _band(unknown_strays("generations")),
+        "unknown_nets": _band(unknown_strays("networks")),
         "held": _percent(share),
     }
 
@@ -115,8 +122,12 @@ def _rows(layer: CostLayer) -> Iterator[str]:
 
 
 def _layer(layer: CostLayer) -> str:
-    band = (layer.strays.get("below_1MiB"), layer.strays.get("from_1MiB"))
-    return f"| {layer.name} | {len(layer.errors)} | {_pair(layer.unseen)} | {_pair(band)} |"
+    return f"| {layer.name} | {len(layer.errors)} | {_pair(layer.unseen)} | {_band(layer.strays)} |"
+
+
+def _band(strays: Mapping[str, float]) -> str:
+    """Within how much four of five rows lie, below and from 1 MiB."""
+    return _pair([None if (stray := strays.get(half)) is None else math.expm1(stray) for half in HALVES])
 
 
 def _pair(shares: Sequence[float | None]) -> str:

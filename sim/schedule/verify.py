@@ -6,7 +6,7 @@ passes unnoticed with probability 2^-64 per place. Blocks are always followed by
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -28,7 +28,8 @@ EXACT_BYTES = 1 << 26
 class Verdict:
     """`verdict` is ok, wrong or unchecked (no promise to check); `reason` is one sentence.
 
-    Files can also be judged deadlock, malformed or duplicate_connection.
+    Files can also be judged deadlock, malformed or duplicate_connection; `ranks` is how many take part in what one
+    says, 0 where nobody got to know.
     """
 
     verdict: str
@@ -36,6 +37,7 @@ class Verdict:
     step: int = -1
     rank: int = -1
     slot: int = -1
+    ranks: int = field(default=0, compare=False)
 
     @property
     def ok(self) -> bool:

@@ -39,7 +39,9 @@ class Run:
     """A program's transfers, and what orders its operations.
 
     A message may wait in its connection for its receiver, as many as `slots` of them. A receive does not
-    hold up its message, but everything after the receive waits for both it and what came before.
+    hold up its message, but everything after the receive waits for both it and what came before. What a thread block
+    sends it sends one after the other, as a connection does: it does not wait until a message has arrived to hand over
+    the next one (`src/device/prims_simple.h`: a send ends when its slot is written), but it does before other work.
     """
 
     def __init__(self, program: Program, slots: int) -> None:
@@ -124,7 +126,7 @@ class Run:
                 connection.receiver = block
 
     def _work(self, number: int, block: ThreadBlock) -> Worker:
-        now, done = -1, None
+        now, done, before = -1, None, None  # `before` is what was done but for sends: those stand in line already
         for instruction in block.program:
             self._now[number] = instruction
             for other, step in instruction.waits:
@@ -132,17 +134,20 @@ class Run:
                 while key not in self._published:
                     yield "step", *key
                 at, ended = self._published[key]
-                now, done = max(now, at), join(done, ended)
+                now, done, before = max(now, at), join(done, ended), join(before, ended)
                 self._after[number].append(self._operations[key])
+            sends = instruction.type in SENDS
             if instruction.type in RECEIVES:
-                now, done = yield from self._receive(number, block, instruction, now, done)
+                now, done = yield from self._receive(number, block, instruction, now, before if sends else done)
             elif instruction.type in ("cpy", "re", "ra"):
                 self._operation(number, *self._computes(block.gpu, instruction))
                 now, done = yield from self._compute(block.gpu, instruction, now, done)
             elif instruction.type == "nop":
                 self._operation(number)
-            if instruction.type in SENDS:
-                now, done = yield from self._send(number, block, instruction, now, done)
+            if instruction.type != "s":
+                before = done
+            if sends:
+                now, done = yield from self._send(number, block, instruction, now, before)
             if instruction.publishes:
                 key = block.gpu, block.id, instruction.position
                 self._published[key] = now, done

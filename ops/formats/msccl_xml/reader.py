@@ -24,7 +24,7 @@ Slots = Annotated[int, Bounds(0, 1 << 20)]
 def check(text: str, *, name: str, slots: Slots = 0) -> Verdict:
     """The verdict, and for a correct file what a runtime would refuse of it. Raises ScheduleProblem."""
     schedule, program = _read(text, name, slots)
-    verdict = verify(schedule)
+    verdict = replace(verify(schedule), ranks=schedule.n)
     return replace(verdict, reason=_remark(program)) if verdict.verdict == "ok" else verdict
 
 

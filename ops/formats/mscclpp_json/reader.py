@@ -13,7 +13,7 @@ from sim.schedule.verify import Verdict, verify
 def check(text: str, *, name: str) -> Verdict:
     """The verdict, and for a correct plan whether its signals and waits balance. Raises ScheduleProblem."""
     schedule, run = _read(text, name)
-    verdict = verify(schedule)
+    verdict = replace(verify(schedule), ranks=schedule.n)
     return replace(verdict, reason=run.unanswered) if verdict.verdict == "ok" else verdict
 
 

@@ -7,16 +7,20 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from ops.libraries.nccl.topology_search import generation_of, is_amd
+from ops.libraries.nccl.topology_search import generation_of, is_amd, nvlinks_join
 from sim.topology import Topology
 from sim.units import GBps, MiB
 
 LAYERS = Path(__file__).with_name("layers.json")
+KINDS = ("generations", "networks")
+"""Of layers: one or the other."""
+NETWORK_UNTOLD = "nothing tells what joins its hosts: InfiniBand as on other machines is assumed"
+"""What a machine assumes whose network may be any."""
 LANES_OF = {20.0: ("Ampere", False), 20.6: ("Hopper", False), 40.1: ("Blackwell", False), 48.0: ("CDNA", True)}
 """What a captured machine's NVLinks carry (GB/s), which layer it then has, and whether its GPUs are AMD's."""
 
@@ -133,8 +137,20 @@ def layers() -> dict[str, dict[str, CostLayer]]:
             )
             for name, entry in entries.items()
         }
-        for kind, entries in json.loads(LAYERS.read_text()).items()
+        for kind, entries in _kept().items()
+        if kind in KINDS
     }
+
+
+@cache
+def _kept() -> dict[str, dict[str, dict[str, Any]]]:
+    kept: dict[str, dict[str, dict[str, Any]]] = json.loads(LAYERS.read_text())
+    return kept
+
+
+def unknown_strays(kind: str) -> Mapping[str, float]:
+    """How far off times are where a layer of a kind is not known, as `CostLayer.strays`."""
+    return _kept().get("unknown", {}).get(kind, {})
 
 
 def machine_word(topology: Topology) -> str:
@@ -162,11 +178,21 @@ def layers_of(topology: Topology) -> tuple[CostLayer, ...]:
             gpus = every["generations"].get(fitted[0])
     if gpus is None:
         return ()
-    if len(set(topology.places[0][list(topology.ranks)].tolist())) < 2:
+    if _is_one_node(topology):
         return (gpus,)
-    return gpus, next(
-        (layer for layer in every["networks"].values() if name in layer.machines), every["networks"]["IB"]
-    )
+    usual = every["networks"]["IB"]
+    network = next((layer for layer in every["networks"].values() if name in layer.machines), usual)
+    if NETWORK_UNTOLD in topology.assumed or (topology.format and network is usual):
+        network = replace(network, strays=unknown_strays("networks") or network.strays)
+    return gpus, network
+
+
+def _is_one_node(topology: Topology) -> bool:
+    """Whether all ranks are on one host, or on hosts that NVLinks join, as in a rack with one NVSwitch."""
+    hosts = topology.places[0]
+    first = {hosts[device]: device for device in reversed(topology.ranks)}
+    devices = [*first.values()]
+    return len(devices) < 2 or (nvlinks_join(topology, [devices[0], devices[-1]]) and nvlinks_join(topology, devices))
 
 
 def expected_error(topology: Topology, settings: Mapping[str, object], size: float) -> float | None:

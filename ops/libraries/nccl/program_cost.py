@@ -61,7 +61,22 @@ def priced(work: Work, topology: Topology, text: str, word: str = FILE) -> Work:
     amd = is_amd(topology)
     rate = (AMD_BLOCK if amd else NVIDIA_BLOCK)[protocol]
     settings = {**work.settings, "protocol": protocol, "block_Bps": rate}
-    return replace(work, pace=_costs(topology, protocol, rate, family.pace, amd=amd), settings=settings)
+    pace = _costs(topology, protocol, rate, family.pace, amd=amd)
+    return replace(work, schedule=_in_turn(work.schedule), pace=pace, settings=settings)
+
+
+def _in_turn(schedule: Schedule) -> Schedule:
+    """The same with every message after the one before it on its connection: a thread block copies one at a time.
+
+    Copying stands in what a message waits for (`delay`), and such waits pass in line; this keeps them apart.
+    """
+    away = np.flatnonzero(schedule.src != schedule.dst)
+    keys = (schedule.src[away].astype(np.int64) * schedule.n + schedule.dst[away]) << 20 | schedule.channel[away]
+    order = away[np.argsort(keys, kind="stable")]
+    same = np.diff(np.sort(keys)) == 0
+    before, later = order[:-1][same].astype(np.int32), order[1:][same].astype(np.int32)
+    earlier, follower = schedule.after or (before[:0], later[:0])
+    return replace(schedule, after=(np.concatenate([earlier, before]), np.concatenate([follower, later])))
 
 
 def _costs(topology: Topology, protocol: Protocol, rate: float, pace: Pace, *, amd: bool) -> Perturbation:

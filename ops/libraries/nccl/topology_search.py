@@ -58,7 +58,7 @@ def look(topology: Topology, n: int) -> Seen:
     first = [topology.ranks[r] for r in nodes[0]]
     switch = any(device.kind == "NVS" for device in topology.devices)
     inside = closed_rings(topology, first)
-    kind: Kind = "NVLINK" if _all_nvlink(topology, [first[i] for i in inside.orders[0]]) else "PCI"
+    kind: Kind = "NVLINK" if nvlinks_join(topology, [first[i] for i in inside.orders[0]]) else "PCI"
     sharp = switch and kind == "NVLINK" and generation in ("Hopper", "Blackwell")
     tree, through_cpu, heads, nvls = 0.0, False, MOST_CHANNELS, 0.0
     if len(nodes) == 1:
@@ -100,14 +100,14 @@ def _nodes(topology: Topology, n: int) -> tuple[tuple[int, ...], ...]:
         hosts.setdefault(topology.devices[device].host, []).append(rank)
     nodes: list[list[int]] = []
     for group in hosts.values():
-        if nodes and _all_nvlink(topology, [topology.ranks[nodes[-1][0]], topology.ranks[group[0]]]):
+        if nodes and nvlinks_join(topology, [topology.ranks[nodes[-1][0]], topology.ranks[group[0]]]):
             nodes[-1] += group
         else:
             nodes.append(group)
     return tuple(tuple(node) for node in nodes)
 
 
-def _all_nvlink(topology: Topology, devices: Sequence[int]) -> bool:
+def nvlinks_join(topology: Topology, devices: Sequence[int]) -> bool:
     """Whether every device reaches the next over NVLinks alone."""
     if len(devices) < 2:
         return False

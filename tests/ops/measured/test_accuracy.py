@@ -1,6 +1,7 @@
 """`accuracy`: cells beside rivals, worst first; `validate` and `nccl-choice` say what to expect."""
 
 import json
+import math
 from functools import cache
 
 import numpy as np
@@ -11,11 +12,11 @@ from hypothesis import strategies as st
 from cli import main
 from ops import ALGORITHMS
 from ops.libraries.nccl.choice import NcclOptions, choose, work_of
-from ops.libraries.nccl.layers import Pace
+from ops.libraries.nccl.layers import NETWORK_UNTOLD, Pace, family_of
 from ops.measured.accuracy import OURS, Cell, published
 from ops.measured.calibration import cost
 from ops.measured.comparison import Compared, compare_table
-from ops.measured.layers import TableGroup, bands, inside
+from ops.measured.layers import TableGroup, bands, coverage, inside
 from ops.measured.rivals import rivals
 from ops.measured.rows import Measured, Table
 from ops.work import carry_out
@@ -95,15 +96,65 @@ def test_what_to_expect_is_told(capsys, times):
     assert chosen["simulated_s"] > 0
 
 
-def test_a_band_holds_four_of_five_rows():
-    def rows(strays):
-        return [Compared("it", "allreduce", "", 8, MiB, 1.0, 1 + x, "", "f", k) for k, x in enumerate(strays)]
+def table_of(layer, name, strays):
+    """A table with so many rows from 1 MiB on, each too slow by a share."""
+    rows = [Compared("it", "allreduce", "", 8, MiB, 1.0, 1 + x, "", "f", k) for k, x in enumerate(strays)]
+    generation, network = ("Hopper", layer) if layer in ("IB", "EFA", "RoCE", "TCPX") else (layer, "")
+    return TableGroup(name, generation, network, ()), rows
 
-    group = [TableGroup(name, "Hopper", "", ()) for name in "ab"]
-    pairs = [(group[0], rows([0.1] * 4 + [0.5])), (group[1], rows([0.1] * 4 + [0.6]))]
-    assert bands(pairs)["generations", "Hopper"] == {"from_1MiB": pytest.approx(0.096)}
-    assert inside(pairs) == pytest.approx(0.8)
+
+def test_a_band_holds_four_of_five_rows():
+    pairs = [table_of("Hopper", "a", [0.1] * 4 + [0.5]), table_of("Hopper", "b", [0.1] * 4 + [0.6])]
+    strange = [table_of("Hopper", "a", [0.3] * 5), table_of("Hopper", "b", [0.4] * 5)]
+    assert bands(pairs, strange)["generations", "Hopper"] == {"from_1MiB": pytest.approx(0.096)}
+    assert inside(pairs, strange) == pytest.approx(0.8)
     assert Pace().ends == 0
+
+
+def test_a_network_with_one_table_is_as_far_off_as_networks_that_are_not_known():
+    """And so is one that nothing tells, however near tables of one network are to each other."""
+    near = [table_of("IB", "a", [0.01] * 5), table_of("IB", "b", [0.02] * 5)]
+    alone = [table_of("EFA", "c", [0.2] * 5), table_of("RoCE", "d", [0.5] * 5), table_of("TCPX", "e", [0.8] * 5)]
+    far = [table_of("IB", "a", [0.1] * 5), table_of("IB", "b", [0.1] * 5), *alone]
+    found = bands([*near, *alone], far)
+    assert math.expm1(found["networks", "IB"]["from_1MiB"]) == pytest.approx(0.02, abs=2e-3)
+    assert math.expm1(found["networks", "EFA"]["from_1MiB"]) == pytest.approx(0.8, abs=2e-3)
+    assert found["networks", ""] == found["networks", "TCPX"] == found["networks", "EFA"]
+    held = coverage([*near, *alone], far)
+    assert held == {"a": 5, "b": 5, "c": 5, "d": 5, "e": 0}  # none is held against itself
+
+
+def test_what_is_not_known_has_the_wider_band(tmp_path, capsys):
+    """The same times, with a log of InfiniBand and without one; a rack with one NVSwitch needs no network."""
+    head = "".join(
+        f"#  Rank {rank:2} Group  0 Pid 1 on h{rank // 8} device {rank % 8} [0x0{rank % 8}] NVIDIA A100-SXM4-40GB\n"
+        for rank in range(16)
+    )
+    row = "  67108864  16777216  float  sum  -1  821.7  81.67  153.13  0  812.7  82.57  154.83  0\n"
+    bands_of = {}
+    for name, log in {"told": "NCCL INFO NET/IB : Using [0]mlx5_0:1/IB\n", "untold": ""}.items():
+        file = tmp_path / f"{name}.txt"
+        file.write_text(head + log + row)
+        _, found = asked(capsys, "validate", str(file))
+        bands_of[name] = found["tables"][0]["expected_error"]
+        assert (NETWORK_UNTOLD in found["tables"][0]["assumed"]) == (name == "untold")
+    assert bands_of["untold"]["from_1MiB"] > 3 * bands_of["told"]["from_1MiB"]
+    assert family_of(build("gb200_nvl72")).bands == family_of(build("gb200_nvl72:trays=1")).bands
+    assert family_of(build("gb200_nvl72:racks=2")).name == "Blackwell, IB"
+
+
+@pytest.mark.parametrize("asks", ["-x NCCL_COLLNET_ENABLE=1", "-x NCCL_ALGO=CollnetDirect"])
+def test_what_a_run_asked_of_its_network_is_told_beside_the_figure(tmp_path, capsys, asks):
+    file = tmp_path / "2n-ib.txt"
+    text = f"$ mpirun -np 16 {asks} -x NCCL_IB_HCA=mlx5_0,mlx5_1 ./all_reduce_perf -g 1\n" + "".join(
+        f"#  Rank {rank:2} Group  0 Pid 1 on h{rank // 8} device {rank % 8} [0x0{rank % 8}] NVIDIA A100-SXM4-40GB\n"
+        for rank in range(16)
+    )
+    file.write_text(text + "  67108864  16777216  float  sum  -1  821.7  81.67  153.13  0  812.7  82.57  154.83  0\n")
+    _, found = asked(capsys, "validate", str(file))
+    collnet, nics = found["tables"][0]["assumed"]
+    assert "CollNet" in collnet
+    assert "2 NICs a host where this machine has 8" in nics
 
 
 @pytest.mark.parametrize(
