@@ -18,8 +18,10 @@ from sim import metrics
 from sim.base import watch
 from sim.base.watch import Estimate
 from sim.engine import simulate
+from sim.fabric.alike import FIRST
 from sim.fold.apart import ApartTrace, WrittenOutError, simulate_apart
 from sim.fold.bound import lower_bound as folded_bound
+from sim.fold.edges import side_by_side
 from sim.fold.folded import FoldedSchedule
 from sim.fold.machine import link_classes
 from sim.fold.orbits import orbits_of
@@ -250,8 +252,8 @@ def largest_buffer(weights: Sequence[float] | Floats, promise: Promise) -> float
 
 LEAST, BLOCK, LINK, PAIR_S = 4_000_000, 120, 100, 60e-9
 """Bytes of any run, of a block in the bound and of a link in the classes; seconds for a pair of ranks and its route."""
-ROW, ROUTE = 40, 24
-"""Bytes of a transfer that is not written down, and of a route for it."""
+ROW, SHARED, ROUTE = 100, 16, 24
+"""Bytes of a row for a transfer that is not written down, of one that has shared links, and of a route for it."""
 FEW = 1 << 20
 """Transfers that are written down where the machine tells ranks apart; of more, their classes alone."""
 
@@ -352,11 +354,17 @@ def carry_out_folded(
 
 
 def _estimate_apart(schedule: FoldedSchedule, topology: Topology, copies: int) -> Estimate:
-    """What it takes to run every rank, or one of so many: rows for half of the transfers, lists of links for all."""
+    """What it takes to run every rank, or one of so many: rows for what is under way, lists for all that share links.
+
+    A rank that sends one message after the other shares its links with hardly any.
+    """
     hops, transfers = topology.hops(schedule.n), schedule.transfers // copies
-    turns = len(np.unique(schedule.turn))
-    size = LEAST + ROW * transfers + (ROUTE + 4 * hops) * turns * schedule.n + LINK * len(topology.links)
-    return Estimate(transfers, size, transfers * (TRANSFER_S + HOP_S * hops))
+    turns, wide = len(np.unique(schedule.turn)), side_by_side(schedule)
+    rows = min(transfers, schedule.n // copies * (FIRST + 2 * wide))
+    size = LEAST + ROW * rows + (ROUTE + 4 * hops) * turns * schedule.n + LINK * len(topology.links)
+    if wide == 1:
+        return Estimate(transfers, size, transfers * TRANSFER_S)
+    return Estimate(transfers, size + SHARED * transfers, transfers * (TRANSFER_S + HOP_S * hops))
 
 
 def _estimate(schedule: FoldedSchedule, topology: Topology) -> Estimate:

@@ -33,8 +33,6 @@ from sim.trace import NO_CAPACITIES, Capacities, Hits, Stall, Trace
 PEERS = 1 << 27
 """Pairs of a renaming and a rank that are written down."""
 NUMBERS = 1 << 31
-LOOKS = 4
-"""For waits that others imply, by transfer that is simulated: as long as they are cheaper than that."""
 
 
 class WrittenOutError(Exception):
@@ -74,7 +72,7 @@ def classes_of(schedule: FoldedSchedule, size: float, orbits: Orbits | None = No
     ranks = np.arange(schedule.n) if orbits is None else orbits.members[:, 0]
     if waits is None or schedule.classes * len(ranks) >= NUMBERS:
         return None
-    waits = without_detours(schedule, waits, LOOKS * schedule.classes * len(ranks))
+    waits = without_detours(schedule, waits)
     renamings, which = np.unique(np.concatenate([schedule.turn, waits.renaming]), return_inverse=True)
     if len(renamings) * len(ranks) > PEERS:
         return None

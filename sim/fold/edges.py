@@ -45,26 +45,54 @@ def edges(schedule: FoldedSchedule) -> ClassWaits | None:
     return ClassWaits(*np.divmod(pair, schedule.classes), renaming)
 
 
-def without_detours(schedule: FoldedSchedule, waits: ClassWaits, most: int) -> ClassWaits:
+def without_detours(schedule: FoldedSchedule, waits: ClassWaits) -> ClassWaits:
     """The same less those that others imply: what a transfer's newest wait has waited for, and that in turn, has ended.
 
-    In a ring a slot is written again by what has travelled all the way round since it was read. To look at a wait may
-    take as many looks as there are classes; where they come to more than `most`, the rest stays.
+    In a ring a slot is written again by what has travelled all the way round since it was read.
     """
-    newest = np.full(schedule.classes, -1, np.int64)
-    newest[waits.later] = np.arange(len(waits.later))  # of several the last, whose class is the highest
-    left = np.flatnonzero(newest[waits.later] != np.arange(len(waits.later)))
-    at, by = waits.earlier[newest[waits.later[left]]], waits.renaming[newest[waits.later[left]]]
-    implied = np.zeros(len(waits.later), np.bool_)
-    looks = 0
-    while len(left) and looks + len(left) <= most:
-        looks += len(left)
-        edge = newest[at]
-        onward = (at > waits.earlier[left]) & (edge >= 0)
-        left, by, edge = left[onward], by[onward], edge[onward]
-        at, by = waits.earlier[edge], schedule.symmetry.ranks.turned(by, waits.renaming[edge])
-        implied[left[(at == waits.earlier[left]) & (by == waits.renaming[left])]] = True
+    turned, (before, by) = schedule.symmetry.ranks.turned, _newest(schedule, waits)
+    depth = depths(schedule, waits)
+    at, renaming = waits.later, np.zeros(len(waits.later), np.int64)
+    newest = (before[waits.later] == waits.earlier) & (by[waits.later] == waits.renaming)
+    steps = np.maximum(0, depth[waits.later] - depth[waits.earlier])
+    while steps.any():
+        odd = steps & 1 == 1
+        renaming = np.where(odd, turned(renaming, by[at]), renaming)
+        at, steps = np.where(odd, before[at], at), steps >> 1
+        before, by = before[before], turned(by, by[before])
+    implied = (at == waits.earlier) & (renaming == waits.renaming) & ~newest
     return ClassWaits(*(column[~implied] for column in waits))
+
+
+def depths(schedule: FoldedSchedule, waits: ClassWaits) -> Numbers:
+    """How many transfers of every class's have ended before it, each the newest that the next waits for."""
+    before, _ = _newest(schedule, waits)
+    depth: Numbers = (before != np.arange(schedule.classes)).astype(np.int64)
+    while (before[before] != before).any():
+        depth += depth[before]
+        before = before[before]
+    return depth
+
+
+def side_by_side(schedule: FoldedSchedule) -> int:
+    """How many of a rank's transfers are under way at once, or wait for some that are not, if all took equally long."""
+    every = edges(schedule)
+    if every is None:
+        return schedule.classes
+    waits = without_detours(schedule, every)
+    depth = depths(schedule, waits)
+    since = depth.copy()
+    since[waits.later[::-1]] = depth[waits.earlier[::-1]] + 1  # of several the first, whose class is lowest
+    length = int(depth.max(initial=0)) + 2
+    come = np.bincount(np.minimum(since, depth), minlength=length)
+    return int(np.cumsum(come - np.bincount(depth + 1, minlength=length)).max())
+
+
+def _newest(schedule: FoldedSchedule, waits: ClassWaits) -> tuple[Numbers, Numbers]:
+    """Of every class the class it waits for that is highest, and the renaming; itself where it waits for none."""
+    before, by = np.arange(schedule.classes), np.zeros(schedule.classes, np.int64)
+    before[waits.later], by[waits.later] = waits.earlier, waits.renaming  # of several the last, whose class is highest
+    return before, by
 
 
 def _meetings(schedule: FoldedSchedule, earlier: Numbers, later: Numbers) -> list[ClassWaits]:

@@ -131,13 +131,58 @@ def rounded(data):
     return json.loads(json.dumps(data), parse_float=lambda text: float(f"{float(text):.9g}"))
 
 
+def implied(part, every):
+    """Of every wait whether the newest waits of newest waits lead to it, one step after the other."""
+    newest = dict(
+        zip(every.later.tolist(), zip(every.earlier.tolist(), every.renaming.tolist(), strict=True), strict=True)
+    )
+    found = []
+    for earlier, later, renaming in zip(*(column.tolist() for column in every), strict=True):
+        at, by = newest[later]
+        steps = 0
+        while at in newest and at > earlier:
+            before, more = newest[at]
+            at, by, steps = before, int(part.symmetry.ranks.turned(by, more)), steps + 1
+        found.append(steps > 0 and (at, by) == (earlier, renaming))
+    return np.array(found, np.bool_)
+
+
+@pytest.mark.parametrize("name", FOLDING)
+def test_waits_that_others_imply_are_found_as_by_following_them(name):
+    entry = ALGORITHMS[name]
+    for n in (8, 16):
+        part = entry.folded(n, **settled(entry, n, 0, build(f"nodes:nodes={n // 4},gpus=4"), {}))
+        if part is not None and (every := edges(part)) is not None:
+            left = without_detours(part, every)
+            assert [column.tolist() for column in left] == [column[~implied(part, every)].tolist() for column in every]
+
+
 def test_a_ring_s_waits_are_those_for_the_message_before():
     part = ALGORITHMS["allreduce.ring"].folded(64)
     every = edges(part)
-    waits = without_detours(part, every, part.transfers)
-    assert all((column == own).all() for column, own in zip(without_detours(part, every, 0), every, strict=True))
+    waits = without_detours(part, every)
     assert len(every.later) > 1.4 * part.classes
     assert np.bincount(waits.later, minlength=part.classes).tolist() == [0] + [1] * (part.classes - 1)
+
+
+@pytest.mark.parametrize(
+    "name, machine, more",
+    [
+        ("allreduce.ring", "switch:ranks=1024", {"src": "GPU0", "dst": "SW"}),
+        ("allreduce.hierarchical_2d", "nodes:nodes=256,gpus=8", {"src": "H0.NIC0", "dst": "SPINE"}),
+    ],
+)
+def test_rows_that_a_run_of_all_ranks_needs_are_about_what_was_told(monkeypatch, name, machine, more):
+    told, rows, widen = [], [], alike.AlikeArena._widen
+    monkeypatch.setattr(alike.AlikeArena, "_widen", lambda arena, count: (rows.append(count), widen(arena, count)))
+    monkeypatch.setattr(work.watch, "expect", lambda name, needs: told.append(needs))
+    topology = build(machine)
+    trouble = "slow_link:share=0.5," + ",".join(f"{key}={value}" for key, value in more.items())
+    outcome = carry_out_folded(topology, ALGORITHMS[name], len(topology.ranks), SIZE, {}, trouble=[trouble])
+    assert outcome.real["estimated_bytes"] == round(told[-1].bytes)
+    routes = 2 * len(topology.ranks) * (work.ROUTE + 4 * topology.hops(len(topology.ranks)))
+    least = work.LEAST + work.LINK * len(topology.links)
+    assert rows[-1] * work.ROW / 2 < told[-1].bytes < 2 * rows[-1] * work.ROW + routes + least
 
 
 @pytest.mark.parametrize("late", [False, True])
