@@ -39,7 +39,7 @@ export class Stage {
   #marks;
   #seen = [];
   #shares = null;
-  #still;
+  #still = null;
   #surface;
   #thin;
   #turn = -1;
@@ -99,7 +99,6 @@ export class Stage {
     this.#marks = new Marks(this.timeline, scene, this.#level, this.#frames.rooms);
     this.#marks.paint(this.#front, surface.colours);
     this.#flow = surface.layer("flow");
-    this.#still = surface.layer("still");
     this.#levels = null;
   }
 
@@ -121,18 +120,21 @@ export class Stage {
     if (isMoved) this.#renew();
     const isLoaded = this.#paintLoads(t);
     const isHeld = this.#devices.paintContents(this.#front, this.#seen, t, surface.colours);
-    if (isMoved || isLoaded || isHeld || line !== this.#line) this.#compose(line);
+    const isOther = isMoved || isLoaded || isHeld || line !== this.#line;
+    this.#line = line;
     surface.clear();
-    surface.lay(this.#still);
+    if (isOther) this.#still = null;
+    else this.#still ??= this.#compose(surface.layer("still"));
+    if (this.#still) surface.lay(this.#still);
+    else this.#compose(surface.context);
   }
 
-  // Lay all that does not fly on one sheet, which is less to lay at every frame; with a line that is chosen.
-  #compose(line) {
+  // Lay all that does not fly, with a line that is chosen, on one sheet: where it stays as it was for a frame, that is less
+  // to lay at every other one.
+  #compose(g) {
     const surface = this.#surface;
     const { scene } = this;
-    const g = this.#still;
-    this.#line = line;
-    surface.clear(g);
+    const line = this.#line;
     surface.lay(this.#backdrop, g);
     surface.lay(this.#flow, g);
     if (line >= 0) {
@@ -141,6 +143,7 @@ export class Stage {
       this.#stroke(g, scene.lines[line], scene.widths[line] + 3);
     }
     surface.lay(this.#front, g);
+    return g;
   }
 
   // A line through points in device widths.

@@ -4,13 +4,13 @@ import { linkName } from "./explain.js";
 
 const MOST = 512;
 
-function option(name, value) {
+function option([name, value]) {
   const one = document.createElement("option");
   [one.textContent, one.value] = [name, value];
   return one;
 }
 
-// Ranks, links, and devices that something is offered on; nothing comes first.
+// Ranks, links, and devices that something is offered on; nothing comes first. Each is a name and a value.
 export function choicesOf(timeline, offers) {
   const { devices, links } = timeline;
   const ranks = devices.rank.map((rank, d) => [rank, d]).filter(([rank]) => rank >= 0);
@@ -22,5 +22,22 @@ export function choicesOf(timeline, offers) {
     if (devices.rank[d] < 0 && kinds.has(kind)) choices.push([devices.name[d], { kind: "device", index: d }]);
   for (let k = 0; k < links.src.length && choices.length < MOST; k += 1)
     choices.push([linkName(timeline, k), { kind: "link", index: k }]);
-  return [option("–", ""), ...choices.slice(0, MOST).map(([name, focus]) => option(name, JSON.stringify(focus)))];
+  return [["–", ""], ...choices.slice(0, MOST).map(([name, focus]) => [name, JSON.stringify(focus)])];
+}
+
+const isKept = (one, [name, value]) => one.value === value && one.textContent === name;
+
+// Have a list offer these, and nothing be chosen. Of hundreds those alone are made that were not there before: runs on
+// one machine have most of them in common.
+export function offerChoices(list, choices) {
+  const there = [...list.options];
+  const least = Math.min(there.length, choices.length);
+  let [head, tail] = [0, 0];
+  while (head < least && isKept(there[head], choices[head])) head += 1;
+  while (tail < least - head && isKept(there.at(-1 - tail), choices.at(-1 - tail))) tail += 1;
+  for (const gone of there.slice(head, there.length - tail)) gone.remove();
+  const fresh = choices.slice(head, choices.length - tail).map(option);
+  list.options[head - 1]?.after(...fresh);
+  if (!head) list.prepend(...fresh);
+  list.value = "";
 }

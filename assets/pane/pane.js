@@ -6,7 +6,7 @@ import { Surface } from "../paint/surface.js";
 import { decode } from "../trace/decode.js";
 import { seconds } from "../trace/words.js";
 import { Card, write } from "./card.js";
-import { choicesOf } from "./choices.js";
+import { choicesOf, offerChoices } from "./choices.js";
 import { Counters } from "./counters.js";
 import { follow, make } from "../player/elements.js";
 import { explain } from "./explain.js";
@@ -218,7 +218,7 @@ export class Pane {
   }
 
   #choices() {
-    this.#lookAt.replaceChildren(...choicesOf(this.#timeline, this.#host.offers));
+    offerChoices(this.#lookAt, choicesOf(this.#timeline, this.#host.offers));
   }
 
   // Leave a view for another: what both show travels there.

@@ -13,6 +13,8 @@ export class Links {
   #cell = 0;
   #chart = null;
   #chosen = [];
+  #due = null; // what is to be painted once it is in sight
+  #isSeen = false;
   #note;
   #order;
   #pinned = [];
@@ -48,6 +50,13 @@ export class Links {
     });
     const isRuler = (event) => this.#chart.isRuler(event.offsetY);
     handle(this.#canvas, { picture: () => this.#chart, isFocused, moved: () => host.draw(), drags: isRuler });
+    new IntersectionObserver((entries) => this.#comes(entries.at(-1).isIntersecting)).observe(this.#canvas);
+  }
+
+  // It mostly stands below the picture and is as large: nobody waits for it who does not see it.
+  #comes(isSeen) {
+    this.#isSeen = isSeen;
+    if (isSeen && this.#due) this.paint(...this.#due);
   }
 
   load(timeline) {
@@ -106,6 +115,8 @@ export class Links {
   }
 
   paint(t, lit) {
+    this.#due = this.#isSeen ? null : [t, lit];
+    if (this.#due) return;
     this.#chart.paint(t, lit);
     if (this.#chart.cell !== this.#cell) this.#tell();
   }

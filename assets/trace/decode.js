@@ -15,8 +15,9 @@ export async function decode(base64) {
   const letters = atob(base64);
   const packed = new Uint8Array(letters.length);
   for (let k = 0; k < letters.length; k += 1) packed[k] = letters.codePointAt(k);
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const bytes = await new Response(stream).arrayBuffer();
+  const { readable, writable } = new DecompressionStream("deflate");
+  const writer = writable.getWriter(); // a Blob would be brought here from another process
+  const [bytes] = await Promise.all([new Response(readable).arrayBuffer(), writer.write(packed), writer.close()]);
   const length = new DataView(bytes).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length)));
   const columns = {};

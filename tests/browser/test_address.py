@@ -168,9 +168,17 @@ def test_a_slider_moves_the_picture_ahead_of_the_page_which_follows_once_the_sli
     page.again(act)
     steps, address = page.page.evaluate("firstSeen")
     assert steps == "28"
+    listed = page.player.get_by_label(page.told("player.look"))
+    assert [word for word in listed.inner_text().split("\n") if "rank" in word] == [
+        f"rank {k} · GPU{k}" for k in range(15)
+    ]
     assert "ranks=15" not in address
     went(page, "ranks=15")
     assert page.data("steps") == "28"
     page.page.go_back()
     went(page, "!ranks=15")
     page.page.wait_for_function("e => e.dataset.steps === '30'", arg=page.player.element_handle())
+    words = listed.inner_text().split("\n")
+    assert [word for word in words if "rank" in word] == [f"rank {k} · GPU{k}" for k in range(16)]
+    assert words[0] == "–"
+    assert len(words) == 1 + 16 + 32  # and both ways of every cable

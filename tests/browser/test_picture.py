@@ -136,6 +136,22 @@ def test_the_parts_of_a_time_light_their_messages(play):
     assert [canvas.evaluate(look) for canvas in canvases] == before
 
 
+def test_the_chart_is_painted_once_it_comes_into_sight(play):
+    page = play("?machine=switch:ranks=64", viewport={"width": 1440, "height": 600})
+    chart = page.player.locator(".rs-chart")
+    ink = """c => c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some(Boolean)"""
+    page.page.wait_for_timeout(300)
+    assert chart.bounding_box()["y"] > 600
+    assert not chart.evaluate(ink)
+    page.ask("seek(0.003)")
+    chart.scroll_into_view_if_needed()
+    page.soon(lambda: _holds(chart.evaluate(ink)))
+
+
+def _holds(condition):
+    assert condition
+
+
 def test_a_stretch_of_the_chart_is_played_over_and_over(play):
     page = play("?machine=switch:ranks=8")
     chart = page.player.locator(".rs-chart")

@@ -119,13 +119,17 @@ test("loads are painted again only when one has changed", async () => {
   const { timeline } = await run("ring");
   const { canvas, paint, picture } = opened("machine", timeline);
   paint(timeline.time * 0.31);
-  const [still] = laid(canvas.context);
-  const [, flow] = laid(still);
+  const layers = laid(canvas.context);
+  const [, flow] = layers;
+  assert.equal(layers.length, 3, "what is new is laid at once");
   const strokes = flow.calls.filter(({ name }) => name === "stroke").length;
   assert.ok(strokes > 0);
-  picture.paint(timeline.time * 0.311, { focus: null, lit: null });
+  for (const share of [0.311, 0.312]) picture.paint(timeline.time * share, { focus: null, lit: null });
   assert.equal(flow.calls.filter(({ name }) => name === "stroke").length, strokes);
-  assert.equal(laid(still).length, 3, "what stands still is laid on one sheet once");
+  const [still, again, ...more] = laid(canvas.context).slice(3);
+  assert.equal(still, again);
+  assert.deepEqual(more, []);
+  assert.deepEqual(laid(still), layers, "what stands still is laid on one sheet once");
 });
 
 test("a link in trouble bears a sign with what is left of it, while it lasts", async () => {

@@ -104,3 +104,20 @@ def test_a_damaged_link_says_what_is_wrong_and_still_shows_a_picture(language):
         at = page(**{name: word, "lang": language})
         assert any(says in text for text in errors(at)), query
         assert len(players(at)) == 1
+
+
+@pytest.mark.parametrize("language", text.languages())
+def test_a_machine_of_one_gpu_is_refused_by_its_name(language):
+    at = page(machine="switch:ranks=1", lang=language)
+    said = text.catalogue(language)["page.nothing"].format(machine="switch:ranks=1")
+    assert [warning.value for warning in at.main.warning] == [said]
+    assert not players(at)
+
+
+def test_from_a_machine_of_one_gpu_another_is_one_choice_away():
+    at = page(machine="switch:ranks=1")
+    label = text.catalogue("en")["title.machine"]
+    next(box for box in at.main.selectbox if box.label == label).set_value("dgx_a100").run()
+    assert not at.exception
+    assert not at.main.warning
+    assert len(players(at)) == 1

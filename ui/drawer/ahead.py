@@ -2,9 +2,11 @@
 
 All of a page is run and drawn anew when a scene changes, which takes several times as long as the run somebody waits
 for. So a slider is a fragment of its own: what it stands for is run at once and handed to the player in the browser,
-which draws it, and the page itself comes after the last of a slider's movements.
+which draws it, and the page itself comes after the last of a slider's movements. A hand that has moved a slider mostly
+moves it on: while it looks at one run, the next on its way is carried out.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +19,7 @@ from ui.page_script import page_script
 from ui.scene.picture import Picture
 from ui.text import spoken
 from ui.workers import tasks
-from ui.workers.asking import ask
+from ui.workers.asking import ask, expect
 
 MOST = 50_000
 """Transfers of a run that comes ahead; what takes longer is waited for where the page says so."""
@@ -33,16 +35,20 @@ def allow(now: Picture) -> None:
     st.session_state.is_brief = now.transfers <= MOST
 
 
-def follow(slider: str, **changes: Any) -> None:
-    """Stand in the fragment of a slider of this name, with the words of the scene that it changes."""
+def follow(slider: str, place: int, places: range, words: Callable[[int], Mapping[str, Any]]) -> None:
+    """Stand in the fragment of a slider of this name, at one of its places; `words` are those of the scene there."""
     state = st.session_state
     if state.pop(f"rested_{slider}", False):
         st.rerun()
     runs: list[dict[str, Any]] | None = None
     if _is_alone():
-        runs = _runs(replace(state.scene, **changes))
+        runs = _runs(replace(state.scene, **words(place)))
         if runs is None:
             st.rerun()
+        following = 2 * place - state.get(f"place_{slider}", place)
+        if following != place and following in places:
+            expect(tasks.run, replace(state.scene, **words(following)), spoken())
+    state[f"place_{slider}"] = place
 
     def rested() -> None:
         state[f"rested_{slider}"] = True

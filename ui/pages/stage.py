@@ -64,7 +64,7 @@ def stage() -> None:
         st.caption(_say("page.tagline"))
         scene, topology = form.choose(is_run=bool(runs))
     if topology is not None and topology.n < 2:
-        st.info(_say("page.nothing"))
+        title.without_a_run(scene, topology)
         _machine_panel(topology)
         return
     heading = st.container()

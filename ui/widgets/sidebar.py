@@ -365,9 +365,12 @@ def _choose_ranks(scene: Request, topology: Topology) -> Request:
 def _ranks(most: int, now: int) -> int:
     """How many take part; 0 for all there are."""
     chosen = st.slider(tell("page.ranks"), 2, most, now, key=fresh(f"ranks_{most}"))
-    ranks = 0 if chosen == most else chosen
-    ahead.follow("ranks", ranks=ranks, root=min(st.session_state.scene.root, chosen - 1))
-    return ranks
+
+    def words(place: int) -> dict[str, int]:
+        return {"ranks": 0 if place == most else place, "root": min(st.session_state.scene.root, place - 1)}
+
+    ahead.follow("ranks", chosen, range(2, most + 1), words)
+    return int(words(chosen)["ranks"])
 
 
 def _choose_load(scene: Request, load: Load) -> Request:
@@ -383,5 +386,5 @@ def _choose_load(scene: Request, load: Load) -> Request:
 def _size(now: str, stops: list[str]) -> str:
     help_, key = tell("page.size.help"), fresh(f"size_{now if now not in SIZES else ''}")
     size: str = st.select_slider(tell("page.size"), stops, value=now, format_func=plain, help=help_, key=key)
-    ahead.follow("size", size=size)
+    ahead.follow("size", stops.index(size), range(len(stops)), lambda place: {"size": stops[place]})
     return size

@@ -14,11 +14,12 @@ from ops.request import Request
 from ops.request.library_choice import collective_of, library_of
 from ops.request.notation import kept
 from sim.machines import MACHINES
-from ui.text import tell
+from sim.topology import Topology
+from ui.text import plain, tell
 from ui.widgets.load import sizes
 from ui.widgets.parameter import fresh
-from ui.widgets.past import restore
-from ui.widgets.sidebar import likely, offered
+from ui.widgets.past import restore, undo
+from ui.widgets.sidebar import likely, offered, scenarios
 
 EDITED = " ✎"
 """What stands behind the name of a machine that was edited."""
@@ -47,6 +48,15 @@ def draw(scene: Request, machine: str) -> None:
                 st.markdown(literal.strip(), width="content")
             if word:
                 words[word]()
+
+
+def without_a_run(scene: Request, topology: Topology) -> None:
+    """Draw the title of a scene on a machine of one rank, which runs nothing, and what leads to another one."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="over"):
+        draw(scene, topology.name)
+        scenarios()
+        undo()
+    st.warning(tell("page.nothing", machine=plain(topology.name)), icon=":material/error:")
 
 
 def _sentence(form: str, words: Mapping[str, object]) -> str:

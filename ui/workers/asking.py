@@ -16,7 +16,7 @@ from sim.errors import InputError
 from sim.units import fmt_share, fmt_size
 from ui.text import tell
 from ui.workers.one import the_pool
-from ui.workers.pool import PageJob, WorkerDiedError
+from ui.workers.pool import PageJob, WorkerDiedError, WorkerPool
 from ui.workers.process import Call, Result
 
 Value = TypeVar("Value")
@@ -52,6 +52,14 @@ def ask(function: Callable[..., Value], *args: Any) -> Value:
         raise InputError(tell("page.stopped")) from None
     finally:
         pool.leave(job)
+
+
+def expect(function: Callable[..., Any], *args: Any) -> None:
+    """Have something carried out that is going to be asked, most likely: nobody waits for it yet."""
+    pool = the_pool()
+    if isinstance(pool, WorkerPool):
+        with suppress(InputError):  # there are enough things to do
+            pool.ask(visitor(), Call(function, args))
 
 
 def ask_apart(whose: str, function: Callable[..., Value], *args: Any) -> Value:

@@ -1,0 +1,62 @@
+"""What comes ahead of the page while a slider moves."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from ops.request import Request
+from ui.drawer import ahead
+from ui.workers import asking, tasks
+from ui.workers.pool import PoolLimits, WorkerPool
+
+SCENE = Request(machine="switch:ranks=16")
+
+
+@pytest.fixture
+def slider(monkeypatch):
+    """Moves a slider of ranks to a place; what has been run and what is expected then, by their ranks."""
+    run, expected = [], []
+    state = {"scene": SCENE, "good": SCENE, "is_brief": True}
+    picture = SimpleNamespace(payload={"packed": {}})
+    shown = SimpleNamespace(session_state=_State(state))
+    monkeypatch.setattr(ahead, "st", shown)
+    monkeypatch.setattr(ahead, "spoken", lambda: "en")
+    monkeypatch.setattr(ahead, "_is_alone", lambda: True)
+    monkeypatch.setattr(ahead, "page_script", lambda _: lambda **_: None)
+    monkeypatch.setattr(ahead, "ask", lambda _, scene, language: run.append(scene.ranks) or picture)
+    monkeypatch.setattr(ahead, "expect", lambda _, scene, language: expected.append(scene.ranks))
+
+    def move(place):
+        run.clear()
+        expected.clear()
+        ahead.follow("ranks", place, range(2, 17), lambda at: {"ranks": at})
+        return run, expected
+
+    return move
+
+
+class _State(dict):
+    """As a page's: names are attributes, too."""
+
+    __getattr__ = dict.__getitem__
+
+
+def test_what_a_slider_comes_to_next_is_run_before_it_gets_there(slider):
+    assert slider(9) == ([9], [])  # from where to is not known
+    assert slider(8) == ([8], [7])
+    assert slider(5) == ([5], [2])
+    assert slider(3) == ([3], [])  # there is no place 1
+    assert slider(4) == ([4], [5])
+
+
+def test_what_is_expected_is_there_when_it_is_asked(monkeypatch):
+    pool = WorkerPool(PoolLimits(1, 1 << 32, 60.0)).start()
+    try:
+        monkeypatch.setattr(asking, "the_pool", lambda: pool)
+        asking.expect(tasks.run, SCENE, "en")
+        job = pool.ask("", asking.Call(tasks.run, (SCENE, "en")))
+        assert job.result(60).read().messages == 30
+        assert pool.load()["done"] == 1
+        assert pool.ask("", asking.Call(tasks.run, (SCENE, "en"))).done()
+    finally:
+        pool.close()
