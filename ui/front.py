@@ -31,6 +31,7 @@ STYLE = """
   color: light-dark(#3a3936, #edebe8);
 }
 [data-testid="stCode"] .token.keyword { color: light-dark(#0b5cad, #7db8f0); }
+.st-key-renewed * { opacity: 1 !important; }
 .st-key-ways { padding-left: 2.6rem; padding-right: 2rem; }
 @media (min-width: 641px) {
   [data-testid="stLayoutWrapper"]:has(> .st-key-ways) {

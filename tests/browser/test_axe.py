@@ -36,3 +36,11 @@ def test_a_page_on_dark_paper_breaks_no_rule(enter, files, name, width, language
     one.page.wait_for_timeout(500)
     told = []
     assert faults_of(one, told.append) == set(), told
+
+
+def test_numbers_that_renew_themselves_stay_as_dark_as_they_are(visit):
+    """Streamlit fades what is on its way to be drawn again, to a third; these always are."""
+    page = visit("?page=health", '[data-testid="stMetric"]').page
+    faded = page.locator(".st-key-renewed .stElementContainer").first
+    faded.evaluate("e => { e.style.opacity = 0.33; }")
+    assert faded.evaluate("e => getComputedStyle(e).opacity") == "1"

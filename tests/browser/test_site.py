@@ -8,6 +8,7 @@ import pytest
 
 from tests.browser.conftest import FILES, PLAYER
 from ui.files import site
+from ui.lessons import LESSONS
 from ui.scene.gallery import exhibits
 from ui.text import languages, say
 
@@ -20,10 +21,15 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def plain_server(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("site")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("site")
     scenes = [exhibit for exhibit in exhibits() if exhibit.name in ("what_is_allreduce", "which_algorithm")]
-    site.write(folder, scenes, lambda done, of: None, taught=["ring"])
+    site.write(path, scenes, lambda done, of: None, taught=list(LESSONS))
+    return path
+
+
+@pytest.fixture(scope="module")
+def plain_server(folder):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
@@ -50,10 +56,11 @@ def test_a_scene_is_two_clicks_away_and_plays(enter, plain_server, width):
 
 @pytest.mark.turns("width", "language")
 @pytest.mark.parametrize(("width", "language"), [(1440, "en"), (390, "zh")])
-def test_a_lesson_and_the_story_play(enter, plain_server, tmp_path, width, language):
+def test_a_lesson_and_the_story_play(enter, plain_server, folder, tmp_path, width, language):
     one = enter(plain_server, viewport={"width": width, "height": 900})
     page = one.page
-    page.goto(f"{plain_server}/{'' if language == 'en' else f'{language}/'}")
+    top = "" if language == "en" else f"{language}/"
+    page.goto(f"{plain_server}/{top}")
     page.get_by_role("link", name=say("lesson.ring.title", language)).click()
     page.locator(PLAYER).first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -61,7 +68,10 @@ def test_a_lesson_and_the_story_play(enter, plain_server, tmp_path, width, langu
         page.locator("#keep").click()
     file = tmp_path / "lesson.html"
     coming.value.save_as(file)
-    assert file.stat().st_size < 300_000
+    written = {each.stem: each.stat().st_size for each in sorted((folder / top).glob("lessons/*.html"))}
+    assert written.keys() == LESSONS.keys()
+    more = file.stat().st_size - written["ring"]
+    assert {name: size for name, size in written.items() if size + more >= 300_000} == {}  # kept as this one is
     page.get_by_role("button", name=say("page.learn.next", language), exact=True).click()
     page.locator(".rs-lesson-form").get_by_role("radio").first.check()
     page.get_by_role("button", name=say("page.learn.check", language)).click()
@@ -78,6 +88,7 @@ def test_a_lesson_and_the_story_play(enter, plain_server, tmp_path, width, langu
     alone = enter(FILES, offline=True)
     alone.page.goto(file.as_uri())
     alone.page.locator(PLAYER).first.wait_for()
+    assert alone.page.locator("#keep").count() == 0
 
 
 def test_a_page_is_kept_as_one_file_that_plays_alone(enter, plain_server, tmp_path):

@@ -21,7 +21,7 @@ def health() -> None:
 
 @st.fragment(run_every=EVERY)
 def _numbers() -> None:
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="large", key="renewed"):
         for name, value in numbers().items():
             shown = fmt_size(value) if name.endswith("_bytes") else f"{value:,}"
             st.metric(tell(f"page.health.{name}"), shown, width="content")
