@@ -8,9 +8,10 @@ from itertools import product
 from typing import Any
 
 from ops.collectives import COLLECTIVES
+from ops.libraries import LIBRARIES
 from ops.registry import ALGORITHMS, Algorithm
 from ops.request import Request
-from ops.request.library_choice import collective_of, library_of, options_of
+from ops.request.library_choice import collective_of, collectives_of, library_of, options_of
 from ops.request.notation import algorithm_spec, written
 from ops.request.python_file import algorithm_of_file
 from sim.errors import InputError
@@ -87,12 +88,27 @@ def all_used(keys: Iterable[str], used: set[str], what: str, where: str) -> None
 
 
 def _named(name: str) -> Iterator[tuple[str, Mapping[str, Parameter]]]:
-    """One algorithm, all of a collective, all that a pattern fits, or a library's choice; with their parameters."""
+    """One algorithm, all of a collective, all that a pattern fits, or a library's choices; with their parameters."""
     if library := library_of(name):
         yield name, options_of(library)
         return
+    if chosen := _chosen(name):
+        yield from chosen
+        return
     for entry in _registered(name):
         yield entry.name, entry.params
+
+
+def _chosen(name: str) -> list[tuple[str, Mapping[str, Parameter]]]:
+    """What a library would run for all its collectives, or for those that a pattern fits; nothing for other names."""
+    library, _, pattern = name.partition(".")
+    if library not in LIBRARIES:
+        return []
+    served = collectives_of(library)
+    fitting = [collective for collective in served if fnmatchcase(collective, pattern or "*")]
+    if not fitting:
+        raise InputError(f"{library} has no {pattern[:40]!r}: choose from {', '.join(served)}")
+    return [(f"{library}.{collective}", options_of(library)) for collective in fitting]
 
 
 def _registered(name: str) -> list[Algorithm]:

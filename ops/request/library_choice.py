@@ -1,6 +1,6 @@
 """What a library would run, as a work: `gloo.allreduce` is what Gloo takes for an allreduce, at Gloo's costs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,8 @@ from ops.budget import expect_algorithm
 from ops.collectives import COLLECTIVES
 from ops.communicators.selection import Selection
 from ops.libraries import LIBRARIES, CollectiveCall, Members
-from ops.libraries.nccl.choice import NcclOptions
+from ops.libraries.nccl.choice import POINT_TO_POINT, NcclOptions
+from ops.libraries.nccl.constants import ABLE
 from ops.registry import ALGORITHMS
 from ops.work import Work
 from sim.errors import InputError
@@ -40,6 +41,11 @@ def collective_of(algorithm: str) -> str:
     """
     first, _, second = algorithm.partition(".")
     return second if library_of(algorithm) else first
+
+
+def collectives_of(library: str) -> Sequence[str]:
+    """The collectives for which a library's choice is known."""
+    return (*ABLE, *POINT_TO_POINT) if library == "nccl" else tuple(COLLECTIVES)
 
 
 def options_of(library: str) -> Mapping[str, Parameter]:

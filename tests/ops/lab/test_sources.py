@@ -6,12 +6,16 @@ import pytest
 
 import cli
 from ops import ALGORITHMS
+from ops.collectives import COLLECTIVES
 from ops.formats import write_schedule
 from ops.lab.cells import name_of, rows
 from ops.lab.grid import Grid, read_grid
 from ops.lab.journal import texts_of
+from ops.lab.sources import algorithms
 from ops.lab.sweep import sweep
 from ops.lab.winners import changes
+from ops.libraries.nccl.choice import POINT_TO_POINT
+from ops.libraries.nccl.constants import ABLE
 from ops.request import Request
 from ops.work import registered
 from sim.errors import InputError
@@ -45,6 +49,28 @@ def server(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(SERVER)
     return path
+
+
+@pytest.mark.parametrize(
+    "name, names",
+    [
+        ("nccl.all*", ["nccl.allreduce", "nccl.allgather", "nccl.alltoall"]),
+        ("nccl.?educe", ["nccl.reduce"]),
+        ("nccl", [f"nccl.{collective}" for collective in (*ABLE, *POINT_TO_POINT)]),
+        ("gloo.*", [f"gloo.{collective}" for collective in COLLECTIVES]),
+        ("mpich.scan*", ["mpich.scan"]),
+        ("nccl.all*:protocol=LL", [f"nccl.{collective}" for collective in ("allreduce", "allgather", "alltoall")]),
+    ],
+)
+def test_a_pattern_is_for_what_a_library_chooses_too(name, names):
+    sources = list(algorithms([name], {}))
+    assert [source.name for source in sources] == names
+
+
+@pytest.mark.parametrize("name", ["nccl.x*", "nccl.foo", "nccl.scan*"])
+def test_what_a_library_has_not_is_told_with_what_it_has(name):
+    with pytest.raises(InputError, match=r"^nccl has no '.*': choose from allreduce, allgather, .*, sendrecv$"):
+        list(algorithms([name], {}))
 
 
 def told(capsys, *words):
