@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 
 from sim.base.arrays import Ints
 from sim.base.compiled import twin
+from sim.errors import InputError
 from sim.schedule import replay
 from sim.schedule.model import Schedule
+
+MOST = 1 << 30
+"""Moves of a schedule: twice a move's number, and one more, is noted in 32 bits."""
 
 
 class Waits(NamedTuple):
@@ -39,8 +43,16 @@ def waits(schedule: Schedule) -> Waits:
 
 
 def derive(schedule: Schedule) -> Waits:
-    """Read after write, write after write and write after read, and the schedule's own program order."""
+    """Read after write, write after write and write after read, and the schedule's own program order.
+
+    Raises InputError for more moves than there are numbers for.
+    """
     rows, moved = schedule.transfers, len(schedule.from_slot)
+    if moved > MOST:
+        raise InputError(
+            f"{schedule.name} moves {moved:,} slots, and what waits for what is worked out for {MOST:,} at most:"
+            " use fewer ranks or channels, or an algorithm of which equal ranks are simulated once"
+        )
     kernel = twin(replay, moved * 12)
     pending, start = np.empty(rows, np.int32), np.empty(rows + 2, np.int64)
     scratch = (

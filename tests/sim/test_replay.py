@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
-from sim.schedule import copy, reduce, unroll
+from sim.errors import InputError
+from sim.schedule import copy, dependencies, reduce, unroll
 from sim.schedule import verify as module
 from sim.schedule.dependencies import derive, gated, lockstep, waits
 from sim.schedule.verify import Verdict, prove
@@ -140,3 +141,12 @@ def test_sets_are_exact_for_as_long_as_they_fit(more, told):
     schedule = unroll(steps, name="any", n=100, promise=promise)
     with mock.patch.object(module, "EXACT_BYTES", 100 * 8 * 2 * 8 + more):  # 100 ranks, 8 slots, 2 words of 64 ranks
         assert told in prove(schedule).verdict.reason
+
+
+def test_more_moves_than_there_are_numbers_for_are_refused(monkeypatch):
+    schedule = ALGORITHMS["allreduce.ring"].schedule(4)
+    monkeypatch.setattr(dependencies, "MOST", len(schedule.from_slot))
+    assert derive(schedule).rows == schedule.transfers
+    monkeypatch.setattr(dependencies, "MOST", len(schedule.from_slot) - 1)
+    with pytest.raises(InputError, match=r"^allreduce\.ring moves 24 slots, and .* for 23 at most: use fewer ranks or"):
+        derive(schedule)
