@@ -32,7 +32,10 @@ KILLED = "the process that ran it was killed, most likely for want of memory: us
 
 
 class Pool(NamedTuple):
-    """Takes batches of cells; `submit` works even after a process died, of which `broken` errors of its work tell."""
+    """Takes batches of cells; `submit` works even after a process died, of which `broken` errors of its work tell.
+
+    One that is an InputError says why.
+    """
 
     submit: Callable[[Sequence[Request]], "Future[list[Row]]"]
     processes: int
@@ -163,8 +166,8 @@ def carried_out(cells: Sequence[Request], pool: Pool) -> Iterator[list[Row]]:
     for cell in suspects:
         try:
             yield _result(pool.submit([cell]))
-        except pool.broken:
-            yield [failed(cell, KILLED)]
+        except pool.broken as error:
+            yield [failed(cell, str(error) if isinstance(error, InputError) else KILLED)]
 
 
 def _batches(cells: Sequence[Request], processes: int) -> Iterator[Sequence[Request]]:

@@ -16,7 +16,7 @@ from sim.errors import InputError
 from sim.units import fmt_share, fmt_size
 from ui.text import tell
 from ui.workers.one import the_pool
-from ui.workers.pool import PageJob, WorkerDiedError, WorkerPool
+from ui.workers.pool import LateError, PageJob, WorkerDiedError, WorkerPool
 from ui.workers.process import Call, Result
 
 Value = TypeVar("Value")
@@ -95,7 +95,7 @@ def ask_rows(cells: Sequence[Request]) -> Iterator[list[Row]]:
         return future
 
     try:
-        yield from carried_out(cells, Pool(submit, pool.limits.seats, (WorkerDiedError,)))
+        yield from carried_out(cells, Pool(submit, pool.limits.seats, (WorkerDiedError, LateError)))
     finally:
         for job in jobs:
             with suppress(CancelledError):

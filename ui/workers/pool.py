@@ -46,6 +46,10 @@ class WorkerDiedError(InputError):
     """The process of a job was killed, by nobody here."""
 
 
+class LateError(InputError):
+    """A job took longer than it may, and was ended with its process."""
+
+
 @dataclass(frozen=True)
 class PoolLimits:
     """How many processes there are, the bytes each may have, and the seconds each job may take."""
@@ -161,7 +165,7 @@ class Seat(threading.Thread):
                 return None
             if time.monotonic() - job.begun > seconds + (0 if job.has_begun else STARTING):
                 self._end()
-                raise InputError(LATE.format(seconds=seconds))
+                raise LateError(LATE.format(seconds=seconds))
 
     def _send(self, job: PageJob) -> None:
         self.start_process()

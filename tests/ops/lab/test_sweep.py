@@ -4,6 +4,7 @@ import json
 import os
 import signal
 from collections import Counter
+from concurrent.futures import Future
 from pathlib import Path
 
 import duckdb
@@ -285,3 +286,24 @@ def test_two_sweeps_never_write_one_table(tmp_path):
         sweep(SMALL, tmp_path / "t.parquet", jobs=1)
     journal.leave()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_cell_that_takes_too_long_fails_alone_and_says_so():
+    """Whoever ends its process says why; what it took with it is tried again."""
+
+    class LateError(InputError):
+        pass
+
+    def submit(batch):
+        future = Future()
+        if slow in batch:
+            future.set_exception(LateError("stopped after 60 s"))
+        else:
+            future.set_result(rows(batch))
+        return future
+
+    cells = [Request("allreduce.ring", "switch:ranks=4", size=f"{k}KiB") for k in range(1, 9)]
+    slow = cells[3]
+    found = [row for some in pool.carried_out(cells, pool.Pool(submit, 2, (LateError,))) for row in some]
+    assert len(found) == len(cells)
+    assert {row["size_bytes"]: row["reason"] for row in found if row["reason"]} == {4096: "stopped after 60 s"}
