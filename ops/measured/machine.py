@@ -85,7 +85,7 @@ NOT_SIMULATED: dict[str, str] = {
     "shared": "has several ranks on one GPU, which no machine here has",
 }
 """Ways to join ranks that no machine has, and what is said of a table that was measured so."""
-_MODEL = re.compile(r"[a-z]\d{1,4}|\b\d{3,4}\b")
+_MODEL = re.compile(r"[a-z]\d{1,4}|\b\d{3,4}d?\b|\btitan\b")
 """What a GPU's name has, where it tells which one it is."""
 
 

@@ -30,10 +30,12 @@ NVIDIA's for ai-dynamo/aiconfigurator: four collectives on 2, 4 and 8 GPUs, as f
 |---|---|---|---|
 {layers}
 
-Of the {held_rows} rows left out {held} lie inside the band that is said to hold 80 %. Where a layer has several
-tables, its band is that of its rows left out. Where it has one, and where nothing tells what joins the hosts, it is
-what one more layer of the kind would come to of which nothing is known: {unknown_gpus} on one host,
-{unknown_nets} between hosts. So far apart are set-ups of one and the same machine, too."""
+The median of the {tables} tables' medians is {left_large} from 1 MiB on and {left_small} below where they are left
+out; on one host {host_large} and {host_small}. Of the {held_rows} rows left out {held} lie inside the band that is
+said to hold 80 %. Where a layer has several tables, its band is that of its rows left out. Where it has one, and where
+nothing tells what joins the hosts, it is what one more layer of the kind would come to of which nothing is known:
+{unknown_gpus} below and from 1 MiB on one host, {unknown_nets} between hosts. So far
+apart are set-ups of one and the same machine, too."""
 PUBLISHED = """With nothing given by hand, the median of the medians of the {tables} published tables of nccl-tests is
 {large} from 1 MiB on and {small} below ({rows} rows; of MI300X's 24 files, which repeat two columns, two count). Of the
 {cells} cells of all published rows (a system, a number of GPUs, a collective, a half of the sizes) no other model is
@@ -109,9 +111,27 @@ def _tables(every: dict[str, dict[str, CostLayer]]) -> dict[str, str]:
         "rows": "\n".join(line for some in every.values() for layer in some.values() for line in _rows(layer)),
         "layers": "\n".join(_layer(layer) for some in every.values() for layer in some.values() if layer.errors),
         "held_rows": str(rows),
+        **_left_out(every),
         "unknown_gpus": _band(unknown_strays("generations")),
         "unknown_nets": _band(unknown_strays("networks")),
         "held": _percent(share),
+    }
+
+
+def _left_out(every: dict[str, dict[str, CostLayer]]) -> dict[str, str]:
+    """How many tables there are, and the medians of their medians where they are left out, of all and on one host."""
+    tables = {
+        kind: [entry["left_out"] for layer in some.values() for entry in layer.errors.values()]
+        for kind, some in every.items()
+    }
+    small, large = _medians([pair for pairs in tables.values() for pair in pairs])
+    host_small, host_large = _medians(tables["generations"])
+    return {
+        "tables": str(sum(map(len, tables.values()))),
+        "left_small": small,
+        "left_large": large,
+        "host_small": host_small,
+        "host_large": host_large,
     }
 
 

@@ -92,6 +92,13 @@ def test_published_plans_are_proved_and_run(file):
     assert trace.time > 0
 
 
+def test_a_plan_without_a_name_is_one_too():
+    named, nameless = two(put_then_add), two(put_then_add) | {"name": None}
+    assert check_schedule(json.dumps(nameless), "it.json").verdict == "ok"
+    assert read_schedule(json.dumps(nameless), "it.json").messages == read_schedule(json.dumps(named), "it").messages
+    assert check_schedule(json.dumps(named | {"name": 3}), "it.json").verdict == "malformed"
+
+
 @pytest.mark.parametrize(
     "name, messages, chunks",
     [("allreduce", 32, 32), ("allreduce_packet", 6, 8), ("reduce", 6, 8), ("transfer_pack", 2, 2)],

@@ -150,8 +150,9 @@ def read_plan(text: str, name: str) -> ExecutionPlan:
     cut = _cut(top) if "tbg_size" in text or "\\u" in text else 1
     in_place = bool(top.get("inplace", False).value)
     chunks = max(sizes["i"], sizes["o"], 1)
+    title = top.get("name", "plan")
     plan = ExecutionPlan(
-        name=top.get("name", "plan").word()[:80],
+        name="plan" if title.value is None else title.word()[:80],  # programs that were given no name write null
         source=name,
         collective=NAMES.get(word, word),
         n=n,

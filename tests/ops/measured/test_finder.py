@@ -52,6 +52,10 @@ def test_a_gpu_is_a_word_and_a_cloud_refines_its_generation(file, device, machin
         ("it.txt", "Tesla V100-PCIE-32GB", {}, "V100 on PCIe"),
         ("a100-tcp.txt", "", {}, "through sockets"),
         ("it.txt", "NVIDIA H100 80GB HBM3", {"transport": "socket"}, "through sockets"),
+        ("h100.txt", "NVIDIA RTX 6000D", {}, "on NVIDIA RTX 6000D, which no machine here is"),
+        ("h100.txt", "NVIDIA TITAN RTX", {}, "on NVIDIA TITAN RTX, which no machine here is"),
+        ("h100.txt", "AMD Instinct MI308X", {}, "on AMD Instinct MI308X, which no machine here is"),
+        ("h100.txt", "AMD Instinct MI355X", {}, "these GPUs of AMD"),
         ("a1000.txt", "", {}, "does not tell its machine"),
     ],
 )
