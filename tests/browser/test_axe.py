@@ -8,7 +8,7 @@ from itertools import cycle
 import pytest
 
 from ops.request import Request
-from tests.browser.axe import faults_of
+from tests.browser.axe import broken, faults_of
 from tests.browser.axe_files import made
 from tests.browser.conftest import FILES
 from ui.lessons import LESSONS
@@ -44,3 +44,14 @@ def test_numbers_that_renew_themselves_stay_as_dark_as_they_are(visit):
     faded = page.locator(".st-key-renewed .stElementContainer").first
     faded.evaluate("e => { e.style.opacity = 0.33; }")
     assert faded.evaluate("e => getComputedStyle(e).opacity") == "1"
+
+
+def test_code_is_read_on_dark_paper(visit):
+    """Names of functions, to which Streamlit gives a colour of their own, among others."""
+    one = visit("?page=learn", '[data-testid="stExpander"]', color_scheme="dark")
+    one.settle()
+    folds = one.page.get_by_test_id("stMain").locator("details:not([open]) > summary")
+    while folds.count():
+        folds.first.click()
+    one.page.locator(".token.function").first.wait_for()
+    assert [fault for fault in broken(one.page) if fault[0] == "color-contrast"] == []
