@@ -36,7 +36,7 @@ STYLE = """
 @media (min-width: 641px) {
   [data-testid="stLayoutWrapper"]:has(> .st-key-ways) {
     position: sticky; top: 0; z-index: 30; margin-top: -0.4rem; padding: 0.4rem 0;
-    background: light-dark(rgb(255 255 255 / 85%), rgb(23 22 20 / 85%)); backdrop-filter: blur(12px);
+    background: light-dark(#fff, #171614);
   }
 }
 .st-key-heading { position: absolute; clip-path: inset(50%); height: 1px; overflow: hidden; }

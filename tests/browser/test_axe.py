@@ -55,3 +55,11 @@ def test_code_is_read_on_dark_paper(visit):
         folds.first.click()
     one.page.locator(".token.function").first.wait_for()
     assert [fault for fault in broken(one.page) if fault[0] == "color-contrast"] == []
+
+
+def test_nothing_shines_through_the_ways_to_other_pages(visit):
+    """They stay above what is scrolled under them, whose colours are not theirs."""
+    page = visit("?page=health", ".st-key-ways", color_scheme="dark", viewport={"width": 1440, "height": 900}).page
+    bar = page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-ways)')
+    painted = bar.evaluate("e => [getComputedStyle(e).position, getComputedStyle(e).backgroundColor]")
+    assert painted == ["sticky", "rgb(23, 22, 20)"]
