@@ -55,8 +55,10 @@ def own(tmp_path):
 
 
 def test_a_file_is_verified_and_run_like_any_algorithm(ask):
-    assert ask("verify", str(PLAN)) == (DONE, {"verdict": "ok", "reason": ""}, "")
+    status, found, complaint = ask("verify", str(PLAN))
+    assert (status, found["verdict"], found["reason"], complaint) == (DONE, "ok", "", "")
     ranks = int(re.search(r'ngpus="(\d+)"', PLAN.read_text())[1])
+    assert found["ranks"] == ranks
     status, found, _ = ask("run", "--schedule", str(PLAN), "--machine", f"switch:ranks={ranks}", "--size", "64MiB")
     assert status == DONE
     assert (found["verdict"], found["ranks"], found["size_bytes"]) == ("ok", ranks, 64 << 20)

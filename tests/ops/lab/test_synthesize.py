@@ -82,7 +82,7 @@ def test_it_survives_a_file_and_takes_the_same_time_or_the_file_tells_both(machi
     again = carry_out(MACHINES[machine], imported(read), 1 << 26)
     assert again.trace.verdict.verdict == "ok"
     if "as scheduled: lines of a thread block follow each other" in text:  # MSCCL sends do not await their receiver
-        assert found.trace.time < again.trace.time < 1.6 * found.trace.time
+        assert found.trace.time < again.trace.time < 1.7 * found.trace.time
     else:
         assert again.trace.time == pytest.approx(found.trace.time, rel=1e-9)
 
