@@ -6,6 +6,8 @@ import { LEAST } from "./labels.js";
 const SHADE = { host: 0.025, pod: 0.025, rack: 0.035, group: 0.025, numa: 0.05 };
 const HEAD = 0.6; // device widths of the strip that a frame's name stands in
 const WEIGHT = 600;
+const LINE = 13; // pixels, at least, that a line of a tile is for
+const ASIDE = 0.55; // of a broad tile's width for its name, where the rest is its ranks'
 
 // A name, and the number in it for where that is all there is room for.
 const words = (label) => [label, label.replace(/^\D+/, "")];
@@ -55,7 +57,8 @@ export class Frames {
           x + width / 2 > left && x + width / 2 < left + across && y + height / 2 > top && y + height / 2 < top + down,
       );
     this.rooms = new Map();
-    for (const k of level.closed) this.#tile(g, k, labels, colours);
+    const aside = this.#aside([...level.closed], labels);
+    for (const k of level.closed) this.#tile(g, k, labels, colours, aside);
     const size = Math.max(LEAST, Math.min(13, scale * 0.36));
     if (high * HEAD < size) return;
     for (const box of this.#boxes.filter((one) => !isCovered(one))) {
@@ -67,8 +70,23 @@ export class Frames {
     }
   }
 
+  #size(k) {
+    return Math.max(LEAST, Math.min(14, this.#place(this.#groups.boxes[k])[3] * 0.3));
+  }
+
+  // How large the names of broad tiles are where all of them leave room beside them, so that all look alike; or 0.
+  #aside(closed, labels) {
+    const broad = closed.filter((k) => this.#groups.isBroad(k) && this.#groups.ranks[k]);
+    const isShort = (k, size) => {
+      const room = this.#place(this.#groups.boxes[k])[2] * ASIDE - 6;
+      return labels.fitting([this.#groups.boxes[k][0]], room, { size, weight: WEIGHT });
+    };
+    const sizes = [Math.min(...broad.map((k) => this.#size(k))), LEAST];
+    return sizes.find((size) => broad.every((k) => isShort(k, size))) ?? 0;
+  }
+
   // A closed group: its name and how many ranks are in it.
-  #tile(g, k, labels, colours) {
+  #tile(g, k, labels, colours, aside) {
     const box = this.#groups.boxes[k];
     const [left, top, w, h] = this.#place(box);
     this.#trace(g, box, Math.min(8, h / 4));
@@ -77,24 +95,27 @@ export class Frames {
     g.strokeStyle = faint(colours, 0.5);
     g.lineWidth = 1.2;
     g.stroke();
-    const size = Math.max(LEAST, Math.min(14, h * 0.3));
-    const count = this.#groups.ranks[k] ? `${this.#groups.ranks[k]} GPU` : "";
-    const isTall = count && h > 2.6 * size;
-    const word = labels.fitting(words(box[0]), w - 6, { size, weight: WEIGHT });
-    const middle = top + h / 2;
-    const isAside = this.#groups.isBroad(k) && labels.fitting([word], w / 2 - 6, { size, weight: WEIGHT });
-    const x = left + (this.#groups.isBar(k) ? Math.max(w * 0.06, 30) : w * (isAside ? 0.25 : 0.5));
+    const isAside = this.#groups.isBroad(k) && this.#groups.ranks[k] && aside;
+    const size = isAside ? aside : this.#size(k);
     if (h < size + 2) return;
-    labels.write(word, x, middle - (isTall ? size * 0.62 : 0), {
-      size,
-      weight: WEIGHT,
-      fill: colours.ink,
-      above: true,
-    });
-    if (!isTall) return;
-    const small = labels.fitting([count], w - 6, { size: LEAST });
-    labels.write(small, x, middle + size * 0.68, { size: LEAST, fill: quiet(colours) });
-    const below = middle + size * 0.68 + LEAST;
-    this.rooms.set(k, isAside ? [left + w * 0.45, top, w * 0.52, h] : [left, below, w, top + h - below]);
+    const x = left + (this.#groups.isBar(k) ? Math.max(w * 0.06, 30) : w * (isAside ? ASIDE / 2 : 0.5));
+    const below = this.#name(k, labels, colours, { x, size });
+    if (!below) return;
+    this.rooms.set(k, isAside ? [left + w * ASIDE, top, w * (0.97 - ASIDE), h] : [left, below, w, top + h - below]);
+  }
+
+  // A closed group's name with its middle at `x`, and below it how many ranks there are; where that ends, or 0 without.
+  #name(k, labels, colours, { x, size }) {
+    const [, top, w, h] = this.#place(this.#groups.boxes[k]);
+    const isTall = this.#groups.ranks[k] && h > 2.6 * size;
+    const word = labels.fitting(words(this.#groups.boxes[k][0]), w - 6, { size, weight: WEIGHT });
+    const line = Math.max(size, LINE); // less, and one would be in the other's way
+    const middle = top + h / 2;
+    const y = middle - (isTall ? line * 0.62 : 0);
+    labels.write(word, x, y, { size, weight: WEIGHT, fill: colours.ink, above: true });
+    if (!isTall) return 0;
+    const small = labels.fitting([`${this.#groups.ranks[k]} GPU`], w - 6, { size: LEAST });
+    labels.write(small, x, middle + line * 0.68, { size: LEAST, fill: quiet(colours) });
+    return middle + line * 0.68 + LEAST;
   }
 }

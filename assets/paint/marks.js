@@ -2,7 +2,7 @@
 
 import { blockColour, faint } from "./ink.js";
 
-const SIDE = { least: 7, most: 16 }; // pixels across a rank
+const SIDE = { least: 6, most: 16 }; // pixels across a rank
 const APART = 1.8; // times as far from one to the next
 const DOT = { most: 6, share: 0.6 }; // pixels across a message, and of a rank
 const ARCH = 0.9; // of a rank that a message rises on its way

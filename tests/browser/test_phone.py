@@ -1,6 +1,9 @@
 """Every page on a telephone: its heading, the way to the others, and nothing beyond the edge."""
 
+from io import BytesIO
+
 import pytest
+from PIL import Image
 
 from tests.browser.axe import broken
 from tests.browser.test_lab import ASKED, CELLS
@@ -10,6 +13,7 @@ from ui.text import catalogue, languages
 
 pytestmark = pytest.mark.browser
 PHONE = {"width": 390, "height": 844}
+PAPER = 255
 LINKS = {"stage": "?machine=switch:ranks=8", "train": DDP, "lab": ASKED}
 """Of pages that a visitor asks something; all others are opened as they are."""
 AWAITED = {"stage": '[data-ringside="player"][data-steps]', "train": TIMELINE, "lab": CELLS}
@@ -41,3 +45,16 @@ def test_a_page_begins_with_its_heading_shows_the_way_to_the_others_and_fits(vis
     assert broken(page) == []
     if (name, language) in SPOKEN:
         page.get_by_text(SPOKEN[name, language]).first.wait_for()
+
+
+def test_a_row_that_goes_on_beyond_the_edge_is_shaded_there(visit):
+    row = visit("?machine=switch:ranks=8", viewport=PHONE).player.locator(".rs-views")
+    row.scroll_into_view_if_needed()
+
+    def shaded():
+        picture = Image.open(BytesIO(row.screenshot())).convert("L")
+        return [picture.getpixel((x, 0)) < 0.95 * PAPER for x in (3, picture.width - 4)]
+
+    assert shaded() == [False, True]
+    row.evaluate("e => { e.scrollLeft = e.scrollWidth; }")
+    assert shaded() == [True, False]

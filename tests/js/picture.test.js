@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { sideOf } from "../../assets/paint/blocks.js";
 import { Camera } from "../../assets/paint/camera.js";
 import { LoadChart } from "../../assets/time/chart.js";
+import { Frames } from "../../assets/paint/frames.js";
 import { Groups } from "../../assets/paint/groups.js";
 import { LEAST, Labels, lift } from "../../assets/paint/labels.js";
 import { Marks } from "../../assets/paint/marks.js";
@@ -88,6 +89,41 @@ test("a closed group's ranks stand in the room it has, and a message goes from o
   const [{ args }, ...others] = calls.filter(({ name }) => name === "fillRect"); // what goes elsewhere is not its own
   assert.ok(!others.length && args[0] > boxes[0][0] && args[0] < boxes[1][0] && args[1] < boxes[0][1] + boxes[0][3]);
   assert.deepEqual(painted([100, 50, 20, 4]), []);
+});
+
+test("broad groups that are closed look alike: names of one size, with room for ranks beside all of them or none", () => {
+  const boxes = ["host 9", "host 10"].map((name, k) => [name, "host", 0, 10 * k, 18, 8, "below"]);
+  const tiles = (wide, high) => {
+    const groups = new Groups({ x: [2, 12, 2, 12], y: [2, 2, 12, 12], rank: [0, 1, 2, 3], boxes });
+    const camera = {
+      wide: wide / 18,
+      high: high / 8,
+      scale: high / 8,
+      x: (x) => (x * wide) / 18,
+      y: (y) => (y * high) / 8,
+    };
+    const frames = new Frames(boxes, groups, camera);
+    const g = new Canvas(400, 200).getContext("2d");
+    frames.paintTitles(g, { closed: groups.closed(1) }, new Labels(g, "serif"), COLOURS);
+    const names = g.calls.filter(({ name, args }) => name === "fillText" && args[0].startsWith("host"));
+    return {
+      fonts: names.map(({ font }) => font),
+      at: names.map(({ args }) => args[1]),
+      rooms: [...frames.rooms.values()],
+    };
+  };
+  for (const [wide, isBeside] of [
+    [92, true],
+    [84, false],
+  ]) {
+    const { fonts, at, rooms } = tiles(wide, 48);
+    assert.equal(new Set(fonts).size, 1);
+    assert.equal(new Set(at).size, 1);
+    assert.deepEqual(
+      rooms.map(([left]) => left > 0),
+      [isBeside, isBeside],
+    );
+  }
 });
 
 test("groups close where their devices cannot be told apart, the outer before the inner", () => {
