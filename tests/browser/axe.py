@@ -22,6 +22,8 @@ RULES = {
 THEMES = ("light", "dark")
 SIZES = ((1440, 900), (390, 844))
 READY = '[data-testid="stMain"] :is(h1, h3), [data-ringside]'
+STYLED = "[...document.querySelectorAll('style')].some((style) => style.textContent.includes('st-key-ways'))"
+"""What holds once the dashboard's own style has come, which a browser has some tenths of a second after the page."""
 LESSON = '[data-ringside="lessons"]'
 MENUS = '[data-testid="stPopover"] button'
 COVERED = "partially obscured"
@@ -156,6 +158,7 @@ def main(*parts):
         print(title, flush=True)
         visit.open(cases[title][-1], awaited=READY)
         visit.settle()
+        visit.page.wait_for_function(STYLED)
         faulty += bool(faults_of(visit))
     print(f"{faulty} pages have a fault")
     return faulty
