@@ -24,6 +24,7 @@ STYLE = """
 [data-testid="stWidgetLabel"] p { color: light-dark(#3a3936, #edebe8) !important; }
 :is([data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primaryFormSubmit"]) p,
 [data-testid="stMultiSelectTagsContainer"] [data-tag] :is(span, svg) { color: light-dark(#fff, #0e1418); }
+[data-testid="stSidebar"] [data-variant="segmented_control"][data-selected] p { color: light-dark(#00609a, #3a9bd9); }
 [data-testid="stCode"] .token.token { color: light-dark(#0b5cad, #79b8ff); }
 [data-testid="stCode"] .token:is(.string, .attr-value) { color: light-dark(#0a6b2b, #6fd39b); }
 [data-testid="stCode"] .token:is(.decorator, .number, .boolean, .builtin) { color: light-dark(#a04000, #ffb27a); }

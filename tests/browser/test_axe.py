@@ -8,7 +8,7 @@ from itertools import cycle
 import pytest
 
 from ops.request import Request
-from tests.browser.axe import broken, faults_of
+from tests.browser.axe import STYLED, broken, faults_of
 from tests.browser.axe_files import made
 from tests.browser.conftest import FILES
 from ui.lessons import LESSONS
@@ -63,3 +63,11 @@ def test_nothing_shines_through_the_ways_to_other_pages(visit):
     bar = page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-ways)')
     painted = bar.evaluate("e => [getComputedStyle(e).position, getComputedStyle(e).backgroundColor]")
     assert painted == ["sticky", "rgb(23, 22, 20)"]
+
+
+def test_what_is_chosen_in_the_form_is_read_on_its_grey(visit):
+    page = visit("?page=train", '[data-testid="stSidebar"] [data-variant="segmented_control"][data-selected] p').page
+    chosen = page.locator('[data-testid="stSidebar"] [data-variant="segmented_control"][data-selected] p')
+    page.wait_for_function(STYLED)
+    assert chosen.evaluate("e => getComputedStyle(e).color") == "rgb(0, 96, 154)"
+    assert [fault for fault in broken(page) if fault[0] == "color-contrast"] == []
