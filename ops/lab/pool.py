@@ -28,6 +28,8 @@ PR_SET_PDEATHSIG = 1
 """Of Linux' prctl: which signal a process gets when its parent has ended."""
 LOOK = 0.5
 """Seconds between two looks at who the parent is."""
+TIDIED = "ignore:resource_tracker"
+"""Those warnings as an interpreter's option."""
 KILLED = "the process that ran it was killed, most likely for want of memory: use fewer ranks or processes"
 
 
@@ -62,9 +64,10 @@ def cores(jobs: int = 0) -> Iterator[Pool]:
         pool: Executor = ProcessPoolExecutor(processes, initializer=_begin, initargs=beginning)
         return pool
 
-    resource_tracker.ensure_running()  # started later it would let interrupts through again
-    with _deaf_to_interrupts():
-        executors = [started()]
+    with _silent_trackers():
+        resource_tracker.ensure_running()  # started later it would let interrupts through again
+        with _deaf_to_interrupts():
+            executors = [started()]
 
     def submit(batch: Sequence[Request]) -> Future[list[Row]]:
         with _deaf_to_interrupts():
@@ -93,6 +96,16 @@ def _deaf_to_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _silent_trackers() -> Iterator[None]:
+    """Processes that tidy up after others, started meanwhile, do not warn of what an interrupted one left behind."""
+    sys.warnoptions.append(TIDIED)
+    try:
+        yield
+    finally:
+        sys.warnoptions.remove(TIDIED)
 
 
 def _begin(parent: int, seconds: float, memory: float) -> None:

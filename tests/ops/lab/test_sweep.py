@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections import Counter
 from concurrent.futures import Future
 from pathlib import Path
@@ -28,6 +30,7 @@ from sim.machines import build
 from terminal import BAD_INPUT, DONE
 from tests.ops.lab.clusters import AXES, dask_cluster, killed, lines, started, wait_for
 
+ROOT = Path(__file__).resolve().parents[3]
 SMALL = Grid(algorithms=AXES["algorithms"], machines=["switch:ranks=4"], sizes=["1KiB", "1MiB"])
 
 
@@ -307,3 +310,23 @@ def test_a_cell_that_takes_too_long_fails_alone_and_says_so():
     found = [row for some in pool.carried_out(cells, pool.Pool(submit, 2, (LateError,))) for row in some]
     assert len(found) == len(cells)
     assert {row["size_bytes"]: row["reason"] for row in found if row["reason"]} == {4096: "stopped after 60 s"}
+
+
+TIDY = """
+import sys
+from multiprocessing import resource_tracker
+from pathlib import Path
+from joblib.externals.loky.backend import resource_tracker as of_loky
+from ops.lab import pool
+
+with pool.cores(1):
+    for tracker in (resource_tracker, of_loky):
+        print(f"-W{pool.TIDIED}" in Path(f"/proc/{tracker._resource_tracker._pid}/cmdline").read_text())
+    print(pool.TIDIED in sys.warnoptions)
+"""
+
+
+def test_who_tidies_up_after_processes_does_not_warn():
+    """What Ctrl-C has left behind is told by `stopped` alone; other processes warn as before."""
+    told = subprocess.run([sys.executable, "-c", TIDY], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["True", "True", "False"]
