@@ -1,5 +1,6 @@
 """JupyterLab with a kernel that finds this checkout, and a notebook in it, in Chromium."""
 
+import contextlib
 import json
 import os
 import socket
@@ -9,8 +10,11 @@ import time
 import urllib.request
 from pathlib import Path
 
+from playwright.sync_api import TimeoutError
+
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120_000
+HASTE, TRIES = 10_000, 4
 TOKEN = "only-here"
 PLAYER = '[data-ringside="player"][data-steps]'
 CELLS = [
@@ -139,11 +143,15 @@ def _open(page, where):
 
 
 def _run(page, k):
-    """Run a cell, to its end."""
-    page.locator(".jp-Notebook .jp-CodeCell").nth(k).locator(".cm-content").click()
-    page.keyboard.press("Shift+Enter")
-    prompt = f"document.querySelectorAll('.jp-Notebook .jp-CodeCell')[{k}].querySelector('.jp-InputPrompt')"
-    page.wait_for_function(f"/[0-9]/.test({prompt}.textContent)", timeout=PATIENCE)
+    """Run a cell, to its end; a key that came before JupyterLab heard it is pressed again."""
+    prompt = f"document.querySelectorAll('.jp-Notebook .jp-CodeCell')[{k}].querySelector('.jp-InputPrompt').textContent"
+    for _ in range(TRIES):
+        page.locator(".jp-Notebook .jp-CodeCell").nth(k).locator(".cm-content").click()
+        page.keyboard.press("Shift+Enter")
+        with contextlib.suppress(TimeoutError):
+            page.wait_for_function(f"/[0-9*]/.test({prompt})", timeout=HASTE)
+            break
+    page.wait_for_function(f"/[0-9]/.test({prompt})", timeout=PATIENCE)
 
 
 def _end_kernels(address):
