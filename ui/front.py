@@ -65,7 +65,7 @@ STYLE = """
   .st-key-title, .st-key-over { gap: 0.2rem 0.45rem; }
   .st-key-title p, .st-key-title input { font-size: 1.05rem; }
   .st-key-over > :has(> .st-key-title), .st-key-title { flex: 1 1 100%; }
-  .st-key-over > .st-key-scenario { flex: 1 1 6rem; width: auto; min-width: 0; order: 1; }
+  .st-key-over > [class*="st-key-scenario"] { flex: 1 1 6rem; width: auto; min-width: 0; order: 1; }
   .st-key-over > :is([class*="st-key-questions"], [class*="st-key-share"], .st-key-keep_beside, .st-key-undo) {
     flex: none; width: auto;
     button { padding: 0 0.6rem; }
