@@ -1,6 +1,5 @@
 """What the server has ready for a visitor: the player's code, a file that browsers keep, and the first run."""
 
-import asyncio
 import gzip
 import re
 from pathlib import Path
@@ -12,6 +11,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.routing import Route
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.asgi import messages_of
 from ui.player import component
 from ui.player.component import player_file
 from ui.server.application import around, ask_ahead
@@ -29,14 +29,9 @@ def get():
 
     def get(path, **headers):
         """The status, headers and content of an answer."""
-        sent = []
-
-        async def send(message):
-            sent.append(message)
-
         pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
         scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": pairs}
-        asyncio.run(app(scope, None, send))
+        sent = messages_of(app, scope)
         answer = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
         return sent[0]["status"], answer, b"".join(message["body"] for message in sent[1:])
 
@@ -68,15 +63,10 @@ def test_pages_alone_announce_it(get):
 
 
 def test_sockets_pass_as_they_are():
-    sent = []
-
     async def app(_scope, _receive, send):
         await send({"type": "websocket.accept"})
 
-    async def send(message):
-        sent.append(message)
-
-    asyncio.run(Announced(app)({"type": "websocket", "headers": []}, None, send))
+    sent = messages_of(Announced(app), {"type": "websocket", "headers": []})
     assert sent == [{"type": "websocket.accept"}]
 
 

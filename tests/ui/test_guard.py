@@ -1,6 +1,5 @@
 """What the server lets in, what it tells browsers, and that others' texts are shown as text."""
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from terminal.dashboard import dashboard
+from tests.ui.asgi import messages_of
 from ui.server import guard
 from ui.server.guard import CONNECTED, EMBED_FROM, HOSTS, Guard
 from ui.server.health import health
@@ -20,7 +20,6 @@ ROOT = Path(__file__).parents[2]
 
 def answer(host, *, kind="http", origin=None):
     """What a request gets: the messages sent back; the application behind says 200 and nothing else."""
-    sent = []
 
     async def app(scope, receive, send):
         if scope["type"] == "websocket":
@@ -29,12 +28,8 @@ def answer(host, *, kind="http", origin=None):
             headers = [(b"x-frame-options", b"ALLOWALL"), (b"content-type", b"text/html")]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
 
-    async def send(message):
-        sent.append(message)
-
     headers = [(b"host", host.encode("latin-1"))] + ([(b"origin", origin.encode())] if origin else [])
-    asyncio.run(Guard(app)({"type": kind, "headers": headers}, None, send))
-    return sent
+    return messages_of(Guard(app), {"type": kind, "headers": headers})
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,19 @@
+"""What an application answers, without a server."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+
+def messages_of(app, scope):
+    """The messages that `app` sends for one request or socket.
+
+    It runs in a thread of its own: Playwright keeps a loop running in the thread of browser tests, where no other may.
+    """
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    with ThreadPoolExecutor(1) as own:
+        own.submit(asyncio.run, app(scope, None, send)).result()
+    return sent
