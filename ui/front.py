@@ -41,7 +41,17 @@ STYLE = """
   }
 }
 .st-key-heading { position: absolute; clip-path: inset(50%); height: 1px; overflow: hidden; }
-.st-key-title { flex: 1 1 auto; }
+.st-key-over > :has(> .st-key-title) { flex: 0 1 auto; width: auto; }
+.st-key-over > :has(> .st-key-actions) { flex: 1 1 21rem; container-type: inline-size; }
+@container (max-width: 42rem) {
+  .st-key-actions { gap: 0.45rem; }
+  .st-key-actions > [class*="st-key-scenario"] { flex: 1 1 6rem; width: auto; min-width: 0; max-width: 15rem; }
+  .st-key-actions > :is([class*="st-key-questions"], [class*="st-key-share"], .st-key-keep_beside, .st-key-undo) {
+    flex: none; width: auto;
+    button { padding: 0 0.6rem; }
+    p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  }
+}
 .st-key-title p { font-size: 1.3rem; white-space: nowrap; }
 .st-key-title [role="group"] {
   border: 0; border-radius: 0; background: transparent; min-height: 2rem; height: 2rem; box-shadow: none;
@@ -65,12 +75,7 @@ STYLE = """
   .st-key-title, .st-key-over { gap: 0.2rem 0.45rem; }
   .st-key-title p, .st-key-title input { font-size: 1.05rem; }
   .st-key-over > :has(> .st-key-title), .st-key-title { flex: 1 1 100%; }
-  .st-key-over > [class*="st-key-scenario"] { flex: 1 1 6rem; width: auto; min-width: 0; order: 1; }
-  .st-key-over > :is([class*="st-key-questions"], [class*="st-key-share"], .st-key-keep_beside, .st-key-undo) {
-    flex: none; width: auto;
-    button { padding: 0 0.6rem; }
-    p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-  }
+  .st-key-actions > [class*="st-key-scenario"] { order: 1; max-width: none; }
 }
 """
 DRAWER = """

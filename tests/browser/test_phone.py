@@ -9,7 +9,7 @@ from tests.browser.axe import broken
 from tests.browser.test_lab import ASKED, CELLS
 from tests.browser.test_train import DDP, TIMELINE
 from ui.pages import PAGES
-from ui.text import catalogue, languages
+from ui.text import catalogue, languages, say
 
 pytestmark = pytest.mark.browser
 PHONE = {"width": 390, "height": 844}
@@ -58,3 +58,36 @@ def test_a_row_that_goes_on_beyond_the_edge_is_shaded_there(visit):
     assert shaded() == [False, True]
     row.evaluate("e => { e.scrollLeft = e.scrollWidth; }")
     assert shaded() == [True, False]
+
+
+def test_the_controls_of_a_scene_keep_to_one_line_also_after_another_one_was_chosen(visit):
+    page = visit("?machine=switch:ranks=8", viewport=PHONE)
+
+    def in_line():
+        boxes = [e.bounding_box() for e in page.page.locator(".st-key-actions > *").all()]
+        middles = [box["y"] + box["height"] / 2 for box in boxes]
+        assert len(boxes) == 5
+        assert max(middles) - min(middles) < 2, middles
+
+    page.soon(in_line)
+    page.choose(say("page.scenario"), say("scenario.slow_hop"))
+    page.page.wait_for_function("location.search.includes('dual_socket')")
+    page.settle()
+    page.soon(in_line)
+
+
+def test_a_long_title_keeps_to_one_line_and_the_controls_beside_it_give_up_their_words(visit):
+    words = "algorithm=allreduce.recursive_doubling&machine=dgx_a100:hosts=1&size=1024KiB"
+    page = visit(f"?{words}", viewport={"width": 1440, "height": 900})
+    page.settle()
+
+    def beside():
+        title, actions = (page.page.locator(f".st-key-{part}").bounding_box() for part in ("title", "actions"))
+        assert title["height"] < 60
+        assert actions["y"] < title["y"] + title["height"] / 2 < actions["y"] + actions["height"]
+        assert title["x"] + title["width"] <= actions["x"]
+
+    page.soon(beside)
+    keep = page.page.get_by_role("button", name=say("page.compare.keep"))
+    assert keep.locator("p").bounding_box()["width"] <= 1
+    assert keep.bounding_box()["width"] >= 24

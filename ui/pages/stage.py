@@ -202,11 +202,12 @@ def _heading(scene: Request, picture: Picture) -> None:
         st.title(plain(picture.title), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="over"):
         title.draw(scene, picture.machine)
-        questions.menu()
-        sidebar.scenarios()
-        compare.keep(scene)
-        offer.draw(scene, _place)
-        past.undo()
+        with title.actions():
+            questions.menu()
+            sidebar.scenarios()
+            compare.keep(scene)
+            offer.draw(scene, _place)
+            past.undo()
     if picture.verdict == STALLED:
         st.warning(plain(picture.reason), icon=":material/hourglass_disabled:")
     elif picture.verdict not in ("ok", "unchecked"):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
@@ -54,9 +55,17 @@ def without_a_run(scene: Request, topology: Topology) -> None:
     """Draw the title of a scene on a machine of one rank, which runs nothing, and what leads to another one."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="over"):
         draw(scene, topology.name)
-        scenarios()
-        undo()
+        with actions():
+            scenarios()
+            undo()
     st.warning(tell("page.nothing", machine=plain(topology.name)), icon=":material/error:")
+
+
+def actions() -> DeltaGenerator:
+    """What holds the controls beside the title; where it leaves them no room for their words they are pictures."""
+    return st.container(
+        horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small", key="actions"
+    )
 
 
 def _sentence(form: str, words: Mapping[str, object]) -> str:
