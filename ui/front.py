@@ -40,6 +40,10 @@ STYLE = """
     background: light-dark(#fff, #171614);
   }
 }
+[class*="st-key-script_"], :has(> .st-key-heading),
+[data-testid="stLayoutWrapper"]:has(> div > [data-testid="stElementContainer"]:only-child > [data-testid="stEmpty"]) {
+  position: absolute; height: 0; overflow: hidden;
+}
 .st-key-heading { position: absolute; clip-path: inset(50%); height: 1px; overflow: hidden; }
 .st-key-over > :has(> .st-key-title) { flex: 0 1 auto; width: auto; }
 .st-key-over > :has(> .st-key-actions) { flex: 1 1 21rem; container-type: inline-size; }

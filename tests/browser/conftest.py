@@ -34,7 +34,7 @@ PATIENCE = 90_000
 """Milliseconds that a page may take; others may have the processor, and a test that waits for nothing ends at last."""
 STILL = "document.querySelector('[data-testid=\"stApp\"][data-test-script-state=notRunning]') !== null"
 """What holds in a page that is not being drawn again, and not about to be."""
-MADE = "!document.querySelector('[data-testid=stSidebar] [class*=st-key-watch_]')"
+MADE = "!document.querySelector('[data-testid=stSidebar] [class*=st-key-script_watch_]')"
 """What holds of a drawer whose form is made, as it is when somebody looks."""
 HASTE = 15_000
 """Milliseconds after which something is tried again on a page that may have been drawn anew meanwhile."""

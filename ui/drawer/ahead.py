@@ -53,7 +53,7 @@ def follow(slider: str, place: int, places: range, words: Callable[[int], Mappin
     def rested() -> None:
         state[f"rested_{slider}"] = True
 
-    page_script("ahead")(key=f"ahead_{slider}", data={"runs": runs}, on_rested_change=rested)
+    page_script("ahead")(key=f"script_ahead_{slider}", data={"runs": runs}, on_rested_change=rested)
 
 
 def _is_alone() -> bool:

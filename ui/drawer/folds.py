@@ -31,4 +31,4 @@ def watch(fold: str) -> None:
     def seen() -> None:
         is_made(fold, is_needed=True)
 
-    page_script("opened")(key=f"watch_{fold}", on_seen_change=seen)
+    page_script("opened")(key=f"script_watch_{fold}", on_seen_change=seen)

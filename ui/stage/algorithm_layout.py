@@ -17,6 +17,8 @@ MOST = 256
 MARGIN = 0.8
 OVAL = 1.4
 """How many times as wide as high a ring is: so is a page."""
+AHEAD = 1.1
+"""How many times as far apart the tiers of a tree stand side by side as one under the other: places are wide."""
 AXES = ((2.9, 0.0), (0.0, 2.6), (1.5, -1.25), (7.0, 0.0), (0.0, 6.4), (3.4, -3.0))
 """Where each dimension of a hypercube points on paper."""
 Edges = set[tuple[int, int]]
@@ -144,7 +146,15 @@ def _star(near: Neighbours, middle: int) -> Places:
 
 
 def _tree(near: Neighbours, root: int) -> Places:
-    """Every place above the middle of what hangs on it."""
+    """Every place above the middle of what hangs on it, or before it, whichever is drawn larger on a wide page."""
+    places = _downwards(near, root)
+    along, across = max(x for x, _ in places), max(y for _, y in places)
+    aside = [(y * AHEAD, x) for x, y in places]
+    is_deep = max(along, across * OVAL) > max(across * AHEAD, along * OVAL)
+    return aside if is_deep else places
+
+
+def _downwards(near: Neighbours, root: int) -> Places:
     tiers = _depths(near, root)
     depth = {r: k for k, tier in enumerate(tiers) for r in tier}
     at: dict[int, tuple[float, float]] = {}

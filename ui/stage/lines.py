@@ -24,7 +24,8 @@ SHOULDER = 0.3
 """How far from its ends a bar is met at most, in device widths."""
 LANE = 0.2
 """How far from its middle a bar is met, so that messages along it from above and below pass each other."""
-ARC = 12
+SMOOTH, FINEST = 2.0, 32
+"""Pieces of an arc per device width, and at most."""
 LEVEL = 0.3
 """How far apart the ends of a line may be for it to count as level, or upright."""
 GRAIN = 1024
@@ -88,7 +89,7 @@ def _interrupted(a: Floats, b: Floats, places: Floats) -> NDArray[np.bool_]:
 
 def _arc(start: Floats, way: Floats, length: float, bow: Bow, *, is_level: bool) -> Floats:
     sag = min(0.42 + 0.16 * length, bow.most) + (0 if way.sum() > 0 else BESIDE * 1.6)
-    u = np.linspace(0, 1, ARC + 1)
+    u = np.linspace(0, 1, int(np.clip(SMOOTH * length, 4, FINEST)) + 1)
     off = np.array([0.0, sag] if is_level else [sag, 0.0])
     return np.asarray(start + way * u[:, None] + off * (3 * u * (1 - u))[:, None])
 

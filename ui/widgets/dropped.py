@@ -46,7 +46,7 @@ class Arrival(NamedTuple):
 
 def receive() -> None:
     """Listen on the whole page; what has arrived is opened, or refused in one sentence beside a page that stays."""
-    answer = page_script("drop")(key="drop", data={"text": tell("page.drop")}, on_received_change=lambda: None)
+    answer = page_script("drop")(key="script_drop", data={"text": tell("page.drop")}, on_received_change=lambda: None)
     with st.container():  # there whether or not anything is said, so that what follows keeps its place
         if answer.received is None:
             return

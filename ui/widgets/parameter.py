@@ -30,7 +30,7 @@ def refuse(error: Exception) -> None:
     st.session_state.refused = refused
     with st.container():
         st.error(plain(str(error)), icon=":material/error:")
-        page_script("seen")(key=f"refused_{len(refused)}", data={"message": str(error)})
+        page_script("seen")(key=f"script_refused_{len(refused)}", data={"message": str(error)})
 
 
 def usual(parameter: Parameter) -> str:

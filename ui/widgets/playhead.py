@@ -17,7 +17,7 @@ from ui.text import plain, spoken, tell
 from ui.workers import tasks
 from ui.workers.asking import ask
 
-KEY, CHOICE, PLAYER = "train_calls", "train_call", "train_player"
+KEY, CHOICE, PLAYER = "script_train_calls", "train_call", "train_player"
 
 
 def playable(step: TrainingStep) -> dict[int, StepCollective]:
