@@ -14,7 +14,7 @@ SCRIPTS = Path(__file__).parents[1] / "assets" / "page"
 def page_script(name: str) -> Callable[..., Any]:
     """What mounts the script of this name, with the arguments of Streamlit's components.
 
-    Its key begins with `script_`: by that the page's style takes it out of the flow, so that nothing moves when it comes.
+    Its key begins with `script_`: by that the page's style takes it out of the flow, and nothing moves when it comes.
     """
     script = (SCRIPTS / f"{name}.js").read_text(encoding="utf-8")
     mounted: Callable[..., Any] = st.components.v2.component(f"ringside_{name}", html="<span>\n</span>", js=script)

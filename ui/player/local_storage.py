@@ -11,6 +11,7 @@ def remembered(name: str, words: set[str], allowed: Container[str]) -> set[str]:
     On the first run of a visit the browser has not answered yet; it does so with a rerun.
     """
     data = {"name": f"ringside.{name}", "words": sorted(words)}
-    answer = page_script("memory")(key=f"script_memory_{name}", data=data, default={"words": []}, on_words_change=lambda: None)
+    mount = page_script("memory")
+    answer = mount(key=f"script_memory_{name}", data=data, default={"words": []}, on_words_change=lambda: None)
     stored = answer.words if isinstance(answer.words, list) else []
     return {word for word in (*stored, *words) if isinstance(word, str) and word in allowed}

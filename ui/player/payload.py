@@ -62,7 +62,7 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
             **_steps(trace),
             "opening": opening(trace.schedule, language),
             "goal": goal(trace.schedule, language),
-            "caption": step_captions(trace.schedule, contents, names, language),
+            "caption": step_captions(trace, contents, names, language),
             "closing": closing(trace.schedule, language, kept=trace.verdict.verdict == "ok"),
         },
         "block_names": _block_names(trace.schedule) if full else [],

@@ -1,14 +1,18 @@
 """One finished sentence for every step, and short words for sets of ranks and blocks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.schedule import NOTHING, REDUCE, Promise, Schedule
+from sim.trace import Trace
 from ui.stage.provenance import NAMED, Contents
 from ui.text import say, spaced
 
+AT_ONCE = 1e-6
+"""Share of a run within which two arrivals are one to the eye."""
 LISTED = 6
 """A sentence lists at most this many single blocks or runs of blocks."""
 
@@ -62,9 +66,18 @@ def block_name(schedule: Schedule, block: int) -> str:
     return str(block)
 
 
-def step_captions(schedule: Schedule, contents: Contents, names: Sequence[str], language: str = "en") -> list[str]:
-    """A sentence per step about its first message, and how many others go with it; `names[r]` is what r is called."""
-    return [_caption(schedule, contents, names, k, language) for k in range(schedule.steps)]
+def step_captions(trace: Trace, contents: Contents, names: Sequence[str], language: str = "en") -> list[str]:
+    """A sentence per step about one of its messages, and how many others go with it; `names[r]` is what r is called.
+
+    The message is the first of those that arrive last: as long as the step is shown it has not landed.
+    """
+    latest = partial(_latest, np.nan_to_num(trace.end, nan=np.inf), AT_ONCE * trace.time)
+    return [_caption(trace.schedule, latest, contents, names, k, language) for k in range(trace.schedule.steps)]
+
+
+def _latest(end: NDArray[np.float64], apart: float, rows: NDArray[np.int64]) -> int:
+    """The first of some transfers that end last."""
+    return int(rows[np.argmax(end[rows] >= end[rows].max() - apart)])
 
 
 def opening(schedule: Schedule, language: str = "en") -> str:
@@ -137,7 +150,14 @@ def _brought(promise: Promise, owed: NDArray[np.bool_], takers: Sequence[int], *
     return ("caption.end.gather" if whole else "caption.end.exchange"), -1
 
 
-def _caption(schedule: Schedule, contents: Contents, names: Sequence[str], step: int, language: str) -> str:
+def _caption(
+    schedule: Schedule,
+    latest: Callable[[NDArray[np.int64]], int],
+    contents: Contents,
+    names: Sequence[str],
+    step: int,
+    language: str,
+) -> str:
     first, stop = int(schedule.step_start[step]), int(schedule.step_start[step + 1])
     head = say("caption.head", language, step=step + 1, steps=schedule.steps)
     if first == stop:
@@ -145,7 +165,7 @@ def _caption(schedule: Schedule, contents: Contents, names: Sequence[str], step:
     rows = np.arange(first, stop)
     away = rows[schedule.src[first:stop] != schedule.dst[first:stop]]
     alike = away if away.size else rows
-    i = int(alike[0])
+    i = latest(alike)
     sentence = _message(schedule, contents, names, i, language)
     others = alike.size - 1
     same = bool((schedule.op[alike] == schedule.op[i]).all())

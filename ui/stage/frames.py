@@ -63,7 +63,7 @@ class Film:
     def captions(self) -> list[str]:
         """A sentence per step."""
         names = place_names(self.trace, place_devices(self.trace), self.language)
-        return step_captions(self.trace.schedule, self.contents, names, self.language)
+        return step_captions(self.trace, self.contents, names, self.language)
 
     @cached_property
     def machine(self) -> Ground:
