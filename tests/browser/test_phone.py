@@ -88,6 +88,9 @@ def test_a_long_title_keeps_to_one_line_and_the_controls_beside_it_give_up_their
         assert title["x"] + title["width"] <= actions["x"]
 
     page.soon(beside)
+    ways = page.page.locator(".st-key-ways").bounding_box()
+    room = page.page.locator(".st-key-title").bounding_box()["y"] - ways["y"] - ways["height"]
+    assert room < 24  # what is mounted between them draws nothing
     keep = page.page.get_by_role("button", name=say("page.compare.keep"))
     assert keep.locator("p").bounding_box()["width"] <= 1
     assert keep.bounding_box()["width"] >= 24
