@@ -23,9 +23,9 @@ from sim.machines import build
 from sim.trace import from_json
 from sim.units import MiB
 from ui.drawings import DRAWINGS, still
-from ui.files import exports
+from ui.files import exports, figure_holdings
 from ui.files.exports import EXPORTS, Shot, render
-from ui.files.figures import LIGHT
+from ui.files.figures import DARK, LIGHT
 from ui.files.gif import gif
 from ui.files.reel import Reel
 from ui.player.payload import pack, unpack
@@ -173,15 +173,49 @@ def test_a_film_shows_the_same_instant_from_wherever_it_comes(shares):
     assert (whole.count[:, :8] == 8).all()
 
 
+HOSTS = run(machine="dgx_a100:hosts=2", n=16)
+TREE = run("scatter.binomial", "switch:ranks=12", 12)
+
+
 @pytest.mark.parametrize("view", sorted(DRAWINGS))
-def test_a_frame_is_what_a_still_of_its_instant_shows(view):
-    film = Film(TRACE)
-    reel = Reel(film, view, 4.8, LIGHT)
-    for share in (0.0, 0.11, 0.115, 0.9, 0.115, 1.0):  # what stays is drawn once for neighbours
-        t = share * TRACE.time
-        canvas = FigureCanvasAgg(still(view, Film(TRACE), t, 4.8, LIGHT))
+@pytest.mark.parametrize(
+    ("trace", "width", "look"), [(TRACE, 4.8, LIGHT), (HOSTS, 4.8, DARK), (HOSTS, 9.6, LIGHT), (TREE, 3.2, LIGHT)]
+)
+def test_a_frame_is_what_a_still_of_its_instant_shows(view, trace, width, look):
+    reel = Reel(Film(trace), view, width, look)
+    for share in (0.0, 0.11, 0.115, 0.2, 0.9, 0.115, 0.6, 1.0):  # what stays is drawn once, and what comes to it alone
+        t = share * trace.time
+        canvas = FigureCanvasAgg(still(view, Film(trace), t, width, look))
         canvas.draw()
         assert (reel.frame(t) == np.asarray(canvas.buffer_rgba())).all(), share
+
+
+@settings(max_examples=30)
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=2).map(sorted), st.integers(1, 16), st.integers(1, 16))
+def test_what_has_changed_since_an_instant_is_all_that_has(shares, places, slots):
+    film, (since, t) = Film(HOSTS), (share * HOSTS.time for share in shares)
+    before = film.held(since)
+    block, count = before.block.copy(), before.count.copy()
+    after = film.held(t)
+    differs = ((after.block != block) | (after.count != count))[:places, :slots]
+    changed = film.changed(since, t, places, slots)
+    assert {(int(place), int(slot)) for place, slot in zip(*np.nonzero(differs), strict=True)} <= set(changed)
+    assert len(set(changed)) == len(changed) <= len(film.changed(None, t, places, slots)) == places * slots
+
+
+def test_a_film_draws_what_has_changed_alone(monkeypatch):
+    drawn = []
+    rectangles = figure_holdings._bars
+    monkeypatch.setattr(
+        figure_holdings, "_bars", lambda axes, bars, z: (drawn.append(len(bars)), rectangles(axes, bars, z))
+    )
+    reel = Reel(Film(HOSTS), "machine", 4.8, LIGHT)
+    for t in np.linspace(0, HOSTS.time, 60):
+        reel.frame(float(t))
+    first, *later = drawn[::2]
+    assert first == 2 * 16 * 16
+    assert sum(later) <= 2 * HOSTS.schedule.transfers
+    assert drawn[1::2] == drawn[::2]
 
 
 @pytest.mark.parametrize("language", languages())
@@ -198,12 +232,26 @@ def test_the_sentence_ends_on_the_page(language):
 
 def test_a_gif_keeps_the_colours_of_its_frames():
     frames = [Reel(Film(TRACE), "machine", 4.8, LIGHT).frame(share * TRACE.time) for share in (0.1, 0.6)]
-    film = Image.open(io.BytesIO(gif(frames, frames, hold_ms=50, last_ms=60)))
+    film = Image.open(io.BytesIO(gif(frames, frames, fps=20, last=0.06)))
     for k, frame in enumerate(frames):
         film.seek(k)
         off = np.abs(np.asarray(film.convert("RGB")).astype(int) - frame[:, :, :3])
         assert (off.max(axis=2) > 24).mean() < 0.01  # of soft edges
         assert (np.asarray(film.convert("RGB"))[2, 2] == 255).all()
+
+
+def test_a_gif_holds_what_changes_and_takes_as_long_as_it_should():
+    reel = Reel(Film(TRACE), "machine", 4.8, LIGHT)
+    one, two = (reel.frame(share * TRACE.time) for share in (0.1, 0.1001))
+    still, films = (len(gif(frames, [one], fps=12, last=0.5)) for frames in ([one, one], [one] * 24 + [two]))
+    assert films < 1.2 * still
+    film = Image.open(io.BytesIO(gif([one, two] * 12, [one], fps=12, last=0.5)))
+    waits = []
+    for k in range(film.n_frames):
+        film.seek(k)
+        waits.append(film.info["duration"])
+    assert (len(waits), waits[-1]) == (24, 500)
+    assert sum(waits[:-1]) == pytest.approx(23 / 12 * 1000, abs=10)
 
 
 def test_a_part_of_a_run_is_filmed_at_its_tempo():

@@ -46,6 +46,30 @@ def test_a_stamp_is_what_would_be_set_there(text, style, x, y):
     assert (pixels(first) != 255).any() == (x < 299 or "ha" in style)
 
 
+@pytest.mark.parametrize("side", ["left", "center", "right"])
+@pytest.mark.parametrize("size", [7.5, 11.5, 11.13])
+def test_a_line_of_stamped_parts_is_the_line_that_would_be_set(side, size):
+    text, paints = (
+        "Ring to rank 4-15,  which adds it: 2.204 ms $1 / 17.41",
+        {"color": "#31333f", "fontsize": size, "ha": side},
+    )
+    at = {"left": 2, "center": 240, "right": 478}[side]
+    plain, stamped = (Figure(figsize=(4.8, 1), dpi=100) for _ in range(2))
+    first, second = FigureCanvasAgg(plain), FigureCanvasAgg(stamped)
+    plain.text(at, 50, text, transform=IdentityTransform(), parse_math=False, **paints)
+    lettered(stamped).add(at, 50, text, paints)
+    assert np.abs(pixels(first) - pixels(second)).max() <= 3
+
+
+def test_a_word_and_a_digit_are_set_once_for_all_lines(monkeypatch):
+    monkeypatch.setattr(lettering, "_stamps", {})
+    for k in range(8):
+        figure, canvas = page()
+        lettered(figure).add(20, 50, f"step 1{k}7 of 30", {"fontsize": 8})
+        canvas.draw()
+    assert {key[2] for key in lettering._stamps} == {"step", "of", *"01234567"}
+
+
 def test_neighbours_within_a_part_of_a_pixel_share_a_stamp(monkeypatch):
     monkeypatch.setattr(lettering, "_stamps", {})
     figure, canvas = page()

@@ -1,15 +1,14 @@
 """Views as figures, one file for each view of the player that files can show.
 
-A file has `page(film, width, look)`, the paper and its axes; `settled(figure, film, t, look)`, which draws what is the
-same as long as `state(film, t)` is; and `moving(figure, film, t, look)`, which draws what never is. A film draws the
-second seldom.
+A file has `page(film, width, look)`, the paper and its axes; `PARTS`, what stays until it changes, each in a place of
+its own; and `moving(figure, film, t, look)`, which draws what never is the same. A film draws a part seldom.
 """
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,17 +20,27 @@ DRAWINGS = frozenset(path.stem for path in Path(__file__).parent.glob("*.py")) -
 """The views that can be drawn; how is loaded when one is, as it takes a while."""
 
 
+class Part(NamedTuple):
+    """What is the same as long as its state is.
+
+    `places` are the rows and columns of the page that it has to itself, or that lie upon those of a part before it;
+    `draw(figure, film, t, look, since)` draws it. One that `adds` draws what has changed since an instant upon what it
+    drew then, all of it where `since` is None; the others always draw all.
+    """
+
+    places: Callable[["Figure", "Film"], Sequence[tuple[slice, slice]]]
+    state: Callable[["Film", float], Hashable]
+    draw: Callable[["Figure", "Film", float, "Look", float | None], None]
+    adds: bool = False
+
+
 class Drawing(Protocol):
     """What the file of a view has; `width` in inches, `t` in seconds."""
 
+    PARTS: tuple[Part, ...]
+
     def page(self, film: "Film", width: float, look: "Look") -> "Figure":
         """Paper and axes."""
-
-    def state(self, film: "Film", t: float) -> Hashable:
-        """What `settled` depends on."""
-
-    def settled(self, figure: "Figure", film: "Film", t: float, look: "Look") -> None:
-        """Draw what stays."""
 
     def moving(self, figure: "Figure", film: "Film", t: float, look: "Look") -> None:
         """Draw what moves."""
@@ -43,10 +52,15 @@ def drawing(view: str) -> Drawing:
     return cast(Drawing, import_module(f"{__name__}.{view}"))
 
 
+def settle(view: str, figure: "Figure", film: "Film", t: float, look: "Look") -> None:
+    """Draw all that stays."""
+    for part in drawing(view).PARTS:
+        part.draw(figure, film, t, look, None)
+
+
 def still(view: str, film: "Film", t: float, width: float, look: "Look") -> "Figure":
     """A view at an instant, `width` inches wide."""
-    draws = drawing(view)
-    figure = draws.page(film, width, look)
-    draws.settled(figure, film, t, look)
-    draws.moving(figure, film, t, look)
+    figure = drawing(view).page(film, width, look)
+    settle(view, figure, film, t, look)
+    drawing(view).moving(figure, film, t, look)
     return figure

@@ -1,10 +1,9 @@
 """The algorithm: every rank where its own shape puts it; the machine where that would be a smudge."""
 
-from collections.abc import Hashable
-
 from matplotlib.figure import Figure
 
-from ui.files.figures import Look, passing, stage, standing, stays
+from ui.files.figure_stage import stage, standing
+from ui.files.figures import Look, passing
 from ui.stage.frames import Film
 
 
@@ -13,14 +12,8 @@ def page(film: Film, width: float, look: Look) -> Figure:
     return stage(film, film.shape, width, look)
 
 
-def state(film: Film, t: float) -> Hashable:
-    """Loads, holdings and the sentence."""
-    return stays(film, film.shape, t)
-
-
-def settled(figure: Figure, film: Film, t: float, look: Look) -> None:
-    """Devices and links, and what each rank holds."""
-    standing(figure, film, film.shape, t, look)
+PARTS = standing(lambda film: film.shape)
+"""Devices and links, what each rank holds, and the sentence."""
 
 
 def moving(figure: Figure, film: Film, t: float, look: Look) -> None:

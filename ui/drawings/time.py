@@ -1,13 +1,12 @@
 """Messages over time: ranks downwards, a line for every message from where it leaves to where it has arrived."""
 
-from collections.abc import Hashable
-
 import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from sim.units import fmt_time
-from ui.files.figures import MOST_MESSAGES, Look, colour_of, say_now, sheet, tell_time
+from ui.drawings import Part
+from ui.files.figures import MOST_MESSAGES, SENTENCE, Look, colour_of, left, sheet, tell_time
 from ui.stage.frames import Film, Indices
 from ui.text import say
 
@@ -30,14 +29,8 @@ def page(film: Film, width: float, look: Look) -> Figure:
     return figure
 
 
-def state(film: Film, t: float) -> Hashable:
-    """The messages that have left, and the sentence."""
-    return film.caption(t), len(_left(film, t))
-
-
-def settled(figure: Figure, film: Film, t: float, look: Look) -> None:
+def _draw(figure: Figure, film: Film, t: float, look: Look, since: float | None) -> None:
     """Every message that has left, to where it arrives."""
-    say_now(figure, film, t, look)
     trace, axes, away = film.trace, figure.axes[0], _left(film, t)
     ends = [[(trace.left[i], trace.schedule.src[i]), (trace.end[i], trace.schedule.dst[i])] for i in away.tolist()]
     first = trace.schedule.moves[away]
@@ -56,6 +49,10 @@ def settled(figure: Figure, film: Film, t: float, look: Look) -> None:
         scalex=False,
         scaley=False,
     )
+
+
+PARTS = (SENTENCE, Part(lambda figure, film: [left(figure)], lambda film, t: len(_left(film, t)), _draw))
+"""Messages, and the sentence."""
 
 
 def moving(figure: Figure, film: Film, t: float, look: Look) -> None:

@@ -2,7 +2,9 @@
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 
+import av
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
@@ -22,12 +24,13 @@ class Palette:
     """The colours that stand for all that some frames have, the nearest one for each."""
 
     def __init__(self, samples: Sequence[Pixels]) -> None:
-        together = np.concatenate(samples)
-        image = Image.fromarray(together).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        first, *others = samples
+        together = np.concatenate([first.reshape(-1, 4), *(other[_differs(first, other)] for other in others)])
+        image = Image.fromarray(together[None]).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
         table = np.array(image.getpalette(), np.float32).reshape(-1, 3)
-        paper, entry = together[0, 0, :3], np.asarray(image)[0, 0]
+        paper, entry = together[0, :3], np.asarray(image)[0, 0]
         table[entry] = paper  # which is the mean of what is nearly so, too: what most of a film is made of is exact
-        self._table, self._colours = table, table.astype(np.uint8).reshape(-1).tolist()
+        self._table = table
         self._nearest = np.full(1 << sum(BITS), UNKNOWN, np.int16)
 
     def entries(self, colours: NDArray[np.uint32]) -> NDArray[np.int16]:
@@ -43,20 +46,35 @@ class Palette:
         nearest: NDArray[np.int16] = self._nearest[keys]
         return nearest
 
-    def images(self, frames: Iterable[Pixels]) -> Iterator[Image.Image]:
-        """Frames in these colours, of equal size."""
-        last: NDArray[np.uint32] | None = None
+    def images(self, frames: Iterable[Pixels]) -> Iterator[NDArray[np.uint8]]:
+        """The entries `[row, column]` of frames of equal size; each is to be used before the next one is asked for."""
+        last: Pixels | None = None
         for pixels in frames:
-            now = np.ascontiguousarray(pixels).view("<u4")[:, :, 0]
+            now = _whole(pixels)
             if last is None:
                 entries = self.entries(now).astype(np.uint8)
             else:
-                differs = last != now
+                differs = _differs(last, pixels)
                 entries[differs] = self.entries(now[differs])
-            last = now
-            frame = Image.fromarray(entries.copy())
-            frame.putpalette(self._colours)
-            yield frame
+            last = pixels
+            yield entries
+
+    def colours(self) -> NDArray[np.uint8]:
+        """All 256 `[entry, blue green red alpha]`, what is not needed as nothing."""
+        colours = np.zeros((256, 4), np.uint8)
+        colours[: len(self._table), :3], colours[: len(self._table), 3] = self._table[:, ::-1], 255
+        return colours
+
+
+def _whole(pixels: Pixels) -> NDArray[np.uint32]:
+    """Pixels as one number each."""
+    whole: NDArray[np.uint32] = np.ascontiguousarray(pixels).view("<u4")[:, :, 0]
+    return whole
+
+
+def _differs(one: Pixels, other: Pixels) -> NDArray[np.bool_]:
+    differs: NDArray[np.bool_] = _whole(one) != _whole(other)
+    return differs
 
 
 def _key(colours: NDArray[np.uint32]) -> NDArray[np.integer]:
@@ -66,10 +84,23 @@ def _key(colours: NDArray[np.uint32]) -> NDArray[np.integer]:
     return keys
 
 
-def gif(frames: Iterable[Pixels], samples: Sequence[Pixels], *, hold_ms: int, last_ms: int) -> bytes:
-    """A film that goes on for ever; every frame stays for `hold_ms`, the last for `last_ms`."""
-    images = list(Palette(samples).images(frames))
-    held = [hold_ms] * (len(images) - 1) + [last_ms]
-    out = io.BytesIO()
-    images[0].save(out, "GIF", save_all=True, append_images=images[1:], duration=held, loop=0, optimize=False)
+def gif(frames: Iterable[Pixels], samples: Sequence[Pixels], *, fps: int, last: float) -> bytes:
+    """A film that goes on for ever; its last frame stays for so many seconds.
+
+    Where a frame is as the one before it nothing is written.
+    """
+    palette, out = Palette(samples), io.BytesIO()
+    colours = palette.colours().reshape(-1)
+    with av.open(out, "w", format="gif", options={"loop": "0", "final_delay": str(round(100 * last))}) as file:
+        stream = file.add_stream("gif", rate=Fraction(fps))
+        stream.pix_fmt = "pal8"
+        for k, entries in enumerate(palette.images(frames)):
+            if not k:
+                stream.height, stream.width = entries.shape
+            frame = av.VideoFrame(stream.width, stream.height, "pal8")
+            rows = np.frombuffer(frame.planes[0], np.uint8).reshape(stream.height, -1)  # type: ignore[call-overload]
+            rows[:, : stream.width] = entries
+            frame.planes[1].update(colours.tobytes())
+            file.mux(stream.encode(frame))
+        file.mux(stream.encode())
     return out.getvalue()

@@ -10,7 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 from sim.errors import InputError
-from ui.drawings import drawing
+from ui.drawings import drawing, settle
 from ui.files.figures import Look
 from ui.stage.frames import Film
 
@@ -29,20 +29,20 @@ class MovingDrawing:
     """Layers of a film of a view, `width` inches wide: one for each stretch of it in which nothing but blocks moves."""
 
     def __init__(self, film: Film, view: str, width: float, look: Look) -> None:
-        self._film, self._look, self._draws = film, look, drawing(view)
+        self._film, self._look, self._view, self._draws = film, look, view, drawing(view)
         self._figure: Figure = self._draws.page(film, width, look)
         self._own = set(self._artists())
         self.box = ""
 
     def state(self, t: float) -> Hashable:
         """What the layer of an instant depends on, its blocks aside."""
-        return self._draws.state(self._film, t)
+        return tuple(part.state(self._film, t) for part in self._draws.PARTS)
 
     def settled(self, t: float) -> str:
         """All of an instant but its blocks."""
         for artist in [artist for artist in self._artists() if artist not in self._own]:
             artist.remove()
-        self._draws.settled(self._figure, self._film, t, self._look)
+        settle(self._view, self._figure, self._film, t, self._look)
         return self._inside(self._look.paper)
 
     def moving(self, t: float) -> str:

@@ -1,6 +1,6 @@
 """Frames of a film: what stays is drawn when it changes, what moves on top of it in every frame."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from numpy.typing import NDArray
 
 from ui.drawings import drawing
-from ui.files.figures import Look
+from ui.files.figures import Look, Place
 from ui.stage.frames import Film
 
 Pixels = NDArray[np.uint8]
@@ -17,49 +17,67 @@ Pixels = NDArray[np.uint8]
 
 
 class Reel:
-    """One page for all frames of a film of a view, `width` inches wide."""
+    """One page for all frames of a film of a view, `width` inches wide. Quickest in the order of time."""
 
     def __init__(self, film: Film, view: str, width: float, look: Look) -> None:
         self._film, self._look, self._draws = film, look, drawing(view)
         self._figure = self._draws.page(film, width, look)
-        self._canvas: Any = FigureCanvasAgg(self._figure)
         self._own = set(self._artists())
-        self._state: Hashable = None
-        self._paper: Any = None
-        self._settled: Any = None
+        canvas: Any = FigureCanvasAgg(self._figure)
+        canvas.draw()
+        self._renderer = canvas.get_renderer()
+        self._page: Pixels = np.asarray(canvas.buffer_rgba())
+        self._paper = self._page.copy()
+        self._shown = -np.inf
+        self._places = [part.places(self._figure, film) for part in self._draws.PARTS]
+        self._above = [
+            [j for j in range(k + 1, len(self._places)) if _overlap(self._places[k], self._places[j])]
+            for k in range(len(self._places))
+        ]
+        self._rewind()
 
     def frame(self, t: float) -> Pixels:
         """The picture of an instant."""
-        state = self._draws.state(self._film, t)
-        if self._settled is None or state != self._state:
-            self._settle(t)
-            self._state = state
-        else:
-            self._canvas.restore_region(self._settled)
+        if t < self._shown:
+            self._rewind()
+        for k, part in enumerate(self._draws.PARTS):
+            state = part.state(self._film, t)
+            if k not in self._states or state != self._states[k]:
+                self._settle(k, t)
+                self._states[k] = state
+        self._shown = t
+        self._page[:] = self._settled
         self._draws.moving(self._figure, self._film, t, self._look)
         self._paint()
-        pixels: Pixels = np.array(self._canvas.buffer_rgba())
-        return pixels
+        return self._page.copy()
 
-    def _settle(self, t: float) -> None:
-        if self._paper is None:  # empty, once all has its place: where axes end up depends on what is in them
-            self._draws.settled(self._figure, self._film, t, self._look)
-            self._canvas.draw()
-            self._clear()
-            self._canvas.draw()
-            self._paper = self._canvas.copy_from_bbox(self._figure.bbox)
-        self._canvas.restore_region(self._paper)
-        self._draws.settled(self._figure, self._film, t, self._look)
+    def _rewind(self) -> None:
+        """Begin with empty paper."""
+        self._settled = self._paper.copy()
+        self._states: dict[int, Hashable] = {}
+        self._shown = -np.inf
+
+    def _settle(self, k: int, t: float) -> None:
+        """Draw a part where it is; what lies upon it stays there."""
+        part, again = self._draws.PARTS[k], k in self._states
+        start = self._paper if again and not part.adds else self._settled
+        for place in self._places[k]:
+            self._page[place] = start[place]
+        part.draw(self._figure, self._film, t, self._look, self._shown if again and part.adds else None)
         self._paint()
-        self._settled = self._canvas.copy_from_bbox(self._figure.bbox)
+        above = [place for j in self._above[k] if j in self._states for place in self._places[j]]
+        kept = [self._settled[place].copy() for place in above]
+        for place in self._places[k]:
+            self._settled[place] = self._page[place]
+        for place, pixels in zip(above, kept, strict=True):
+            self._settled[place] = pixels
 
     def _paint(self) -> None:
         """Draw what has come onto the page, axes before the figure as the page itself would, and take it away."""
-        renderer = self._canvas.get_renderer()
         for group in (*(axes.get_children() for axes in self._figure.axes), self._figure.artists):
             new = [artist for artist in group if artist not in self._own]
             for artist in sorted(new, key=lambda artist: artist.get_zorder()):
-                artist.draw(renderer)
+                artist.draw(self._renderer)
         self._clear()
 
     def _clear(self) -> None:
@@ -71,3 +89,12 @@ class Reel:
         yield from self._figure.artists
         for axes in self._figure.axes:
             yield from axes.get_children()
+
+
+def _overlap(some: Sequence[Place], others: Sequence[Place]) -> bool:
+    return any(_meet(a[0], b[0]) and _meet(a[1], b[1]) for a in some for b in others)
+
+
+def _meet(a: slice, b: slice) -> bool:
+    last = max(a.start or 0, b.start or 0)
+    return all(end is None or last < end for end in (a.stop, b.stop))

@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.ragged import ranges
 from sim.schedule import NOTHING
 from sim.trace import Trace
 from sim.trace.link_load import Spell, capacity, spells
@@ -188,6 +189,17 @@ class Film:
             self._land(i)
         self._done = done
         return self._held
+
+    def changed(self, since: float | None, t: float, places: int, slots: int) -> list[tuple[int, int]]:
+        """The first places and slots to which something came since an instant, each once; all of them if it is None."""
+        schedule = self.trace.schedule
+        if since is None:
+            return list(product(range(places), range(slots)))
+        ended = self._order[self.landed(since) : self.landed(t)]
+        moves = ranges(schedule.moves[:-1][ended], np.diff(schedule.moves)[ended])
+        place, slot = np.repeat(schedule.dst[ended], np.diff(schedule.moves)[ended]), schedule.to_slot[moves]
+        near = (place < places) & (slot < slots)
+        return list(dict.fromkeys(zip(place[near].tolist(), slot[near].tolist(), strict=True)))
 
     def _rewind(self) -> None:
         block = at_first(self.trace.schedule).astype(np.int64)
