@@ -21,8 +21,8 @@ from terminal.shared.usage import usage_message
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """What shells call a program ended by SIGINT or SIGPIPE."""
-AGAIN = 3.0
-"""Seconds after which Ctrl-C is tried again."""
+AGAIN, SOON = 3.0, 0.02
+"""Seconds after which Ctrl-C is tried again, and after which it is where Python says that it was lost."""
 
 
 def main(argv: Sequence[str] | None = None, *, alone: bool = False) -> int:
@@ -98,17 +98,32 @@ def _speak_every_encoding() -> None:
             stream.reconfigure(errors="ringside")
 
 
-def _insist() -> None:
-    """Have Ctrl-C come again until it is heard: one that falls into an object's last moments is lost in Python."""
-    if not hasattr(signal, "setitimer"):
-        return
+def _insist() -> list[int]:
+    """Have Ctrl-C come again until it is heard.
 
-    def interrupt(*_: object) -> None:
+    One that falls into an object's last moments is lost in Python, as one is in what ends every import. Python would
+    write half a page of it before our one line. The list that is returned gets the signals that come.
+    """
+    came: list[int] = []
+    if not hasattr(signal, "setitimer"):
+        return came
+    tell = sys.unraisablehook
+
+    def interrupt(number: int, _: object) -> None:
+        came.append(number)
         signal.setitimer(signal.ITIMER_REAL, AGAIN)
         raise KeyboardInterrupt
 
+    def lost(unraisable: "sys.UnraisableHookArgs") -> None:
+        if unraisable.exc_type is KeyboardInterrupt:
+            signal.setitimer(signal.ITIMER_REAL, SOON)
+        else:
+            tell(unraisable)
+
+    sys.unraisablehook = lost
     signal.signal(signal.SIGINT, interrupt)
     signal.signal(signal.SIGALRM, interrupt)
+    return came
 
 
 def _be_quiet() -> None:
@@ -121,9 +136,15 @@ def _be_quiet() -> None:
 def program() -> int:
     """`main` in a process of its own."""
     _speak_every_encoding()
-    _insist()
+    came = _insist()
     try:
         return main(alone=True)
+    except Exception:
+        if not came:
+            raise
+        # a library's own compiled module makes an ImportError of what interrupts its import
+        _tell("stopped")
+        return INTERRUPTED
     finally:
         _be_quiet()
 
