@@ -4,40 +4,25 @@ A file has `page(film, width, look)`, the paper and its axes; `PARTS`, what stay
 its own; and `moving(figure, film, t, look)`, which draws what never is the same. A film draws a part seldom.
 """
 
-from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ui.files.figures import Look
+    from ui.files.figures import Look, PagePart
     from ui.stage.frames import Film
 
 DRAWINGS = frozenset(path.stem for path in Path(__file__).parent.glob("*.py")) - {"__init__"}
 """The views that can be drawn; how is loaded when one is, as it takes a while."""
 
 
-class Part(NamedTuple):
-    """What is the same as long as its state is.
-
-    `places` are the rows and columns of the page that it has to itself, or that lie upon those of a part before it;
-    `draw(figure, film, t, look, since)` draws it. One that `adds` draws what has changed since an instant upon what it
-    drew then, all of it where `since` is None; the others always draw all.
-    """
-
-    places: Callable[["Figure", "Film"], Sequence[tuple[slice, slice]]]
-    state: Callable[["Film", float], Hashable]
-    draw: Callable[["Figure", "Film", float, "Look", float | None], None]
-    adds: bool = False
-
-
 class Drawing(Protocol):
     """What the file of a view has; `width` in inches, `t` in seconds."""
 
-    PARTS: tuple[Part, ...]
+    PARTS: "tuple[PagePart, ...]"
 
     def page(self, film: "Film", width: float, look: "Look") -> "Figure":
         """Paper and axes."""

@@ -2,9 +2,8 @@
 
 from matplotlib.figure import Figure
 
-from ui.drawings import Part
 from ui.files.figure_holdings import columns_of, head_of_holdings, holdings, landed, rows_of
-from ui.files.figures import SENTENCE, Look, left, passing, sheet, tell_time
+from ui.files.figures import SENTENCE, Look, PagePart, left, passing, sheet, tell_time
 from ui.stage.frames import Film
 
 
@@ -24,7 +23,7 @@ def _draw(figure: Figure, film: Film, t: float, look: Look, since: float | None)
         holdings(figure.axes[0], film, t, look, since)
 
 
-PARTS = (SENTENCE, Part(lambda figure, film: [left(figure)], landed, _draw, adds=True))
+PARTS = (SENTENCE, PagePart(lambda figure, film: [left(figure)], landed, _draw, adds=True))
 """What each rank holds, and the sentence."""
 
 

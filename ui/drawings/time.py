@@ -5,8 +5,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from sim.units import fmt_time
-from ui.drawings import Part
-from ui.files.figures import MOST_MESSAGES, SENTENCE, Look, colour_of, left, sheet, tell_time
+from ui.files.figures import MOST_MESSAGES, SENTENCE, Look, PagePart, colour_of, left, sheet, tell_time
 from ui.stage.frames import Film, Indices
 from ui.text import say
 
@@ -51,7 +50,7 @@ def _draw(figure: Figure, film: Film, t: float, look: Look, since: float | None)
     )
 
 
-PARTS = (SENTENCE, Part(lambda figure, film: [left(figure)], lambda film, t: len(_left(film, t)), _draw))
+PARTS = (SENTENCE, PagePart(lambda figure, film: [left(figure)], lambda film, t: len(_left(film, t)), _draw))
 """Messages, and the sentence."""
 
 

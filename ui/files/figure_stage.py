@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from matplotlib.path import Path
 
 from sim.units import fmt_share
-from ui.drawings import Part
 from ui.files.figure_holdings import (
     MOST_NAMED,
     head_of_holdings,
@@ -20,7 +19,7 @@ from ui.files.figure_holdings import (
     strip_places,
     strips,
 )
-from ui.files.figures import SENTENCE, SHADES, Look, fonts, left, right, rounded, sheet, words
+from ui.files.figures import SENTENCE, SHADES, Look, PagePart, fonts, left, right, rounded, sheet, words
 from ui.stage.lines import SIZES, along
 from ui.stage.palette import IDLE, SIGN
 from ui.text import say
@@ -52,7 +51,7 @@ def stage(film: "Film", here: "Ground", width: float, look: Look) -> Figure:
     return figure
 
 
-def standing(here: Callable[["Film"], "Ground"]) -> tuple[Part, ...]:
+def standing(here: Callable[["Film"], "Ground"]) -> tuple[PagePart, ...]:
     """All of a stage but the blocks on their way: the sentence, devices and links, and what each rank holds, twice."""
 
     def full(film: "Film", t: float) -> Hashable:
@@ -67,9 +66,9 @@ def standing(here: Callable[["Film"], "Ground"]) -> tuple[Part, ...]:
 
     return (
         SENTENCE,
-        Part(lambda figure, film: [left(figure)], full, draw),
-        Part(lambda figure, film: strip_places(figure, film, here(film)), landed, held, adds=True),
-        Part(lambda figure, film: [right(figure)], landed, holdings_beside, adds=True),
+        PagePart(lambda figure, film: [left(figure)], full, draw),
+        PagePart(lambda figure, film: strip_places(figure, film, here(film)), landed, held, adds=True),
+        PagePart(lambda figure, film: [right(figure)], landed, holdings_beside, adds=True),
     )
 
 

@@ -1,9 +1,9 @@
 """What figures of print quality are made of: sheets and their places, the sentence, the clock, blocks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.collections import PathCollection
@@ -14,7 +14,6 @@ from matplotlib.patches import FancyBboxPatch
 from matplotlib.path import Path
 
 from sim.units import fmt_size, fmt_time
-from ui.drawings import Part
 from ui.files.lettering import Lettering, across
 from ui.stage.palette import BLOCKS, LOAD, MANY, ink_on
 
@@ -59,6 +58,20 @@ class Look:
 
 
 LIGHT, DARK = Look(), Look("#fafafa", "#0e1117", "#1c1e27")
+
+
+class PagePart(NamedTuple):
+    """What is the same as long as its state is.
+
+    `places` are the rows and columns of the page that it has to itself, or that lie upon those of a part before it;
+    `draw(figure, film, t, look, since)` draws it. One that `adds` draws what has changed since an instant upon what it
+    drew then, all of it where `since` is None; the others always draw all.
+    """
+
+    places: Callable[[Figure, "Film"], Sequence[Place]]
+    state: Callable[["Film", float], Hashable]
+    draw: Callable[[Figure, "Film", float, Look, float | None], None]
+    adds: bool = False
 
 
 LARGE = 11.5
@@ -136,7 +149,7 @@ def _fitted(text: str, family: tuple[str, ...], width: float, dpi: float) -> flo
     return size
 
 
-SENTENCE = Part(
+SENTENCE = PagePart(
     lambda figure, film: [head(figure)],
     lambda film, t: film.caption(t),
     lambda figure, film, t, look, since: say_now(figure, film, t, look),
