@@ -5,6 +5,7 @@ import importlib
 import importlib.abc
 import importlib.util
 import json
+import linecache
 import os
 import resource
 import sys
@@ -55,6 +56,7 @@ class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(self, module: str, source: str) -> None:
         self.module, self.file = module, str(path_of(module))
         self.code = compile(source, self.file, "exec")
+        linecache.cache[self.file] = len(source), None, source.splitlines(keepends=True), self.file
 
     def find_spec(self, fullname, path, target=None):  # noqa: ARG002
         if fullname == self.module:

@@ -1,13 +1,18 @@
 """Kernels of several files, interpreted and compiled."""
 
+import ast
+import dis
+import inspect
 import os
 import subprocess
 import sys
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import pytest
 
 from sim.base import compiled
+from sim.fabric import kernel, max_min
+from sim.schedule import replay
 
 INNER = "from sim.base.compiled import helper\n\n\n@helper\ndef inner(x):\n    return x + {}\n"
 OUTER = "from inner import inner\nfrom sim.base.compiled import jit\n\n\n@jit\ndef outer(x):\n    return 2 * inner(x)\n"
@@ -34,3 +39,14 @@ def test_little_work_is_interpreted_until_much_of_it_was_done(monkeypatch):
     calls = compiled.IN_ALL // compiled.AT_ONCE
     assert all(compiled.twin(small, compiled.AT_ONCE) is small for _ in range(calls))
     assert compiled.twin(small, compiled.AT_ONCE) == "compiled"
+
+
+@pytest.mark.parametrize("module", [kernel, max_min, replay], ids=lambda module: module.__name__)
+def test_indices_of_a_twin_are_unsigned(module):
+    for function in [it for it in vars(module).values() if isinstance(it, FunctionType) and it in compiled._KERNELS]:
+        tree = ast.walk(ast.parse(inspect.getsource(function)))
+        indices = [node.slice for node in tree if isinstance(node, ast.Subscript)]
+        parts = [part for index in indices for part in (index.elts if isinstance(index, ast.Tuple) else [index])]
+        casts = sum(not isinstance(part, ast.Constant | ast.Slice) for part in parts)
+        loads = [it.argval for it in dis.get_instructions(compiled._unsigned(function)) if it.opname == "LOAD_GLOBAL"]
+        assert loads.count(compiled.CAST) >= casts  # some code stands twice, as a loop's condition does
