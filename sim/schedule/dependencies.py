@@ -55,11 +55,7 @@ def derive(schedule: Schedule) -> Waits:
         )
     kernel = twin(replay, moved * 12)
     pending, start = np.empty(rows, np.int32), np.empty(rows + 2, np.int64)
-    scratch = (
-        np.empty((schedule.places * schedule.slots, 2), np.int32),
-        np.empty((moved, 2), np.int32),
-        np.empty(rows, np.int32),
-    )
+    scratch = np.empty((schedule.places * schedule.slots, 2), np.int32), np.empty((moved, 2), np.int32)
     room = 3 * moved + 64
     while True:
         before = np.empty(room, np.int32)

@@ -11,31 +11,32 @@ COPY = 0
 NOBODY = np.uint64(0)
 WRITER, READER = 0, 1
 NOTHING = np.int32(-1)
-AHEAD = np.uint64(2)
-BLOCK, MOVE, LAST, OVERWRITTEN = range(4)
-"""Columns of a place: the block it holds, or a reason why none; the move that spoiled it; the steps in which it was
-last written and last overwritten."""
+AHEAD = 2
+COUNT = np.int64((1 << 32) - 1)
+BLOCK, STAMP = range(2)
+"""Columns of a place: the block it holds, or a reason why none; twice the step in which it was last written, and one
+more if it was overwritten there. Contributors follow in the same row."""
+FIRST = 1
+"""The column of 64 bits in which contributors begin."""
 EMPTY, MIXED, DOUBLED, CLASH = -1, -2, -3, -4
 """What a place can hold instead of a block: nothing, a sum over different blocks, a rank counted twice,
 the outcome of two writers of which one overwrites."""
 
 
 @jit
-def dependencies(
-    slots, step_start, src, dst, moves, owner, from_slot, to_slot, pending, start, before, place, older, seen
-):
+def dependencies(slots, step_start, src, dst, moves, owner, from_slot, to_slot, pending, start, before, place, older):
     """Fill `pending` and `before` with how many and which transfers each transfer waits for.
 
     Derived per place: read after write, write after write, write after read. Transfers of one step read
     the state before the step, so they never wait for each other; a later writer also waits for the readers
     of the step in which its place was last written. Returns how many there are; when that is more than
-    `before` holds, call again with room for them. `start[j + 2]` counts who waits for transfer j, for `successors`.
+    `before` holds, call again with room for them. `start[j + 2]` counts who waits for transfer j, for `successors`,
+    below its upper 32 bits, which say who was counted last, from 1 on: nobody is counted twice.
     Scratch: `place` has a row per place: twice the newest writer's and the newest reader's move since, one more where
-    `older`, a row per move, has the one before it; `seen` keeps a transfer from being entered twice. `owner` has every
-    move's transfer, or nothing where each transfer is one. Indices that are worked out are unsigned, being positive.
+    `older`, a row per move, has the one before it. `owner` has every move's transfer, or nothing where each transfer is
+    one.
     """
     place[:] = -1
-    seen[:] = 0
     start[:] = 0
     pending[:] = 0
     count = 0
@@ -45,25 +46,25 @@ def dependencies(
         begin, stop = moves[step_start[step]], moves[step_start[step + 1]]
         for m in range(begin, stop):
             i = m if single else owner[m]
-            source, target = np.uint64(src[i] * slots + from_slot[m]), np.uint64(dst[i] * slots + to_slot[m])
+            source, target = src[i] * slots + from_slot[m], dst[i] * slots + to_slot[m]
             writer, reader, other = place[source, WRITER], place[target, READER], place[target, WRITER]
             if writer & reader & other == -1:  # nobody before
                 continue
             for e, column in ((writer, WRITER), (reader, READER), (other, WRITER)):
                 while e >= 0:
-                    move = np.uint64(e >> 1)
-                    j = move if single else np.uint64(owner[move])
-                    if seen[j] <= i:
-                        seen[j] = i + 1
-                        start[j + AHEAD] += 1
+                    move = e >> 1
+                    j = move if single else owner[move]
+                    noted = start[j + AHEAD]
+                    if noted >> 32 <= i:
+                        start[j + AHEAD] = ((np.int64(i) + 1) << 32) + (noted & COUNT) + 1
                         pending[i] += 1
                         if count < room:
-                            before[np.uint64(count)] = j
+                            before[count] = j
                         count += 1
                     e = older[move, column] if e & 1 else NOTHING
         # readers of places that this step writes stay readers: the next writer waits for them too
         for m in range(begin, stop):
-            target = np.uint64(dst[m if single else owner[m]] * slots + to_slot[m])
+            target = dst[m if single else owner[m]] * slots + to_slot[m]
             if place[target, WRITER] >> 1 < begin:
                 place[target, WRITER] = m << 1
                 place[target, READER] = -1
@@ -71,7 +72,7 @@ def dependencies(
                 older[m, WRITER] = place[target, WRITER]
                 place[target, WRITER] = m << 1 | 1
         for m in range(begin, stop):
-            source = np.uint64(src[m if single else owner[m]] * slots + from_slot[m])
+            source = src[m if single else owner[m]] * slots + from_slot[m]
             if place[source, READER] < 0:
                 place[source, READER] = m << 1
             else:
@@ -84,15 +85,16 @@ def dependencies(
 def successors(pending, before, start, after):
     """Turn 'waits for' (`pending`, `before`) round into 'is waited for by' (`start`, `after`).
 
-    `start[j + 2]` is how many wait for j, for all j; in the end `after[start[j]:start[j + 1]]` are they.
+    `start[j + 2]`, below its upper 32 bits, is how many wait for j, for all j; in the end they are
+    `after[start[j]:start[j + 1]]`.
     """
     for j in range(2, len(start)):
-        start[j] += start[j - 1]
+        start[j] = (start[j] & COUNT) + start[j - 1]
     e = 0
     for i in range(len(pending)):
         for _ in range(pending[i]):
-            at = np.uint64(before[e] + 1)
-            after[np.uint64(start[at])] = i
+            at = before[e] + 1
+            after[start[at]] = i
             start[at] += 1
             e += 1
 
@@ -111,7 +113,7 @@ def astray(owed, first, last, due, exact, slots, place, who):
                 low, high = max(first[rank, slot], 0), max(last[rank, slot], 0)
                 for w in range(due.shape[1]):
                     marks = due[high, w] & ~due[low, w] if exact else due[high, w] - due[low, w]
-                    wrong |= who[at, w] != marks
+                    wrong |= who[at, FIRST + w] != marks
                 if wrong:
                     return at
     return -1
@@ -133,6 +135,7 @@ def replay(
     union,
     place,
     who,
+    blame,
     carried,
     left,
     read,
@@ -140,64 +143,68 @@ def replay(
 ):
     """Carry contributions through every step; sources and destinations from `ranks` up are switches.
 
-    `place` has a row per place, `BLOCK` to `OVERWRITTEN`, which lie side by side as they are needed together;
-    `who[place]` are its contributors, as bits of 64-rank words when `exact`, else as one fingerprint that adds up
-    modulo 2^64. `owner` is as in `dependencies`. Optionally (when not empty) `carried[m]` receives the block that move
-    m carries and `left[m]` the contributors at its destination after it. Scratch: `read` and `read_who` hold what a
-    step reads.
+    `place` and `who` are the same memory, a row per place, as it is needed together: in 32 bits `BLOCK` and `STAMP`, in
+    64 bits, from `FIRST` on, its contributors, as bits of 64-rank words when `exact`, else as one fingerprint that adds
+    up modulo 2^64. Where a place holds no block, `blame` is the move that spoiled it, counted from 1, or 0.
+    `owner` is as in `dependencies`. Optionally (when not empty) `carried[m]` receives the block that move m carries and
+    `left[m]` the contributors at its destination after it. Scratch: `read` and `read_who` hold what a step reads.
     """
-    words = who.shape[1]
+    words = who.shape[1] - FIRST
     single = len(owner) == 0
     for step in range(len(step_start) - 1):
         begin, stop = moves[step_start[step]], moves[step_start[step + 1]]
+        added, overwritten = 2 * step, 2 * step + 1
         for m in range(begin, stop):
-            source = np.uint64(src[m if single else owner[m]] * slots + from_slot[m])
-            k = np.uint64(m - begin)
-            read[k, 0] = place[source, BLOCK]
-            read[k, 1] = place[source, MOVE]
+            source = src[m if single else owner[m]] * slots + from_slot[m]
+            k = m - begin
+            got = place[source, BLOCK]
+            read[k, 0] = got
+            if got < 0:
+                read[k, 1] = blame[source]
             for w in range(words):
-                read_who[k, w] = who[source, w]
+                read_who[k, w] = who[source, FIRST + w]
         for m in range(begin, stop):
             i = m if single else owner[m]
-            target, k = np.uint64(dst[i] * slots + to_slot[m]), np.uint64(m - begin)
-            got = read[k, 0]
+            target, k = dst[i] * slots + to_slot[m], m - begin
+            got, held, stamp = read[k, 0], place[target, BLOCK], place[target, STAMP]
             if op[i] == COPY:
-                clash = place[target, LAST] == step
-                place[target, OVERWRITTEN] = step
+                clash = stamp >= added
+                place[target, STAMP] = overwritten
                 place[target, BLOCK] = got
-                place[target, MOVE] = m if got == EMPTY else read[k, 1]
+                if got < 0:
+                    blame[target] = m + 1 if got == EMPTY else read[k, 1]
                 for w in range(words):
-                    who[target, w] = read_who[k, w]
+                    who[target, FIRST + w] = read_who[k, w]
             else:
-                clash = place[target, OVERWRITTEN] == step
-                held = place[target, BLOCK]
+                clash = stamp == overwritten
+                place[target, STAMP] = max(stamp, added)
                 if held >= 0 and got == held:
                     twice = False
                     for w in range(words):
                         if exact:
-                            twice |= (who[target, w] & read_who[k, w]) != NOBODY
-                            who[target, w] |= read_who[k, w]
+                            twice |= (who[target, FIRST + w] & read_who[k, w]) != NOBODY
+                            who[target, FIRST + w] |= read_who[k, w]
                         else:
-                            who[target, w] += read_who[k, w]
+                            who[target, FIRST + w] += read_who[k, w]
                     if twice and not union:
                         place[target, BLOCK] = DOUBLED
-                        place[target, MOVE] = m
+                        blame[target] = m + 1
                 elif held >= 0:
                     place[target, BLOCK] = MIXED if got >= 0 else got
-                    place[target, MOVE] = m if got >= EMPTY else read[k, 1]
-                elif held == EMPTY and dst[i] >= ranks and place[target, MOVE] < 0:
+                    blame[target] = m + 1 if got >= EMPTY else read[k, 1]
+                elif held == EMPTY and dst[i] >= ranks and blame[target] == 0:
                     place[target, BLOCK] = got
-                    place[target, MOVE] = m if got == EMPTY else read[k, 1]
+                    if got < 0:
+                        blame[target] = m + 1 if got == EMPTY else read[k, 1]
                     for w in range(words):
-                        who[target, w] = read_who[k, w]
+                        who[target, FIRST + w] = read_who[k, w]
                 elif held == EMPTY:
-                    place[target, MOVE] = m
+                    blame[target] = m + 1
             if clash:
                 place[target, BLOCK] = CLASH
-                place[target, MOVE] = m
-            place[target, LAST] = step
+                blame[target] = m + 1
             if len(carried) > 0:
                 carried[m] = got
             if len(left) > 0:
                 for w in range(words):
-                    left[m, w] = who[target, w]
+                    left[m, w] = who[target, FIRST + w]

@@ -135,7 +135,7 @@ def faults(schedule: Schedule) -> list[Fault]:
     faults = []
     for rank, slot in np.argwhere(wrong).tolist():
         due, held = HeldBlock(int(promise.owed[rank, slot]), tuple(_members(owed[rank, slot]))), _place(end, rank, slot)
-        move = int(end.blame[rank * schedule.slots + slot])
+        move = int(end.blame[rank, slot])
         doubled = held.block == kernels.DOUBLED
         same = held.block == due.block
         faults.append(
@@ -168,8 +168,7 @@ def _first_wrong(schedule: Schedule, promise: Promise, end: "_End") -> int:
         wrong = np.argwhere(_wrong(promise, end))
         return int(wrong[0] @ (schedule.slots, 1)) if len(wrong) else -1
     columns = (np.ascontiguousarray(column) for column in (promise.owed, promise.first, promise.last))
-    who = end.who.reshape(len(end.place), -1)
-    return int(compiled(kernels).astray(*columns, end.due, end.exact, schedule.slots, end.place, who))
+    return int(compiled(kernels).astray(*columns, end.due, end.exact, schedule.slots, _in_halves(end.held), end.held))
 
 
 def _unless_flawed(verdict: Verdict, schedule: Schedule) -> Verdict:
@@ -182,20 +181,26 @@ class _End:
 
     exact: bool
     marks: Words
-    place: Ints
-    who: Words
+    held: Words
+    spoiled: Ints
     carried: Ints
     left: Words
 
     @property
+    def who(self) -> Words:
+        """The contributors, by rank and slot."""
+        return self.held[:, kernels.FIRST :].reshape(len(self.marks), -1, self.marks.shape[1])
+
+    @property
     def block(self) -> Ints:
         """The block, or a reason why there is none, by rank and slot."""
-        return self.place[:, kernels.BLOCK].reshape(self.who.shape[:2])
+        return _in_halves(self.held)[:, kernels.BLOCK].reshape(len(self.marks), -1)
 
     @property
     def blame(self) -> Ints:
-        """The move that spoiled a place."""
-        return self.place[:, kernels.MOVE]
+        """The move that spoiled a place, or -1, by rank and slot."""
+        block = self.block
+        return np.where(block < 0, self.spoiled.reshape(block.shape) - 1, -1)
 
     @cached_property
     def due(self) -> Words:
@@ -215,14 +220,11 @@ class _End:
 
 def _replayed(schedule: Schedule, promise: Promise, *, blocks: bool, contributors: bool) -> _End:
     slots, moved = schedule.slots, len(schedule.from_slot)
-    rows, laid = promise.given.shape
+    rows = len(promise.given)
     words = (rows + 63) // 64
     exact = contributors or promise.union or rows * slots * words * 8 <= EXACT_BYTES
     marks = _bits(rows) if exact else _fingerprints(rows)
-    place = np.full((rows * slots, 4), -1, np.int32)
-    place[:, kernels.BLOCK].reshape(rows, slots)[:, :laid] = promise.given
-    who = np.zeros((rows, slots, marks.shape[1]), np.uint64)
-    np.copyto(who[:, :laid], marks[:, np.newaxis], where=(promise.given != NOTHING)[:, :, np.newaxis])
+    held, spoiled = _at_first(promise, slots, marks), np.zeros(rows * slots, np.int32)
     largest = int(np.diff(schedule.moves[schedule.step_start]).max(initial=0))
     carried = np.empty(moved, np.int32) if blocks or contributors else _no_ints()
     left = np.empty((moved, words), np.uint64) if contributors else _no_words(marks.shape[1])
@@ -241,14 +243,33 @@ def _replayed(schedule: Schedule, promise: Promise, *, blocks: bool, contributor
             schedule.to_slot,
             exact,
             promise.union,
-            place,
-            who.reshape(rows * slots, -1),
+            _in_halves(held),
+            held,
+            spoiled,
             carried,
             left,
             np.empty((largest, 2), np.int32),
             np.empty((largest, marks.shape[1]), np.uint64),
         )
-    return _End(exact, marks, place, who, carried, left)
+    return _End(exact, marks, held, spoiled, carried, left)
+
+
+def _at_first(promise: Promise, slots: int, marks: Words) -> Words:
+    """What every place holds before the first step, as `sim.schedule.replay.replay` takes it."""
+    (rows, laid), words = promise.given.shape, marks.shape[1]
+    held = np.empty((rows, slots, kernels.FIRST + words), np.uint64)
+    halves = _in_halves(held)
+    halves[:, :, kernels.BLOCK] = halves[:, :, kernels.STAMP] = -1
+    halves[:, :laid, kernels.BLOCK] = promise.given
+    held[:, laid:, kernels.FIRST :] = 0
+    given = (promise.given != NOTHING)[:, :, np.newaxis]
+    np.multiply(marks[:, np.newaxis], given, out=held[:, :laid, kernels.FIRST :])
+    return held.reshape(rows * slots, -1)
+
+
+def _in_halves(held: Words) -> Ints:
+    """The same memory in 32 bits."""
+    return held.view(np.int32)
 
 
 def _no_ints() -> Ints:
@@ -275,7 +296,7 @@ def _fingerprints(n: int) -> Words:
 def _explain(schedule: Schedule, promise: Promise, end: _End, rank: int, slot: int) -> Verdict:
     """One sentence about the first place that is wrong, with the step that spoiled it where that is known."""
     place = f"{schedule.name}: rank {rank} slot {slot}"
-    held, move = int(end.block[rank, slot]), int(end.blame[rank * schedule.slots + slot])
+    held, move = int(end.block[rank, slot]), int(end.blame[rank, slot])
     owed = int(promise.owed[rank, slot])
     if held >= 0 and held != owed:
         return Verdict("wrong", f"{place} ends with block {held}, not with block {owed}", -1, rank, slot)
