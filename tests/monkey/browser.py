@@ -177,7 +177,8 @@ class Monkey:
                 timeout=PATIENCE,
             )
         except Error:
-            self._complain("an empty page, or one that never comes to rest")
+            shown = " ".join(self.page.locator('[data-testid="stMain"]').all_inner_texts())
+            self._complain(f"an empty page, or one that never comes to rest: {shown[-300:]!r}, {self.page.url}")
             return
         if self.page.locator(BROKEN).count():
             self._complain(self.page.locator(BROKEN).first.inner_text())
