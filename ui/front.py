@@ -18,7 +18,7 @@ STYLE = """
 [data-testid="stHeader"] * { pointer-events: none !important; }
 [data-testid="stHeader"] :is(button, a, button *, a *) { pointer-events: auto !important; }
 [data-testid="stMetricValue"] { font-size: 1.3rem; }
-.stMain h1 { font-size: 1.75rem; padding: 0.25rem 0; }
+.stMain h1 { font-size: 1.75rem; padding: 0.25rem 0 0.75rem; }
 .stMain h3 { font-size: 1.25rem; }
 [data-testid="stCaptionContainer"] { opacity: 1; color: light-dark(#5c5b58, #b8b6b2); }
 [data-testid="stWidgetLabel"] p { color: light-dark(#3a3936, #edebe8) !important; }

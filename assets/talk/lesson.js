@@ -20,6 +20,7 @@ async function unpacked(text) {
 
 class Lessons {
   #answered = new Set();
+  #settled = new Set();
   #data;
   #lesson = 0;
   #number = 0;
@@ -39,7 +40,7 @@ class Lessons {
     back.textContent = text["learn.back"];
     back.addEventListener("click", () => this.#go(this.#lesson, this.#number - 1));
     const where = make("span", "rs-lesson-where", bar);
-    const next = make("button", "rs-button rs-talk-next", bar, { type: "button" });
+    const next = make("button", "rs-button", bar, { type: "button" });
     next.addEventListener("click", () => this.#onward());
     const title = make("h2", "rs-lesson-title", root);
     const page = make("div", "rs-lesson", root);
@@ -91,6 +92,7 @@ class Lessons {
     reads.textContent = this.#step.reads;
     Object.assign(root.dataset, { lesson: lessons[lesson].name, step: String(number + 1), answered: "" });
     this.#ask();
+    this.#offer();
     this.#show(this.#answered.has(this.#key));
   }
 
@@ -113,7 +115,7 @@ class Lessons {
       label.textContent = `${ask.label} `;
       make("input", "rs-step", label, { type: "number", step: "any" });
     }
-    make("button", "rs-button rs-talk-next", form, { type: "submit" }).textContent = this.#data.text["learn.check"];
+    make("button", "rs-button", form, { type: "submit" }).textContent = this.#data.text["learn.check"];
     write(said, this.#data.text["learn.first"]);
   }
 
@@ -126,13 +128,27 @@ class Lessons {
     const right = isRight(ask, field.type === "number" ? Number(field.value) : field.value);
     root.dataset.answered = right ? "right" : "wrong";
     this.#answered.add(this.#key);
+    if (right) this.#settled.add(this.#key);
     this.#say(right ? ask.right : ask.hint);
     if (!right) {
       const tell = make("button", "rs-button", this.#parts.said, { type: "button" });
       tell.textContent = this.#data.text["learn.tell"];
-      tell.addEventListener("click", () => this.#say(ask.shown));
+      tell.addEventListener("click", () => {
+        this.#settled.add(this.#key);
+        this.#say(ask.shown);
+        this.#offer();
+      });
     }
+    this.#offer();
     this.#show(true);
+  }
+
+  // To go on is what comes next where nothing is asked, or once the answer is known.
+  #offer() {
+    const { next, form } = this.#parts;
+    const isSettled = !this.#step.ask || this.#settled.has(this.#key);
+    next.classList.toggle("rs-talk-next", isSettled);
+    form.querySelector("button")?.classList.toggle("rs-talk-next", !isSettled);
   }
 
   #say(words) {

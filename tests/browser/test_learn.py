@@ -31,6 +31,12 @@ def reach(page, word):
     raise AssertionError(f"no key leads to {word}")
 
 
+def first_choice(page):
+    """The one button that is filled with colour."""
+    filled = page.locator('[data-testid^="stBaseButton-primary"]')
+    return " ".join(filled.nth(k).locator("p").inner_text() for k in range(filled.count()))
+
+
 def test_a_lesson_is_finished_with_keys_alone_and_read_out(visit):
     lesson = LESSONS["buckets"]
     one = visit("?page=learn&lesson=buckets&lang=en", FORM, viewport=DESK)
@@ -45,13 +51,15 @@ def test_a_lesson_is_finished_with_keys_alone_and_read_out(visit):
         page.keyboard.press("Space")
         for _ in range(step.ask.options.index(step.ask.answer(runs_of(step.scenes)))):
             page.keyboard.press("ArrowDown")
+        assert first_choice(page) == one.told("page.learn.check")
         reach(page, one.told("page.learn.check"))
         page.keyboard.press("Enter")
         page.get_by_test_id("stAlert").get_by_text("Right").wait_for()
         one.settle()
         heard.append(page.evaluate(ALOUD))
-        last = number == len(lesson.steps)
-        reach(page, one.told("page.learn.finish" if last else "page.learn.next"))
+        onward = one.told("page.learn.finish" if number == len(lesson.steps) else "page.learn.next")
+        assert first_choice(page) == onward
+        reach(page, onward)
         page.keyboard.press("Enter")
     page.get_by_text(one.told("page.learn.done")).wait_for()
     assert len(set(heard)) == 2 * len(lesson.steps)

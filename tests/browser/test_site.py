@@ -73,10 +73,13 @@ def test_a_lesson_and_the_story_play(enter, plain_server, folder, tmp_path, widt
     more = file.stat().st_size - written["ring"]
     assert {name: size for name, size in written.items() if size + more >= 300_000} == {}  # kept as this one is
     page.get_by_role("button", name=say("page.learn.next", language), exact=True).click()
+    filled = page.locator(".rs-lessons .rs-talk-next")
+    assert filled.all_inner_texts() == [say("page.learn.check", language)]  # to answer comes before to go on
     page.locator(".rs-lesson-form").get_by_role("radio").first.check()
     page.get_by_role("button", name=say("page.learn.check", language)).click()
     assert page.locator('[data-ringside="lessons"]').get_attribute("data-answered") == "wrong"
     page.get_by_role("button", name=say("page.learn.tell", language)).click()
+    assert filled.all_inner_texts() == [say("page.learn.next", language)]
     assert page.locator(".rs-lesson-said strong, .rs-lesson-said").first.text_content()
     page.get_by_role("link", name=say("scenes.all", language)).click()
     page.get_by_role("link", name=say("story.offer.again", language)).click()

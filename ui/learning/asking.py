@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -70,24 +70,39 @@ def question(exercise: Exercise, ask: Ask) -> bool | None:
 
 def _form(exercise: Exercise, ask: Ask) -> None:
     key = exercise.key
+    field = f"{key}_{'choice' if ask.options else 'number'}"
+
+    def answered() -> None:
+        answer = st.session_state[field]
+        if answer is not None:
+            st.session_state[key] = answer
+            _keep(exercise, answer)
+
     with st.form(f"{key}_form", border=True):
         st.markdown(f"**{exercise.text('.ask', ask.question or tell('page.learn.guess'))}**")
         if ask.options:
-            answer: str | float | None = st.radio(
+            st.radio(
                 tell("page.learn.guess"),
                 list(ask.options),
                 index=None,
                 format_func=_option,
                 horizontal=True,
-                key=f"{key}_choice",
+                key=field,
             )
         else:
             unit = _unit(ask.unit)
             label = tell("page.learn.guess.unit", unit=unit) if unit else tell("page.learn.guess")
-            answer = st.number_input(label, value=None, step=1.0, format="%g", key=f"{key}_number")
-        if st.form_submit_button(tell("page.learn.check")) and answer is not None:
-            st.session_state[key] = answer
-            _keep(exercise, answer)
+            st.number_input(label, value=None, step=1.0, format="%g", key=field)
+        kind: Literal["primary", "secondary"] = "secondary" if is_settled(exercise) else "primary"
+        st.form_submit_button(tell("page.learn.check"), type=kind, on_click=answered, key=f"{key}_check")
+
+
+def is_settled(exercise: Exercise) -> bool:
+    """Whether nothing is asked, or it was answered rightly or told: until then going on is not what comes next."""
+    ask, key, state = exercise.step.ask, exercise.key, st.session_state
+    if ask is None or state.get(f"{key}_shown"):
+        return True
+    return key in state and ask.grade(state[key], exercise.runs)
 
 
 def _keep(exercise: Exercise, answer: str | float) -> None:

@@ -1,5 +1,7 @@
 """Lessons: a scene, a question to answer before the motion, and the motion as the answer."""
 
+from typing import Literal
+
 import streamlit as st
 
 from ops.collectives import table
@@ -8,7 +10,7 @@ from sim.base.numbers import whole
 from ui import address
 from ui.learning import keeping, shown
 from ui.learning.aloud import say_aloud
-from ui.learning.asking import Exercise, outcomes, question
+from ui.learning.asking import Exercise, is_settled, outcomes, question
 from ui.learning.predictions import due, finished, step_of
 from ui.learning.runs import figures
 from ui.learning.ticked import meant, ticked
@@ -41,7 +43,7 @@ def learn() -> None:
     with left:
         st.markdown(_scene(exercise) if turn else exercise.text("", exercise.step.text or lesson.about))
         verdict = question(exercise, exercise.step.ask) if exercise.step.ask else None
-        _back(lesson) if turn else _walk(lesson, number)
+        _back(lesson) if turn else _walk(exercise)
     with right:
         shown.picture(exercise, answered=verdict is not None)
     _aloud(exercise, answered=verdict is not None)
@@ -107,14 +109,16 @@ def _aloud(exercise: Exercise, *, answered: bool) -> None:
     say_aloud(f"{place}.", text, exercise.text(".ask", step.ask.question) if step.ask else "")
 
 
-def _walk(lesson: Lesson, number: int) -> None:
+def _walk(exercise: Exercise) -> None:
     """Back and on."""
+    lesson, number = exercise.lesson, exercise.number
     with st.container(horizontal=True, gap="small"):
         if st.button(tell("page.learn.back"), disabled=number == 1, key="back", icon=":material/arrow_back:"):
             _to(lesson.name, number - 1)
         last = number == len(lesson.steps)
         word, icon = ("finish", ":material/check:") if last else ("next", ":material/arrow_forward:")
-        if st.button(tell(f"page.learn.{word}"), key="next", type="primary", icon=icon):
+        kind: Literal["primary", "secondary"] = "primary" if is_settled(exercise) else "secondary"
+        if st.button(tell(f"page.learn.{word}"), key="next", type=kind, icon=icon):
             if not last:
                 _to(lesson.name, number + 1)
             st.session_state.learned = st.session_state.learned | {lesson.name}
