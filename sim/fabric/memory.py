@@ -19,7 +19,7 @@ from sim.topology import Floats, Ints, Routes, Topology
 PER_TRANSFER = ("op", "route", "connection", "behind", "size", "pending", "ready", "start", "end", "cause")
 _DTYPES = {"op": np.uint8, **dict.fromkeys(("route", "connection", "behind", "pending", "cause", "wave"), np.int32)}
 
-PIECE = 1 << 15
+PIECE = 1 << 13
 """Transfers that are looked at together, so that what is found of them stays near."""
 
 Gates = Sequence[tuple[float, NDArray[np.int64]]]
@@ -344,14 +344,16 @@ def _as_met(high: Ints, low: Ints, highs: int, lows: int) -> tuple[NDArray[np.in
     for start in range(0, len(high), PIECE):
         part = slice(start, start + PIECE)
         keys = high[part] * np.int64(lows) + low[part]
-        new = keys[seen[keys] < 0]
-        if len(new):
+        found = seen[keys]
+        if found.min() < 0:
+            new = keys[found < 0]
             order = np.arange(len(new), dtype=np.int32)
             seen[new[::-1]] = order[::-1]
             distinct.append(new[seen[new] == order])  # as they are met: what happens together lies together
             seen[distinct[-1]] = np.arange(count, count + len(distinct[-1]), dtype=np.int32)
             count += len(distinct[-1])
-        place[part] = seen[keys]
+            found = seen[keys]
+        place[part] = found
     return np.concatenate(distinct), place
 
 

@@ -21,6 +21,8 @@ COPY, REDUCE = 0, 1
 NOTHING = -1
 """No slot, no block: pads ragged slot arrays and marks places that hold nothing."""
 _WORD = 1 << 31
+PIECE = 1 << 13
+"""Entries of a column that are looked at together."""
 
 
 class Step(NamedTuple):
@@ -176,7 +178,8 @@ class Schedule:
     @cached_property
     def messages(self) -> int:
         """Transfers between two different ranks."""
-        return int(np.count_nonzero(self.src != self.dst))
+        parts = (slice(k, k + PIECE) for k in range(0, self.transfers, PIECE))
+        return sum(int(np.count_nonzero(self.src[part] != self.dst[part])) for part in parts)
 
     @cached_property
     def step_of(self) -> Ints:
@@ -191,7 +194,10 @@ class Schedule:
     @cached_property
     def single(self) -> bool:
         """Whether every transfer is one move."""
-        return len(self.from_slot) == self.transfers and bool((np.diff(self.moves) == 1).all())
+        if len(self.from_slot) != self.transfers:
+            return False
+        parts = (self.moves[k : k + PIECE + 1] for k in range(0, self.transfers, PIECE))
+        return all(bool((part[1:] - part[:-1] == 1).all()) for part in parts)
 
     @property
     def owner(self) -> Ints:

@@ -18,7 +18,7 @@ Ranks = NDArray[np.int64]
 _FEW: ContextVar[Ranks | None] = ContextVar("ringside_senders", default=None)
 SPAN = 1 << 14
 """Steps that are made at once."""
-PIECE, NEAR = 1 << 22, 1 << 15
+PIECE, NEAR = 1 << 22, 1 << 13
 """Messages of all ranks for which there is room at once, and those of them that are made at once, in the caches."""
 
 
