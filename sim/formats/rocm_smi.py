@@ -19,7 +19,7 @@ TITLES = {
 }
 """What the title of each table says, in `rocm_smi.py` of ROCm/rocm_smi_lib."""
 
-_NUMA = re.compile(r"GPU\[(\d{1,4})\]\s*:.*Numa (Node|Affinity)\s*:\s*(-?\d{1,6})\b", re.IGNORECASE)
+_NUMA = re.compile(r"GPU ?\[?(\d{1,4})\]?\s*:.*Numa (Node|Affinity)\s*:\s*(-?\d{1,6})\b", re.IGNORECASE)
 _TITLE = re.compile(r"[=\s]*(?:weight|hops|link type) between two GPUs", re.IGNORECASE)
 
 

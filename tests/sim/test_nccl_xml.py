@@ -287,3 +287,34 @@ def test_comments_made_of_dashes_are_read(comment):
     assert machine.links == read_topology(text, "it").links
     with pytest.raises(InputError, match=rf"line {comment.count(chr(10)) + 5}: bus id"):
         read_topology(f"{comment}\n{rccl((0, '01', []), (0, '01', []))}", "it")
+
+
+@pytest.mark.parametrize("counts", [(18,), (4, 5, 5, 4), (2,) * 6])
+def test_links_to_several_switches_of_a_host_are_one_way_to_what_nccl_takes_for_one(counts):
+    """A dump lists every NVSwitch: what a GPU has to all of them together is what its rings reach."""
+    wires = "".join(f'<nvlink target="0000:0{k}:00.0" count="{c}" tclass="0x068000"/>' for k, c in enumerate(counts))
+    gpus = "".join(
+        f'<pci busid="0000:1{i}:00.0" class="0x030200"><gpu dev="{i}" sm="90" rank="{i}">{wires}</gpu></pci>'
+        for i in range(3)
+    )
+    machine = read_topology(f'<system version="1"><cpu numaid="0">{gpus}</cpu></system>', "dump")
+    links = [link for link in machine.links if link.kind == "NVL"]
+    assert [(link.lanes, link.bandwidth) for link in links] == [(sum(counts), pytest.approx(sum(counts) * 20.6e9))] * 6
+    time = simulate(machine, ALGORITHMS["allgather.ring"].schedule(3), 3e9).time
+    assert time == pytest.approx(2e9 / (sum(counts) * 20.6e9), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("$ cat topo.xml\n", "\n$ exit\n"), ("```xml\n", "\n```\n"), ("> \n\n", "")]
+)
+def test_what_people_paste_around_a_file_does_no_harm(before, after):
+    plain, pasted = read_topology(EXAMPLE, "plain"), read_topology(before + EXAMPLE + after, "pasted")
+    assert pasted.links == plain.links
+    with pytest.raises(InputError, match=rf"line {before.count(chr(10)) + 4}\b"):
+        read_topology(before + EXAMPLE.replace('link_width="8"', 'link_width="eight"') + after, "pasted")
+
+
+def test_whole_numbers_are_those_of_strtol():
+    """NCCL reads 0x1 as one."""
+    machine = read_topology(EXAMPLE.replace('numaid="0"', 'numaid="0x3"'), "hexadecimal")
+    assert next(device for device in machine.devices if device.kind == "CPU").numa == 3

@@ -152,3 +152,12 @@ def test_bad_tables_are_told_in_one_sentence(text, told):
 def test_other_outputs_are_told_apart(text, told):
     with pytest.raises(InputError, match=told):
         read_topology(text, "paste")
+
+
+def test_gpus_of_numa_nodes_are_told_with_brackets_and_without():
+    """Guides of computing centres print `GPU 0` where the tool prints `GPU[0]`."""
+    text = output(4, lambda i, j: "XGMI", numa=lambda gpu: gpu)
+    plain = text.replace("GPU[", "GPU ").replace("]\t\t:", "          :")
+    assert "GPU 3          : (Topology)" in plain
+    machines = [read_topology(some, "node") for some in (text, plain)]
+    assert [[d.numa for d in m.devices if d.kind == "GPU"] for m in machines] == [[0, 1, 2, 3]] * 2

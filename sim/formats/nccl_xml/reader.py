@@ -87,7 +87,7 @@ def read(
     Templates say nothing of NVLinks: `nvlinks` per GPU are taken to end at an NVSwitch. `nvlink` and `xgmi` are of
     one link; NCCL's value for the GPU where they are left out.
     """
-    root = parse_xml(_without_comments(text), name)
+    root = parse_xml(_system_alone(_without_comments(text)), name)
     if root.tag != "system":
         root.refuse(name, f"<{root.tag[:40]}> is no <system>: give a topology file of NCCL or RCCL")
     parts = _SystemParts(name, {**{key: rate for key, rate in set_rates.items() if rate is not None}, **latencies})
@@ -115,6 +115,18 @@ def _without_comments(text: str) -> str:
         parts += [text[at:begin], "\n" * text.count("\n", begin, end)]
         at = end + len("-->")
     return "".join([*parts, text[at:]])
+
+
+def _system_alone(text: str) -> str:
+    r"""The text without what stands around `<system>`, as in mails and terminals; lines keep their numbers.
+
+    >>> _system_alone("$ cat topo.xml\n<system></system>\n$")
+    '\n<system></system>'
+    """
+    begin, end = text.find("<system"), text.rfind("</system>")
+    if begin < 0:
+        return text
+    return "\n" * text.count("\n", 0, begin) + text[begin : end + len("</system>") if end > begin else None]
 
 
 def _put_together(parts: _SystemParts, root: Element, nvlinks: int) -> None:
@@ -272,10 +284,11 @@ def _wires(parts: _SystemParts) -> None:
     """NVLinks, xGMI and chip-to-chip links of every GPU; both ends of a cable between GPUs list it."""
     seen: set[tuple[str, str]] = set()
     for gpu, element in parts.gpus:
+        to_switches = sum(_lanes(parts, wire) for wire in element.children if _ends_at_switch(wire))
         host = next(device.host for device in parts.devices if device.name == gpu)
         numa = next(device.numa for device in parts.devices if device.name == gpu)
         for wire in element.children:
-            lanes = _whole(parts, wire, "count", 1, 1, 64)
+            lanes = to_switches if _ends_at_switch(wire) else _lanes(parts, wire)
             if wire.tag == "c2c":
                 cpu = next(d.name for d in parts.devices if d.kind == "CPU" and (d.host, d.numa) == (host, numa))
                 rate = lanes * _whole(parts, wire, "bw", 0, 1, 1 << 30) / 1000 * GBps
@@ -284,17 +297,27 @@ def _wires(parts: _SystemParts) -> None:
                 _wire(parts, gpu, element, wire, host, lanes, seen)
 
 
+def _lanes(parts: _SystemParts, wire: Element) -> int:
+    return _whole(parts, wire, "count", 1, 1, 64)
+
+
+def _ends_at_switch(wire: Element) -> bool:
+    """Whether it leads to an NVSwitch; NCCL takes all of a host's for one, to which a GPU has all of these links."""
+    return wire.tag in ("nvlink", "xgmi") and wire.attributes.get("tclass", "").lower().startswith("0x068000")
+
+
 def _wire(
     parts: _SystemParts, gpu: str, element: Element, wire: Element, host: int, lanes: int, seen: set[tuple[str, str]]
 ) -> None:
     per_link = parts.rate.get(wire.tag, _per_link(parts, element, wire.tag))
-    target, code = wire.attributes.get("target", "").lower(), wire.attributes.get("tclass", "").lower()
-    latency = parts.rate["nvlink_latency"]
-    if code.startswith("0x068000"):
+    target, latency = wire.attributes.get("target", "").lower(), parts.rate["nvlink_latency"]
+    if _ends_at_switch(wire):
         parts.host = host
         switch = parts.of.setdefault((host, "NVS", ""), "") or parts.add("NVS", "NVS", -1)
         parts.of[host, "NVS", ""] = switch
-        parts.cable(gpu, switch, lanes * per_link, latency / 2, "NVL", lanes)
+        if (gpu, switch) not in seen:
+            parts.cable(gpu, switch, lanes * per_link, latency / 2, "NVL", lanes)
+        seen.add((gpu, switch))
         return
     other = next((parts.of[host, kind, target] for kind in TARGETS if (host, kind, target) in parts.of), None)
     if other is None:
@@ -338,7 +361,7 @@ def _whole(parts: _SystemParts, element: Element, key: str, usual: int, low: int
     text = element.attributes.get(key, "")
     if not text.strip():
         return usual
-    number = whole(text)
+    number = int(text, 16) if re.fullmatch(r"0[xX][0-9a-fA-F]{1,8}", text) else whole(text)
     if number is None or not low <= number <= high:
         element.refuse(parts.name, f"{key}={text[:20]!r} is no whole number from {low} to {high}: correct it")
     return number
