@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ops.libraries.nccl.choice import NcclOptions
 from ops.libraries.nccl.layers import Pace
@@ -63,6 +64,8 @@ DRAW = 0.05
 """What straying as far as a prior says costs, beside the same logarithmic error of one table."""
 SOFT = 0.05
 """Logarithmic error from which a row counts less than its square: a table may have a row gone wrong."""
+OVERTAKEN = 1.25
+"""How many times what a larger size took makes a row one gone wrong, which fits do not look at."""
 ROUNDS = 6
 """Of a fit that simulates. Where sums take that place twice as many are made, after which more change nothing."""
 STEP = 0.1
@@ -187,11 +190,23 @@ def fit(
 
 def _weighed(rows: Sequence[Compared]) -> Floats:
     """Logarithmic errors of one table, whose small and large rows count as much as any other table's."""
-    errors: Floats = np.log([row.simulated / row.measured for row in rows])
+    errors = np.log([row.simulated / row.measured for row in rows])
+    counted = ~_overtaken(rows)
     large = np.array([row.size >= LARGE for row in rows])
-    counts = np.where(large, max(1, large.sum()), max(1, (~large).sum()))
-    weighed: Floats = errors / np.sqrt(counts)
+    counts = np.where(large, max(1, (large & counted).sum()), max(1, (~large & counted).sum()))
+    weighed: Floats = np.where(counted, errors / np.sqrt(counts), 0.0)
     return weighed
+
+
+def _overtaken(rows: Sequence[Compared]) -> NDArray[np.bool_]:
+    """Rows that took far longer than a larger size of the same run: the first, when nothing was warm, and mishaps."""
+    least: dict[tuple[str, str, int], float] = {}
+    wrong = np.zeros(len(rows), np.bool_)
+    for k in sorted(range(len(rows)), key=lambda k: -rows[k].size):
+        run = rows[k].collective, rows[k].algorithm, rows[k].ranks
+        wrong[k] = rows[k].measured > OVERTAKEN * least.get(run, math.inf)
+        least[run] = min(rows[k].measured, least.get(run, math.inf))
+    return wrong
 
 
 def _value(prior: Prior, stray: float) -> float:

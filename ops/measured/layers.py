@@ -35,8 +35,6 @@ from sim.topology import Topology
 Factors = Mapping[str, float]
 HELD = 0.8
 """The share of rows left out that a band holds."""
-MOST_SIZES = 7
-"""Sizes of a table that a fit looks at."""
 REPEATED, SAME = 8, 0.02
 """Sizes that two tables share and within how much (median |ln|) their times agree where one repeats the other."""
 
@@ -89,7 +87,7 @@ def units(tables: Sequence[Table]) -> tuple[list[TableGroup], list[tuple[str, st
             refused.append((name, f"{placed.ranks} ranks are more than the {MOST_RANKS} that are fitted"))
         elif first := repeated(topology, placed, whole):
             refused.append((name, f"repeats {first}: the same run counts once"))
-        elif (few := thinned(placed, MOST_SIZES)).rows:
+        elif (few := thinned(placed)).rows:
             grouped.setdefault(name, []).append(Sample(topology, few))
             whole.append((topology, placed, name))
     groups = []
@@ -143,6 +141,9 @@ def _layer(members: Sequence[TableGroup], fitted: FittedLayers) -> tuple[Factors
     }
     start = fitted.pace(members[0].generation) if network else Pace()
     priors = NETWORK if network else GENERATION
+    if network and len(members) == 1:  # how much of its NICs one run reached is that run's: others' share is kept
+        start = replace(start, net=NETWORK["net"].value)
+        priors = {key: prior for key, prior in NETWORK.items() if key != "net"}
     rounds = ROUNDS if network else 2 * ROUNDS
 
     def fit_to(names: Collection[str], near: Factors | None = None) -> Fitted:
@@ -154,7 +155,7 @@ def _layer(members: Sequence[TableGroup], fitted: FittedLayers) -> tuple[Factors
     for name in samples if len(samples) > 1 else ():
         part = fit_to([other for other in samples if other != name], whole.strays)
         without[name] = _factors(part, priors)
-    return _factors(whole, priors), without
+    return _factors(whole, NETWORK if network else GENERATION), without
 
 
 def _factors(outcome: Fitted, priors: Mapping[str, Prior]) -> Factors:

@@ -35,6 +35,12 @@ HOP_LATENCY: dict[str, dict[Kind, tuple[float, float, float]]] = {
     "PAT": {"NVLINK": (0.0, 0.0, 4.0), "PCI": (0.0, 0.0, 4.0), "NET": (0.0, 0.0, 14.0)},
 }
 """hwLatencies: what one step costs over each kind of link."""
+TREE_LL = 1.8
+"""How many times a ring's hop with LL a tree's takes inside nodes, where a rank adds up what two sent it.
+
+Between nodes either is one message, though NCCL's tuner reckons with 5 µs for a tree's and 2.7 for a ring's: 4 nodes of
+4 H100 sum 256 bytes in 23 µs, 2 nodes of 8 in 30, 2 nodes of 4 GH200 in 18 and 2 nodes of 8 A100 in 39.
+"""
 
 LL_MOST: dict[Generation, tuple[float, float, float]] = {
     "Volta": (39.0, 39.0, 20.4),
@@ -130,6 +136,12 @@ ALONE = 1.8
 """How many times its share of the links a channel reaches with LL while the others are idle."""
 PEER_LL, PEER_PART = 16 << 10, 64 << 10
 """Bytes to a peer up to which sends go by LL, and of which each channel gets at least as many (`src/enqueue.cc`)."""
+PEER_EACH = 0.15e-6
+"""Seconds that a rank's sends start later for every peer beyond the first.
+
+An alltoall of 512 bytes takes 6.5, 6.5 and 7.4 µs with 2, 4 and 8 H100, 10.5, 12.4 and 12.8 with as many A100, and 10.2
+and 10.7 with 4 and 8 B200.
+"""
 PEER_RATE = 22e9
 """B/s at which one channel sends to a peer with Simple; half of it with LL."""
 LOCAL_COPY = 32 * PEER_RATE

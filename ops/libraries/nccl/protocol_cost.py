@@ -23,6 +23,7 @@ from ops.libraries.nccl.constants import (
     NVLS_TREE_GAP,
     NVLS_USUAL,
     PAYLOAD,
+    PEER_EACH,
     PEER_PART,
     PEER_RATE,
     PROTOCOLS,
@@ -32,6 +33,7 @@ from ops.libraries.nccl.constants import (
     SLOT_DATA,
     THREADS,
     THRESHOLD,
+    TREE_LL,
     TREE_LL128_MOST,
     TREE_MOST,
     Kind,
@@ -50,6 +52,8 @@ from sim.units import GBps, us
 def hop(algorithm: str, protocol: Protocol, kind: Kind, pace: Pace) -> float:
     """Seconds that one step costs over NVLINK, PCI or NET."""
     factor = {"LL": pace.ll, "LL128": pace.ll128, "Simple": pace.simple}[protocol]
+    if (algorithm, protocol) == ("Tree", "LL"):
+        algorithm, factor = "Ring", factor * TREE_LL
     if algorithm.startswith("NVLS") and kind != "NET":
         factor = pace.nvls_hop
     more = 0.0
@@ -95,7 +99,9 @@ class Way:
         p, pace = PROTOCOLS.index(self.protocol), self.pace
         later = {"LL": 0.0, "LL128": pace.ll128_start, "Simple": pace.simple_start}[self.protocol]
         if self.algorithm == "SendRecv":
-            return BASE_LATENCY["Ring"][p] * us + pace.launch + pace.peer + self._peer_copy()
+            further = self.seen.situation.n - 2 if self.collective != "sendrecv" else 0
+            peers = pace.peer + PEER_EACH * further
+            return BASE_LATENCY["Ring"][p] * us + pace.launch + peers + self._peer_copy()
         if self.algorithm.startswith("NVLS"):
             return BASE_LATENCY["Ring"][0] * us + pace.launch + hop(self.algorithm, "Simple", "NVLINK", pace)
         return BASE_LATENCY.get(self.algorithm, (0.0, 0.0, 0.0))[p] * us + pace.launch + later

@@ -8,9 +8,10 @@ import pytest
 
 from cli import main
 from ops.libraries.nccl.layers import Pace
-from ops.measured.calibration import PRIORS, Sample, cost, fit
+from ops.measured.calibration import GENERATION, NETWORK, PRIORS, Sample, cost, fit
 from ops.measured.comparison import Compared, compare_table, verdict, winners
 from ops.measured.files import place, read_file
+from ops.measured.layers import TableGroup, fit_layers
 from ops.measured.rows import Measured, Table
 from sim.machines import build
 from sim.units import KiB, MiB
@@ -86,6 +87,39 @@ def test_a_fit_finds_the_pace_that_made_the_times():
     assert fitted.after < 0.25 * fitted.before
     assert fitted.pace.nvlink == pytest.approx(0.9, rel=0.05)
     assert cost(samples, Pace()) == pytest.approx(fitted.before)
+
+
+def as_measured(machine, ranks, sizes, truth, **slower):
+    """Times of an allreduce as a pace has them, those of some sizes so many times as long."""
+    rows = tuple(Measured("allreduce", ranks, size, 1.0, line=k) for k, size in enumerate(sizes))
+    blank = Table("it", "nccl-tests", rows, ranks)
+    made = compare_table(machine, blank, pace=truth, quick=True)[0]
+    longer = {int(size[1:]): times for size, times in slower.items()}
+    times = (replace(r, seconds=m.simulated * longer.get(r.size, 1)) for r, m in zip(rows, made, strict=True))
+    return Sample(machine, replace(blank, rows=tuple(times)))
+
+
+@pytest.mark.parametrize("slower", [{}, {"_8": 4.0}, {"_512": 1.5, "_8": 2.0}])
+def test_a_row_that_a_larger_size_overtakes_moves_no_fit(slower):
+    """The first row of many tables is the one in which nothing was warm yet."""
+    sample = as_measured(build("dgx_h100"), 8, (8, 512, 8 * KiB, 64 * KiB), Pace(launch=2e-6), **slower)
+    fitted = fit([sample], start=Pace(), priors={"launch": GENERATION["launch"]})
+    assert fitted.pace.launch == pytest.approx(2e-6, abs=0.3e-6)  # drawn to none a little
+
+
+def test_a_slow_row_that_larger_sizes_do_not_overtake_is_no_mishap():
+    sizes = (8, 512, 8 * KiB, 64 * KiB)
+    slower = {f"_{size}": 1.5 for size in sizes[1:]}
+    sample = as_measured(build("dgx_h100"), 8, sizes, Pace(launch=2e-6), **slower)
+    assert fit([sample], start=Pace(), priors={"launch": GENERATION["launch"]}).pace.launch > 5e-6
+
+
+def test_what_one_run_reached_of_its_nics_is_no_constant():
+    """Half of them in the one table of a kind of network: the share stays that of others, though times say less."""
+    machine = build("gcp_a3_mega:hosts=2")
+    sample = as_measured(machine, 16, (KiB, 1 << 28, 1 << 30), Pace(net=0.5))
+    groups = [TableGroup("one", "Hopper", "TCPXO", (sample,))]
+    assert fit_layers(groups).factors["networks"]["TCPXO"]["net"] == NETWORK["net"].value
 
 
 def test_sizes_below_a_byte_a_block_are_padded(capsys):

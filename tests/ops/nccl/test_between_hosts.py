@@ -5,7 +5,7 @@ import pytest
 
 from ops.libraries.nccl.choice import NcclOptions, choose
 from ops.libraries.nccl.layers import Pace
-from ops.libraries.nccl.protocol_cost import Way, costs
+from ops.libraries.nccl.protocol_cost import Way, costs, hop
 from ops.libraries.nccl.topology_search import look
 from sim.machines import build
 from sim.units import GiB, KiB, MiB
@@ -26,6 +26,22 @@ def test_a_hop_of_a_tree_is_copied_by_its_few_channels(protocol, of_channel, rat
     assert way("dgx_a100:hosts=2", 16, "Ring", protocol, GiB).alone(np.array([1.0])) == 0
 
 
+def test_a_message_of_ll_between_hosts_is_the_same_in_a_tree_and_in_a_ring():
+    """Inside a node a tree's hop is longer, where a rank adds up two; other protocols go by NCCL's table."""
+    pace = Pace(ll=1.5, net_hop=1e-6)
+    assert hop("Tree", "LL", "NET", pace) == hop("Ring", "LL", "NET", pace) == pytest.approx(2.7e-6 + 1e-6)
+    assert hop("Tree", "LL", "NVLINK", pace) == pytest.approx(1.8 * hop("Ring", "LL", "NVLINK", pace))
+    assert hop("Tree", "LL128", "NET", pace) == pytest.approx(8.5e-6 + 1e-6)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 8])
+def test_sends_to_more_peers_begin_later(ranks):
+    few, many = (Way(look(build("dgx_h100"), n), "alltoall", "SendRecv", "LL", 0, Pace()).start for n in (2, ranks))
+    assert many - few == pytest.approx((ranks - 2) * 0.15e-6)
+    pair = Way(look(build("dgx_h100"), ranks), "sendrecv", "SendRecv", "LL", 0, Pace()).start
+    assert pair == few
+
+
 def test_pcie_keeps_what_nccl_grants_it():
     """NICs reach a share of what they carry, PCIe's 24 GB/s is already what is reached; LL leaves half of both."""
     plain = build("dgx_a100:hosts=2")
@@ -41,7 +57,7 @@ def test_pcie_keeps_what_nccl_grants_it():
 def test_a_slot_of_ll_is_looked_at_once():
     """Four hosts of four H100: 8 channels fill 16 KiB each, which CPUs look at with 20.4 GB/s in all."""
     one = way("h100_quad:hosts=4", 16, "Tree", "LL", MiB, net_slot=3.0)
-    assert one.between(np.array([16.0 * KiB]))[0] == pytest.approx(5e-6 + 8 * 16 * KiB / 20.4e9)
+    assert one.between(np.array([16.0 * KiB]))[0] == pytest.approx(2.7e-6 + 8 * 16 * KiB / 20.4e9)
 
 
 def test_an_adding_switch_reaches_as_much_for_many_gpus_as_for_eight():
