@@ -21,6 +21,7 @@ STYLE = """
 .stMain h1 { font-size: 1.75rem; padding: 0.25rem 0 0.75rem; }
 .stMain h3 { font-size: 1.25rem; }
 [data-testid="stCaptionContainer"] { opacity: 1; color: light-dark(#5c5b58, #b8b6b2); }
+svg.marks :is([class*="role-axis"], [class*="role-legend"]) text { fill: light-dark(#5c5b58, #b8b6b2); }
 [data-testid="stWidgetLabel"] p { color: light-dark(#3a3936, #edebe8) !important; }
 :is([data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primaryFormSubmit"]) p,
 [data-testid="stMultiSelectTagsContainer"] [data-tag] :is(span, svg) { color: light-dark(#fff, #0e1418); }

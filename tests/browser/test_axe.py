@@ -11,6 +11,7 @@ from ops.request import Request
 from tests.browser.axe import STYLED, broken, faults_of
 from tests.browser.axe_files import made
 from tests.browser.conftest import FILES
+from tests.browser.drawn_words import faint
 from ui.lessons import LESSONS
 
 pytestmark = pytest.mark.browser
@@ -71,3 +72,13 @@ def test_what_is_chosen_in_the_form_is_read_on_its_grey(visit):
     page.wait_for_function(STYLED)
     assert chosen.evaluate("e => getComputedStyle(e).color") == "rgb(0, 96, 154)"
     assert [fault for fault in broken(page) if fault[0] == "color-contrast"] == []
+
+
+@pytest.mark.turns("scheme")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_of_drawings_stand_out_and_one_that_does_not_is_found(visit, scheme):
+    page = visit("?page=measured", "svg.marks [class*=role-axis] text", color_scheme=scheme).page
+    assert faint(page) == []
+    page.locator("svg.marks [class*=role-axis] text").first.evaluate("e => { e.style.fill = '#777777'; }")
+    assert [why[:7] for _, why in faint(page)] == ["#777777"]
+    assert [rule[0] for rule in broken(page)] == ["svg-contrast"]

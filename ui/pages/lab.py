@@ -137,6 +137,7 @@ def _form(question: Question) -> Question:
     specs = question.specs
     with st.form("lab", border=True):
         left, right = st.columns(2)
+        size, rank, network, ask = st.columns([2, 2, 2, 1], vertical_alignment="bottom")
         algorithms = left.multiselect(
             tell("page.lab.algorithms"),
             list(dict.fromkeys([*names, *listed])),
@@ -152,13 +153,13 @@ def _form(question: Question) -> Question:
             help=tell("page.lab.machines.help"),
             key=fresh("lab_machines"),
         )
-        sizes = left.text_input(
+        sizes = size.text_input(
             tell("page.lab.sizes"), question.sizes, help=tell("page.lab.sizes.help"), key=fresh("lab_sizes")
         )
-        ranks = right.text_input(
+        ranks = rank.text_input(
             tell("page.lab.ranks"), question.ranks, placeholder=tell("page.lab.ranks.all"), key=fresh("lab_ranks")
         )
-        networks = right.multiselect(
+        networks = network.multiselect(
             tell("page.lab.networks"),
             list(dict.fromkeys([*split(question.networks), OWN, *NETWORKS])),
             default=split(question.networks),
@@ -167,7 +168,7 @@ def _form(question: Question) -> Question:
             help=tell("page.network.help"),
             key=fresh("lab_networks"),
         )
-        st.form_submit_button(tell("page.lab.ask"), type="primary", key="lab_ask")
+        ask.form_submit_button(tell("page.lab.ask"), type="primary", key="lab_ask", width="stretch")
     now = Question(
         collective, ",".join(algorithms), BETWEEN.join(machines), sizes.strip(), ranks.strip(), ",".join(networks)
     )
