@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import wraps
+from functools import lru_cache, wraps
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -151,6 +151,12 @@ def about(function: Callable[..., Any]) -> str:
 
 def parameters(function: Callable[..., Any], skip: tuple[str, ...] = ()) -> dict[str, Parameter]:
     """The keyword arguments of a function, with kind, default and bounds from their annotations."""
+    return dict(_parameters(function, skip))
+
+
+@lru_cache(maxsize=1024)
+def _parameters(function: Callable[..., Any], skip: tuple[str, ...]) -> Mapping[str, Parameter]:
+    """The same, read once: every machine that is built and every schedule that is written asks for them."""
     hints = get_type_hints(function, include_extras=True)
     entries = {}
     for name, argument in inspect.signature(function).parameters.items():
