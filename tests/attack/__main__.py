@@ -14,7 +14,7 @@ from tests.attack.harness import SETTINGS, SHARES, Finding, attack, case
 
 
 def main() -> int:
-    """Attack for so many seconds; 1 where anything was found, which is also written down."""
+    """Attack for so many seconds of the processor; 1 where anything was found, which is also written down."""
     parser = argparse.ArgumentParser(prog="tests.attack", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=0)

@@ -146,8 +146,12 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
         _OPENED.append("/etc/passwd")
 
 
-def work(board: Any, findings: Any, seed: int, worker: int, jobs: int, until: float, kinds: tuple[str, ...]) -> None:
-    """Cases number `worker`, `worker + jobs`, … of each kind, whichever has had the least of its share of the time."""
+def work(board: Any, findings: Any, seed: int, worker: int, jobs: int, seconds: float, kinds: tuple[str, ...]) -> None:
+    """Cases number `worker`, `worker + jobs`, … of each kind, whichever has had the least of its share of the time.
+
+    The process that was here before has left what it took of the processor on the board.
+    """
+    before = board[5 * jobs + worker]
     os.environ |= SETTINGS
     logging.disable()
     from sim.base import formats
@@ -159,7 +163,7 @@ def work(board: Any, findings: Any, seed: int, worker: int, jobs: int, until: fl
     with tempfile.TemporaryDirectory(prefix="attack-") as name:
         folder = Path(name)
         limited = False
-        while goes_on(until):
+        while goes_on(seconds - before):
             kind = min(kinds, key=lambda each: spent[each] / SHARES[each])
             place = 4 * worker + list(SHARES).index(kind)
             number = int(board[place])
@@ -180,12 +184,13 @@ def work(board: Any, findings: Any, seed: int, worker: int, jobs: int, until: fl
             board[place] = number + jobs
             spent[kind] += time.monotonic() - began
             board[4 * jobs + worker] = 0.0
+            board[5 * jobs + worker] = before + time.process_time()
 
 
-def goes_on(until: float) -> bool:
-    """Whether it is not yet that time, and whoever began is still there."""
+def goes_on(seconds: float) -> bool:
+    """Whether the process has had no more than so many seconds of the processor, and whoever began is still there."""
     parent = parent_process()
-    return time.monotonic() < until and (parent is None or parent.is_alive())
+    return time.process_time() < seconds and (parent is None or parent.is_alive())
 
 
 def _limit() -> None:
@@ -202,13 +207,15 @@ def attack(
     kinds: tuple[str, ...] = tuple(SHARES),
     tell: Callable[[Finding], Any] = lambda finding: None,
 ) -> tuple[dict[str, int], list[Finding]]:
-    """How many cases of each kind were tried in so many seconds, and what they did that none may.
+    """How many cases of each kind were tried, and what they did that none may.
+
+    Every job has so many seconds of the processor, whoever else has it meanwhile.
 
     `tell` gets each finding at once.
     """
     context = get_context("spawn")
-    board, findings = context.Array("d", 5 * jobs, lock=False), context.Queue()
-    until, found = time.monotonic() + seconds, []
+    board, findings = context.Array("d", 6 * jobs, lock=False), context.Queue()
+    found = []
 
     def add(finding: Finding) -> None:
         found.append(finding)
@@ -217,7 +224,7 @@ def attack(
     for worker in range(jobs):
         for k in range(3):
             board[4 * worker + k] = worker
-    processes = [_start(context, board, findings, seed, w, jobs, until, kinds) for w in range(jobs)]
+    processes = [_start(context, board, findings, seed, w, jobs, seconds, kinds) for w in range(jobs)]
     while any(process.is_alive() for process in processes) or not findings.empty():
         with contextlib.suppress(queue.Empty):
             add(findings.get(timeout=0.2))
@@ -237,7 +244,7 @@ def attack(
                 add(Finding(kind, number, why, text))
                 board[place] = number + jobs
                 board[4 * jobs + w] = 0.0
-                processes[w] = _start(context, board, findings, seed, w, jobs, until, kinds)
+                processes[w] = _start(context, board, findings, seed, w, jobs, seconds, kinds)
     done = {kind: sum(int(board[4 * w + k]) // jobs for w in range(jobs)) for k, kind in enumerate(SHARES)}
     return done, found
 

@@ -151,8 +151,8 @@ MOST = 30
 
 
 def play(actions, seed, seconds):
-    """So many actions, or as many as fit into so many seconds; how many, and what broke."""
-    until, monkey = time.perf_counter() + seconds, Monkey(seed)
-    while monkey.done < actions and time.perf_counter() < until and len(monkey.broken) < MOST:
+    """So many actions, or as many as fit into so many seconds of the processor; how many, and what broke."""
+    until, monkey = time.process_time() + seconds, Monkey(seed)
+    while monkey.done < actions and time.process_time() < until and len(monkey.broken) < MOST:
         monkey.act()
     return monkey.done, monkey.broken

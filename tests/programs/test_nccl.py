@@ -57,6 +57,7 @@ def in_workload(spec, collective, size, ranks):
 
 
 @pytest.mark.slow
+@pytest.mark.turns("spec")
 @pytest.mark.parametrize("collective", CALLS)
 @pytest.mark.parametrize("spec", MACHINE_SPECS)
 def test_programs_and_workloads_take_what_nccl_choice_says(tmp_path, spec, collective):

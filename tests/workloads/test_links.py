@@ -24,6 +24,7 @@ def held_to_the_links(step):
 
 
 @pytest.mark.slow
+@pytest.mark.turns("machine")
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("name", list(WORKLOADS))
 def test_no_step_is_shorter_than_its_busiest_link_works(name, machine):

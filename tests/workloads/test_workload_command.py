@@ -19,6 +19,7 @@ ROWS = {"rank", "compute_s", "communication_s", "waiting_s", "exposed_s", "peak_
 
 
 @pytest.mark.slow
+@pytest.mark.turns("machine")
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("name", list(WORKLOADS))
 def test_every_workload_runs_everywhere(name, machine, capsys):
