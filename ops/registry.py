@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -222,7 +223,12 @@ class _Algorithms(Registry[Algorithm]):
         collective, _, _ = name.partition(".")
         names = [other for other in algorithms if other.split(".")[0] == collective]
         if not names:
+            alone = sorted(other for other in algorithms if other.partition(".")[2] == name)
+            if alone:
+                raise InputError(f"{name!r} is an algorithm of a collective: write which, {', '.join(alone)}")
             raise InputError(f"no collective is called {collective[:40]!r}: choose from {', '.join(COLLECTIVES)}")
+        near = get_close_matches(name[:60], names)
+        names = list(dict.fromkeys([*near, *names]))
         raise InputError(f"no algorithm is called {name[:60]!r}: choose from {', '.join(names)}")
 
     def distinct(self) -> list[Algorithm]:

@@ -62,6 +62,8 @@ COMMANDS = {
         "1",
     ): "no algorithm is called 'allreduce.bing': choose from allreduce.",
     ("run", "sumall.ring", *SWITCH, "--size", "1"): "no collective is called 'sumall': choose from allgather,",
+    ("run", "ring", *SWITCH, "--size", "1"): "'ring' is an algorithm of a collective: write which, allgather.ring, ",
+    ("run", "broadcast.binomial_tree", *SWITCH, "--size", "1"): "choose from broadcast.binomial, broadcast.bin",
     ("run", "", *SWITCH, "--size", "1"): "no collective is called ''",
     ring(machine="swatch"): "no machine is called 'swatch': choose from a100_pcie_pairs,",
     ring(machine=""): "no machine is called ''",
