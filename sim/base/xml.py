@@ -1,5 +1,6 @@
 """XML of unknown origin, read safely: no entities, no fetching, bounded, and every element knows its line."""
 
+import re
 from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
@@ -9,6 +10,9 @@ from sim.errors import InputError
 DEEPEST = 200
 MOST_ELEMENTS = 500_000
 """Far beyond any real file; keeps a hostile one from filling the memory."""
+_BEGINS = re.compile(r"^[\ufeff \t]*<[?!A-Za-z_]", re.MULTILINE)
+_ENDS = re.compile(r"(?:</[\w.:-]{1,80}|/|--)>[ \t\r]*$", re.MULTILINE)
+_DECLARED = re.compile(r"[ \t]*<\?xml\b[^<>]{0,200}\?>")
 
 
 @dataclass(slots=True)
@@ -34,11 +38,30 @@ def parse_xml(text: str, name: str, *, doctype: bool = False) -> Element:
     """
     reader = _XmlReader(name, doctype=doctype)
     try:
-        reader.parser.Parse(text.encode("utf-8", "replace"), True)
+        reader.parser.Parse(_alone(text).encode("utf-8", "replace"), True)
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
         raise InputError(f"{name}, line {error.lineno}: not well-formed XML ({what}): give the whole file") from None
     return reader.roots[0]
+
+
+def _alone(text: str) -> str:
+    r"""A document without the lines around it, as in mails, terminals and Markdown; its own keep their numbers.
+
+    >>> _alone("$ cat it.xml\n<a/>\n$")
+    '\n<a/>'
+    """
+    plain = text.strip("\ufeff \t\r\n")
+    if plain.startswith("<") and _ENDS.search(plain, plain.rfind("\n") + 1):
+        return text
+    begin = _BEGINS.search(text)
+    if begin is None:
+        return text
+    end = max((match.end() for match in _ENDS.finditer(text)), default=len(text))
+    if not text[: begin.start()].strip():
+        return text[:end]
+    inside = _DECLARED.sub("", text[begin.start() : end], count=1)
+    return "\n" * text.count("\n", 0, begin.start()) + inside
 
 
 class _XmlReader:

@@ -14,6 +14,26 @@ def test_every_element_knows_its_line_its_attributes_and_its_text():
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("```xml\n", "\n```\n"),
+        ("$ cat it.xml\n", "\n$ exit"),
+        ("Dear all,\n\nhere it is:\n", "\n\nYours\n"),
+        ("\ufeff", "\n"),
+        ("", "\n> \n"),
+    ],
+)
+@pytest.mark.parametrize("head", ["", '<?xml version="1.0" encoding="UTF-8"?>\n', "<!-- by hand -->\n"])
+def test_what_stands_around_a_document_does_no_harm(before, after, head):
+    """A line of its own behind the last end of an element, or before the first thing in angle brackets."""
+    root = parse_xml(before + head + '<a x="1">\n  <b/>\n</a>' + after, "t")
+    line = 1 + (before + head).count("\n")
+    assert (root.tag, root.line, root.attributes, root.children[0].line) == ("a", line, {"x": "1"}, line + 1)
+    with pytest.raises(InputError, match=rf"line {line + 1}\b"):
+        parse_xml(before + head + "<a>\n</b>" + after, "t")
+
+
+@pytest.mark.parametrize(
     "text, message",
     [
         ("", "t, line 1: not well-formed XML"),

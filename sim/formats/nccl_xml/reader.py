@@ -87,7 +87,7 @@ def read(
     Templates say nothing of NVLinks: `nvlinks` per GPU are taken to end at an NVSwitch. `nvlink` and `xgmi` are of
     one link; NCCL's value for the GPU where they are left out.
     """
-    root = parse_xml(_system_alone(_without_comments(text)), name)
+    root = parse_xml(_without_comments(text), name)
     if root.tag != "system":
         root.refuse(name, f"<{root.tag[:40]}> is no <system>: give a topology file of NCCL or RCCL")
     parts = _SystemParts(name, {**{key: rate for key, rate in set_rates.items() if rate is not None}, **latencies})
@@ -115,18 +115,6 @@ def _without_comments(text: str) -> str:
         parts += [text[at:begin], "\n" * text.count("\n", begin, end)]
         at = end + len("-->")
     return "".join([*parts, text[at:]])
-
-
-def _system_alone(text: str) -> str:
-    r"""The text without what stands around `<system>`, as in mails and terminals; lines keep their numbers.
-
-    >>> _system_alone("$ cat topo.xml\n<system></system>\n$")
-    '\n<system></system>'
-    """
-    begin, end = text.find("<system"), text.rfind("</system>")
-    if begin < 0:
-        return text
-    return "\n" * text.count("\n", 0, begin) + text[begin : end + len("</system>") if end > begin else None]
 
 
 def _put_together(parts: _SystemParts, root: Element, nvlinks: int) -> None:
