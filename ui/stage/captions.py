@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,11 +126,11 @@ def _achieved(promise: Promise, takers: Sequence[int]) -> tuple[str, int]:
     if promise.union or not takers:
         return ("caption.end.union" if promise.union else "caption.end.unknown"), -1
     blocks = len(np.unique(promise.given[promise.given != NOTHING]))
-    whole = all(len(np.unique(promise.owed[r][owed[r]])) == blocks for r in takers)
-    first, last = promise.first[owed], promise.last[owed]
     rank = np.nonzero(owed)[0]
+    whole = (_kinds(rank, promise.owed[owed])[takers] == blocks).all()
+    first, last = promise.first[owed], promise.last[owed]
     if (last - first == 1).all() and not ((first == 0) & (last == rank)).all():
-        return _brought(promise, owed, takers, whole=whole)
+        return _brought(first, _kinds(rank, first)[takers], whole=bool(whole))
     if (last - first == np.count_nonzero((promise.given != NOTHING).any(axis=1))).all():
         return ("caption.end.sum" if whole else "caption.end.share"), -1
     if (first == 0).all() and (last == rank + 1).all():
@@ -139,13 +140,18 @@ def _achieved(promise: Promise, takers: Sequence[int]) -> tuple[str, int]:
     return "caption.end.promised", -1
 
 
-def _brought(promise: Promise, owed: NDArray[np.bool_], takers: Sequence[int], *, whole: bool) -> tuple[str, int]:
-    """Of a promise that adds nothing up: whose data is where in the end."""
-    sources = np.unique(promise.first[owed])
+def _kinds(rank: NDArray[np.int64], numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """How many different numbers every rank has of some, `numbers[k]` being of `rank[k]`."""
+    most = int(numbers.max()) + 1
+    return np.bincount(np.unique(rank * most + numbers) // most)
+
+
+def _brought(first: NDArray[Any], senders: NDArray[np.int64], *, whole: bool) -> tuple[str, int]:
+    """Of a promise that adds nothing up: whose data is where in the end, from `senders[k]` ranks each."""
+    sources = np.unique(first)
     if len(sources) == 1:
         return ("caption.end.broadcast" if whole else "caption.end.scatter"), int(sources[0])
-    senders = {len(np.unique(promise.first[r][owed[r]])) for r in takers}
-    if senders == {1}:
+    if (senders == 1).all():
         return "caption.end.sent", -1
     return ("caption.end.gather" if whole else "caption.end.exchange"), -1
 
