@@ -48,7 +48,7 @@ svg.marks :is([class*="role-axis"], [class*="role-legend"]) text { fill: light-d
 .st-key-heading { position: absolute; clip-path: inset(50%); height: 1px; overflow: hidden; }
 .st-key-over > :has(> .st-key-title) { flex: 0 1 auto; width: auto; }
 .st-key-over > :has(> .st-key-actions) { flex: 1 1 21rem; container-type: inline-size; }
-@container (max-width: 42rem) {
+@container (max-width: 46rem) {
   .st-key-actions { gap: 0.45rem; }
   .st-key-actions > [class*="st-key-scenario"] { flex: 1 1 6rem; width: auto; min-width: 0; max-width: 15rem; }
   .st-key-actions > :is([class*="st-key-questions"], [class*="st-key-share"], .st-key-keep_beside, .st-key-undo) {

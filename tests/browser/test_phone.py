@@ -76,6 +76,15 @@ def test_the_controls_of_a_scene_keep_to_one_line_also_after_another_one_was_cho
     page.soon(in_line)
 
 
+def test_whatever_its_length_the_controls_beside_a_title_keep_to_one_line(visit):
+    page = visit("?machine=switch:ranks=8", viewport={"width": 1440, "height": 900})
+    page.settle()
+    for width in range(1440, 1000, -20):
+        page.page.set_viewport_size({"width": width, "height": 900})
+        page.page.wait_for_timeout(50)
+        assert page.page.locator(".st-key-actions").bounding_box()["height"] < 60, width
+
+
 def test_a_long_title_keeps_to_one_line_and_the_controls_beside_it_give_up_their_words(visit):
     words = "algorithm=allreduce.recursive_doubling&machine=dgx_a100:hosts=1&size=1024KiB"
     page = visit(f"?{words}", viewport={"width": 1440, "height": 900})
