@@ -11,6 +11,7 @@ from ui.drawer.folds import fold
 from ui.learning.predictions import ProgressWords, finished, from_text, from_word, predictions, to_text, to_word
 from ui.lessons import LESSONS
 from ui.player.local_storage import remembered
+from ui.refusals import retold
 from ui.text import plain, spoken, tell
 
 WORD = "progress"
@@ -36,7 +37,7 @@ def _arrive() -> None:
             state.learned = state.learned | from_word(st.query_params[WORD])
             state.progress_told = ""
         except InputError as error:
-            state.progress_told = str(error)
+            state.progress_told = retold(error)
         del st.query_params[WORD]
 
 
@@ -83,4 +84,4 @@ def _load() -> None:
         state.learned = state.learned | from_text(decoded(file.getvalue(), file.name[:80]), file.name[:80])
         state.progress_told = ""
     except InputError as error:
-        state.progress_told = str(error)
+        state.progress_told = retold(error)

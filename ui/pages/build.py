@@ -19,6 +19,7 @@ from ui.board import component, payload
 from ui.learning.ticked import meant, ticked
 from ui.pages import go, page
 from ui.player.local_storage import remembered
+from ui.refusals import retold
 from ui.text import plain, spoken, tell, tell_or
 from ui.widgets import past
 from ui.workers.asking import ask, ask_apart, visitor
@@ -91,7 +92,7 @@ def _arrive() -> str:
     try:
         state.build = from_query({key: st.query_params[key] for key in st.query_params})
     except InputError as error:
-        state.build_problem = str(error)
+        state.build_problem = retold(error)
     return str(state.build_problem)
 
 
@@ -206,7 +207,7 @@ def _choose_own(drawing: HandDrawing) -> None:
             _check(chosen)
             st.session_state.build = chosen
         except InputError as error:
-            st.error(plain(str(error)), icon=":material/error:")
+            st.error(plain(retold(error)), icon=":material/error:")
 
 
 @st.fragment
@@ -237,7 +238,7 @@ def _judged(drawing: HandDrawing) -> dict[str, Any] | None:
     try:
         board = ask(payload.board, drawing.sketch, drawing.machine, drawing.spare, task, spoken())
     except (InputError, StalledError) as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        st.error(plain(retold(error)), icon=":material/error:")
         return None
     state = st.session_state
     if board["solved"] and task not in state.ladder_solved:
@@ -258,7 +259,7 @@ def _drawn() -> None:
         try:
             state.build = replace(drawing, sketch=drawing.sketch.with_columns(columns_of(steps)))
         except InputError as error:
-            state.build_problem = str(error)
+            state.build_problem = retold(error)
 
 
 def _go_on(task: LadderTask) -> None:

@@ -4,6 +4,7 @@ import streamlit as st
 
 from sim.errors import InputError, StalledError
 from ui.pages import first, leave, page
+from ui.refusals import retold
 from ui.scene.gallery import GROUPS, Exhibit, exhibits
 from ui.text import plain, spoken, tell
 from ui.widgets.past import restore
@@ -43,7 +44,7 @@ def _card(exhibit: Exhibit) -> None:
     try:
         st.image(ask(tasks.small_picture, exhibit.scene, exhibit.view), alt=title, width="stretch")
     except (InputError, StalledError) as error:
-        st.caption(plain(str(error)))
+        st.caption(plain(retold(error)))
     ways(exhibit)
 
 

@@ -18,6 +18,7 @@ from sim.topology.networks import NETWORKS
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui import address
 from ui.pages import go, page
+from ui.refusals import retold
 from ui.text import plain, tell
 from ui.widgets import past
 from ui.widgets.parameter import fresh
@@ -97,7 +98,7 @@ def lab() -> None:
         answers = _answers(question)
         st.session_state.lab_good = question
     except InputError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        st.error(plain(retold(error)), icon=":material/error:")
         answers = _answers(st.session_state.get("lab_good", Question()))
     tabs = st.tabs([plain(", ".join(filter(None, (of.machine, of.network)))) for of in answers])
     for k, (tab, (cluster, (rows, winners))) in enumerate(zip(tabs, answers.items(), strict=True)):
@@ -316,7 +317,7 @@ def _links(k: int, cluster: Request, winners: WinnerMap) -> None:
         try:
             links = ask(tasks.links_that_matter, request)
         except (InputError, StalledError) as error:
-            st.error(plain(str(error)), icon=":material/error:")
+            st.error(plain(retold(error)), icon=":material/error:")
             return
         from ui.charts import lab_charts
 

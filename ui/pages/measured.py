@@ -11,6 +11,7 @@ from sim.base.textfile import decoded
 from sim.errors import InputError
 from sim.units import fmt_share, fmt_size, fmt_time
 from ui.pages import page
+from ui.refusals import retold
 from ui.text import plain, tell
 from ui.workers import tasks
 from ui.workers.asking import ask
@@ -56,9 +57,9 @@ def measured() -> None:
         st.session_state.measured_good = (text, name, spec.strip(), int(ranks))
     except InputError as error:
         if not pasted.strip() and file is None:
-            st.info(plain(str(error)))
+            st.info(plain(retold(error)))
         else:
-            st.error(plain(str(error)), icon=":material/error:")
+            st.error(plain(retold(error)), icon=":material/error:")
         if "measured_good" in st.session_state:
             more = _show(*st.session_state.measured_good)
     with top:

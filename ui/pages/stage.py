@@ -26,6 +26,7 @@ from ui.files.exports import EXPORTS
 from ui.pages import page
 from ui.player import component
 from ui.player.views import FIRST, VIEWS
+from ui.refusals import retold
 from ui.scene import picture
 from ui.scene.machines import machine_of
 from ui.scene.picture import STALLED, Picture
@@ -178,7 +179,7 @@ def _named(words: dict[str, str]) -> tuple[Request, str]:
         if scene.network:
             machine_of(scene)
     except InputError as error:
-        return Request(), str(error)
+        return Request(), retold(error)
     return scene, ""
 
 

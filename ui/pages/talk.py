@@ -10,6 +10,7 @@ import streamlit as st
 from sim.errors import InputError, StalledError
 from ui.pages import first, leave, page
 from ui.player import component
+from ui.refusals import retold
 from ui.share import talks
 from ui.talk import LONGEST_NOTES, LONGEST_TITLE, Talk, TalkScene, document, pages
 from ui.talk.example import example
@@ -73,7 +74,7 @@ def _data(own: Talk, scenes: Sequence[PackedScene]) -> dict[str, Any]:
     try:
         return pages.together(own, scenes) if scenes else {}
     except InputError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        st.error(plain(retold(error)), icon=":material/error:")
         return {}
 
 
@@ -177,7 +178,7 @@ def _field(own: Talk, chosen: int, name: str) -> None:
         try:
             value = read(st.session_state[key])
         except InputError as error:
-            st.session_state.talk_refused = key, str(error)
+            st.session_state.talk_refused = key, retold(error)
             return
         entries[chosen] = replace(entries[chosen], **{name: value})
         talks.keep(replace(talks.current(), scenes=tuple(entries)))

@@ -20,6 +20,7 @@ from ui import address
 from ui.charts import gaps, training
 from ui.files import step_page
 from ui.pages import page
+from ui.refusals import retold
 from ui.scene.machines import machine_of
 from ui.text import plain, spoken, tell
 from ui.widgets import playhead, sidebar
@@ -91,7 +92,7 @@ def _first() -> TrainingStep:
     try:
         return ask(tasks.step, FIRST)
     except InputError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        st.error(plain(retold(error)), icon=":material/error:")
         st.stop()
 
 
@@ -108,7 +109,7 @@ def _arrive() -> str:
         request = from_query({key: st.query_params[key] for key in st.query_params})
         machine_of(request.machine)
     except InputError as error:
-        return str(error)
+        return retold(error)
     state.train = request
     address.stands_for(request)
     return ""

@@ -9,6 +9,7 @@ from sim.base.numbers import real
 from sim.errors import InputError, StalledError
 from sim.units import fmt_time
 from ui.files.exports import EXPORTS, Shot
+from ui.refusals import retold
 from ui.text import plain, tell
 from ui.workers import tasks
 from ui.workers.asking import ask
@@ -64,7 +65,7 @@ def make(scene: Request, kind: str, shot: Shot, name: str) -> None:
     try:
         data = ask(tasks.export, scene, kind, shot)
     except (InputError, StalledError) as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        st.error(plain(retold(error)), icon=":material/error:")
         return
     st.download_button(
         tell("page.film.save", size=f"{len(data) / 1e6:.1f}"), data, name, EXPORTS[kind].media, on_click="ignore",

@@ -12,6 +12,7 @@ from sim.errors import InputError, StalledError
 from sim.formats import recognise
 from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_time
+from ui.refusals import retold
 from ui.text import plain, tell, tell_or
 from ui.widgets import compare
 from ui.widgets.parameter import fresh
@@ -42,7 +43,7 @@ def show(scene: Request, topology: Topology) -> None:
     try:
         diagnosis = ask(tasks.diagnosis, machine)
     except (InputError, StalledError) as error:
-        st.warning(plain(str(error)), icon=":material/error:")
+        st.warning(plain(retold(error)), icon=":material/error:")
         return
     with left:
         _order(scene, diagnosis)

@@ -25,6 +25,7 @@ from sim.topology.pair_rates import beside, matrices
 from sim.units import fmt_size
 from ui.page_script import page_script
 from ui.pages import leave, visit
+from ui.refusals import retold
 from ui.scene.machines import machine_of
 from ui.share import talks
 from ui.talk import document
@@ -53,7 +54,7 @@ def receive() -> None:
         try:
             _open(*together(_texts(answer.received)))
         except InputError as error:
-            st.error(plain(str(error)), icon=":material/error:")
+            st.error(plain(retold(error)), icon=":material/error:")
             return
     st.rerun()
 

@@ -8,6 +8,7 @@ from sim.errors import InputError
 from sim.parameters import Parameter
 from sim.units import KiB, fmt_size, parse_bandwidth, parse_size, parse_time
 from ui.page_script import page_script
+from ui.refusals import retold
 from ui.text import catalogue, plain, spoken, tell
 
 BANDWIDTHS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "KB/s"), (1.0, "B/s"))
@@ -26,11 +27,11 @@ def fresh(key: str) -> str:
 
 def refuse(error: Exception) -> None:
     """Say here why what was typed cannot be used; pages repeat it above the picture that stays."""
-    refused = [*st.session_state.get("refused", []), str(error)]
+    refused = [*st.session_state.get("refused", []), retold(error)]
     st.session_state.refused = refused
     with st.container():
-        st.error(plain(str(error)), icon=":material/error:")
-        page_script("seen")(key=f"script_refused_{len(refused)}", data={"message": str(error)})
+        st.error(plain(retold(error)), icon=":material/error:")
+        page_script("seen")(key=f"script_refused_{len(refused)}", data={"message": retold(error)})
 
 
 def usual(parameter: Parameter) -> str:

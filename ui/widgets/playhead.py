@@ -13,6 +13,7 @@ from sim.errors import InputError, StalledError
 from sim.units import fmt_size
 from ui.page_script import page_script
 from ui.player import component
+from ui.refusals import retold
 from ui.text import plain, spoken, tell
 from ui.workers import tasks
 from ui.workers.asking import ask
@@ -88,7 +89,7 @@ def draw(step: TrainingStep, machine: Request) -> None:
     try:
         picture = ask(tasks.run, alone(machine, call), spoken())
     except (InputError, StalledError) as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        st.error(plain(retold(error)), icon=":material/error:")
         return
     size, name = fmt_size(round(call.size)), plain(call.name)
     st.markdown(f"**{tell('train.play', name=name, algorithm=call.algorithm, size=size)}**")

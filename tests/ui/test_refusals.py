@@ -1,0 +1,49 @@
+"""Refusals of what is pasted, dropped or opened are told in the language of the page."""
+
+import re
+
+import pytest
+
+from ops.measured.formats import MEASUREMENTS
+from sim.errors import InputError
+from sim.formats import FORMATS
+from ui.refusals import in_language, refusals
+from ui.text import languages, written
+
+TABLE = "\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n"
+BROKEN = [
+    (FORMATS, TABLE.replace("GPU1\tNV4\tX\n", "")),
+    (FORMATS, TABLE.replace("GPU1\tNV4", "GPU1\tNV2")),
+    (FORMATS, TABLE + "GPU1\tNV4\tX\n"),
+    (FORMATS, "   "),
+    (FORMATS, "<system version='1'></system>"),
+    (FORMATS, "<system version='1'><cpu"),
+    (FORMATS, "ringside: 7"),
+    (MEASUREMENTS, "<html>"),
+]
+
+
+@pytest.mark.parametrize("language", [language for language in languages() if language != "en"])
+def test_every_refusal_of_a_reader_has_words_in_every_language(language):
+    texts = written(language)
+    lacking = [sentence for key, sentence in refusals().items() if key not in texts]
+    assert lacking == []
+    for key, text in texts.items():
+        if key.startswith("refusal."):
+            assert {int(place) for place in re.findall(r"\{(\d)\}", text)} == set(range(key.count("{}"))), key
+
+
+@pytest.mark.parametrize(("formats", "text"), BROKEN)
+def test_a_broken_paste_is_refused_in_chinese(formats, text):
+    with pytest.raises(InputError) as refused:
+        formats.read(text, "粘贴的内容")
+    said = in_language(str(refused.value), "zh")
+    assert in_language(str(refused.value), "en") == str(refused.value)
+    assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", re.sub(r"`[^`]*`|（[^（）]*）", "", said)), said
+
+
+def test_what_nobody_has_translated_stays_whole():
+    assert (
+        in_language("x, line 3: something new went wrong: mend it", "zh")
+        == "x, line 3: something new went wrong: mend it"
+    )
