@@ -9,12 +9,13 @@ GB is 10^9 bytes and GiB is 2^30, never mixed; `Gbps` counts bits. What is shown
 
 import math
 from collections.abc import Sequence
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Annotated, NamedTuple
 
 from sim.base.numbers import with_unit
 from sim.errors import InputError
 
+WHOLE = 2.0**53
 KB, MB, GB, TB = 1e3, 1e6, 1e9, 1e12
 KiB, MiB, GiB, TiB = 2**10, 2**20, 2**30, 2**40
 KBps, MBps, GBps, TBps = 1e3, 1e6, 1e9, 1e12
@@ -193,10 +194,15 @@ def exact_size(size: int) -> str:
 def fmt_share(share: float, digits: int = 0, *, sign: bool = False) -> str:
     """Percent, as English and Chinese both write them, with so many digits behind the point.
 
-    >>> fmt_share(1), fmt_share(0.0325, 1), fmt_share(0.5, sign=True)
-    ('100%', '3.2%', '+50%')
+    Halves are rounded away from zero, as the player does.
+
+    >>> fmt_share(1), fmt_share(0.0325, 1), fmt_share(0.125), fmt_share(0.5, sign=True)
+    ('100%', '3.3%', '13%', '+50%')
     """
-    return f"{share:{'+' if sign else ''}.{digits}%}"
+    hundredths = 100 * float(share)
+    if abs(hundredths) < WHOLE:  # beyond that a float has no halves
+        return f"{Decimal(hundredths).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):{'+' if sign else ''}f}%"
+    return f"{hundredths:{'+' if sign else ''}.{digits}f}%"
 
 
 def fmt_number(value: float, unit: str) -> str:

@@ -205,7 +205,7 @@ def verdict(rows: list[Compared]) -> Agreement:
 
 
 class Winner(NamedTuple):
-    """Two algorithms at one size, more than 25 % apart when measured: who won, and who wins here."""
+    """Two algorithms at one size, more than 25% apart when measured: who won, and who wins here."""
 
     ranks: int
     size: int

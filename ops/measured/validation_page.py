@@ -8,6 +8,7 @@ from statistics import median
 
 from ops.libraries.nccl.layers import CostLayer, layers, unknown_strays
 from ops.measured.accuracy import cells, median_of_medians, published, share_inside, share_nearest, table_medians
+from sim.units import fmt_share
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
 EXPECT = """**On a machine nobody measured** expect NCCL's times on one host of {known} to be {host_large} off from
@@ -32,14 +33,14 @@ NVIDIA's for ai-dynamo/aiconfigurator: four collectives on 2, 4 and 8 GPUs, as f
 
 The median of the {tables} tables' medians is {left_large} from 1 MiB on and {left_small} below where they are left
 out; on one host {host_large} and {host_small}. Of the {held_rows} rows left out {held} lie inside the band that is
-said to hold 80 %. Where a layer has several tables, its band is that of its rows left out. Where it has one, and where
+said to hold 80%. Where a layer has several tables, its band is that of its rows left out. Where it has one, and where
 nothing tells what joins the hosts, it is what one more layer of the kind would come to of which nothing is known:
 {unknown_gpus} below and from 1 MiB on one host, {unknown_nets} between hosts. So far
 apart are set-ups of one and the same machine, too."""
 PUBLISHED = """With nothing given by hand, the median of the medians of the {tables} published tables of nccl-tests is
 {large} from 1 MiB on and {small} below ({rows} rows; of MI300X's 24 files, which repeat two columns, two count). Of the
 {cells} cells of all published rows (a system, a number of GPUs, a collective, a half of the sizes) no other model is
-nearer in {nearest}; {inside} of the rows lie inside the band that is said to hold 80 %. `accuracy FILE… -o
+nearer in {nearest}; {inside} of the rows lie inside the band that is said to hold 80%. `accuracy FILE… -o
 ops/measured/published.json` made these figures, and prints them table by table with what it leaves out and why."""
 HALVES = ("below_1MiB", "from_1MiB")
 """What the halves of the sizes are called where bands are kept."""
@@ -88,7 +89,7 @@ def _published() -> dict[str, str]:
     shares = {"nearest": share_nearest(scored), "inside": share_inside(scored)}
     tenths = {"small": total["below_1MiB"], "large": total["from_1MiB"]}
     words |= {key: _percent(share) for key, share in shares.items()}
-    return words | {key: "–" if share is None else f"{share:.1%}".replace("%", " %") for key, share in tenths.items()}
+    return words | {key: "–" if share is None else fmt_share(share, 1) for key, share in tenths.items()}
 
 
 def _medians(pairs: Iterable[Sequence[float | None]]) -> tuple[str, str]:
@@ -155,4 +156,4 @@ def _pair(shares: Sequence[float | None]) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.0%}".replace("%", " %")
+    return "–" if share is None else fmt_share(share)

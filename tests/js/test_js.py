@@ -12,11 +12,13 @@ from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.machines import build
 from sim.trouble import troubles
+from sim.units import fmt_share
 from ui.player import payload
 from ui.stage.frames import Film
 from ui.story.telling import added_up, gradients
 
 HERE = Path(__file__).parent
+WORDS = HERE.parents[1] / "assets" / "trace" / "words.js"
 STORY = 4
 """Ranks of the runs that are a story's."""
 RUNS = {
@@ -96,3 +98,11 @@ def test_the_players_modules(path, runs):
     command = [node(), "--test", "--test-reporter=dot", path]
     done = subprocess.run(command, env={"RINGSIDE_RUNS": str(runs)}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_shares_are_rounded_alike_in_a_browser_and_elsewhere():
+    shares = [k / 800 for k in range(1000)]
+    script = f'import {{ percent }} from "{WORDS.as_uri()}"; console.log(JSON.stringify({shares}.map(percent)))'
+    command = [node(), "--input-type=module", "--eval", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [fmt_share(share) for share in shares]

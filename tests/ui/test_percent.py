@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[2]
 SPACED = re.compile(r"[\d}] %(?![\w(%])")
 
 
-def lines(folder, ending):
-    for path in sorted((ROOT / folder).rglob(f"*.{ending}")):
+def lines(folder, ending, name="**/*"):
+    for path in sorted((ROOT / folder).glob(f"{name}.{ending}")):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             yield f"{path.relative_to(ROOT)}:{number}", line
 
@@ -26,6 +26,11 @@ def test_texts_put_no_space_before_the_sign(language):
 def test_pages_ask_one_function():
     assert [where for where, line in lines("ui", "py") if re.search(r"%\}|[dfg] %%", line)] == []
     assert [where for where, line in lines("assets", "js") if re.search(r"\} %", line)] == []
+
+
+def test_pages_of_the_documentation_put_none_either():
+    pages = [*lines("docs", "md"), *(each for name in ("README", "CONTRIBUTING") for each in lines(".", "md", name))]
+    assert [where for where, line in pages if re.search(r"\d %(?!\w)", line)] == []
 
 
 def test_it_follows_at_once():
