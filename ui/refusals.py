@@ -20,12 +20,15 @@ READERS = (
     "sim/base/xml.py",
     "sim/base/yaml.py",
     "sim/formats",
+    "sim/registry.py",
+    "sim/topology/networks.py",
     "sim/topology/pair_rates.py",
     "sim/units.py",
     "ops/formats",
     "ops/measured/formats",
+    "ops/registry.py",
 )
-"""Where what people bring is read."""
+"""Where what people bring is read, and what they name is looked up."""
 TELLING = ("InputError", "refuse")
 """What is called with the sentence of a refusal."""
 NOT_READ = ("writer.py", "layout.py", "tasks.py")
@@ -33,6 +36,10 @@ NOT_READ = ("writer.py", "layout.py", "tasks.py")
 PREFIX = "refusal."
 DEEPEST = 4
 """Sentences within sentences."""
+PROSE = re.compile(r"[a-z]{2,} [a-z]{2,}")
+"""Words of English, which no sentence in another language has: half of each would be worse than either."""
+ASIDE = re.compile(r"`[^`]*`|'[^']*'|（[^（）]*）")
+"""What may be in any language: what is quoted, and a parser's own reason in brackets."""
 GLUE = 6
 """Letters, at most, of a sentence that joins others, like `{}, line {}: {}`: no sentence where the last is none."""
 
@@ -60,8 +67,9 @@ def _said(message: str, language: str, deep: int) -> str:
         match = pattern.fullmatch(message)
         if match:
             inside = [_said(part, language, deep - 1) if deep else "" for part in match.groups()]
-            if not joins or inside[-1]:
-                return _filled(text, [said or part for said, part in zip(inside, match.groups(), strict=True)])
+            parts = [said or part for said, part in zip(inside, match.groups(), strict=True)]
+            if (not joins or inside[-1]) and not PROSE.search(ASIDE.sub("", _filled(text, parts))):
+                return _filled(text, parts)
     return _several(message, language, deep)
 
 

@@ -344,16 +344,16 @@ def _as_met(high: Ints, low: Ints, highs: int, lows: int) -> tuple[NDArray[np.in
     for start in range(0, len(high), PIECE):
         part = slice(start, start + PIECE)
         keys = high[part] * np.int64(lows) + low[part]
-        found = seen[keys]
-        if found.min() < 0:
-            new = keys[found < 0]
+        route = seen[keys]
+        if route.min() < 0:
+            new = keys[route < 0]
             order = np.arange(len(new), dtype=np.int32)
             seen[new[::-1]] = order[::-1]
             distinct.append(new[seen[new] == order])  # as they are met: what happens together lies together
             seen[distinct[-1]] = np.arange(count, count + len(distinct[-1]), dtype=np.int32)
             count += len(distinct[-1])
-            found = seen[keys]
-        place[part] = found
+            route = seen[keys]
+        place[part] = route
     return np.concatenate(distinct), place
 
 

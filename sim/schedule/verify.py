@@ -262,8 +262,8 @@ def _at_first(promise: Promise, slots: int, marks: Words) -> Words:
     halves[:, :, kernels.BLOCK] = halves[:, :, kernels.STAMP] = -1
     halves[:, :laid, kernels.BLOCK] = promise.given
     held[:, laid:, kernels.FIRST :] = 0
-    given = (promise.given != NOTHING)[:, :, np.newaxis]
-    np.multiply(marks[:, np.newaxis], given, out=held[:, :laid, kernels.FIRST :])
+    filled = (promise.given != NOTHING)[:, :, np.newaxis]
+    np.multiply(marks[:, np.newaxis], filled, out=held[:, :laid, kernels.FIRST :])
     return held.reshape(rows * slots, -1)
 
 

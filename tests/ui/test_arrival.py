@@ -8,7 +8,7 @@ import pytest
 from ops.request import Request
 from sim.errors import LONGEST, InputError
 from tests.attack.links import run
-from tests.browser.test_visits import DAMAGED
+from tests.browser.test_visits import DAMAGED, said
 from tests.ui.test_page import page, players
 from ui import text
 from ui.scene import machines
@@ -99,7 +99,8 @@ def test_a_machine_is_built_once_for_everybody(monkeypatch):
 
 @pytest.mark.parametrize("language", text.languages())
 def test_a_damaged_link_says_what_is_wrong_and_still_shows_a_picture(language):
-    for query, says in DAMAGED.items():
+    for query in DAMAGED:
+        says = said(query, language)
         name, _, word = query.partition("=")
         at = page(**{name: word, "lang": language})
         assert any(says in text for text in errors(at)), query

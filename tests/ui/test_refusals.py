@@ -42,6 +42,15 @@ def test_a_broken_paste_is_refused_in_chinese(formats, text):
     assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", re.sub(r"`[^`]*`|（[^（）]*）", "", said)), said
 
 
+def test_no_sentence_is_half_in_one_language_and_half_in_another():
+    """The first fits `{} is {}: choose from {}`, which is about a value, too."""
+    half = "no such thing is called 'warp': choose from a, b"
+    assert in_language(half, "zh") == half
+    assert (
+        in_language("no machine is called 'warp': choose from a, b", "zh") == "没有叫做 'warp' 的机器：请从 a, b 中选择"
+    )
+
+
 def test_what_nobody_has_translated_stays_whole():
     assert (
         in_language("x, line 3: something new went wrong: mend it", "zh")

@@ -24,4 +24,4 @@ def draw(scene: Request, place: Callable[[], Mapping[str, str]]) -> None:
         if address.length_of(scene) > LONGEST:
             st.caption(tell("page.embed.long"))
         else:
-            page_script("embed")(key="script_embed", data={"text": words, "language": spoken()})
+            page_script("embed")(key="embed", data={"text": words, "language": spoken()})
