@@ -27,6 +27,7 @@ from ui.files import exports, figure_holdings
 from ui.files.exports import EXPORTS, Shot, render
 from ui.files.figures import DARK, LIGHT
 from ui.files.gif import gif
+from ui.files.lettering import Lettering
 from ui.files.reel import Reel
 from ui.player.payload import pack, unpack
 from ui.stage.frames import Film
@@ -188,6 +189,15 @@ def test_a_frame_is_what_a_still_of_its_instant_shows(view, trace, width, look):
         canvas = FigureCanvasAgg(still(view, Film(trace), t, width, look))
         canvas.draw()
         assert (reel.frame(t) == np.asarray(canvas.buffer_rgba())).all(), share
+
+
+@pytest.mark.parametrize(("trace", "width", "words"), [(TRACE, 12.8, True), (HOSTS, 12.8, False), (HOSTS, 40, True)])
+def test_ranks_are_called_by_a_word_where_it_has_room_and_by_their_number_where_not(trace, width, words):
+    figure = still("machine", Film(trace), 0.0, width, LIGHT)
+    figure.canvas.draw()
+    said = {text.get_text() for each in figure.findobj(Lettering) for text in each.texts()}
+    assert ("rank 0" in said) == words
+    assert words or "0" in said
 
 
 @settings(max_examples=30)

@@ -19,7 +19,8 @@ from ui.files.figure_holdings import (
     strip_places,
     strips,
 )
-from ui.files.figures import SENTENCE, SHADES, Look, PagePart, fonts, left, right, rounded, sheet, words
+from ui.files.figures import SENTENCE, SHADES, Look, PagePart, Room, fonts, left, right, rounded, sheet, words
+from ui.files.lettering import Style
 from ui.stage.lines import SIZES, along
 from ui.stage.palette import IDLE, SIGN
 from ui.text import say
@@ -105,7 +106,9 @@ def _devices(axes: "Axes", film: "Film", here: "Ground", look: Look) -> None:
     paint: list[tuple[str, float]] = []
     names = words(axes, 4)
     middle = {"color": look.ink, "ha": "center", "va": "center", "fontsize": 6.5, "family": fonts(film.language)}
+    room = Room(axes)
     bold, normal = middle | {"weight": "bold"}, middle | {"weight": "normal"}
+    called = _called(film, here, room, bold)
     for i, (x, y, kind, device, rank) in enumerate(
         zip(here.x, here.y, here.kinds, here.names, here.ranks, strict=True)
     ):
@@ -114,12 +117,21 @@ def _devices(axes: "Axes", film: "Film", here: "Ground", look: Look) -> None:
         frames.append(_frame(x - width / 2, y - height / 2, width, height, 0.1))
         if len(here.kinds) > MOST_NAMED:
             continue
-        name = say("caption.rank", film.language, ranks=rank).strip() if rank >= 0 else device
-        lower = height * 0.26 if rank >= 0 else 0
-        names.add(x, y - lower, name, bold if rank >= 0 else normal)
+        if rank >= 0 and called:
+            names.add(x, y - height * 0.26, called.format(rank), bold)
+        elif rank < 0 and room.holds(device, normal, width):
+            names.add(x, y, device, normal)
     fills, lines = [fill for fill, _ in paint], [line for _, line in paint]
-    style: dict[str, Any] = {"facecolors": fills, "edgecolors": look.ink, "linewidths": lines, "zorder": 3}
-    axes.add_collection(PathCollection(frames, **style), autolim=False)
+    drawn: dict[str, Any] = {"facecolors": fills, "edgecolors": look.ink, "linewidths": lines, "zorder": 3}
+    axes.add_collection(PathCollection(frames, **drawn), autolim=False)
+
+
+def _called(film: "Film", here: "Ground", room: Room, style: Style) -> str:
+    """What all ranks are called, with braces for the number: by a word, or by the number alone, or not at all."""
+    last = max(here.ranks, default=-1)
+    words = say("caption.rank", film.language, ranks="{}").strip()
+    names = (name for name in (words, "{}") if room.holds(name.format(last), style, SIZES["GPU"][0]))
+    return next(names, "")
 
 
 @lru_cache(maxsize=1024)

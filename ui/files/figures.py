@@ -14,7 +14,7 @@ from matplotlib.patches import FancyBboxPatch
 from matplotlib.path import Path
 
 from sim.units import fmt_size, fmt_time
-from ui.files.lettering import Lettering, across
+from ui.files.lettering import Lettering, Style, across
 from ui.stage.palette import BLOCKS, LOAD, MANY, ink_on
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ PALETTE = BLOCKS
 SHADES = LinearSegmentedColormap.from_list("load", LOAD)
 SIDE, LEAST_SIDE, NAMED_SIDE = 0.38, 0.1, 0.24
 """Device widths across the largest block, across the smallest at least, and from which on one has its name."""
+OVER = 1.1
+"""How many times as wide as what it stands on a name may be."""
 MOST_MESSAGES = 20_000
 CHINESE = (
     "Noto Sans CJK SC",
@@ -186,6 +188,20 @@ def _outline(width: float, height: float, radius: float) -> Path:
     return FancyBboxPatch((0, 0), width, height, boxstyle=f"round,pad=0,rounding_size={radius}").get_path()
 
 
+class Room:
+    """How many pixels a device width has, for names that are left out where they would reach over others."""
+
+    def __init__(self, axes: "Axes") -> None:
+        axes.apply_aspect()  # as drawing will, after which its data stand where they are drawn
+        (self._left, _), (self._right, _) = axes.transData.transform([(0, 0), (1, 0)]).tolist()
+        self._dpi = float(axes.figure.dpi)
+
+    def holds(self, text: str, style: Style, width: float) -> bool:
+        """Whether a name reaches over something so many device widths wide by no more than a little."""
+        pixels = float(self._right - self._left)
+        return across(text, style, self._dpi) <= OVER * width * pixels
+
+
 def words(axes: "Axes", zorder: float) -> Lettering:
     """Words to be, at places of the data."""
     words = Lettering(zorder)
@@ -213,8 +229,11 @@ def paint_blocks(axes: "Axes", blocks: Sequence["Block"], look: Look) -> None:
     style: dict[str, Any] = {"facecolors": fills, "edgecolors": look.ink, "linewidths": 0.8, "zorder": 6}
     axes.add_collection(PathCollection(frames, **style), autolim=False)
     labels = words(axes, 7)
+    room = Room(axes)
     for b, side in zip(blocks, sides, strict=True):
         if side < NAMED_SIDE:
             continue
         style = {"color": ink_on(colour_of(b.number)), "ha": "center", "va": "center", "weight": "bold"}
-        labels.add(b.x, b.y, b.label, style | {"fontsize": 7 if len(b.label) < 3 else 5})
+        style["fontsize"] = 7 if len(b.label) < 3 else 5
+        if room.holds(b.label, style, side):
+            labels.add(b.x, b.y, b.label, style)

@@ -21,6 +21,9 @@ MOST_STAMPS = 4096
 PARTED = re.compile(r"(\d| )")
 """Where a line is parted into what is set at once: its words, and digits, which make most of them new."""
 
+PAIR = "→"
+"""What stands between the two of a pair in a name."""
+
 Stamp = tuple[NDArray[np.uint8], int, int]
 """Pixels `[row, column, rgba]` of a text, the lowest row first, and how far its corner is from where it stands."""
 
@@ -66,9 +69,10 @@ class Lettering(Artist):
         pen = renderer.new_gc()
         looks = {id(style): (renderer.dpi, *map(str, style.items())) for _, _, _, style in self._texts}
         for (x, y), (_, _, text, style) in zip(self._places().tolist(), self._texts, strict=True):
-            for ahead, word in _words(text, style, renderer.dpi):
+            whole = _is_whole(text, style)
+            for ahead, word in [(0.0, text)] if whole else _parts(text, style, renderer.dpi):
                 across, up = math.floor((x + ahead) * PARTS + 0.5), math.floor(y * PARTS + 0.5)
-                key = across % PARTS, up % PARTS, word, looks[id(style)]
+                key = across % PARTS, up % PARTS, word, whole, looks[id(style)]
                 pixels, left, low = _stamps.get(key) or self._stamp(key, style, renderer)
                 renderer.draw_image(pen, across // PARTS + left, up // PARTS + low, pixels)
         pen.restore()
@@ -84,19 +88,20 @@ class Lettering(Artist):
         artist.set_figure(figure)
         return artist
 
-    def _stamp(self, key: tuple[int, int, str, Hashable], style: Style, page: RendererAgg) -> Stamp:
+    def _stamp(self, key: tuple[int, int, str, bool, Hashable], style: Style, page: RendererAgg) -> Stamp:
         """A stamp that is not there yet."""
-        across, up, text, _ = key
+        across, up, text, whole, _ = key
         if len(_stamps) >= MOST_STAMPS:
             _stamps.clear()
-        stamp = _stamps[key] = self._drawn(across / PARTS, up / PARTS, text, style, page)
+        aligned = style if whole else dict(style) | {"ha": "left"}
+        stamp = _stamps[key] = self._drawn(across / PARTS, up / PARTS, text, aligned, page)
         return stamp
 
     def _drawn(self, across: float, up: float, text: str, style: Style, page: RendererAgg) -> Stamp:
         """A text that stands a part of a pixel off the middle of a sheet."""
         sheet: Any = _sheet(2 * int(page.width), int(page.width), page.dpi)
         x, y = int(sheet.width) // 2, int(sheet.height) // 2
-        drawn = self._set(x + across, y + up, text, style if _stays(style) else dict(style) | {"ha": "left"})
+        drawn = self._set(x + across, y + up, text, style)
         drawn.draw(sheet)
         box = drawn.get_window_extent(sheet)
         left, low = max(0, int(box.x0) - 2), max(0, int(box.y0) - 2)
@@ -121,16 +126,16 @@ def _measured(text: str, family: tuple[str, ...], weight: str, size: float, dpi:
     return float(sheet.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
-def _stays(style: Style) -> bool:
-    """Whether a text is a name in the middle of something, not a line: names stay, lines are new every moment."""
-    return "va" in style
+def _is_whole(text: str, style: Style) -> bool:
+    """Whether a text is set at once: a name in the middle of something stays, a line is new every moment.
+
+    Of names that are pairs there are as many as pairs; what they are made of is little.
+    """
+    return "va" in style and PAIR not in text
 
 
-def _words(text: str, style: Style, dpi: float) -> Iterator[tuple[float, str]]:
-    """What is set at once of a text, and how far from its place: all of a name, the parts of a line."""
-    if _stays(style):
-        yield 0.0, text
-        return
+def _parts(text: str, style: Style, dpi: float) -> Iterator[tuple[float, str]]:
+    """The parts of a text, of which each is set at once, and how far from its place."""
     x = -{"left": 0.0, "center": 0.5, "right": 1.0}[style.get("ha", "left")]
     x *= across(text, style, dpi) if x else 0.0
     for part in PARTED.split(text):
