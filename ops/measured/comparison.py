@@ -114,6 +114,11 @@ def _lines(lines: tuple[int, ...]) -> str:
     return f"line{'s' * (len(lines) > 1)} {first_few(lines, 8)}"
 
 
+def is_own(label: str) -> bool:
+    """Whether it is a library's own algorithm as Fugaku's labels tell it."""
+    return label.startswith(OWN)
+
+
 def algorithm_of(collective: str, label: str) -> Algorithm | None:
     """The registered algorithm that a label like `rabenseifner_ompi` means, if there is one.
 
@@ -121,7 +126,7 @@ def algorithm_of(collective: str, label: str) -> Algorithm | None:
     ('broadcast.binary_tree', None)
     """
     plain, _, library = label.rpartition("_")
-    if label.startswith(OWN):
+    if is_own(label):
         plain, library = label.removeprefix(OWN).replace("-", "_"), LIBRARIES[0]
     name = f"{collective}.{LABELS.get(plain, plain)}"
     return ALGORITHMS[name] if library in LIBRARIES and name in ALGORITHMS else None

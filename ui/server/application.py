@@ -15,7 +15,6 @@ from ui.player.component import player_file
 from ui.server.code import Announced, code
 from ui.server.guard import Guard
 from ui.server.health import health
-from ui.server.sockets import send_at_once
 from ui.text import languages
 from ui.workers import tasks
 from ui.workers.one import close_pool, the_pool
@@ -42,7 +41,6 @@ def ask_ahead() -> None:
 @asynccontextmanager
 async def _served(_app: Any) -> AsyncIterator[dict[str, Any]]:
     """Workers begin with the server, so that they are ready for the first visitor, and end with it."""
-    send_at_once()
     ask_ahead()
     _read_pages()
     try:

@@ -4,9 +4,11 @@ The claims are steps, bytes and additions on an ideal switch. Libraries also cop
 reduced in, blocks into an order that a step can send), take buffers from the system that are touched for the first
 time, send messages one after the other in one step, and ask before they send much. None of these has a number per
 system: the constants below are the same for all, and turn everything into steps, bytes and additions.
-Which buffers, copies and orders of children there are follows open-mpi/ompi `ompi/mca/coll/base`, but for the two
-blocks that a ring of allreduce takes; malloc's bounds are those of mallopt(3). What they cost (`MESSAGE` to `EAGER`,
-`TOUCH` to `PAIRED`) nobody publishes: it was chosen on the tables of MareNostrum 5, LUMI and Leonardo together.
+Which buffers, copies and orders of children there are follows open-mpi/ompi `ompi/mca/coll/base`, pmodels/mpich's
+brucks and HLC-Lab/pico's `libbine` (labels `*_over`), but for the two blocks that a ring of allreduce takes; malloc's
+bounds are those of mallopt(3), `INLINE` is libfabric's CXIP_INJECT_SIZE, and that neighbours are pinned together, anew,
+is openucx/ucx's `ucs_rcache_check_overlap`. What these cost (`MESSAGE` to `EAGER`, `TOUCH` to `PAIRED`) nobody
+publishes: it was chosen on the tables of MareNostrum 5, LUMI and Leonardo together.
 """
 
 import math
@@ -16,7 +18,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from ops.measured.comparison import algorithm_of
+from ops.measured.comparison import algorithm_of, is_own
 from ops.measured.rows import Measured, Table
 from ops.registry import ALGORITHMS, Cost
 from sim.engine import simulate
@@ -28,55 +30,78 @@ MESSAGE = 0.1
 """Of a step: what a message takes that a rank sends right after another."""
 ARRIVING = 0.25
 """Of such a message: one that a rank only receives."""
-NEAR, NEIGHBOURS = 0.7, re.compile(r"\.(?:ring|pairwise|neighbor)|_ring_")
-"""Of a step: one to the next rank, which is on the same switch more often than others are; algorithms of such steps."""
+SAME_PEER, RINGS = 0.7, re.compile(r"\.(?:ring|neighbor)|_ring_")
+"""Of a step: one to the rank that the last one went to, over connections (UCX; Slingshot has none); such algorithms."""
+INLINE, SHORT = 192, 0.65
+"""Up to this length a message travels in the command, and a step takes so much of one."""
 EAGER, HANDSHAKE = 16 * KiB, 2.0
 """From this length on a message asks first, and a step takes so many times as long."""
+DOUBLING = re.compile(
+    r"allgather\.(?:k_)?(?:bruck|recursive_doubling)|rabenseifner|recursive_halving|_doubling_allgather"
+)
+"""Algorithms whose messages double or halve from step to step."""
 TOUCH = 1.5
 """Of a byte's addition: touching a byte of memory that the system hands out anew, page by page."""
-PINNED = 2.0
-"""Touches of a byte of such memory that is sent block by block: the network pins every block anew."""
-KEPT, SMALL = 32 * MiB, 128 * KiB
+TURNS = 2 / 3
+"""How much longer that takes where many ranks of a node do it at once, and wait for the system's lists of pages."""
+PINNED = 0.4
+"""Of a byte's addition: pinning it for the network."""
+KEPT, PAIRS = 32 * MiB, 256 * KiB
 """malloc keeps what is freed, but not blocks from `KEPT` on (the most M_MMAP_THRESHOLD becomes), and not two of one
-length, which are more than twice that threshold; shorter ones than `SMALL` are always kept (mallopt(3))."""
-PAIRED = 0.7
-"""How much longer two ranks take that each send the other a message at once by reads of remote memory (UCX)."""
+length, which are more than twice that threshold: `PAIRS` unless more was freed before (mallopt(3))."""
+PAIRED, LONG = 0.7, 2 * MiB
+"""How much longer two ranks take that each send the other a message at once by reads of remote memory (UCX), from this
+length on."""
 CROSSING = re.compile(r"doubling|halving|bruck|pairwise|rabenseifner|alltoall|sparbit")
 """Algorithms in which the ranks of a node all reach for other nodes at once, and share its port."""
+OWN_BUILD = re.compile(r"leonardo")
+"""Where the suite ran its own build of Open MPI 5 (`config/environments`), not a site's 4.1: three tables show that
+pairs of buffers are kept there and neighbours are not pinned anew; three of the site's show the opposite."""
+RADIX = {"allgather.k_bruck": {"radix": 2}}
+"""What a label means where the registry's own default is another: `libbine`'s radix."""
 INTERIOR = ("reduce.binomial", "reduce.binary_tree", "reduce.in_order_binary_tree")
 
 
 class Beside(NamedTuple):
     """What is done beside the claims: messages sent after others, and shares of the size.
 
-    They are exchanged with one partner at a time, copied, or buffers that are taken and given back, `blocks` of which
-    are sent block by block.
+    They are copied, or buffers that are taken and given back, or what of those is `pinned`; `paired` is the share of
+    what is moved that is exchanged with one partner at a time.
     """
 
     messages: float = 0.0
     paired: float = 0.0
     copied: float = 0.0
     buffers: tuple[float, ...] = ()
-    blocks: float = 0.0
+    pinned: float = 0.0
 
 
 class MpiLibrary(NamedTuple):
     """How it sends and keeps memory; `per_node` ranks share a port.
 
-    `reads`: two that exchange are in each other's way. `frees`: buffers go back to the system, and all vectors that are
-    reduced are copied first, not those of rings alone.
+    `reads`: two that exchange are in each other's way, and connections are kept. `frees`: buffers go back to the
+    system, two of one length from `pairs` bytes on, and all vectors that are reduced are copied first, not those of
+    rings alone. `merges`: a block is pinned together with all of its buffer that was pinned before it.
     """
 
     reads: bool
     frees: bool
+    pairs: float
+    merges: bool
     per_node: int
 
 
 def library_of(table: Table) -> MpiLibrary:
-    """The library by the labels: Open MPI over UCX, or Cray MPICH, which keeps its memory; ranks by the file's name."""
-    open_mpi = not any(row.algorithm.endswith("_mpich") for row in table.rows)
+    """The library by the labels, `default-NAME` an Open MPI on a network of its own; ranks by the file's name.
+
+    It is Open MPI over UCX or Cray MPICH, which keeps its memory.
+    """
+    labels = [row.algorithm for row in table.rows]
+    open_mpi = not any(label.endswith("_mpich") for label in labels)
+    merges = open_mpi and not any(map(is_own, labels)) and not OWN_BUILD.search(table.file)
     each = re.search(r"\dn-x(\d{1,4})(-gpu)?", table.file)  # a GPU has a port of its own
-    return MpiLibrary(open_mpi, open_mpi, int(each[1]) if each and not each[2] else 1)
+    per_node = int(each[1]) if each and not each[2] else 1
+    return MpiLibrary(open_mpi, open_mpi, PAIRS if merges else KEPT, merges, per_node)
 
 
 def cost_of(row: Measured, library: MpiLibrary) -> Cost | None:
@@ -86,25 +111,49 @@ def cost_of(row: Measured, library: MpiLibrary) -> Cost | None:
     if entry is None or claim is None:
         return None
     beside = _beside(entry.name, row.ranks, claim)
-    message = row.size * min(1.0, claim.betas / max(claim.alphas, 1.0))
-    steps = claim.alphas * (NEAR if NEIGHBOURS.search(entry.name) else 1.0) * (HANDSHAKE if message > EAGER else 1.0)
+    messages = _messages(entry.name, row.ranks, claim)
+    steps = sum(count * _step(share * row.size) for count, share in messages)
+    steps *= SAME_PEER if library.reads and RINGS.search(entry.name) else 1.0
+    long = sum(count * share for count, share in messages if share * row.size > LONG)
     shared: float = library.per_node if CROSSING.search(entry.name) else 1
     shared = (1 + shared) / 2 if entry.name.startswith("broadcast") else shared  # the root's half goes out once
-    in_place = not library.frees and "reduce" in entry.name and not entry.name.endswith(".ring")
-    touched = _touched(beside.buffers, row.size) + PINNED * beside.blocks * (row.size >= KEPT)
     return Cost(
         steps + MESSAGE * beside.messages,
-        claim.betas * shared + PAIRED * beside.paired * library.reads,
-        claim.gammas + (0.0 if in_place else beside.copied) + TOUCH * touched * library.frees,
+        claim.betas * shared + PAIRED * beside.paired * long * library.reads,
+        claim.gammas + _copied(entry.name, row, beside, library) + _anew(beside, row.size, library) * library.frees,
     )
 
 
-def _touched(buffers: tuple[float, ...], size: int) -> float:
-    """The share of a size that a call touches for the first time in buffers of such shares."""
-    longest = max(buffers, default=0.0)
-    if buffers.count(longest) > 1 and longest * size >= SMALL:
-        return sum(buffers)
-    return sum(share for share in buffers if share * size >= KEPT)
+def _copied(name: str, row: Measured, beside: Beside, library: MpiLibrary) -> float:
+    """The share of the size that is copied: Cray MPICH's own reductions begin where the vector is, but for rings."""
+    in_place = (
+        not library.frees and row.algorithm.endswith("_mpich") and "reduce" in name and not name.endswith(".ring")
+    )
+    return 0.0 if in_place else beside.copied
+
+
+def _anew(beside: Beside, size: int, library: MpiLibrary) -> float:
+    """What it costs to touch and to pin buffers that come from the system, in additions of the size."""
+    longest = max(beside.buffers, default=0.0)
+    pairs = beside.buffers.count(longest) > 1 and longest * size >= library.pairs
+    touched = sum(share for share in beside.buffers if pairs or share * size >= KEPT)
+    pinned = beside.pinned * (size >= KEPT) * library.merges
+    return (TOUCH * touched + PINNED * pinned) * (1 + TURNS * (1 - 1 / library.per_node))
+
+
+def _step(message: float) -> float:
+    """What a message of so many bytes takes, in steps."""
+    return SHORT if message <= INLINE else HANDSHAKE if message > EAGER else 1.0
+
+
+def _messages(name: str, n: int, claim: Cost) -> list[tuple[float, float]]:
+    """How many steps have messages of which shares of the size."""
+    if name == "allgather.sparbit":  # a message a block
+        return [(claim.alphas, 1 / n)]
+    if not DOUBLING.search(name):
+        return [(claim.alphas, min(1.0, claim.betas / max(claim.alphas, 1.0)))]
+    ways = max(1, round(claim.betas))
+    return [(ways, 0.5**k) for k in range(1, round(claim.alphas / ways) + 1)]
 
 
 @lru_cache(maxsize=1024)
@@ -116,6 +165,7 @@ def _claim(name: str, n: int) -> Cost | None:
     try:
         settings = dict(entry.settle(n))
         settings |= {"segments": 1} if "segments" in settings else {}
+        settings |= RADIX.get(name, {})
         cost = Cost(*entry.cost(n, **settings))
     except InputError:  # not for so many ranks
         return None
@@ -141,24 +191,25 @@ def _beside(name: str, n: int, claim: Cost) -> Beside:
 
 
 BESIDE: dict[str, Callable[[int, Cost], Beside]] = {
-    "allgather.recursive_doubling": lambda n, c: Beside(paired=c.betas),
-    "allgather.neighbor_exchange": lambda n, c: Beside(paired=c.betas),
+    "allgather.recursive_doubling": lambda n, c: Beside(paired=1.0),
+    "allgather.neighbor_exchange": lambda n, c: Beside(paired=1.0),
     "allgather.sparbit": lambda n, c: Beside(messages=n - 1 - c.alphas),
-    "allgather.k_bruck": lambda n, c: Beside(messages=2 * c.alphas, copied=1.0),
-    "allreduce.recursive_doubling": lambda n, c: Beside(paired=c.betas, copied=1.0, buffers=(1.0,)),
-    "allreduce.rabenseifner": lambda n, c: Beside(paired=c.betas, copied=1.0, buffers=(1.0,)),
+    "allgather.bruck": lambda n, c: Beside(copied=1.0, buffers=(1.0,)),
+    "allgather.k_bruck": lambda n, c: Beside(copied=2.0, buffers=(1.0,)),
+    "allreduce.recursive_doubling": lambda n, c: Beside(paired=1.0, copied=2.0, buffers=(1.0,)),
+    "allreduce.rabenseifner": lambda n, c: Beside(paired=1.0, copied=1.0, buffers=(1.0,)),
     "allreduce.ring": lambda n, c: Beside(copied=1.0),
-    "broadcast.scatter_doubling_allgather": lambda n, c: Beside(paired=c.betas / 2),
+    "broadcast.scatter_doubling_allgather": lambda n, c: Beside(paired=0.5),
     "reduce.linear": lambda n, c: Beside(ARRIVING * (n - 1), buffers=(1.0,)),
     "gather.linear": lambda n, c: Beside(ARRIVING * (n - 1)),
-    "reduce.rabenseifner": lambda n, c: Beside(paired=c.betas / 2, copied=1.0, buffers=(1.0, 1.0)),
+    "reduce.rabenseifner": lambda n, c: Beside(paired=0.5, copied=1.0, buffers=(1.0, 1.0)),
     "scatter.linear": lambda n, c: Beside(messages=n - 1),
     "gather.binomial": lambda n, c: Beside(buffers=(0.5,)),
     "gather.bine": lambda n, c: Beside(buffers=(0.5,)),
     "alltoall.linear": lambda n, c: Beside(messages=n - 1),
     "alltoall.bruck": lambda n, c: Beside(copied=2 + 2 * c.betas, buffers=(1.0,)),
     "alltoall.bine": lambda n, c: Beside(copied=2 + 2 * c.betas, buffers=(1.0,)),
-    "reduce_scatter.recursive_halving": lambda n, c: Beside(paired=c.betas, copied=1.0, buffers=(1.0, 1.0)),
-    "reduce_scatter.ring": lambda n, c: Beside(copied=1.0, buffers=(1.0, 1 / n, 1 / n), blocks=1.0),
+    "reduce_scatter.recursive_halving": lambda n, c: Beside(paired=1.0, copied=1.0, buffers=(1.0, 1.0)),
+    "reduce_scatter.ring": lambda n, c: Beside(copied=1.0, buffers=(1.0, 1 / n, 1 / n), pinned=(n - 1) / 2),
 }
 """What algorithms do beside their claims, but for trees."""
