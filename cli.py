@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import click
 
 from sim.errors import InputError, StalledError
+from sim.registry import addition_fault
 from terminal import ALONE, AS_JSON, BAD_INPUT, PROGRAM, Answer, ringside
 from terminal.shared.usage import usage_message
 
@@ -53,6 +54,12 @@ def main(argv: Sequence[str] | None = None, *, alone: bool = False) -> int:
     except KeyboardInterrupt:
         _tell("stopped")
         return INTERRUPTED
+    except Exception as error:
+        fault = addition_fault(error)
+        if fault is None:
+            raise
+        _tell(str(fault))
+        return BAD_INPUT
     return status
 
 
