@@ -271,7 +271,7 @@ def _collected(
             continue
         together = (item,) if isinstance(item, Step) else item
         if type(together) is not tuple or not all(isinstance(step, Step) for step in together):
-            came = f"step {len(sizes) + 1} is a {type(item).__name__}"
+            came = f"step {len(sizes) + 1} is of type {type(item).__name__}"
             raise InputError(f"{name}: {came}: yield what `copy` and `reduce` return, or a tuple of that")
         parts.extend(together)
         sizes.append(sum(len(part.src) for part in together))

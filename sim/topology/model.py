@@ -80,7 +80,7 @@ class Topology:
                 raise InputError(f"{self.name}: its {what} are a {type(parts).__name__}: give a tuple")
             if not {type(part) for part in parts} <= {kind}:
                 at, strange = next((i, part) for i, part in enumerate(parts) if type(part) is not kind)
-                came = f"entry {at} of its {what} is a {type(strange).__name__}"
+                came = f"entry {at} of its {what} is of type {type(strange).__name__}"
                 raise InputError(f"{self.name}: {came}: give a {kind.__name__} (`both_ways` returns two links)")
 
     def _check_devices(self) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from ops import ALGORITHMS, algorithm
 from ops.collectives import COLLECTIVES, allreduce
+from ops.work import settled
 from ops.workloads import WORKLOADS
 from sim import registry
 from sim.errors import InputError
@@ -153,6 +154,23 @@ def test_an_algorithm_without_its_collective_and_a_cost_without_a_parameter_are_
         assert "test_registry.py" in str(caught.value)
 
 
+def test_a_group_with_a_size_of_its_own_is_not_the_machines():
+    machine = build("nodes:nodes=2,gpus=4")
+    with ALGORITHMS.also():
+
+        @algorithm(allreduce)
+        def by_threes(n, *, group: int = 3):
+            """Three at a time."""
+            yield copy(0, 1, slot=0)
+
+        groups = [
+            settled(ALGORITHMS[f"allreduce.{name}"], 8, 0, machine, settings)["group"]
+            for name in ("by_threes", "hierarchical")
+            for settings in ({}, {"group": 2})
+        ]
+    assert groups == [3, 2, 4, 2]
+
+
 def test_what_an_addition_returns_is_of_its_kind():
     def island():
         """Nothing around it."""
@@ -178,7 +196,7 @@ def test_what_an_addition_returns_is_of_its_kind():
                 lambda: ALGORITHMS["allreduce.star"].schedule(2),
                 "allreduce.star: its steps are a Step, not a row of them: yield each",
             ),
-            (lambda: ALGORITHMS["allreduce.chain"].schedule(2), "allreduce.chain: step 1 is a tuple: yield what"),
+            (lambda: ALGORITHMS["allreduce.chain"].schedule(2), "allreduce.chain: step 1 is of type tuple: yield what"),
         ):
             with pytest.raises(InputError, match=re.escape(told)):
                 call()
