@@ -31,7 +31,8 @@ MESSAGE = 0.1
 ARRIVING = 0.25
 """Of such a message: one that a rank only receives."""
 SAME_PEER, RINGS = 0.7, re.compile(r"\.(?:ring|neighbor)|_ring_")
-"""Of a step: one to the rank that the last one went to, over connections (UCX; Slingshot has none); such algorithms."""
+"""Of a step: one to the rank that the last one went to, over connections (UCX; Slingshot has none), unless it asks
+first; such algorithms."""
 INLINE, SHORT = 192, 0.65
 """Up to this length a message travels in the command, and a step takes so much of one."""
 EAGER, HANDSHAKE = 16 * KiB, 2.0
@@ -59,6 +60,8 @@ OWN_BUILD = re.compile(r"leonardo")
 pairs of buffers are kept there and neighbours are not pinned anew; three of the site's show the opposite."""
 RADIX = {"allgather.k_bruck": {"radix": 2}}
 """What a label means where the registry's own default is another: `libbine`'s radix."""
+IN_TURN = re.compile(r"^(?:gather|scatter|reduce)\.linear$")
+"""Algorithms whose root waits for every message that asks first before it turns to the next rank."""
 INTERIOR = ("reduce.binomial", "reduce.binary_tree", "reduce.in_order_binary_tree")
 
 
@@ -111,9 +114,9 @@ def cost_of(row: Measured, library: MpiLibrary) -> Cost | None:
     if entry is None or claim is None:
         return None
     beside = _beside(entry.name, row.ranks, claim)
-    messages = _messages(entry.name, row.ranks, claim)
-    steps = sum(count * _step(share * row.size) for count, share in messages)
-    steps *= SAME_PEER if library.reads and RINGS.search(entry.name) else 1.0
+    messages = _messages(entry.name, row.ranks, claim, row.size)
+    again = SAME_PEER if library.reads and RINGS.search(entry.name) else 1.0
+    steps = sum(count * _step(share * row.size, again) for count, share in messages)
     long = sum(count * share for count, share in messages if share * row.size > LONG)
     shared: float = library.per_node if CROSSING.search(entry.name) else 1
     shared = (1 + shared) / 2 if entry.name.startswith("broadcast") else shared  # the root's half goes out once
@@ -141,15 +144,18 @@ def _anew(beside: Beside, size: int, library: MpiLibrary) -> float:
     return (TOUCH * touched + PINNED * pinned) * (1 + TURNS * (1 - 1 / library.per_node))
 
 
-def _step(message: float) -> float:
-    """What a message of so many bytes takes, in steps."""
-    return SHORT if message <= INLINE else HANDSHAKE if message > EAGER else 1.0
+def _step(message: float, again: float) -> float:
+    """What a message of so many bytes takes, in steps, to the same rank `again`."""
+    return HANDSHAKE if message > EAGER else again * (SHORT if message <= INLINE else 1.0)
 
 
-def _messages(name: str, n: int, claim: Cost) -> list[tuple[float, float]]:
+def _messages(name: str, n: int, claim: Cost, size: int) -> list[tuple[float, float]]:
     """How many steps have messages of which shares of the size."""
+    own = 1.0 if name.startswith("reduce.") else 1 / n
+    if IN_TURN.search(name) and own * size > EAGER:
+        return [(n - 1, own)]
     if name == "allgather.sparbit":  # a message a block
-        return [(claim.alphas, 1 / n)]
+        return [(claim.alphas, own)]
     if not DOUBLING.search(name):
         return [(claim.alphas, min(1.0, claim.betas / max(claim.alphas, 1.0)))]
     ways = max(1, round(claim.betas))

@@ -24,9 +24,10 @@ def seconds(label, n, size):
     """
     rounds = (n - 1).bit_length()
     share = (n - 1) / n
+    again = 1.0 if size / n > 1 << 14 else 0.7
     fresh = 1.5 * (size >= 32 << 20)
     steps, message, moved, added, after = {
-        "ring": (0.7 * (n - 1), size / n, share, 0, 0),
+        "ring": (again * (n - 1), size / n, share, 0, 0),
         "recursive_doubling": (rounds, size, (1 + 0.7 * (size > 2 << 20)) * rounds, rounds + 2 + fresh, 0),
         "binomial": (rounds, size, sum(range(1, rounds + 1)), 0, sum(range(1, rounds + 1))),
         "modified_bruck": (rounds, size / 2, rounds / 2, rounds + 2 + fresh, 0),
@@ -148,6 +149,7 @@ def test_ranks_of_a_node_share_its_port_where_all_reach_for_others():
 def test_a_root_that_only_receives_does_not_wait_for_each():
     many = [work("gather", "linear", n, 256)[0] for n in (2, 32, 1024)]
     assert many == [0.675, 1.775, 26.575]  # of two, each has 128 bytes, which travel in the command
+    assert [work(one, "linear", 32, 1 << 20)[0] for one in ("gather", "scatter")] == [62 + 0.775, 62 + 3.1]  # asks each
     assert work("reduce", "linear", 32, 256)[0] == 1.775
     assert work("scatter", "linear", 32, 256)[0] == 4.1
     assert work("allgather", "no_such", 8, 256) is None
