@@ -42,6 +42,7 @@ export function elementsOf(parent) {
   return {
     root,
     title,
+    head,
     caption,
     field,
     note,

@@ -16,6 +16,7 @@ import { Morph } from "./morph.js";
 import { Links } from "../time/links.js";
 import { registered } from "../player/registry.js";
 import { said } from "./sentence.js";
+import { Told } from "./told.js";
 import { Why } from "./why.js";
 
 const FIRST = "machine"; // every run can be shown on its machine
@@ -44,6 +45,7 @@ export class Pane {
   #t = 0;
   #text = {};
   #timeline = null;
+  #told = new Told();
   #turn = 0;
   #why;
 
@@ -82,6 +84,11 @@ export class Pane {
 
   get picture() {
     return this.#picture;
+  }
+
+  // How high the longest of its sentences stands, in pixels.
+  get told() {
+    return this.#told.height(this.#elements.head, this.#timeline, this.#text);
   }
 
   // Where the buttons belong when there is but one run: right below its picture.

@@ -200,6 +200,7 @@ class Player {
     if (!this.#ready || this.#changing) return;
     const [below, window] = [this.#controls.root.offsetHeight, this.#window];
     this.#parent.style.setProperty("--rs-below", `${below}px`);
+    this.#parent.style.setProperty("--rs-told", `${Math.max(...this.#panes.map((pane) => pane.told))}px`);
     const [several, full] = [this.#panes.length > 1, isFull(this.#parent)];
     const room = { span: this.#clock.time, window, several, below, full };
     for (const pane of this.#panes) pane.layout(this.#view, room);

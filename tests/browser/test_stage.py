@@ -144,6 +144,17 @@ def test_a_link_is_explained_with_who_shares_it(play):
     assert not page.player.locator(".rs-card").is_visible()
 
 
+WHERE_PICTURES_STAND = """async players => {
+  const seen = [];
+  for (let k = 0; k <= 12; k += 1) {
+    players[0].ringside.seek((k * 5e-4) / 12);
+    await new Promise(requestAnimationFrame);
+    seen.push(players.map((e) => Math.round(e.querySelector(".rs-stage").getBoundingClientRect().top)));
+  }
+  return seen;
+}"""
+
+
 @BOTH
 def test_runs_side_by_side_share_a_clock_and_are_one_under_the_other_on_a_phone(visit, language):
     say = words(language)
@@ -169,6 +180,8 @@ def test_runs_side_by_side_share_a_clock_and_are_one_under_the_other_on_a_phone(
         assert all(lower["y"] > upper["y"] + upper["height"] - 1 for upper, lower in pairwise(boxes))
 
     page.soon(stacked)
+    tops = page.player.evaluate_all(WHERE_PICTURES_STAND)
+    assert {*map(tuple, tops)} == {tuple(tops[0])}  # however long a sentence is, no picture moves
 
 
 def test_a_slide_shows_the_stage_alone(visit):

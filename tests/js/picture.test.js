@@ -10,11 +10,13 @@ import { Groups } from "../../assets/paint/groups.js";
 import { LEAST, Labels, lift } from "../../assets/paint/labels.js";
 import { Marks } from "../../assets/paint/marks.js";
 import { Surface } from "../../assets/paint/surface.js";
-import { said } from "../../assets/pane/sentence.js";
+import { longest, said } from "../../assets/pane/sentence.js";
 import { Sent } from "../../assets/trace/sent.js";
 import { ticks } from "../../assets/trace/words.js";
 import { COLOURS, Canvas } from "./canvas.js";
 import { NAMES, run } from "./runs.js";
+
+const NO_WORDS = new Proxy({}, { get: () => "" });
 
 test("a camera shows all at first, keeps what is under the pointer, and never leaves the picture", () => {
   const camera = new Camera([0, 0, 20, 10]);
@@ -196,6 +198,16 @@ test("an instant is told in the reader's words and then in the field's", async (
   assert.match(plain, /^Rank 0 sends block \d, the sum of ranks .* to rank 1/);
   assert.match(exact, /^reduce-scatter, step \d of 14$/);
 });
+
+for (const name of NAMES) {
+  test(`${name}: no sentence is longer than the one that room is kept for`, async () => {
+    const { timeline } = await run(name);
+    const room = longest(timeline, NO_WORDS).plain;
+    const within = timeline.bounds.slice(1).map((end, k) => (end + timeline.bounds[k]) / 2);
+    const seen = [...timeline.bounds, ...within].map((t) => said(timeline, NO_WORDS, t).plain.length);
+    assert.equal(Math.max(...seen), room.length);
+  });
+}
 
 test("a ruler has round instants, as many as there is room for", () => {
   assert.deepEqual(
