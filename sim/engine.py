@@ -13,6 +13,7 @@ import numpy as np
 import simpy
 
 from sim.base import watch
+from sim.base.arrays import blank
 from sim.base.compiled import compiled, is_compiled, spent
 from sim.errors import InputError, StalledError
 from sim.fabric import kernel
@@ -244,7 +245,8 @@ class Cluster:
         while job.stop > rows.stop and (marks := cause >= rows.stop).any():  # one stands for what it waited for last
             cause = np.where(marks, fabric.cause[np.where(marks, cause, 0)], cause)
         ready, left = fabric.ready[rows], fabric.ready[rows]
-        if (waited := np.nonzero(fabric.behind[rows] >= 0)[0]).size:
+        if fabric.behind[rows].max(initial=-1) >= 0:
+            waited = np.nonzero(fabric.behind[rows] >= 0)[0]
             cause, left = cause.copy(), left.copy()
             cause[waited] = fabric.behind[rows][waited]
             left[waited] = fabric.start[rows][waited] - fabric.lead[fabric.route[rows][waited]]
@@ -331,7 +333,8 @@ def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Fl
     if blocks is None:
         unit = size * schedule.unit_share
         check_size(schedule.name, schedule.unit_share, size)
-        return slots * unit
+        equal: Floats = np.multiply(slots, unit, out=blank(schedule.transfers, np.float64))
+        return equal
     weights = np.asarray(blocks, dtype=np.float64)
     promise = schedule.promise
     if promise is None or weights.shape != (promise.blocks,):

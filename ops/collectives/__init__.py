@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sim.base.arrays import blank
 from sim.parameters import summary
 from sim.registry import Registry
 from sim.schedule import NOTHING, Promise, every_rank
@@ -122,5 +123,7 @@ def blank_promise(
     sum that is owed. `inputs` and `outputs` are the slots a rank begins and ends with; with `union` it does no harm to
     hear twice of a rank.
     """
-    first_blocks, owed, first, last = np.full((4, len(every_rank(n)), slots), NOTHING, dtype=np.int32)
+    columns = blank((4, len(every_rank(n)), slots), np.int32)
+    columns.fill(NOTHING)
+    first_blocks, owed, first, last = columns
     return Promise(name, blocks, first_blocks, owed, first, last, inputs, outputs, union)

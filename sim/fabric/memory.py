@@ -1,11 +1,12 @@
 """Memory for the fabric: the rows of all schedules of a fabric, laid end to end."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.arrays import blank
 from sim.base.ragged import take
 from sim.fabric import kernel
 from sim.fabric.calendar import calendar
@@ -164,7 +165,8 @@ class Arena:
             return np.full(count, NONE, np.int32)
         if 2 * count <= len(number):
             first = self._connected(np.full(count, 2))[:1]
-            return number + first
+            shared: Ints = np.add(number, first, out=blank(len(number), np.int32))
+            return shared
         return self._connected(np.bincount(number, minlength=count))[number]
 
     def _connected(self, members: NDArray[np.intp]) -> Ints:
@@ -312,9 +314,9 @@ class Arena:
         if rows > len(fabric.op):
             room = rows if not self.rows else max(rows, 2 * len(fabric.op))
             rooms = {**dict.fromkeys((*PER_TRANSFER, "wave"), room), "after_start": room + 1}
-            calendar = wider(calendar, dict.fromkeys(("time", "heap", "nodes"), 4 * room + 64))
+            calendar = wider(calendar, dict.fromkeys(("time", "heap", "nodes"), 4 * room + 64), np.empty)
             if self.keeps_history:
-                net = wider(net, dict.fromkeys(("history_transfer", "history"), 8 * room + 1024))
+                net = wider(net, dict.fromkeys(("history_transfer", "history"), 8 * room + 1024), np.empty)
         if edges > len(fabric.after):
             rooms["after"] = edges if not self.edges else max(edges, 2 * len(fabric.after))
         if jobs > len(fabric.job_left):
@@ -338,7 +340,8 @@ def _as_met(high: Ints, low: Ints, highs: int, lows: int) -> tuple[NDArray[np.in
         place = np.empty(len(first), np.int32)
         place[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
         return keys[np.sort(first)], place[which]
-    place, seen = np.empty(len(high), np.int32), np.full(highs * lows, -1, np.int32)
+    place, seen = blank(len(high), np.int32), blank(highs * lows, np.int32)
+    seen.fill(-1)
     distinct = [np.zeros(0, np.int64)]
     count = 0
     for start in range(0, len(high), PIECE):
@@ -357,16 +360,16 @@ def _as_met(high: Ints, low: Ints, highs: int, lows: int) -> tuple[NDArray[np.in
     return np.concatenate(distinct), place
 
 
-def wider(arrays: Any, rooms: dict[str, int]) -> Any:
-    """A named tuple of arrays in which some have room for so many rows at least."""
-    return arrays._replace(**{name: longer(getattr(arrays, name), room) for name, room in rooms.items()})
+def wider(arrays: Any, rooms: dict[str, int], memory: Callable[..., NDArray[Any]] = blank) -> Any:
+    """A named tuple of arrays in which some have room for so many rows at least; `numpy.empty` what few will touch."""
+    return arrays._replace(**{name: longer(getattr(arrays, name), room, memory) for name, room in rooms.items()})
 
 
-def longer(array: NDArray[Any], length: int) -> NDArray[Any]:
+def longer(array: NDArray[Any], length: int, memory: Callable[..., NDArray[Any]] = blank) -> NDArray[Any]:
     """The same content with room for `length` rows."""
     if length <= len(array):
         return array
-    longer = np.empty((length, *array.shape[1:]), array.dtype)
+    longer = memory((length, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
 

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.base.arrays import Ints
+from sim.base.arrays import Ints, blank
 from sim.base.compiled import twin
 from sim.errors import InputError
 from sim.schedule import replay
@@ -54,11 +54,11 @@ def derive(schedule: Schedule) -> Waits:
             " use fewer ranks or channels, or an algorithm of which equal ranks are simulated once"
         )
     kernel = twin(replay, moved * 12)
-    pending, start = np.empty(rows, np.int32), np.empty(rows + 2, np.int64)
-    scratch = np.empty((schedule.places * schedule.slots, 2), np.int32), np.empty((moved, 2), np.int32)
+    pending, start = blank(rows, np.int32), blank(rows + 2, np.int64)
+    scratch = blank((schedule.places * schedule.slots, 2), np.int32), blank((moved, 2), np.int32)
     room = 3 * moved + 64
     while True:
-        before = np.empty(room, np.int32)
+        before = blank(room, np.int32)
         columns = schedule.src, schedule.dst, schedule.moves, schedule.owner, schedule.from_slot, schedule.to_slot
         lists = pending, start, before
         count = int(kernel.dependencies(schedule.slots, schedule.step_start, *columns, *lists, *scratch))
@@ -113,6 +113,6 @@ def gated(waits: Waits, gates: list[NDArray[np.int64]]) -> Waits:
 
 
 def _turned(pending: Ints, start: NDArray[np.int64], before: Ints, kernel: Any) -> Waits:
-    after = np.empty(len(before), np.int32)
+    after = blank(len(before), np.int32)
     kernel.successors(pending, before, start, after)
     return Waits(pending, start[:-1], after)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sim.base.arrays import Floats, Ints
+from sim.base.arrays import Floats, Ints, counted, joined
 from sim.base.watch import check_transfers
 from sim.errors import InputError
 
@@ -225,10 +225,10 @@ def unroll(
     """
     parts, sizes, phases = _collected(steps, name)
     counts = [len(part.src) for part in parts]
-    src, dst = _joined([p.src for p in parts]), _joined([p.dst for p in parts])
+    src, dst = joined([p.src for p in parts]), joined([p.dst for p in parts])
     channel = np.broadcast_to(np.int32(0), src.shape)
     if any(each.any() for each in {id(p.channel): p.channel for p in parts}.values()):
-        channel = _joined([p.channel for p in parts])
+        channel = joined([p.channel for p in parts])
     moves, from_slot, to_slot = _moves(parts, counts)
     laid_out = promise.given.shape[1] if promise else 0
     schedule = Schedule(
@@ -274,18 +274,14 @@ def _collected(
     return parts, sizes, phases
 
 
-def _joined(arrays: list[Ints]) -> Ints:
-    return np.concatenate(arrays) if arrays else np.zeros(0, np.int32)
-
-
 def _moves(parts: list[Step], counts: list[int]) -> tuple[NDArray[np.int32] | NDArray[np.int64], Ints, Ints]:
     """Offsets and slots of all moves, without the padding. Where all stay in their slots, both are one array."""
-    from_slot = to_slot = _joined([p.slot.reshape(-1) for p in parts])
+    from_slot = to_slot = joined([p.slot.reshape(-1) for p in parts])
     if any(p.to is not p.slot for p in parts):
-        to_slot = _joined([p.to.reshape(-1) for p in parts])
+        to_slot = joined([p.to.reshape(-1) for p in parts])
     widths = [p.slot.shape[1] for p in parts]
     if set(widths) <= {1} and len(from_slot) < _WORD and from_slot.min(initial=0) >= 0:
-        return np.arange(len(from_slot) + 1, dtype=np.int32), from_slot, to_slot
+        return counted(len(from_slot) + 1), from_slot, to_slot
     moves = np.concatenate([[0], np.cumsum(np.repeat(widths, counts), dtype=np.int64)]).astype(np.int64)
     if from_slot.min(initial=0) < 0:
         real = from_slot != NOTHING

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sim.base.arrays import blank
 from sim.schedule.model import Step
 
 Ranks = NDArray[np.int64]
@@ -62,7 +63,7 @@ def in_turn(
             numbers = np.arange(start, stop).reshape(-1, 1)
             yield AlikeSteps(move, src, dst, np.broadcast_to(slot(numbers), (len(numbers), len(src))))
             continue
-        slots = np.empty((stop - start, len(src), 1), np.int32)
+        slots = blank((stop - start, len(src), 1), np.int32)
         near = max(1, NEAR // max(1, len(src)))
         for k in range(start, stop, near):
             numbers = np.arange(k, min(k + near, stop)).reshape(-1, 1)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.arrays import blank
 from sim.base.compiled import compiled, is_compiled, twin
 from sim.errors import first_few
 from sim.schedule import replay as kernels
@@ -226,7 +227,7 @@ def _replayed(schedule: Schedule, promise: Promise, *, blocks: bool, contributor
     marks = _bits(rows) if exact else _fingerprints(rows)
     held, spoiled = _at_first(promise, slots, marks), np.zeros(rows * slots, np.int32)
     largest = int(np.diff(schedule.moves[schedule.step_start]).max(initial=0))
-    carried = np.empty(moved, np.int32) if blocks or contributors else _no_ints()
+    carried = blank(moved, np.int32) if blocks or contributors else _no_ints()
     left = np.empty((moved, words), np.uint64) if contributors else _no_words(marks.shape[1])
     kernel = twin(kernels, moved * 12 * marks.shape[1])
     with np.errstate(over="ignore"):  # fingerprints add up modulo 2^64
@@ -257,7 +258,7 @@ def _replayed(schedule: Schedule, promise: Promise, *, blocks: bool, contributor
 def _at_first(promise: Promise, slots: int, marks: Words) -> Words:
     """What every place holds before the first step, as `sim.schedule.replay.replay` takes it."""
     (rows, laid), words = promise.given.shape, marks.shape[1]
-    held = np.empty((rows, slots, kernels.FIRST + words), np.uint64)
+    held = blank((rows, slots, kernels.FIRST + words), np.uint64)
     halves = _in_halves(held)
     halves[:, :, kernels.BLOCK] = halves[:, :, kernels.STAMP] = -1
     halves[:, :laid, kernels.BLOCK] = promise.given
