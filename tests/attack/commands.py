@@ -62,8 +62,9 @@ def run(line: list[str], folder: Path) -> None:
     def no_program(*_: object) -> None:
         raise Refused
 
-    before = Path.cwd()
-    os.chdir(folder)
+    before, place = Path.cwd(), folder / "some" / "where"  # so deep that no word means a file of the system
+    place.mkdir(parents=True, exist_ok=True)
+    os.chdir(place)
     try:
         with (
             contextlib.redirect_stdout(out),

@@ -35,7 +35,7 @@ from ui.server.health import health
 from ui.share.film import PAPERS
 from ui.share.offer import WORDS as EMBEDDED
 from ui.story import CHAPTERS
-from ui.text import catalogue, languages, things, written
+from ui.text import catalogue, languages, say, things, written
 from ui.widgets.compare import COMPARED
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -93,6 +93,11 @@ def test_every_scenario_is_drawn_and_its_link_brings_it_back(name):
     assert from_link(words) == SCENARIOS[name].scene
 
 
+MATRIX = "0 65536 131072\n131072 0 524288\n262144 524288 0\n"
+"""Bytes from whom to whom."""
+SIZE = say("title.size", "en")
+
+
 @pytest.mark.slow
 def test_a_thousand_ranks_of_hyper_mpi_s_linear_allgatherv_are_a_scenario():
     scene = SCENARIOS["hyper_mpi_linear"].scene
@@ -118,6 +123,20 @@ def test_a_run_that_was_kept_is_drawn_on_its_own_machine():
     assert picture.title == "allgather.ring · ring:ranks=6"
     assert (picture.time, picture.verdict) == (fmt_time(trace.time), "ok")
     assert 0 < picture.near <= 1
+
+
+@pytest.mark.parametrize("size", ["64MiB", "8[[MiB"])
+def test_a_file_that_has_its_own_sizes_leaves_none_to_choose(size):
+    scene = Request(schedule=MATRIX, machine="switch:ranks=3")
+    at = page(**(to_link(scene) | {"size": size}))
+    assert not at.exception
+    assert len(players(at)) == 1
+    assert SIZE not in [box.label for box in at.main.selectbox]
+
+
+def test_a_file_whose_blocks_are_shares_is_run_for_a_size():
+    at = page(schedule="example-allreduce-ring-8 (MSCCL XML)", machine="switch:ranks=8")
+    assert SIZE in [box.label for box in at.main.selectbox]
 
 
 def test_a_schedule_that_cannot_be_carried_out_is_a_message():

@@ -14,6 +14,7 @@ from ops.libraries import LIBRARIES
 from ops.request import Request
 from ops.request.library_choice import collective_of, library_of
 from ops.request.notation import kept
+from sim.errors import InputError
 from sim.machines import MACHINES
 from sim.topology import Topology
 from ui.text import plain, tell
@@ -21,6 +22,8 @@ from ui.widgets.load import sizes
 from ui.widgets.parameter import fresh
 from ui.widgets.past import restore, undo
 from ui.widgets.sidebar import likely, offered, scenarios
+from ui.workers import tasks
+from ui.workers.asking import ask
 
 EDITED = " ✎"
 """What stands behind the name of a machine that was edited."""
@@ -42,7 +45,8 @@ def draw(scene: Request, machine: str) -> None:
         "machine": lambda: _machine(scene, machine),
         "size": lambda: _size(scene),
     }
-    form = "title.file" if scene.schedule else "title.barrier" if not _is_sized(scene) else "title.scene"
+    sized, unsized = ("title.file", "title.file.whole") if scene.schedule else ("title.scene", "title.barrier")
+    form = sized if _is_sized(scene) else unsized
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="title"):
         for literal, word in re.findall(r"([^{}]*)(?:\{(\w+)\})?", _sentence(form, words)):
             if literal.strip():
@@ -74,7 +78,12 @@ def _sentence(form: str, words: Mapping[str, object]) -> str:
 
 
 def _is_sized(scene: Request) -> bool:
-    return bool(scene.schedule) or COLLECTIVES[collective_of(scene.algorithm)].sized
+    if not scene.schedule:
+        return COLLECTIVES[collective_of(scene.algorithm)].sized
+    try:
+        return ask(tasks.load, scene).sized
+    except InputError:
+        return False
 
 
 def _word(label: str, options: Sequence[str], now: str, change: Change, shown: Callable[[str], str] = str) -> None:
