@@ -2,6 +2,7 @@
 
 import { make } from "../player/elements.js";
 import { isFull } from "../player/fullscreen.js";
+import { longest } from "./sentence.js";
 
 // How high a picture and what stands below it may be: what the page says, or what is left of the window.
 export function roomFor(canvas) {
@@ -60,4 +61,25 @@ export function elementsOf(parent) {
     sentTitle,
     sentCanvas,
   };
+}
+
+// How high a run's longest sentence stands: room for it is kept all the time, so that no picture moves while it plays.
+export class Told {
+  #high = 0;
+  #of = [];
+
+  // In pixels, in the place of `head`, the elements of a sentence.
+  height(head, timeline, text) {
+    const of = [timeline, text, head.clientWidth];
+    if (of.every((one, k) => one === this.#of[k])) return this.#high;
+    this.#of = of;
+    const copy = head.cloneNode(true); // what is read out stays as it is
+    copy.style.cssText = `position: absolute; visibility: hidden; min-height: 0; width: ${head.clientWidth}px`;
+    const { plain, exact } = longest(timeline, text);
+    [copy.children[0].textContent, copy.children[1].textContent] = [plain, exact];
+    head.after(copy);
+    this.#high = Math.ceil(copy.getBoundingClientRect().height);
+    copy.remove();
+    return this.#high;
+  }
 }

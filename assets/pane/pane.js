@@ -10,13 +10,12 @@ import { choicesOf, offerChoices } from "./choices.js";
 import { Counters } from "./counters.js";
 import { follow, make } from "../player/elements.js";
 import { explain } from "./explain.js";
-import { elementsOf, roomFor } from "./frame.js";
+import { Told, elementsOf, roomFor } from "./frame.js";
 import { handle } from "./handling.js";
 import { Morph } from "./morph.js";
 import { Links } from "../time/links.js";
 import { registered } from "../player/registry.js";
 import { said } from "./sentence.js";
-import { Told } from "./told.js";
 import { Why } from "./why.js";
 
 const FIRST = "machine"; // every run can be shown on its machine
