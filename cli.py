@@ -53,6 +53,10 @@ def main(argv: Sequence[str] | None = None, *, alone: bool = False) -> int:
     except KeyboardInterrupt:
         _tell("stopped")
         return INTERRUPTED
+    except Exception as error:
+        if not _tell_fault(error):
+            raise
+        return BAD_INPUT
     return status
 
 
@@ -80,6 +84,16 @@ def _tell(message: str) -> None:
     line = "".join(c if c.isprintable() else " " for c in message)
     with contextlib.suppress(OSError):  # nobody can be told where nothing can be written
         print(f"{PROGRAM}: {' '.join(line.split())}", file=sys.stderr)
+
+
+def _tell_fault(error: Exception) -> bool:
+    """Tell what the lines of an addition did wrong, if it was one that did."""
+    from sim.registry import addition_fault  # most commands that end well need no list
+
+    fault = addition_fault(error)
+    if fault is not None:
+        _tell(str(fault))
+    return fault is not None
 
 
 def _spell_out(error: UnicodeError) -> tuple[str, int]:

@@ -96,6 +96,11 @@ class Algorithm:
         """Every parameter's value where none is given."""
         return {name: p.default for name, p in self.params.items()}
 
+    @property
+    def takes_hosts(self) -> bool:
+        """Whether its parameter `group` is 0 where none is given: a host's ranks, as the machine has them."""
+        return "group" in self.params and self.params["group"].default == 0
+
     @cached_property
     def known_as(self) -> dict[str, str]:
         """By library, its numbers or names for it, with the parameters it runs it with where they differ."""
@@ -293,12 +298,12 @@ def algorithm(
     `every_rank(n)` alone need not write down all n ranks.
     """
     functions = {"cost": cost, "pieces": pieces, "only": only, "switches": switches, "symmetry": symmetry}
+    if len(collectives) == 1 and inspect.isfunction(collectives[0]):  # `@algorithm` without brackets
+        _check_collectives(collectives[0], collectives)
 
     def register(steps: Callable[..., Steps]) -> Callable[..., Steps]:
-        for word, what in functions.items():
-            if what is not None and not callable(what):
-                place = f"{shown(steps.__code__.co_filename)}: algorithm {name or steps.__name__}"
-                raise AdditionError(f"{place}: {word}={what!r} is no function of n and the parameters: give one")
+        _check_collectives(steps, collectives)
+        _check_functions(steps, functions)
         claim = None if cost is None else (lambda n, **params: Cost(*cost(n, **params)))
         for collective in collectives:
             title = f"{collective.name}.{name or steps.__name__}"
@@ -323,3 +328,33 @@ def algorithm(
         return steps
 
     return register
+
+
+def _check_collectives(steps: Callable[..., Steps], collectives: tuple[object, ...]) -> None:
+    """Raise AdditionError where something else stands for the collectives that an algorithm serves, or nothing."""
+    strange = [what for what in collectives if not isinstance(what, Collective)]
+    if strange or not collectives:
+        said = repr(strange[0]) if strange and strange[0] is not steps else "none"
+        some = "one of ops.collectives, as in @algorithm(allreduce)"
+        raise AdditionError(f"{_place(steps)}: the collective it serves is {said}: give {some}")
+
+
+def _check_functions(steps: Callable[..., Steps], functions: Mapping[str, object]) -> None:
+    """Raise AdditionError for what is no function, and for one that does not take all of the algorithm's parameters."""
+    for word, what in functions.items():
+        if what is None:
+            continue
+        if not callable(what):
+            raise AdditionError(f"{_place(steps)}: {word}={what!r} is no function of n and the parameters: give one")
+        code = getattr(what, "__code__", None)
+        if code is None or code.co_flags & inspect.CO_VARKEYWORDS:
+            continue
+        taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        missing = [name for name in parameters(steps, skip=("n", "root")) if name not in taken]
+        if missing:
+            mend = f"write {word}=lambda n, *, {', '.join(missing)}: …, or **_ for those that make no difference"
+            raise AdditionError(f"{_place(steps)}: {word} does not take its parameter {missing[0]}: {mend}")
+
+
+def _place(steps: Callable[..., Steps]) -> str:
+    return f"{shown(inspect.unwrap(steps).__code__.co_filename)}: algorithm {steps.__name__}"

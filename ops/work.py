@@ -91,7 +91,7 @@ def settled(
 ) -> dict[str, Any]:
     """All parameters of an algorithm on a machine, checked; arguments as for `registered`. Raises InputError."""
     arguments = dict(settings)
-    if topology is not None and "group" in entry.params:
+    if topology is not None and entry.takes_hosts:
         values = bind(entry.steps, arguments, entry.name, skip=("n", "root"))
         arguments["group"] = values.get("group", 0) or natural_group(topology, n)
     return entry.settle(n, root=root, **arguments)

@@ -1,7 +1,7 @@
 """A list that fills itself: whatever the modules of one package register when they are first needed.
 
 An addition that cannot be listed (its file does not import, a name is taken, it has no docstring, its arguments are not
-those of its kind) is refused in one sentence that names the file.
+those of its kind) is refused in one sentence that names the file; so is what goes wrong in it when it is called.
 """
 
 import importlib
@@ -18,7 +18,10 @@ from sim.errors import InputError
 from sim.parameters import KINDS, Parameter, about, parameters, summary
 
 Entry = TypeVar("Entry")
+Returned = TypeVar("Returned")
 ROOT = Path(__file__).resolve().parents[1]
+PACKAGES: set[str] = set()
+"""Those whose modules are additions: what a list is made of."""
 
 
 class AdditionError(InputError):
@@ -40,6 +43,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         function: Callable[[Entry], Callable[..., Any]] | None = None,
         leading: tuple[str, ...] = (),
     ) -> None:
+        PACKAGES.add(package)
         self._package, self._what = package, what
         self._function, self._leading = function, leading
         self._entries: dict[str, Entry] = {}
@@ -166,11 +170,51 @@ def shown(path: str | Path) -> str:
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
 
 
+def returned(function: Callable[..., Any], answer: object, kind: type[Returned]) -> Returned:
+    """What an addition's function returned. Raises AdditionError where that is no `kind`, but nothing, say."""
+    if isinstance(answer, kind):
+        return answer
+    code = inspect.unwrap(function).__code__
+    came, due = "nothing" if answer is None else type(answer).__name__, kind.__name__
+    raise AdditionError(f"{shown(code.co_filename)}: {code.co_name} returns {came}, not {due}: mend its `return`")
+
+
+def addition_fault(error: BaseException) -> AdditionError | None:
+    """What an addition's own lines did wrong while they were called, in one sentence; None where others did it.
+
+    Processes of SimPy's raise another error from the one that was raised in them.
+    """
+    first: BaseException | None = error
+    while first is not None:
+        frames = _own_frames(first)
+        if frames and any(frames[-1][0].startswith(f"{package}.") for package in PACKAGES):
+            return AdditionError(f"{_line(frames[-1][1], first)}: mend the file or take it away")
+        first = first.__cause__
+    return None
+
+
+def _own_frames(error: BaseException) -> list[tuple[str, traceback.FrameSummary]]:
+    """Module and line of every call that led to an error, as far as they are the project's; the last is the nearest."""
+    steps = list(traceback.walk_tb(error.__traceback__))
+    lines = traceback.StackSummary.extract(iter(steps), lookup_lines=False)
+    return [
+        (str(frame.f_globals.get("__name__", "")), line)
+        for (frame, _), line in zip(steps, lines, strict=True)
+        if Path(line.filename).is_relative_to(ROOT) and not shown(line.filename).startswith(".")
+    ]
+
+
+def _line(place: traceback.FrameSummary, error: BaseException) -> str:
+    return f"{shown(place.filename)}, line {place.lineno}: {_what(error)}"
+
+
+def _what(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
 def _where(error: Exception, module: str) -> str:
-    """File and line of what went wrong in an import, and what."""
+    """File and line of what went wrong in an import, and what: the line of the file that was being imported."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{shown(error.filename)}, line {error.lineno}: {error.msg}"
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).is_relative_to(ROOT)]
-    own = [f for f in frames if Path(f.filename) != Path(__file__)]
-    place = f"{shown(own[-1].filename)}, line {own[-1].lineno}" if own else module
-    return f"{place}: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    frames = [line for _, line in _own_frames(error) if line.name == "<module>"]
+    return _line(frames[-1], error) if frames else f"{module}: {_what(error)}"

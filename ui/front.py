@@ -1,13 +1,16 @@
 """The frame around every page: the way from one to another, and the language they speak."""
 
 import gc
+import logging
 from functools import cache
 from typing import Any
 
 import streamlit as st
 
+from sim.registry import addition_fault
 from ui import address
 from ui.pages import PAGES, first, forget, leave
+from ui.refusals import retold
 from ui.text import language_names, plain, say, spoken, tell
 from ui.widgets import dropped
 
@@ -112,7 +115,14 @@ def main() -> None:
         dropped.receive()
     if page not in PAGES:
         st.error(tell("page.unknown", name=plain(page[:40])), icon=":material/link_off:")
-    PAGES[name].draw()
+    try:
+        PAGES[name].draw()
+    except Exception as error:
+        fault = addition_fault(error)
+        if fault is None:
+            raise
+        logging.getLogger(__name__).exception("page %s", name)
+        st.error(plain(retold(fault)), icon=":material/error:")
 
 
 @cache

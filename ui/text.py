@@ -174,6 +174,13 @@ def _uneven(name: str) -> bool:
     return collective in COLLECTIVES and COLLECTIVES[collective].vector
 
 
+def asked_for() -> set[str]:
+    """Ids that the dashboard's own lines ask for by name."""
+    files = [path for path in Path(__file__).parent.rglob("*.py") if path != Path(__file__)]
+    code = "".join(path.read_text(encoding="utf-8") for path in files)
+    return set(re.findall(r"\b(?:tell|say)\(\s*\"([\w.]+)\"", code))
+
+
 def missing(language: str) -> dict[str, str]:
     """Ids that a language has no text for, with what is told instead."""
     from sim.edits import EDITS
@@ -184,7 +191,7 @@ def missing(language: str) -> dict[str, str]:
     labels = [f"trouble.{name}" for name in TROUBLES] + [f"edit.{name}" for name in EDITS]
     labels += [f"page.{name}.title" for name in PAGES]
     labels += [f"lesson.{name}.title" for name in LESSONS]
-    texts = {key: say(key) for key in labels} | written(ENGLISH)
+    texts = {key: say(key) for key in [*labels, *(asked_for() - written(ENGLISH).keys())]} | written(ENGLISH)
     if language != ENGLISH:
         texts |= things()
     return {key: text for key, text in texts.items() if key not in written(language)}

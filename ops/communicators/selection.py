@@ -53,7 +53,7 @@ class Selection:
         if forced is None:
             return None
         name, settings = forced
-        if "group" in ALGORITHMS[name].params and not settings.get("group") and call.members.per_host > 1:
+        if ALGORITHMS[name].takes_hosts and not settings.get("group") and call.members.per_host > 1:
             settings = {**settings, "group": call.members.per_host}
         return Decision(name, settings)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from ops.libraries.nccl.layers import family_of
-from ops.measured.comparison import LARGE, Compared, compare_table
+from ops.libraries.nccl.layers import HALVES, LARGE, family_of
+from ops.measured.comparison import Compared, compare_table
 from ops.measured.rivals import RIVALS, rivals
 from ops.measured.rows import Table
 from sim.errors import InputError
@@ -90,8 +90,7 @@ class Cell:
 
     def as_dict(self) -> dict[str, Any]:
         """As the terminal's JSON has it."""
-        half = "from_1MiB" if self.large else "below_1MiB"
-        plain = {"system": self.system, "ranks": self.ranks, "collective": self.collective, "half": half}
+        plain = {"system": self.system, "ranks": self.ranks, "collective": self.collective, "half": HALVES[self.large]}
         share = self.inside / self.rows if self.banded else None
         return plain | {"rows": self.rows, "median_errors": self.errors, "inside_band": share}
 
@@ -133,10 +132,10 @@ def median_of_medians(tables: Iterable[TableMedians]) -> dict[str, dict[str, flo
         kinds.setdefault(table.kind, []).append(table)
     totals = {}
     for kind, several in kinds.items():
-        small = [table.small for table in several if table.small is not None]
-        large = [table.large for table in several if table.large is not None]
-        halves = {"below_1MiB": median(small) if small else None, "from_1MiB": median(large) if large else None}
-        totals[kind] = {"tables": len(several), "rows": sum(table.rows for table in several)} | halves
+        pairs = zip(*((table.small, table.large) for table in several), strict=True)
+        each = [[error for error in half if error is not None] for half in pairs]
+        medians = {name: median(errors) if errors else None for name, errors in zip(HALVES, each, strict=True)}
+        totals[kind] = {"tables": len(several), "rows": sum(table.rows for table in several)} | medians
     return totals
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.libraries.nccl.choice import NcclOptions
-from ops.libraries.nccl.layers import Pace
-from ops.measured.comparison import HONOURED, LARGE, Compared, compare_table, forced
+from ops.libraries.nccl.layers import LARGE, Pace
+from ops.measured.comparison import HONOURED, Compared, compare_table, forced, halves
 from ops.measured.rows import Table
 from sim.base.arrays import Floats
 from sim.topology import Topology
@@ -118,8 +118,7 @@ def thinned(table: Table, most: int = 14) -> Table:
 
 def objective(rows: Sequence[Compared]) -> float:
     """Mean |ln error| of one table, small and large sizes alike."""
-    halves = [[r for r in rows if r.size < LARGE], [r for r in rows if r.size >= LARGE]]
-    means = [sum(abs(math.log(r.simulated / r.measured)) for r in half) / len(half) for half in halves if half]
+    means = [sum(abs(math.log(r.simulated / r.measured)) for r in half) / len(half) for half in halves(rows) if half]
     return sum(means) / len(means) if means else 0.0
 
 

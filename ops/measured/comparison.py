@@ -1,14 +1,14 @@
 """Measured against simulated: the same collective on the machine it ran on, row by row."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import NamedTuple
 
 from ops.libraries.nccl.choice import NcclOptions, choose, pace_of, work_of
 from ops.libraries.nccl.closed_form import closed_form
-from ops.libraries.nccl.layers import Pace
+from ops.libraries.nccl.layers import LARGE, Pace
 from ops.libraries.nccl.releases import release_of
 from ops.measured.rows import Measured, Table
 from ops.registry import ALGORITHMS, Algorithm
@@ -17,10 +17,7 @@ from sim.engine import simulate
 from sim.errors import InputError, first_few
 from sim.schedule import copy, unroll
 from sim.topology import Topology
-from sim.units import MiB
 
-LARGE = 1 * MiB
-"""From this size on, errors are held against the stricter bound."""
 MOST_RANKS = 256
 """More make schedules of millions of messages for one row of a table."""
 LIBRARIES = ("ompi", "mpich", "over")
@@ -202,11 +199,15 @@ class Agreement(NamedTuple):
     rows: int
 
 
-def verdict(rows: list[Compared]) -> Agreement:
+def verdict(rows: Sequence[Compared]) -> Agreement:
     """How far off a list of rows is."""
-    small = [abs(row.error) for row in rows if row.size < LARGE]
-    large = [abs(row.error) for row in rows if row.size >= LARGE]
+    small, large = ([abs(row.error) for row in half] for half in halves(rows))
     return Agreement(median(small) if small else None, median(large) if large else None, len(rows))
+
+
+def halves(rows: Sequence[Compared]) -> tuple[list[Compared], list[Compared]]:
+    """The rows below 1 MiB, and those from there on."""
+    return [row for row in rows if row.size < LARGE], [row for row in rows if row.size >= LARGE]
 
 
 class Winner(NamedTuple):

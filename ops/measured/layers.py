@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ops.libraries.nccl.layers import Pace, layers, layers_of
+from ops.libraries.nccl.layers import HALVES, Pace, layers, layers_of
 from ops.measured.calibration import (
     GENERATION,
     MOST_RANKS,
@@ -26,7 +26,7 @@ from ops.measured.calibration import (
     simulate_all,
     thinned,
 )
-from ops.measured.comparison import LARGE, Agreement, Compared, verdict
+from ops.measured.comparison import Agreement, Compared, halves, verdict
 from ops.measured.files import place
 from ops.measured.rows import Table
 from sim.errors import InputError
@@ -199,8 +199,8 @@ def _quantile(values: Sequence[float]) -> float:
 def _strays(rows: Sequence[Compared]) -> dict[str, list[float]]:
     """How far off rows are, by halves of the sizes: |ln(simulated / measured)|."""
     return {
-        key: [abs(math.log(row.simulated / row.measured)) for row in rows if (row.size >= LARGE) == large]
-        for large, key in ((False, "below_1MiB"), (True, "from_1MiB"))
+        key: [abs(math.log(row.simulated / row.measured)) for row in half]
+        for key, half in zip(HALVES, halves(rows), strict=True)
     }
 
 
@@ -223,8 +223,8 @@ def bands(left_out: Judged, strange: Judged, least: int = 2) -> dict[tuple[str, 
             for half, strays in _strays(rows).items():
                 by_layer.setdefault(group.layer, {}).setdefault(half, []).extend(strays)
     every = {
-        layer: {half: _rounded_up(_quantile(strays)) for half, strays in halves.items() if strays}
-        for layer, halves in by_layer.items()
+        layer: {half: _rounded_up(_quantile(strays)) for half, strays in band.items() if strays}
+        for layer, band in by_layer.items()
     }
     kinds = {kind: _of_another(kind, strange) for kind, _ in counts}
     every |= {layer: kinds[layer[0]] | every.get(layer, {}) for layer in counts}
@@ -235,7 +235,7 @@ def _of_another(kind: str, strange: Judged) -> Band:
     """What one more layer of a kind would do: tables count alike, and one that nobody has seen among them."""
     tables = [_strays(rows) for group, rows in strange if group.layer[0] == kind]
     band = {}
-    for half in ("below_1MiB", "from_1MiB"):
+    for half in HALVES:
         some = [table[half] for table in tables if table[half]]
         if some:
             strays = sorted((stray, 1 / len(table)) for table in some for stray in table)

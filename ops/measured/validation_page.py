@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from ops.libraries.nccl.layers import CostLayer, layers, unknown_strays
+from ops.libraries.nccl.layers import HALVES, CostLayer, layers, unknown_strays
 from ops.measured.accuracy import cells, median_of_medians, published, share_inside, share_nearest, table_medians
 from sim.units import fmt_share
 
@@ -42,8 +42,6 @@ PUBLISHED = """With nothing given by hand, the median of the medians of the {tab
 {cells} cells of all published rows (a system, a number of GPUs, a collective, a half of the sizes) no other model is
 nearer in {nearest}; {inside} of the rows lie inside the band that is said to hold 80%. `accuracy FILE… -o
 ops/measured/published.json` made these figures, and prints them table by table with what it leaves out and why."""
-HALVES = ("below_1MiB", "from_1MiB")
-"""What the halves of the sizes are called where bands are kept."""
 NVIDIA = ("Ampere", "Hopper", "Blackwell")
 """Generations that the first lines speak of."""
 

@@ -12,7 +12,7 @@ from ops.backends import AUTO, shape_of
 from ops.training.step import TrainingStep
 from sim.errors import InputError
 from sim.parameters import Parameter, about, bind, parameters, summary
-from sim.registry import Registry
+from sim.registry import Registry, returned
 from sim.topology import Topology
 
 __all__ = ["WORKLOADS", "TrainingStep", "Workload", "workload"]
@@ -46,7 +46,7 @@ class Workload:
         """One step on this machine; texts among `arguments` are parsed. Raises InputError for what cannot be."""
         values = bind(self.function, arguments or {}, self.name, skip=("topology",))
         settings = {name: p.default for name, p in self.params.items()} | values
-        step = self.function(topology, **values)
+        step = returned(self.function, self.function(topology, **values), TrainingStep)
         self._check_shape(step, settings.get("algorithm", AUTO))
         return replace(step, workload=self.name, settings=settings)
 

@@ -11,6 +11,7 @@ from typing import Any, overload
 
 from sim.errors import InputError, first_few
 from sim.parameters import parse_spec
+from sim.registry import returned
 from sim.topology import Topology
 from sim.trouble import Offer, Trouble, TroubleRegistry, arguments_of
 from sim.units import fmt_bandwidth, fmt_time
@@ -55,7 +56,7 @@ def edited(topology: Topology, specs: Iterable[str]) -> Topology:
         raise InputError(f"{len(made)} edits of one machine are more than {MOST}: write it down as YAML instead")
     for spec in made:
         kind = EDITS[parse_spec(spec)[0]].kind
-        topology = kind(topology, **arguments_of(kind, spec))
+        topology = returned(kind, kind(topology, **arguments_of(kind, spec)), Topology)
     return topology.but(name=f"{topology.name.removesuffix(EDITED)}{EDITED}") if made else topology
 
 

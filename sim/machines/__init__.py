@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from sim.parameters import Bounds, bind, parse_spec, spread
 from sim.placement import placed
-from sim.registry import Registry
+from sim.registry import Registry, returned
 from sim.topology import Topology
 from sim.topology.host import Rates
 from sim.topology.servers import Hosts, Server, joined
@@ -92,7 +92,7 @@ def _priced(function: MachineFunction) -> MachineFunction:
 
     @wraps(function)
     def whole(*, beside: Mapping[str, Any], **values: Any) -> Topology:
-        topology, rest = function(**values), dict(beside)
+        topology, rest = returned(function, function(**values), Topology), dict(beside)
         per_host = rest.pop("per_host", 0)
         topology = replace(topology, **rest) if any(rest.values()) else topology
         return placed(topology, f"per_host={per_host}") if per_host else topology

@@ -262,12 +262,17 @@ def _collected(
     sizes: list[int] = []
     phases: list[tuple[int, str]] = []
     transfers = 0
+    if isinstance(steps, Step) or not isinstance(steps, Iterable):
+        raise InputError(f"{name}: its steps are a {type(steps).__name__}, not a row of them: yield each")
     for item in steps:
         check_transfers(name, transfers, len(sizes) + len(phases))
         if isinstance(item, str):
             phases.append((len(sizes), item))
             continue
         together = (item,) if isinstance(item, Step) else item
+        if type(together) is not tuple or not all(isinstance(step, Step) for step in together):
+            came = f"step {len(sizes) + 1} is of type {type(item).__name__}"
+            raise InputError(f"{name}: {came}: yield what `copy` and `reduce` return, or a tuple of that")
         parts.extend(together)
         sizes.append(sum(len(part.src) for part in together))
         transfers += sizes[-1]

@@ -62,6 +62,7 @@ class Topology:
 
     def __post_init__(self) -> None:
         room_for(len(self.devices), links=len(self.links))
+        self._check_kinds()
         self._check_devices()
         self._check_links()
         for value, what in ((self.overhead, "overhead"), (self.gamma, "gamma")):
@@ -69,6 +70,18 @@ class Topology:
                 raise InputError(f"{self.name}: {what} is {value}: give zero or more")
         if not self.ranks:
             object.__setattr__(self, "ranks", tuple(np.flatnonzero(self.kinds == "GPU").tolist()))
+
+    def _check_kinds(self) -> None:
+        """What a machine is made of is what its own file puts together."""
+        for what, parts, kind in (("devices", self.devices, Device), ("links", self.links, Link)):
+            if isinstance(parts, DeviceColumns | LinkColumns):
+                continue
+            if not isinstance(parts, tuple):
+                raise InputError(f"{self.name}: its {what} are a {type(parts).__name__}: give a tuple")
+            if not {type(part) for part in parts} <= {kind}:
+                at, strange = next((i, part) for i, part in enumerate(parts) if type(part) is not kind)
+                came = f"entry {at} of its {what} is of type {type(strange).__name__}"
+                raise InputError(f"{self.name}: {came}: give a {kind.__name__} (`both_ways` returns two links)")
 
     def _check_devices(self) -> None:
         """None where they are columns: whoever made them did."""

@@ -19,7 +19,7 @@ from sim.errors import InputError
 from sim.parameters import Parameter, bind, parameters, parse_assignments, parse_spec, required
 from sim.perturbation import Perturbation
 from sim.perturbation.places import first_values
-from sim.registry import AdditionError, Registry
+from sim.registry import AdditionError, Registry, returned
 from sim.topology import Topology
 from sim.topology.devices import DeviceKind
 
@@ -147,7 +147,8 @@ def troubles(specs: Iterable[str], topology: Topology) -> tuple[Perturbation, ..
     perturbations = []
     for spec in specs:
         kind = TROUBLES[parse_spec(spec)[0]].kind
-        perturbations.append(replace(kind(topology, **arguments_of(kind, spec)), name=spec.strip()))
+        made = returned(kind, kind(topology, **arguments_of(kind, spec)), Perturbation)
+        perturbations.append(replace(made, name=spec.strip()))
     if len(perturbations) > MOST:
         raise InputError(f"{len(perturbations)} troubles at once are more than {MOST}: leave some out")
     return tuple(perturbations)

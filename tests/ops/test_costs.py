@@ -100,7 +100,8 @@ def test_the_claim_counts_the_rounds_and_covers_the_busiest_rank(name):
             wide = build(f"switch:ranks={n},bandwidth=100000TBps,latency=1us")
             trace = simulate(wide, schedule, 1e4)
             path = [i for i in critical_path(trace) if trace.left[i] == trace.ready[i]]  # the others' pass in line
-            assert sum(schedule.src[path] != schedule.dst[path]) == alphas
+            waited = sum(schedule.src[path] != schedule.dst[path])
+            assert waited == alphas, f"{n} ranks: {waited} messages wait for each other, not {alphas}"
         if not schedule.switches:
             assert max(busiest(schedule)[1:]) <= betas + 1e-12
 

@@ -7,13 +7,15 @@ import pytest
 
 from ops import ALGORITHMS, algorithm
 from ops.collectives import COLLECTIVES, allreduce
+from ops.work import settled
 from ops.workloads import WORKLOADS
 from sim import registry
 from sim.errors import InputError
 from sim.machines import MACHINES, build, machine
-from sim.registry import AdditionError, Registry
+from sim.registry import AdditionError, Registry, addition_fault
+from sim.schedule import copy
 from sim.topology import Topology
-from sim.trouble import TROUBLES, trouble
+from sim.trouble import TROUBLES, trouble, troubles
 
 SHAPES = '''"""Shapes."""
 
@@ -131,6 +133,90 @@ def test_arguments_are_those_of_the_kind():
         def chain(n, *, segments: int = 4):
             """One after the other."""
             yield
+
+
+def test_an_algorithm_without_its_collective_and_a_cost_without_a_parameter_are_refused():
+    def star(n, *, group: int = 4):
+        """Everyone to one."""
+        yield
+
+    for register, told in (
+        (algorithm, "the collective it serves is none: give one of ops.collectives"),
+        (algorithm(), "the collective it serves is none"),
+        (algorithm("allreduce"), "the collective it serves is 'allreduce'"),
+        (
+            algorithm(allreduce, cost=lambda n: (n, 1)),
+            "cost does not take its parameter group: write cost=lambda n, *, group: …",
+        ),
+    ):
+        with ALGORITHMS.also(), pytest.raises(AdditionError, match=re.escape(f"algorithm star: {told}")) as caught:
+            register(star)
+        assert "test_registry.py" in str(caught.value)
+
+
+def test_a_group_with_a_size_of_its_own_is_not_the_machines():
+    machine = build("nodes:nodes=2,gpus=4")
+    with ALGORITHMS.also():
+
+        @algorithm(allreduce)
+        def by_threes(n, *, group: int = 3):
+            """Three at a time."""
+            yield copy(0, 1, slot=0)
+
+        groups = [
+            settled(ALGORITHMS[f"allreduce.{name}"], 8, 0, machine, settings)["group"]
+            for name in ("by_threes", "hierarchical")
+            for settings in ({}, {"group": 2})
+        ]
+    assert groups == [3, 2, 4, 2]
+
+
+def test_what_an_addition_returns_is_of_its_kind():
+    def island():
+        """Nothing around it."""
+
+    def fog(topology):
+        """Nothing is seen."""
+        return island
+
+    def star(n):
+        """Everyone to one."""
+        return copy(0, 1, slot=0)
+
+    def chain(n):
+        """One after the other."""
+        yield 0, 1
+
+    with MACHINES.also(), TROUBLES.also(), ALGORITHMS.also():
+        machine(island), trouble(fog), algorithm(allreduce)(star), algorithm(allreduce)(chain)
+        for call, told in (
+            (lambda: build("island"), "island returns nothing, not Topology: mend its `return`"),
+            (lambda: troubles(["fog"], build("mesh")), "fog returns function, not Perturbation: mend"),
+            (
+                lambda: ALGORITHMS["allreduce.star"].schedule(2),
+                "allreduce.star: its steps are a Step, not a row of them: yield each",
+            ),
+            (lambda: ALGORITHMS["allreduce.chain"].schedule(2), "allreduce.chain: step 1 is of type tuple: yield what"),
+        ):
+            with pytest.raises(InputError, match=re.escape(told)):
+                call()
+
+
+def test_what_an_additions_own_lines_do_wrong_is_told_with_the_line(shapes):
+    folder, known = shapes
+    (folder / "round.py").write_text(SQUARE.replace("square", "round") + "\n\ndef roll():\n    return sides\n")
+    assert "round" in known
+    roll = sys.modules["shapes_here.round"].roll
+    with pytest.raises(NameError) as caught:
+        roll()
+    told = "shapes_here/round.py, line 14: NameError: name 'sides' is not defined: mend the file or take it away"
+    assert str(addition_fault(caught.value)) == told
+    with pytest.raises(RuntimeError) as again:  # as a process of SimPy's passes it on
+        raise RuntimeError from caught.value
+    assert str(addition_fault(again.value)) == told
+    with pytest.raises(ZeroDivisionError) as elsewhere:
+        known.get(1 / 0)
+    assert addition_fault(elsewhere.value) is None
 
 
 @pytest.mark.parametrize("known", [ALGORITHMS, MACHINES, TROUBLES, WORKLOADS], ids=lambda known: type(known).__name__)

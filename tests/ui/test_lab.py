@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from ops.lab.winners import WinnerMap, changes
 from ops.request import Request
 from ops.request.notation import size_word
+from sim.errors import InputError
 from sim.units import fmt_size, parse_size
 from ui.charts.lab_charts import winner_map
 from ui.pages.lab import Question
@@ -146,6 +147,16 @@ def test_links_are_tried_when_asked():
 def test_what_cannot_be_asked_is_a_message(words, says):
     at = lab(**{**SMALL, **words})
     assert any(says in error.value for error in at.error), [e.value for e in at.error]
+
+
+def test_where_no_question_can_be_answered_it_is_told_once(monkeypatch):
+    def refused(_):
+        raise InputError("it would take too long: ask for less")
+
+    monkeypatch.setattr("ui.pages.lab._answer", refused)
+    at = lab(**SMALL)
+    assert [error.value for error in at.error] == ["it would take too long: ask for less"]
+    assert not at.tabs
 
 
 def test_what_nobody_can_do_is_shown_as_such():

@@ -14,7 +14,7 @@ from ops.collectives import allreduce
 from sim.schedule import copy, reduce
 from sim.trouble import TROUBLES, trouble
 from ui import text
-from ui.text import catalogue, languages, missing, report, say, things, written
+from ui.text import asked_for, catalogue, languages, missing, report, say, things, written
 
 ROOT = Path(__file__).parents[2]
 
@@ -123,7 +123,9 @@ def test_the_report_is_a_command_that_ends_well():
 
 
 def test_every_text_that_code_asks_for_by_name_is_there():
-    code = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("ui/**/*.py") if path.name != "text.py")
-    asked_for = set(re.findall(r"\b(?:tell|say)\(\s*\"([\w.]+)\"", code))
-    assert len(asked_for) > 50
-    assert asked_for - written("en").keys() == set()
+    """All but those of a page that has none at all yet: one file is a page."""
+    pages = {key.split(".")[1] for key in written("en") if key.startswith("page.")}
+    lacking = asked_for() - written("en").keys()
+    assert len(asked_for()) > 50
+    assert {key for key in lacking if not key.startswith("page.") or key.split(".")[1] in pages} == set()
+    assert lacking <= missing("en").keys()

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import altair as alt
 
+from ops.libraries.nccl.layers import LARGE
 from ops.measured.accuracy import OURS, MeasuredRun
-from ops.measured.comparison import LARGE
 from ops.measured.rivals import RIVALS
 from sim.units import fmt_share, fmt_size, fmt_time
 from ui.charts.marks import ROW, SMALLEST, above_bars

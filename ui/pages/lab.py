@@ -99,7 +99,10 @@ def lab() -> None:
         st.session_state.lab_good = question
     except InputError as error:
         st.error(plain(retold(error)), icon=":material/error:")
-        answers = _answers(st.session_state.get("lab_good", Question()))
+        try:
+            answers = _answers(st.session_state.get("lab_good", Question()))
+        except InputError:  # a limit that stops every question: it has been told
+            return
     tabs = st.tabs([plain(", ".join(filter(None, (of.machine, of.network)))) for of in answers])
     for k, (tab, (cluster, (rows, winners))) in enumerate(zip(tabs, answers.items(), strict=True)):
         with tab:

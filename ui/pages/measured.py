@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from ops.libraries.nccl.layers import LARGE
 from ops.measured.accuracy import Cell, MeasuredRun, cells, published
-from ops.measured.comparison import LARGE, Compared, Outside, verdict
+from ops.measured.comparison import Compared, Outside, verdict
 from ops.measured.formats import MEASUREMENTS
 from sim.base.textfile import decoded
 from sim.errors import InputError

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from sim.base import watch
 from sim.errors import InputError, StalledError
+from sim.registry import addition_fault
 
 FULL = "this run does not fit into memory: use fewer ranks, or an algorithm with fewer transfers"
 ROOT = Path(__file__).parents[__name__.count(".")]
@@ -97,6 +98,11 @@ def answer(call: Call, by: watch.Watch | None = None) -> Result:
         return Result(refusal=str(error), status=error.status)
     except MemoryError:
         return Result(refusal=FULL, status=InputError.status)
+    except Exception as error:
+        fault = addition_fault(error)
+        if fault is None:
+            raise
+        return Result(refusal=str(fault), status=fault.status)
 
 
 def _give_way() -> None:

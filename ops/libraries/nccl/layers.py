@@ -17,6 +17,10 @@ from sim.topology import Topology
 from sim.units import GBps, MiB
 
 LAYERS = Path(__file__).with_name("layers.json")
+LARGE = 1 * MiB
+"""From this size on, rates and not latencies decide most of a time: errors are told below and from it."""
+HALVES = ("below_1MiB", "from_1MiB")
+"""Of the sizes, as files and answers call them."""
 KINDS = ("generations", "networks")
 """Of layers: one or the other."""
 NETWORK_UNTOLD = "nothing tells what joins its hosts: InfiniBand as on other machines is assumed"
@@ -111,13 +115,13 @@ class Family:
 
         That of the network where there are several hosts.
         """
-        stray = self.layers[-1].strays.get("from_1MiB" if size >= MiB else "below_1MiB")
+        stray = self.layers[-1].strays.get(HALVES[size >= LARGE])
         return None if stray is None else math.expm1(stray)
 
     @property
     def bands(self) -> tuple[float | None, float | None]:
         """The same below and from 1 MiB."""
-        return self.expected_error(1), self.expected_error(MiB)
+        return self.expected_error(1), self.expected_error(LARGE)
 
 
 @cache

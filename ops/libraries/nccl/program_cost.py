@@ -12,7 +12,7 @@ import numpy as np
 
 from ops.libraries.nccl.constants import BASE_LATENCY, PAYLOAD, PEER_RATE, PROTOCOLS, Kind, Protocol
 from ops.libraries.nccl.layers import Pace, family_of
-from ops.libraries.nccl.protocol_cost import hop
+from ops.libraries.nccl.protocol_cost import hop, slowed
 from ops.libraries.nccl.topology_search import is_amd
 from ops.work import Work
 from sim.base.formats import LOOKED_AT
@@ -100,9 +100,5 @@ def _costs(topology: Topology, protocol: Protocol, rate: float, pace: Pace, *, a
         first = waits(schedule).pending[: schedule.transfers] == 0
         return np.where(first, wait + start, wait)
 
-    def machine(plain: Topology) -> Topology:
-        share = PAYLOAD[protocol]
-        links = tuple(replace(link, bandwidth=link.bandwidth * share, latency=0.0) for link in plain.links)
-        return replace(plain, links=links, router=plain.routes)
-
-    return Perturbation(machine=machine, delay=delay)
+    share = PAYLOAD[protocol]
+    return Perturbation(machine=lambda plain: slowed(plain, "NVL", share, share, share), delay=delay)

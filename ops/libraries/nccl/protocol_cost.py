@@ -262,11 +262,11 @@ def costs(
         wait[schedule.src == schedule.dst] = 0.0
         return np.where(first, wait + way.start, wait)
 
-    return Perturbation(machine=lambda machine: _slowed(machine, near, inner, outer, bus), delay=delay)
+    return Perturbation(machine=lambda machine: slowed(machine, near, inner, outer, bus), delay=delay)
 
 
 @lru_cache(maxsize=64)
-def _slowed(machine: Topology, near: str, inner: float, outer: float, bus: float) -> Topology:
+def slowed(machine: Topology, near: str, inner: float, outer: float, bus: float) -> Topology:
     """The machine with the shares of its links that a protocol leaves for data; hops hold what its routes wait.
 
     `inner` is that of links inside nodes, `outer` that of NICs, and `bus` that of PCIe on the way to them, whose rates

@@ -148,10 +148,11 @@ _2_8 = replace(
     both_ways=False,
 )  # fmt: skip
 RELEASES: dict[str, Release] = {
-    "2.8": _2_8, "2.12": _2_12, "2.18": _2_18, "2.23": _2_23, "2.27": _2_27, "2.28.7": _2_28_7, "2.30": _NEWEST
-}  # fmt: skip
+    ".".join(map(str, release.since)).removesuffix(".0"): release
+    for release in (_2_8, _2_12, _2_18, _2_23, _2_27, _2_28_7, _NEWEST)
+}
 """By the name of the first release that reckons so."""
-NEWEST = "2.30"
+OLDEST, *_, NEWEST = RELEASES
 
 
 def release_of(version: str) -> str:
@@ -164,4 +165,4 @@ def release_of(version: str) -> str:
     if not numbers:
         return NEWEST
     full = (*numbers, 0, 0)[:3]
-    return next((name for name, release in reversed(RELEASES.items()) if full >= release.since), "2.8")
+    return next((name for name, release in reversed(RELEASES.items()) if full >= release.since), OLDEST)

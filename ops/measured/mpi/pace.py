@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ops.measured.comparison import LARGE, Agreement, algorithm_of
+from ops.libraries.nccl.layers import LARGE
+from ops.measured.comparison import Agreement, algorithm_of
 from ops.measured.mpi.work import cost_of, library_of
 from ops.measured.rows import Measured, Table
 from ops.registry import Cost
