@@ -247,6 +247,10 @@ def test_thread_blocks_of_a_group_share_a_chunk():
     assert judge(plan).verdict == "ok"
     plan["gpus"][0]["threadblocks"][1]["ops"][0]["tbg_info"]["tb_id"] = 0
     assert judge(plan).verdict == "wrong"
+    for gpu in plan["gpus"]:
+        gpu |= {"input_chunks": 3, "output_chunks": 3}
+    uneven = judge(plan | {"collective": "reduce_scatter"})  # whatever share blocks have
+    assert (uneven.verdict, "3 chunks cannot be shared evenly by 2 GPUs" in uneven.reason) == ("malformed", True)
 
 
 @pytest.mark.parametrize(
@@ -254,6 +258,7 @@ def test_thread_blocks_of_a_group_share_a_chunk():
     [
         (lambda p: p["gpus"][0].pop("input_chunks"), "plan.json, gpu 0: has no input_chunks: add it"),
         (lambda p: p["gpus"][0].update(id=5), "plan.json, gpu 0, id: is 5, not within 0..1"),
+        (lambda p: p["gpus"][0].update(input_chunks="${CHUNKS}"), r"input_chunks: is ${CHUNKS}, which a run fills in"),
         (lambda p: p["gpus"][1]["threadblocks"][0]["ops"][0].update(name="glre"), "'glre' is no operation of MSCCL"),
         (lambda p: p["gpus"][0]["threadblocks"][0]["ops"][0]["dst_buff"][0].update(index=9), "ends beyond buffer s"),
         (

@@ -55,6 +55,12 @@ def test_a_wait_without_a_nop_behind_it_leaves_the_other_threads_behind():
     assert "nothing orders the two: put a nop before re at gpu 1, threadblock 0, op 4" in judged.reason
 
 
+def test_where_thread_blocks_share_a_chunk_the_part_is_told():
+    judged = judge(two(lambda r: [[o for k, o in enumerate(block) if k != 4] for block in in_groups(r)]))
+    assert judged.verdict == "wrong"
+    assert " part 1 of 2 of chunk 0 of buffer s of gpu " in judged.reason
+
+
 def test_a_signal_without_a_nop_before_it_tells_of_what_other_threads_have_not_written():
     judged = judge(two(lambda r: [[o for k, o in enumerate(put_then_add(r)[0]) if k != 1]]))
     assert judged.verdict == "wrong"

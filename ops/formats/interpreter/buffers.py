@@ -17,11 +17,15 @@ OUT_PARTS = ("reduce_scatter", "scatter")
 
 @dataclass(frozen=True, eq=False)
 class Buffers:
-    """Where chunks are: chunk c of a rank's buffer b is slot `base[b][rank] + c`, for c < `size[b]`."""
+    """Where chunks are: chunk c of a rank's buffer b is slot `base[b][rank] + c`, for c < `size[b]`.
+
+    Where thread blocks share chunks, each is `cut` slots.
+    """
 
     base: dict[str, Ints]
     size: dict[str, int]
     promise: Promise | None
+    cut: int = 1
 
     @property
     def laid(self) -> int:
@@ -31,9 +35,11 @@ class Buffers:
     def name(self, rank: int, slot: int) -> str:
         """What a program calls a slot of a rank; in place, what it calls its output."""
         for buffer in ("o", "i", "s"):
-            chunk = slot - int(self.base[buffer][rank])
-            if 0 <= chunk < self.size[buffer]:
-                return f"chunk {chunk} of buffer {buffer}"
+            inside = slot - int(self.base[buffer][rank])
+            if 0 <= inside < self.size[buffer]:
+                chunk, part = divmod(inside, self.cut)
+                whole = f"chunk {chunk} of buffer {buffer}"
+                return whole if self.cut == 1 else f"part {part + 1} of {self.cut} of {whole}"
         return f"slot {slot}"
 
     def trial(self, promise: Promise | None) -> Trial:

@@ -1,7 +1,7 @@
 """What an MSCCL++ execution plan says, checked and resolved: thread blocks of operations on slots."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import lcm
 from typing import Any
 
@@ -116,6 +116,8 @@ class PlanNode:
 
     def whole(self, low: int, high: int) -> int:
         """A whole number within bounds."""
+        if isinstance(self.value, str) and self.value.startswith("${"):
+            self.refuse(f"is {self.value[:40]}, which a run fills in: give the plan that it made of this template")
         if type(self.value) is not int:
             self.refuse(f"is {str(self.value)[:40]!r}, no whole number: write one like {max(low, 0)}")
         if not low <= self.value <= high:
@@ -158,7 +160,7 @@ def read_plan(text: str, name: str) -> ExecutionPlan:
         n=n,
         chunks=chunks,
         cut=cut,
-        buffers=_buffers(name, NAMES.get(word, word), n, {b: s * cut for b, s in sizes.items()}, in_place=in_place),
+        buffers=_buffers(name, NAMES.get(word, word), n, sizes, cut, in_place=in_place),
     )
     pairs = [_channels(gpu, n, g) for g, gpu in enumerate(gpus)]
     for g, gpu in enumerate(gpus):
@@ -222,15 +224,15 @@ def _groups(value: Any) -> list[Any]:
     return sizes
 
 
-def _buffers(name: str, collective: str, n: int, sizes: dict[str, int], *, in_place: bool) -> Buffers:
+def _buffers(name: str, collective: str, n: int, chunks: dict[str, int], cut: int, *, in_place: bool) -> Buffers:
+    whole, sizes = max(chunks["i"], chunks["o"]), {b: size * cut for b, size in chunks.items()}
     if sum(sizes.values()) * n > MOST_PLACES:
-        malformed(name, f"{sum(sizes.values())} chunks on {n} GPUs are too many to follow: cut the data coarser")
-    whole = max(sizes["i"], sizes["o"])
+        malformed(name, f"{sum(chunks.values())} chunks on {n} GPUs are too many to follow: cut the data coarser")
     if collective not in PROMISED or not whole:
-        return plain(n, sizes["i"], sizes["o"], sizes["s"], in_place=in_place)
+        return replace(plain(n, sizes["i"], sizes["o"], sizes["s"], in_place=in_place), cut=cut)
     if whole % whole_share(collective, n):
         malformed(name, f"{whole} chunks cannot be shared evenly by {n} GPUs: correct input_chunks or output_chunks")
-    return lay_out(collective, n, whole, sizes["s"], in_place=in_place, root=0)
+    return replace(lay_out(collective, n, whole * cut, sizes["s"], in_place=in_place, root=0), cut=cut)
 
 
 def _channels(gpu: PlanNode, n: int, rank: int) -> dict[str, list[Any]]:
