@@ -20,9 +20,9 @@ WAITING = "from mpi4py import MPI\nwhile True:\n    MPI.COMM_WORLD.Barrier()\n"
 LONG = {
     "run": ("alltoall.linear", "--machine", "switch:ranks=1600", "--size", "1GiB", "--unfolded"),
     "sweep": ("allreduce", "--machine", "nodes:nodes=16", "--sizes", "1KiB..1GiB", "-o", "t.parquet"),
-    "synthesize": ("allgather", "--machine", "dgx1v", "--size", "1MiB"),
+    "synthesize": ("allgather", "--machine", "dgx1v", "--size", "1MiB", "--seeds", "1000"),
     "mpi": ("wait.py", "--ranks", "4"),
-    "render": ("allreduce.ring", "--machine", "dgx_a100", "--size", "1MiB", "-o", "film.gif"),
+    "render": ("allreduce.ring", "--machine", "dgx_a100", "--size", "1MiB", "--seconds", "100", "-o", "film.gif"),
 }
 
 

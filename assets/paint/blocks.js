@@ -94,9 +94,10 @@ export function paintBlock(g, timeline, i, x, y, { side, colours, chosen = false
   const count = timeline.c.moves[i];
   const label = count > 1 ? `${count}×` : timeline.blockName(block);
   const size = Math.min(16, Math.max(LEAST, side * 0.58));
-  if (label.length * size * 0.56 + 2 > side || size + 1 > side) return;
-  g.fillStyle = inkOn(colour);
+  if (size + 1 > side) return;
   g.font = `700 ${size}px ${colours.font}`;
+  if (g.measureText(label).width + 1 > side) return;
+  g.fillStyle = inkOn(colour);
   g.textAlign = "center";
   g.textBaseline = "middle";
   g.fillText(label, x, y + size * 0.06);

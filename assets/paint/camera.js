@@ -3,7 +3,8 @@
 const LARGEST = 150; // pixels per device width when all is in view
 const NEAREST = 240; // and as near as one may go
 const EDGE = 0.25;
-const STRETCH = { across: 1.6, down: 1.3 }; // times farther apart things may stand that way than the other
+const TALL = 1.3; // times as high a surface may be as things take that stand as far apart down as across
+const STRETCH = { across: 2.4, down: 2 }; // times farther apart things may stand that way than the other
 
 const within = (value, low, high) => Math.max(low, Math.min(high, value));
 
@@ -26,7 +27,7 @@ export class Camera {
   // How high the whole may be on so wide a surface.
   height(width) {
     const [, , wide, high] = this.#frame;
-    return STRETCH.down * high * Math.min(width / wide, LARGEST);
+    return TALL * high * Math.min(width / wide, LARGEST);
   }
 
   // Look at what was looked at on a surface of another size. Things are as large as fits both ways, and stand farther

@@ -9,8 +9,8 @@ const [DIGIT, BESIDE] = [7.6, 10];
 const NUMBER = 13; // pixels from one rank's number to the next
 const TINT = 0.22;
 const SHADES = 64;
-const SMALL_CELLS = { most: 34, high: 420 };
-const LARGE_CELLS = { most: 64, high: 560 };
+const SMALL_CELLS = { most: 34, tall: 26, high: 420 };
+const LARGE_CELLS = { most: Infinity, tall: 72, high: 560 };
 
 const word = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 const between = (a, b, share) => a.map((v, k) => Math.round(v * (1 - share) + b[k] * share));
@@ -59,6 +59,7 @@ class Sheet {
 
 export class Slots {
   #backdrop;
+  #isNamed = false; // where the longest name has room: a few names among cells without would say these are empty
   #isPainted = false;
   #sheet;
   #shown = -1;
@@ -72,18 +73,34 @@ export class Slots {
   // `large`.
   layout(surface, { width, least = 0 }, large = false) {
     const { ranks, slots } = this.timeline.meta;
-    const { most, high } = large ? LARGE_CELLS : SMALL_CELLS;
+    const { most, tall, high } = large ? LARGE_CELLS : SMALL_CELLS;
     this.gutter = Math.max(GUTTER, BESIDE + DIGIT * String(ranks - 1).length);
     this.cell = Math.min(least ? Infinity : most, (width - this.gutter) / slots);
-    this.row = Math.max(1, least ? least / ranks : Math.min(most * 0.76, Math.max(this.cell, 12), high / ranks));
-    this.largest = large ? 15 : 12;
+    this.row = Math.max(1, least ? least / ranks : Math.min(tall, Math.max(this.cell, 12), high / ranks));
+    this.size = Math.max(LEAST, Math.min(large ? 15 : 12, this.row * 0.55));
     surface.resize(width, Math.max(least, ranks * this.row + 2));
     this.#surface = surface;
     this.#sheet = new Sheet(ranks, slots, this.cell * surface.ratio, this.row * surface.ratio, surface.colours);
+    this.#isNamed = this.row >= LEAST + 2 && this.#fits();
     this.#shown = -1;
     this.#isPainted = false;
     this.#backdrop = surface.layer("numbers");
     this.#paintNumbers(this.#backdrop);
+  }
+
+  // Whether the name of every block has room in a cell.
+  #fits() {
+    const { blockNames, meta } = this.timeline;
+    const names = blockNames?.length ? blockNames : [String(meta.slots - 1)];
+    const longest = names.reduce((a, b) => (b.length > a.length ? b : a));
+    const { context: g, gap } = this.#sheet;
+    g.font = this.#font();
+    return g.measureText(longest).width < this.cell * this.#surface.ratio - gap;
+  }
+
+  #font() {
+    const { colours, ratio } = this.#surface;
+    return `600 ${this.size * ratio}px ${colours.font}`;
   }
 
   // Numbers of ranks: of all, or of every so many where there is no room for more.
@@ -149,7 +166,7 @@ export class Slots {
     }
     this.#shown = held.done;
     const dirty = this.#sheet.put();
-    if (this.row >= LEAST + 2) this.#paintNames(held, dirty);
+    if (this.#isNamed) this.#paintNames(held, dirty);
   }
 
   // What is put on the sheet covers the words of every cell within.
@@ -171,18 +188,15 @@ export class Slots {
   }
 
   #paintName(held, rank, slot) {
-    const { timeline, cell } = this;
-    const { colours, ratio } = this.#surface;
+    const { timeline } = this;
+    const { colours } = this.#surface;
     const { lefts, tops, gap, context: g } = this.#sheet;
     const place = rank * timeline.meta.slots + slot;
     const block = held.block[place];
-    const label = timeline.blockName(block);
-    const size = Math.max(LEAST, Math.min(this.largest, this.row * 0.55));
-    if (label.length * size * 0.58 > cell - 1) return;
+    g.font = this.#font();
     g.fillStyle = this.#share(held, place) > 0.6 ? inkOn(blockColour(block)) : colours.ink;
-    g.font = `600 ${size * ratio}px ${colours.font}`;
     g.textAlign = "center";
     g.textBaseline = "middle";
-    g.fillText(label, (lefts[slot] + lefts[slot + 1] - gap) / 2, (tops[rank] + tops[rank + 1] - gap) / 2);
+    g.fillText(timeline.blockName(block), (lefts[slot] + lefts[slot + 1] - gap) / 2, (tops[rank] + tops[rank + 1] - gap) / 2);
   }
 }

@@ -9,7 +9,7 @@ const SUMS = ["top", "mean", "bottom"];
 const HEAD = 18;
 const ROW = { most: 18, high: 300 };
 const WORDS = 74; // pixels of a number beside its bar
-const READABLE = 12; // pixels of a row with words
+const READABLE = 12; // pixels of a row with words, or of several of which the first has its name
 const SEVERAL = 64; // ranks, of more of which the one that has sent most, the mean and the one that has sent least are shown
 
 export class Counters {
@@ -57,7 +57,7 @@ export class Counters {
     this.#surface.clear();
     g.textBaseline = "middle";
     g.font = `500 11px ${colours.font}`;
-    const hasWords = this.row >= READABLE;
+    const every = Math.ceil(READABLE / this.row);
     const { gutter } = this;
     const words = sizesIn(Math.max(this.#sent.most, least));
     for (const [k, [name, bytes]] of this.#rows(t, text).entries()) {
@@ -66,10 +66,11 @@ export class Counters {
       g.fillRect(gutter, y, width - gutter - WORDS, this.row - 1);
       g.fillStyle = colours.accent;
       g.fillRect(gutter, y, this.#x(bytes) - gutter, this.row - 1);
-      if (!hasWords) continue;
+      if (k % every) continue;
       g.fillStyle = quiet(colours);
       g.textAlign = "right";
       g.fillText(name, gutter - 6, y + this.row / 2);
+      if (every > 1) continue;
       g.textAlign = "left";
       g.fillText(words(bytes), width - WORDS + 6, y + this.row / 2);
     }

@@ -18,6 +18,7 @@ export class Links {
   #note;
   #order;
   #pinned = [];
+  #sight;
   #text = {};
   #title;
 
@@ -50,7 +51,7 @@ export class Links {
     });
     const isRuler = (event) => this.#chart.isRuler(event.offsetY);
     handle(this.#canvas, { picture: () => this.#chart, isFocused, moved: () => host.draw(), drags: isRuler });
-    new IntersectionObserver((entries) => this.#comes(entries.at(-1).isIntersecting)).observe(this.#canvas);
+    this.#sight = new IntersectionObserver((entries) => this.#comes(entries.at(-1).isIntersecting));
   }
 
   // It mostly stands below the picture and is as large: nobody waits for it who does not see it.
@@ -107,6 +108,7 @@ export class Links {
 
   layout(colours, room) {
     this.#chart.layout(new Surface(this.#canvas, colours), room);
+    this.#sight.observe(this.#canvas); // not before: as long as the picture has no room, this stands where it will be
   }
 
   // The stretch of time that is played over and over, or null.

@@ -15,12 +15,15 @@ from sim.fabric.calendar import FLOW, push
 from sim.fabric.links import (
     BOTTLENECK,
     DUE,
+    FOUND,
     HELD,
     HIGHEST,
     LEAST,
     LISTED,
     LONG,
     LOST,
+    NONE,
+    OVERTAKEN,
     PASSED,
     RATE,
     SINCE,
@@ -34,6 +37,9 @@ from sim.fabric.max_min import SAME
 
 NEAR = 32
 """Entries of a list that are looked at together."""
+UNKNOWN, NOTED, SEVERAL = np.int64(0), np.int64(1), np.int64(2)
+"""Where the flows of the link that falls behind stand in its list: not looked for yet, in `place`, or not to be told by
+one other link each."""
 
 
 @helper
@@ -70,6 +76,7 @@ def amend(net, calendar, root, time):
         if net.unfixed[link] < 0 and share != clock[link, RATE]:
             allowance -= change(net, link, share, time)
         k += 1
+    forget(net)
     last = np.int64(links[amount - 1])
     net.order[root, HIGHEST] = last
     soonest = np.inf
@@ -125,35 +132,92 @@ def change(net, link, share, time):
 @helper
 def overtake(net, k, time):
     """Let the link at k in the order and the next change places; what crosses both is held back by the other now."""
-    links, members, elsewhere, state = net.links, net.members, net.elsewhere, net.state
+    links, elsewhere, state, place = net.links, net.elsewhere, net.state, net.place
     old, new = np.int64(links[k]), np.int64(links[k + 1])
     links[k], links[k + 1] = new, old
-    at = first = net.first[old]
-    held = stop = first + state[old, HELD]
-    near = 0
-    while at < held:
-        if near == 0 and first + NEAR <= held:
-            at = min(at, held - NEAR)  # the last ones once more with some before, rather than one by one
+    first = net.first[old]
+    before = state[old, HELD]
+    if net.count[OVERTAKEN] != old:
+        forget(net)
+        net.count[OVERTAKEN] = old
+    elif net.count[FOUND] == UNKNOWN:  # it falls behind one after the other: where its flows stand is found out once
+        note(net, old)
+    if net.count[FOUND] == NOTED:
+        at = np.int64(place[new])
+        if at != NONE:
+            last = first + before - 1
+            place[~np.int64(elsewhere[last])] = at
+            place[new] = NONE
+            give(net, at, old, new, time)
+    else:
+        at = next_crossing(net, first, first, first + before, new)
+        while at < first + state[old, HELD]:
+            give(net, at, old, new, time)
+            at = next_crossing(net, first, at, first + state[old, HELD], new)
+    return before if state[old, HELD] < before else 0
+
+
+@helper
+def note(net, link):
+    """Note where in the list of a link its flows stand, by the other link each of them crosses, if that tells them."""
+    first, stop = net.first[link], net.first[link] + net.state[link, HELD]
+    net.count[FOUND] = NOTED
+    if net.count[LONG] > 0:
+        net.count[FOUND] = SEVERAL
+        return
+    for k in range(first, stop):
+        net.place[~np.int64(net.elsewhere[k])] = k
+    for k in range(first, stop):
+        if net.place[~np.int64(net.elsewhere[k])] != k:
+            net.count[FOUND] = SEVERAL
+    if net.count[FOUND] == SEVERAL:
+        for k in range(first, stop):
+            net.place[~np.int64(net.elsewhere[k])] = NONE
+
+
+@helper
+def forget(net):
+    """Forget where the flows of a link stand, as another falls behind, or time passes."""
+    if net.count[FOUND] == NOTED:
+        first = net.first[net.count[OVERTAKEN]]
+        for k in range(first, first + net.state[net.count[OVERTAKEN], HELD]):
+            net.place[~np.int64(net.elsewhere[k])] = NONE
+    net.count[FOUND] = UNKNOWN
+    net.count[OVERTAKEN] = NONE
+
+
+@helper
+def next_crossing(net, first, at, stop, link):
+    """Where in a list, from `at` on, the next flow stands that crosses a link, too; `stop` where none does."""
+    elsewhere = net.elsewhere
+    while at < stop:
+        near = np.int64(1)
+        if first + NEAR <= stop:
+            at = min(at, stop - NEAR)  # the last ones once more with some before, rather than one by one
+            near = np.int64(0)
             for entry in range(np.uint64(at), np.uint64(at + NEAR)):  # without a branch: several are read at once
-                near += (elsewhere[entry] == ~new) | (elsewhere[entry] >= 0)
-            if near == 0:
-                at += NEAR
-                continue
-            near = NEAR
-        near = max(0, near - 1)
-        way = np.int64(elsewhere[at])
-        crosses = way == ~new
-        if way >= 0:
-            for m in range(net.route_start[way], net.route_start[way + 1]):
-                crosses |= net.route_links[m] == new
-        if crosses:
-            held -= 1
-            swap(members, elsewhere, at, held)
-            state[old, HELD] -= 1
-            hand(net, np.int64(members[held]), way, old, new, time)
-        else:
+                near += (elsewhere[entry] == ~link) | (elsewhere[entry] >= 0)
+        following = min(at + NEAR, stop)
+        while near > 0 and at < following:
+            way = np.int64(elsewhere[at])
+            crosses = way == ~link
+            if way >= 0:
+                for m in range(net.route_start[way], net.route_start[way + 1]):
+                    crosses |= net.route_links[m] == link
+            if crosses:
+                return at
             at += 1
-    return stop - first if held < stop else 0
+        at = following
+    return stop
+
+
+@helper
+def give(net, at, old, new, time):
+    """Have a link hold back a flow that another did, at whose place in its list stands its last one now."""
+    last = net.first[old] + net.state[old, HELD] - 1
+    swap(net.members, net.elsewhere, at, last)
+    net.state[old, HELD] -= 1
+    hand(net, np.int64(net.members[last]), np.int64(net.elsewhere[last]), old, new, time)
 
 
 @helper

@@ -10,9 +10,9 @@ import numpy as np
 
 from sim.base.compiled import helper
 
-STALE, VACATED, FIRED, VISITS, HISTORY, LONG = range(6)
-"""Entries of `Net.count`: lengths of three lists, flows visited by solves, changes of rate kept, and whether any flow
-that has shared links crosses others than two, each once."""
+STALE, VACATED, FIRED, VISITS, HISTORY, LONG, OVERTAKEN, FOUND = range(8)
+"""Entries of `Net.count`: lengths of three lists, flows visited by solves, changes of rate kept, whether any flow that
+has shared links crosses others than two, each once, and which link others overtake and what is known of its flows."""
 LOAD, LONE, TICKET, LISTED, HELD, TAKEN, IS_STALE, IS_VACATED = range(8)
 """Columns of `Net.state`. `LOAD` flows cross the link; if one does and is alone on its whole route, `LONE` is that
 transfer. `TICKET` is the calendar node of the group or lone flow. `LISTED` entries of `members` are in use, the
@@ -47,7 +47,7 @@ class Net(NamedTuple):
     """
 
     count: Array
-    """Lengths of lists, and work done: `STALE` to `LONG`."""
+    """Lengths of lists, and work done: `STALE` to `FOUND`."""
     capacity: Array
     """Per link: B/s."""
     state: Array
@@ -77,6 +77,9 @@ class Net(NamedTuple):
     route_start: Array
     """Per route: where its links begin in `route_links`."""
     route_links: Array
+    place: Array
+    """For putting shares right: where in the list of the link that falls behind its flow stands that crosses this one,
+    or NONE."""
     links: Array
     """For solving: the links to solve, then those of which flows are through."""
     stale: Array

@@ -12,7 +12,7 @@ from sim.fabric import kernel
 from sim.fabric.calendar import calendar
 from sim.fabric.connections import no_connections
 from sim.fabric.kernel import FabricState
-from sim.fabric.links import BOTTLENECK, GONE, LISTED, LOAD, LONE, NONE, TAKEN, TICKET, TRANSFER, Net
+from sim.fabric.links import BOTTLENECK, GONE, LISTED, LOAD, LONE, NONE, OVERTAKEN, TAKEN, TICKET, TRANSFER, Net
 from sim.fabric.rows import nothing_alike
 from sim.schedule import COPY, Schedule, dependencies
 from sim.topology import Floats, Ints, Routes, Topology
@@ -233,7 +233,7 @@ class Arena:
             return np.empty(k, np.float64)
 
         net = Net(
-            count=np.zeros(6, np.int64),
+            count=np.zeros(8, np.int64),
             capacity=self.topology.bandwidth.copy(),
             state=np.zeros((m, 8), np.int32),
             clock=np.zeros((m, 5)),
@@ -251,10 +251,11 @@ class Arena:
             route_links=self.routes.links,
             **{name: ints(m) for name in ("links", "stale", "vacated", "fired", "level_link")},
             level=floats(m + 4),
+            place=np.full(m, NONE, np.int64),
             history_transfer=np.empty(0, np.int32),
             history=np.empty((0, 2)),
         )
-        net.state[:, LONE] = net.state[:, TICKET] = NONE
+        net.state[:, LONE] = net.state[:, TICKET] = net.count[OVERTAKEN] = NONE
         return FabricState(
             count=np.zeros(5, np.int64),
             now=np.zeros(1),

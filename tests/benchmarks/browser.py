@@ -12,10 +12,10 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 from ops.request import Request
-from tests.browser.conftest import FLAGS, Visit, chromium_path, serve
+from tests.browser.conftest import DESK, FLAGS, PLAYER, Visit, chromium_path, serve
 from ui.player.payload import pack
 from ui.scene.picture import carried_out
 
@@ -26,8 +26,8 @@ FRAMES = """async seconds => {
   return ticks;
 }"""
 SECONDS = 5
-TIMES = 20
-"""Measurements whose median is told."""
+TIMES, STARTS = 20, 5
+"""Measurements whose median is told; and of servers that have just been started."""
 BARE = """import streamlit as st
 
 value = st.slider("n", 0, 1000, 500)
@@ -65,63 +65,67 @@ def changed(visit: Visit) -> float:
     return time.perf_counter() - begun
 
 
-def bare(browser) -> tuple[float, float, float]:
-    """The same of a page that is nothing but Streamlit: seconds to the first picture, to one later, and to a change."""
-    with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "bare.py"
-        script.write_text(BARE, encoding="utf-8")
-        address, server = serve(script=script)
-        try:
-            pages = []
-            for _ in range(2):
-                begun = time.perf_counter()
-                page = browser.new_context().new_page()
-                page.goto(address)
-                page.locator(".shown").wait_for()
-                pages.append((page, time.perf_counter() - begun))
-            page, slider = pages[-1][0], pages[-1][0].get_by_role("slider").first
-            slider.focus()
-            changes = []
-            for _ in range(TIMES):
-                before = page.locator(".shown").inner_text()
-                begun = time.perf_counter()
-                slider.press("ArrowLeft")
-                page.wait_for_function("b => document.querySelector('.shown').dataset.n !== b", arg=before, polling=10)
-                changes.append(time.perf_counter() - begun)
-                page.wait_for_timeout(100)
-            for each, _ in pages:
-                each.context.close()
-            return pages[0][1], pages[1][1], statistics.median(changes)
-        finally:
+def arrived(browser, address: str, shown: str) -> tuple[Page, float]:
+    """A page in a new window, and the seconds from asking for it until what it is `shown` by is there."""
+    page = browser.new_context(viewport=DESK).new_page()
+    begun = time.perf_counter()
+    page.goto(address, wait_until="commit")
+    page.locator(shown).first.wait_for()
+    return page, time.perf_counter() - begun
+
+
+def first(browser, address: str, shown: str) -> float:
+    """Seconds that a new visitor waits."""
+    page, seconds = arrived(browser, address, shown)
+    page.context.close()
+    return seconds
+
+
+def after_start(browser, script: str, shown: str) -> float:
+    """Seconds that the first visitor of a server waits."""
+    address, server = serve(script=script)
+    try:
+        return first(browser, address, shown)
+    finally:
+        server.terminate()
+
+
+def bare_changed(page: Page) -> float:
+    """Seconds from a key on the bare page's slider to its new number."""
+    before = page.locator(".shown").inner_text()
+    begun = time.perf_counter()
+    page.get_by_role("slider").first.press("ArrowLeft")
+    page.wait_for_function("b => document.querySelector('.shown').dataset.n !== b", arg=before, polling=10)
+    seconds = time.perf_counter() - begun
+    page.wait_for_timeout(100)
+    return seconds
+
+
+def first_pictures(browser, bare: str) -> None:
+    """How long a visitor waits after a start, later, and for a change at 64 ranks; by turns with `bare`."""
+    scripts = {"app.py": PLAYER, bare: ".shown"}
+    waits = [[after_start(browser, *script) for script in scripts.items()] for _ in range(STARTS)]
+    beside("first picture right after the server's start", waits, 1.6)
+    servers = {name: serve(script=name) for name in scripts}
+    try:
+        places = [(servers[name][0], shown) for name, shown in scripts.items()]
+        for place in places:
+            first(browser, *place)
+        beside("first picture later", [[first(browser, *place) for place in places] for _ in range(TIMES)], 1.2)
+        visit, page = Visit(browser, places[0][0]).open("?machine=switch:ranks=64"), arrived(browser, *places[1])[0]
+        page.get_by_role("slider").first.focus()
+        visit.page.wait_for_timeout(2000)
+        changes = [[changed(visit), bare_changed(page)] for _ in range(TIMES)]
+        beside("a slider's change to the first new frame, 64 ranks", changes, 0.1)
+    finally:
+        for _, server in servers.values():
             server.terminate()
 
 
-def first_pictures(browser) -> None:
-    """How long a visitor waits right after the server's start, later, and for a change at 64 ranks."""
-    bare_cold, bare_warm, bare_change = bare(browser)
-    address, server = serve()
-    try:
-        visit, cold = opened(browser, address, "")
-        visit.context.close()
-        report("first picture right after the server's start", cold, f"1.6, bare {bare_cold:.2g}", "s")
-        warm = []
-        for _ in range(5):
-            visit, seconds = opened(browser, address, "")
-            visit.context.close()
-            warm.append(seconds)
-        report("first picture later", statistics.median(warm), f"1.2, bare {bare_warm:.2g}", "s")
-        visit, _ = opened(browser, address, "?machine=switch:ranks=64")
-        visit.page.wait_for_timeout(2000)
-        changes = [changed(visit) for _ in range(TIMES)]
-        report(
-            "a slider's change to the first new frame, 64 ranks",
-            statistics.median(changes),
-            f"0.1, bare {bare_change:.2g}",
-            "s",
-        )
-        visit.context.close()
-    finally:
-        server.terminate()
+def beside(what: str, seconds: list[list[float]], wanted: float) -> None:
+    """One line: the medians of ours and of what is bare."""
+    ours, bare = map(statistics.median, zip(*seconds, strict=True))
+    report(what, ours, f"{wanted:g}; bare {bare:.3g}, ours {ours / bare:.2f} times as long", "s")
 
 
 def report(what: str, found: float, wanted: str, unit: str) -> None:
@@ -134,7 +138,10 @@ def main() -> None:
     if "--first" in sys.argv[1:]:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
-            first_pictures(browser)
+            with tempfile.TemporaryDirectory() as folder:
+                script = Path(folder) / "bare.py"
+                script.write_text(BARE, encoding="utf-8")
+                first_pictures(browser, str(script))
             browser.close()
         return
     ring = carried_out(Request(machine="switch:ranks=64"))

@@ -23,7 +23,7 @@ from sim.schedule.verify import prove
 from tests.benchmarks.yardsticks import SIZE, lean, naive, rate
 
 RANKS = (64, 256, 1024, 4096)
-LONG, PATIENCE = 10.0, 120.0
+LONG, PATIENCE = 10.0, 300.0
 """Seconds after which a run is not repeated, and after which a row is given up."""
 ROOM = 400
 """Bytes per transfer that a row may need, with what it needs only for a while."""

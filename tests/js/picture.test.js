@@ -33,6 +33,21 @@ test("a camera shows all at first, keeps what is under the pointer, and never le
   assert.ok(camera.isHome && camera.turn > turn);
 });
 
+test("things stand so far apart that they fill two thirds of a stage, whether they are a tower or a strip", () => {
+  for (const [width, most] of [
+    [1040, 640],
+    [360, 420],
+  ]) {
+    for (const aspect of [0.6, 1, 2, 4]) {
+      const camera = new Camera([0, 0, 20 * aspect, 20]);
+      const height = Math.max(180, Math.min(camera.height(width), most)); // as high as stages are at least
+      camera.fit(width, height);
+      const filled = ((camera.x(20 * aspect) - camera.x(0)) * (camera.y(20) - camera.y(0))) / (width * height);
+      assert.ok(filled > 2 / 3 && filled <= 1, `${aspect} on ${width}x${height}: ${filled}`);
+    }
+  }
+});
+
 test("words keep clear of each other and of what is taken, and none is smaller than can be read", () => {
   const canvas = new Canvas(400, 200);
   const labels = new Labels(canvas.getContext("2d"), "serif");

@@ -4,11 +4,13 @@ import { LoadChart } from "../../assets/time/chart.js";
 import { blockColour, blockNumber, inkOn, loadColour, loadLevel, ramp } from "../../assets/paint/ink.js";
 import { Slots } from "../../assets/paint/slots.js";
 import { Surface } from "../../assets/paint/surface.js";
+import { Counters } from "../../assets/pane/counters.js";
 import { explain } from "../../assets/pane/explain.js";
 import { COLOURS, Canvas } from "./canvas.js";
 import { NAMES, run } from "./runs.js";
 
 const HALF = { width: 300 };
+const NO_WORDS = new Proxy({}, { get: () => "" });
 
 function laid(picture, room) {
   const canvas = new Canvas(1, 1);
@@ -68,6 +70,34 @@ test("the place under the pointer is the one that is drawn there", async () => {
   assert.deepEqual(slots.pick(...slots.middle(3, 5)), { kind: "place", rank: 3, index: 5 });
   assert.equal(slots.pick(2, 2), null);
   assert.equal(slots.pick(40, 9999), null);
+});
+
+test("all blocks are named in their cells, or none where the longest name has no room", async () => {
+  const { timeline } = await run("ring");
+  timeline.blockNames = ["3", "4", "5", "6", "7", "8", "9", "10"]; // two digits are 12 pixels wide here
+  const named = (width) => {
+    const slots = new Slots(timeline);
+    const context = laid(slots, { width });
+    slots.paint(0);
+    const sheet = context.calls.findLast(({ name }) => name === "drawImage").args[0];
+    return sheet.context.calls.filter(({ name }) => name === "fillText").length;
+  };
+  assert.ok(named(26 + 8 * 16) > 0);
+  assert.equal(named(26 + 8 * 12), 0);
+});
+
+test("every rank's counter has its number beside it, or every so many where there is no room for more", async () => {
+  const { timeline } = await run("ring");
+  for (const ranks of [timeline.meta.ranks, 40]) {
+    timeline.meta.ranks = ranks;
+    const counters = new Counters(timeline);
+    const context = laid(counters, HALF);
+    counters.paint(timeline.time, NO_WORDS);
+    const numbers = context.calls.filter(({ name, args }) => name === "fillText" && /^\d+$/.test(args[0]));
+    const tops = numbers.map(({ args }) => args[2]);
+    assert.ok(numbers.length > 3);
+    assert.ok(tops.every((y, k) => !k || y - tops[k - 1] >= 12));
+  }
 });
 
 test("the chart's time and pixels lead to each other, and it shows the busiest links", async () => {

@@ -192,6 +192,23 @@ def test_where_sizes_differ_most_completions_are_put_right_and_few_solved_anew()
     assert amend.call_count > 2 * fill.call_count
 
 
+@pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
+@pytest.mark.parametrize("seed", range(4))
+def test_links_that_fall_behind_many_others_hand_over_the_flows_that_cross_both(times, seed):
+    """Between two links there is one flow at most, which is found at once, or there are two."""
+    n = 6
+    src, dst = (ends.ravel() for ends in np.meshgrid(np.arange(n), np.arange(n)))
+    routes = [[int(a), n + int(b)] for a, b in zip(src, dst, strict=True)] * times
+    sizes = 1e6 + 1e4 * np.random.default_rng(seed).permutation(len(routes))
+    scene = routes, sizes, [set()] * len(routes), [1e9] * 2 * n, [0.0] * 2 * n
+    with interpreted(), mock.patch.object(amend, "note", side_effect=amend.note) as note:
+        right = ours(scene).end
+        with mock.patch.object(groups, "amend", return_value=False):
+            anew = ours(scene).end
+    assert note.call_count > n
+    assert right == pytest.approx(anew, rel=1e-12)
+
+
 def test_the_compiled_kernel_puts_shares_right_as_the_plain_one_does():
     blocks = 1e6 + 1e4 * np.random.default_rng(2).permutation(144)
 

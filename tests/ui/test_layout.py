@@ -120,6 +120,38 @@ def test_groups_of_a_dragonfly_stand_together():
     assert len(set(centres)) == 4
 
 
+def test_groups_that_make_no_even_rows_are_no_tower():
+    for spec in ("dragonfly:groups=5,routers=3,gpus=2", "dragonfly:groups=7", "fat_tree:pods=5,leaves=3,gpus=4"):
+        stage = arrange(build(spec))
+        assert 1 < stage.width / stage.height < 3, spec
+        check(build(spec))
+
+
+@pytest.mark.parametrize("racks", [2, 3])
+def test_trays_stand_in_the_rack_whose_switch_joins_them(racks):
+    topology = build(f"gb200_nvl72:racks={racks}")
+    stage = arrange(topology)
+    check(topology)
+    frames = [box for box in stage.boxes if box.kind == "rack"]
+    assert [box.label for box in frames] == [f"rack {k}" for k in range(racks)]
+    home = [next((k for k, b in enumerate(frames) if inside(b, *at)), -1) for at in zip(stage.x, stage.y, strict=True)]
+    for link in topology.links:
+        ends = {home[topology.index[name]] for name in (link.src, link.dst)}
+        assert len(ends) == 1 or link.kind == "NET", link
+    assert all(home[i] >= 0 for i, device in enumerate(topology.devices) if device.kind != "NET")
+
+
+def test_one_rack_has_no_frame_around_all():
+    assert all(box.kind != "rack" for box in arrange(build("gb200_nvl72")).boxes)
+
+
+def test_two_ranks_stand_side_by_side_as_pages_are_wide():
+    stage = arrange(build("switch:ranks=2"))
+    assert stage.y[0] == pytest.approx(stage.y[1])
+    assert stage.x[0] < stage.x[2] < stage.x[1]
+    assert stage.width > 2 * stage.height
+
+
 def network(gpus, switches, cables):
     devices = [Device(f"GPU{i}", "GPU") for i in range(gpus)] + [Device(f"S{i}", "NET") for i in range(switches)]
     links = tuple(link for a, b in cables for link in both_ways(a, b, 1e9, 1e-6, "NET"))

@@ -15,6 +15,7 @@ from ui.player.component import player_file
 from ui.server.code import Announced, code
 from ui.server.guard import Guard
 from ui.server.health import health
+from ui.server.sockets import send_at_once
 from ui.text import languages
 from ui.workers import tasks
 from ui.workers.one import close_pool, the_pool
@@ -41,6 +42,7 @@ def ask_ahead() -> None:
 @asynccontextmanager
 async def _served(_app: Any) -> AsyncIterator[dict[str, Any]]:
     """Workers begin with the server, so that they are ready for the first visitor, and end with it."""
+    send_at_once()
     ask_ahead()
     _read_pages()
     try:

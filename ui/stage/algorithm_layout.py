@@ -98,11 +98,11 @@ def _line(near: Neighbours) -> list[int] | None:
 
 
 def _circle(order: list[int]) -> Places:
-    """Clockwise from the top."""
+    """Clockwise from the top; two side by side."""
     radius = max(2.0, len(order) * 2.1 / (2 * math.pi))
     at: Places = [(0.0, 0.0)] * len(order)
     for k, place in enumerate(order):
-        turn = 2 * math.pi * k / len(order) - math.pi / 2
+        turn = 2 * math.pi * k / len(order) - (math.pi / 2 if len(order) > 2 else math.pi)
         at[place] = (OVAL * radius * math.cos(turn), radius * math.sin(turn))
     return at
 

@@ -36,17 +36,18 @@ def arrange(topology: Topology) -> Stage:
 
 
 def _circle(devices: Sequence[Device], gpus: list[int]) -> Stage:
+    """Clockwise from the top around a switch, if there is one; two side by side."""
     radius = max(2.0, len(gpus) * 1.75 / (2 * math.pi))
-    across, down = OVAL * radius + MARGIN, radius + MARGIN
+    across, down = OVAL * radius + MARGIN, (radius if len(gpus) > 2 else 0.0) + MARGIN
     x, y = [across] * len(devices), [down] * len(devices)
     for k, i in enumerate(gpus):
-        turn = 2 * math.pi * k / len(gpus) - math.pi / 2
+        turn = 2 * math.pi * k / len(gpus) - (math.pi / 2 if len(gpus) > 2 else math.pi)
         x[i], y[i] = across + OVAL * radius * math.cos(turn), down + radius * math.sin(turn)
     return Stage(x, y, [], 2 * across, 2 * down)
 
 
 def _hosts(topology: Topology) -> Stage:
-    """Hosts in rows; what joins them in the middle, or above where they stand in one row."""
+    """Hosts, or the racks that they share switches in, in rows; what joins them in the middle, or above one row."""
     devices, parents = topology.devices, parents_of(topology)
     shared = [i for i, d in enumerate(devices) if d.kind == "NVS" and d.host < 0]
     net = [i for i, d in enumerate(devices) if d.kind == "NET"]
@@ -63,19 +64,43 @@ def _hosts(topology: Topology) -> Stage:
             return pieces
         return [frame(p, f"host {n}", "host", below=flip, pad=pad) for p, n in zip(pieces, numbers, strict=True)]
 
-    tiers = switch_tiers(topology, net)
+    tiers, racks = switch_tiers(topology, net), _racks(topology, shared, sorted(inside))
+
+    def rack(number: int, *, flip: bool) -> Piece:
+        switches, hosts = racks[number]
+        half = math.ceil(len(hosts) / 2) if switches else len(hosts)
+        lines = [beside(drawn(part, flip=below)) for part, below in ((hosts[:half], False), (hosts[half:], True)) if part]
+        if switches:
+            lines.insert(1, bars(switches, max(line.width for line in lines)))
+        whole = above(lines)
+        return frame(whole, f"rack {number}", "rack", below=flip) if len(racks) > 1 else whole
+
     if shared:
-        half = math.ceil(len(inside) / 2)
-        lines = [beside(drawn(sorted(inside)[:half], flip=False))]
-        if len(inside) > half:
-            lines.append(beside(drawn(sorted(inside)[half:], flip=True)))
-        lines.insert(1, bars(shared, max(line.width for line in lines)))
-        whole = above([*network(topology, tiers, lines[0].width), *lines])
+        numbers = range(len(racks))
+        whole = _with_network(
+            topology, numbers, lambda some, *, flip: [rack(number, flip=flip) for number in some], tiers
+        )
     else:
         whole = _with_network(topology, sorted(inside), drawn, tiers)
     x, y = ([whole.at[i][k] for i in range(len(devices))] for k in (0, 1))
     bow = Bow(level=1.7) if whole.boxes else Bow()
     return Stage(x, y, whole.boxes, whole.width, whole.height, bow, whole.bars)
+
+
+def _racks(topology: Topology, shared: Sequence[int], hosts: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """Switches that hosts share and those hosts, where nothing is shared from one to the next; the other hosts last."""
+    joined: dict[int, set[int]] = {i: set() for i in shared}
+    for ends in zip(*(side.tolist() for side in topology.ends), strict=True):
+        for switch, other in (ends, ends[::-1]):
+            if switch in joined and other not in joined:
+                joined[switch].add(topology.devices[other].host)
+    racks: list[tuple[list[int], set[int]]] = []
+    for switch, own in joined.items():
+        same = [rack for rack in racks if rack[1] & own]
+        racks = [rack for rack in racks if rack not in same]
+        racks.append(([i for switches, _ in same for i in switches] + [switch], own.union(*(with_ for _, with_ in same))))
+    alone = set(hosts).difference(*(own for _, own in racks))
+    return [(switches, sorted(own)) for switches, own in [*racks, ([], alone)] if own]
 
 
 def _with_network(

@@ -246,14 +246,16 @@ def _block(
 
 
 def _shelf(pieces: Sequence[Piece]) -> Piece:
-    """Pieces of one height in as few rows as leave the whole not too wide."""
+    """Pieces of one height in as few rows as leave the whole not too wide, of one length unless that is a tower."""
     tallest = max(piece.height for piece in pieces)
     level = [join([piece], [(0.0, 0.0)], piece.width, tallest) for piece in pieces]
     counts = range(1, len(pieces) + 1)
     even = [rows for rows in counts if len(pieces) % rows == 0 or len(pieces) > EVEN]
-    for rows in even:
-        whole = in_rows(level, math.ceil(len(pieces) / rows))
-        if whole.width <= (STRIP if len(pieces) <= FEW else WIDE) * whole.height:
+    for rows in (even, counts):
+        for whole in (in_rows(level, math.ceil(len(pieces) / count)) for count in rows):
+            if whole.width <= (STRIP if len(pieces) <= FEW else WIDE) * whole.height:
+                break
+        if whole.width >= whole.height:
             break
     return whole
 

@@ -314,6 +314,7 @@ def test_a_cell_that_takes_too_long_fails_alone_and_says_so():
 
 TIDY = """
 import sys
+import time
 from multiprocessing import resource_tracker
 from pathlib import Path
 from joblib.externals.loky.backend import resource_tracker as of_loky
@@ -321,7 +322,10 @@ from ops.lab import pool
 
 with pool.cores(1):
     for tracker in (resource_tracker, of_loky):
-        print(f"-W{pool.TIDIED}" in Path(f"/proc/{tracker._resource_tracker._pid}/cmdline").read_text())
+        told = Path(f"/proc/{tracker._resource_tracker._pid}/cmdline")
+        while told.read_text() in ("", Path("/proc/self/cmdline").read_text()):  # it has forked, but not begun
+            time.sleep(0.01)
+        print(f"-W{pool.TIDIED}" in told.read_text())
     print(pool.TIDIED in sys.warnoptions)
 """
 
