@@ -53,21 +53,21 @@ def test_members_know_their_hosts_and_are_a_machine_of_their_own():
     assert Members(MACHINE, [MACHINE.ranks[r] for r in (0, 4, 1, 5)]).per_host == 1
 
 
-def test_a_function_is_a_library(monkeypatch):
+def test_a_function_is_a_library():
     def lam(call):
         """Whatever is asked for goes round a ring."""
         return Decision(f"{call.collective}.ring")
 
     before = set(LIBRARIES)
-    monkeypatch.setitem(LIBRARIES._entries, "lam", Library("lam", lam))
-    assert set(LIBRARIES) == before | {"lam"}
-    assert before >= {"gloo", "mpich", "nccl", "openmpi"}
-    call = CollectiveCall("allgather", Members(MACHINE, MACHINE.ranks), 1024, 256)
-    assert Selection("lam").choose(call).algorithm == "allgather.ring"
-    assert LIBRARIES["lam"].summary == "Whatever is asked for goes round a ring."
-    assert all(entry.summary for entry in LIBRARIES.values())
-    with pytest.raises(InputError, match=r"choose from gloo, lam, mpich, nccl, openmpi"):
-        Selection("lan")
+    with LIBRARIES.also({"lam": Library("lam", lam)}):
+        assert set(LIBRARIES) == before | {"lam"}
+        assert before >= {"gloo", "mpich", "nccl", "openmpi"}
+        call = CollectiveCall("allgather", Members(MACHINE, MACHINE.ranks), 1024, 256)
+        assert Selection("lam").choose(call).algorithm == "allgather.ring"
+        assert LIBRARIES["lam"].summary == "Whatever is asked for goes round a ring."
+        assert all(entry.summary for entry in LIBRARIES.values())
+        with pytest.raises(InputError, match=r"choose from gloo, lam, mpich, nccl, openmpi"):
+            Selection("lan")
 
 
 def test_a_lock_is_given_in_the_order_it_was_asked_for():

@@ -17,7 +17,7 @@ from sim.trouble import troubles
 from sim.units import MiB
 from ui.player import payload as module
 from ui.player.payload import pack, tick, unpack
-from ui.stage.captions import ranges, set_words
+from ui.stage.captions import intervals, set_words
 from ui.stage.frames import Film
 
 SCENES = [
@@ -229,4 +229,4 @@ def test_a_switch_that_adds_up_lets_ranks_send_less():
 
 @given(st.integers(0, (1 << 64) - 1))
 def test_sets_of_ranks_are_told_as_lists_of_them_are(bits):
-    assert set_words(bits) == ranges(r for r in range(64) if bits >> r & 1)
+    assert set_words(bits) == intervals(r for r in range(64) if bits >> r & 1)

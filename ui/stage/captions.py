@@ -18,10 +18,10 @@ LISTED = 6
 """A sentence lists at most this many single blocks or runs of blocks."""
 
 
-def ranges(numbers: Iterable[int]) -> str:
+def intervals(numbers: Iterable[int]) -> str:
     """Sorted whole numbers in few words.
 
-    >>> ranges([0, 1, 2, 5]), ranges([7])
+    >>> intervals([0, 1, 2, 5]), intervals([7])
     ('0-2, 5', '7')
     """
     return ", ".join(_runs(numbers))
@@ -117,7 +117,7 @@ def goal(schedule: Schedule, language: str = "en") -> str:
 
 
 def _named(ranks: Sequence[int], language: str) -> str:
-    return say("caption.rank" if len(ranks) == 1 else "caption.ranks", language, ranks=ranges(ranks))
+    return say("caption.rank" if len(ranks) == 1 else "caption.ranks", language, ranks=intervals(ranks))
 
 
 def _achieved(promise: Promise, takers: Sequence[int]) -> tuple[str, int]:

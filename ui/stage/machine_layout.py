@@ -69,7 +69,9 @@ def _hosts(topology: Topology) -> Stage:
     def rack(number: int, *, flip: bool) -> Piece:
         switches, hosts = racks[number]
         half = math.ceil(len(hosts) / 2) if switches else len(hosts)
-        lines = [beside(drawn(part, flip=below)) for part, below in ((hosts[:half], False), (hosts[half:], True)) if part]
+        lines = [
+            beside(drawn(part, flip=below)) for part, below in ((hosts[:half], False), (hosts[half:], True)) if part
+        ]
         if switches:
             lines.insert(1, bars(switches, max(line.width for line in lines)))
         whole = above(lines)
@@ -98,7 +100,9 @@ def _racks(topology: Topology, shared: Sequence[int], hosts: Sequence[int]) -> l
     for switch, own in joined.items():
         same = [rack for rack in racks if rack[1] & own]
         racks = [rack for rack in racks if rack not in same]
-        racks.append(([i for switches, _ in same for i in switches] + [switch], own.union(*(with_ for _, with_ in same))))
+        racks.append(
+            ([i for switches, _ in same for i in switches] + [switch], own.union(*(with_ for _, with_ in same)))
+        )
     alone = set(hosts).difference(*(own for _, own in racks))
     return [(switches, sorted(own)) for switches, own in [*racks, ([], alone)] if own]
 

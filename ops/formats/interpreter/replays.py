@@ -217,5 +217,5 @@ def _turns(worker: Longs) -> Longs:
     order = np.argsort(worker, kind="stable")
     starts = np.flatnonzero(np.diff(worker[order], prepend=-1))
     turn = np.empty(len(worker), np.int64)
-    turn[order] = np.arange(len(worker)) - np.repeat(starts, np.diff([*starts, len(worker)]))
+    turn[order] = ranges(0, np.diff([*starts, len(worker)]))
     return turn
