@@ -11,7 +11,7 @@ from ops.collectives import COLLECTIVES, allgather, allreduce, broadcast
 from ops.patterns import Group, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
 from sim.fold.symmetry import Symmetry
-from sim.schedule import NOTHING, Step, Steps, copy, every_rank, in_turn, reduce
+from sim.schedule import NOTHING, Step, Steps, around, copy, every_rank, in_turn, reduce
 from sim.topology import Ints
 
 
@@ -66,9 +66,9 @@ def hierarchical_2d(n: int, *, group: Group = 0) -> Steps:
     for k in range(g - 1):
         yield reduce(rank, right, slot=runs((local - k - 1) % g * nodes, nodes))
     yield "reduce-scatter between nodes"
-    yield from in_turn(nodes - 1, reduce, rank, ahead, lambda k: local * nodes + (node - k - 1) % nodes)
+    yield from in_turn(nodes - 1, reduce, rank, ahead, lambda k: local * nodes + around(node - k - 1, nodes))
     yield "allgather between nodes"
-    yield from in_turn(nodes - 1, copy, rank, ahead, lambda k: local * nodes + (node - k) % nodes)
+    yield from in_turn(nodes - 1, copy, rank, ahead, lambda k: local * nodes + around(node - k, nodes))
     yield "allgather in the node"
     for k in range(g - 1):
         yield copy(rank, right, slot=runs((local - k) % g * nodes, nodes))

@@ -8,7 +8,7 @@ from ops.collectives import COLLECTIVES, allgather, allreduce, reduce_scatter
 from ops.patterns import Channels, Segments, runs
 from ops.registry import algorithm
 from sim.fold.symmetry import rotation
-from sim.schedule import Steps, copy, every_rank, in_turn, reduce
+from sim.schedule import Steps, around, copy, every_rank, in_turn, reduce
 
 
 @algorithm(
@@ -35,7 +35,7 @@ def ring_reduce_scatter(n: int) -> Steps:
     step 3  0123 0.23 0..3 0...  .1.. 0123 01.3 01..  .12. ..2. 0123 012.  .123 ..23 ...3 0123
     """
     r = every_rank(n)
-    yield from in_turn(n - 1, reduce, r, (r + 1) % n, lambda k: (r - k - 1) % n)
+    yield from in_turn(n - 1, reduce, r, (r + 1) % n, lambda k: around(r - k - 1, n))
 
 
 @algorithm(
@@ -65,7 +65,7 @@ def ring_allgather(n: int) -> Steps:
     step 3  0123    0123    0123    0123
     """
     r = every_rank(n)
-    yield from in_turn(n - 1, copy, r, (r + 1) % n, lambda k: (r - k) % n)
+    yield from in_turn(n - 1, copy, r, (r + 1) % n, lambda k: around(r - k, n))
 
 
 @algorithm(

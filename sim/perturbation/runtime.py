@@ -168,7 +168,8 @@ class Perturber:
         for number, seconds in job.held.delays:
             late = np.nonzero(seconds > 0)[0]
             hits.append((number, late, seconds[late]))
-        transfer, route, began, through = arena.flown(job.first, job.schedule.transfers)
+        if self._spells:
+            transfer, route, began, through = arena.flown(job.first, job.schedule.transfers)
         for number, links, start, end in self._spells:
             under = np.minimum(through, min(end, ended)) - np.maximum(began, start)
             affected = np.nonzero(arena.crosses(route, links) & (under > 0))[0]

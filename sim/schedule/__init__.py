@@ -13,7 +13,7 @@ from sim.schedule.model import (
     unroll,
 )
 from sim.schedule.rank_order import in_rank_order
-from sim.schedule.senders import every_rank, in_turn
+from sim.schedule.senders import around, every_rank, in_turn
 
 __all__ = [
     "COPY",
@@ -23,6 +23,7 @@ __all__ = [
     "Schedule",
     "Step",
     "Steps",
+    "around",
     "copy",
     "every_rank",
     "in_rank_order",

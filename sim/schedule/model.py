@@ -269,12 +269,15 @@ def _collected(
         if isinstance(item, str):
             phases.append((len(sizes), item))
             continue
-        together = (item,) if isinstance(item, Step) else item
-        if type(together) is not tuple or not all(isinstance(step, Step) for step in together):
+        if isinstance(item, Step):
+            parts.append(item)
+            sizes.append(len(item.src))
+        elif type(item) is tuple and all(isinstance(step, Step) for step in item):
+            parts.extend(item)
+            sizes.append(sum(len(part.src) for part in item))
+        else:
             came = f"step {len(sizes) + 1} is of type {type(item).__name__}"
             raise InputError(f"{name}: {came}: yield what `copy` and `reduce` return, or a tuple of that")
-        parts.extend(together)
-        sizes.append(sum(len(part.src) for part in together))
         transfers += sizes[-1]
     return parts, sizes, phases
 

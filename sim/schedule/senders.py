@@ -38,6 +38,15 @@ def every_rank(n: int) -> Ranks:
     return np.arange(n) if few is None else few
 
 
+def around(numbers: Ranks, n: int) -> Ranks:
+    """`numbers % n` of those from -n to n - 1, without a division for each.
+
+    >>> around(np.array([-3, -1, 0, 2]), 3)
+    array([0, 2, 0, 2])
+    """
+    return numbers + n * (numbers < 0)
+
+
 @contextmanager
 def senders(ranks: ArrayLike) -> Iterator[None]:
     """Until the block ends, steps and promises are made for these ranks alone."""
