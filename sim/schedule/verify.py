@@ -260,11 +260,13 @@ def _at_first(promise: Promise, slots: int, marks: Words) -> Words:
     (rows, laid), words = promise.given.shape, marks.shape[1]
     held = blank((rows, slots, kernels.FIRST + words), np.uint64)
     halves = _in_halves(held)
-    halves[:, :, kernels.BLOCK] = halves[:, :, kernels.STAMP] = -1
+    halves[:, laid:, kernels.BLOCK] = -1
+    halves[:, :, kernels.STAMP] = -1
     halves[:, :laid, kernels.BLOCK] = promise.given
     held[:, laid:, kernels.FIRST :] = 0
-    filled = (promise.given != NOTHING)[:, :, np.newaxis]
-    np.multiply(marks[:, np.newaxis], filled, out=held[:, :laid, kernels.FIRST :])
+    held[:, :laid, kernels.FIRST :] = marks[:, np.newaxis]
+    if (empty := promise.given == NOTHING).any():
+        held[:, :laid, kernels.FIRST :][empty] = 0
     return held.reshape(rows * slots, -1)
 
 
