@@ -5,6 +5,8 @@ import { explain } from "./explain.js";
 import { asked, isDragged, offersOn, span } from "./offers.js";
 import { percent } from "../trace/words.js";
 
+const KEYED = 600; // milliseconds after a slider's last key until what it came to is asked
+
 // Write lines, where they have changed.
 export function write(parent, lines) {
   if (parent.textContent === lines.join("")) return;
@@ -71,8 +73,15 @@ export class Card {
     };
     show();
     slider.addEventListener("input", show);
-    slider.addEventListener("change", () => {
+    const done = () => {
       if (Number(slider.value) < most) set(Number(slider.value) / most);
+    };
+    let [rest, waiting] = [0, 0]; // keys move by one per cent each: what they come to is meant
+    slider.addEventListener("keydown", () => (rest = KEYED));
+    slider.addEventListener("pointerdown", () => (rest = 0));
+    slider.addEventListener("change", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(done, rest);
     });
   }
 }

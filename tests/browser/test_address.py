@@ -44,6 +44,10 @@ def steps(page, count):
     page.page.locator(f".rs-player[data-steps='{count}']").wait_for()
 
 
+def within(low, value, high):
+    assert low <= value <= high
+
+
 def test_where_one_stands_is_in_the_address_and_back_leads_through_scenes_not_instants(visit):
     page = visit("?lang=en")
     page.page.evaluate("window.came = history.length")
@@ -68,6 +72,13 @@ def test_where_one_stands_is_in_the_address_and_back_leads_through_scenes_not_in
     page.page.keyboard.up("Shift")
     page.page.mouse.move(0, 0)
     went(page, "brush=")
+    page.settle()
+    begin, end = map(float, place(page)["loop"].split("_"))
+    assert page.t < begin
+    page.press("Play")
+    page.soon(lambda: within(begin, page.t, end))  # at once, though the page has been drawn again
+    page.press("Pause")
+    page.settle()
     before = place(page)
     assert page.page.evaluate("history.length - window.came") == 0
 

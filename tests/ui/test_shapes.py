@@ -76,6 +76,17 @@ def test_a_fork_keeps_what_was_and_stands_beside_it():
     assert len(twice.others()) == MOST_BESIDE
 
 
+def test_a_bandwidth_dragged_again_is_one_trouble_beside_one_future():
+    dragged = Request()
+    for share in ("0.99", "0.5", "0.8"):  # of what is left, as the player tells it
+        dragged = compare.forked(dragged, f"slow_link:src=GPU0,dst=NVS0,share={share},start=2us")
+    assert dragged.trouble == "slow_link:src=GPU0,dst=NVS0,share=0.396,start=2us"
+    assert [other.trouble for other in dragged.others()] == [""]
+    for other in ("src=GPU0,dst=NVS0,share=0.5,start=3us", "src=GPU1,dst=NVS0,share=0.5,start=3us"):
+        dragged = compare.forked(dragged, f"slow_link:{other}")
+    assert len(dragged.troubles) == len(dragged.others()) == 3
+
+
 @pytest.mark.parametrize("words", ["algorithm", "colour=red", "ranks=many", "machine=dgx1v&x"])
 def test_a_damaged_comparison_is_told(words):
     with pytest.raises(InputError, match="the link's against has"):

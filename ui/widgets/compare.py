@@ -1,5 +1,6 @@
 """Runs that stand beside a scene's own on one clock: what each of them does otherwise, as words of the scene."""
 
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -32,17 +33,35 @@ from ui.workers.asking import ask
 
 COMPARED = ("run", "time", "busbw", "messages")
 """Columns of the table below the runs, before those of what their times are made of."""
+SHARE = re.compile(r"(?<=[:,]share=)([\d.]+(?:e-?\d+)?)(?=,|$)")
 Run = tuple[Request, Picture, str]
 """A scene, what it looks like run, and what it is called beside others."""
 
 
 def forked(scene: Request, spec: str) -> Request:
-    """The scene with one more trouble or edit, beside what it would have been without."""
+    """The scene with one more trouble or edit, beside what it would have been without.
+
+    A bandwidth that is dragged once more at the same instant is one trouble still, and no other future.
+    """
+    if further := _taken_further(scene.troubles, spec):
+        return replace(scene, trouble=listed([*scene.troubles[:-1], further]))
     if spec.partition(":")[0] in EDITS:
         changed, before = replace(scene, edits=listed([*entries(scene.edits), spec])), {"edits": scene.edits}
     else:
         changed, before = replace(scene, trouble=listed([*scene.troubles, spec])), {"trouble": scene.trouble}
     return replace(changed, against=beside([*differences(scene.against), before][-MOST:]))
+
+
+def _taken_further(troubles: Sequence[str], spec: str) -> str:
+    """The last of some troubles with what is left of its share, where another one differs in its share alone; or none.
+
+    >>> _taken_further(["slow_link:src=A,dst=B,share=0.8,start=2us"], "slow_link:src=A,dst=B,share=0.5,start=2us")
+    'slow_link:src=A,dst=B,share=0.4,start=2us'
+    """
+    words = [re.split(SHARE, each) for each in (*troubles[-1:], spec)]
+    if len(words) < 2 or any(len(each) != 3 for each in words) or words[0][::2] != words[1][::2]:
+        return ""
+    return f"{float(words[0][1]) * float(words[1][1]):.4g}".join(words[0][::2])
 
 
 def keep(scene: Request) -> None:
