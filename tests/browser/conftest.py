@@ -238,9 +238,11 @@ class Visit:
         return drawer
 
     def close_drawer(self):
-        """Put the long form away where it is open, by a button that shows itself to a pointer."""
-        if not self.page.get_by_test_id("stExpandSidebarButton").is_visible():
-            self.page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click(force=True)
+        """Put the long form away, which is open, by a button that shows itself to a pointer."""
+        opener = self.page.get_by_test_id("stExpandSidebarButton")
+        expect(opener).not_to_be_visible()
+        self.page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click(force=True)
+        opener.wait_for()
 
     def nudge(self):
         """Move the slider of sizes to the next smaller one, and wait until the address has that."""

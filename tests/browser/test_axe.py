@@ -6,6 +6,7 @@ All pages in all their dresses are looked at by `python -m tests.browser.axe` an
 from itertools import cycle
 
 import pytest
+from playwright.sync_api import expect
 
 from ops.request import Request
 from tests.browser.axe import STYLED, broken, faults_of
@@ -70,7 +71,7 @@ def test_what_is_chosen_in_the_form_is_read_on_its_grey(visit):
     page = visit("?page=train", '[data-testid="stSidebar"] [data-variant="segmented_control"][data-selected] p').page
     chosen = page.locator('[data-testid="stSidebar"] [data-variant="segmented_control"][data-selected] p')
     page.wait_for_function(STYLED)
-    assert chosen.evaluate("e => getComputedStyle(e).color") == "rgb(0, 96, 154)"
+    expect(chosen).to_have_css("color", "rgb(0, 96, 154)")  # once the page knows that its paper is light
     assert [fault for fault in broken(page) if fault[0] == "color-contrast"] == []
 
 
