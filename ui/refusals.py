@@ -91,7 +91,7 @@ def _several(message: str, language: str, deep: int) -> str:
 def _patterns(language: str) -> list[tuple[re.Pattern[str], str, bool]]:
     """What sentences look like, what a language has for each, and whether it joins others; those first."""
     texts = {key.removeprefix(PREFIX): text for key, text in catalogue(language).items() if key.startswith(PREFIX)}
-    joins = {sentence: sum(map(str.isalpha, sentence)) <= GLUE for sentence in texts}
+    joins = {sentence: "{}" in sentence and sum(map(str.isalpha, sentence)) <= GLUE for sentence in texts}
     by_length = sorted(texts, key=lambda sentence: (not joins[sentence], -len(sentence.replace("{}", ""))))
     return [
         (re.compile("(.*?)".join(map(re.escape, sentence.split("{}"))), re.DOTALL), texts[sentence], joins[sentence])

@@ -51,6 +51,13 @@ def test_no_sentence_is_half_in_one_language_and_half_in_another():
     )
 
 
+def test_a_short_word_within_a_sentence_joins_no_others():
+    words = {word for key in written("zh") if (word := key.removeprefix("refusal.")) != key and word.isalpha()}
+    assert {"edit", "page"} <= words
+    for word in words:
+        assert in_language(f"no {word} is called 'warp': choose from a, b", "zh").startswith("没有叫做"), word
+
+
 def test_what_nobody_has_translated_stays_whole():
     assert (
         in_language("x, line 3: something new went wrong: mend it", "zh")
