@@ -38,6 +38,7 @@ svg.marks :is([class*="role-axis"], [class*="role-legend"]) text { fill: light-d
 [data-testid="stCode"] .token.keyword { color: light-dark(#0b5cad, #7db8f0); }
 .st-key-renewed * { opacity: 1 !important; }
 .st-key-ways { padding-left: 2.6rem; padding-right: 2rem; }
+.st-key-ways [data-testid="stSkeleton"] { height: 2rem; }
 @media (min-width: 641px) {
   [data-testid="stLayoutWrapper"]:has(> .st-key-ways) {
     position: sticky; top: 0; z-index: 30; margin-top: -0.4rem; padding: 0.4rem 0;
@@ -68,6 +69,7 @@ svg.marks :is([class*="role-axis"], [class*="role-legend"]) text { fill: light-d
 .st-key-title [role="group"]:hover { border-bottom-style: solid; }
 .st-key-title input { font-size: 1.3rem; font-weight: 600; padding: 0; cursor: pointer; }
 .st-key-title button { padding: 0; width: 1.1rem; }
+.st-key-picture:not(:has([data-ringside-stage])) { min-height: calc(100vh - 6.5rem); }
 .st-key-diagnosis p { font-size: 0.9rem; }
 .st-key-diagnosis [data-testid="stVerticalBlock"] { gap: 0.15rem; }
 @media (min-width: 641px) { .st-key-diagnosis { min-height: 7.4rem; } }
@@ -85,13 +87,13 @@ svg.marks :is([class*="role-axis"], [class*="role-legend"]) text { fill: light-d
   .st-key-over > :has(> .st-key-title), .st-key-title { flex: 1 1 100%; }
   .st-key-actions > [class*="st-key-scenario"] { order: 1; max-width: none; }
 }
+:has(.st-key-over) > [data-testid="stSidebar"] {
+  position: fixed !important; top: 0; left: 0; height: 100% !important;
+  &:not([data-collapsed="true"]) { box-shadow: 0 0 24px #0004; }
+  &[data-collapsed="true"] { visibility: hidden; }
+}
 """
-DRAWER = """
-[data-testid="stSidebar"] { position: fixed !important; top: 0; left: 0; height: 100% !important; }
-[data-testid="stSidebar"]:not([data-collapsed="true"]) { box-shadow: 0 0 24px #0004; }
-[data-testid="stSidebar"][data-collapsed="true"] { visibility: hidden; }
-"""
-"""On the page that is a picture the long form opens over it, and closes again."""
+"""How every page looks. On the one that is a picture the long form opens over it, and closes again."""
 
 
 def main() -> None:
@@ -105,11 +107,9 @@ def main() -> None:
         forget(name)
     st.session_state.came = st.session_state.get("drawn", name) != name
     st.session_state.drawn = name
-    is_drawer = name == first()
-    state: Any = "collapsed" if is_drawer else "auto"
+    state: Any = "collapsed" if name == first() else "auto"
     st.set_page_config(page_title=tell("page.title"), layout="wide", initial_sidebar_state=state)
     _keep_what_is_imported()
-    st.html(f"<style>\n{STYLE}{DRAWER if is_drawer else ''}\n</style>")
     if not st.context.is_embedded:
         _choose(name)
         dropped.receive()

@@ -26,9 +26,10 @@ export class Sight {
     return `${this.#grid.offsetWidth} ${this.#grid.offsetHeight}`;
   }
 
-  // They have just been laid out.
+  // They have just been laid out: a page that has kept room for them need not any more.
   settle() {
     this.#laid = this.#now;
+    this.#grid.getRootNode().host?.toggleAttribute("data-ringside-stage", true);
   }
 
   close() {

@@ -269,15 +269,12 @@ def _collected(
         if isinstance(item, str):
             phases.append((len(sizes), item))
             continue
-        if isinstance(item, Step):
-            parts.append(item)
-            sizes.append(len(item.src))
-        elif type(item) is tuple and all(isinstance(step, Step) for step in item):
-            parts.extend(item)
-            sizes.append(sum(len(part.src) for part in item))
-        else:
+        step = (item,) if isinstance(item, Step) else item
+        if not isinstance(step, tuple) or not all(isinstance(part, Step) for part in step):
             came = f"step {len(sizes) + 1} is of type {type(item).__name__}"
             raise InputError(f"{name}: {came}: yield what `copy` and `reduce` return, or a tuple of that")
+        parts.extend(step)
+        sizes.append(sum(len(part.src) for part in step))
         transfers += sizes[-1]
     return parts, sizes, phases
 

@@ -34,6 +34,10 @@ value = st.slider("n", 0, 1000, 500)
 st.html(f'<p class="shown" data-n="{value}">{value}</p>')
 """
 """As little as a page with a slider can be."""
+SHIFTS = """globalThis.shifts = 0;
+new PerformanceObserver((list) => { for (const { value } of list.getEntries()) globalThis.shifts += value; })
+  .observe({ type: "layout-shift", buffered: true });"""
+"""Adds up how much of a window moved how far (web.dev's layout shift score)."""
 NEW = "([e, steps]) => e.dataset.steps !== steps && e.dataset.steps !== undefined"
 
 
@@ -81,6 +85,18 @@ def first(browser, address: str, shown: str) -> float:
     return seconds
 
 
+def moved(browser, address: str) -> float:
+    """How much a page moves while it comes: 0.1 and less is called good."""
+    page = browser.new_context(viewport=DESK).new_page()
+    page.add_init_script(SHIFTS)
+    page.goto(address)
+    page.locator(PLAYER).first.wait_for()
+    page.wait_for_timeout(1000)
+    shifts: float = page.evaluate("shifts")
+    page.context.close()
+    return shifts
+
+
 def after_start(browser, script: str, shown: str) -> float:
     """Seconds that the first visitor of a server waits."""
     address, server = serve(script=script)
@@ -112,6 +128,8 @@ def first_pictures(browser, bare: str) -> None:
         for place in places:
             first(browser, *place)
         beside("first picture later", [[first(browser, *place) for place in places] for _ in range(TIMES)], 1.2)
+        shifts = statistics.median(moved(browser, places[0][0]) for _ in range(STARTS))
+        report("what moves while the first picture comes", shifts, "at most 0.1", "")
         visit, page = Visit(browser, places[0][0]).open("?machine=switch:ranks=64"), arrived(browser, *places[1])[0]
         page.get_by_role("slider").first.focus()
         visit.page.wait_for_timeout(2000)

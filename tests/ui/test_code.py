@@ -12,20 +12,27 @@ from starlette.routing import Route
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.asgi import messages_of
+from ui.front import STYLE
 from ui.player import component
 from ui.player.component import player_file
+from ui.server import ahead
+from ui.server.ahead import STREAMLIT, Ahead
 from ui.server.application import around, ask_ahead
-from ui.server.code import Announced
 from ui.workers import one
 from ui.workers.one import OwnProcess
 
 ROOT = Path(__file__).parents[2]
+PAGE = "<html><head></head><body><p>text</p></body></html>"
+WITH_LOOK = PAGE.replace("</body>", f"<style>{STYLE}</style></body>")
 
 
 @pytest.fixture(scope="module")
 def get():
-    others = [Route("/page", lambda _: HTMLResponse("<p>")), Route("/words", lambda _: PlainTextResponse("words"))]
-    app = Starlette(routes=[*around()["routes"], *others], middleware=[Middleware(Announced)])
+    others = [
+        Route("/page", lambda _: HTMLResponse(PAGE, headers={"etag": "1", "x-kept": "yes"})),
+        Route("/words", lambda _: PlainTextResponse("</body>")),
+    ]
+    app = Starlette(routes=[*around()["routes"], *others], middleware=[Middleware(Ahead)])
 
     def get(path, **headers):
         """The status, headers and content of an answer."""
@@ -57,16 +64,42 @@ def test_another_fingerprint_is_no_file(get):
     assert get(f"/{other}")[0] == 404
 
 
-def test_pages_alone_announce_it(get):
-    assert get("/page")[1]["link"] == f"<{player_file().name}>; rel=modulepreload"
+def test_pages_alone_announce_the_code_they_need_which_is_there(get):
+    player, *parts = re.findall(r"<([^>]+)>; rel=modulepreload", get("/page")[1]["link"])
+    assert player == player_file().name
+    assert parts
+    texts = [(STREAMLIT / part).read_text("utf-8") for part in parts]
+    known = {*parts, *re.findall(r"static/js/[^\"]+", (STREAMLIT / "index.html").read_text("utf-8"))}
+    assert {f"static/js/{name}" for text in texts for name in ahead.IMPORTED.findall(text)} <= known
+    for element in ahead.FIRST:
+        assert any(part.startswith(f"static/js/{element}.") for part in parts), element
     assert "link" not in get("/words")[1]
+
+
+def test_a_page_has_its_look_before_its_script_has_run(get):
+    status, headers, content = get("/page")
+    assert content.decode() == WITH_LOOK
+    assert (status, headers["content-length"], headers["x-kept"]) == (200, str(len(content)), "yes")
+    assert "etag" not in headers  # of the file as Streamlit has it
+    assert get("/words")[2] == b"</body>"
+
+
+def test_a_page_that_comes_in_parts_is_completed_where_they_meet():
+    async def app(_scope, _receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"Content-Type", b"text/html")]})
+        await send({"type": "http.response.body", "body": PAGE[:-10].encode(), "more_body": True})
+        await send({"type": "http.response.body", "body": PAGE[-10:].encode()})
+
+    start, body = messages_of(Ahead(app), {"type": "http", "headers": []})
+    assert body["body"].decode() == WITH_LOOK
+    assert (b"content-length", str(len(WITH_LOOK)).encode()) in start["headers"]
 
 
 def test_sockets_pass_as_they_are():
     async def app(_scope, _receive, send):
         await send({"type": "websocket.accept"})
 
-    sent = messages_of(Announced(app), {"type": "websocket", "headers": []})
+    sent = messages_of(Ahead(app), {"type": "websocket", "headers": []})
     assert sent == [{"type": "websocket.accept"}]
 
 

@@ -307,7 +307,7 @@ def _stage(scene: Request, runs: list[compare.Run]) -> None:
         is_linked=True,
     )
     offers = [] if scene.is_kept else whatif.offers()
-    player, memory = st.container(), st.container()
+    player, memory = st.container(key="picture"), st.container()
     with memory:
         story.remember()
     offered, fills = story.shown(scene), st.context.is_embedded and len(runs) == 1 + len(scene.others())

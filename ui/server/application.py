@@ -12,7 +12,8 @@ from starlette.routing import Route
 from ops.request import Request
 from ui.pages import PAGES
 from ui.player.component import player_file
-from ui.server.code import Announced, code
+from ui.server.ahead import Ahead
+from ui.server.code import code
 from ui.server.guard import Guard
 from ui.server.health import health
 from ui.server.sockets import send_at_once
@@ -60,5 +61,5 @@ def around() -> dict[str, Any]:
     return {
         "lifespan": _served,
         "routes": [Route("/health", _health), Route("/{above:path}" + player_file().name, code)],
-        "middleware": [Middleware(Guard), Middleware(Announced)],
+        "middleware": [Middleware(Guard), Middleware(Ahead)],
     }
