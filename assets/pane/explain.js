@@ -15,10 +15,15 @@ export function linkName({ links, devices }, k) {
   return `${devices.name[links.src[k]]} → ${devices.name[links.dst[k]]}`;
 }
 
+// A block and who added to it: the one or the several by their numbers, or how many they are where those are not known.
+function contents(text, { block, count, ranks }) {
+  const by = count > 1 ? "player.holding.several" : "player.holding";
+  return fill(text[ranks ? by : "player.counting"], { block, count, ranks });
+}
+
 function explainPlace(timeline, text, t, { rank, index: slot }) {
   const held = timeline.slots(rank, t)[slot];
-  const key = held?.block === null ? "nothing" : held?.ranks ? "holding" : "counting";
-  const what = fill(text[`player.${key}`], held ?? {});
+  const what = held?.block === null ? text["player.nothing"] : contents(text, held ?? {});
   return [fill(text["player.place"], { rank, slot, what })];
 }
 
@@ -67,7 +72,7 @@ function explainBlock(timeline, text, t, { index: i }) {
   const dst = timeline.places.name[timeline.c.dst[i]].trim();
   const share = percent(timeline.delivered(i, t));
   const lines = [
-    `${fill(text[ranks ? "player.holding" : "player.counting"], { block, count, ranks })} · ${bytesText(timeline.bytes(i))}`,
+    `${contents(text, { block, count, ranks })} · ${bytesText(timeline.bytes(i))}`,
     fill(text["player.blockline"], { src, dst, share, rate: rateText(timeline.rate(i, t)) }),
   ];
   lines.push(left(timeline, text, i));
@@ -91,9 +96,7 @@ function explainDevice(timeline, text, t, { index }) {
   if (rank < 0) return [name];
   const holds = timeline.slots(rank, t).filter((slot) => slot.block !== null);
   const lines = [`${name} · ${timeline.rankName(rank)}`];
-  for (const slot of holds.slice(0, 8)) {
-    lines.push(fill(text[slot.ranks ? "player.holding" : "player.counting"], slot));
-  }
+  for (const slot of holds.slice(0, 8)) lines.push(contents(text, slot));
   if (holds.length > 8) lines.push(fill(text["player.others"], { count: holds.length - 8 }));
   const next = timeline.next(rank, t);
   if (next < 0) return lines;

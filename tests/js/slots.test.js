@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { LoadChart } from "../../assets/time/chart.js";
 import { blockColour, blockNumber, inkOn, loadColour, loadLevel, ramp } from "../../assets/paint/ink.js";
@@ -160,4 +161,14 @@ test("who shares a link is told with what each gets of it", async () => {
   const busiest = Array.from(timeline.loads(t)).reduce((best, _, k, loads) => (loads[k] > loads[best] ? k : best), 0);
   const lines = explain(timeline, text, t, { kind: "link", index: busiest });
   assert.ok(lines.filter((line) => line.includes("player.message")).length > 1);
+});
+
+test("several who added to a block are ranks, and one is a rank", async () => {
+  const { timeline } = await run("ring");
+  const english = JSON.parse(readFileSync(new URL("../../assets/text/en.json", import.meta.url), "utf8"));
+  const places = Array.from({ length: 8 }, (_, rank) => ({ kind: "place", rank, index: 0 }));
+  const told = (t) => places.map((place) => explain(timeline, english, t, place)[0]);
+  const sum = "block 0, contributed by ranks 0-7";
+  assert.deepEqual(told(timeline.time).map((line) => line.endsWith(sum)), Array(8).fill(true));
+  for (const [rank, line] of told(0).entries()) assert.ok(line.endsWith(`contributed by rank ${rank}`), line);
 });

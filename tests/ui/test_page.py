@@ -303,7 +303,7 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"export.{ending}" for ending in EXPORTS}
     spoken |= {f"answer.{name}" for name, example in SCENARIOS.items() if example.asks and not example.words}
     spoken |= {f"scenario.{name}" for name in SCENARIOS} | {f"trouble.{name}" for name in TROUBLES}
-    spoken |= {f"player.{name}" for name in ("nothing", "holding", "counting", "waitsfor", "sendsnext")}
+    spoken |= {f"player.{name}" for name in ("waitsfor", "sendsnext")}
     spoken |= {"player.critical.help", "player.why.sum"} | {f"edit.{name}" for name in EDITS}
     spoken |= {f"page.{word}{more}" for word in ("trouble", "edits") for more in ("", ".add")}
     spoken |= {f"player.why.{part}{more}" for part in PARTS for more in ("", ".is")}

@@ -129,3 +129,11 @@ def test_every_text_that_code_asks_for_by_name_is_there():
     assert len(asked_for()) > 50
     assert {key for key in lacking if not key.startswith("page.") or key.split(".")[1] in pages} == set()
     assert lacking <= missing("en").keys()
+
+
+@pytest.mark.parametrize("language", languages())
+def test_no_word_of_a_title_has_punctuation_after_it(language):
+    titles = {key: words for key, words in catalogue(language).items() if key.startswith("title.") and "{" in words}
+    assert titles
+    apart = [key for key, words in titles.items() if re.search(r"\}\s*[^\w\s{]", words)]
+    assert not apart, "each word is a control, with room around it: a comma would stand alone"
