@@ -102,8 +102,11 @@ def move_device(topology: Topology, *, device: Movable, to: Holder) -> Topology:
         if device in (link.src, link.dst) and end != device and kinds[end] == holder.kind
     }
     if not left or left == {to}:
-        state = f"hangs on {to} already" if left else f"hangs on no {holder.kind} that it could be moved from"
-        raise InputError(f"move_device: {device} {state}: choose another device or another place")
+        raise InputError(
+            f"move_device: {device} hangs on {to} already: choose another device or another place"
+            if left
+            else f"move_device: {device} hangs on no {holder.kind} that it could be moved from: choose another device"
+        )
 
     def led(link: Link) -> Link:
         if device == link.src and link.dst in left:

@@ -76,8 +76,9 @@ def lost_nic(
     at = topology.index.get(nic, -1)
     if at < 0 or topology.devices[at].kind != "NIC":
         nics = [device.name for device in topology.devices if device.kind == "NIC"]
-        mend = f"choose from {', '.join(nics[:8])}" if nics else "it has none"
-        raise InputError(f"lost_nic: {topology.name} has no NIC called {nic[:40]!r}: {mend}")
+        if not nics:
+            raise InputError(f"lost_nic: {topology.name} has no NIC: choose another trouble")
+        raise InputError(f"lost_nic: {topology.name} has no NIC called {nic[:40]!r}: choose from {', '.join(nics[:8])}")
 
     def find(topology: Topology) -> list[int]:
         return [i for i, link in enumerate(topology.links) if nic in (link.src, link.dst)]

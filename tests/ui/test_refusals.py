@@ -5,8 +5,11 @@ import re
 import pytest
 
 from ops.measured.formats import MEASUREMENTS
+from sim.edits import edited
 from sim.errors import InputError
 from sim.formats import FORMATS
+from sim.machines import build
+from sim.trouble import troubles
 from ui.refusals import in_language, refusals
 from ui.text import languages, written
 
@@ -40,6 +43,26 @@ def test_a_broken_paste_is_refused_in_chinese(formats, text):
     said = in_language(str(refused.value), "zh")
     assert in_language(str(refused.value), "en") == str(refused.value)
     assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", re.sub(r"`[^`]*`|（[^（）]*）", "", said)), said
+
+
+@pytest.mark.parametrize(
+    ("made", "spec"),
+    [
+        (edited, "cut_cable:src=GPU0,dst=GPU9"),
+        (edited, "move_device:device=GPU0,to=SW"),
+        (edited, "order_ranks:order=0-0-1-2"),
+        (edited, "set_class:kind=SYS,times=2"),
+        (troubles, "lost_nic:nic=NIC0"),
+        (troubles, "straggler:rank=9,late=1us"),
+    ],
+)
+def test_what_cannot_be_done_to_a_machine_is_refused_in_chinese(made, spec):
+    machine = build("switch:ranks=4")
+    with pytest.raises(InputError) as refused:
+        made(machine, [spec]) if made is edited else made([spec], machine)
+    said = in_language(str(refused.value), "zh")
+    assert said != str(refused.value)
+    assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", re.sub(r"`[^`]*`", "", said)), said
 
 
 def test_no_sentence_is_half_in_one_language_and_half_in_another():
