@@ -401,6 +401,11 @@ def test_a_machine_is_edited_undone_done_again_and_kept_in_the_link():
     assert any("'GPU9'" in error.value for error in wrong.error)
 
 
+def test_a_stall_is_told_in_few_words_above_the_picture_that_tells_it_all():
+    at = page(machine="dual_socket_pcie", trouble="dead_link:src=CPU0,dst=CPU1,start=1ms")
+    assert [warning.value for warning in at.warning] == ["Stalled after 1.575 ms: nothing moves any more."]
+
+
 def test_a_run_that_is_kept_stays_beside_other_collectives_sizes_machines_and_captures():
     at = page(machine="switch:ranks=4", size="1MiB")
     at.button(key="keep_beside").click().run()

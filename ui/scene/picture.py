@@ -17,7 +17,7 @@ from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
 from ui.files.exports import Shot, render
 from ui.player.payload import FULL, has_rows, pack
 from ui.stage.algorithm_layout import MOST
-from ui.stage.stall import sentence
+from ui.text import say
 
 STALLED = "stalled"
 """The verdict of a run that never ends."""
@@ -98,7 +98,10 @@ def _carried(outcome: Outcome) -> dict[str, str]:
 
 
 def _stalled(trace: Trace, language: str) -> Picture:
-    """A run that never ends: what it did until nothing moved."""
+    """A run that never ends: what it did until nothing moved, and that in few words.
+
+    Who waits for whom is told by the picture's own last sentence, beside what is lit there.
+    """
     return Picture(
         title=f"{trace.schedule.name} · {trace.topology.name}",
         machine=trace.topology.name,
@@ -115,7 +118,7 @@ def _stalled(trace: Trace, language: str) -> Picture:
         size="",
         factor=1.0,
         verdict=STALLED,
-        reason=sentence(trace, language),
+        reason=say("stall.head.nowhere", language, time=fmt_time(trace.time)),
         transfers=trace.schedule.messages,
         seconds=math.inf,
         messages=0,
