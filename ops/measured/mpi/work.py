@@ -7,16 +7,15 @@ system: the constants below are the same for all, and turn everything into steps
 Which buffers, copies and orders of children there are follows open-mpi/ompi `ompi/mca/coll/base`, pmodels/mpich's
 brucks and HLC-Lab/pico's `libbine` (labels `*_over`), but for the two blocks that a ring of allreduce takes; malloc's
 bounds are those of mallopt(3), `INLINE` is libfabric's CXIP_INJECT_SIZE, and that neighbours are pinned together, anew,
-is openucx/ucx's `ucs_rcache_check_overlap`. What these cost (`MESSAGE` to `EAGER`, `TOUCH` to `PAIRED`) nobody
+is openucx/ucx's `ucs_rcache_check_overlap`. What these cost (`MESSAGE` to `EAGER`, `TOUCH` to `PAIRED`, `NEAR`) nobody
 publishes: it was chosen on the tables of MareNostrum 5, LUMI and Leonardo together.
 """
 
-import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ops.measured.comparison import algorithm_of, is_own
 from ops.measured.rows import Measured, Table
@@ -24,6 +23,7 @@ from ops.registry import ALGORITHMS, Cost
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build
+from sim.topology import Topology
 from sim.units import KiB, MiB
 
 MESSAGE = 0.1
@@ -62,6 +62,14 @@ RADIX = {"allgather.k_bruck": {"radix": 2}}
 """What a label means where the registry's own default is another: `libbine`'s radix."""
 IN_TURN = re.compile(r"^(?:gather|scatter|reduce)\.linear$")
 """Algorithms whose root waits for every message that asks first before it turns to the next rank."""
+NEAR = 0.3
+"""Of a step: one to a rank of the same node, by shared memory, unless it asks first. From 0.15 to 0.5
+as many winners are named."""
+INSIDE = re.compile(
+    r"^(?:broadcast|reduce|gather|scatter)\.(?:binomial|knomial|(?:in_order_|split_)?binary_tree)$"
+    r"|^allgather\.recursive_doubling$"
+)
+"""Algorithms that go part of their way within a node: how much, and what passes its port, is simulated."""
 INTERIOR = ("reduce.binomial", "reduce.binary_tree", "reduce.in_order_binary_tree")
 
 
@@ -80,7 +88,7 @@ class Beside(NamedTuple):
 
 
 class MpiLibrary(NamedTuple):
-    """How it sends and keeps memory; `per_node` ranks share a port.
+    """How it sends and keeps memory; `per_node` ranks share a port, and `near` of them a host's memory, GPUs none.
 
     `reads`: two that exchange are in each other's way, and connections are kept. `frees`: buffers go back to the
     system, two of one length from `pairs` bytes on, and all vectors that are reduced are copied first, not those of
@@ -92,6 +100,7 @@ class MpiLibrary(NamedTuple):
     pairs: float
     merges: bool
     per_node: int
+    near: int
 
 
 def library_of(table: Table) -> MpiLibrary:
@@ -102,9 +111,10 @@ def library_of(table: Table) -> MpiLibrary:
     labels = [row.algorithm for row in table.rows]
     open_mpi = not any(label.endswith("_mpich") for label in labels)
     merges = open_mpi and not any(map(is_own, labels)) and not OWN_BUILD.search(table.file)
-    each = re.search(r"\dn-x(\d{1,4})(-gpu)?", table.file)  # a GPU has a port of its own
-    per_node = int(each[1]) if each and not each[2] else 1
-    return MpiLibrary(open_mpi, open_mpi, PAIRS if merges else KEPT, merges, per_node)
+    each = re.search(r"\dn-x(\d{1,4})(-gpu)?", table.file)
+    per_node = int(each[1]) if each else 1
+    near = 1 if each and each[2] else per_node
+    return MpiLibrary(open_mpi, open_mpi, PAIRS if merges else KEPT, merges, per_node, near)
 
 
 def cost_of(row: Measured, library: MpiLibrary) -> Cost | None:
@@ -113,18 +123,28 @@ def cost_of(row: Measured, library: MpiLibrary) -> Cost | None:
     claim = _claim(entry.name, row.ranks) if entry else None
     if entry is None or claim is None:
         return None
-    beside = _beside(entry.name, row.ranks, claim)
+    beside = _beside(entry.name, row.ranks, claim, library.near)
+    near = _near(entry.name, row.ranks, library.near)
     messages = _messages(entry.name, row.ranks, claim, row.size)
     again = SAME_PEER if library.reads and RINGS.search(entry.name) else 1.0
-    steps = sum(count * _step(share * row.size, again) for count, share in messages)
+    steps = sum(count * _step(share * row.size, again, near) for count, share in messages)
     long = sum(count * share for count, share in messages if share * row.size > LONG)
-    shared: float = library.per_node if CROSSING.search(entry.name) else 1
-    shared = (1 + shared) / 2 if entry.name.startswith("broadcast") else shared  # the root's half goes out once
+    passed = _passed(entry.name, claim) if library.near > 1 else 0.0
+    anew = _anew(beside, row.size, library) * library.frees
     return Cost(
         steps + MESSAGE * beside.messages,
-        claim.betas * shared + PAIRED * beside.paired * long * library.reads,
-        claim.gammas + _copied(entry.name, row, beside, library) + _anew(beside, row.size, library) * library.frees,
+        _through(entry.name, row.ranks, claim.betas - passed, library.per_node)
+        + PAIRED * beside.paired * long * library.reads,
+        claim.gammas + passed + _copied(entry.name, row, beside, library) + anew,
     )
+
+
+def _through(name: str, n: int, moved: float, per_node: int) -> float:
+    """How often the size passes the busiest port where ranks of a node share it."""
+    if per_node > 1 and INSIDE.search(name):
+        return _moved(name, n, per_node)
+    shared: float = per_node if CROSSING.search(name) else 1
+    return moved * ((1 + shared) / 2 if name.startswith("broadcast") else shared)  # the root's half goes out once
 
 
 def _copied(name: str, row: Measured, beside: Beside, library: MpiLibrary) -> float:
@@ -144,9 +164,9 @@ def _anew(beside: Beside, size: int, library: MpiLibrary) -> float:
     return (TOUCH * touched + PINNED * pinned) * (1 + TURNS * (1 - 1 / library.per_node))
 
 
-def _step(message: float, again: float) -> float:
-    """What a message of so many bytes takes, in steps, to the same rank `again`."""
-    return HANDSHAKE if message > EAGER else again * (SHORT if message <= INLINE else 1.0)
+def _step(message: float, again: float, near: float) -> float:
+    """What a message of so many bytes takes, in steps, to the same rank `again`, over ways that are `near` in part."""
+    return HANDSHAKE if message > EAGER else near * again * (SHORT if message <= INLINE else 1.0)
 
 
 def _messages(name: str, n: int, claim: Cost, size: int) -> list[tuple[float, float]]:
@@ -169,25 +189,75 @@ def _claim(name: str, n: int) -> Cost | None:
     if entry.cost is None:
         return None
     try:
-        settings = dict(entry.settle(n))
-        settings |= {"segments": 1} if "segments" in settings else {}
-        settings |= RADIX.get(name, {})
-        cost = Cost(*entry.cost(n, **settings))
+        cost = Cost(*entry.cost(n, **_settings(name, n)))
     except InputError:  # not for so many ranks
         return None
     if entry.name == "reduce.linear":
         return cost._replace(alphas=1.0)  # nobody waits for anybody
-    if entry.collective.name != "broadcast" or re.search(r"scatter|linear|bine", entry.name):
-        return cost
-    schedule = replace(entry, ordered=False).schedule(n, **settings)
-    machine = build(f"switch:ranks={n}", bandwidth=1.0, latency=0.0)
-    return cost._replace(betas=simulate(machine, schedule, float(MiB)).time / MiB)
+    tree = entry.collective.name == "broadcast" and not re.search(r"scatter|linear|bine", entry.name)
+    return cost._replace(betas=_moved(name, n, 1)) if tree else cost
 
 
-def _beside(name: str, n: int, claim: Cost) -> Beside:
+@lru_cache(maxsize=1024)
+def _moved(name: str, n: int, per_node: int) -> float:
+    """How often the size passes the busiest port, which the ranks of a node share for what leaves it."""
+    return _simulated(name, n, _nodes(n, per_node, 1.0, 0.0, 0.0)) / MiB
+
+
+def _settings(name: str, n: int) -> dict[str, Any]:
+    settings = dict(ALGORITHMS[name].settle(n))
+    return settings | ({"segments": 1} if "segments" in settings else {}) | RADIX.get(name, {})
+
+
+def _nodes(n: int, per_node: int, rate: float, near: float, far: float) -> Topology:
+    """Nodes with a port each; a message between them takes `far` seconds longer than one inside."""
+    rates = {"nvlink": rate, "nic": rate, "nvlink_latency": near / 2, "nic_latency": far / 2}
+    return build(f"nodes:nodes={-(-n // per_node)},gpus={per_node}", **rates)
+
+
+def _simulated(name: str, n: int, machine: Topology) -> float:
+    schedule = replace(ALGORITHMS[name], ordered=False).schedule(n, **_settings(name, n))
+    return simulate(machine, schedule, float(MiB)).time
+
+
+def _passed(name: str, claim: Cost) -> float:
+    """The share of the size that ranks of a ring pass on within a node: a core copies that, slower than a port."""
+    if not RINGS.search(name):
+        return 0.0
+    return claim.betas / (2 if "_ring_" in name else 1)  # a scatter goes before
+
+
+@lru_cache(maxsize=1024)
+def _near(name: str, n: int, per_node: int) -> float:
+    """What its steps take where ranks of a node follow each other, of what they would between nodes.
+
+    What passes along a ring leaves the node once in `per_node` steps, what neighbours exchange every other step; of a
+    tree it is the longest way down.
+    """
+    if RINGS.search(name) and n > per_node > 1:
+        between = 2 if "neighbor" in name else per_node
+        return (1 + (between - 1) * NEAR) / between
+    if per_node == 1 or not INSIDE.search(name):
+        return 1.0
+    inside, apart = (_simulated(name, n, _nodes(n, per_node, 1e18, near, 1 - near)) for near in (NEAR, 1.0))
+    return inside / apart
+
+
+def _waits(rounds: int, radix: int, per_node: int) -> float:
+    """Messages that the last rank of a tree waits for, one after the other at each level; ranks of a node are near."""
+    inside = sum(bool(radix**k <= per_node) for k in range(1, rounds + 1))
+    return (radix - 1) * sum(k - (1 - NEAR) * min(k, inside) for k in range(1, rounds + 1))
+
+
+def _beside(name: str, n: int, claim: Cost, per_node: int) -> Beside:
     collective, _, way = name.partition(".")
     rounds = (n - 1).bit_length()
-    of_tree = {"binomial": math.comb(rounds + 1, 2), "knomial": 3 * math.comb(int(claim.alphas) + 1, 2)}
+    of_tree = {
+        "binomial": _waits(rounds, 2, per_node),
+        "knomial": _waits(int(claim.alphas), 4, per_node),
+        "split_binary_tree": claim.alphas - 2,
+        "binary_tree": (claim.alphas - 1) * (ARRIVING if collective == "reduce" else 1),
+    }
     beside = BESIDE[name](n, claim) if name in BESIDE else Beside()
     if name in INTERIOR:
         beside = beside._replace(buffers=(1.0, 1.0, 1.0))

@@ -142,8 +142,27 @@ def test_bruck_s_blocks_are_turned_in_place_and_copied_out():
 
 def test_ranks_of_a_node_share_its_port_where_all_reach_for_others():
     assert work("alltoall", "pairwise", 8, 64, "it-2n-x4.csv")[1] == 4 * work("alltoall", "pairwise", 8, 64)[1]
-    assert work("allgather", "ring", 8, 64, "it-2n-x4.csv") == work("allgather", "ring", 8, 64)
-    assert work("alltoall", "pairwise", 8, 64, "it-2n-x4-gpu.csv") == work("alltoall", "pairwise", 8, 64)
+    gpus = work("alltoall", "pairwise", 8, 64, "it-2n-x4-gpu.csv")
+    assert gpus[1] == 4 * work("alltoall", "pairwise", 8, 64)[1]
+    assert work("allgather", "ring", 8, 64, "it-2n-x4-gpu.csv") == work(
+        "allgather", "ring", 8, 64
+    )  # one sends at a time
+    assert work("allgather", "recursive_doubling", 8, 512, "it-2n-x4-gpu.csv")[1] == (1 + 2) / 8 + 4 * 4 / 8
+
+
+def test_ranks_of_a_node_reach_each_other_faster_but_copy():
+    """What goes round a ring leaves a node every fourth step; of doubling's and trees' steps the short ones stay."""
+    ring, two = (work("allgather", label, 8, 8192, "it-2n-x4.csv") for label in ("ring", "neighbor"))
+    assert ring == (round(7 * 0.7 * (1 + 3 * 0.3) / 4, 3), 0, 0.875)
+    assert two == (round(4 * 0.7 * (1 + 0.3) / 2, 3), 0, 0.875)
+    assert work("allgather", "ring", 8, 1 << 20, "it-2n-x4.csv")[0] == 2 * 7  # what asks first gains nothing
+    assert work("allgather", "recursive_doubling", 8, 4096, "it-2n-x4.csv")[0] == 1 + 2 * 0.3
+    assert work("broadcast", "scatter_allgather_ring", 8, 8192, "it-2n-x4.csv")[1:] == (0.875, 0.875)
+    knomial = work("broadcast", "knomial", 16, 512, "it-4n-x4.csv")
+    assert knomial[0] == round(1 + 0.3 + 0.1 * 3 * (0.3 + 1.3), 3)
+    assert work("broadcast", "knomial", 16, 512)[0] == round(2 + 0.1 * 3 * 3, 3)
+    assert work("broadcast", "binary", 7, 512)[0] == round(2 + 0.1, 3)  # the second child waits for the first
+    assert work("reduce", "binary", 7, 512)[0] == round(2 + 0.1 * 0.25, 3)
 
 
 def test_a_root_that_only_receives_does_not_wait_for_each():
