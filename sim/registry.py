@@ -20,6 +20,8 @@ from sim.parameters import KINDS, Parameter, about, parameters, summary
 Entry = TypeVar("Entry")
 Returned = TypeVar("Returned")
 ROOT = Path(__file__).resolve().parents[1]
+MEND = "mend the file or take it away"
+"""How a sentence about a file's own fault ends. Of the files that are the project's own nobody should ever read it."""
 PACKAGES: set[str] = set()
 """Those whose modules are additions: what a list is made of."""
 
@@ -72,7 +74,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             self._entries = {name: self._entries[name] for name in whole}
             if isinstance(error, AdditionError):
                 raise
-            raise AdditionError(f"{_where(error, module)}: mend the file or take it away") from error
+            raise AdditionError(f"{_where(error, module)}: {MEND}") from error
 
     def _complete(self) -> None:
         """Called once when all modules have registered what they have."""
@@ -188,7 +190,7 @@ def addition_fault(error: BaseException) -> AdditionError | None:
     while first is not None:
         frames = _own_frames(first)
         if frames and any(frames[-1][0].startswith(f"{package}.") for package in PACKAGES):
-            return AdditionError(f"{_line(frames[-1][1], first)}: mend the file or take it away")
+            return AdditionError(f"{_line(frames[-1][1], first)}: {MEND}")
         first = first.__cause__
     return None
 

@@ -14,6 +14,7 @@ import click
 
 import cli
 from sim.errors import LONGEST
+from sim.registry import MEND
 from terminal import PROGRAM, commands, ringside
 from tests.attack.files import ROOT, Reader, hostile, readers
 from tests.attack.mutate import NUMBERS, WORDS
@@ -81,6 +82,7 @@ def run(line: list[str], folder: Path) -> None:
     assert status in STATUSES, f"status {status}"
     said = err.getvalue()
     assert "Traceback" not in said, said[-600:]
+    assert MEND not in said, f"a fault of ours: {said[:600]}"
     if status == 2 and (said or '"verdict": "malformed"' not in out.getvalue()):
         assert said.count("\n") == 1, f"not one line: {said[:600]!r}"
         assert len(said) <= LONGEST + len(PROGRAM) + 3, f"{len(said)} characters: {said[:200]!r}"

@@ -15,6 +15,7 @@ from ops.request.scenario import from_yaml
 from ops.request.words import WORDS as REQUEST_WORDS
 from ops.workloads import WORKLOADS
 from sim.errors import LONGEST
+from sim.registry import MEND
 from tests.attack.files import ROOT, hostile, readers
 from tests.attack.mutate import NUMBERS, WORDS, mutated
 from tests.monkey.garbage import LINKS
@@ -67,10 +68,12 @@ def run(words: dict[str, str]) -> None:
             raise StuckError from error
         raise
     assert not at.exception, f"{at.exception[0].message[:400]} {' '.join(at.exception[0].stack_trace[-6:])[:1200]}"
+    errors = [re.sub(r"\\([^\w\s])", r"\1", error.value) for error in at.error]  # as they are read on the page
+    faults = [error for error in errors if MEND in error]
+    assert not faults, f"a fault of ours: {faults[0]}"
     assert any(element.type in DRAWN for element in at.main), "an empty page"
     marked = next((text for text in texts(at) if re.search(r"(?<!\\)\]\(http:", text)), "")
     assert not marked, f"Markdown of a link's: {marked[:400]}"
-    errors = (re.sub(r"\\([^\w\s])", r"\1", error.value) for error in at.error)  # as they are read on the page
     long = next((error for error in errors if len(error) > LONGEST), "")
     assert not long, f"{len(long)} characters: {long[:300]}"
 

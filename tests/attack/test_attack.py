@@ -108,3 +108,16 @@ def _raises(error):
 def test_what_counts_as_a_finding(run, told):
     assert outcome("files", Case("it", run)).startswith(told)
     assert bool(told) == bool(outcome("files", Case("it", run)))
+
+
+def test_a_fault_of_a_page_s_own_is_found_though_a_sentence_tells_it(monkeypatch):
+    monkeypatch.setattr("ui.pages.health.tell", None)
+    with pytest.raises(AssertionError, match=r"a fault of ours: ui/pages/health.py, line \d+: TypeError"):
+        links.run({"page": "health"})
+
+
+def test_a_fault_of_a_command_s_own_is_found_though_a_sentence_tells_it(monkeypatch, tmp_path):
+    monkeypatch.setattr("ops.algorithms.ring.around", None)
+    ring = ["run", "allreduce.ring", "--machine", "switch:ranks=4", "--size", "1MiB", "--unfolded"]
+    with pytest.raises(AssertionError, match=r"a fault of ours: cli.py: ops/algorithms/ring.py, line \d+: TypeError"):
+        lines.run(ring, tmp_path)

@@ -9,6 +9,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.testing.v1 import AppTest, element_tree
 
 from ops.request.examples import example_captures, example_schedules
+from sim.registry import MEND
 from tests.monkey.garbage import LINKS, TEXTS
 from ui import text
 from ui.drawer import folds
@@ -137,6 +138,8 @@ class Monkey:
             return
         if self.at.exception:
             self._complain(f"{self.at.exception[0].message}\n{chr(10).join(self.at.exception[0].stack_trace[-6:])}")
+        elif faults := [error.value for error in self.at.error if MEND in error.value]:
+            self._complain(f"a fault of ours: {faults[0]}")
         elif not any(element.type in DRAWN for element in self.at.main):
             self._complain("an empty page")
 
