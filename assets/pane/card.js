@@ -26,7 +26,9 @@ export class Card {
 
   // Show what is known about `focus`; without one, nothing. `now` gives the instant; `close` is what × does.
   open(focus, { timeline, text, now, close }) {
+    const isAsked = this.#root.matches(":focus-within");
     this.#root.replaceChildren();
+    if (isAsked) this.#root.closest(".rs-player").focus({ preventScroll: true }); // else keys would go to nobody
     this.#root.style.display = focus ? "block" : "none";
     this.#lines = null;
     if (!focus) return;

@@ -147,6 +147,7 @@ def test_a_link_is_explained_with_who_shares_it(play):
     assert "and 12 more" in lines
     page.player.locator(".rs-away").click()
     assert not page.player.locator(".rs-card").is_visible()
+    assert page.player.evaluate("e => e === e.getRootNode().activeElement"), "keys went to nobody"
 
 
 WHERE_PICTURES_STAND = """async players => {
