@@ -197,6 +197,10 @@ export class Slots {
     g.fillStyle = this.#share(held, place) > 0.6 ? inkOn(blockColour(block)) : colours.ink;
     g.textAlign = "center";
     g.textBaseline = "middle";
-    g.fillText(timeline.blockName(block), (lefts[slot] + lefts[slot + 1] - gap) / 2, (tops[rank] + tops[rank + 1] - gap) / 2);
+    g.fillText(
+      timeline.blockName(block),
+      (lefts[slot] + lefts[slot + 1] - gap) / 2,
+      (tops[rank] + tops[rank + 1] - gap) / 2,
+    );
   }
 }

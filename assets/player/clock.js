@@ -25,10 +25,11 @@ export class Clock {
     this.loop = null; // from where to where it is played over and over
   }
 
-  // Other runs: a single one's steps, or of several every instant at which one of them ends a step.
-  follow(timelines) {
+  // Other runs: a single one's steps, or of several every instant at which one of them ends a step. A stretch that is
+  // played over and over stays where they are the same ones, drawn once more.
+  follow(timelines, isSame = false) {
     this.#timelines = timelines;
-    this.loop = null;
+    if (!isSame) this.loop = null;
     this.time = Math.max(...timelines.map(({ time }) => time));
     this.half = Math.max(...timelines.map(({ half }) => half));
     if (timelines.length === 1) this.bounds = timelines[0].bounds;

@@ -159,9 +159,8 @@ class Player {
     const [wasGone, isNew, isSame] = [this.#marker.isGone, this.#marker.begin(start), this.#ids === ids];
     const share = clock.position / Math.max(1, clock.steps);
     this.#ids = ids;
-    const [timelines, { loop }] = [this.#timelines, clock];
-    clock.follow(timelines);
-    if (isSame) clock.loop = loop; // the page was told of it, and draws itself again
+    const timelines = this.#timelines;
+    clock.follow(timelines, isSame);
     this.#window.follow(clock.time);
     const largest = Math.max(...timelines.map((timeline) => timeline.largestOwn));
     for (const timeline of timelines) timeline.largest = largest; // blocks of one clock are drawn to one scale

@@ -169,6 +169,9 @@ test("several who added to a block are ranks, and one is a rank", async () => {
   const places = Array.from({ length: 8 }, (_, rank) => ({ kind: "place", rank, index: 0 }));
   const told = (t) => places.map((place) => explain(timeline, english, t, place)[0]);
   const sum = "block 0, contributed by ranks 0-7";
-  assert.deepEqual(told(timeline.time).map((line) => line.endsWith(sum)), Array(8).fill(true));
+  assert.deepEqual(
+    told(timeline.time).map((line) => line.endsWith(sum)),
+    Array(8).fill(true),
+  );
   for (const [rank, line] of told(0).entries()) assert.ok(line.endsWith(`contributed by rank ${rank}`), line);
 });
