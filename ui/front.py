@@ -36,6 +36,7 @@ svg.marks :is([class*="role-axis"], [class*="role-legend"]) text { fill: light-d
   color: light-dark(#3a3936, #edebe8);
 }
 [data-testid="stCode"] .token.keyword { color: light-dark(#0b5cad, #7db8f0); }
+[data-testid="stSidebar"] [data-testid="stAlertContainer"] { padding: 0.6rem 0.8rem; }
 .st-key-renewed * { opacity: 1 !important; }
 .st-key-ways { padding-left: 2.6rem; padding-right: 2rem; }
 .st-key-ways [data-testid="stSkeleton"] { height: 2rem; }

@@ -42,7 +42,7 @@ export function handle(canvas, { picture, isFocused, moved, drags = () => true }
     if (camera()) zoom(event, event.shiftKey ? 1 / DOUBLE : DOUBLE);
   });
   canvas.addEventListener("pointerdown", (event) => {
-    if (!drags(event) && event.pointerType === "mouse") return;
+    if (!drags(event) && event.pointerType !== "touch") return;
     fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
     from = fingers.size === 1 ? [event.offsetX, event.offsetY] : null;
   });

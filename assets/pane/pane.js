@@ -5,8 +5,9 @@ import { Slots } from "../paint/slots.js";
 import { Surface } from "../paint/surface.js";
 import { decode } from "../trace/decode.js";
 import { seconds } from "../trace/words.js";
-import { Card, write } from "./card.js";
-import { choicesOf, offerChoices } from "./choices.js";
+import { Card, write } from "../hands/card.js";
+import { Carry } from "../hands/carry.js";
+import { choicesOf, offerChoices } from "../hands/choices.js";
 import { Counters } from "./counters.js";
 import { follow, make } from "../player/elements.js";
 import { explain } from "./explain.js";
@@ -111,11 +112,16 @@ export class Pane {
       hover: (event, focus) => this.#hover(event, focus),
       changed: () => this.#host.layout(),
     });
+    const carry = new Carry(canvas, this.#elements.main, {
+      view: () => ({ timeline: this.#timeline, offers: this.#host.offers, picture: this.#picture }),
+      ask: (spec) => this.#host.fork(spec),
+    });
     this.#point(canvas, () => this.#picture);
     handle(canvas, {
       picture: () => this.#picture,
       isFocused,
       moved: () => this.#host.draw(),
+      drags: (event) => !carry.takes(event),
     });
     this.#point(slotsCanvas, () => this.#slots);
   }

@@ -5,6 +5,7 @@ from dataclasses import replace
 from sim.base.numbers import whole
 from sim.edits import edit
 from sim.errors import InputError
+from sim.perturbation.places import RankNumber
 from sim.topology import Topology
 
 BETWEEN = "-"
@@ -30,3 +31,16 @@ def order_ranks(topology: Topology, *, order: str) -> Topology:
     if now == tuple(range(topology.n)):
         raise InputError(f"order_ranks: {topology.name} has this order already: name another")
     return replace(topology, ranks=tuple(topology.ranks[rank] for rank in now), router=topology.routes)
+
+
+@edit(first="other=1")
+def swap_ranks(topology: Topology, *, rank: RankNumber, other: RankNumber) -> Topology:
+    """Two ranks change places: each is played by the other's device."""
+    for number in (rank, other):
+        if number >= topology.n:
+            raise InputError(f"swap_ranks: {number} is no rank of {topology.name}: name two below {topology.n}")
+    if rank == other:
+        raise InputError(f"swap_ranks: {rank} and {other} are one rank: name two")
+    ranks = list(topology.ranks)
+    ranks[rank], ranks[other] = ranks[other], ranks[rank]
+    return replace(topology, ranks=tuple(ranks), router=topology.routes)

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any, NamedTuple, get_args, overload
 
 from sim.errors import InputError
-from sim.parameters import Parameter, bind, parameters, parse_assignments, parse_spec, required
+from sim.parameters import Parameter, PointsAt, bind, parameters, parse_assignments, parse_spec, required
 from sim.perturbation import Perturbation
 from sim.perturbation.places import first_values
 from sim.registry import AdditionError, Registry, returned
@@ -45,6 +45,17 @@ class Offer(NamedTuple):
     key: str
     arguments: str
     text: str = ""
+
+
+class Drag(NamedTuple):
+    """A question that is asked by dragging one place onto another: kinds of either, and the words with both in braces.
+
+    `on` and `to` are "rank", or kinds of devices.
+    """
+
+    on: tuple[str, ...]
+    to: tuple[str, ...]
+    spec: str
 
 
 @dataclass(frozen=True)
@@ -89,6 +100,17 @@ class Trouble:
             kinds = (p.points_at.kinds for p in self.parameters.values() if p.points_at)
             return tuple(dict.fromkeys(chain.from_iterable(kinds))) or get_args(DeviceKind)
         return ("rank" if "rank" in braces else "machine",)
+
+    @property
+    def drag(self) -> Drag | None:
+        """How it is asked with two places, where they are all it has to know: ranks both, or devices both."""
+        points = [(name, self.parameters[name].points_at) for name in required(self.kind)]
+        if len(points) != 2:
+            return None
+        (a, on), (b, to) = points
+        if on is None or to is None or on.what != to.what or on.what not in ("rank", "device"):
+            return None
+        return Drag(_kinds(on), _kinds(to), f"{self.name}:{a}={{from}},{b}={{to}}")
 
     def check(self) -> None:
         """Raise InputError for first arguments and offers that it could not be called with."""
@@ -162,6 +184,10 @@ def arguments_of(kind: Callable[..., Any], spec: str) -> dict[str, Any]:
         if key not in values:
             raise InputError(f"{name} needs {key}: write {name}:{key}=…")
     return values
+
+
+def _kinds(point: PointsAt) -> tuple[str, ...]:
+    return ("rank",) if point.what == "rank" else point.kinds or get_args(DeviceKind)
 
 
 def _assigned(arguments: str, name: str) -> dict[str, str]:

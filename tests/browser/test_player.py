@@ -202,7 +202,7 @@ def test_pointing_at_things_explains_them(play):
         page.press("Step forward")
     tip = page.player.locator(".rs-tip")
     page.player.locator(".rs-slots").hover(position={"x": 26 + 5.5 * 34, "y": 1.5 * 26})
-    what = page.told("player.holding", block="5", ranks="0-1, 6-7")
+    what = page.told("player.holding.several", block="5", ranks="0-1, 6-7")
     assert tip.inner_text() == page.told("player.place", rank=1, slot=5, what=what)
     stage = page.player.locator(".rs-stage")
     box = stage.bounding_box()

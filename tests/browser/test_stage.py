@@ -1,5 +1,6 @@
 """Views, cards, what-ifs, comparisons, languages and lessons, as a person meets them in a real browser."""
 
+import itertools
 import re
 from itertools import cycle, pairwise
 
@@ -129,6 +130,53 @@ def test_a_bandwidth_can_be_dragged_and_a_rank_made_slow(visit):
     tops = page.player.evaluate_all(WHERE_PICTURES_STAND)
     assert len({*names}) > 1, "names are as long as each other: nothing is tried"
     assert {top for pictures in tops for top in pictures} == {tops[0][0]}
+
+
+def spots(page):
+    """Where on the stage a device is, by its name, found with the pointer."""
+    page.player.first.evaluate("e => e.scrollIntoView({ block: 'start' })")
+    box, tip = page.player.locator(".rs-stage").first.bounding_box(), page.player.locator(".rs-tip").first
+    found = {}
+    for x, y in itertools.product(range(16, int(box["width"]), 32), range(12, int(min(box["height"], 800)), 24)):
+        page.page.mouse.move(box["x"] + x, box["y"] + y)
+        told = tip.inner_text() if tip.is_visible() else ""
+        if " · " in told and not told.startswith("block"):
+            found.setdefault(told.split()[0], []).append((box["x"] + x, box["y"] + y))
+    return {name: places[len(places) // 2] for name, places in found.items()}
+
+
+def drag(page, start, end, shift=False):
+    """Carry what is at a place to another one; what is told on the way, before it is let go."""
+    mouse, keys = page.page.mouse, page.page.keyboard
+    mouse.move(*start)
+    mouse.down()
+    if shift:
+        keys.down("Shift")
+    mouse.move(*end, steps=4)
+    told = page.player.locator(".rs-tip").last.inner_text()
+    mouse.up()
+    keys.up("Shift")
+    return told
+
+
+def test_a_device_is_dragged_onto_another_and_the_machine_is_another(visit):
+    first = "?machine=dual_socket_pcie&view=machine"
+    page = visit(first)
+    places = spots(page)
+    nobody = drag(page, places["GPU0"], (places["GPU0"][0] + 30, places["GPU0"][1] + 2))
+    assert nobody == "GPU0"  # let go over itself, or nothing
+    assert drag(page, places["GPU0"], places["GPU5"]) == "Two ranks change places: GPU0, GPU5"
+    page.where("edits=swap_ranks%3Arank%3D0%2Cother%3D5")
+    page.player.nth(1).wait_for()
+    page.open(first)
+    assert spots(page) == places
+    other = next(name for name in places if name.startswith("PCI") and name != "PCI0")
+    assert drag(page, places["GPU1"], places[other]) == f"A device hangs elsewhere: GPU1, {other}"
+    page.where(f"edits=move_device%3Adevice%3DGPU1%2Cto%3D{other}")
+    page.open(first)
+    assert spots(page) == places
+    assert drag(page, places["GPU2"], places["GPU6"], shift=True) == "A cable more: GPU2, GPU6"
+    page.where("edits=add_cable%3Asrc%3DGPU2%2Cdst%3DGPU6")
 
 
 def test_a_nic_can_be_lost(visit):

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asked, isDragged, offersOn, span } from "../../assets/pane/offers.js";
+import { asked, between, dragsOn, isDragged, offersOn, span } from "../../assets/hands/offers.js";
 import { run } from "./runs.js";
 
 const OFFERS = [
@@ -48,4 +48,27 @@ test("a link is dragged down from what it can carry now", async () => {
   assert.deepEqual(span(timeline, focus, begin / 2), [5, 100]);
   assert.deepEqual(span(timeline, focus, (begin + end) / 2), [5, 50]);
   assert.deepEqual(span(timeline, device(0), 0), [5, 100]);
+});
+
+test("what dragging a device onto another asks follows from what both are", async () => {
+  const { timeline } = await run("trouble");
+  const { devices } = timeline;
+  const [SWAP, MOVE, CABLE] = [
+    { on: ["rank"], to: ["rank"], spec: "swap_ranks:rank={from},other={to}" },
+    { on: ["GPU", "NIC"], to: ["PCI", "CPU"], spec: "move_device:device={from},to={to}" },
+    { on: ["GPU", "NIC", "PCI"], to: ["GPU", "NIC", "PCI"], spec: "add_cable:src={from},dst={to}" },
+  ];
+  const view = { timeline, offers: [...OFFERS, SWAP, MOVE, CABLE] };
+  const [one, other] = [1, 3].map((rank) => device(devices.rank.indexOf(rank)));
+  const [nic, pci, cpu] = ["NIC", "PCI", "CPU"].map((kind) => device(devices.kind.indexOf(kind)));
+  assert.deepEqual(dragsOn(view, one), [SWAP, MOVE, CABLE]);
+  assert.deepEqual(dragsOn(view, one, other), [SWAP, CABLE]);
+  assert.deepEqual(dragsOn(view, nic, pci), [MOVE, CABLE]);
+  assert.deepEqual(dragsOn(view, nic, cpu), [MOVE]);
+  assert.deepEqual(dragsOn(view, cpu), []);
+  assert.deepEqual([dragsOn(view, one, one), dragsOn(view, null)], [[], []]);
+  assert.deepEqual(offersOn(view.offers, timeline, one), [LATE, JITTER], "nothing of it is asked with a click");
+  assert.equal(between(SWAP, timeline, one, other), "swap_ranks:rank=1,other=3");
+  const names = [nic, pci].map(({ index }) => devices.name[index]);
+  assert.equal(between(MOVE, timeline, nic, pci), `move_device:device=${names[0]},to=${names[1]}`);
 });

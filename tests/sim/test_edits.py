@@ -149,3 +149,26 @@ def test_a_machine_has_so_many_edits_and_no_more():
     assert differences(SWITCH, edited(SWITCH, edits)) == []
     with pytest.raises(InputError, match=f"{MOST + 1} edits of one machine are more than {MOST}"):
         edited(SWITCH, [*edits, edits[0]])
+
+
+def test_two_ranks_change_places():
+    before = build("ring:ranks=6")
+    after = edited(before, ["swap_ranks:rank=1,other=4"])
+    assert [after.devices[place].name for place in after.ranks] == ["GPU0", "GPU4", "GPU2", "GPU3", "GPU1", "GPU5"]
+    assert differences(before, after) == ["ranks: rank 1 is GPU4, rank 4 is GPU1"]
+    assert edited(after, ["swap_ranks:rank=4,other=1"]).ranks == before.ranks
+    for spec, says in (("rank=1,other=1", "1 and 1 are one rank"), ("rank=0,other=6", "6 is no rank of ring:ranks=6")):
+        with pytest.raises(InputError, match=says):
+            edited(before, [f"swap_ranks:{spec}"])
+
+
+def test_what_needs_two_places_alone_is_asked_by_dragging_one_onto_the_other():
+    drags = {name: kind.drag for name, kind in EDITS.items() if kind.drag}
+    assert {name: drag.spec for name, drag in drags.items()} == {
+        "add_cable": "add_cable:src={from},dst={to}",
+        "move_device": "move_device:device={from},to={to}",
+        "swap_ranks": "swap_ranks:rank={from},other={to}",
+    }
+    assert (drags["swap_ranks"].on, drags["move_device"].on) == (("rank",), ("GPU", "NIC"))
+    assert "PCI" in drags["move_device"].to
+    assert "GPU" not in drags["move_device"].to

@@ -16,7 +16,8 @@ import * as all from "./lib/b.js";
 import data from "./d.json" with { type: "json" };
 import "./lib/effect.js";
 import { again, k, ns, renamed, default as Named, viaStar } from "./c.js";
-const same = 1;
+// only for readers: "a quote
+const same = /* only for readers */ 1; // only for readers
 const pattern = /import { x } from "y"/, template = `
 import { z } from "./nowhere.js";
 export const zz = ${`1 // } ${same} /`};

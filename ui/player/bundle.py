@@ -29,6 +29,9 @@ ODD = """
 """
 
 
+COMMENTS = "(comment) @comment"
+
+
 @dataclass
 class Module:
     """A module taken apart: where each of its own names comes from, what it exports, and the rest of its text.
@@ -102,6 +105,19 @@ def _json(text: str) -> Module:
     return Module(exports={DEFAULT: f"{PREFIX}Default"}, text=f"const {PREFIX}Default = {text.strip()};")
 
 
+def _without_comments(code: bytes, top: Node) -> bytes:
+    """Code as it is sent: comments are for who reads the files. Lines that hold nothing else go whole."""
+    _, _, comments = _javascript()
+    nodes = QueryCursor(comments).captures(top).get("comment", [])
+    for node in sorted(nodes, key=lambda node: node.start_byte, reverse=True):
+        begin, end = node.start_byte, node.end_byte
+        before = code[:begin].rstrip(b" \t")
+        if before[-1:] in (b"", b"\n") and code[end : end + 1] == b"\n":
+            end += 1
+        code = before + (b"\n" if b"\n" in code[begin : end - 1] and before[-1:] != b"\n" else b"") + code[end:]
+    return code
+
+
 class _Reader:
     """Takes one module apart."""
 
@@ -111,7 +127,7 @@ class _Reader:
         if PREFIX in text:
             raise ValueError(f"{path}: {PREFIX} is a name of the bundle's own")
         code = text.encode()
-        parser, odd = _javascript()
+        parser, odd, _ = _javascript()
         top = parser.parse(code).root_node
         if top.has_error:
             raise ValueError(f"{path}, line {_broken(top).start_point[0] + 1}: this is no JavaScript")
@@ -124,7 +140,7 @@ class _Reader:
                 self._export(node)
         for (begin, end), new in sorted(self._edits.items(), reverse=True):
             code = code[:begin] + new.encode() + code[end:]
-        self.module.text = code.decode()
+        self.module.text = _without_comments(code, parser.parse(code).root_node).decode()
 
     def _error(self, node: Node, what: str) -> ValueError:
         return ValueError(f"{self._path}, line {node.start_point[0] + 1}: {what}")
@@ -199,12 +215,12 @@ class _Reader:
 
 
 @cache
-def _javascript() -> tuple[Parser, Query]:
-    """What reads the language, and what finds the odd places in it."""
+def _javascript() -> tuple[Parser, Query, Query]:
+    """What reads the language, and what finds the odd places in it, and its comments."""
     import tree_sitter_javascript
 
     language = Language(tree_sitter_javascript.language())
-    return Parser(language), Query(language, ODD)
+    return Parser(language), Query(language, ODD), Query(language, COMMENTS)
 
 
 def _text(node: Node) -> str:

@@ -14,8 +14,21 @@ function names({ devices }, focus) {
 export function offersOn(offers, timeline, focus) {
   const there = names(timeline, focus);
   return offers
-    .filter(({ on }) => on.some((name) => there.includes(name)))
+    .filter(({ on, to }) => !to && on.some((name) => there.includes(name)))
     .toSorted((a, b) => isDragged(b) - isDragged(a));
+}
+
+// Those that one device can be dragged for, onto another where there is one: the most particular first.
+export function dragsOn({ offers, timeline }, from, to = null) {
+  if (!from || from.index === to?.index) return [];
+  const fits = (kinds, focus) => names(timeline, focus).some((name) => kinds.includes(name));
+  return offers.filter((offer) => offer.to && fits(offer.on, from) && (!to || fits(offer.to, to)));
+}
+
+// What is asked by dragging one device onto another.
+export function between({ on, spec }, { devices }, from, to) {
+  const place = ({ index }) => (on.includes("rank") ? devices.rank[index] : devices.name[index]);
+  return spec.replace("{from}", place(from)).replace("{to}", place(to));
 }
 
 export const isDragged = ({ spec }) => spec.includes("{share}");

@@ -1,7 +1,7 @@
 // What has been chosen in the pictures stays in view until something else is, with what can be done to it.
 
 import { make } from "../player/elements.js";
-import { explain } from "./explain.js";
+import { explain } from "../pane/explain.js";
 import { asked, isDragged, offersOn, span } from "./offers.js";
 import { percent } from "../trace/words.js";
 

@@ -1,6 +1,6 @@
 // What may be looked at, to be chosen from a list: what the pointer can ask about, the keyboard can too.
 
-import { linkName } from "./explain.js";
+import { linkName } from "../pane/explain.js";
 
 const MOST = 512;
 
@@ -17,7 +17,7 @@ export function choicesOf(timeline, offers) {
   const choices = ranks
     .toSorted((a, b) => a[0] - b[0])
     .map(([rank, d]) => [`${timeline.rankName(rank)} · ${devices.name[d]}`, { kind: "device", index: d }]);
-  const kinds = new Set(offers.flatMap(({ on }) => on));
+  const kinds = new Set(offers.flatMap(({ on, to }) => (to ? [] : on)));
   for (const [d, kind] of devices.kind.entries())
     if (devices.rank[d] < 0 && kinds.has(kind)) choices.push([devices.name[d], { kind: "device", index: d }]);
   for (let k = 0; k < links.src.length && choices.length < MOST; k += 1)
