@@ -79,7 +79,7 @@ svg.marks :is([class*="role-axis"], [class*="role-legend"]) text { fill: light-d
   .block-container { padding: 0.2rem 0.9rem 2rem; }
   .stMain [data-testid="stVerticalBlock"] { gap: 0.3rem; }
   .st-key-ways { padding: 2.4rem 0 0; }
-  .st-key-ways > :nth-child(2) { position: absolute; top: 0; right: 0; }
+  .st-key-ways > :nth-child(2) { position: absolute; top: 0.3rem; right: 0.9rem; }
   .st-key-ways button { padding: 0 0.55rem; min-height: 2rem; }
   :has(> .st-key-diagnosis) { order: 1; }
   :has(> .st-key-diagnosis) + * ~ * { order: 2; }
