@@ -70,6 +70,7 @@ export class Carry {
   #begin(event) {
     this.#line = make("div", "rs-carry", this.#main);
     this.#tip = make("div", "rs-tip", this.#main, { role: "status" });
+    this.#canvas.dispatchEvent(new Event("pointerleave")); // what it was pointing at is no longer explained
     this.#canvas.setPointerCapture(event.pointerId);
     globalThis.addEventListener("keydown", this.#escape, true);
   }

@@ -154,6 +154,7 @@ def drag(page, start, end, shift=False):
         keys.down("Shift")
     mouse.move(*end, steps=4)
     told = page.player.locator(".rs-tip").last.inner_text()
+    assert not page.player.locator(".rs-tip").first.is_visible(), "what it was taken from is explained still"
     mouse.up()
     keys.up("Shift")
     return told
