@@ -19,6 +19,8 @@ MOST_NODES = 2_000_000
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./+-]*")
 _EMPTY = ("~", "null")
+_TOO_DEEP = "maximum nesting depth"
+"""How the parser, which looks a thousand brackets ahead, says so before we see one of them."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -75,6 +77,8 @@ def parse_yaml(text: str, name: str) -> YamlNode:
         mark = error.problem_mark or error.context_mark
         what = " ".join(str(error.problem or error.context).split())[:120]
         line = min(mark.line, text.count("\n")) + 1 if mark else 1
+        if _TOO_DEEP in what:
+            _refuse_depth(YamlNode(name, line, ""))
         raise InputError(f"{name}, line {line}: not well-formed YAML ({what}): give the whole file") from None
     except yaml.YAMLError as error:
         what = " ".join(str(error).split())[:120]
@@ -90,6 +94,10 @@ def quote(text: str) -> str:
         return text
     dumped: str = yaml.dump(text, default_style='"', width=float("inf"))
     return dumped.rstrip("\n")
+
+
+def _refuse_depth(node: YamlNode) -> NoReturn:
+    node.refuse(f"values nest deeper than {DEEPEST}: give the file as its tool wrote it")
 
 
 def _document(events: Iterator[Any], name: str) -> YamlNode | None:
@@ -136,7 +144,7 @@ class _YamlReader:
             self.open_now[-1][0].size += 0 if opens else node.size
         if opens:
             if len(self.open_now) >= DEEPEST:
-                node.refuse(f"values nest deeper than {DEEPEST}: give the file as its tool wrote it")
+                _refuse_depth(node)
             self.open_now.append((node, []))
         if event.anchor is not None and not isinstance(event, yaml.AliasEvent):
             self.anchors[event.anchor] = node
