@@ -75,8 +75,11 @@ export class Card {
     };
     show();
     slider.addEventListener("input", show);
+    let last = most; // what is let go where it stands already asks nothing more
     const done = () => {
-      if (Number(slider.value) < most) set(Number(slider.value) / most);
+      if (Number(slider.value) === last) return;
+      last = Number(slider.value);
+      if (last < most) set(last / most);
     };
     let [rest, waiting] = [0, 0]; // keys move by one per cent each: what they come to is meant
     slider.addEventListener("keydown", () => (rest = KEYED));

@@ -1,9 +1,13 @@
 // Runs that come ahead of the page's answer while a slider moves: they are shown until the page has drawn itself anew.
+// Those that the page itself sends ahead of all the rest are shown like any others, and it is told when they have been
+// seen for a while.
 
+const REST = 300; // ms
 const players = new WeakMap();
 
 class Ahead {
   #page = null;
+  #resting = 0;
   #runs = null;
   #stop = new AbortController();
 
@@ -23,14 +27,18 @@ class Ahead {
     return { ...this.#page, runs: this.#runs, start: { ...this.#page.start, is_ahead: true } };
   }
 
-  // What to show of what the page sends. Until its `turn` is another one it only repeats itself.
-  take(data) {
+  // What to show of what the page sends. Until its `turn` is another one it only repeats itself, or has gone ahead with
+  // what `rested` tells it to draw all of.
+  take(data, rested) {
+    clearTimeout(this.#resting);
+    if (data.start?.is_ahead) this.#resting = setTimeout(rested, REST);
     if (this.#page?.turn !== data.turn) this.#runs = null;
     this.#page = data;
     return this.#runs ? this.#ahead : data;
   }
 
   close() {
+    clearTimeout(this.#resting);
     this.#stop.abort();
   }
 }
@@ -42,7 +50,7 @@ export function withAhead(mount) {
     const ahead = players.get(parentElement) ?? new Ahead();
     players.set(parentElement, ahead);
     ahead.show = (other) => mount({ ...options, data: other });
-    const close = mount({ ...options, data: ahead.take(data) });
+    const close = mount({ ...options, data: ahead.take(data, () => options.setTriggerValue("rested", true)) });
     return () => {
       ahead.close();
       players.delete(parentElement);

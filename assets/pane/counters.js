@@ -13,12 +13,17 @@ const READABLE = 12; // pixels of a row with words, or of several of which the f
 const SEVERAL = 64; // ranks, of more of which the one that has sent most, the mean and the one that has sent least are shown
 
 export class Counters {
-  #sent;
+  #counted = null;
   #surface;
 
   constructor(timeline) {
     this.timeline = timeline;
-    this.#sent = new Sent(timeline);
+  }
+
+  // Counted when it is first seen: beside other runs there is no room for it.
+  get #sent() {
+    this.#counted ??= new Sent(this.timeline);
+    return this.#counted;
   }
 
   layout(surface, { width }) {

@@ -3,7 +3,6 @@
 import { ramp, theme } from "../paint/ink.js";
 import { Slots } from "../paint/slots.js";
 import { Surface } from "../paint/surface.js";
-import { decode } from "../trace/decode.js";
 import { seconds } from "../trace/words.js";
 import { Card, write } from "../hands/card.js";
 import { Carry } from "../hands/carry.js";
@@ -46,7 +45,6 @@ export class Pane {
   #text = {};
   #timeline = null;
   #told = new Told();
-  #turn = 0;
   #why;
 
   // `host` can `seek(t)`, `pause()` and `draw()` all anew, and `fork(spec)` where it has `offers` to ask what if.
@@ -68,6 +66,11 @@ export class Pane {
   // The decoded run, or null as long as there is none.
   get timeline() {
     return this.#timeline;
+  }
+
+  // Which run it is.
+  get id() {
+    return this.#id;
   }
 
   get root() {
@@ -143,8 +146,8 @@ export class Pane {
     });
   }
 
-  // Take a run and a language; false where another call has come first.
-  async load(run, text) {
+  // Take a run, decoded, and a language.
+  load(run, timeline, text) {
     if (this.#text !== text) {
       this.#text = text;
       this.#label();
@@ -152,11 +155,7 @@ export class Pane {
     const { title, root } = this.#elements;
     title.textContent = run.title ?? "";
     root.classList.toggle("rs-titled", Boolean(run.title));
-    if (run.id === this.#id) return true;
-    this.#turn += 1;
-    const turn = this.#turn;
-    const timeline = await decode(run.tl);
-    if (turn !== this.#turn) return false;
+    if (run.id === this.#id) return;
     this.#id = run.id;
     [this.#timeline, this.#pictures, this.#picture] = [timeline, {}, null];
     for (const view of registered()) if (!view.refuses(timeline)) this.#pictures[view.name] = view.open(timeline);
@@ -168,7 +167,6 @@ export class Pane {
     this.#choices();
     this.#notes = [run.note ?? "", ""];
     this.remark("");
-    return true;
   }
 
   // Say what of a link has been left out.

@@ -8,7 +8,8 @@ import { FullScreen, isFull } from "./fullscreen.js";
 import { Keyboard, keysOf } from "./keys.js";
 import { Marker } from "./marker.js";
 import { Pane } from "../pane/pane.js";
-import { refusals, registered } from "./registry.js";
+import { decode } from "../trace/decode.js";
+import { canShow, refusals, registered, viewAfter } from "./registry.js";
 import { Sight } from "./sight.js";
 import { Standings } from "./standings.js";
 import { TimeWindow } from "../time/window.js";
@@ -103,7 +104,8 @@ class Player {
         this.#pause(true);
         this.#seek(instant);
       },
-      turn: (name) => this.#setView(name ? (this.#view === name ? FIRST : name) : this.#nextView()),
+      turn: (name) =>
+        this.#setView(name ? (this.#view === name ? FIRST : name) : viewAfter(this.#view, this.#timelines)),
       look: (move) => this.#look(move),
       help: () => this.#controls.toggleHelp(),
       clear: () => this.#clear(),
@@ -121,17 +123,23 @@ class Player {
     this.#text = data.text;
     this.#host.offers = data.offers ?? [];
     this.#full.frame(Boolean(data.fills));
-    this.#seat(data.runs.length);
+    this.#seat(this.#panes.length || 1);
     if (data.v !== VERSION) {
       for (const pane of this.#panes) pane.say(data.text["player.unknown"]);
       return;
     }
-    this.#offerPlay();
     this.#turn += 1;
     const turn = this.#turn;
-    const loaded = await Promise.all(this.#panes.map((pane, k) => pane.load(data.runs[k], data.text)));
-    if (turn !== this.#turn || loaded.includes(false)) return;
+    const shown = new Map(this.#panes.map(({ id, timeline }) => [id, timeline]));
+    const timelines = await Promise.all(data.runs.map((run) => shown.get(run.id) ?? decode(run.tl)));
+    if (turn === this.#turn) this.#take(data, timelines);
+  }
+
+  // Show runs that are decoded. Panes come with them: one without a run would be an empty place, laid out in vain.
+  #take(data, timelines) {
     this.#changing = true;
+    this.#seat(data.runs.length);
+    for (const [k, pane] of this.#panes.entries()) pane.load(data.runs[k], timelines[k], data.text);
     const isNew = this.#begin(data);
     const word = this.#text[data.runs.length > 1 ? "player.moment" : "player.step"]; // of several no steps are one
     this.#controls.offer(this.#clock.steps, this.#text["player.of"], refusals(this.#timelines, data.text), word);
@@ -150,6 +158,7 @@ class Player {
     while (this.#panes.length < count) this.#panes.push(new Pane(this.#grid, this.#host));
     follow(this.#controls.root, count > 1 ? this.#grid : this.#panes[0].main);
     this.#grid.dataset.count = String(count);
+    this.#offerPlay();
   }
 
   // Runs that come with a new place begin there, which is told. With others a person stays at the same share of the way,
@@ -292,7 +301,7 @@ class Player {
 
   #setView(name, quiet = false) {
     const before = this.#view;
-    this.#view = this.#canShow(name) ? name : FIRST;
+    this.#view = canShow(name, this.#timelines) ? name : FIRST;
     this.#choose();
     for (const pane of this.#panes) {
       pane.unhover();
@@ -309,18 +318,6 @@ class Player {
     if (!this.#panes.some((pane) => pane.isTravelling)) return;
     this.#refresh();
     requestAnimationFrame(() => this.#travel());
-  }
-
-  #canShow(name) {
-    const view = registered().find((other) => other.name === name);
-    return Boolean(view) && this.#panes.some(({ timeline }) => !view.refuses(timeline));
-  }
-
-  #nextView() {
-    const names = registered()
-      .map(({ name }) => name)
-      .filter((name) => this.#canShow(name));
-    return names[(names.indexOf(this.#view) + 1) % names.length];
   }
 
   // Move every picture's camera; `move` takes it and the middle of its surface.

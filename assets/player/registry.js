@@ -40,3 +40,17 @@ export function refusals(timelines, text) {
   };
   return Object.fromEntries(registered().map((view) => [view.name, why(view)]));
 }
+
+// Whether a view can show one of some runs.
+export function canShow(name, timelines) {
+  const view = registered().find((other) => other.name === name);
+  return Boolean(view) && timelines.some((timeline) => !view.refuses(timeline));
+}
+
+// The next of the views that can.
+export function viewAfter(name, timelines) {
+  const names = registered()
+    .map((view) => view.name)
+    .filter((other) => canShow(other, timelines));
+  return names[(names.indexOf(name) + 1) % names.length];
+}

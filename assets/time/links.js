@@ -108,6 +108,8 @@ export class Links {
 
   layout(colours, room) {
     this.#chart.layout(new Surface(this.#canvas, colours), room);
+    this.#isSeen = false; // it comes a frame after the pictures, which are waited for
+    this.#sight.unobserve(this.#canvas);
     this.#sight.observe(this.#canvas); // not before: as long as the picture has no room, this stands where it will be
   }
 

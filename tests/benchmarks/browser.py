@@ -1,7 +1,8 @@
 """How the dashboard feels, measured in a real browser: frames per second, payload, and times to a new picture.
 
 Run `python -m tests.benchmarks.browser`; every line says what is wanted beside what was found. With `--first` it tells
-only how long first pictures and new frames take, beside a page that has nothing on it but Streamlit and a slider.
+only how long first pictures and new frames take, beside a page that has nothing on it but Streamlit and a slider; with
+`--hands` how long it takes from a hand that lets go on the stage until both futures are drawn, beside the same page.
 """
 
 import json
@@ -38,6 +39,53 @@ SHIFTS = """globalThis.shifts = 0;
 new PerformanceObserver((list) => { for (const { value } of list.getEntries()) globalThis.shifts += value; })
   .observe({ type: "layout-shift", buffered: true });"""
 """Adds up how much of a window moved how far (web.dev's layout shift score)."""
+HANDS = {
+    "a bandwidth is dragged": ("SW → GPU3", "range"),
+    "a cable is half as wide": ("SW → GPU3", "Half as wide for good"),
+    "a cable is twice as wide": ("SW → GPU3", "Twice as wide for good"),
+    "a cable is slow for a while": ("SW → GPU3", "What if it were half as fast?"),
+    "a rank is late": ("rank 3 · GPU3", "What if it came late?"),
+    "a rank is slow": ("rank 3 · GPU3", "What if it were twice as slow?"),
+    "ranks change places": ("GPU3", "GPU40"),
+    "a cable is put in": ("GPU3", "GPU40", "Shift"),
+    "a cable is cut": ("H0.GPU0 → H0.NVS0", "Take this cable out"),
+    "a NIC is lost": ("H3.NIC3", "What if it were lost now?"),
+}
+"""What a hand does, on the switch or, where hosts are named, on hosts: what it chooses and asks, or carries where."""
+SWITCH, HOSTS = "?machine=switch:ranks=64&view=machine&t=0.001", "?machine=dgx_h100:hosts=8&view=machine&t=0.0005"
+LET_GO = """([count, act]) => {
+  globalThis.both = new Promise((resolve) => {
+    let begun = null;
+    const begin = () => { begun ??= performance.now(); };
+    const players = () => [...document.querySelectorAll("*")].flatMap(({ shadowRoot }) =>
+      [...(shadowRoot?.querySelectorAll("[data-ringside=player][data-steps]") ?? [])]);
+    document.addEventListener(act, begin, { capture: true, once: true });
+    document.addEventListener("ringside-instant", function drawn() {
+      if (begun === null || players().length <= count) return;
+      document.removeEventListener("ringside-instant", drawn);
+      requestAnimationFrame(() => setTimeout(() => resolve((performance.now() - begun) / 1000)));
+    });
+  });
+}"""
+"""Seconds from the end of an act until a frame with more players in it than `count` has been handed over."""
+DRAG = """(e, share) => {
+  e.value = share;
+  e.dispatchEvent(new Event("input"));
+  e.dispatchEvent(new Event("change", { bubbles: true, composed: true }));
+}"""
+SPOT = """(e, name) => {
+  const [canvas, tip] = [e.querySelector(".rs-stage"), e.querySelector(".rs-tip")];
+  const { left, top, width, height } = canvas.getBoundingClientRect();
+  for (let y = 4; y < height; y += 8)
+    for (let x = 4; x < width; x += 8) {
+      const place = { clientX: left + x, clientY: top + y };
+      canvas.dispatchEvent(new PointerEvent("pointermove", place));
+      const isIt = tip.style.display === "block" && tip.textContent.startsWith(`${name} · `);
+      if (isIt) return [place.clientX + 2, place.clientY + 2];
+    }
+  return null;
+}"""
+"""Where on the stage a device is."""
 NEW = "([e, steps]) => e.dataset.steps !== steps && e.dataset.steps !== undefined"
 
 
@@ -140,6 +188,49 @@ def first_pictures(browser, bare: str) -> None:
             server.terminate()
 
 
+def forked(visit: Visit, what: str, number: int) -> float:
+    """Seconds from the end of what a hand does until both futures are drawn."""
+    of, to, *more = HANDS[what]
+    visit.open(HOSTS if of.startswith("H") else SWITCH)
+    visit.settle()
+    chosen, mouse = visit.player.get_by_label("Look at"), visit.page.mouse
+    if " " in to or to == "range":
+        chosen.select_option(label=of)
+        visit.page.evaluate(LET_GO, [1, "change" if to == "range" else "click"])
+    if to == "range":
+        visit.player.locator(".rs-drag input").evaluate(DRAG, 20 + number)
+    elif " " in to:
+        visit.player.get_by_role("button", name=to).click()
+    else:
+        start, end = (visit.player.evaluate(SPOT, name) for name in (of, to))
+        mouse.move(*start)
+        mouse.down()
+        for key in more:
+            visit.page.keyboard.down(key)
+        mouse.move(*end, steps=3)
+        visit.page.evaluate(LET_GO, [1, "pointerup"])
+        mouse.up()
+        for key in more:
+            visit.page.keyboard.up(key)
+    seconds: float = visit.page.evaluate("both")
+    return seconds
+
+
+def hands(browser, bare: str, times: int = TIMES) -> None:
+    """How long a new future takes at 64 ranks, for all that a hand may do; by turns with `bare`."""
+    (address, server), (other, bare_server) = serve(), serve(script=bare)
+    try:
+        visit, page = Visit(browser, address), arrived(browser, other, ".shown")[0]
+        page.get_by_role("slider").first.focus()
+        for what in HANDS:
+            forked(visit, what, 0)  # whose machine nobody has looked at yet
+            waits = [[forked(visit, what, number), bare_changed(page)] for number in range(1, times + 1)]
+            beside(f"{what}, both futures drawn, 64 ranks", waits, 0.1)
+    finally:
+        server.terminate()
+        bare_server.terminate()
+
+
 def beside(what: str, seconds: list[list[float]], wanted: float) -> None:
     """One line: the medians of ours and of what is bare."""
     ours, bare = map(statistics.median, zip(*seconds, strict=True))
@@ -153,13 +244,13 @@ def report(what: str, found: float, wanted: str, unit: str) -> None:
 
 def main() -> None:
     """Measure all of it, or how long one waits."""
-    if "--first" in sys.argv[1:]:
+    if asked := {"--first": first_pictures, "--hands": hands}.get(" ".join(sys.argv[1:])):
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
             with tempfile.TemporaryDirectory() as folder:
                 script = Path(folder) / "bare.py"
                 script.write_text(BARE, encoding="utf-8")
-                first_pictures(browser, str(script))
+                asked(browser, str(script))
             browser.close()
         return
     ring = carried_out(Request(machine="switch:ranks=64"))

@@ -21,7 +21,7 @@ def slider(monkeypatch):
     shown = SimpleNamespace(session_state=_State(state))
     monkeypatch.setattr(ahead, "st", shown)
     monkeypatch.setattr(ahead, "spoken", lambda: "en")
-    monkeypatch.setattr(ahead, "_is_alone", lambda: True)
+    monkeypatch.setattr(ahead, "is_alone", lambda: True)
     monkeypatch.setattr(ahead, "page_script", lambda _: lambda **_: None)
     monkeypatch.setattr(ahead, "ask", lambda _, scene, language: run.append(scene.ranks) or picture)
     monkeypatch.setattr(ahead, "expect", lambda _, scene, language: expected.append(scene.ranks))

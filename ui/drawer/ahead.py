@@ -41,7 +41,7 @@ def follow(slider: str, place: int, places: range, words: Callable[[int], Mappin
     if state.pop(f"rested_{slider}", False):
         st.rerun()
     runs: list[dict[str, Any]] | None = None
-    if _is_alone():
+    if is_alone():
         runs = _runs(replace(state.scene, **words(place)))
         if runs is None:
             st.rerun()
@@ -56,8 +56,13 @@ def follow(slider: str, place: int, places: range, words: Callable[[int], Mappin
     page_script("ahead")(key=f"script_ahead_{slider}", data={"runs": runs}, on_rested_change=rested)
 
 
-def _is_alone() -> bool:
-    """Whether this is the fragment's own run, and not that of the page with all that is on it."""
+def is_allowed() -> bool:
+    """Whether a run may come ahead now: a fragment alone is drawn, on a page whose runs do not take long."""
+    return is_alone() and bool(st.session_state.get("is_brief"))
+
+
+def is_alone() -> bool:
+    """Whether this is a fragment's own run, and not that of the page with all that is on it."""
     context = get_script_run_ctx(suppress_warning=True)
     return bool(context and context.fragment_ids_this_run)
 

@@ -1,8 +1,7 @@
 """The stage: choices in the sidebar, the player in the middle, the numbers and the code around it."""
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import partial
 
 import streamlit as st
@@ -21,7 +20,7 @@ from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
 from sim.units import TimeScale, fmt_share
 from ui import address
-from ui.drawer import ahead, form
+from ui.drawer import ahead, fork, form
 from ui.files.exports import EXPORTS
 from ui.pages import page
 from ui.player import component
@@ -36,8 +35,6 @@ from ui.text import plain, spoken
 from ui.text import tell as _say
 from ui.widgets import compare, diagnosis, past, questions, sidebar, title, whatif
 from ui.widgets.load import load_of
-from ui.workers import tasks
-from ui.workers.asking import ask
 
 PLAYER = "stage"
 LONGEST_PLACE = 400
@@ -89,13 +86,9 @@ def _run_at_once(scene: Request) -> list[compare.Run]:
         try:
             if "stopped" in st.session_state or not form.is_skipped(scene):
                 return []
-            return [(request, _run(request), name) for name, request in _titled(scene)]
+            return [(request, compare.picture_of(request), name) for name, request in compare.titled(scene)]
         except (InputError, StalledError):
             return []
-
-
-def _run(request: Request) -> Picture:
-    return ask(tasks.run, replace(request, against=""), spoken())
 
 
 def _shown(
@@ -121,17 +114,12 @@ def _embedded(scene: Request) -> None:
         _stage(scene, runs)
 
 
-def _titled(scene: Request) -> Iterator[tuple[str, Request]]:
-    """The scene and those beside it, and what each is called. Raises InputError."""
-    return zip(compare.titles(scene), [scene, *scene.others()], strict=True)
-
-
 def _carried_out(scene: Request) -> list[compare.Run]:
     """The scene's run and those beside it; what cannot be carried out is told and left out, its own above all."""
     runs: list[compare.Run] = []
-    for k, (name, request) in enumerate(_titled(scene)):
+    for k, (name, request) in enumerate(compare.titled(scene)):
         try:
-            runs.append((request, _run(request), name))
+            runs.append((request, compare.picture_of(request), name))
         except (InputError, StalledError) as error:
             of_which = InputError(f"{name}: {error}") if k else error
             st.error(plain(str(of_which)), icon=":material/error:")
@@ -277,16 +265,19 @@ def _why(figure: str, picture: Picture) -> str:
     return _say(f"page.{figure}.help", **words)
 
 
-@st.fragment
 def _stage(scene: Request, runs: list[compare.Run]) -> None:
+    st.session_state.staged = fork.Staged(scene, runs)
+    _picture()
+
+
+@st.fragment
+def _picture() -> None:
     state = st.session_state
-    if "forked" in state:
-        past.move_on(compare.forked(scene, state.pop("forked")))
-        state.keep = True
-        whatif.forget()
-        st.rerun()
+    with st.container():  # there whether or not anything is waited for
+        fork.take()
     if story.ended() or state.pop("brushed", False):  # what is marked is the part of a film
         st.rerun()
+    scene, runs, is_ahead = state.staged
     if address.length_of(scene) > LONGEST and not st.context.is_embedded:
         _offer_file(scene)
     several = len(runs) > 1
@@ -300,12 +291,14 @@ def _stage(scene: Request, runs: list[compare.Run]) -> None:
     start = component.Start(
         state.start,
         state.view,
-        keep=state.pop("keep", False),
+        keep=state.get("keep", False),
         number=state.get("begun", 0),
         place=state.place,
         usual=usual,
         is_linked=True,
+        is_ahead=is_ahead,
     )
+    state.keep = is_ahead  # all of the page comes yet, and may be the first that a browser draws
     offers = [] if scene.is_kept else whatif.offers()
     player, memory = st.container(key="picture"), st.container()
     with memory:
@@ -314,7 +307,8 @@ def _stage(scene: Request, runs: list[compare.Run]) -> None:
     more = {"offers": offers, "story": offered, "fills": fills, "turn": state.drawings}
     data = component.player_data(packed, spoken(), start, **more)
     with player:
-        component.show(data, key=PLAYER, moved=_moved, forked=_forked, heard=lambda: story.hear(state[PLAYER].story))
+        heard = {"heard": lambda: story.hear(state[PLAYER].story), "rested": fork.rest}
+        component.show(data, key=PLAYER, moved=_moved, forked=_forked, **heard)
 
 
 def _explaining(scene: Request, runs: list[compare.Run]) -> str:

@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -23,7 +23,7 @@ from sim.units import TimeScale
 from ui.drawer import folds
 from ui.scene.machines import machine_of
 from ui.scene.picture import STALLED, Picture
-from ui.text import plain, tell
+from ui.text import plain, spoken, tell
 from ui.widgets import whatif
 from ui.widgets.load import SIZES
 from ui.widgets.parameter import fresh
@@ -80,6 +80,16 @@ def keep(scene: Request) -> None:
         help=tell("page.compare.keep.full" if full else "page.compare.keep.help"),
         key="keep_beside",
     )
+
+
+def picture_of(scene: Request) -> Picture:
+    """What a scene looks like run, whatever stands beside it. Raises InputError and StalledError."""
+    return ask(tasks.run, replace(scene, against=""), spoken())
+
+
+def titled(scene: Request) -> Iterator[tuple[str, Request]]:
+    """The scene and those beside it, and what each is called. Raises InputError."""
+    return zip(titles(scene), [scene, *scene.others()], strict=True)
 
 
 def titles(scene: Request) -> list[str]:
