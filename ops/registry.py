@@ -4,12 +4,11 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from ops.collectives import COLLECTIVES, Collective
-from sim.errors import InputError
+from sim.errors import InputError, nearest_first
 from sim.fold.folded import FoldedSchedule, folded
 from sim.fold.symmetry import Symmetry
 from sim.parameters import Parameter, bind, parameters, summary
@@ -232,9 +231,8 @@ class _Algorithms(Registry[Algorithm]):
             if alone:
                 raise InputError(f"{name!r} is an algorithm of a collective: write which, {', '.join(alone)}")
             raise InputError(f"no collective is called {collective[:40]!r}: choose from {', '.join(COLLECTIVES)}")
-        near = get_close_matches(name[:60], names)
-        names = list(dict.fromkeys([*near, *names]))
-        raise InputError(f"no algorithm is called {name[:60]!r}: choose from {', '.join(names)}")
+        choices = ", ".join(nearest_first(name, names))
+        raise InputError(f"no algorithm is called {name[:60]!r}: choose from {choices}")
 
     def distinct(self) -> list[Algorithm]:
         """Those that are no other's form for blocks of unequal size."""

@@ -1,6 +1,7 @@
 """What can go wrong, told in one sentence that names the place and the mend."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any
 
 LONGEST = 400
@@ -15,6 +16,16 @@ def first_few(words: Sequence[object], most: int) -> str:
     """
     more = f" and {len(words) - most} more" if len(words) > most else ""
     return ", ".join(map(str, words[:most])) + more
+
+
+def nearest_first(word: str, names: Sequence[str]) -> list[str]:
+    """Names to choose from, those that a word may have meant in front.
+
+    >>> nearest_first("h100", ["a100", "dgx_h100", "switch"]), nearest_first("swich", ["ring", "switch"])
+    (['dgx_h100', 'a100', 'switch'], ['switch', 'ring'])
+    """
+    within = [name for name in names if word and (word in name or name in word)]
+    return list(dict.fromkeys([*within, *get_close_matches(word[:60], names), *names]))
 
 
 def _shortened(message: str) -> str:

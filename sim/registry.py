@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from sim.errors import InputError
+from sim.errors import InputError, nearest_first
 from sim.parameters import KINDS, Parameter, about, parameters, summary
 
 Entry = TypeVar("Entry")
@@ -146,7 +146,8 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     def __getitem__(self, name: str) -> Entry:
         entries = self._all()
         if name not in entries:
-            raise InputError(f"no {self._what} is called {name[:40]!r}: choose from {', '.join(sorted(entries))}")
+            names = ", ".join(nearest_first(name, sorted(entries)))
+            raise InputError(f"no {self._what} is called {name[:40]!r}: choose from {names}")
         return entries[name]
 
     def get(self, name: str, default: Any = None) -> Any:
