@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -9,19 +10,35 @@ import click
 from ops.measured.accuracy import (
     OURS,
     Cell,
+    JudgedTable,
     MeasuredRun,
     TableMedians,
+    all_rows,
     cells,
+    judgements,
     measured_runs,
     median_of_medians,
+    repeats,
     share_inside,
     share_nearest,
     table_medians,
     written,
 )
-from ops.measured.comparison import verdict
-from ops.measured.files import place, read_file
-from ops.measured.layers import entries, errors, fit_layers, inside, leave_one_out, repeated, units, unseen
+from ops.measured.comparison import Agreement
+from ops.measured.files import place, read_all
+from ops.measured.layers import (
+    FittedLayers,
+    Judged,
+    TableGroup,
+    entries,
+    errors,
+    fit_layers,
+    inside,
+    leave_one_out,
+    repeated,
+    units,
+    unseen,
+)
 from ops.measured.rivals import RIVALS
 from ops.measured.rows import Table
 from sim.errors import InputError
@@ -30,8 +47,10 @@ from sim.whole_file import write_whole
 from terminal import DONE, Answer, command
 from terminal.shared.files import TO_WRITE
 
-LEFT_OUT = "left out"
-"""What tables are called that their layers were fitted without."""
+LEFT_OUT, LEFT = "left out", "left_out"
+"""What tables are called that their layers were fitted without, in words and as a key."""
+Strange = list[tuple[str, str]]
+"""What holds no measurements, and why."""
 
 
 @command
@@ -47,18 +66,19 @@ LEFT_OUT = "left out"
 def accuracy(files: tuple[str, ...], leave_out: bool, output: str | None) -> Answer:
     """The median error of every system, number of GPUs, collective and half of the sizes, worst first.
 
-    Beside it stand NCCL's tuner, a ring of αs and βs, and the cost model of autoparallel.
+    Beside it stand NCCL's tuner, a ring of αs and βs, and the cost model of autoparallel. A FILE may be a folder of
+    them.
     """
     if not files:
         raise InputError("nothing to compare with is given: name files with measurements")
-    tables = [table for file in files for table in read_file(file)]
-    return _left_out(tables, output) if leave_out else _cells(tables, output)
+    tables, strange = read_all(files)
+    return _left_out(tables, strange, output) if leave_out else _cells(tables, strange, output)
 
 
-def _cells(tables: list[Table], output: str | None) -> Answer:
+def _cells(tables: list[Table], strange: Strange, output: str | None) -> Answer:
     placed: list[tuple[str, Topology, Table]] = []
     placed_tables: list[tuple[Topology, Table, str]] = []
-    outside = []
+    outside: list[dict[str, Any]] = [{"source": name, "rows": 0, "why": why} for name, why in strange]
     for table in tables:
         try:
             topology, ready, _ = place(table)
@@ -140,52 +160,89 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.1%}"
 
 
-def _left_out(tables: list[Table], output: str | None) -> Answer:
+def _left_out(tables: list[Table], strange: Strange, output: str | None) -> Answer:
     every, refused = units(tables)
     if not every:
         raise InputError("none of these tables is of a machine with layers: name tables of one")
     fitted = fit_layers(every, progress=lambda text: click.echo(text, err=True))  # it takes minutes
-    rows, pairs, alone = [], [], list[TableMedians]()
-    for unit, without in leave_one_out(every, fitted):
-        fit, left = verdict(errors(unit, fitted)), verdict(without)
-        rows.append(
-            {
-                "table": unit.name,
-                "generation": unit.generation,
-                "network": unit.network or None,
-                "rows": fit.rows,
-                "fitted_below_1MiB": fit.small,
-                "fitted_from_1MiB": fit.large,
-                "left_out_below_1MiB": left.small,
-                "left_out_from_1MiB": left.large,
-            }
-        )
-        pairs.append((unit, without))
-        where = "several hosts" if unit.network else "one host"
-        alone += [
-            TableMedians(unit.name, kind, left.rows, left.small, left.large)
-            for kind in (LEFT_OUT, f"{LEFT_OUT}, {where}")
-        ]
-    strange = list(unseen(every, fitted))
-    kept = entries(every, fitted, pairs, strange)
+    pairs, unknown = list(leave_one_out(every, fitted)), list(unseen(every, fitted))
+    judged = judgements(fitted, pairs, unknown)
+    kept = entries(every, fitted, pairs, unknown)
     if output:
         write_whole(output, json.dumps(kept, indent=2) + "\n")
+    alone = [
+        TableMedians(one.group.name, kind, one.left_out.rows, one.left_out.small, one.left_out.large)
+        for one in judged
+        for kind in (LEFT_OUT, f"{LEFT_OUT}, {'several hosts' if one.group.network else 'one host'}")
+    ]
     data = {
-        "tables": rows,
+        "tables": [_judged(one) for one in judged],
+        "one_host": _of_one_host(every, fitted, pairs, unknown),
+        "repeats": _agreement("apart", repeats(tables)) | {"calls": repeats(tables).rows},
         "layers": kept,
         "medians": median_of_medians(alone),
-        "inside_band": inside(pairs, strange),
-        "outside": [{"source": name, "why": why} for name, why in refused],
+        "inside_band": inside(pairs, unknown),
+        "outside": [{"source": name, "why": why} for name, why in [*strange, *refused]],
     }
     return Answer(DONE, data, _left_text(data))
 
 
+def _judged(one: JudgedTable) -> dict[str, Any]:
+    group = one.group
+    return {
+        "table": group.name,
+        "generation": group.generation,
+        "network": group.network or None,
+        "rows": one.fitted.rows,
+        **_agreement("fitted", one.fitted),
+        **_agreement(LEFT, one.left_out),
+        **_agreement("unseen", one.unseen),
+        "band_below_1MiB": one.band[0],
+        "band_from_1MiB": one.band[1],
+        "by_ranks": [
+            {"ranks": n, "rows": agreed.rows} | _agreement(LEFT, agreed) for n, agreed in one.by_ranks.items()
+        ],
+    }
+
+
+def _agreement(name: str, agreed: Agreement) -> dict[str, float | None]:
+    return {f"{name}_below_1MiB": agreed.small, f"{name}_from_1MiB": agreed.large}
+
+
+def _of_one_host(every: Sequence[TableGroup], fitted: FittedLayers, pairs: Judged, unknown: Judged) -> dict[str, Any]:
+    """The medians over all rows of every generation, on one host."""
+    whole = [(group, errors(group, fitted)) for group in every]
+    fit, left, alien = (all_rows(some) for some in (whole, pairs, unknown))
+    return {
+        name: {"rows": fit[name].rows}
+        | _agreement("fitted", fit[name])
+        | _agreement(LEFT, left[name])
+        | _agreement("unseen", alien[name])
+        for name in fit
+    }
+
+
 def _left_text(data: dict[str, Any]) -> str:
-    lines = [f"{'':52} {'':20} {'fitted':>16} {'left out':>18}"]
+    heads = ("fitted", "left out", "unseen", "within")
+    lines = [f"{'':52} {'':20} " + " ".join(f"{head:>16}" for head in heads)]
     for row in data["tables"]:
         where = f"{row['generation']}{', ' + row['network'] if row['network'] else ''}"
-        keys = ("fitted_below_1MiB", "fitted_from_1MiB", "left_out_below_1MiB", "left_out_from_1MiB")
-        lines.append(f"{row['table'][:52]:52} {where:20}" + "".join(f"{_percent(row[key]):>9}" for key in keys))
+        lines.append(f"{row['table'][:52]:52} {where[:20]:20} {_pairs(row, 'fitted', LEFT, 'unseen', 'band')}")
+        if len(row["by_ranks"]) > 1:
+            lines += [f"  {part['ranks']} GPUs{'':66} {'':16} {_pairs(part, LEFT)}" for part in row["by_ranks"]]
+    lines += [
+        f"{name + ', all rows on one host':52} {'':20} {_pairs(row, 'fitted', LEFT, 'unseen')}"
+        for name, row in data["one_host"].items()
+    ]
     lines += [f"{kind}: {_of_tables(total)}" for kind, total in data["medians"].items()]
+    if again := data["repeats"]["calls"]:
+        lines.append(f"{again} calls were measured more than once: {_pairs(data['repeats'], 'apart').strip()} apart")
     lines.append(f"of the rows left out {data['inside_band']:.0%} lie inside the band said to hold 80 %")
     return "\n".join([*lines, *(f"outside: {entry['source']}: {entry['why']}" for entry in data["outside"])])
+
+
+def _pairs(row: dict[str, Any], *names: str) -> str:
+    """Medians below and from 1 MiB, a column of both for each."""
+    return " ".join(
+        f"{_percent(row[f'{name}_below_1MiB']):>8}{_percent(row[f'{name}_from_1MiB']):>8}" for name in names
+    )

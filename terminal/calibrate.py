@@ -11,7 +11,7 @@ from ops.libraries.nccl.layers import machine_word
 from ops.measured.calibration import MOST_RANKS, Fitted, Sample, fit, thinned
 from ops.measured.comparison import verdict
 from ops.measured.files import place, read_file
-from ops.measured.mpi import Judged, fit_mpi, is_mpi, judged, priced, system_of
+from ops.measured.mpi import Judged, fit_table, is_mpi, judged, priced, system_of
 from ops.measured.rows import Table
 from sim.errors import InputError
 from sim.units import fmt_bandwidth, fmt_time
@@ -34,7 +34,8 @@ from terminal.shared.files import TO_WRITE
 def calibrate(files: tuple[str, ...], machine: str, name: str | None, output: str | None) -> Answer:
     """One set of factors on NCCL's constants that fits all given tables of a family of machines.
 
-    Of named algorithms of MPI libraries: three numbers for each table, judged on every table of the same system.
+    Of named algorithms of MPI libraries: three numbers for each table, and whether its library keeps its buffers,
+    judged on every table of the same system.
     """
     if not files:
         raise InputError("nothing to fit is given: name files with measurements of one family of machines")
@@ -57,15 +58,13 @@ def calibrate(files: tuple[str, ...], machine: str, name: str | None, output: st
 
 
 def _mpi(tables: list[Table], output: str | None) -> Answer:
-    rows = [(table, priced(table)) for table in tables]
     fits = []
-    for table, own in rows:
-        if not own:
-            raise InputError(f"{table.source} has no algorithm whose cost is known: give tables of others")
-        pace = fit_mpi(own)
-        beside = [(other, several) for other, several in rows if several and system_of(other) == system_of(table)]
-        on = [_judged(other, judged(several, pace)) for other, several in beside]
-        fits.append({"table": table.file, "system": system_of(table), "rows": len(own)} | pace._asdict() | {"on": on})
+    for table in tables:
+        pace, keeps = fit_table(table)
+        beside = [(other, priced(other, keeps=bool(keeps))) for other in tables if system_of(other) == system_of(table)]
+        on = [_judged(other, judged(rows, pace)) for other, rows in beside if rows]
+        entry = {"table": table.file, "system": system_of(table), "rows": len(priced(table)), "keeps_buffers": keeps}
+        fits.append(entry | pace._asdict() | {"on": on})
     if output:
         write_whole(output, json.dumps(fits, indent=2) + "\n")
     return Answer(DONE, {"fits": fits}, "\n".join(line for fit in fits for line in _mpi_lines(fit)))
@@ -84,7 +83,8 @@ def _judged(table: Table, verdict: Judged) -> dict[str, Any]:
 
 def _mpi_lines(fit: dict[str, Any]) -> Iterator[str]:
     prices = f"a step {fmt_time(fit['step'])}, {fmt_bandwidth(fit['rate'])}, adding {fmt_bandwidth(fit['adding'])}"
-    yield f"{fit['table']}: {prices}"
+    buffers = {True: ", buffers are kept", False: ", buffers are taken anew", None: ""}[fit["keeps_buffers"]]
+    yield f"{fit['table']}: {prices}{buffers}"
     for one in fit["on"]:
         where = "itself" if one["table"] == fit["table"] else one["table"]
         halves = [("below 1 MiB", one["median_error_below_1MiB"]), ("from 1 MiB on", one["median_error_from_1MiB"])]

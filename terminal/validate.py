@@ -7,7 +7,7 @@ import click
 from ops.libraries.nccl.choice import nccl_options
 from ops.libraries.nccl.layers import Pace, family_of
 from ops.measured.comparison import Compared, Outside, compare_table, forced, verdict, winners
-from ops.measured.files import place, read_file
+from ops.measured.files import place, read_all
 from ops.measured.rows import Table
 from ops.request.notation import assignments
 from sim.errors import InputError
@@ -15,13 +15,18 @@ from sim.placement import placement_of
 from sim.topology import Topology
 from sim.units import fmt_size, fmt_time
 from terminal import DONE, Answer, command
-from terminal.shared.options import PLACEMENT, placement_word
+from terminal.shared.options import ASSUME, PAIRS, PLACEMENT, TOPOLOGY, placement_word, read, takes
 from terminal.shared.types import ASSIGNMENT, WHOLE
 
 
 @command
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("--machine", default="", metavar="SPEC", help="where it was measured; read from the file if left out")
+@takes(
+    click.option("--machine", metavar="SPEC", help="where it was measured; read from the file if left out"),
+    TOPOLOGY,
+    ASSUME,
+    PAIRS,
+)
 @click.option("--ranks", type=WHOLE, default=0, metavar="N", help="how many ranks took part, where the file is silent")
 @click.option("--collective", default="", metavar="NAME", help="what was measured, where the file is silent")
 @PLACEMENT
@@ -36,38 +41,44 @@ from terminal.shared.types import ASSIGNMENT, WHOLE
 )
 def validate(
     files: tuple[str, ...],
-    machine: str,
     ranks: int,
     collective: str,
     placement: str | None,
     in_place: bool,
     settings: tuple[str, ...],
+    **own: Any,
 ) -> Answer:
     """Simulate what others have measured, and show how far off each time is.
 
-    A FILE is output of nccl-tests or OSU, or a CSV of named algorithms.
+    A FILE is output of nccl-tests or OSU, a CSV of named algorithms, or a folder of such files.
     """
     if not files:
         raise InputError("nothing to compare with is given: name files with measurements")
     words = assignments(",".join(settings), "--set")
     nccl_options(words, "validate")
     rows: list[Compared] = []
-    outside: list[Outside] = []
+    measured, strange = read_all(files)  # all are read before one is run
+    outside = [Outside(name, 0, why) for name, why in strange]
     tables: list[dict[str, Any]] = []
-    where = placement_word(placement or "")
-    for table in [table for file in files for table in read_file(file)]:  # all are read before one is run
+    where, request = placement_word(placement or ""), read(own, machine=False)
+    machine = request.topology() if request.capture else request.machine
+    refused: InputError | None = None
+    for table in measured:
         try:
             topology, placed, why = place(table, machine, ranks, collective, where)
         except InputError as error:
-            if machine or len(files) == 1:
+            if machine:
                 raise
             outside.append(Outside(table.source, len(table.rows), str(error)))
+            refused = refused or error
             continue
         options = nccl_options(words, "validate", forced(placed))
         compared, left = compare_table(topology, placed, in_place=in_place, options=options)
         outside += left
         tables.append(_table(topology, placed, why, compared, options.nccl) | {"first_row": len(rows)})
         rows += compared
+    if refused and not tables:
+        raise refused
     data = _data(rows, outside, tables)
     data |= _shared(tables)
     data["winners"] = [w._asdict() for w in winners(rows)]

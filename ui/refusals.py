@@ -28,6 +28,7 @@ READERS = (
     "sim/trouble",
     "sim/units.py",
     "ops/formats",
+    "ops/measured/files.py",
     "ops/measured/formats",
     "ops/registry.py",
 )

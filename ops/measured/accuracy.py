@@ -1,6 +1,7 @@
 """How near a prediction comes, row by row and cell by cell, beside what others predict for the same rows."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -9,7 +10,9 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from ops.libraries.nccl.layers import HALVES, LARGE, family_of
-from ops.measured.comparison import Compared, compare_table
+from ops.measured.comparison import Agreement, Compared, by_ranks, compare_table, verdict
+from ops.measured.files import place
+from ops.measured.layers import FittedLayers, Judged, TableGroup, errors, of_another
 from ops.measured.rivals import RIVALS, rivals
 from ops.measured.rows import Table
 from sim.errors import InputError
@@ -195,6 +198,74 @@ def cells(runs: Iterable[MeasuredRun]) -> Iterator[Cell]:
             yield Cell(
                 system, run.ranks, run.collective, large, len(ours), medians, inside=inside, banded=band is not None
             )
+
+
+@dataclass(frozen=True)
+class JudgedTable:
+    """A table's medians of absolute errors where it was fitted too, left out, and with nothing known of its layer.
+
+    `by_ranks` has those left out by how many took part; `band` the shares within which four of five rows of such a
+    layer are expected by what other layers do unseen, below and from 1 MiB, None untold.
+    """
+
+    group: TableGroup
+    fitted: Agreement
+    left_out: Agreement
+    by_ranks: dict[int, Agreement]
+    unseen: Agreement
+    band: tuple[float | None, float | None]
+
+
+def judgements(fitted: FittedLayers, left_out: Judged, strange: Judged) -> list[JudgedTable]:
+    """One for every table, in their order; `strange` are the same tables' rows without their whole layers."""
+    unknown = {group.name: rows for group, rows in strange}
+    tables = []
+    for group, rows in left_out:
+        others = [pair for pair in strange if pair[0].layer != group.layer]
+        strays = of_another(group.layer[0], others)
+        below, above = (None if (stray := strays.get(half)) is None else math.expm1(stray) for half in HALVES)
+        tables.append(
+            JudgedTable(
+                group,
+                verdict(errors(group, fitted)),
+                verdict(rows),
+                by_ranks(rows),
+                verdict(unknown[group.name]),
+                (below, above),
+            )
+        )
+    return tables
+
+
+def all_rows(judged: Iterable[tuple[TableGroup, Sequence[Compared]]]) -> dict[str, Agreement]:
+    """The medians over all rows on one host, by generation of GPUs and of all times by system."""
+    rows: dict[str, list[Compared]] = {}
+    for group, some in judged:
+        by_system = any(sample.table.of_system for sample in group.samples)
+        for name in (group.generation, *[BY_SYSTEM] * by_system) if not group.network else ():
+            rows.setdefault(name, []).extend(some)
+    return {name: verdict(several) for name, several in rows.items()}
+
+
+def repeats(tables: Iterable[Table]) -> Agreement:
+    """How far apart times of one call on one system and release are that were measured more than once.
+
+    The medians of the largest over the smallest less one, below and from 1 MiB, and how many calls those are. The very
+    same time is a copy of a row.
+    """
+    times: dict[tuple[str, str, str, str, str, int, int], set[float]] = {}
+    for table in tables:
+        try:
+            topology, placed, _ = place(table)
+        except InputError:
+            continue
+        system, release = placed.words[0] if placed.of_system else "", placed.forced.get("nccl", "")
+        for row in placed.rows:
+            call = (topology.name, system, release, row.collective, row.algorithm, row.ranks, row.size)
+            times.setdefault(call, set()).add(row.seconds)
+    apart = [(call[-1], max(some) / min(some) - 1) for call, some in times.items() if len(some) > 1 and min(some) > 0]
+    small, large = ([share for size, share in apart if (size >= LARGE) is half] for half in (False, True))
+    return Agreement(median(small) if small else None, median(large) if large else None, len(apart))
 
 
 def within(error: float, band: float) -> bool:

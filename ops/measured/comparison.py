@@ -205,6 +205,13 @@ def verdict(rows: Sequence[Compared]) -> Agreement:
     return Agreement(median(small) if small else None, median(large) if large else None, len(rows))
 
 
+def by_ranks(rows: Sequence[Compared]) -> dict[int, Agreement]:
+    """How far off rows are by how many ranks took part, fewest first."""
+    return {
+        ranks: verdict([row for row in rows if row.ranks == ranks]) for ranks in sorted({row.ranks for row in rows})
+    }
+
+
 def halves(rows: Sequence[Compared]) -> tuple[list[Compared], list[Compared]]:
     """The rows below 1 MiB, and those from there on."""
     return [row for row in rows if row.size < LARGE], [row for row in rows if row.size >= LARGE]

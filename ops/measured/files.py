@@ -1,5 +1,6 @@
 """Files of measurements, whatever tool wrote them."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from ops.measured.formats import MEASUREMENTS
 from ops.measured.machine import find_machine, names_system
 from ops.measured.rows import Table
 from ops.measured.run_words import mtu_of, names_network, transport_of
+from sim.errors import InputError
 from sim.machines import MACHINES, build
 from sim.machines.through_memory import through_memory
 from sim.parameters import parse_spec
@@ -17,6 +19,9 @@ from sim.topology import Topology
 USUAL_MTU, HEADERS = 4096, 82
 """Bytes of a packet's data that networks of clusters have, and what RoCE v2 sends beside them: gap and preamble 20,
 Ethernet 18, IP 20, UDP 8, base transport 12 and its checksum 4 (InfiniBand Architecture, annex A17)."""
+
+MOST_FILES = 1000
+"""Of a folder: more are somebody's whole disk."""
 
 
 def read_tables(text: str, name: str) -> list[Table]:
@@ -29,30 +34,72 @@ def read_file(path: str | Path) -> list[Table]:
     return MEASUREMENTS.read_file(path)
 
 
+def read_all(paths: Iterable[str | Path]) -> tuple[list[Table], list[tuple[str, str]]]:
+    """The tables of files and of all files in folders, and what in these holds none with the reason.
+
+    Raises InputError for a file that is named and cannot be read, and for a folder that holds none.
+    """
+    tables: list[Table] = []
+    outside: list[tuple[str, str]] = []
+    for path in map(Path, paths):
+        if not path.is_dir():
+            tables += read_file(path)
+            continue
+        before = len(tables)
+        for file in _files_in(path):
+            try:
+                tables += read_file(file)
+            except InputError as error:
+                outside.append((str(file), str(error).removeprefix(f"{file} ")))
+        if len(tables) == before:
+            raise InputError(
+                f"{path} holds no file with measurements: give a folder of {MEASUREMENTS.expected.kinds()}"
+            )
+    return tables, outside
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """All files in a folder and those in it, by name, hidden ones left out."""
+    files = []
+    for file in folder.rglob("*"):
+        inner = file.relative_to(folder).parts
+        if file.is_file() and not any(part.startswith(".") for part in inner):
+            files.append(file)
+        if len(files) > MOST_FILES:
+            raise InputError(f"{folder} holds more than {MOST_FILES} files: give a folder of measurements alone")
+    return sorted(files)
+
+
 def place(
-    table: Table, spec: str = "", ranks: int = 0, collective: str = "", placement: str = ""
+    table: Table, machine: str | Topology = "", ranks: int = 0, collective: str = "", placement: str = ""
 ) -> tuple[Topology, Table, str]:
     """The machine a table is from, the table with what a caller adds to it, and what told the machine.
 
-    `spec` is a caller's own machine; where it is too small and takes hosts, it gets as many as the ranks need. So is
-    `placement`, which GPUs of it took part; without, they are those that the table lists.
+    `machine` is a caller's own, built or by its spec; a spec of one that is too small and takes hosts gets as many as
+    the ranks need. So is `placement`, which GPUs of it took part; without, they are those that the table lists.
     Raises InputError where the file does not tell and the caller does not either.
     """
     rows = table.rows
     if ranks or collective:
         rows = tuple(replace(r, ranks=ranks or r.ranks, collective=collective or r.collective) for r in rows)
     table = replace(table, rows=rows, ranks=ranks or table.ranks)
-    if not spec:
+    if not machine:
         spec_of_machine, why = find_machine(table)
         return _as_told(_seated(build(spec_of_machine), table, placement), table, by_caller=False), table, why
-    topology = _seated(build(spec), table, placement)
-    name, arguments = parse_spec(spec)
-    if 0 < topology.n < table.ranks and "hosts" in MACHINES.parameters(name) and "hosts" not in arguments:
-        hosts = -(-table.ranks // topology.n)
-        topology = _seated(build(f"{spec}{',' if arguments else ':'}hosts={hosts}"), table, placement)
+    topology = _seated(build(machine) if isinstance(machine, str) else machine, table, placement)
+    if isinstance(machine, str) and 0 < topology.n < table.ranks:
+        topology = _seated(build(_with_hosts(machine, topology.n, table.ranks)), table, placement)
     if not table.ranks:
         table = replace(table, ranks=topology.n, rows=tuple(replace(r, ranks=r.ranks or topology.n) for r in rows))
     return _as_told(topology, table), table, "given"
+
+
+def _with_hosts(spec: str, gpus: int, ranks: int) -> str:
+    """A machine's spec with as many hosts of so many GPUs as the ranks need; itself where they are told, or none."""
+    name, arguments = parse_spec(spec)
+    if "hosts" not in MACHINES.parameters(name) or "hosts" in arguments:
+        return spec
+    return f"{spec}{',' if arguments else ':'}hosts={-(-ranks // gpus)}"
 
 
 def _as_told(topology: Topology, table: Table, *, by_caller: bool = True) -> Topology:

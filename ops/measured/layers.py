@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ops.libraries.nccl.layers import HALVES, Pace, layers, layers_of
+from ops.libraries.nccl.layers import HALVES, Pace, layers, layers_of, unknown_layer
 from ops.measured.calibration import (
     GENERATION,
     MOST_RANKS,
@@ -26,7 +26,7 @@ from ops.measured.calibration import (
     simulate_all,
     thinned,
 )
-from ops.measured.comparison import Agreement, Compared, halves, verdict
+from ops.measured.comparison import Agreement, Compared, by_ranks, halves, verdict
 from ops.measured.files import place
 from ops.measured.rows import Table
 from sim.errors import InputError
@@ -35,18 +35,24 @@ from sim.topology import Topology
 Factors = Mapping[str, float]
 HELD = 0.8
 """The share of rows left out that a band holds."""
+RATES = {"nvlink", "nvls", "nvls_gap", "peer_share", "own", "ends", "slot"}
+"""Factors of a generation on what its links carry, and on copying beside."""
 REPEATED, SAME = 8, 0.02
 """Sizes that two tables share and within how much (median |ln|) their times agree where one repeats the other."""
 
 
 @dataclass(frozen=True)
 class TableGroup:
-    """What is left out together: a file, or a system's times in one, with the layers that they rest on."""
+    """What is left out together: a file, or a system's times in one, with the layers that they rest on.
+
+    `samples` are what is fitted, sizes evenly spread; `whole` all rows, which are judged; the same unless given.
+    """
 
     name: str
     generation: str
     network: str
     samples: tuple[Sample, ...]
+    whole: tuple[Sample, ...] = ()
 
     @property
     def layer(self) -> tuple[str, str]:
@@ -73,7 +79,7 @@ class FittedLayers:
 
 def units(tables: Sequence[Table]) -> tuple[list[TableGroup], list[tuple[str, str]]]:
     """The tables by what is left out together, and those that no machine is known for with the reason."""
-    grouped: dict[str, list[Sample]] = {}
+    grouped: dict[str, list[tuple[Sample, Sample]]] = {}
     refused: list[tuple[str, str]] = []
     whole: list[tuple[Topology, Table, str]] = []
     for table in tables:
@@ -88,13 +94,16 @@ def units(tables: Sequence[Table]) -> tuple[list[TableGroup], list[tuple[str, st
         elif first := repeated(topology, placed, whole):
             refused.append((name, f"repeats {first}: the same run counts once"))
         elif (few := thinned(placed)).rows:
-            grouped.setdefault(name, []).append(Sample(topology, few))
+            grouped.setdefault(name, []).append(
+                (Sample(topology, few), Sample(topology, thinned(placed, len(placed.rows))))
+            )
             whole.append((topology, placed, name))
     groups = []
-    for name, samples in grouped.items():
+    for name, pairs in grouped.items():
+        samples, every = zip(*pairs, strict=True)
         parts = layers_of(samples[0].topology)
-        if parts:
-            groups.append(TableGroup(name, parts[0].name, parts[1].name if len(parts) > 1 else "", tuple(samples)))
+        if parts and parts[0] is not unknown_layer("generations"):
+            groups.append(TableGroup(name, parts[0].name, parts[1].name if len(parts) > 1 else "", samples, every))
         else:
             refused.append((name, f"{samples[0].topology.name} has no layer"))
     return groups, refused
@@ -175,9 +184,9 @@ def _mean(entries: Sequence[Factors]) -> Factors:
 
 
 def errors(unit: TableGroup, fitted: FittedLayers) -> list[Compared]:
-    """A unit's rows as the layers simulate them."""
+    """All of a unit's rows as the layers simulate them."""
     pace = fitted.pace(unit.generation, unit.network)
-    return [row for rows in simulate_all(unit.samples, pace) for row in rows]
+    return [row for rows in simulate_all(unit.whole or unit.samples, pace) for row in rows]
 
 
 def leave_one_out(every: Sequence[TableGroup], fitted: FittedLayers) -> Iterator[tuple[TableGroup, list[Compared]]]:
@@ -226,12 +235,12 @@ def bands(left_out: Judged, strange: Judged, least: int = 2) -> dict[tuple[str, 
         layer: {half: _rounded_up(_quantile(strays)) for half, strays in band.items() if strays}
         for layer, band in by_layer.items()
     }
-    kinds = {kind: _of_another(kind, strange) for kind, _ in counts}
+    kinds = {kind: of_another(kind, strange) for kind, _ in counts}
     every |= {layer: kinds[layer[0]] | every.get(layer, {}) for layer in counts}
     return every | {(kind, ""): band for kind, band in kinds.items()}
 
 
-def _of_another(kind: str, strange: Judged) -> Band:
+def of_another(kind: str, strange: Judged) -> Band:
     """What one more layer of a kind would do: tables count alike, and one that nobody has seen among them."""
     tables = [_strays(rows) for group, rows in strange if group.layer[0] == kind]
     band = {}
@@ -293,9 +302,10 @@ def entries(
 ) -> dict[str, dict[str, Any]]:
     """Layers as `layers.json` keeps them: factors, tables with their errors, the band, and the error unseen.
 
-    Under `unknown` stands by kind the band of a layer that is not known.
+    Under `unknown` stands by kind what a layer that is not known is expected to cost, and its band.
     """
     band, held = bands(left_out, strange), coverage(left_out, strange)
+    unknown = {unit.name: rows for unit, rows in strange}
     kept_layers: dict[str, dict[str, Any]] = {}
     for kind, some in layers().items():
         for name, layer in some.items():
@@ -305,7 +315,11 @@ def entries(
                 unit.name: {
                     "rows": len(without),
                     "fitted": _shares(verdict(errors(unit, fitted))),
-                    "left_out": _shares(verdict(list(without))),
+                    "left_out": _shares(verdict(without)),
+                    "by_ranks": {
+                        str(n): {"rows": part.rows, "left_out": _shares(part)} for n, part in by_ranks(without).items()
+                    },
+                    "unseen": _shares(verdict(unknown[unit.name])),
                     "inside": held.get(unit.name),
                 }
                 for unit, without in left_out
@@ -316,7 +330,18 @@ def entries(
                 verdict([row for unit, rows in strange if unit.layer == (kind, name) for row in rows])
             )
             kept_layers.setdefault(kind, {})[name] = entry | ({"note": layer.note} if layer.note else {})
-    return kept_layers | {"unknown": {kind: band.get((kind, ""), {}) for kind in layers()}}
+    return kept_layers | {"unknown": {kind: _unknown(kind, fitted, band.get((kind, ""), {})) for kind in layers()}}
+
+
+def _unknown(kind: str, fitted: FittedLayers, band: Band) -> dict[str, Factors]:
+    """What a layer nobody measured is expected to cost; networks are like the one most machines have.
+
+    GPUs that no table is of are older than those measured, and NCCL's rates for them hold what copying takes: so they
+    share the others' latencies alone. Two tables of A40s say so, and rows of V100s and RTX 2080 Ti that are published.
+    """
+    some = list(fitted.factors[kind].values())
+    common = {key: float(f"{value:.4g}") for key, value in _mean(some).items() if key in set(GENERATION) - RATES}
+    return {"pace": common if kind == "generations" else {}, "strays": band}
 
 
 def _shares(agreement: Agreement) -> list[float | None]:

@@ -9,6 +9,7 @@ _NUMBER = re.compile(r"nccl-(?:library|headers)=(\d{4,6})\b")
 """The header of nccl-tests since 2.17: 22703 is 2.27.3."""
 _SEES = re.compile(r"(via (?:P2P|SHM|NET/[A-Za-z]{1,20}))|NET/(IB|Socket|OFI|[A-Z][A-Za-z]{1,20}) : Using|(GDRDMA)")
 _VIA_IB = re.compile(r"via NET/IB/\d{1,3}")
+_COMMUNICATOR = re.compile(r"\bcomm 0x[0-9a-f]{1,16} rank \d{1,6} nranks (\d{1,6})\b")
 _MTU = re.compile(r"(?<![a-z0-9])mtu[-_ =]?(256|512|1024|2048|4096)(?!\d)")
 _SETTING = re.compile(
     r"""NCCL_(P2P_DISABLE|SHM_DISABLE|NET|COLLNET_ENABLE|IB_HCA)["']?"""
@@ -24,6 +25,15 @@ _NAMED = (
     ("socket", re.compile(r"(?<![a-z0-9])(?:net-socket|sockets?|tcp|ipoib)(?![a-z0-9])")),
     ("shm", re.compile(r"(?<![a-z0-9])(?:shm|p2p-?disabled?)(?![a-z0-9])")),
 )
+
+
+def ranks_of_log(text: str) -> int:
+    """How many ranks the largest communicator has that NCCL tells of; 0 where it tells of none.
+
+    >>> ranks_of_log("[0] NCCL INFO comm 0x5f70 rank 1 nranks 16 cudaDev 0 busId 2000 - Init COMPLETE")
+    16
+    """
+    return max((int(number) for number in _COMMUNICATOR.findall(text)), default=0)
 
 
 def run_words(text: str) -> dict[str, str]:

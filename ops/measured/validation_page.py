@@ -6,8 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from ops.libraries.nccl.layers import HALVES, CostLayer, layers, unknown_strays
-from ops.measured.accuracy import cells, median_of_medians, published, share_inside, share_nearest, table_medians
+from ops.libraries.nccl.layers import HALVES, CostLayer, layers, unknown_layer
+from ops.measured.accuracy import (
+    BY_SYSTEM,
+    OURS,
+    cells,
+    median_of_medians,
+    published,
+    share_inside,
+    share_nearest,
+    table_medians,
+)
 from sim.units import fmt_share
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
@@ -18,14 +27,20 @@ was. On GPUs that are not known at all expect {gpu_large} and {gpu_small}: so fa
 others have in common. Between hosts expect {net_large} and {net_small} where the kind of network is known by several
 tables, and {kind_large} and {kind_small} where it is not. `validate`, `nccl-choice` and `run` say for each machine
 within how much four times of five lie (`expected_error`)."""
-TABLE = """Median of absolute errors, below and from 1 MiB; *left out* is what the same rows come to where the
-layer was fitted without that table, *unseen* where nothing of the layer is known. Times by system (`times.csv`) are
-NVIDIA's for ai-dynamo/aiconfigurator: four collectives on 2, 4 and 8 GPUs, as far as there. `accuracy FILE…
---leave-out -o` made these figures, and `python -m docs` this part of the page.
+TABLE = """Medians of absolute errors over all rows, below and from 1 MiB; *left out* is what the same rows come to
+where the layer was fitted without that table, *unseen* where nothing of the layer is known. Times by system
+(`times.csv`) are NVIDIA's for ai-dynamo/aiconfigurator: four collectives on 2, 4 and 8 GPUs, as far as there. `accuracy
+FILE… --leave-out -o` made these figures, and `python -m docs` this part of the page.
 
-| table | layer | rows | fitted | left out |
-|---|---|---|---|---|
+| table | layer | rows | fitted | left out | unseen |
+|---|---|---|---|---|---|
 {rows}
+
+By the number of GPUs, where a table has several, left out with all its other numbers:
+
+| table | GPUs | rows | left out |
+|---|---|---|---|
+{ranks}
 
 | layer | tables | unseen | four of five within |
 |---|---|---|---|
@@ -36,12 +51,15 @@ out; on one host {host_large} and {host_small}. Of the {held_rows} rows left out
 said to hold 80%. Where a layer has several tables, its band is that of its rows left out. Where it has one, and where
 nothing tells what joins the hosts, it is what one more layer of the kind would come to of which nothing is known:
 {unknown_gpus} below and from 1 MiB on one host, {unknown_nets} between hosts. So far
-apart are set-ups of one and the same machine, too."""
+apart are set-ups of one and the same machine, too. GPUs older than all that were measured share the others' latencies
+alone: NCCL's rates for them hold what copying takes, as the two tables of A40s show."""
 PUBLISHED = """With nothing given by hand, the median of the medians of the {tables} published tables of nccl-tests is
 {large} from 1 MiB on and {small} below ({rows} rows; of MI300X's 24 files, which repeat two columns, two count). Of the
 {cells} cells of all published rows (a system, a number of GPUs, a collective, a half of the sizes) no other model is
-nearer in {nearest}; {inside} of the rows lie inside the band that is said to hold 80%. `accuracy FILE… -o
-ops/measured/published.json` made these figures, and prints them table by table with what it leaves out and why."""
+nearer in {nearest}. All {system_rows} times by system that the layers were fitted to are {system_large} off from 1 MiB
+on and {system_small} below (medians); {inside} of the rows lie inside the band that is said to hold 80%. `accuracy
+FILE… -o ops/measured/published.json` made these figures, and prints them table by table with what it leaves out
+and why."""
 NVIDIA = ("Ampere", "Hopper", "Blackwell")
 """Generations that the first lines speak of."""
 
@@ -86,7 +104,11 @@ def _published() -> dict[str, str]:
     words = {"tables": str(total["tables"]), "rows": str(total["rows"]), "cells": str(len(scored))}
     shares = {"nearest": share_nearest(scored), "inside": share_inside(scored)}
     tenths = {"small": total["below_1MiB"], "large": total["from_1MiB"]}
-    words |= {key: _percent(share) for key, share in shares.items()}
+    errors = [
+        [e for run in published() if run.kind == BY_SYSTEM for e in run.errors(OURS, half)] for half in (False, True)
+    ]
+    tenths |= {f"system_{key}": median(map(abs, some)) for key, some in zip(("small", "large"), errors, strict=True)}
+    words |= {"system_rows": str(sum(map(len, errors)))} | {key: _percent(share) for key, share in shares.items()}
     return words | {key: "–" if share is None else fmt_share(share, 1) for key, share in tenths.items()}
 
 
@@ -108,11 +130,12 @@ def _tables(every: dict[str, dict[str, CostLayer]]) -> dict[str, str]:
     share = sum(entry["inside"] for entry in held) / rows if rows else None
     return {
         "rows": "\n".join(line for some in every.values() for layer in some.values() for line in _rows(layer)),
+        "ranks": "\n".join(line for some in every.values() for layer in some.values() for line in _by_ranks(layer)),
         "layers": "\n".join(_layer(layer) for some in every.values() for layer in some.values() if layer.errors),
         "held_rows": str(rows),
         **_left_out(every),
-        "unknown_gpus": _band(unknown_strays("generations")),
-        "unknown_nets": _band(unknown_strays("networks")),
+        "unknown_gpus": _band(unknown_layer("generations").strays),
+        "unknown_nets": _band(unknown_layer("networks").strays),
         "held": _percent(share),
     }
 
@@ -136,8 +159,20 @@ def _left_out(every: dict[str, dict[str, CostLayer]]) -> dict[str, str]:
 
 def _rows(layer: CostLayer) -> Iterator[str]:
     for name, entry in layer.errors.items():
-        plain = re.sub(r"^\d{1,4}-|\.txt$", "", name)
-        yield f"| {plain} | {layer.name} | {entry['rows']} | {_pair(entry['fitted'])} | {_pair(entry['left_out'])} |"
+        pairs = " | ".join(_pair(entry[key]) for key in ("fitted", "left_out", "unseen"))
+        yield f"| {_plain(name)} | {layer.name} | {entry['rows']} | {pairs} |"
+
+
+def _by_ranks(layer: CostLayer) -> Iterator[str]:
+    for name, entry in layer.errors.items():
+        if len(entry["by_ranks"]) > 1:
+            for ranks, part in entry["by_ranks"].items():
+                yield f"| {_plain(name)} | {ranks} | {part['rows']} | {_pair(part['left_out'])} |"
+
+
+def _plain(name: str) -> str:
+    """A table's name without its number and ending."""
+    return re.sub(r"^\d{1,4}-|\.txt$", "", name)
 
 
 def _layer(layer: CostLayer) -> str:

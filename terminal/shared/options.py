@@ -202,6 +202,8 @@ def _machine(words: Words, *, needed: bool) -> dict[str, str]:
         return capture | edits | {"network": network, "against": others}
     if words.get("pairs") is not None:
         raise InputError("--pairs fills in what a capture does not say: add the file of a topology")
+    if spec and _is_file(spec):
+        raise InputError(f"{spec} is a file: give it as --topology {spec}")
     if rates:
         raise InputError("--assume fills in what a file does not say: give --machine NAME:key=value,… instead")
     return edits | {"machine": spec or "", "network": network, "against": others}
@@ -209,14 +211,16 @@ def _machine(words: Words, *, needed: bool) -> dict[str, str]:
 
 def placement_word(where: str) -> str:
     """A placement in one line: as it is, or what the file of this name says. Raises InputError."""
-    path = Path(where)
-    try:
-        is_file = path.is_file()
-    except (OSError, ValueError):  # no name of a file: too long, or with a zero in it
-        is_file = False
-    if is_file or path.suffix in ENDINGS:
-        return in_one_line(read_text(path, Expected(file="a rank file")), where)
+    if _is_file(where) or Path(where).suffix in ENDINGS:
+        return in_one_line(read_text(Path(where), Expected(file="a rank file")), where)
     return where
+
+
+def _is_file(word: str) -> bool:
+    try:
+        return Path(word).is_file()
+    except (OSError, ValueError):  # no name of a file: too long, or with a zero in it
+        return False
 
 
 def _networks(names: str | tuple[str, ...]) -> tuple[str, str]:

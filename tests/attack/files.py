@@ -16,6 +16,7 @@ from ops.lab.grid import read_grid
 from ops.lab.journal import Journal, read_table
 from ops.measured.files import place, read_tables
 from ops.measured.formats import MEASUREMENTS
+from ops.measured.machine import UntoldError
 from ops.registry import ALGORITHMS
 from ops.request import scenario, training
 from ops.training.layers import parse_layers
@@ -85,7 +86,10 @@ def check(text: str) -> None:
 def use_tables(text: str) -> None:
     """Read measurements and look for their machine."""
     for table in read_tables(text, "it")[:3]:
-        place(table, "" if table.ranks else "dgx1v")
+        try:
+            place(table, "" if table.ranks else "dgx1v")
+        except UntoldError:
+            place(table, "mi300x")
 
 
 def use_trace(text: str) -> None:
@@ -170,7 +174,7 @@ def _texts() -> dict[str, str]:
 
 def samples_of(formats: Formats[Any], name: str) -> tuple[str, ...]:
     """What is known to be of a format: files, those of many kinds first, and what its writer makes."""
-    own = [text for text in (AMD, BY_GPUS, *_texts().values()) if formats[name].matches(text)]
+    own = [text for text in (AMD, BY_GPUS, RCCL, *_texts().values()) if formats[name].matches(text)]
     some = [own[i * len(own) // SAMPLES] for i in range(SAMPLES)] if len(own) > SAMPLES else own
     return (*some, *_written(formats, name))
 
@@ -209,6 +213,13 @@ NUMA BW TABLE:
              0000:05:00.0 0000:26:00.0
 0000:05:00.0 N/A          50000-100000
 0000:26:00.0 50000-100000 N/A
+"""
+RCCL = """[
+{"numCycle":0, "name":"AllReduce", "nodes":1, "ranks":8, "ranksPerNode":8, "gpusPerRank":1, "size":1048576,
+ "type":"float", "redop":"sum", "inPlace":0, "time":53.500000, "algBw":19.599551, "busBw":34.299215, "wrong":"0"},
+{"numCycle":0, "name":"AllReduce", "nodes":1, "ranks":8, "ranksPerNode":8, "gpusPerRank":1, "size":1048576,
+ "type":"float", "redop":"sum", "inPlace":1, "time":54.000000, "algBw":19.418074, "busBw":33.981629, "wrong":"0"}
+]
 """
 BY_GPUS = (
     "system,nccl,collective,gpus,size_bytes,time_us\ndgx_h100,2.20.5,allreduce,8,1024,18.1\n"

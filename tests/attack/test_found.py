@@ -71,6 +71,14 @@ REFUSED = {
         "line 2: bytes or median_us is no number",
     ),
     "columns without a name": (lambda: read_tables("a,b\nring,x,36,allgather,,,8,1\n", "it"), "it is no output of"),
+    "nccl-tests: a bandwidth too small for Decimal": (
+        lambda: read_tables(TESTS.replace("0.10", "1e-2147483647").format("1024", "256"), "it"),
+        "size over time is not algbw: 0.1024 GB/s, not 1e-2147483647, in line 3",
+    ),
+    "nccl-tests: a bandwidth too large for Decimal": (
+        lambda: read_tables(TESTS.replace("0.10", "1e2147483647").format("1024", "256"), "it"),
+        "no time in it in line 3",
+    ),
     "an exponent beyond Decimal": (
         lambda: build("switch:ranks=2,bandwidth=1e999999999999999999999999999GBps"),
         "is not a finite number",

@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ops.measured.accuracy import published
+from ops.request import Request
 from ui.pages.measured import EXAMPLE
 
 pytestmark = pytest.mark.slow
@@ -61,3 +62,23 @@ def test_nothing_asks_for_a_table_and_all_published_runs_stand_worst_first():
 def test_what_cannot_be_compared_is_told(text, machine, told):
     at = pasted(text, machine)
     assert told in at.error[0].value
+
+
+CAPTURE = "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV2\t0-7\nGPU1\tNV2\t X \t0-7\n"
+
+
+def test_a_table_of_the_machine_on_the_stage_is_compared_with_it():
+    scene = Request("allreduce.ring", machine="", capture=CAPTURE, capture_name="own.txt")
+    at = AppTest.from_file(APP, default_timeout=120)
+    at.query_params["page"] = "measured"
+    at.session_state["scene"] = scene
+    at.run()
+    at.text_area(key="measured_text").set_value(EXAMPLE)
+    at.checkbox(key="measured_on_stage").check()
+    at.number_input(key="measured_ranks").set_value(2)
+    at.run()
+    assert not at.exception
+    words = " ".join(one.value for one in at.markdown)
+    assert "own.txt" in words
+    assert "have in common" in words
+    assert "68%" in at.caption[-1].value

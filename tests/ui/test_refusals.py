@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from ops.measured import files
+from ops.measured.files import MOST_FILES, read_all
 from ops.measured.formats import MEASUREMENTS
 from sim.edits import edited
 from sim.errors import InputError
@@ -63,6 +65,17 @@ def test_what_cannot_be_done_to_a_machine_is_refused_in_chinese(made, spec):
     said = in_language(str(refused.value), "zh")
     assert said != str(refused.value)
     assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", re.sub(r"`[^`]*`", "", said)), said
+
+
+@pytest.mark.parametrize("most", [MOST_FILES, 0])
+def test_a_folder_without_measurements_is_refused_in_chinese(tmp_path, most, monkeypatch):
+    (tmp_path / "notes.md").write_text("nothing was measured")
+    monkeypatch.setattr(files, "MOST_FILES", most)
+    with pytest.raises(InputError) as refused:
+        read_all([tmp_path])
+    said = in_language(str(refused.value), "zh")
+    assert str(refused.value).count(str(tmp_path)) == 1
+    assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", said), said
 
 
 def test_no_sentence_is_half_in_one_language_and_half_in_another():

@@ -8,6 +8,7 @@ from ops.libraries.nccl.layers import LARGE
 from ops.measured.accuracy import Cell, MeasuredRun, cells, published
 from ops.measured.comparison import Compared, Outside, verdict
 from ops.measured.formats import MEASUREMENTS
+from ops.request import Request
 from sim.base.textfile import decoded
 from sim.errors import InputError
 from sim.units import fmt_share, fmt_size, fmt_time
@@ -44,9 +45,7 @@ def measured() -> None:
         )
     with right:
         file = st.file_uploader(tell("page.measured.file"), type=[*MEASUREMENTS.endings], key="measured_file")
-        spec = st.text_input(
-            tell("page.measured.machine"), key="measured_machine", placeholder="dgx_a100:hosts=2", max_chars=200
-        )
+        machine = _machine()
         ranks = st.number_input(tell("page.measured.ranks"), 0, 4096, 0, key="measured_ranks")
     more: Sequence[MeasuredRun] = ()
     try:
@@ -54,8 +53,8 @@ def measured() -> None:
         if file is not None:
             text, name = decoded(file.getvalue(), file.name), file.name
         _refuse_nothing(text, "page.measured.nothing" if file is None else "page.text.empty", name)
-        more = _show(text, name, spec.strip(), int(ranks))
-        st.session_state.measured_good = (text, name, spec.strip(), int(ranks))
+        more = _show(text, name, machine, int(ranks))
+        st.session_state.measured_good = (text, name, machine, int(ranks))
     except InputError as error:
         if not pasted.strip() and file is None:
             st.info(plain(retold(error)))
@@ -65,6 +64,18 @@ def measured() -> None:
             more = _show(*st.session_state.measured_good)
     with top:
         _clock(more)
+
+
+def _machine() -> str | Request:
+    """Where it was measured: a machine's spec, empty if the output shall tell, or the scene whose machine it was."""
+    scene: Request | None = st.session_state.get("scene")
+    own = (scene.capture_name or scene.machine) if scene else ""
+    spec = st.text_input(
+        tell("page.measured.machine"), key="measured_machine", placeholder="dgx_a100:hosts=2", max_chars=200
+    )
+    if scene and own and st.checkbox(tell("page.measured.stage", name=plain(own)), key="measured_on_stage"):
+        return scene
+    return spec.strip()
 
 
 def _clock(more: Sequence[MeasuredRun]) -> None:
@@ -100,11 +111,11 @@ def _refuse_nothing(text: str, message: str, name: str) -> None:
         raise InputError(tell(message, name=name))
 
 
-def _show(text: str, name: str, spec: str, ranks: int) -> Sequence[MeasuredRun]:
+def _show(text: str, name: str, machine: str | Request, ranks: int) -> Sequence[MeasuredRun]:
     """Every table: its machine, the curves, the numbers, what was left out; as runs. Raises InputError first."""
     from ui.charts import measured as charts  # loaded when there is something to draw, as in the lab
 
-    tables = ask(tasks.compared, text, name, spec, ranks)
+    tables = ask(tasks.compared, text, name, machine, ranks)
     if isinstance(tables, tasks.Untold):
         raise InputError(f"{tables.why}: {tell(f'page.measured.add.{tables.missing}')}")
     for table in tables:
@@ -121,7 +132,10 @@ def _show(text: str, name: str, spec: str, ranks: int) -> Sequence[MeasuredRun]:
 
 def _headline(table: tasks.ComparedTable) -> None:
     rows, errors = table.rows, verdict(table.rows)
-    family = tell("page.measured.family", name=table.family) if table.family else tell("page.measured.constants")
+    family = tell("page.measured.constants")
+    if table.family:
+        pace = tell("page.measured.family", name=table.family)
+        family = pace if table.is_measured else tell("page.measured.common")
     reason = tell("page.measured.machine.chosen") if table.why == "given" else tell("page.measured.machine.recognised")
     st.markdown(f"**{plain(table.machine)}** ({reason}): {rows[0].ranks} × {rows[0].collective}. {family}")
     below, above = table.band

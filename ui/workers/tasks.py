@@ -54,8 +54,8 @@ class LinksThatMatter(NamedTuple):
 class ComparedTable(NamedTuple):
     """A table's machine, the family of NCCL's costs it is of, what told it, its rows, and what was left out.
 
-    `rests_on` counts the tables of the family, `band` is what four of five rows stray at most below and from 1 MiB,
-    `runs` are the rows beside what other models say of them.
+    `is_measured` says whether the family's GPUs are known by tables of their own, `rests_on` counts its tables, `band`
+    is what four of five rows stray at most below and from 1 MiB, `runs` are the rows beside what other models say.
     """
 
     machine: str
@@ -63,6 +63,7 @@ class ComparedTable(NamedTuple):
     why: str
     rows: list[Compared]
     outside: list[Outside]
+    is_measured: bool = False
     rests_on: int = 0
     band: tuple[float | None, float | None] = (None, None)
     runs: tuple[MeasuredRun, ...] = ()
@@ -145,12 +146,15 @@ def _unrouted(step: TrainingStep) -> TrainingStep:
     return replace(step, topology=replace(step.topology, router=None))
 
 
-def compared(text: str, name: str, spec: str, ranks: int) -> list[ComparedTable] | Untold:
-    """Every table of a text beside what is simulated, on the machine it names or the one given. Raises InputError."""
-    tables = []
+def compared(text: str, name: str, machine: str | Request, ranks: int) -> list[ComparedTable] | Untold:
+    """Every table of a text beside what is simulated, on the machine it names, the one given or that of a scene.
+
+    Raises InputError.
+    """
+    tables, own = [], machine.topology() if isinstance(machine, Request) else machine
     for table in read_tables(text, name):
         try:
-            topology, placed, why = place(table, spec, ranks)
+            topology, placed, why = place(table, own, ranks)
         except UntoldError as error:
             return Untold(error.why, error.missing)
         rows, outside = compare_table(topology, placed)
@@ -158,7 +162,9 @@ def compared(text: str, name: str, spec: str, ranks: int) -> list[ComparedTable]
         runs = () if placed.kind == "osu" else tuple(runs_of(placed.source, topology, rows))
         compared_table = ComparedTable(topology.name, family.name if family else "", why, rows, outside, runs=runs)
         if family:
-            compared_table = compared_table._replace(rests_on=len(family.tables), band=family.bands)
+            compared_table = compared_table._replace(
+                is_measured=family.is_measured, rests_on=len(family.tables), band=family.bands
+            )
         tables.append(compared_table)
     return tables
 

@@ -21,6 +21,8 @@ LARGE = 1 * MiB
 """From this size on, rates and not latencies decide most of a time: errors are told below and from it."""
 HALVES = ("below_1MiB", "from_1MiB")
 """Of the sizes, as files and answers call them."""
+UNMEASURED = {"generations": "unmeasured GPUs", "networks": "unmeasured networks"}
+"""What a layer is called that no table is known of."""
 KINDS = ("generations", "networks")
 """Of layers: one or the other."""
 NETWORK_UNTOLD = "nothing tells what joins its hosts: InfiniBand as on other machines is assumed"
@@ -91,8 +93,8 @@ class CostLayer:
     strays: Mapping[str, float]
     note: str = ""
     errors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """By table: its rows, the medians of its errors below and from 1 MiB as `fitted` and `left_out`, and how many rows
-    left out are `inside` the band."""
+    """By table: its rows, the medians of its errors below and from 1 MiB as `fitted`, as `left_out`, these `by_ranks`
+    too, as `unseen` where nothing of the layer is known, and how many rows left out are `inside` the band."""
     unseen: tuple[float | None, float | None] = (None, None)
     """The same medians over all its tables where nothing is known of the layer."""
 
@@ -104,6 +106,11 @@ class Family:
     name: str
     pace: Pace
     layers: tuple[CostLayer, ...]
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether its GPUs are known by tables of their own."""
+        return self.layers[0] is not unknown_layer("generations")
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -152,9 +159,15 @@ def _kept() -> dict[str, dict[str, dict[str, Any]]]:
     return kept
 
 
-def unknown_strays(kind: str) -> Mapping[str, float]:
-    """How far off times are where a layer of a kind is not known, as `CostLayer.strays`."""
-    return _kept().get("unknown", {}).get(kind, {})
+@cache
+def unknown_layer(kind: str) -> CostLayer:
+    """What is expected of a layer of a kind that nobody measured: latencies that those that are known have in common.
+
+    It rests on the tables of all of them, and its band is how far off each comes out by what the others have.
+    """
+    entry = _kept()["unknown"][kind]
+    tables = dict.fromkeys(table for layer in layers()[kind].values() for table in layer.tables)
+    return CostLayer(UNMEASURED[kind], (), entry["pace"], tuple(tables), entry["strays"])
 
 
 def machine_word(topology: Topology) -> str:
@@ -169,26 +182,40 @@ def machine_word(topology: Topology) -> str:
 
 
 def layers_of(topology: Topology) -> tuple[CostLayer, ...]:
-    """What is known of a machine's GPUs and, where it has several hosts, of its network; nothing of unknown ones.
+    """What is known of a machine's GPUs and, where it has several hosts, of its network.
 
-    A machine is known by its name, a captured one by its NVLinks.
+    A machine is known by its name, a captured one by its NVLinks. GPUs in hosts that are not known have the
+    latencies of others; abstract machines, whose GPUs stand nowhere, have no layers.
     """
-    name, every = machine_word(topology), layers()
-    gpus = next((layer for layer in every["generations"].values() if name in layer.machines), None)
-    if gpus is None and topology.format:
-        lanes = {round(x.bandwidth / x.lanes / GBps, 3) for x in topology.links if x.kind == "NVL"}
-        fitted = next((LANES_OF[rate] for rate in sorted(lanes & LANES_OF.keys())), ("", False))
-        if fitted[0] and fitted[1] == is_amd(topology) and fitted[0] in ("CDNA", generation_of(topology)):
-            gpus = every["generations"].get(fitted[0])
+    gpus = _gpus_of(topology) or (unknown_layer("generations") if _stands_in_hosts(topology) else None)
     if gpus is None:
         return ()
     if _is_one_node(topology):
         return (gpus,)
-    usual = every["networks"]["IB"]
-    network = next((layer for layer in every["networks"].values() if name in layer.machines), usual)
+    usual, name = layers()["networks"]["IB"], machine_word(topology)
+    network = next((layer for layer in layers()["networks"].values() if name in layer.machines), usual)
     if NETWORK_UNTOLD in topology.assumed or (topology.format and network is usual):
-        network = replace(network, strays=unknown_strays("networks") or network.strays)
+        network = replace(network, strays=unknown_layer("networks").strays or network.strays)
+    if gpus is unknown_layer("generations"):
+        wider = {half: max(stray, gpus.strays.get(half, stray)) for half, stray in network.strays.items()}
+        network = replace(network, strays=wider)
     return gpus, network
+
+
+def _gpus_of(topology: Topology) -> CostLayer | None:
+    name, generations = machine_word(topology), layers()["generations"]
+    by_name = next((layer for layer in generations.values() if name in layer.machines), None)
+    if by_name or not topology.format:
+        return by_name
+    lanes = {round(x.bandwidth / x.lanes / GBps, 3) for x in topology.links if x.kind == "NVL"}
+    fitted = next((LANES_OF[rate] for rate in sorted(lanes & LANES_OF.keys())), ("", False))
+    agrees = fitted[0] and fitted[1] == is_amd(topology) and fitted[0] in ("CDNA", generation_of(topology))
+    return generations.get(fitted[0]) if agrees else None
+
+
+def _stands_in_hosts(topology: Topology) -> bool:
+    """Whether its GPUs are in hosts: it was captured, or they hang on sockets."""
+    return bool(topology.format) or any(topology.devices[device].numa >= 0 for device in topology.ranks)
 
 
 def _is_one_node(topology: Topology) -> bool:
@@ -207,7 +234,7 @@ def expected_error(topology: Topology, settings: Mapping[str, object], size: flo
 
 @lru_cache(maxsize=64)
 def family_of(topology: Topology) -> Family | None:
-    """The layers of a machine put together; None where nothing is known of its GPUs."""
+    """The layers of a machine put together; None for an abstract one."""
     parts = layers_of(topology)
     pace = Pace(**{key: value for layer in parts for key, value in layer.pace.items()})
     return Family(", ".join(layer.name for layer in parts), pace, parts) if parts else None

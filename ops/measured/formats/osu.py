@@ -6,6 +6,7 @@ Format: `# OSU MPI… Test v…` lines, then a size and a number a line (mvapich
 import re
 
 from ops.measured.formats import reader
+from ops.measured.launcher import launched
 from ops.measured.rows import Measured, Table
 from sim.base.numbers import real, whole
 from sim.errors import InputError
@@ -36,23 +37,25 @@ def read(text: str, *, name: str) -> list[Table]:
     """Every table of a file. Sizes of collectives become those of nccl-tests once the ranks are known."""
     tables: list[Table] = []
     rows: list[Measured] = []
-    what, title, pair = "", "", ""
+    what, title, pair, processes, lines = "", "", "", 0, text.splitlines()
+    last = 0
 
     def close() -> None:
         if rows:
             window = WINDOW if what == "bandwidth" else 1
-            ranks = 2 if what in ("bandwidth", "latency") else 0
+            ranks = 2 if what in ("bandwidth", "latency") else processes
             ranks_of_pair = {"pair": pair} if pair and ranks else {}
             tables.append(Table(name, "osu", tuple(rows), ranks, words=(title,), messages=window, forced=ranks_of_pair))
             rows.clear()
 
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines, 1):
         heading = TITLE.search(line)
         if (devices := PAIR.search(line)) is not None:
             close()
             pair = f"{devices[1]},{devices[2]}"
         if heading is not None:
             close()
+            processes = launched("\n".join(lines[last:number])) or processes
             title = line.strip("# ").strip()
             what = next(name for pattern, name in COLLECTIVES if re.search(pattern, heading[1], re.IGNORECASE))
         elif what and (row := ROW.match(line)) is not None:
@@ -60,6 +63,7 @@ def read(text: str, *, name: str) -> list[Table]:
             if size > 0 and value > 0:
                 seconds = size / (value * 1e6) if what == "bandwidth" else value * us
                 rows.append(Measured(what, 0, size, seconds, line=number))
+                last = number
     close()
     if not tables:
         raise InputError(f"{name} holds no row of an OSU test with a size and a number: give its whole output")

@@ -4,9 +4,10 @@ A time is its steps, the bytes that its slowest rank moves, and those that it ad
 price; `ops.measured.mpi.work` tells how many.
 """
 
+import math
 import re
 from collections.abc import Iterable, Sequence
-from statistics import median
+from statistics import fmean, median
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from ops.measured.mpi.work import cost_of, library_of
 from ops.measured.rows import Measured, Table
 from ops.registry import Cost
 from sim.base.arrays import Floats
+from sim.errors import InputError
 from sim.units import us
 
 BEGIN = (3 * us, 1 / 12e9, 1 / 7e9)
@@ -72,11 +74,33 @@ def system_of(table: Table) -> str:
     return re.split(r"-?(?:\d{1,9}n-x\d|torus-\d)", plain, maxsplit=1)[0]
 
 
-def priced(table: Table) -> list[Priced]:
-    """The rows whose algorithm is known by name and claims a cost."""
-    library = library_of(table)
+def priced(table: Table, *, keeps: bool = False) -> list[Priced]:
+    """The rows whose algorithm is known by name and claims a cost; `keeps` as for `library_of`."""
+    library = library_of(table, keeps=keeps)
     rows = ((row, cost_of(row, library)) for row in table.rows if row.ranks > 1)
     return [Priced(row, cost) for row, cost in rows if cost is not None]
+
+
+def fit_table(table: Table) -> tuple[MpiPace, bool | None]:
+    """The pace nearest to a table, and whether its library keeps its buffers: whichever its rows are nearer to.
+
+    None where they do not tell, as where none of them takes such buffers. Raises InputError for a table whose
+    algorithms' costs are not known.
+    """
+    freed, kept = priced(table), priced(table, keeps=True)
+    if not freed:
+        raise InputError(f"{table.source} has no algorithm whose cost is known: give tables of others")
+    pace = fit_mpi(freed)
+    if freed == kept:
+        return pace, None
+    other = fit_mpi(kept)
+    return (other, True) if _off(kept, other) < _off(freed, pace) else (pace, False)
+
+
+def _off(rows: Sequence[Priced], pace: MpiPace) -> float:
+    """How far a pace is from rows by the logarithm, small and large sizes alike."""
+    halves = [[one for one in rows if (one.row.size >= LARGE) == large] for large in (False, True)]
+    return sum(fmean(abs(math.log(one.seconds(pace) / one.row.seconds)) for one in half) for half in halves if half)
 
 
 def fit_mpi(rows: Sequence[Priced]) -> MpiPace:

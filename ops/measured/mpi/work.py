@@ -55,9 +55,6 @@ PAIRED, LONG = 0.7, 2 * MiB
 length on."""
 CROSSING = re.compile(r"doubling|halving|bruck|pairwise|rabenseifner|alltoall|sparbit")
 """Algorithms in which the ranks of a node all reach for other nodes at once, and share its port."""
-OWN_BUILD = re.compile(r"leonardo")
-"""Where the suite ran its own build of Open MPI 5 (`config/environments`), not a site's 4.1: three tables show that
-pairs of buffers are kept there and neighbours are not pinned anew; three of the site's show the opposite."""
 RADIX = {"allgather.k_bruck": {"radix": 2}}
 """What a label means where the registry's own default is another: `libbine`'s radix."""
 IN_TURN = re.compile(r"^(?:gather|scatter|reduce)\.linear$")
@@ -103,14 +100,16 @@ class MpiLibrary(NamedTuple):
     near: int
 
 
-def library_of(table: Table) -> MpiLibrary:
+def library_of(table: Table, *, keeps: bool = False) -> MpiLibrary:
     """The library by the labels, `default-NAME` an Open MPI on a network of its own; ranks by the file's name.
 
-    It is Open MPI over UCX or Cray MPICH, which keeps its memory.
+    It is Open MPI over UCX or Cray MPICH, which keeps its memory. Whether the first `keeps` pairs of buffers, too, and
+    pins none anew, is a matter of how it was built and set up, which differs from run to run and no label tells: a
+    site's 4.1 does not, another 5 does.
     """
     labels = [row.algorithm for row in table.rows]
     open_mpi = not any(label.endswith("_mpich") for label in labels)
-    merges = open_mpi and not any(map(is_own, labels)) and not OWN_BUILD.search(table.file)
+    merges = open_mpi and not any(map(is_own, labels)) and not keeps
     each = re.search(r"\dn-x(\d{1,4})(-gpu)?", table.file)
     per_node = int(each[1]) if each else 1
     near = 1 if each and each[2] else per_node

@@ -2,32 +2,20 @@
 
 import json
 import math
-from functools import cache
 
-import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
 
 from cli import main
-from ops import ALGORITHMS
-from ops.libraries.nccl.choice import NcclOptions, choose, work_of
-from ops.libraries.nccl.layers import NETWORK_UNTOLD, Pace, family_of
+from ops.libraries.nccl.layers import HALVES, NETWORK_UNTOLD, Pace, family_of
 from ops.measured.accuracy import OURS, Cell, published
 from ops.measured.calibration import cost
 from ops.measured.comparison import Compared, compare_table
 from ops.measured.layers import TableGroup, bands, coverage, inside
 from ops.measured.rivals import rivals
 from ops.measured.rows import Measured, Table
-from ops.work import carry_out
 from sim.errors import InputError
 from sim.machines import build
-from sim.machines.through_memory import through_memory
-from sim.metrics import lower_bound
-from sim.units import GiB, MiB
-
-PLAIN = {"broadcast": "broadcast.linear", "sendrecv": "sendrecv.direct", "alltoall": "alltoall.linear"}
-"""Algorithms for collectives that have no ring."""
+from sim.units import MiB
 
 ROWS = "system,nccl,collective,gpus,size_bytes,time_us\n" + "".join(
     f"h100_sxm,2.29.2,{collective},{gpus},{size},{time}\n"
@@ -158,7 +146,14 @@ def test_what_a_run_asked_of_its_network_is_told_beside_the_figure(tmp_path, cap
 
 
 @pytest.mark.parametrize(
-    ("argv", "why"), [(["accuracy"], "nothing to compare"), (["accuracy", "no such file"], "no such file")]
+    ("argv", "why"),
+    [
+        (["accuracy"], "nothing to compare"),
+        (["accuracy", "no such file"], "no such file"),
+        (["accuracy", "tests/data/ddp"], "tests/data/ddp holds no file with measurements"),
+        (["validate", "tests/data/ddp"], "tests/data/ddp holds no file with measurements"),
+        (["accuracy", "--leave-out", "README.md"], "README.md is no output of nccl-tests"),
+    ],
 )
 def test_bad_input_is_one_sentence(capsys, argv, why):
     assert main(argv) == 2
@@ -176,46 +171,6 @@ def test_the_published_runs_are_what_the_clock_says_now():
         simulated, _ = compare_table(machine, Table("it", "nccl-tests", rows, run.ranks, forced={"nccl": release}))
         kept = [run.models["simulated"][k] for k in (0, 12, -1)]
         assert [row.simulated for row in simulated] == pytest.approx(kept, rel=1e-3)
-
-
-@cache
-def least_seconds(spec: str, ranks: int, collective: str) -> float:
-    """What the links allow for GiB of a collective, whatever its schedule and whatever switches add."""
-    name, _, memory = spec.partition(" through ")
-    machine = through_memory(build(name)) if memory else build(name)
-    schedule = ALGORITHMS[PLAIN.get(collective, f"{collective}.ring")].schedule(ranks)
-    weights = np.full(schedule.promise.blocks, GiB * schedule.unit_share)
-    return lower_bound(machine, schedule.promise, weights, np.array(machine.ranks[:ranks]), in_switch=True)
-
-
-def test_no_row_is_faster_than_its_links():
-    """Of every table, measured on any number of hosts."""
-    for run in published():
-        least = least_seconds(run.machine, run.ranks, run.collective)
-        assert least > 0
-        for size, seconds in zip(run.sizes, run.models["simulated"], strict=True):
-            assert seconds >= 0.999 * least * size / GiB, (run.name, size)  # kept to four digits
-
-
-@pytest.mark.slow
-@settings(max_examples=12, deadline=None, phases=[Phase.generate])
-@given(
-    st.sampled_from(["dgx_a100", "dgx_h100", "dgx_b200", "gh200_quad", "mi300x", "l40s", "dgx1v", "aws_p4d"]),
-    st.integers(1, 2),
-    st.integers(2, 4),
-    st.sampled_from(["allreduce", "allgather", "reduce_scatter", "broadcast", "alltoall"]),
-    st.sampled_from([32 * MiB, 200 * MiB]),
-    st.sampled_from(["2.8", "2.18", "2.28.7"]),
-)
-def test_no_run_of_nccl_is_faster_than_its_links(name, hosts, each, collective, size, release):
-    """On some GPUs of some hosts, by any release: what a generation and a network cost never makes a link wider."""
-    machine = build(f"{name}:hosts={hosts},per_host={each}")
-    work = work_of(machine, choose(machine, collective, size, options=NcclOptions(nccl=release)))
-    outcome = carry_out(machine, work, size)
-    schedule = ALGORITHMS[PLAIN.get(collective, f"{collective}.ring")].schedule(machine.n)
-    weights = np.full(schedule.promise.blocks, size * schedule.unit_share)
-    least = lower_bound(machine, schedule.promise, weights, np.array(machine.ranks), in_switch=True)
-    assert outcome.trace.time >= least > 0
 
 
 def test_runs_are_written_as_they_are_read(tmp_path, capsys, times):
@@ -252,6 +207,53 @@ def test_layers_are_fitted_again_without_every_table(capsys, tmp_path, times):
     for entry in hopper["tables"].values():
         assert entry["rows"] > 0
         assert len(entry["fitted"]) == len(entry["left_out"]) == 2
+
+
+def test_every_row_is_judged_by_numbers_of_gpus_and_on_gpus_nobody_has_seen(capsys, tmp_path):
+    """Of a folder: two systems, one on two numbers of GPUs with a row measured again, and a note that is no table."""
+    rows = [
+        f"h100_sxm,2.29.2,allgather,{n},{1 << k},{4 + n / 2 + (1 << k) / 3e5}" for n in (2, 4) for k in range(9, 29)
+    ]
+    rows += [f"a100_sxm,2.29.2,allgather,8,{1 << k},{9 + (1 << k) / 2.2e5}" for k in range(9, 29)]
+    again = [f"h100_sxm,2.29.2,allgather,2,{1 << k},{1.02 * (5 + (1 << k) / 3e5)}" for k in (10, 20)]
+    (tmp_path / "deeper").mkdir()
+    (tmp_path / "deeper" / "times.csv").write_text("\n".join([ROWS.partition("\n")[0], *rows]))
+    (tmp_path / "more.csv").write_text("\n".join([ROWS.partition("\n")[0], *again]))
+    (tmp_path / "notes.md").write_text("taken on a Monday")
+    (tmp_path / ".hidden").write_text("no table either")
+    status, found = asked(capsys, "accuracy", str(tmp_path), "--leave-out")
+    assert status == 0
+    tables = {row["table"]: row for row in found["tables"]}
+    hopper = tables["times.csv h100_sxm"]
+    assert hopper["rows"] == 40  # more than the fit looks at
+    assert [(part["ranks"], part["rows"]) for part in hopper["by_ranks"]] == [(2, 20), (4, 20)]
+    smalls = [part["left_out_below_1MiB"] for part in hopper["by_ranks"]]
+    assert min(smalls) <= hopper["left_out_below_1MiB"] <= max(smalls)
+    alone = tables["times.csv a100_sxm"]
+    assert [alone[f"left_out_{half}"] for half in HALVES] == [alone[f"unseen_{half}"] for half in HALVES]
+    assert all(alone[f"band_{half}"] > 0 for half in HALVES)
+    assert found["one_host"]["Hopper"]["rows"] == 42
+    assert found["one_host"]["times by system"]["rows"] == 62
+    assert found["repeats"] == {
+        "apart_below_1MiB": pytest.approx(0.02, rel=1e-2),
+        "apart_from_1MiB": pytest.approx(0.02, rel=1e-2),
+        "calls": 2,
+    }
+    (note,) = found["outside"]
+    assert note["source"].endswith("notes.md")
+    assert main(["accuracy", str(tmp_path), "--leave-out"]) == 0
+    shown = capsys.readouterr().out
+    assert "2 calls were measured more than once" in shown
+    assert "4 GPUs" in shown
+
+
+def test_a_folder_is_read_like_its_files(capsys, tmp_path, times):
+    _, of_file = asked(capsys, "validate", times)
+    (tmp_path / "notes.md").write_text("taken on a Monday")
+    status, of_folder = asked(capsys, "validate", str(tmp_path))
+    assert status == 0
+    assert of_folder["rows"] == of_file["rows"]
+    assert [(one["rows"], "notes.md" in one["source"]) for one in of_folder["outside"]] == [(0, True)]
 
 
 @pytest.mark.parametrize(("ours", "other", "behind"), [(0.2, 0.1, True), (0.1, 0.2, False), (0.2, None, False)])

@@ -1,12 +1,13 @@
 """Three numbers for the named algorithms of an MPI library: found again where they made the times."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from cli import main
 from ops.measured.files import read_file
-from ops.measured.mpi import MpiPace, fit_mpi, judged, priced, system_of
+from ops.measured.mpi import MpiPace, fit_mpi, fit_table, judged, priced, system_of
 from ops.measured.mpi.work import cost_of, library_of
 from ops.measured.rows import Measured, Table
 
@@ -89,6 +90,25 @@ def test_one_command_fits_every_table_and_judges_it_on_others(capsys, tables, tm
     assert all(one["median_error_from_1MiB"] < 1e-2 for fit in fits for one in fit["on"])
 
 
+@pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.parametrize("name", ["leonardo-8n-x1.csv", "it-8n-x1.csv"])
+def test_a_table_tells_whether_its_library_keeps_its_buffers_and_its_name_does_not(name, keeps):
+    """Reduce-scatters by halving and by a ring, as such a library would take; an allgather takes no buffers."""
+    sizes = (256, 1 << 14, 1 << 18, 1 << 20, 1 << 24, 1 << 26)
+    rows = tuple(
+        Measured("reduce_scatter", 8, size, 1.0, algorithm=f"{label}_ompi")
+        for label in ("recursive_halving", "ring")
+        for size in sizes
+    )
+    made = priced(Table(name, "named", rows), keeps=keeps)
+    times = tuple(replace(one.row, seconds=one.seconds(TRUTH)) for one in made)
+    pace, found = fit_table(Table(name, "named", times))
+    assert found is keeps
+    assert max(judged(priced(Table(name, "named", times), keeps=keeps), pace).errors[:2]) < 0.03
+    plain = tuple(Measured("allgather", 8, size, size / 1e9, algorithm="ring_ompi") for size in sizes)
+    assert fit_table(Table(name, "named", plain))[1] is None
+
+
 def test_a_table_of_unknown_algorithms_is_told(capsys, tmp_path):
     path = tmp_path / "it-8n-x1.csv"
     path.write_text("collective,algorithm,bytes,median_us\nallgather,ring_ompi,64,9\n")
@@ -99,17 +119,17 @@ def test_a_table_of_unknown_algorithms_is_told(capsys, tmp_path):
     assert "measures MPI libraries" in capsys.readouterr().err
 
 
-def work(collective, label, n, size, file="it-8n-x1.csv", library="ompi"):
+def work(collective, label, n, size, file="it-8n-x1.csv", library="ompi", keeps=False):
     row = Measured(collective, n, size, 1e-3, algorithm=f"{label}_{library}")
-    cost = cost_of(row, library_of(Table(file, "named", (row,))))
+    cost = cost_of(row, library_of(Table(file, "named", (row,)), keeps=keeps))
     return None if cost is None else tuple(round(part, 3) for part in cost)
 
 
 def test_buffers_cost_what_the_system_hands_out_anew():
     halving = [work("reduce_scatter", "recursive_halving", 8, size)[2] for size in (1 << 16, 1 << 20, 1 << 26)]
     assert halving == [0.875 + 1, 0.875 + 1 + 3, 0.875 + 1 + 3]  # two of one length are given back from 256 KiB on
-    own = [work("reduce_scatter", "recursive_halving", 8, size, "leonardo-8n-x1.csv")[2] for size in (1 << 20, 1 << 26)]
-    assert own == [0.875 + 1, 0.875 + 1 + 3]  # not by the suite's own build
+    kept = [work("reduce_scatter", "recursive_halving", 8, size, keeps=True)[2] for size in (1 << 20, 1 << 26)]
+    assert kept == [0.875 + 1, 0.875 + 1 + 3]  # not by a library that keeps them
     shared = work("reduce_scatter", "recursive_halving", 8, 1 << 20, "it-2n-x4.csv")[2]
     assert shared == 0.875 + 1 + 3 * 1.5  # four ranks wait for the system's pages
     assert work("reduce_scatter", "recursive_halving", 8, 1 << 26, library="mpich")[1:] == (0.875, 0.875)
@@ -119,7 +139,7 @@ def test_every_block_of_a_new_buffer_is_pinned_with_those_before_it():
     plain = 0.875 + 1
     rings = [work("reduce_scatter", "ring", 8, size)[2] for size in (1 << 20, 1 << 26)]
     assert rings == [plain, round(plain + 1.5 + 0.4 * sum(range(1, 8)) / 8, 3)]  # one from 32 MiB on
-    assert work("reduce_scatter", "ring", 8, 1 << 26, "leonardo-8n-x1.csv")[2] == plain + 1.5
+    assert work("reduce_scatter", "ring", 8, 1 << 26, keeps=True)[2] == plain + 1.5
     row = Measured("reduce_scatter", 8, 1 << 26, 1e-3, algorithm="default-ring")
     assert cost_of(row, library_of(Table("it-torus-2x2x2.csv", "named", (row,)))).gammas == plain + 1.5
 

@@ -180,3 +180,52 @@ def test_bad_input_is_one_sentence(capsys, argv, told):
     error = capsys.readouterr().err
     assert told in error
     assert "Traceback" not in error
+
+
+CAPTURE = "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV2\t0-7\nGPU1\tNV2\t X \t0-7\n"
+PAIR = """#  Rank  0 Pid  31 on here device  0 [0x1a] GeForce RTX 2080 Ti
+#  Rank  1 Pid  31 on here device  1 [0x68] GeForce RTX 2080 Ti
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+    33554432       8388608     float     sum      -1    817.8   41.03   41.03      0    785.1   42.74   42.74      0
+"""
+
+
+def test_a_table_is_compared_with_a_captured_machine(capsys, tmp_path):
+    """NVIDIA/nccl-tests issue 44: two RTX 2080 Ti joined by a bridge, GPUs of which no table is known here."""
+    capture, table = tmp_path / "topo.txt", tmp_path / "perf.txt"
+    capture.write_text(CAPTURE)
+    table.write_text(PAIR)
+    status, answer = asked(capsys, "validate", table, "--topology", capture)
+    assert status == 0
+    assert answer["machine"] == str(capture)
+    assert answer["tables"][0]["machine_from"] == "given"
+    assert answer["ranks"] == 2
+    assert abs(answer["rows"][0]["error"]) < answer["expected_error"]["from_1MiB"]
+    _, faster = asked(capsys, "validate", table, "--topology", capture, "--assume", "nvlink=25GBps")
+    assert faster["rows"][0]["simulated_s"] < answer["rows"][0]["simulated_s"]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--topology", "perf.txt"], "perf.txt is no topology known here"),
+        (["--topology", "topo.txt", "--machine", "dgx1v"], "a machine must be given once"),
+        (["--machine", "topo.txt"], "topo.txt is a file: give it as --topology topo.txt"),
+        (["--assume", "nvlink=25GBps"], "--assume fills in what a file does not say"),
+    ],
+)
+def test_a_machine_that_cannot_be_is_refused(capsys, tmp_path, monkeypatch, more, told):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "topo.txt").write_text(CAPTURE)
+    (tmp_path / "perf.txt").write_text(PAIR)
+    assert main(["validate", "perf.txt", *more]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_ranks_are_those_that_a_log_tells_of(tmp_path):
+    """An excerpt without its list of devices; between two, busbw of an allreduce is algbw."""
+    log = "h1:15:15 [0] NCCL INFO comm 0x576eb5d4d740 rank {} nranks 2 cudaDev 0 busId 2000 - Destroy COMPLETE\n"
+    path = tmp_path / "pods.txt"
+    path.write_text(PAIR.partition("\n")[2].partition("\n")[2] + log.format(0) + log.format(1))
+    table = read_file(path)[0]
+    assert (table.ranks, table.rows[0].collective) == (2, "allreduce")

@@ -1,6 +1,7 @@
 """What `run nccl.COLLECTIVE` simulates, held against times worked out by hand from NCCL's constants."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from cli import main
 from ops.libraries.nccl.choice import NcclOptions, choose, pace_of, work_of
 from ops.libraries.nccl.closed_form import closed_form
 from ops.libraries.nccl.constants import ENDS
-from ops.libraries.nccl.layers import Pace, family_of, layers
+from ops.libraries.nccl.layers import HALVES, Pace, family_of, layers, unknown_layer
 from ops.libraries.nccl.protocol_cost import active_channels
 from ops.measured.files import joined_as
 from ops.work import carry_out
@@ -186,19 +187,40 @@ def test_layers_are_of_machines_that_exist_and_say_where_they_come_from():
 
 
 @pytest.mark.parametrize(
+    "machine", ["dgx1v", "dgx2:hosts=2", "mi250x", "a40_pairs", "geforce_4090", "dual_socket_pcie"]
+)
+def test_gpus_that_nobody_measured_have_the_latencies_of_others_and_a_wide_band(machine):
+    family = family_of(build(machine))
+    assert family is not None
+    assert family.name.startswith("unmeasured GPUs")
+    assert len(family.tables) >= 12
+    known = [layer.pace["simple"] for layer in layers()["generations"].values()]
+    assert min(known) < family.pace.simple < max(known)
+    assert (family.pace.nvlink, family.pace.ends, family.pace.slot) == (1, 0, 0)
+    assert None not in family.bands
+    wide = unknown_layer("generations").strays
+    assert all(band >= math.expm1(wide[half]) for band, half in zip(family.bands, HALVES, strict=True))
+
+
+def test_abstract_machines_keep_the_constants_of_nccl():
+    assert all(family_of(build(machine)) is None for machine in ("switch", "torus", "nodes", "tpu_v4"))
+
+
+@pytest.mark.parametrize(
     ("capture", "family"),
     [
         ("nvidia-smi-topo/003*", "Ampere"),
         ("nvidia-smi-topo/005*", "Hopper"),
         ("rocm-smi-topo/001*", "CDNA"),
-        ("nvidia-smi-topo/015*", None),
-        ("nvidia-smi-topo/021*", None),
+        ("nvidia-smi-topo/015*", "unmeasured GPUs"),
+        ("nvidia-smi-topo/021*", "unmeasured GPUs"),
     ],
 )
 def test_a_capture_keeps_the_pace_of_the_machine_it_is(capture, family):
     machine = read_topology_file(next((Path(__file__).parents[2] / "data").glob(capture)))
     found = family_of(machine)
-    assert (found.name if found else None) == family
+    assert found is not None
+    assert found.name == family
 
 
 @pytest.mark.parametrize("spec", ["dgx_h100", "dgx_h100:nvlink=25GBps", "dgx_h100:hosts=2"])

@@ -9,10 +9,11 @@ Factors = list[tuple[float, float]]
 REDUCING = {"sum", "prod", "max", "min", "avg", "mulsum"}
 
 
-def collective_of(table: PrintedTable, name: str, shared: int, factors: Factors) -> str:
+def collective_of(table: PrintedTable, name: str, shared: int, factors: Factors, ranks: int = 0) -> str:
     """What ran: by the program's name, by columns, by the file's `name`, or by how bandwidths and counts relate.
 
-    `shared` is by how many ranks a size is divided to make its count, 0 where it is the count. Empty where none tells.
+    `shared` is by how many ranks a size is divided to make its count, 0 where it is the count; `ranks` are those that
+    took part, 0 where that is not told. Empty where none tells.
     """
     if collective := NAMES.get(table.program, "") or _by_columns(table, shared, factors):
         return collective
@@ -21,7 +22,7 @@ def collective_of(table: PrintedTable, name: str, shared: int, factors: Factors)
         if word in plain:
             return NAMES[word]
     ratio = max((busbw / algbw for algbw, busbw in factors if busbw > 1), default=0.0)
-    if ratio > 1.005 or (ratio > 0 and _is_pair(table, shared)):
+    if ratio > 1.005 or (ratio > 0 and ranks == 2 and not shared and _is_checked_sum(table)):
         return "allreduce"
     return "reduce_scatter" if shared and _reduces(table) else ""
 
@@ -54,10 +55,9 @@ def _root(row: PrintedRow) -> float:
     return -1.0 if root is None else root
 
 
-def _is_pair(table: PrintedTable, shared: int) -> bool:
-    """Whether it is an allreduce of two, whose busbw is algbw.
+def _is_checked_sum(table: PrintedTable) -> bool:
+    """Whether it adds and its results were looked at: between two, busbw of an allreduce and of a sendrecv is algbw.
 
     A sendrecv prints `sum` too in old releases, but N/A where an allreduce counts what came out wrong in place.
     """
-    checked = any(len(row.rest) in (8, 9) and row.rest[-1] != "N/A" for row in table.rows)
-    return table.ranks == 2 and not shared and checked and _reduces(table)
+    return _reduces(table) and any(len(row.rest) in (8, 9) and row.rest[-1] != "N/A" for row in table.rows)

@@ -7,7 +7,7 @@ not hold is not where the times are.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import NamedTuple
 
 from ops.measured.formats.nccl_tests.printed import TYPES, PrintedRow, PrintedTable, number
@@ -68,23 +68,24 @@ def agrees(size: float, time: str, algbw: str, scale: Scale) -> bool:
     (True, False)
     """
     try:
-        seconds, rate = Decimal(_plain(time)), Decimal(_plain(algbw))
-    except InvalidOperation:
+        (least, most), (slowest, fastest) = _rounded_from(time), _rounded_from(algbw)
+    except ArithmeticError:  # no number, or one with an exponent that decimals do not reckon with
         return False
-    late, near = _half_digit(seconds), _half_digit(rate)
-    least, most = float(seconds - late) * scale[0], float(seconds + late) * scale[0]
-    bandwidth, off = float(rate) * scale[1], float(near) * scale[1]
-    slow_enough = least <= 0 or bandwidth - off <= size / least * (1 + SLACK)
-    return most > 0 and slow_enough and size / most * (1 - SLACK) <= bandwidth + off
+    least, most, slowest, fastest = least * scale[0], most * scale[0], slowest * scale[1], fastest * scale[1]
+    slow_enough = least <= 0 or slowest <= size / least * (1 + SLACK)
+    return most > 0 and slow_enough and size / most * (1 - SLACK) <= fastest
 
 
-def _plain(word: str) -> str:
-    return word.replace("_", "").replace(",", "")
+def _rounded_from(word: str) -> tuple[float, float]:
+    """The least and the most that is printed as this word.
 
-
-def _half_digit(value: Decimal) -> Decimal:
+    >>> _rounded_from("361.52")
+    (361.515, 361.525)
+    """
+    value = Decimal(word.replace("_", "").replace(",", ""))
     exponent = value.as_tuple().exponent
-    return Decimal(5).scaleb(exponent - 1) if isinstance(exponent, int) else Decimal(0)
+    half = Decimal(5).scaleb(exponent - 1) if isinstance(exponent, int) else Decimal(0)
+    return float(value - half), float(value + half)
 
 
 def scale_of(table: PrintedTable) -> Scale:

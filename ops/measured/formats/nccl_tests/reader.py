@@ -19,8 +19,9 @@ from ops.measured.formats.nccl_tests.printed import (
     printed_tables,
 )  # fmt: skip
 from ops.measured.formats.nccl_tests.runs import sections
+from ops.measured.launcher import launched
 from ops.measured.rows import Measured, Table, apart
-from ops.measured.run_words import run_words
+from ops.measured.run_words import ranks_of_log, run_words
 from sim.errors import InputError
 from sim.units import us
 
@@ -82,8 +83,9 @@ def _table(printed: PrintedTable, text: str, whole: str, name: str) -> Table:
         both = second.seconds if first and second else 0.0
         rows.append(Measured("", 0, row.size, half.seconds, both, "", row.line))
     shared = ranks_told if ranks_told > 1 else 0
-    collective = collective_of(printed, name, shared, factors)
-    ranks = printed.ranks or shared or ranks_of(collective, factors)
+    ranks = printed.ranks or shared or ranks_of_log(text) or launched(text)
+    collective = collective_of(printed, name, shared, factors, ranks)
+    ranks = ranks or ranks_of(collective, factors)
     forced = {{"ALGO": "algorithm", "PROTO": "protocol"}[key]: value for key, value in FORCED.findall(text)}
     words = run_words(text)
     shared_gpu = printed.repeats and SHARING.search(text) is not None
