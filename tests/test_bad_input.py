@@ -65,6 +65,8 @@ COMMANDS = {
     ("run", "ring", *SWITCH, "--size", "1"): "'ring' is an algorithm of a collective: write which, allgather.ring, ",
     ("run", "broadcast.binomial_tree", *SWITCH, "--size", "1"): "choose from broadcast.binomial, broadcast.bin",
     ("run", "", *SWITCH, "--size", "1"): "no collective is called ''",
+    ("validate", ""): "a file's name is empty: give the path of ",
+    ("accuracy", ""): "a file's name is empty: give the path of ",
     ring(machine="swatch"): "no machine is called 'swatch': choose from switch, a100_pcie_pairs,",
     ring(machine=""): "no machine is called ''",
     ring(machine="switch:lanes=4"): "switch has no parameter 'lanes': it takes ranks, bandwidth,",

@@ -41,9 +41,10 @@ def read_all(paths: Iterable[str | Path]) -> tuple[list[Table], list[tuple[str, 
     """
     tables: list[Table] = []
     outside: list[tuple[str, str]] = []
-    for path in map(Path, paths):
-        if not path.is_dir():
-            tables += read_file(path)
+    for name in paths:
+        path = Path(name)
+        if not str(name) or not path.is_dir():  # a name of nothing is no folder, though it leads to this one
+            tables += read_file(name)
             continue
         before = len(tables)
         for file in _files_in(path):

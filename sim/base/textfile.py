@@ -36,6 +36,8 @@ def read_bytes(path: str | Path, expected: Expected = Expected()) -> bytes:  # n
 
     A device like /dev/zero never ends, so no more is read than can be used.
     """
+    if not str(path):
+        raise InputError(f"a file's name is empty: give the path of {expected.file}")
     most = 4 * expected.largest + 4
     try:
         with Path(path).open("rb") as file:
