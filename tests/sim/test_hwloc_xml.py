@@ -178,6 +178,44 @@ def test_nvswitches_that_join_the_same_gpus_are_one():
     assert {x.bandwidth for x in found.links if x.kind == "NVL"} == {50e9}
 
 
+def osdev(kind, name, *infos):
+    told = "".join(f'<info name="{key}" value="1"/>' for key in infos)
+    return f'<object type="OSDev" name="{name}" osdev_type="{kind}">{told}</object>'
+
+
+@pytest.mark.parametrize(
+    "version, ethernet, fabric",
+    [("2.0", (2,), (3,)), ("2.0", (2,), (9, "SysImageGUID")), ("3.0", (16,), (48,)), ("3.0", (3,), (32,))],
+)
+def test_a_network_device_is_a_fabric_by_its_type_or_its_guids(version, ethernet, fabric):
+    nics = [pci(20, "0200 [1d0f:ec20]", osdev(ethernet[0], "ens5"))]
+    nics += [pci(21, "0200 [1d0f:efa3]", osdev(fabric[0], "rdmap33s0", *fabric[1:]))]
+    text = machine(pci(0, "", bridge="0-1", inside=pci(10, GPU) + "".join(nics)))
+    found = read_topology(text.replace('version="2.0"', f'version="{version}"'), "m")
+    assert [device.name for device in found.devices if device.kind == "NIC"] == ["rdmap33s0"]
+    assert "network devices that are neither InfiniBand nor RoCE are left out: ens5" in found.assumed
+
+
+def test_xgmi_links_are_counted_by_the_narrowest_pair():
+    gpus = [pci(bus, "0380 [1002:7408]", osdev(1, f"rsmi{bus - 10}")) for bus in (10, 11, 12)]
+    rates = " ".join(map(str, (0, 200000, 50000, 200000, 0, 100000, 50000, 100000, 0)))
+    matrix = (
+        '<distances2 type="PCIDev" nbobjs="3" kind="25" name="XGMIBandwidth">'
+        f"<indexes>10 11 12</indexes><u64values>{rates}</u64values></distances2>"
+    )
+    found = read_topology(machine(pci(0, "", bridge="0-1", inside="".join(gpus)), after=matrix), "m")
+    pairs = {(x.src, x.dst): (x.bandwidth, x.lanes) for x in found.links if x.kind == "NVL" and x.src < x.dst}
+    assert pairs == {("GPU0", "GPU1"): (200e9, 4), ("GPU0", "GPU2"): (50e9, 1), ("GPU1", "GPU2"): (100e9, 2)}
+    assert "xGMI links are counted as 50 GB/s each, the matrix tells only their sum" in found.assumed
+
+
+def test_gpus_without_a_matrix_are_said_to_be_joined_by_pci_alone():
+    several = read_topology(machine(pci(0, "", bridge="0-1", inside=pci(10, GPU) + pci(11, GPU))), "m")
+    assert any("no matrix of NVLinks or xGMI in the file" in note for note in several.assumed)
+    single = read_topology(machine(pci(0, "", bridge="0-1", inside=pci(10, GPU))), "m")
+    assert not any("no matrix" in note for note in single.assumed)
+
+
 @pytest.mark.parametrize(
     "text, message",
     [

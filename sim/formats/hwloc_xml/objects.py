@@ -16,6 +16,9 @@ COMPUTE = ("CUDA", "NVML", "RSMI", "OpenCL", "LevelZero", "HIP")
 MATRICES = ("NVLinkBandwidth", "XGMIBandwidth")
 """Distances in MB/s per direction, from row to column."""
 
+GUIDS = ("NodeGUID", "SysImageGUID")
+"""What only OS devices of OpenFabrics have: InfiniBand, RoCE, EFA."""
+
 MOST_ENTRIES = 1024
 _BUSID = re.compile(r"(?:[0-9a-f]+:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]")
 
@@ -63,13 +66,17 @@ class Objects:
     owner: dict[int, Element] = field(default_factory=dict)
     """By the id() of an OS device: the PCI device it belongs to."""
     info: dict[str, str] = field(default_factory=dict)
+    version: int = 1
+    """Types of OS devices are numbers before 3, bits since."""
     rates: dict[tuple[int, int], tuple[Element, Element, float]] = field(default_factory=dict)
     """By the id()s of two objects: both, and B/s from the one to the other."""
+    matrices: set[str] = field(default_factory=set)
+    """Those of `MATRICES` that the file has."""
 
 
 def read_objects(root: Element, name: str) -> Objects:
     """Everything the file says. Raises InputError with the line for impossible numbers and broken matrices."""
-    objects = Objects(name)
+    objects = Objects(name, version=whole(root.attributes.get("version", "1").partition(".")[0]) or 1)
     machines = [child for child in root.children if child.tag == "object"]
     if len(machines) != 1:
         root.refuse(name, "no single machine in it: give the file as `lstopo --of xml` wrote it")
@@ -141,12 +148,16 @@ def os_name(element: Element, subtypes: tuple[str, ...] = ()) -> str:
     return next(names, "")
 
 
-def fabric_name(element: Element) -> str:
-    """The name of an InfiniBand or RoCE device, like mlx5_0: the OS device that has GUIDs or is called so."""
+def fabric_name(objects: Objects, element: Element) -> str:
+    """The name of an InfiniBand or RoCE device, like mlx5_0: the OS device of that type, with GUIDs, or called so."""
     for device in walk(element):
         name = device.attributes.get("name", "")
+        number = whole(device.attributes.get("osdev_type", "")) or 0
+        is_fabric = number & 32 if objects.version >= 3 else number == 3
         if device is not element and (
-            "NodeGUID" in information(device) or re.match(r"(mlx|hfi|bnxt_re|irdma|efa|qib)\w*\d", name)
+            is_fabric
+            or not information(device).keys().isdisjoint(GUIDS)
+            or re.match(r"(mlx|hfi|bnxt_re|irdma|efa|qib)\w*\d", name)
         ):
             return name
     return ""
@@ -243,6 +254,7 @@ def _speed(objects: Objects, element: Element) -> float:
 def _matrix(objects: Objects, matrix: Element) -> None:
     """A matrix of rates: its objects, then its rows one after the other, both cut into several elements."""
     name = f"{matrix.attributes.get('name')}"
+    objects.matrices.add(name)
     words = [w for child in matrix.children if child.tag == "indexes" for w in child.text.split()]
     values = [whole(v) for child in matrix.children if child.tag == "u64values" for v in child.text.split()]
     n = len(words)

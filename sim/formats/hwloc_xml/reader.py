@@ -89,6 +89,11 @@ def read(
     cpus = _cpus(objects, parts)
     _pci(objects, parts, cpus, notes)
     _nvlinks(objects, parts, cpus, notes)
+    if not objects.matrices and sum(device.kind == "GPU" for device in parts.devices) > 1:
+        notes.append(
+            "no matrix of NVLinks or xGMI in the file: its GPUs are joined by PCI alone; an lstopo that was built with"
+            " NVML or ROCm SMI writes one"
+        )
     for a, b in combinations(dict.fromkeys(cpus.values()), 2):
         parts.cable(a, b, parts.take("sys"), parts.take("sys_latency"), "SYS")
     ranks = tuple(i for i, device in enumerate(parts.devices) if device.kind == "GPU")
@@ -132,7 +137,7 @@ def _leaves(objects: Objects, parts: _HwlocParts, notes: list[str]) -> None:
     if len(set(numbers)) == len(gpus):
         gpus = [port for _, port in sorted(zip(numbers, gpus, strict=True), key=lambda pair: pair[0])]
     nics = [port for port in ports if port.kind == "NIC"]
-    fabrics = [port for port in nics if fabric_name(port.element)]
+    fabrics = [port for port in nics if fabric_name(objects, port.element)]
     if fabrics and len(fabrics) < len(nics):
         others = ", ".join(_called(port.element) for port in nics if port not in fabrics)
         notes.append(f"network devices that are neither InfiniBand nor RoCE are left out: {others}")
@@ -140,7 +145,7 @@ def _leaves(objects: Objects, parts: _HwlocParts, notes: list[str]) -> None:
         parts.of[id(port.element)] = f"GPU{i}"
         parts.devices.append(Device(f"GPU{i}", "GPU", _numa(objects, port)))
     for i, port in enumerate(fabrics or nics):
-        called = fabric_name(port.element) or f"NIC{i}"
+        called = fabric_name(objects, port.element) or f"NIC{i}"
         taken = any(device.name == called for device in parts.devices)
         parts.of[id(port.element)] = f"NIC{i}" if taken else called
         parts.devices.append(Device(parts.of[id(port.element)], "NIC", _numa(objects, port)))
@@ -234,10 +239,17 @@ def _nvlinks(objects: Objects, parts: _HwlocParts, cpus: dict[int, str], notes: 
     for (a, b), (_, _, rate) in objects.rates.items():
         if names[a] != names[b]:
             total[names[a], names[b]] = total.get((names[a], names[b]), 0.0) + rate
-    single = NVLINK2 if all(rate % NVLINK2 == 0 for rate in total.values()) else NVLINK1
+    single, called = _one_link(objects, list(total.values()))
     kind = {device.name: device.kind for device in parts.devices}
     for (one, other), rate in total.items():
         switched = "NVS" in (kind[one], kind[other])
         wait = parts.take("nvlink_latency") / (2 if switched else 1)
         parts.links.append(Link(one, other, rate, wait, "NVL", lanes=max(1, round(rate / single))))
-    notes.append(f"NVLinks are counted as {fmt_bandwidth(single)} each, the matrix tells only their sum")
+    notes.append(f"{called} are counted as {fmt_bandwidth(single)} each, the matrix tells only their sum")
+
+
+def _one_link(objects: Objects, rates: list[float]) -> tuple[float, str]:
+    """B/s that count as one link, and what such links are called: of xGMI, the narrowest pair has one."""
+    if "NVLinkBandwidth" not in objects.matrices:
+        return min(rates, default=NVLINK2), "xGMI links"
+    return (NVLINK2 if all(rate % NVLINK2 == 0 for rate in rates) else NVLINK1), "NVLinks"
