@@ -1,11 +1,13 @@
 """Rates that were measured between pairs of GPUs, pasted beside a table of `topo -m`, which tells none.
 
 Format: NVIDIA/cuda-samples `p2pBandwidthLatencyTest.cu`, NVIDIA/nvbandwidth `testcases_ce.cpp`: a title, a row of GPU
-numbers, a row for each GPU. Latencies in them hold the cost of a copy, and are not those of a link.
+numbers, a row for each GPU; or what its `json_output.cpp` writes. Latencies in them hold the cost of a copy, and are
+not those of a link.
 """
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import median
@@ -23,9 +25,11 @@ _CUDA = re.compile(
     re.IGNORECASE,
 )
 _COPY = re.compile(
-    r"memcpy (?P<engine>CE|SM) GPU\(row\) (?P<arrow><->|<-|->) GPU\(column\)[\w ]{0,20} bandwidth \(GB/s\)",
+    r"memcpy (?P<engine>CE|SM) GPU\(row\) (?P<arrow><->|<-|->) GPU\(column\)(?P<what>[\w ]{0,20}) bandwidth \(GB/s\)",
     re.IGNORECASE,
 )
+_JSON = re.compile(r'\{\s{0,64}"nvbandwidth"\s{0,8}:')
+_KEYS = ("description", "matrix")
 _NUMBER = re.compile(r"\d{1,7}(?:\.\d{1,9})?|N/A", re.IGNORECASE)
 CLASSES = ("pix", "pxb", "phb", "node", "sys")
 """Rates of PCIe, from the innermost out: a pair farther apart goes over all of those before its own."""
@@ -40,7 +44,7 @@ class RateMatrix:
     rank: int
     """0 is best: one way, straight from GPU to GPU, by the copy engines."""
     share: float
-    """What one way is of the number: half of both together."""
+    """What one way is of the number: half where it is both together, not where the other way was busy meanwhile."""
     gpus: list[str] = field(default_factory=list)
     rows: dict[str, list[str]] = field(default_factory=dict)
 
@@ -64,7 +68,26 @@ def matrices(text: str) -> list[RateMatrix]:
             matrices[-1].rows[words[0]] = words[1:]
         else:
             reading = False
-    return [matrix for matrix in matrices if matrix.gpus]
+    return [matrix for matrix in (*matrices, *_of_json(text)) if matrix.gpus]
+
+
+def _of_json(text: str) -> Iterator[RateMatrix]:
+    """The matrices of `nvbandwidth --json`, whose cells are texts, anywhere in a text."""
+    for begin in _JSON.finditer(text):
+        try:
+            said = json.JSONDecoder().raw_decode(text, begin.start())[0]["nvbandwidth"]
+        except (ValueError, RecursionError):
+            continue
+        cases = said.get("testcases") if isinstance(said, dict) else None
+        for case in cases if isinstance(cases, list) else ():
+            title, rows = (case.get(f"bandwidth_{key}") if isinstance(case, dict) else None for key in _KEYS)
+            if not (isinstance(title, str) and isinstance(rows, list) and all(isinstance(row, list) for row in rows)):
+                continue
+            number = text.count("\n", 0, text.find(json.dumps(title), begin.start())) + 1
+            if matrix := _title(number, title):
+                matrix.gpus = [str(i) for i in range(len(rows))]
+                matrix.rows = {str(i): list(map(str, row)) for i, row in enumerate(rows)}
+                yield matrix
 
 
 def _title(number: int, line: str) -> RateMatrix | None:
@@ -75,7 +98,8 @@ def _title(number: int, line: str) -> RateMatrix | None:
         return RateMatrix(number, cuda[0], rank, 0.5 if both else 1.0)
     if copy := _COPY.search(line):
         both = copy["arrow"] == "<->"
-        return RateMatrix(number, copy[0], 4 * both + 2 * (copy["engine"].upper() == "SM"), 0.5 if both else 1.0)
+        share = 0.5 if copy["what"].strip().lower() == "total" else 1.0
+        return RateMatrix(number, copy[0], 4 * both + 2 * (copy["engine"].upper() == "SM"), share)
     return None
 
 

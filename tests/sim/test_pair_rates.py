@@ -39,6 +39,13 @@ def copies(rates, title="memcpy CE GPU(row) <- GPU(column) bandwidth (GB/s)", te
     return f"Running {test}.\n{title}\n  " + "".join(f"{i:10}" for i in range(n)) + f"\n{rows}\n\nSUM {test} 1.0\n"
 
 
+def copies_json(rates, title="memcpy CE GPU(row) <- GPU(column) bandwidth (GB/s)"):
+    cells = [["N/A" if value is None else str(value) for value in row] for row in rates]
+    host = {"name": "host_to_device_memcpy_ce", "bandwidth_description": "memcpy CE CPU(row) -> GPU(column)"}
+    case = {"name": "device_to_device", "status": "Passed", "bandwidth_description": title, "bandwidth_matrix": cells}
+    return json.dumps({"nvbandwidth": {"testcases": [host, {"status": "Waived"}, case]}}, indent=1)
+
+
 def grid(near, far, itself=1500.0, n=4):
     return [[itself if i == j else near if i // 2 == j // 2 else far for j in range(n)] for i in range(n)]
 
@@ -84,6 +91,11 @@ def test_a_matrix_pasted_with_the_table_sets_the_rates_of_its_classes(text):
         (copies(grid(270, 20, 0.0)), 270),
         (copies(grid(270, 20, None), "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)"), 270),
         (copies(grid(540, 40, None), "memcpy CE GPU(row) <-> GPU(column) Total bandwidth (GB/s)"), 270),
+        (copies(grid(270, 20, None), "memcpy CE GPU(row) <-> GPU(column) Read1 bandwidth (GB/s)"), 270),
+        (copies(grid(270, 20, None), "memcpy SM GPU(row) <-> GPU(column) Write1 bandwidth (GB/s)"), 270),
+        (copies(grid(270, 20, None), "memcpy CE GPU(row) <-> GPU(column) bandwidth (GB/s)"), 270),
+        (copies_json(grid(270, 20, None)), 270),
+        (copies_json(grid(540, 40, None), "memcpy CE GPU(row) <-> GPU(column) Total bandwidth (GB/s)"), 270),
         (copies(grid(270, 20, None), "memcpy SM GPU(row) <- GPU(column) bandwidth (GB/s)"), 270),
         (copies(grid(9, 9), "memcpy SM GPU(row) -> GPU(column) bandwidth (GB/s)") + copies(grid(270, 20)), 270),
         (cuda(grid(540, 40), "Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)") + cuda(grid(260, 20)), 260),
