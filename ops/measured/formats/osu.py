@@ -56,6 +56,7 @@ def read(text: str, *, name: str) -> list[Table]:
         if heading is not None:
             close()
             processes = launched("\n".join(lines[last:number])) or processes
+            last = number
             title = line.strip("# ").strip()
             what = next(name for pattern, name in COLLECTIVES if re.search(pattern, heading[1], re.IGNORECASE))
         elif what and (row := ROW.match(line)) is not None:
