@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 from collections import defaultdict
-from functools import cache, wraps
+from functools import wraps
 from zlib import crc32
 
 import pytest
@@ -79,14 +79,11 @@ def readers_refuse_in_sentences_of_their_own():
 
 @pytest.fixture(autouse=True, scope="session")
 def pages_look_for_components_once():
-    """A page without a browser looks through every installed package for components of Streamlit's each time it runs.
-
-    Nothing is installed meanwhile, and looking takes three times as long as to draw the page.
-    """
+    """Nothing is installed meanwhile."""
     if "streamlit.testing.v1" in sys.modules:
-        from streamlit.components.v2 import manifest_scanner
+        from tests.monkey.once import look_for_components_once
 
-        manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+        look_for_components_once()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -47,7 +47,10 @@ svg.marks :is([class*="role-axis"], [class*="role-legend"]) text { fill: light-d
   }
 }
 [class*="st-key-script_"], :has(> .st-key-heading),
-[data-testid="stLayoutWrapper"]:has(> div > [data-testid="stElementContainer"]:only-child > [data-testid="stEmpty"]) {
+[data-testid="stLayoutWrapper"]:has(> div > [data-testid="stElementContainer"] > [data-testid="stEmpty"]):not(
+  :has(> div > [data-testid="stElementContainer"] > :not([data-testid="stEmpty"])),
+  :has(> div > [data-testid="stLayoutWrapper"])
+) {
   position: absolute; height: 0; overflow: hidden;
 }
 .st-key-heading { position: absolute; clip-path: inset(50%); height: 1px; overflow: hidden; }

@@ -9,9 +9,10 @@ import logging
 import re
 import sys
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 FOLDER = Path(__file__).parents[1] / "assets" / "text"
 ENGLISH = "en"
@@ -111,9 +112,16 @@ def plain(text: str) -> str:
 
 def spoken() -> str:
     """The language of this visit, which its address says; English where it names none that there is."""
-    import streamlit as st
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-    language = st.query_params.get("lang", ENGLISH)
+    context = get_script_run_ctx(suppress_warning=True)
+    return _named(context.query_string) if context else ENGLISH
+
+
+@lru_cache(64)
+def _named(address: str) -> str:
+    """The language that an address names; every text on a page asks, and hundreds stand on one."""
+    language = parse_qs(address, keep_blank_values=True).get("lang", [ENGLISH])[-1]
     return language if language in languages() else ENGLISH
 
 

@@ -19,6 +19,7 @@ from sim.registry import MEND
 from tests.attack.files import ROOT, hostile, readers
 from tests.attack.mutate import NUMBERS, WORDS, mutated
 from tests.monkey.garbage import LINKS
+from tests.monkey.once import look_for_components_once
 from tests.test_kept import read
 from ui import text
 from ui.pages import PAGES
@@ -58,6 +59,7 @@ def link(draw: Random) -> dict[str, str]:
 
 def run(words: dict[str, str]) -> None:
     """Open a page. Raises AssertionError where it ends in an error, is empty, or says too much."""
+    look_for_components_once()
     at = AppTest.from_file(APP, default_timeout=PATIENCE)
     for name, word in words.items():
         at.query_params[name] = word

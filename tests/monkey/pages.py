@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest, element_tree
 from ops.request.examples import example_captures, example_schedules
 from sim.registry import MEND
 from tests.monkey.garbage import LINKS, TEXTS
+from tests.monkey.once import look_for_components_once
 from ui import text
 from ui.drawer import folds
 from ui.pages import PAGES
@@ -42,6 +43,7 @@ class Monkey:
     """One visit after the other; `broken` says what went wrong and after what."""
 
     def __init__(self, seed):
+        look_for_components_once()
         self.draw, self.done, self.broken, self.log = random.Random(seed), 0, [], []
         self.open()
 

@@ -109,6 +109,12 @@ def test_a_tab_that_is_opened_looks_at_no_file():
     assert settings["server"]["fileWatcherType"] == "none"
 
 
+def test_what_modules_hold_is_not_looked_through_after_every_run():
+    """Once somebody has been in the lab that takes longer than to draw the page, and what a page says last waits."""
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
+    assert settings["runner"]["postScriptGC"] is False
+
+
 def test_health_is_numbers_alone():
     said = health()
     assert all(isinstance(value, int) and value >= 0 for value in said.values())

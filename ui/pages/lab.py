@@ -17,6 +17,7 @@ from sim.machines import MACHINES, build
 from sim.topology.networks import NETWORKS
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui import address
+from ui.charts import kept
 from ui.pages import go, page
 from ui.refusals import retold
 from ui.text import plain, tell
@@ -220,8 +221,8 @@ def _show(k: int, cluster: Request, rows: Sequence[Row], winners: WinnerMap) -> 
         reasons = [plain(reason) for reason in dict.fromkeys(winners.reasons.values())]
         st.info(": ".join([tell("page.lab.nobody"), "; ".join(reasons[:REASONS])]))
     st.caption(tell("page.lab.click"))
-    picked = st.altair_chart(
-        lab_charts.winner_map(winners),
+    picked = st.vega_lite_chart(
+        kept.words(lab_charts.winner_map, winners),
         width="stretch",
         on_select="rerun",
         selection_mode=lab_charts.CELL,
@@ -238,8 +239,8 @@ def _show(k: int, cluster: Request, rows: Sequence[Row], winners: WinnerMap) -> 
         if len(winners.ranks) > 1
         else winners.ranks[0]
     )
-    st.altair_chart(
-        lab_charts.curves([r for r in rows if r["ranks"] == ranks], winners.names),
+    st.vega_lite_chart(
+        kept.words(lab_charts.curves, [r for r in rows if r["ranks"] == ranks], winners.names),
         width="stretch",
         key=f"lab_lines_{k}",
     )
@@ -325,9 +326,11 @@ def _links(k: int, cluster: Request, winners: WinnerMap) -> None:
         from ui.charts import lab_charts
 
         st.markdown(f"{links.name}: **{fmt_time(links.time)}**, {fmt_bandwidth(links.busbw)}")
-        st.altair_chart(lab_charts.tornado(links.time, links.swings), width="stretch", key=f"lab_tornado_{k}")
+        swings = kept.words(lab_charts.tornado, links.time, links.swings)
+        st.vega_lite_chart(swings, width="stretch", key=f"lab_tornado_{k}")
         stuck = [loss.name for loss in links.losses if loss.time is None]
         if len(stuck) < len(links.losses):
-            st.altair_chart(lab_charts.losses(links.time, links.losses), width="stretch", key=f"lab_losses_{k}")
+            losses = kept.words(lab_charts.losses, links.time, links.losses)
+            st.vega_lite_chart(losses, width="stretch", key=f"lab_losses_{k}")
         if stuck:
             st.caption(tell("page.lab.never", cables=plain(", ".join(stuck[:12])) + (" …" if len(stuck) > 12 else "")))

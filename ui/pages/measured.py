@@ -12,6 +12,7 @@ from ops.request import Request
 from sim.base.textfile import decoded
 from sim.errors import InputError
 from sim.units import fmt_share, fmt_size, fmt_time
+from ui.charts import kept
 from ui.pages import page
 from ui.refusals import retold
 from ui.text import plain, tell
@@ -88,12 +89,12 @@ def _clock(more: Sequence[MeasuredRun]) -> None:
     rows = sum(len(run.sizes) for run in runs)
     st.caption(tell("page.measured.count", runs=len(runs), rows=rows, nearest=fmt_share(nearest)))
     with st.container(height=HEIGHT):
-        st.altair_chart(pictures.overview(runs), width="stretch", key="measured_errors")
+        st.vega_lite_chart(kept.words(pictures.overview, runs), width="stretch", key="measured_errors")
     chosen = st.selectbox(
         tell("page.measured.run"), [run.name for run in runs], key="measured_run_brought" if more else "measured_run"
     )
     run = next(run for run in runs if run.name == chosen)
-    st.altair_chart(pictures.one_run(run), width="stretch", key="measured_errors_of_one")
+    st.vega_lite_chart(kept.words(pictures.one_run, run), width="stretch", key="measured_errors_of_one")
     with st.expander(tell("page.measured.nearest")):
         behind = [cell for cell in every if cell.behind]
         st.dataframe([_behind(cell, pictures.label) for cell in behind], hide_index=True)
@@ -123,7 +124,8 @@ def _show(text: str, name: str, machine: str | Request, ranks: int) -> Sequence[
             raise InputError(table.outside[0].why if table.outside else tell("page.measured.nothing"))
     for number, table in enumerate(tables):
         _headline(table)
-        st.altair_chart(charts.times(table.rows), width="stretch", key=f"measured_chart_{number}")
+        times = kept.words(charts.times, table.rows)
+        st.vega_lite_chart(times, width="stretch", key=f"measured_chart_{number}")
         with st.expander(tell("page.measured.numbers")):
             st.dataframe([_line(row) for row in table.rows], hide_index=True)
         _left_out(table.outside)

@@ -95,16 +95,16 @@ def _shown(
     scene: Request, topology: Topology | None, runs: list[compare.Run]
 ) -> tuple[Request, Topology, list[compare.Run]]:
     """The scene as it was chosen, or where that cannot be shown the last one that could, and why above it."""
-    with st.container():
+    with st.container():  # there whether or not anything is refused, so that the picture below stays the same one
         runs = runs or (_carried_out(scene) if topology is not None else [])
-    for reason in st.session_state.refused:
-        st.warning(_say("page.stays", reason=plain(reason)), icon=":material/error:")
-    if topology is not None and runs:
-        _depart(scene)
-        ahead.allow(runs[0][1])
-        return scene, topology, runs
-    good = st.session_state.get("good", Request())
-    return good, machine_of(good), _carried_out(good)
+        for reason in st.session_state.refused:
+            st.warning(_say("page.stays", reason=plain(reason)), icon=":material/error:")
+        if topology is None or not runs:
+            scene = st.session_state.get("good", Request())
+            return scene, machine_of(scene), _carried_out(scene)
+    _depart(scene)
+    ahead.allow(runs[0][1])
+    return scene, topology, runs
 
 
 def _embedded(scene: Request) -> None:

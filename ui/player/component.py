@@ -107,12 +107,14 @@ class Start:
 
 def player_data(runs: list[dict[str, Any]], language: str, start: Start | None = None, **more: Any) -> dict[str, Any]:
     """What the player is mounted with: packed runs, each with a `title` and a `note` where it has one."""
-    texts = {
-        name: text
-        for name, text in catalogue(language).items()
-        if name.startswith(("player.", "caption.", "page.title"))
-    }
-    return {"v": VERSION, "runs": runs, "text": texts, "start": asdict(start or Start()), **more}
+    return {"v": VERSION, "runs": runs, "text": _texts(language), "start": asdict(start or Start()), **more}
+
+
+@cache
+def _texts(language: str) -> dict[str, str]:
+    """The player's own words."""
+    own = ("player.", "caption.", "page.title")
+    return {name: text for name, text in catalogue(language).items() if name.startswith(own)}
 
 
 def show_talk(data: dict[str, Any], *, key: str) -> None:

@@ -51,7 +51,8 @@ def undo() -> None:
 
     def undone() -> None:
         before, after = list(state.get("past", [])), list(state.get("future", []))
-        if state.get("broken", False) or not before:
+        is_typed = state.get("broken", False) and state.scene == state.get("good")  # and not what a hand asked
+        if is_typed or not before:
             restore(state.scene)
         else:
             after.append(state.scene)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -148,6 +149,7 @@ def _choose_algorithm(scene: Request) -> Request:
     return _choose_settings(replace(scene, algorithm=entry.name), entry.params, entry.name)
 
 
+@cache
 def offered() -> list[str]:
     """Collectives that there are algorithms for."""
     return [name for name in COLLECTIVES if any(a.startswith(f"{name}.") for a in ALGORITHMS)]
