@@ -68,7 +68,9 @@ Players are in shadows of their own, or alone in a file, where they keep their m
 
 
 def chromium_path():
-    return next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
+    """Chromium without its windows where it is installed, whose own pages and tabs are a third of the work."""
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    return next((path for name in names if (path := shutil.which(name))), None)
 
 
 def _healthy(address):
