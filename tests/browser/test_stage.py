@@ -1,6 +1,5 @@
 """Views, cards, what-ifs, comparisons, languages and lessons, as a person meets them in a real browser."""
 
-import itertools
 import re
 from itertools import cycle, pairwise
 
@@ -132,16 +131,26 @@ def test_a_bandwidth_can_be_dragged_and_a_rank_made_slow(visit):
     assert {top for pictures in tops for top in pictures} == {tops[0][0]}
 
 
+FOUND = """(canvas) => {
+  const { left, top, width, height } = canvas.getBoundingClientRect();
+  const tip = canvas.getRootNode().querySelector(".rs-tip");
+  const found = {};
+  for (let x = 16; x < width; x += 32)
+    for (let y = 12; y < Math.min(height, 800); y += 24) {
+      const at = [left + x, top + y];
+      canvas.dispatchEvent(new PointerEvent("pointermove", { clientX: at[0], clientY: at[1], bubbles: true }));
+      const told = tip.checkVisibility() ? tip.textContent : "";
+      if (told.includes(" · ") && !told.startsWith("block")) (found[told.split(" ")[0]] ??= []).push(at);
+    }
+  canvas.dispatchEvent(new PointerEvent("pointerleave"));
+  return found;
+}"""
+
+
 def spots(page):
-    """Where on the stage a device is, by its name, found with the pointer."""
+    """Where on the stage a device is, by its name, found with a pointer."""
     page.player.first.evaluate("e => e.scrollIntoView({ block: 'start' })")
-    box, tip = page.player.locator(".rs-stage").first.bounding_box(), page.player.locator(".rs-tip").first
-    found = {}
-    for x, y in itertools.product(range(16, int(box["width"]), 32), range(12, int(min(box["height"], 800)), 24)):
-        page.page.mouse.move(box["x"] + x, box["y"] + y)
-        told = tip.inner_text() if tip.is_visible() else ""
-        if " · " in told and not told.startswith("block"):
-            found.setdefault(told.split()[0], []).append((box["x"] + x, box["y"] + y))
+    found = page.player.locator(".rs-stage").first.evaluate(FOUND)
     return {name: places[len(places) // 2] for name, places in found.items()}
 
 
