@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from ops.request.scenario import to_yaml
 from sim.errors import InputError
 from sim.trace import Trace
 from sim.whole_file import write_whole
+from ui.learning.runs import runs_of
 from ui.lessons import LESSONS
 from ui.notebook.subject import Played, read
 from ui.player.component import ASSETS, PLAYER, WITH_LESSONS, WITH_STORY, Start, player_data, script, style
@@ -77,21 +79,22 @@ def write(
         for name, text in _files(scene, address):
             put(name, text)
         progress(done, len(scenes))
+    runs = cache(runs_of)  # of lessons, which are the same in every language
     for language in languages():
         put(_at(language, "index.html"), _front(scenes, language, address, taught))
-        for name, title, data in _learned(language, taught):
+        for name, title, data in _learned(language, taught, runs):
             put(_at(language, f"{name}.html"), _taught(name, title, data, language))
     return files
 
 
-def _learned(language: str, taught: Sequence[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _learned(language: str, taught: Sequence[str], runs: lessons.Runs) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """The story and the lessons: the name of each in the folder, what it is called, and what its page plays."""
     yield "story", say("story.offer.again", language), _story(language)
-    whole = lessons.packed(language, taught)
+    whole = lessons.packed(language, taught, runs_of=runs)
     for entry in whole["lessons"]:
         data = player_data([], language)
-        runs = {run["id"] for step in entry["steps"] for run in step.get("runs", ())}
-        every = {name: run for name, run in whole["all"].items() if name in runs}
+        shown = {run["id"] for step in entry["steps"] for run in step.get("runs", ())}
+        every = {name: run for name, run in whole["all"].items() if name in shown}
         more = {"text": data["text"] | whole["text"], "all": every, "lessons": [entry]}
         yield f"lessons/{entry['name']}", entry["title"], data | more
 

@@ -10,7 +10,7 @@ from ops.request.training import TrainingRequest
 from sim.units import fmt_number
 from ui.learning import timeline
 from ui.learning.runs import figures, runs_of, titles
-from ui.lessons import LESSONS, Ask, Lesson, LessonStep, after
+from ui.lessons import LESSONS, Ask, Lesson, LessonStep, Scene, after
 from ui.notebook.subject import Played, read
 from ui.player.payload import pack
 from ui.player.views import label_of
@@ -18,20 +18,27 @@ from ui.text import catalogue, say
 
 WORDS = ("back", "next", "finish", "done", "check", "guess", "first", "tell", "lessons")
 """Texts `page.learn.WORD` that the page says."""
+Runs = Callable[[tuple[Scene, ...]], list[Any]]
+"""The runs of a step's scenes."""
 
 
 def unseen(done: int, of: int) -> None:
     """What is told of the way there where nobody looks."""
 
 
-def packed(language: str, names: Collection[str], progress: Callable[[int, int], None] = unseen) -> dict[str, Any]:
+def packed(
+    language: str, names: Collection[str], progress: Callable[[int, int], None] = unseen, runs_of: Runs = runs_of
+) -> dict[str, Any]:
     """Lessons by their names, in their order, with every run once, for `assets/talk/lesson.js`."""
     chosen = sorted(LESSONS.values(), key=lambda lesson: lesson.order)
     chosen = [lesson for lesson in chosen if lesson.name in names]
     every: dict[str, dict[str, Any]] = {}
     entries = []
     for done, lesson in enumerate(chosen, 1):
-        steps = [_step(lesson, number, step, language, every) for number, step in enumerate(lesson.steps, 1)]
+        steps = [
+            _step(lesson, number, step, runs_of(step.scenes), language, every)
+            for number, step in enumerate(lesson.steps, 1)
+        ]
         entries.append({"name": lesson.name, "title": say(f"lesson.{lesson.name}.title", language), "steps": steps})
         progress(done, len(chosen))
     words = {f"learn.{word}": say(f"page.learn.{word}", language) for word in WORDS}
@@ -39,10 +46,9 @@ def packed(language: str, names: Collection[str], progress: Callable[[int, int],
 
 
 def _step(
-    lesson: Lesson, number: int, step: LessonStep, language: str, every: dict[str, dict[str, Any]]
+    lesson: Lesson, number: int, step: LessonStep, runs: list[Any], language: str, every: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
     """A step: what it says, what it asks, and what is seen beside it; its runs join `every`."""
-    runs = runs_of(step.scenes)
     facts = figures(runs) | dict(step.ask.facts(runs) if step.ask else {})
     key = f"lesson.{lesson.name}.{number}"
     count = say("page.learn.step", language, step=number, steps=len(lesson.steps))
