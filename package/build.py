@@ -25,6 +25,8 @@ CONTENTS = ("sim", "ops", "ui", "terminal", "assets", ".streamlit", "cli.py", "a
 IMPORTERS = {"import_module", "__import__", "find_spec", "run_module"}
 """Functions whose first argument names a module."""
 
+NAMING = (ast.Import, ast.ImportFrom, ast.Constant, ast.Call)
+"""Nodes that may hold the name of a module."""
 Place = ast.expr | ast.stmt | ast.alias
 Span = tuple[int, int]
 """Where a piece of a source begins and ends, in bytes."""
@@ -47,7 +49,8 @@ class Renaming:
         code = source.encode()
         starts = [0, *accumulate(len(line) for line in code.splitlines(keepends=True))]
         edits: dict[Span, str] = {}
-        for node in _nodes(ast.parse(source, path)):
+        named = (node for node in _nodes(ast.parse(source, path)) if isinstance(node, NAMING))
+        for node in named:
             for place, text in self._edits(node, path):
                 begin = starts[place.lineno - 1] + place.col_offset
                 end = starts[(place.end_lineno or place.lineno) - 1] + (place.end_col_offset or 0)
@@ -92,10 +95,12 @@ class Renaming:
 
 def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
     """Every node that has a place of its own in the source: the text between the braces of an f-string has none."""
-    yield tree
-    for node in ast.iter_child_nodes(tree):
-        if not (isinstance(tree, ast.JoinedStr) and isinstance(node, ast.Constant)):
-            yield from _nodes(node)
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        without = ast.Constant if isinstance(node, ast.JoinedStr) else ()
+        waiting += (child for child in ast.iter_child_nodes(node) if not isinstance(child, without))
 
 
 def _imports(call: ast.Call) -> bool:
