@@ -8,7 +8,7 @@ from functools import wraps
 from zlib import crc32
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from sim.base import formats
 
@@ -53,22 +53,33 @@ def waiting_for_their_turn(items):
             yield from (case for i, case in enumerate(cases) if i != turn % len(cases))
 
 
-FEW = 20
-"""Drawn examples of each test that `./check --quick` tries, as it takes a sample of whole lists."""
+FEW, SOME = 20, 40
+"""Drawn examples of each test that `./check --quick` tries, and `./check`; those after them are left to `--long`."""
+
+
+def drawn(items):
+    """The tests whose examples are drawn, each with its settings."""
+    for item in items:
+        test = getattr(item, "obj", None)
+        if is_hypothesis_test(test):
+            yield item, test, getattr(test, "_hypothesis_internal_use_settings", None) or settings.default
+
+
+def shorten(items, marks):
+    """Leave examples out where tests that are marked are, and have tests with more of them be among the long ones."""
+    most = (FEW if "not slow" in marks else SOME) if "not long" in marks else None
+    for item, test, kept in drawn(items):
+        if most is not None:
+            test._hypothesis_internal_use_settings = settings(kept, max_examples=min(kept.max_examples, most))
+        elif kept.max_examples > SOME and "long" in marks:
+            item.add_marker("long")
 
 
 @pytest.hookimpl(tryfirst=True)  # before what is marked is left out
 def pytest_collection_modifyitems(config, items):
     for item in waiting_for_their_turn(items):
         item.add_marker("long")
-    if "not slow" not in config.getoption("markexpr"):
-        return
-    for item in items:
-        test = getattr(item, "obj", None)
-        drawn = getattr(test, "_hypothesis_internal_use_settings", None)
-        if drawn is not None:
-            few = settings(drawn, max_examples=min(drawn.max_examples, FEW))
-            test._hypothesis_internal_use_settings = few
+    shorten(items, config.getoption("markexpr"))
 
 
 @pytest.fixture(autouse=True, scope="session")

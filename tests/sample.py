@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 PER_KIND = 1
+HANDS = 3
+"""Parts of a list of numbers of ranks of which `./check` tries one."""
 
 
 def collective(name: str) -> str:
@@ -23,3 +25,9 @@ def sampled(names: Iterable[str], kind: Callable[[str], str] = collective) -> li
         kinds[kind(name)].append(name)
     quick = {name for of in kinds.values() for name in random.Random(of[0]).sample(sorted(of), PER_KIND)}
     return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+def dealt(numbers: Iterable[int]) -> list[tuple[int, ...]]:
+    """Numbers of ranks in so many parts, each with powers of two and with others, for tests that take turns."""
+    ordered = sorted(numbers, key=lambda n: (n & (n - 1) != 0, n))
+    return [tuple(sorted(ordered[k::HANDS])) for k in range(HANDS)]

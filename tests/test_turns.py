@@ -3,8 +3,10 @@
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.conftest import waiting_for_their_turn
+from tests.conftest import FEW, SOME, shorten, waiting_for_their_turn
 
 PAGES, LANGUAGES = range(4), ("en", "zh", "fr")
 
@@ -37,3 +39,30 @@ def test_tests_begin_at_different_values():
 
 def test_what_is_not_marked_is_tried_whole():
     assert len(tried([case("test", page=page) for page in PAGES])) == len(PAGES)
+
+
+@pytest.mark.parametrize(
+    ("marks", "most", "is_long"),
+    [
+        ("not long", SOME, False),
+        ("not slow and not browser and not long", FEW, False),
+        ("long", 10 * SOME, True),
+        ("", 10 * SOME, False),
+    ],
+)
+def test_drawn_examples_are_fewer_and_those_after_them_are_long(marks, most, is_long):
+    tried, marked = [], []
+
+    @settings(max_examples=10 * SOME, database=None)
+    @given(st.integers(0, 1 << 60))
+    def test(number):
+        tried.append(number)
+
+    def plain():
+        """No example is drawn of this one."""
+
+    items = [SimpleNamespace(obj=each, add_marker=marked.append) for each in (test, plain)]
+    shorten(items, marks)
+    test()
+    assert len(tried) == most
+    assert marked == ["long"] * is_long

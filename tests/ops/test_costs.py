@@ -11,7 +11,7 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.metrics import critical_path
 from tests.ops.reference import other_values
-from tests.sample import sampled
+from tests.sample import dealt, sampled
 
 LATENCY, OVERHEAD, BANDWIDTH, GAMMA = 0.7e-6, 0.3e-6, 20e9, 7e-12
 ALPHA = OVERHEAD + 2 * LATENCY
@@ -20,6 +20,7 @@ SLACK = 0.45
 """A bound may be this far from what it bounds, as where a tree's last level is nearly empty."""
 
 CLAIMED = [name for name in ALGORITHMS if ALGORITHMS[name].cost]
+IN_TURN = pytest.mark.parametrize("ns", dealt(NS), ids=str)
 
 
 def switch(n):
@@ -53,17 +54,21 @@ def check(algorithm, n, params):
             assert SLACK <= ratio <= 1 + 1e-9, f"{algorithm.name}, {n} ranks, {params}"
 
 
+@pytest.mark.turns("ns")
+@IN_TURN
 @pytest.mark.parametrize("name", sampled(CLAIMED))
-def test_time_on_an_ideal_switch_is_as_claimed(name):
-    for n in NS:
+def test_time_on_an_ideal_switch_is_as_claimed(name, ns):
+    for n in ns:
         check(ALGORITHMS[name], n, {})
 
 
+@pytest.mark.turns("ns")
+@pytest.mark.parametrize("ns", dealt((4, 6, 8, 9, 12, 16)), ids=str)
 @pytest.mark.parametrize("name", sampled(name for name in CLAIMED if ALGORITHMS[name].params))
-def test_claims_hold_for_every_parameter(name):
+def test_claims_hold_for_every_parameter(name, ns):
     for parameter in ALGORITHMS[name].params:
         for value in other_values(ALGORITHMS[name], parameter):
-            for n in (4, 6, 8, 9, 12):
+            for n in ns:
                 check(ALGORITHMS[name], n, {parameter: value})
 
 
@@ -81,11 +86,13 @@ def test_every_algorithm_of_the_project_makes_a_claim():
     assert len({ALGORITHMS[name].collective.name for name in CLAIMED}) >= 12
 
 
+@pytest.mark.turns("ns")
+@IN_TURN
 @pytest.mark.parametrize("name", sampled(CLAIMED))
-def test_the_claim_counts_the_rounds_and_covers_the_busiest_rank(name):
+def test_the_claim_counts_the_rounds_and_covers_the_busiest_rank(name, ns):
     """α counts the messages that wait for each other; β no less than what any port must carry."""
     algorithm = ALGORITHMS[name]
-    for n in NS:
+    for n in ns:
         if algorithm.refuse(n, **algorithm.defaults):
             continue
         schedule = algorithm.schedule(n)

@@ -21,6 +21,7 @@ def test_a_program_prints_the_same_under_a_real_mpi(name):
 
 
 @pytest.mark.slow
+@pytest.mark.turns("library")
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("library", ["mpich", "nccl"])
 def test_what_a_program_prints_does_not_depend_on_algorithms_machine_or_protocol(name, library):

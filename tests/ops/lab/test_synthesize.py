@@ -115,10 +115,11 @@ def test_one_way_links_are_used_one_way():
 
 
 @pytest.mark.slow
+@pytest.mark.turns("collective")
+@pytest.mark.parametrize("collective", SEARCHED)
 @pytest.mark.parametrize("ranks", range(2, 9))
-def test_any_number_of_ranks_will_do(ranks):
-    for collective in SEARCHED:
-        assert synthesized(MACHINES["dgx1v"], collective, 1 << 20, ranks=ranks, seeds=1).best.trace.verdict.ok
+def test_any_number_of_ranks_will_do(ranks, collective):
+    assert synthesized(MACHINES["dgx1v"], collective, 1 << 20, ranks=ranks, seeds=1).best.trace.verdict.ok
 
 
 def test_both_twins_of_the_kernel_make_the_same_plan(monkeypatch):
