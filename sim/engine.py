@@ -329,11 +329,14 @@ def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Fl
     """
     if schedule.fixed_bytes is not None and blocks is None:
         return schedule.fixed_bytes.copy()
-    slots = np.broadcast_to(1, schedule.transfers) if schedule.single else np.diff(schedule.moves)
     if blocks is None:
         unit = size * schedule.unit_share
         check_size(schedule.name, schedule.unit_share, size)
-        equal: Floats = np.multiply(slots, unit, out=blank(schedule.transfers, np.float64))
+        equal: Floats = blank(schedule.transfers, np.float64)
+        if schedule.single:
+            equal.fill(unit)
+        else:
+            np.multiply(np.diff(schedule.moves), unit, out=equal)
         return equal
     weights = np.asarray(blocks, dtype=np.float64)
     promise = schedule.promise
@@ -345,6 +348,7 @@ def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Fl
     carried = np.where(proof.carried >= 0, weights[np.maximum(proof.carried, 0)], 0.0)
     if schedule.single:
         return carried
+    slots = np.diff(schedule.moves)
     total = np.zeros(len(slots))
     total[slots > 0] = np.add.reduceat(carried, schedule.moves[:-1][slots > 0]) if len(carried) else 0.0
     return total

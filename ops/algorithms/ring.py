@@ -35,7 +35,7 @@ def ring_reduce_scatter(n: int) -> Steps:
     step 3  0123 0.23 0..3 0...  .1.. 0123 01.3 01..  .12. ..2. 0123 012.  .123 ..23 ...3 0123
     """
     r = every_rank(n)
-    yield from in_turn(n - 1, reduce, r, (r + 1) % n, lambda k: around(r - k - 1, n))
+    yield from in_turn(n - 1, reduce, r, (r + 1) % n, lambda k: around(r - (k + 1), n))
 
 
 @algorithm(

@@ -48,9 +48,10 @@ def turn(fabric, i):
 
 
 @helper
-def queue(fabric, i, begun):
+def queue(fabric, i, start, stop, begun):
     """Send a transfer, or let it stand in line; returns 1 and lists it in `wave` if that shows at its end only, else 0.
 
+    Its links are `route_links[start:stop]`.
     A connection that is free sends at once what comes first, and takes it back if something earlier in the schedule
     comes at the same instant. Where its links are free, too, nothing has to be decided at the end of the wave.
     """
@@ -60,7 +61,6 @@ def queue(fabric, i, begun):
         if not has_turn(fabric, c, i):
             return 0
         fabric.connections.state[c, FLOWING] = i
-    start, stop = net.route_start[fabric.route[i]], net.route_start[fabric.route[i] + 1]
     if (c == NONE or len(net.history) == 0) and is_free(net, start, stop):  # a rate that is kept cannot be taken back
         fabric.start[i] = fabric.now[0]
         fabric.connections.flows[0] += 1

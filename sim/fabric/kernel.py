@@ -277,12 +277,13 @@ def advance(fabric, horizon):
                 count[ALLOWANCE] -= 1
                 arrivals = 0
                 if kind == BEGIN:
-                    if route_start[route[item]] == route_start[route[item] + 1] or size[item] == 0:
+                    first, stop = route_start[route[item]], route_start[route[item] + 1]
+                    if first == stop or size[item] == 0:
                         fabric.start[item] = moment
                         wave[0] = item
                         arrivals = 1
                     else:
-                        begun += queue(fabric, item, begun)
+                        begun += queue(fabric, item, first, stop, begun)
                 elif kind == FLOW and live:
                     i = np.int64(net.state[item, LONE])
                     if i == NONE:

@@ -30,7 +30,10 @@ def flow_alone(net, calendar, i, start, stop, size, moment):
         link = net.route_links[k]
         state[link, LOAD] += 1
         state[link, LONE] = i
-        rate = min(rate, net.capacity[link] / state[link, LOAD])
+        share = net.capacity[link]
+        if state[link, LOAD] > 1:  # a route that crosses it again
+            share /= state[link, LOAD]
+        rate = min(rate, share)
     net.clock[entrance, RATE], net.clock[entrance, SINCE] = rate, moment
     if rate > 0:
         state[entrance, TICKET] = push(calendar, moment + size / rate, FLOW, entrance)
@@ -42,8 +45,9 @@ def flow_alone(net, calendar, i, start, stop, size, moment):
 def leave_alone(net, entrance, start, stop):
     """Take a transfer that had its route to itself off its links."""
     for k in range(start, stop):
-        net.state[net.route_links[k], LOAD] -= 1
-        net.state[net.route_links[k], LONE] = NONE
+        link = net.route_links[k]
+        net.state[link, LOAD] = 0
+        net.state[link, LONE] = NONE
     net.state[entrance, TICKET] = NONE
 
 

@@ -15,6 +15,7 @@ from sim.fabric.kernel import FabricState
 from sim.fabric.links import BOTTLENECK, GONE, LISTED, LOAD, LONE, NONE, OVERTAKEN, TAKEN, TICKET, TRANSFER, Net
 from sim.fabric.rows import nothing_alike
 from sim.schedule import COPY, Schedule, dependencies
+from sim.schedule.runs import StepRun, few, many
 from sim.topology import Floats, Ints, Routes, Topology
 
 PER_TRANSFER = ("op", "route", "connection", "behind", "size", "pending", "ready", "start", "end", "cause")
@@ -95,7 +96,7 @@ class Arena:
             np.add(waits.after, first, out=fabric.after[self.edges : self.edges + len(waits.after)], casting="unsafe")
         fabric.start[first:stop] = np.nan
         fabric.behind[first:stop] = NONE
-        self._claim(route)
+        self._claim(route, schedule.runs if delay is None and schedule.work is None else None)
         fabric.job_stop[job], fabric.job_left[job] = stop, stop - first
         fabric.job_end[job] = time
         fabric.count[kernel.JOBS] = job + 1
@@ -135,10 +136,10 @@ class Arena:
 
     def _add_routes(self, schedule: Schedule, devices: NDArray[np.int32]) -> tuple[NDArray[np.int32], Ints]:
         """Numbers of the route and the connection of every transfer, after entering those it needs."""
-        n = schedule.places
-        pairs, number_of = _as_met(schedule.src, schedule.dst, n, n)
-        connection = self._connections(number_of, len(pairs), schedule.channel)
-        number_of += np.int32(len(self.fabric.lead))
+        n, runs = schedule.places, schedule.runs
+        pairs, number_of = _as_met(few(runs, schedule.src), few(runs, schedule.dst), n, n)
+        connection = self._connections(number_of, len(pairs), schedule)
+        number_of = many(runs, number_of, len(self.fabric.lead))
         offsets, links = self.topology.routes(devices[pairs // n], devices[pairs % n])
         latency = sums(self.topology.latency[links], offsets)
         overhead = np.where(pairs // n < schedule.n, self.topology.overhead, 0.0)  # a switch runs no software
@@ -150,24 +151,26 @@ class Arena:
             number_of[working] = self._stay(seconds) + which
         return number_of, connection
 
-    def _connections(self, pair: Ints, pairs: int, channel: Ints) -> Ints:
+    def _connections(self, pair: Ints, pairs: int, schedule: Schedule) -> Ints:
         """Numbers of new connections, one for each of so many pairs of places and each channel between them.
 
-        Where most have one to themselves, what never meets another has none.
+        `pair` is given for the first transfers of every run. Where most have a connection to themselves, what never
+        meets another has none.
         """
+        runs, rows = schedule.runs, schedule.transfers
+        channel = few(runs, schedule.channel)
         count, number = pairs, pair
         if channel.any():
             channels, inverse = np.unique(channel, return_inverse=True)
             on = inverse.astype(np.int32)
             met, number = _as_met(pair, on, pairs, len(channels))
             count = len(met)
-        if count == len(number):
+        if count == rows:
             return np.full(count, NONE, np.int32)
-        if 2 * count <= len(number):
-            first = self._connected(np.full(count, 2))[:1]
-            shared: Ints = np.add(number, first, out=blank(len(number), np.int32))
-            return shared
-        return self._connected(np.bincount(number, minlength=count))[number]
+        if 2 * count <= rows:
+            first = int(self._connected(np.full(count, 2))[0])
+            return many(runs, number, first)
+        return many(runs, self._connected(_tally(runs, number, count))[number])
 
     def _connected(self, members: NDArray[np.intp]) -> Ints:
         """New connections, on which nothing flows yet: their numbers by how many share each, NONE for one alone."""
@@ -274,8 +277,8 @@ class Arena:
             finished=ints(0),
         )
 
-    def _claim(self, route: Ints) -> None:
-        """Make room in the lists of the links for more transfers, given by their route numbers.
+    def _claim(self, route: Ints, runs: Sequence[StepRun] | None = None) -> None:
+        """Make room in the lists of the links for more transfers, given by their route numbers, and in which runs.
 
         Every link may have to list all transfers that ever cross it. Say 5 do: 2 over link 0, 3 over link 1, none over
         link 2. So lists begin at 0, 2 and 5, and the last ends at 5. Now one more crosses links 0 and 2. Claims of 3, 3
@@ -283,9 +286,8 @@ class Arena:
         was in slot 2, the first of link 1, is in slot 6 now, and lists that name slot 2 are corrected by 6 - 2.
         """
         offsets, links = self.routes
-        taken = np.zeros(len(offsets) - 1, np.int64)
-        for start in range(0, len(route), piece := max(PIECE, len(taken))):
-            taken += np.bincount(route[start : start + piece], minlength=len(taken))
+        runs = runs or (StepRun(0, len(route), len(route)),)
+        taken = _tally(runs, few(runs, route), len(offsets) - 1)
         crossing = np.repeat(taken, np.diff(offsets))
         self.claims += np.bincount(links, crossing, len(self.claims)).astype(np.int64)
         net = self.fabric.net
@@ -359,6 +361,18 @@ def _as_met(high: Ints, low: Ints, highs: int, lows: int) -> tuple[NDArray[np.in
             route = seen[keys]
         place[part] = route
     return np.concatenate(distinct), place
+
+
+def _tally(runs: Sequence[StepRun], numbers: Ints, count: int) -> NDArray[np.int64]:
+    """How many transfers have each of so many numbers, which those have that stand for their runs."""
+    taken = np.zeros(count, np.int64)
+    at, piece = 0, max(PIECE, count)
+    for run in runs:
+        for start in range(at, at + run.length, piece):
+            part = numbers[start : min(start + piece, at + run.length)]
+            taken += run.often * np.bincount(part, minlength=count)
+        at += run.length
+    return taken
 
 
 def wider(arrays: Any, rooms: dict[str, int], memory: Callable[..., NDArray[Any]] = blank) -> Any:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sim.base.arrays import Floats, Ints, counted, joined
 from sim.base.watch import check_transfers
 from sim.errors import InputError
+from sim.schedule.runs import StepRun, many, runs_of
 
 COPY, REDUCE = 0, 1
 NOTHING = -1
@@ -182,6 +183,11 @@ class Schedule:
         return sum(int(np.count_nonzero(self.src[part] != self.dst[part])) for part in parts)
 
     @cached_property
+    def runs(self) -> tuple[StepRun, ...]:
+        """Stretches in which ends and channels come again; one of all, once, where nobody has looked."""
+        return (StepRun(0, self.transfers, self.transfers),)
+
+    @cached_property
     def step_of(self) -> Ints:
         """The step of every transfer."""
         return np.repeat(np.arange(self.steps, dtype=np.int32), np.diff(self.step_start))
@@ -200,9 +206,9 @@ class Schedule:
         return all(bool((part[1:] - part[:-1] == 1).all()) for part in parts)
 
     @property
-    def owner(self) -> Ints:
-        """The transfer of every move; nothing where each transfer is one."""
-        return np.zeros(0, np.int32) if self.single else self.transfer_of
+    def owner(self) -> Ints | None:
+        """The transfer of every move; None where each transfer is one."""
+        return None if self.single else self.transfer_of
 
     def phase_of(self, step: int) -> str:
         """The name of the phase a step belongs to, or an empty string."""
@@ -224,22 +230,24 @@ def unroll(
     Raises InputError, naming the step, for a rank or slot that cannot be.
     """
     parts, sizes, phases = _collected(steps, name)
-    counts = [len(part.src) for part in parts]
-    src, dst = joined([p.src for p in parts]), joined([p.dst for p in parts])
+    runs, heads = runs_of(parts)
+    src, dst = joined([p.src for p in heads]), joined([p.dst for p in heads])
+    ends = src, dst
+    src, dst = many(runs, src), many(runs, dst)
     channel = np.broadcast_to(np.int32(0), src.shape)
-    if any(each.any() for each in {id(p.channel): p.channel for p in parts}.values()):
-        channel = joined([p.channel for p in parts])
-    moves, from_slot, to_slot = _moves(parts, counts)
+    if any(each.any() for each in {id(p.channel): p.channel for p in heads}.values()):
+        channel = many(runs, joined([p.channel for p in heads]))
+    moves, from_slot, to_slot = _moves(parts)
     laid_out = promise.given.shape[1] if promise else 0
     schedule = Schedule(
         name=name,
         n=n,
-        slots=max(laid_out, int(from_slot.max(initial=-1)) + 1, int(to_slot.max(initial=-1)) + 1),
+        slots=max(laid_out, *(int(slots.max(initial=-1)) + 1 for slots in _each(from_slot, to_slot))),
         promise=promise,
         unit_share=unit_share,
         steps=len(sizes),
         step_start=np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64),
-        op=np.repeat(np.array([p.op for p in parts], np.uint8), counts),
+        op=many(runs, np.repeat(np.array([p.op for p in heads], np.uint8), [len(p.src) for p in heads])),
         src=src,
         dst=dst,
         channel=channel,
@@ -250,7 +258,10 @@ def unroll(
         root=root,
         switches=switches,
     )
-    _check_ranges(schedule)
+    vars(schedule)["runs"] = runs
+    if len(from_slot) == len(src) and all(part.slot.shape[1] == 1 for part in parts):
+        vars(schedule)["single"] = True
+    _check_ranges(schedule, ends)
     return schedule
 
 
@@ -269,7 +280,12 @@ def _collected(
         if isinstance(item, str):
             phases.append((len(sizes), item))
             continue
-        step = (item,) if isinstance(item, Step) else item
+        if isinstance(item, Step):
+            parts.append(item)
+            sizes.append(len(item.src))
+            transfers += sizes[-1]
+            continue
+        step = item
         if not isinstance(step, tuple) or not all(isinstance(part, Step) for part in step):
             came = f"step {len(sizes) + 1} is of type {type(item).__name__}"
             raise InputError(f"{name}: {came}: yield what `copy` and `reduce` return, or a tuple of that")
@@ -279,7 +295,12 @@ def _collected(
     return parts, sizes, phases
 
 
-def _moves(parts: list[Step], counts: list[int]) -> tuple[NDArray[np.int32] | NDArray[np.int64], Ints, Ints]:
+def _each(*columns: NDArray[Any]) -> list[NDArray[Any]]:
+    """The columns, each once."""
+    return list({id(column): column for column in columns}.values())
+
+
+def _moves(parts: list[Step]) -> tuple[NDArray[np.int32] | NDArray[np.int64], Ints, Ints]:
     """Offsets and slots of all moves, without the padding. Where all stay in their slots, both are one array."""
     from_slot = to_slot = joined([p.slot.reshape(-1) for p in parts])
     if any(p.to is not p.slot for p in parts):
@@ -287,6 +308,7 @@ def _moves(parts: list[Step], counts: list[int]) -> tuple[NDArray[np.int32] | ND
     widths = [p.slot.shape[1] for p in parts]
     if set(widths) <= {1} and len(from_slot) < _WORD and from_slot.min(initial=0) >= 0:
         return counted(len(from_slot) + 1), from_slot, to_slot
+    counts = [len(part.src) for part in parts]
     moves = np.concatenate([[0], np.cumsum(np.repeat(widths, counts), dtype=np.int64)]).astype(np.int64)
     if from_slot.min(initial=0) < 0:
         real = from_slot != NOTHING
@@ -300,10 +322,12 @@ def narrow(offsets: NDArray[np.int64]) -> NDArray[np.int32] | NDArray[np.int64]:
     return offsets.astype(np.int32) if offsets[-1] < 1 << 31 else offsets
 
 
-def _check_ranges(schedule: Schedule) -> None:
-    """Raise InputError for the first transfer that names a rank or a slot outside the schedule."""
+def _check_ranges(schedule: Schedule, ends: tuple[Ints, Ints]) -> None:
+    """Raise InputError for the first transfer that names a rank or a slot outside the schedule.
+
+    `ends` are all senders and receivers there are.
+    """
     places = schedule.places
-    ends = schedule.src, schedule.dst
     if min(end.min(initial=0) for end in ends) < 0 or max(end.max(initial=-1) for end in ends) >= places:
         outside = (schedule.src < 0) | (schedule.src >= places) | (schedule.dst < 0) | (schedule.dst >= places)
         i = int(np.argmax(outside))
@@ -311,7 +335,7 @@ def _check_ranges(schedule: Schedule) -> None:
             f"{schedule.name}, step {schedule.step_of[i] + 1}: rank {schedule.src[i]} sends to rank {schedule.dst[i]},"
             f" but ranks go from 0 to {places - 1}: correct the peer"
         )
-    if min(schedule.from_slot.min(initial=0), schedule.to_slot.min(initial=0)) < 0:
+    if min(slots.min(initial=0) for slots in _each(schedule.from_slot, schedule.to_slot)) < 0:
         negative = (schedule.from_slot < 0) | (schedule.to_slot < 0)
         i = int(schedule.transfer_of[int(np.argmax(negative))])
         raise InputError(

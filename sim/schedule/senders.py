@@ -44,7 +44,7 @@ def around(numbers: Ranks, n: int) -> Ranks:
     >>> around(np.array([-3, -1, 0, 2]), 3)
     array([0, 2, 0, 2])
     """
-    return numbers + n * (numbers < 0)
+    return numbers + (n & (numbers >> 63))  # all ones where it is below zero
 
 
 @contextmanager
