@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn
 
-from ops.programs.pytorch import tensors
+from ops.programs.pytorch import processes, tensors
 from ops.programs.pytorch.collectives import ReduceOp
 from ops.programs.pytorch.groups import DistGroup, GroupMember, NamedBackend
 from ops.programs.pytorch.messages import AsyncWork, P2POp
@@ -29,10 +29,12 @@ def serve(world: Transport, installed: bool) -> dict[str, ModuleType]:
     functions = Distributed(world)
     dist.__dict__.update(_names(functions), __path__=[], __getattr__=_refuser("torch.distributed", ABSENT))
     if installed and _installed() is not None:
-        return {"torch.distributed": dist}
+        return {"torch.distributed": dist, "torch.multiprocessing": processes.serve(world, installed=True)}
     torch = ModuleType("torch")
-    torch.__dict__.update(tensors.NAMES, __path__=[], distributed=dist, __getattr__=_no_torch)
-    return {"torch": torch, "torch.distributed": dist}
+    started = processes.serve(world, installed=False)
+    parts = {"distributed": dist, "multiprocessing": started}
+    torch.__dict__.update(tensors.NAMES, __path__=[], **parts, __getattr__=_no_torch)
+    return {"torch": torch, **{f"torch.{name}": part for name, part in parts.items()}}
 
 
 def _names(functions: Distributed) -> dict[str, Any]:
