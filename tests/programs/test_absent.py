@@ -36,6 +36,20 @@ def test_a_program_that_probes_for_features_goes_on(tmp_path):
     assert outcome.output == "2\n2\n"
 
 
+def test_pools_of_processes_are_there_in_name_only(tmp_path):
+    script = """
+        from mpi4py.futures import Future, MPIPoolExecutor, wait
+        from mpi4py import futures
+        print(futures.as_completed.__name__, Future().done())
+        with MPIPoolExecutor() as pool:
+            pool.submit(pow, 2, 3)
+    """
+    outcome = simulated(script, tmp_path, 1)
+    assert outcome.output == "as_completed False\n"
+    assert outcome.failure is not None
+    assert "mpi4py.futures.MPIPoolExecutor is not simulated: docs/programs.md lists what is" in outcome.failure
+
+
 SAY = """
 import json
 from mpi4py import MPI

@@ -107,6 +107,17 @@ def site(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
+def test_a_script_that_looks_for_a_device_finds_the_processor(tmp_path):
+    script = """
+        import torch
+        torch.backends.cudnn.benchmark = True
+        found = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        device, second = torch.device(found), torch.device("cuda", 1)
+        print(torch.zeros(1, device=device), device.type, device.index, second, second.type, second.index)
+    """
+    assert simulated(script, tmp_path, 1).output == "tensor([0.]) cpu None cuda:1 cuda 1\n"
+
+
 def test_an_installed_pytorch_is_used_and_only_its_distributed_is_simulated(site, tmp_path):
     script = """
         import torch, torch.distributed as dist

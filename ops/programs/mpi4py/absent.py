@@ -3,6 +3,7 @@
 Programs that probe for a feature and catch NotImplementedError go on.
 """
 
+import concurrent.futures
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
@@ -70,16 +71,27 @@ FUNCTIONS = (
 )
 WHOLE = ("Win", "File", "Session", "Intercomm", "Graphcomm", "Distgraphcomm", "Grequest")
 """Classes of which nothing is simulated."""
+POOLS = (
+    "MPICommExecutor MPIPoolExecutor ProcessPoolExecutor SerialPoolExecutor ThreadPoolExecutor collect compose"
+    " get_comm_workers"
+)
+"""What `mpi4py.futures` has of its own."""
 NULLS = {"WIN_NULL": "Win", "FILE_NULL": "File", "SESSION_NULL": "Session"}
 
 
-def _absent(name: str) -> Callable[..., NoReturn]:
+def _absent(name: str, module: str = "MPI") -> Callable[..., NoReturn]:
     def refuse(*_: Any, **__: Any) -> NoReturn:
-        raise NotImplementedError(f"MPI.{name} is not simulated: docs/programs.md lists what is")
+        raise NotImplementedError(f"{module}.{name} is not simulated: docs/programs.md lists what is")
 
     refuse.__name__ = refuse.__qualname__ = name.rpartition(".")[2]
     refuse.__doc__ = "Not simulated."
     return refuse
+
+
+def pools() -> dict[str, Any]:
+    """The names of `mpi4py.futures`: Python's for what is to come, and its own pools of processes."""
+    names = {name: getattr(concurrent.futures, name) for name in concurrent.futures.__all__ if "Pool" not in name}
+    return names | {name: _absent(name, "mpi4py.futures") for name in POOLS.split()}
 
 
 def fill_in(classes: Mapping[str, type]) -> None:

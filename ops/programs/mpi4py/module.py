@@ -5,7 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from ops.programs.mpi4py import collectives  # noqa: F401  gives communicators their collectives
-from ops.programs.mpi4py.absent import fill_in, stand_ins
+from ops.programs.mpi4py.absent import fill_in, pools, stand_ins
 from ops.programs.mpi4py.cartesian import Cartcomm, Intracomm, Topocomm, compute_dims
 from ops.programs.mpi4py.communicator import Comm
 from ops.programs.mpi4py.handles.constants import CONSTANTS
@@ -29,12 +29,14 @@ VERSION = CONSTANTS["VERSION"], CONSTANTS["SUBVERSION"]
 def serve(world: Transport) -> dict[str, ModuleType]:
     """The modules that stand in for mpi4py during a run."""
     package, mpi, rc = ModuleType("mpi4py"), ModuleType("mpi4py.MPI"), _Settings("mpi4py.rc")
+    futures = ModuleType("mpi4py.futures")
+    futures.__dict__.update(pools())
     package.__dict__.update(
-        __path__=[], __version__="4.1.2", MPI=mpi, rc=rc, get_include=lambda: "", get_config=dict,
+        __path__=[], __version__="4.1.2", MPI=mpi, rc=rc, futures=futures, get_include=lambda: "", get_config=dict,
         profile=lambda *_, **__: None,
     )  # fmt: skip
     mpi.__dict__.update(_names(world, rc))
-    return {"mpi4py": package, "mpi4py.MPI": mpi, "mpi4py.rc": rc}
+    return {"mpi4py": package, "mpi4py.MPI": mpi, "mpi4py.rc": rc, "mpi4py.futures": futures}
 
 
 class _Settings(ModuleType):

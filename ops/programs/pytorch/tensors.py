@@ -13,6 +13,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from ops.programs.pytorch.devices import BACKENDS, CPU, DeviceName
 from ops.programs.pytorch.text import shown
 
 Array = NDArray[Any]
@@ -376,12 +377,13 @@ NAMES: dict[str, Any] = {
     "full": _full, "full_like": _full_like, "arange": _arange, "randint": _randint, "cat": _joined(np.concatenate),
     "stack": _joined(np.stack), "is_tensor": lambda thing: isinstance(thing, Tensor), "manual_seed": _seed,
     "allclose": lambda a, b, **options: bool(np.allclose(bare(a), bare(b), **options)),
-    "equal": lambda a, b: bool(np.array_equal(bare(a), bare(b))), "device": lambda name, *_: str(name),
+    "equal": lambda a, b: bool(np.array_equal(bare(a), bare(b))), "device": DeviceName,
     "no_grad": nullcontext, "matmul": lambda a, b: a @ b,
     "cuda": SimpleNamespace(
         is_available=lambda: False, device_count=lambda: 0, set_device=lambda _: None, synchronize=lambda *_: None,
         current_device=lambda: 0, empty_cache=lambda: None, manual_seed=_seed, manual_seed_all=_seed,
     ),
+    "backends": BACKENDS, "cpu": CPU,
     **{name: lambda x, *args, _name=name, **options: _reduced(_name, x, *args, **options) for name in REDUCING},
     **{name: lambda x, _name=name: getattr(x, _name)() for name in ELEMENTWISE},
 }  # fmt: skip
