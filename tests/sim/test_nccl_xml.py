@@ -125,6 +125,15 @@ def test_a_template_takes_the_nvlinks_a_person_knows_of():
         read_topology(EXAMPLE, "example", nvlinks=12)
 
 
+@pytest.mark.parametrize(("sm", "lanes", "rate"), [(70, 6, 20), (90, 18, 20.6), (100, 18, 40.1)])
+def test_nvlinks_a_person_knows_of_are_those_of_the_gpu(sm, lanes, rate):
+    gpu = '<pci busid="0000:0{0}:00.0" class="0x030200"><gpu dev="{0}" sm="{1}" rank="{0}" gdr="1"/></pci>'
+    text = f'<system version="1"><cpu numaid="0">{gpu.format(1, sm)}{gpu.format(2, sm)}</cpu></system>'
+    machine = read_topology(text, "m", nvlinks=str(lanes))
+    assert {round(link.bandwidth) for link in machine.links if link.kind == "NVL"} == {round(lanes * rate * 1e9)}
+    assert f"{lanes} NVLinks of {rate} GB/s per GPU on an NVSwitch, as given" in machine.assumed
+
+
 def test_links_to_a_switch_and_to_the_cpu_go_both_ways():
     text = EXAMPLE.replace(
         'target="0000:02:00.0" count="4" tclass="0x030200"', 'target="ff" count="12" tclass="0x068000"'

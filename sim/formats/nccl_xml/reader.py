@@ -334,14 +334,18 @@ def _switch(parts: _SystemParts, lanes: int) -> None:
     """All GPUs of a host on one NVSwitch, as a caller says."""
     if any(link.kind == "NVL" for link in parts.links):
         raise InputError(f"{parts.name} lists its own NVLinks: leave out nvlinks")
-    rate = parts.rate.get("nvlink", 20 * GBps)
+    elements, rates = dict(parts.gpus), {}
     for host in sorted({device.host for device in parts.devices}):
         parts.host = host
         gpus = [device.name for device in parts.devices if device.kind == "GPU" and device.host == host]
         switch = parts.add("NVS", "NVS", -1)
         for gpu in gpus:
+            usual = _per_link(parts, elements[gpu], "nvlink") if gpu in elements else 20 * GBps
+            rate = parts.rate.get("nvlink", usual)
             parts.cable(gpu, switch, lanes * rate, parts.rate["nvlink_latency"] / 2, "NVL", lanes)
-    parts.notes[f"{lanes} NVLinks of {fmt_bandwidth(rate)} per GPU on an NVSwitch, as given"] = None
+            rates[rate] = None
+    told = " or ".join(map(fmt_bandwidth, rates))
+    parts.notes[f"{lanes} NVLinks of {told} per GPU on an NVSwitch, as given"] = None
 
 
 def _whole(parts: _SystemParts, element: Element, key: str, usual: int, low: int, high: int) -> int:
