@@ -74,6 +74,24 @@ def test_a_table_survives_how_it_was_pasted(text):
     )
 
 
+EMPTY = """\
+\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID
+GPU0\t X \tNV18\tNV18\tNV18\t0-35\t0\t\tN/A
+GPU1\tNV18\t X \tNV18\tNV18\t0-35\t0\t\tN/A
+GPU2\tNV18\tNV18\t X \tNV18\t\t1\t\tN/A
+GPU3\tNV18\tNV18\tNV18\t X \t\t1\t\tN/A
+"""
+"""As a container prints it that has CPUs of one node alone."""
+
+
+@pytest.mark.parametrize("text", [EMPTY, EMPTY.expandtabs(), EMPTY.replace("\tGPU NUMA ID", "").replace("\t\tN/A", "")])
+def test_a_gpu_with_no_cpu_near_it_keeps_its_numa_node(text):
+    machine = read_topology(text, "it")
+    assert [device.numa for device in machine.devices if device.kind == "GPU"] == [0, 0, 1, 1]
+    cut = read_topology("\n".join(line.removesuffix("\t\tN/A") for line in text.splitlines()), "it")
+    assert [device.numa for device in cut.devices if device.kind == "GPU"][:2] == [0, 0]
+
+
 @pytest.mark.parametrize(
     "nic", ["mlx5_bond_0", "ibp177s0f0", "roceP22p3s0", "hfi1_0", "bnxt_re0", "mlx4_0", "rdmap16s27"]
 )

@@ -264,6 +264,7 @@ def _take_apart(row: PastedRow, table: PastedTable) -> None:
 def check(table: PastedTable, name: str) -> Matrix:
     """The table as a matrix. Raises InputError naming line, row and mend where cells lack or disagree."""
     rows = _rows(table, name)
+    _leave_room(table, [rows[gpu] for gpu in table.gpus])
     cells: dict[tuple[str, str], str] = {}
     filled = [nic for nic in table.columns if nic not in rows]
     for row in rows.values():
@@ -331,6 +332,24 @@ def _rows(table: PastedTable, name: str) -> dict[str, PastedRow]:
             )
         raise InputError(f"{name} is cut: {'; '.join(parts)}: paste the whole output of `nvidia-smi topo -m`")
     return rows
+
+
+def _leave_room(table: PastedTable, rows: list[PastedRow]) -> None:
+    """Leave the first affinity empty in rows whose words are those of the others' last ones: no CPU is near there.
+
+    Words do not tell where a row has none; that a range is no number, and `N/A` neither, does.
+    """
+    whole = [] if table.titles_first else [row.affinity for row in rows if len(row.affinity) == len(table.titles)]
+    first, last = ({_form(words[at]) for words in whole if words} for at in (0, -1))
+    for row in rows:
+        words = row.affinity
+        if 0 < len(words) < len(table.titles) and _form(words[0]) not in first and _form(words[-1]) in last:
+            row.affinity = ["N/A"] * (len(table.titles) - len(words)) + words
+
+
+def _form(word: str) -> str:
+    """What an affinity looks like: a number, several, or N/A."""
+    return "number" if word.isdecimal() else "N/A" if word == "N/A" else "several"
 
 
 def _column(table: PastedTable, rows: dict[str, PastedRow], title: str) -> dict[str, str]:
