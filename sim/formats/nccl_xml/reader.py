@@ -334,7 +334,8 @@ def _switch(parts: _SystemParts, lanes: int) -> None:
     """All GPUs of a host on one NVSwitch, as a caller says."""
     if any(link.kind == "NVL" for link in parts.links):
         raise InputError(f"{parts.name} lists its own NVLinks: leave out nvlinks")
-    elements, rates = dict(parts.gpus), {}
+    elements = dict(parts.gpus)
+    rates: dict[float, None] = {}
     for host in sorted({device.host for device in parts.devices}):
         parts.host = host
         gpus = [device.name for device in parts.devices if device.kind == "GPU" and device.host == host]
