@@ -6,7 +6,8 @@ from tests.attack.repeated import READERS, seconds
 
 SLOW_ONCE = (
     ("\tGPU0\tGPU1\n", "\n"), ("", "a: b\n"), ("", "<topology "), ("", "<platform "), ("", "<system "), ("x\n", " \n"),
-    ("num_ranks 2\n", "/* "), ("x", "\n num_ranks"), ("", "# OSU MPI "), ("", "# OSU MPI Bandwidth Test\n"), ("x\n", "\t"),
+    ("num_ranks 2\n", "/* "), ("x", "\n num_ranks"), ("", "# OSU MPI "), ("x\n", "\t"),
+    ("", "# OSU MPI Bandwidth Test\n"),
 )  # fmt: skip
 
 

@@ -4,9 +4,11 @@ Format: NVIDIA/nccl-tests `src/util.cu`, `doc/PERFORMANCE.md`. Each row's size o
 """
 
 import json
+import math
 import re
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from ops.measured.formats import reader
 from ops.measured.formats.nccl_tests.collective import collective_of
@@ -36,6 +38,14 @@ def _is_report(text: str) -> bool:
 
 SHARING = re.compile(r"NCCL_(?:HOSTID|TESTS_DEVICE|MULTI_RANK_GPU_ENABLE)[\"']?\s{0,8}[=:]")
 """What makes several ranks run on one GPU, which NCCL does not do else: hosts whose names are alike are told so."""
+
+
+class _Run(NamedTuple):
+    """What a text says of the run that its tables are of: `ranks` is 0 where it says none."""
+
+    forced: dict[str, str]
+    ranks: int
+    shares_gpus: bool
 
 
 def matches(text: str) -> bool:
@@ -83,14 +93,13 @@ def _table(printed: PrintedTable, text: str, whole: str, name: str) -> Table:
         both = second.seconds if first and second else 0.0
         rows.append(Measured("", 0, row.size, half.seconds, both, "", row.line))
     shared = ranks_told if ranks_told > 1 else 0
-    ranks = printed.ranks or shared or ranks_of_log(text) or launched(text)
+    run = _run(text)
+    ranks = printed.ranks or shared or run.ranks
     collective = collective_of(printed, name, shared, factors, ranks)
     ranks = ranks or ranks_of(collective, factors)
-    forced = {{"ALGO": "algorithm", "PROTO": "protocol"}[key]: value for key, value in FORCED.findall(text)}
-    words = run_words(text)
-    shared_gpu = printed.repeats and SHARING.search(text) is not None
-    release = run_words(whole).get("nccl") if "nccl" not in words else None
-    forced |= words | ({"nccl": release} if release else {}) | ({"transport": "shared"} if shared_gpu else {})
+    shared_gpu = printed.repeats and run.shares_gpus
+    release = _run(whole).forced.get("nccl") if "nccl" not in run.forced else None
+    forced = run.forced | ({"nccl": release} if release else {}) | ({"transport": "shared"} if shared_gpu else {})
     measured = tuple(Measured(collective, ranks, r.size, r.seconds, r.in_place, "", r.line) for r in rows)
     return Table(
         name,
@@ -103,6 +112,15 @@ def _table(printed: PrintedTable, text: str, whole: str, name: str) -> Table:
         devices=printed.placement,
         forced=forced,
     )
+
+
+@lru_cache(4)  # all tables of a run have one text
+def _run(text: str) -> _Run:
+    return _Run(_forced(text) | run_words(text), ranks_of_log(text) or launched(text), bool(SHARING.search(text)))
+
+
+def _forced(text: str) -> dict[str, str]:
+    return {{"ALGO": "algorithm", "PROTO": "protocol"}[key]: value for key, value in FORCED.findall(text)}
 
 
 def ranks_of(collective: str, factors: list[tuple[float, float]]) -> int:
@@ -120,8 +138,9 @@ def ranks_of(collective: str, factors: list[tuple[float, float]]) -> int:
             continue
         least, most = (busbw - 0.005) / (algbw + 0.005) / share, (busbw + 0.005) / (algbw - 0.005) / share
         low, high = max(low, 1 / (1 - min(least, 0.99999))), min(high, 1 / (1 - most) if most < 1 else high)
-    counts = [n for step in (8, 4, 2, 1) for n in range(2, 4097) if n % step == 0 and low - 1e-6 <= n <= high + 1e-6]
-    return counts[0] if counts and high < 4 * low else 0
+    least_ranks, most_ranks = math.ceil(low - 1e-6), min(4096, math.floor(high + 1e-6))
+    rounded = [-(-least_ranks // step) * step for step in (8, 4, 2, 1)]
+    return next((n for n in rounded if n <= most_ranks), 0) if high < 4 * low else 0
 
 
 def _from_json(text: str, name: str) -> Table:
@@ -157,8 +176,7 @@ def _from_json(text: str, name: str) -> Table:
     if not measured:
         raise InputError(f"{name} holds no result with a size and a time: give the whole report")
     env = " ".join(map(str, report.get("env", []))) if isinstance(report.get("env"), list) else ""
-    forced = {{"ALGO": "algorithm", "PROTO": "protocol"}[key]: value for key, value in FORCED.findall(env)}
-    forced |= run_words(f"{env} NCCL version {report.get('nccl_version', '')}")
+    forced = _forced(env) | run_words(f"{env} NCCL version {report.get('nccl_version', '')}")
     words = tuple(dict.fromkeys(str(d.get("device_info", "")) for d in devices))
     return Table(
         name,

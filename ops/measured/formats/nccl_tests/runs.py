@@ -9,7 +9,7 @@ _EXPORT = re.compile(r"\s{0,40}(?:[$>#]\s{1,9})?(?:export|setenv|ENV)\s")
 
 
 def sections(text: str, tables: Sequence[PrintedTable]) -> list[str]:
-    """The text of each table: from the end of the run before to its own last row, with what was exported before.
+    """The text of each table: from the end of the run before to its run's last row, with what was exported before.
 
     Tables of one run share theirs. All of the text for each where rows of several tables alternate.
     """
@@ -21,8 +21,10 @@ def sections(text: str, tables: Sequence[PrintedTable]) -> list[str]:
     for before, table in zip(ends, tables[1:], strict=False):
         starts.append(starts[-1] if table.same_run else before)
     ends[-1] = len(lines)
+    run_ends = dict(zip(starts, ends, strict=True))  # the last of each
     exported = [at for at, line in enumerate(lines) if _EXPORT.match(line)]
-    return [
-        "\n".join([*(lines[at] for at in exported if at < start), *lines[start:end]])
-        for start, end in zip(starts, ends, strict=True)
-    ]
+    texts = {
+        start: "\n".join([*(lines[at] for at in exported if at < start), *lines[start:end]])
+        for start, end in run_ends.items()
+    }
+    return [texts[start] for start in starts]
