@@ -38,6 +38,10 @@ OTHER_THINGS = (
         "a log of NCCL, which tells no rates: run it again with NCCL_TOPO_DUMP_FILE=topo.xml, and give that",
     ),
     (r"(?m)^Machine \(.{1,40}\)|^ +Package L#0", "the text of lstopo, which leaves links out: give `lstopo --of xml`"),
+    (
+        r"(?m)^\s{0,8}\d{1,7}\s+\d{1,7}\s+[\d.]{1,9}[GMT]bps\s+[\d.]{1,12}[mun]?s\s+[\d.]{1,9}\s*$",
+        "a topology of ns-3, as SimAI and ASTRA-sim take it: write an ASTRA-sim network file, or YAML of our own",
+    ),
     (r"command not found|NVIDIA-SMI has failed|is not recognized", "an error message: run the command where it works"),
 )
 """Patterns of what people paste by mistake, what it is and what to do."""

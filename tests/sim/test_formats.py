@@ -18,6 +18,7 @@ PAIR = "\tGPU0\tGPU1\nGPU0\tX\tPIX\nGPU1\tPIX\tX\n"
         ("GPU 0: NVIDIA A100 (UUID: GPU-1234)\n", "is the list of `nvidia-smi -L`"),
         ("bash: nvidia-smi: command not found\n", "is an error message"),
         ("<!DOCTYPE html><html><body>GPU0</body></html>", "is a web page"),
+        ("5 1 4\n4\n0 4 400Gbps 0.0005ms 0\n1 4 2.4Tbps 25us 0.0\n", "is a topology of ns-3, as SimAI and ASTRA-sim"),
         ('<graphs version="1"><graph id="0" pattern="4"/></graphs>', "is the graphs of NCCL's search, not its machine"),
         (
             "n7:12:34 [0] NCCL INFO Channel 00/08 : 0 1 2 3\n",
