@@ -16,6 +16,7 @@ from ops.collectives import COLLECTIVES, Collective
 from ops.registry import Algorithm
 from sim import metrics
 from sim.base import watch
+from sim.base.arrays import each_once
 from sim.base.watch import Estimate
 from sim.engine import simulate
 from sim.fabric.alike import FIRST
@@ -359,7 +360,7 @@ def _estimate_apart(schedule: FoldedSchedule, topology: Topology, copies: int) -
     A rank that sends one message after the other shares its links with hardly any.
     """
     hops, transfers = topology.hops(schedule.n), schedule.transfers // copies
-    turns, wide = len(np.unique(schedule.turn)), side_by_side(schedule)
+    turns, wide = len(each_once(schedule.turn)), side_by_side(schedule)
     rows = min(transfers, schedule.n // copies * (FIRST + 2 * wide))
     size = LEAST + ROW * rows + (ROUTE + 4 * hops) * turns * schedule.n + LINK * len(topology.links)
     if wide == 1:
@@ -369,7 +370,7 @@ def _estimate_apart(schedule: FoldedSchedule, topology: Topology, copies: int) -
 
 def _estimate(schedule: FoldedSchedule, topology: Topology) -> Estimate:
     """What a folded run takes: as rank 0's transfers alone, beside the promise's blocks and the machine's links."""
-    one, links, pairs = schedule.one, len(topology.links), schedule.n * len(np.unique(schedule.turn))
+    one, links, pairs = schedule.one, len(topology.links), schedule.n * len(each_once(schedule.turn))
     part = estimate(Counts(one.transfers, len(one.from_slot), one.slots), 1, topology.hops(schedule.n))
     size = LEAST + part.bytes + BLOCK * schedule.promise.blocks + LINK * links
     return Estimate(part.transfers, size, part.seconds + PAIR_S * pairs)

@@ -17,7 +17,7 @@ from ops.libraries import CollectiveCall, Decision, Members
 from ops.registry import ALGORITHMS
 from ops.training.step import AlikeRanks
 from ops.training.world import Stream, StreamedCall, World
-from sim.base.arrays import Floats, Ints
+from sim.base.arrays import Floats, Ints, each_once
 from sim.fold.folded import FoldedSchedule
 from sim.fold.symmetry import Numbers
 from sim.topology import Topology
@@ -107,7 +107,7 @@ class _Plans:
             schedule = ALGORITHMS[decision.algorithm].folded(n, **decision.settings)
             if schedule is None:
                 raise _UnlikeError
-            turns = np.unique(schedule.turn[schedule.turn != 0])
+            turns = each_once(schedule.turn[schedule.turn != 0])
             timed = timed_schedule(schedule, turns)
             self._decided[key] = _FoldedPlan(decision, schedule, timed, proof_of(timed, prove(schedule)), turns)
         return self._decided[key]
@@ -192,7 +192,7 @@ def _add_all(topology: Topology, call: PlannedCall, rows: list[int], launcher: L
     schedule = launcher.prepare(CollectiveCall.counted(call.collective, devices, call.size, call.size / 4)).schedule
     if schedule.switches:
         raise _UnlikeError
-    for pair in np.unique(schedule.src.astype(np.int64) * schedule.n + schedule.dst).tolist():
+    for pair in each_once(schedule.src.astype(np.int64) * schedule.n + schedule.dst).tolist():
         src, dst = rows[pair // schedule.n], rows[pair % schedule.n]
         if src != dst:
             pairs.add(src, dst, pairs.members[dst])

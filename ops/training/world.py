@@ -12,6 +12,7 @@ from ops.communicators.records import Span
 from ops.communicators.rendezvous import Communicator, Meeting
 from ops.libraries import CollectiveCall, Decision, Members
 from ops.training.step import COMM, COMPUTE, WAIT, AlikeRanks, MemoryChange, StepCollective, TrainingStep
+from sim.base.arrays import each_once
 from sim.base.ragged import take
 from sim.errors import InputError
 from sim.topology import Floats, Topology
@@ -157,7 +158,7 @@ class World:
         carried = np.repeat(amount, np.diff(offsets))
         np.add.at(self.link_bytes, crossed, carried)
         links = self.cluster.topology.links
-        return "+".join(sorted({links[i].kind for i in np.unique(crossed[carried > 0])}))
+        return "+".join(sorted({links[i].kind for i in each_once(crossed[carried > 0])}))
 
     def step(self, time: float, *, since: float = 0.0, steps: int = 1, **facts: Any) -> TrainingStep:
         """What has happened, as a step that took so many seconds: the one from `since` on, of as many as there were."""

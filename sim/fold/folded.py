@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim.base.arrays import Ints
+from sim.base.arrays import Ints, each_once
 from sim.base.watch import check_transfers
 from sim.errors import InputError
 from sim.fold.symmetry import Digits, Numbers, Symmetry
@@ -133,7 +133,7 @@ def _sample(symmetry: Symmetry) -> Numbers:
     if n <= ALL:
         return np.arange(n)
     drawn = np.random.default_rng(n).integers(0, n, DRAWN)
-    return np.unique(np.concatenate([[0], symmetry.generators, symmetry.back(symmetry.generators), drawn]))
+    return each_once(np.concatenate([[0], symmetry.generators, symmetry.back(symmetry.generators), drawn]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.base.arrays import Floats, Ints
+from sim.base.arrays import Floats, Ints, each_once
 from sim.base.ragged import take
 from sim.fold.folded import FoldedSchedule
 from sim.fold.symmetry import Numbers
@@ -92,7 +92,7 @@ class _Renamed:
 
 def link_classes(topology: Topology, schedule: FoldedSchedule) -> LinkClasses | None:
     """The classes of links; None where the machine does not look the same from every rank."""
-    turns = np.unique(schedule.turn[schedule.turn != 0])
+    turns = each_once(schedule.turn[schedule.turn != 0])
     classes = pair_classes(topology, _Renamed(topology, schedule, turns))
     if classes is None:
         return None

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.base.arrays import Floats, Ints
+from sim.base.arrays import Floats, Ints, each_once
 from sim.base.ragged import ranges, take
 from sim.fabric.memory import sums
 from sim.fold.folded import FoldedSchedule
@@ -79,7 +79,7 @@ def orbits_of(
     for perturbation in perturbations:
         topology = perturbation.machine(topology)
     colours = _colours(topology, perturbations)
-    turns = np.unique(schedule.turn)
+    turns = each_once(schedule.turn)
     if len(turns) * schedule.n > LOOKED_AT:
         return None
     hops = _hops(topology, schedule, turns)

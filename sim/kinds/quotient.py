@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.base.arrays import Floats, Ints, Numbers
+from sim.base.arrays import Floats, Ints, Numbers, each_once
 from sim.base.ragged import ranges, take
 from sim.kinds import kernels
 from sim.kinds.colours import Round, Ways
@@ -84,7 +84,7 @@ def quotient(listing: Listing, topology: Topology, ways: Ways, level: Round, siz
     views = _views(listing, level, first, order)
     rows = len(line) + views.marks
     of_row = np.concatenate([views.message, len(line) + np.arange(views.marks)])
-    later, earlier = np.divmod(np.unique(of_row[views.later] * rows + of_row[views.earlier]), rows)
+    later, earlier = np.divmod(each_once(of_row[views.later] * rows + of_row[views.earlier]), rows)
     schedule = Schedule(
         name=listing.name,
         n=2 * len(pair),

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.base.arrays import Floats, Ints
+from sim.base.arrays import Floats, Ints, each_once
 from sim.base.ragged import ranges
 from sim.errors import UnreachableError
 from sim.topology.devices import Device, Link, Router, Routes, kinds_of, shared_by_both
@@ -197,7 +197,7 @@ def _plain_routes(topology: Graph) -> Router:
     def route(src: Ints, dst: Ints) -> Routes:
         hops: list[Ints] = []
         block_of = dst // size
-        for number in np.unique(block_of).tolist():
+        for number in each_once(block_of).tolist():
             rows = np.flatnonzero(block_of == number)
             for depth, links in enumerate(_walk(topology, arcs, block(number), ordinal, src[rows], dst[rows])):
                 if depth == len(hops):

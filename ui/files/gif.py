@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from sim.base.arrays import each_once
+
 COLOURS = 128
 """Of a film of few things in few colours; its soft edges take most of them."""
 BITS = (5, 6, 5)
@@ -38,7 +40,7 @@ class Palette:
         keys = _key(colours)
         unmet = self._nearest[keys] == UNKNOWN
         if unmet.any():
-            new = np.unique(keys[unmet])
+            new = each_once(keys[unmet])
             scale = [255 / ((1 << bits) - 1) for bits in BITS]
             parts = new >> (BITS[1] + BITS[2]), (new >> BITS[2]) & ((1 << BITS[1]) - 1), new & ((1 << BITS[2]) - 1)
             met = np.stack([(part * share).round() for part, share in zip(parts, scale, strict=True)], axis=1)

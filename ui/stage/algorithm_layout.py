@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim.base.arrays import each_once
 from sim.schedule import Schedule
 from ui.stage.boxes import STEP, Bow, Box
 
@@ -53,7 +54,7 @@ def shape_of(schedule: Schedule) -> Shape | None:
     if count > MOST:
         return None
     away = schedule.src != schedule.dst
-    pairs = np.unique(schedule.src[away].astype(np.int64) * count + schedule.dst[away])
+    pairs = each_once(schedule.src[away].astype(np.int64) * count + schedule.dst[away])
     sent = {(int(p) // count, int(p) % count) for p in pairs}
     name, places, boxes = _placed(count, sent)
     left = min([x for x, _ in places] + [b.x + MARGIN for b in boxes]) - MARGIN

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.arrays import each_once
 from sim.schedule import NOTHING, REDUCE, Promise, Schedule
 from sim.trace import Trace
 from ui.stage.provenance import NAMED, Contents
@@ -125,7 +126,7 @@ def _achieved(promise: Promise, takers: Sequence[int]) -> tuple[str, int]:
     owed = promise.owed != NOTHING
     if promise.union or not takers:
         return ("caption.end.union" if promise.union else "caption.end.unknown"), -1
-    blocks = len(np.unique(promise.given[promise.given != NOTHING]))
+    blocks = len(each_once(promise.given[promise.given != NOTHING]))
     rank = np.nonzero(owed)[0]
     whole = (_kinds(rank, promise.owed[owed])[takers] == blocks).all()
     first, last = promise.first[owed], promise.last[owed]
@@ -143,12 +144,12 @@ def _achieved(promise: Promise, takers: Sequence[int]) -> tuple[str, int]:
 def _kinds(rank: NDArray[np.int64], numbers: NDArray[Any]) -> NDArray[np.int64]:
     """How many different numbers every rank has of some, `numbers[k]` being of `rank[k]`."""
     most = int(numbers.max()) + 1
-    return np.bincount(np.unique(rank * most + numbers) // most)
+    return np.bincount(each_once(rank * most + numbers) // most)
 
 
 def _brought(first: NDArray[Any], senders: NDArray[np.int64], *, whole: bool) -> tuple[str, int]:
     """Of a promise that adds nothing up: whose data is where in the end, from `senders[k]` ranks each."""
-    sources = np.unique(first)
+    sources = each_once(first)
     if len(sources) == 1:
         return ("caption.end.broadcast" if whole else "caption.end.scatter"), int(sources[0])
     if (senders == 1).all():

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.arrays import each_once
 from sim.topology import Topology
 from ui.stage.boxes import GAP, HEAD, STEP, Bow, Box, Piece, Stage, above, frame, in_lines, in_rows, join, lane, row
 
@@ -97,7 +98,7 @@ def _is_grid(dims: tuple[int, ...], src: Ints, dst: Ints) -> bool:
         return False
     low, high = np.minimum(src, dst), np.maximum(src, dst)
     n = math.prod(dims)
-    next_to = np.unique((low * n + high)[sum((step == 1) & on for step, on in zip(steps, along, strict=True)) > 0])
+    next_to = each_once((low * n + high)[sum((step == 1) & on for step, on in zip(steps, along, strict=True)) > 0])
     return len(next_to) == sum((size - 1) * (n // size) for size in dims)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ops.collectives import COLLECTIVES
 from ops.formats.interpreter.order import Trial, distinct
+from sim.base.arrays import each_once
 from sim.schedule import NOTHING, Promise
 from sim.topology import Ints
 
@@ -49,7 +50,7 @@ class Buffers:
         if promise is None:
             shown = [b for b in "io" if b == "o" or (self.base["i"] == self.base["o"]).all()]
             rows = [self.base[b][:, None] + np.arange(self.size[b]) + np.arange(n)[:, None] * laid for b in shown]
-            return Trial(start, np.unique(np.concatenate([row.ravel() for row in rows])), None)
+            return Trial(start, each_once(np.concatenate([row.ravel() for row in rows])), None)
         of_block, of_rank = distinct(promise.blocks) | np.uint64(1), distinct(n)
         rank, slot = np.nonzero(promise.given[:n] != NOTHING)
         start[rank * laid + slot] = of_block[promise.given[rank, slot]] * of_rank[rank]

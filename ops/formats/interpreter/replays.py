@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.formats.interpreter import kernels
+from sim.base.arrays import each_once
 from sim.base.compiled import twin
 from sim.base.ragged import ranges
 
@@ -185,7 +186,7 @@ class Replay:
         ordered = np.zeros(len(pairs), np.bool_)
         turn = _turns(self.worker)
         of_first = self.worker[pairs[:, 0]]
-        workers = np.unique(of_first)
+        workers = each_once(of_first)
         width = max(1, CLOCK_BYTES // (4 * max(1, self.count)))
         for begin in range(0, len(workers), width):
             some = workers[begin : begin + width]
