@@ -15,6 +15,7 @@ FEW = 10
 """Actions."""
 
 
+@pytest.mark.slow
 def test_a_few_random_values_break_no_page():
     done, broken = pages.play(FEW, 2, SLICE)
     assert done == FEW

@@ -108,6 +108,7 @@ def test_a_workloads_answer_names_the_protocol(capsys):
     assert call["protocol"] == chosen.protocol
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "call, algorithm, protocol, size",
     [

@@ -89,6 +89,7 @@ def test_moments_are_those_of_the_run_that_is_written_out(data):
     np.testing.assert_allclose(trace.link_bytes, whole.link_bytes, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n"),
     [
@@ -156,6 +157,7 @@ def changed(part, draw, kind):
     return part._replace(**{name: column})
 
 
+@pytest.mark.slow
 def test_200_wrong_schedules_are_found_as_they_are_read():
     names = [TREE, "allreduce.ring", "allgather.ring", "reduce.binomial", "alltoall.linear"]
     seen = {"ok": 0, "wrong": 0}

@@ -178,6 +178,7 @@ HOSTS = run(machine="dgx_a100:hosts=2", n=16)
 TREE = run("scatter.binomial", "switch:ranks=12", 12)
 
 
+@pytest.mark.turns("trace", "width", "look")
 @pytest.mark.parametrize("view", sorted(DRAWINGS))
 @pytest.mark.parametrize(
     ("trace", "width", "look"), [(TRACE, 4.8, LIGHT), (HOSTS, 4.8, DARK), (HOSTS, 9.6, LIGHT), (TREE, 3.2, LIGHT)]

@@ -41,6 +41,7 @@ def learn(**words):
     return at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "number", "turn"), ASKED)
 def test_every_question_has_one_right_answer_and_an_explanation(name, number, turn):
     step = step_of(name, number, turn)

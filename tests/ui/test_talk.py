@@ -147,6 +147,7 @@ def test_a_scene_that_cannot_be_shown_is_told_with_its_line(written, words):
     assert words in str(refusal.value)
 
 
+@pytest.mark.slow
 def test_the_page_has_every_run_once_and_all_that_is_said(talk, shown):
     first, second = shown["scenes"]
     assert first["title"] == "One cable"
@@ -166,6 +167,7 @@ def test_the_page_has_every_run_once_and_all_that_is_said(talk, shown):
     assert len(page) < 600_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", languages())
 def test_lessons_bring_their_questions_graded_by_the_simulator(language):
     names = ("ring", "buckets", "latency")

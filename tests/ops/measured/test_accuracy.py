@@ -209,6 +209,7 @@ def test_layers_are_fitted_again_without_every_table(capsys, tmp_path, times):
         assert len(entry["fitted"]) == len(entry["left_out"]) == 2
 
 
+@pytest.mark.slow
 def test_every_row_is_judged_by_numbers_of_gpus_and_on_gpus_nobody_has_seen(capsys, tmp_path):
     """Of a folder: two systems, one on two numbers of GPUs with a row measured again, and a note that is no table."""
     rows = [

@@ -44,6 +44,7 @@ def table(path, systems, gpus):
     return str(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KNOWN)
 def test_a_system_is_known_by_any_of_its_names_on_any_number_of_gpus(tmp_path, capsys, name):
     counts = (2, 3, 5, 6, 7, 8, 12)

@@ -74,6 +74,7 @@ def test_no_run_of_nccl_is_faster_than_its_links(name, hosts, each, collective, 
     assert outcome.trace.time >= least > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
 def test_no_measured_row_is_simulated_faster_than_its_links(path):
     """Pairs of OSU's at the rate of the narrowest link between them."""
@@ -90,6 +91,7 @@ def test_no_measured_row_is_simulated_faster_than_its_links(path):
             assert row.simulated >= least * row.size / GiB * (1 - 1e-9) > 0, row
 
 
+@pytest.mark.slow
 @pytest.mark.turns("spec")
 @pytest.mark.parametrize("spec", [*MACHINES, *HOSTS])
 @pytest.mark.parametrize("collective", COLLECTIVES)
