@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
 
+from sim.base.pasted import pasted_lines
 from sim.errors import InputError
 
 DEEPEST = 200
@@ -12,6 +13,7 @@ MOST_ELEMENTS = 500_000
 """Far beyond any real file; keeps a hostile one from filling the memory."""
 _BEGINS = re.compile(r"^[\ufeff \t]*<[?!A-Za-z_]", re.MULTILINE)
 _ENDS = re.compile(r"(?:</[\w.:-]{1,80}|/|--)>[ \t\r]*$", re.MULTILINE)
+_QUOTES = str.maketrans("“”„″", '""""')
 _DECLARED = re.compile(r"[ \t]*<\?xml\b[^<>]{0,200}\?>")
 
 
@@ -36,13 +38,34 @@ def parse_xml(text: str, name: str, *, doctype: bool = False) -> Element:
     With `doctype`, a document type that only names its kind is passed over; its own definitions never are.
     Raises InputError, with the line, for what is not well-formed, defines entities, or is unreasonably big.
     """
-    reader = _XmlReader(name, doctype=doctype)
     try:
-        reader.parser.Parse(_alone(text).encode("utf-8", "replace"), True)
+        return _root(_alone(text), name, doctype=doctype)
     except expat.ExpatError as error:
-        what = expat.ErrorString(error.code)
-        raise InputError(f"{name}, line {error.lineno}: not well-formed XML ({what}): give the whole file") from None
+        wrong = error
+    try:
+        return _root(_alone(_unprefixed(text)), name, doctype=doctype)
+    except expat.ExpatError:
+        what = expat.ErrorString(wrong.code)
+    raise InputError(f"{name}, line {wrong.lineno}: not well-formed XML ({what}): give the whole file")
+
+
+def _root(text: str, name: str, *, doctype: bool) -> Element:
+    reader = _XmlReader(name, doctype=doctype)
+    reader.parser.Parse(text.encode("utf-8", "replace"), True)
     return reader.roots[0]
+
+
+def _unprefixed(text: str) -> str:
+    r"""The lines without what mails, logs and editors put in front of each, and with plain quotes.
+
+    >>> _unprefixed("> <a b=“1”>\n> </a>")
+    '<a b="1">\n</a>'
+    """
+    lines = [""] * (text.count("\n") + 1)
+    for number, _, line in pasted_lines(text.translate(_QUOTES)):
+        if number <= len(lines):
+            lines[number - 1] += line
+    return "\n".join(lines)
 
 
 def _alone(text: str) -> str:

@@ -60,3 +60,26 @@ def test_too_many_elements_are_refused(monkeypatch):
     monkeypatch.setattr("sim.base.xml.MOST_ELEMENTS", 10)
     with pytest.raises(InputError, match="more than 10 elements: give a smaller file"):
         parse_xml("<a>" + "<b/>" * 10 + "</a>", "t")
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        lambda number, line: f"> {line}",
+        lambda number, line: f"{number:5}  {line}",
+        lambda number, line: f"[1,0]<stdout>:{line}",
+        lambda number, line: f"worker-1 | {line}",
+        lambda number, line: line.replace('="', "=“").replace('"', "”"),
+    ],
+)
+def test_what_mails_logs_and_editors_did_to_every_line_is_undone(front):
+    lines = ['<system version="1">', '  <cpu numaid="0">', '    <pci busid="a"/>', "  </cpu>", "</system>"]
+    root = parse_xml("\n".join(front(i + 1, line) for i, line in enumerate(lines)), "it")
+    assert (root.tag, root.attributes, root.line) == ("system", {"version": "1"}, 1)
+    (cpu,) = root.children
+    assert [(child.tag, child.attributes, child.line) for child in cpu.children] == [("pci", {"busid": "a"}, 3)]
+
+
+def test_a_document_cut_behind_prefixes_is_refused_where_it_ends():
+    with pytest.raises(InputError, match=r"it, line \d: not well-formed XML .*: give the whole file"):
+        parse_xml('> <system version="1">\n> <cpu numaid="0">\n', "it")
