@@ -16,7 +16,7 @@ from ui.player.component import player_file
 from ui.server.guard import Application, Receive, Scope, Send
 
 STREAMLIT = Path(streamlit.__file__).parent / "static"
-FIRST = ("BidiComponent", "ButtonGroup", "Selectbox", "Metric")
+FIRST = ("BidiComponent", "Button", "ButtonGroup", "Selectbox", "Metric")
 """Streamlit's elements on the first page, each of which has code of its own."""
 IMPORTED = re.compile(r'(?:from|import)"\./([\w.-]+\.js)"')
 END = b"</body>"
