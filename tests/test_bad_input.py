@@ -148,7 +148,7 @@ COMMANDS = {
     ring("--topology", "x.txt"): "a machine must be given once",
     ("topology", "no/such/file.txt"): "no/such/file.txt cannot be read (No such file or directory)",
     ("topology", "."): ". cannot be read (Is a directory)",
-    ("topology", ""): "cannot be read",
+    ("topology", ""): "a file's name is empty: give the path of a topology file",
     ring("--trace", "no/such/folder/x.json"): "no/such/folder/x.json cannot be written (No such file or directory)",
 }
 

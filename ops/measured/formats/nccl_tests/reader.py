@@ -40,7 +40,7 @@ SHARING = re.compile(r"NCCL_(?:HOSTID|TESTS_DEVICE|MULTI_RANK_GPU_ENABLE)[\"']?\
 """What makes several ranks run on one GPU, which NCCL does not do else: hosts whose names are alike are told so."""
 
 
-class _Run(NamedTuple):
+class _RunWords(NamedTuple):
     """What a text says of the run that its tables are of: `ranks` is 0 where it says none."""
 
     forced: dict[str, str]
@@ -115,8 +115,8 @@ def _table(printed: PrintedTable, text: str, whole: str, name: str) -> Table:
 
 
 @lru_cache(4)  # all tables of a run have one text
-def _run(text: str) -> _Run:
-    return _Run(_forced(text) | run_words(text), ranks_of_log(text) or launched(text), bool(SHARING.search(text)))
+def _run(text: str) -> _RunWords:
+    return _RunWords(_forced(text) | run_words(text), ranks_of_log(text) or launched(text), bool(SHARING.search(text)))
 
 
 def _forced(text: str) -> dict[str, str]:
