@@ -4,6 +4,7 @@ from pathlib import Path
 
 from ops import api_page, catalogue, trouble_page
 from ops.measured import validation_page
+from sim.registry import one_sentence
 from sim.whole_file import write_whole
 
 MADE = {
@@ -14,5 +15,6 @@ MADE = {
 }
 
 if __name__ == "__main__":
-    for name, page in MADE.items():
-        write_whole(Path(__file__).parent / name, page())
+    with one_sentence():
+        for name, page in MADE.items():
+            write_whole(Path(__file__).parent / name, page())

@@ -8,6 +8,7 @@ import numpy as np
 
 from ops.collectives import COLLECTIVES, table
 from ops.registry import ALGORITHMS, Algorithm, Cost
+from sim.registry import one_sentence
 from sim.schedule import Schedule
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 
@@ -119,4 +120,5 @@ def _shown(kind: str, value: object) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    with one_sentence():
+        sys.stdout.write(page())

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ops.collectives import COLLECTIVES, Collective
 from sim.errors import InputError, nearest_first
 from sim.fold.folded import FoldedSchedule, folded
@@ -148,7 +150,10 @@ class Algorithm:
 
     def cut(self, n: int, values: Mapping[str, Any]) -> int:
         """How many slots a unit block is cut into, with all parameters there are."""
-        return self.pieces(n, **values) if self.pieces else 1
+        pieces = self.pieces(n, **values) if self.pieces else 1
+        if not isinstance(pieces, int | np.integer) or pieces < 1:
+            raise AdditionError(f"{_place(self.steps)}: pieces is {pieces!r} for {n} ranks: give 1 or more")
+        return int(pieces)
 
     def settle(self, n: int, *, root: int = 0, **arguments: Any) -> dict[str, Any]:
         """All parameters with their defaults, checked. Raises InputError."""

@@ -14,10 +14,10 @@ from sim.units import Unit, exact_bandwidth, exact_size, exact_time, parse_bandw
 
 
 class Bounds(NamedTuple):
-    """Smallest and largest value a parameter may take."""
+    """Smallest and largest value a parameter may take; in B/s, s or B where it is a bandwidth, a time or a size."""
 
-    low: int
-    high: int
+    low: float
+    high: float
 
 
 class Choice(NamedTuple):
@@ -63,8 +63,8 @@ class Parameter:
     name: str
     kind: str
     default: Any
-    low: int = 0
-    high: int = 0
+    low: float = 0
+    high: float = 0
     words: tuple[str, ...] = ()
     points_at: PointsAt | None = None
 
@@ -75,25 +75,46 @@ class Parameter:
         >>> Parameter("nic", "bandwidth", 25e9).typed, Parameter("p2p", "bool", True).typed
         ('25GBps', 'yes')
         """
-        match self.default:
-            case None:
-                return ""
+        return "" if self.default is None else self._written(self.default)
+
+    def _written(self, value: Any) -> str:
+        match value:
             case bool():
-                return "yes" if self.default else "no"
+                return "yes" if value else "no"
             case tuple():
-                return "x".join(map(str, self.default))
-        return EXACT.get(self.kind, str)(self.default)
+                return "x".join(map(str, value))
+        return EXACT.get(self.kind, str)(value)
+
+    @property
+    def flaw(self) -> str:
+        """What is wrong with its bounds or its default, which no one would notice before it is used; empty if nothing.
+
+        >>> Parameter("lanes", "int", "8").flaw, Parameter("lanes", "int", 8, 16, 2).flaw
+        ("has the default '8', which is no int: give one", 'has the bounds 16..2: give the smaller one first')
+        """
+        if self.high < self.low:
+            return f"has the bounds {self._written(self.low)}..{self._written(self.high)}: give the smaller one first"
+        if self.default is None:
+            return ""
+        kinds = {"int": int, "bool": bool, "str": str, "dims": tuple}.get(self.kind, (float, int))
+        if not isinstance(self.default, kinds) or (isinstance(self.default, bool) and self.kind != "bool"):
+            return f"has the default {self.default!r}, which is no {self.kind}: give one"
+        try:
+            self.check(self.default, "its default")
+        except InputError as error:
+            return f"cannot have its default: {error}"
+        return ""
 
     def parse(self, text: str, owner: str) -> Any:
         """The value a person typed. Raises InputError naming owner, parameter and the mend."""
         what = f"{owner}: {self.name}"
         match self.kind:
             case "bandwidth":
-                return _rate(text, what)
+                return self.check(_rate(text, what), owner)
             case "time":
-                return parse_time(text, what)
+                return self.check(parse_time(text, what), owner)
             case "size":
-                return parse_size(text, what)
+                return self.check(parse_size(text, what), owner)
             case "int":
                 return self.check(_whole(text, what), owner)
             case "dims":
@@ -103,14 +124,15 @@ class Parameter:
                     raise InputError(f"{what}={text[:40]!r} is neither yes nor no: write yes or no")
                 return text.lower() in ("yes", "true", "1")
             case "float":
-                return _finite(text, what)
+                return self.check(_finite(text, what), owner)
             case _:
                 return self.check(text, owner)
 
     def check(self, value: Any, owner: str) -> Any:
         """The value itself when it is within bounds; InputError otherwise."""
         if self.high and not self.low <= value <= self.high:
-            raise InputError(f"{owner}: {self.name}={value} is outside {self.low}..{self.high}: choose one inside")
+            said, low, high = map(self._written, (value, self.low, self.high))
+            raise InputError(f"{owner}: {self.name}={said} is outside {low}..{high}: choose one inside")
         if self.words and value not in self.words:
             raise InputError(
                 f"{owner}: {self.name}={str(value)[:40]!r} is unknown: choose from {', '.join(self.words)}"

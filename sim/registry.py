@@ -24,6 +24,8 @@ MEND = "mend the file or take it away"
 """How a sentence about a file's own fault ends. Of the files that are the project's own nobody should ever read it."""
 PACKAGES: set[str] = set()
 """Those whose modules are additions: what a list is made of."""
+THROUGH = "terminal."
+"""What every error passes on its way out, whoever made it: commands are blamed for their own lines alone."""
 
 
 class AdditionError(InputError):
@@ -99,12 +101,17 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             takes = ", ".join(arguments) or "nothing"
             raise AdditionError(f"{place} takes {takes}: its first argument is {', '.join(self._leading)}")
         try:
-            strange = [p for p in parameters(function, skip=self._leading).values() if p.kind not in KINDS]
+            listed = parameters(function, skip=self._leading).values()
         except Exception as error:
             raise AdditionError(f"{place} has an annotation that cannot be used ({error}): correct it") from error
-        if strange:
-            able = "int, float, str, bool, Bandwidth, Time or Size"
-            raise AdditionError(f"{place}: parameter {strange[0].name} is a {strange[0].kind}: annotate it with {able}")
+        for parameter in listed:
+            if parameter.kind not in KINDS:
+                able = "int, float, str, bool, Bandwidth, Time or Size"
+                raise AdditionError(
+                    f"{place}: parameter {parameter.name} is a {parameter.kind}: annotate it with {able}"
+                )
+            if parameter.flaw:
+                raise AdditionError(f"{place}: parameter {parameter.name} {parameter.flaw}")
 
     def _file(self, entry: Entry) -> str:
         code = getattr(inspect.unwrap(self._function(entry)), "__code__", None) if self._function else None
@@ -183,17 +190,36 @@ def returned(function: Callable[..., Any], answer: object, kind: type[Returned])
 
 
 def addition_fault(error: BaseException) -> AdditionError | None:
-    """What an addition's own lines did wrong while they were called, in one sentence; None where others did it.
+    """What an addition's own lines did wrong while they were called, in one sentence; None where none were called.
 
+    The line is its last one on the way to the error, which may have been raised in what it called with something wrong.
     Processes of SimPy's raise another error from the one that was raised in them.
     """
     first: BaseException | None = error
     while first is not None:
         frames = _own_frames(first)
-        if frames and any(frames[-1][0].startswith(f"{package}.") for package in PACKAGES):
-            return AdditionError(f"{_line(frames[-1][1], first)}: {MEND}")
+        for module, line in reversed(frames):
+            if _is_addition(module) and (line is frames[-1][1] or not module.startswith(THROUGH)):
+                return AdditionError(f"{_line(line, first)}: {MEND}")
         first = first.__cause__
     return None
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """End the program with status 2 and what an addition did wrong, in one sentence instead of a traceback."""
+    try:
+        yield
+    except Exception as error:
+        fault = error if isinstance(error, InputError) else addition_fault(error)
+        if fault is None:
+            raise
+        sys.stderr.write(f"{fault}\n")
+        raise SystemExit(InputError.status) from None
+
+
+def _is_addition(module: str) -> bool:
+    return any(module.startswith(f"{package}.") for package in PACKAGES)
 
 
 def _own_frames(error: BaseException) -> list[tuple[str, traceback.FrameSummary]]:

@@ -215,5 +215,8 @@ def report() -> Iterator[str]:
 
 
 if __name__ == "__main__":
+    from sim.registry import one_sentence
+
     logging.disable(logging.WARNING)  # streamlit misses a page to be asked by
-    sys.stdout.write("\n".join(report()) + "\n")
+    with one_sentence():
+        sys.stdout.write("\n".join(report()) + "\n")

@@ -74,6 +74,10 @@ class Perturbation:
     links: Callable[[Topology], Sequence[int]] | None = None
     messages: Callable[[float], float] | None = None
 
+    def __post_init__(self) -> None:
+        if self.process is not None and not callable(self.process):
+            raise TypeError(f"process is a {type(self.process).__name__}: give the function that makes it, uncalled")
+
 
 class HeldBack(NamedTuple):
     """How perturbations hold a job's transfers back.

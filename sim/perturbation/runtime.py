@@ -1,12 +1,13 @@
 """Perturbations at work in a cluster: links limited, routes closed, transfers held back, and whom it affected."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from simpy import Event
 
 from sim.base import watch
 from sim.base.arrays import Floats, Ints
@@ -15,6 +16,7 @@ from sim.fabric.links import LOAD
 from sim.fabric.memory import Arena
 from sim.job import Job
 from sim.perturbation.model import HeldBack, Perturbation, Running
+from sim.registry import AdditionError, shown
 from sim.schedule import Schedule, copy, unroll
 from sim.topology import Topology
 from sim.topology.detours import around
@@ -74,6 +76,8 @@ class Perturber:
 
     def begin(self, process: Running) -> None:
         """See `Controls.begin`."""
+        if not isinstance(process, Generator):
+            raise TypeError(f"a process is a {type(process).__name__}: give a generator of what it waits for")
         first = next(process, None)
         if first is not None:
             self.env.process(_resumed(process, first))
@@ -222,6 +226,11 @@ class _OwnControls:
 def _resumed(process: Running, event: Any) -> Running:
     """The rest of a process that has begun and waits for an event."""
     while True:
+        if not isinstance(event, Event):
+            running: Any = process  # Python's own
+            line = f"{shown(running.gi_code.co_filename)}, line {running.gi_frame.f_lineno}"
+            what = f"yields a {type(event).__name__}: yield what to wait for, `yield from` a process"
+            raise AdditionError(f"{line}: {what}")
         value = yield event
         try:
             event = process.send(value)

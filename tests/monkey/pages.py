@@ -15,6 +15,7 @@ from tests.monkey.once import look_for_components_once
 from ui import text
 from ui.drawer import folds
 from ui.pages import PAGES
+from ui.workers.process import OWN_FAULT
 
 APP = str(Path(__file__).parents[2] / "app.py")
 SPOKEN = text.spoken
@@ -140,7 +141,7 @@ class Monkey:
             return
         if self.at.exception:
             self._complain(f"{self.at.exception[0].message}\n{chr(10).join(self.at.exception[0].stack_trace[-6:])}")
-        elif faults := [error.value for error in self.at.error if MEND in error.value]:
+        elif faults := [error.value for error in self.at.error if MEND in error.value or OWN_FAULT in error.value]:
             self._complain(f"a fault of ours: {faults[0]}")
         elif not any(element.type in DRAWN for element in self.at.main):
             self._complain("an empty page")

@@ -7,11 +7,13 @@ import pytest
 
 from ops import ALGORITHMS, algorithm
 from ops.collectives import COLLECTIVES, allreduce
+from ops.request import Request
 from ops.work import settled
 from ops.workloads import WORKLOADS
 from sim import registry
 from sim.errors import InputError
 from sim.machines import MACHINES, build, machine
+from sim.perturbation import Perturbation
 from sim.registry import AdditionError, Registry, addition_fault
 from sim.schedule import copy
 from sim.topology import Topology
@@ -217,6 +219,63 @@ def test_what_an_additions_own_lines_do_wrong_is_told_with_the_line(shapes):
     with pytest.raises(ZeroDivisionError) as elsewhere:
         known.get(1 / 0)
     assert addition_fault(elsewhere.value) is None
+
+
+def test_what_an_addition_calls_with_something_wrong_is_told_with_its_own_line(shapes):
+    folder, known = shapes
+    body = "\n\ndef roll():\n    from sim.units import parse_size\n    return parse_size(3, 'it')\n"
+    (folder / "round.py").write_text(SQUARE.replace("square", "round") + body)
+    assert "round" in known
+    with pytest.raises(TypeError) as caught:
+        sys.modules["shapes_here.round"].roll()
+    assert str(addition_fault(caught.value)).startswith("shapes_here/round.py, line 15: TypeError: ")
+
+
+@pytest.mark.parametrize(
+    ("signature", "told"),
+    [
+        ("side: int = '8'", "parameter side has the default '8', which is no int: give one"),
+        ("side: int = True", "parameter side has the default True, which is no int: give one"),
+        ("side: Time = '2us'", "parameter side has the default '2us', which is no time: give one"),
+        ("side: Annotated[int, Bounds(16, 2)] = 8", "parameter side has the bounds 16..2: give the smaller one first"),
+        ("side: Annotated[int, Bounds(2, 4)] = 5", "cannot have its default: its default: side=5 is outside 2..4"),
+        ("side: Literal['a', 'b'] = 'wool'", "its default: side='wool' is unknown: choose from a, b"),
+    ],
+)
+def test_a_default_that_no_one_could_give_is_refused_when_it_is_listed(shapes, signature, told):
+    folder, known = shapes
+    head = "from typing import Annotated, Literal\n\nfrom sim.parameters import Bounds\nfrom sim.units import Time\n"
+    (folder / "round.py").write_text(head + SQUARE.replace("square", "round").replace("side: int = 1", signature))
+    with pytest.raises(AdditionError, match=re.escape(told)):
+        list(known)
+
+
+def test_pieces_of_nothing_and_processes_that_are_none_are_refused():
+    """In the words of the file that has them, whoever finds out."""
+
+    def nothing(n):
+        """Nothing."""
+        yield copy(0, 1, slot=0)
+
+    def adrift(controls):
+        yield controls.wait_until(1e-6)
+
+    def called(topology: Topology) -> Perturbation:
+        """A process that was called."""
+        return Perturbation("called", process=adrift(None))
+
+    def lost(topology: Topology) -> Perturbation:
+        """Waits for a process, and not for what that waits for."""
+        return Perturbation("lost", process=adrift)
+
+    with TROUBLES.also(), ALGORITHMS.also():
+        algorithm(allreduce, pieces=lambda n: 0)(nothing), trouble(called), trouble(lost)
+        with pytest.raises(InputError, match="algorithm nothing: pieces is 0 for 2 ranks: give 1 or more"):
+            ALGORITHMS["allreduce.nothing"].schedule(2)
+        with pytest.raises(TypeError, match="process is a generator: give the function that makes it"):
+            troubles(["called"], build("mesh"))
+        with pytest.raises(InputError, match=r"test_registry.py, line \d+: yields a generator: yield what to wait for"):
+            Request(machine="mesh:ranks=4", trouble="lost").run()
 
 
 @pytest.mark.parametrize("known", [ALGORITHMS, MACHINES, TROUBLES, WORKLOADS], ids=lambda known: type(known).__name__)

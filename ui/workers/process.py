@@ -1,5 +1,6 @@
 """A worker: a process that carries out one call after the other, within its memory, and ends with its parent."""
 
+import logging
 import multiprocessing
 import os
 import pickle
@@ -16,6 +17,8 @@ from sim.base import watch
 from sim.errors import InputError, StalledError
 from sim.registry import addition_fault
 
+OWN_FAULT = "the simulator failed by a fault of its own"
+"""How a sentence begins that nobody should ever read."""
 FULL = "this run does not fit into memory: use fewer ranks, or an algorithm with fewer transfers"
 ROOT = Path(__file__).parents[__name__.count(".")]
 """Where the package begins that this module is of."""
@@ -99,9 +102,9 @@ def answer(call: Call, by: watch.Watch | None = None) -> Result:
     except MemoryError:
         return Result(refusal=FULL, status=InputError.status)
     except Exception as error:
-        fault = addition_fault(error)
-        if fault is None:
-            raise
+        logging.getLogger(__name__).exception("%s", call.function)
+        what = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+        fault = addition_fault(error) or InputError(f"{OWN_FAULT} ({what}): choose something else, its log has more")
         return Result(refusal=str(fault), status=fault.status)
 
 
