@@ -58,8 +58,8 @@ def _root(text: str, name: str, *, doctype: bool) -> Element:
 def _unprefixed(text: str) -> str:
     r"""The lines without what mails, logs and editors put in front of each, and with plain quotes.
 
-    >>> _unprefixed("> <a b=“1”>\n> </a>")
-    '<a b="1">\n</a>'
+    >>> _unprefixed("> <cpu b=“1”>\n> </cpu>")
+    '<cpu b="1">\n</cpu>'
     """
     lines = [""] * (text.count("\n") + 1)
     for number, _, line in pasted_lines(text.translate(_QUOTES)):

@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from simpy import Event
 
 from sim.base import watch
 from sim.base.arrays import Floats, Ints
@@ -226,7 +225,7 @@ class _OwnControls:
 def _resumed(process: Running, event: Any) -> Running:
     """The rest of a process that has begun and waits for an event."""
     while True:
-        if not isinstance(event, Event):
+        if not hasattr(event, "callbacks"):  # as all that SimPy waits for has
             running: Any = process  # Python's own
             line = f"{shown(running.gi_code.co_filename)}, line {running.gi_frame.f_lineno}"
             what = f"yields a {type(event).__name__}: yield what to wait for, `yield from` a process"

@@ -345,8 +345,8 @@ def _switch(parts: _SystemParts, lanes: int) -> None:
             rate = parts.rate.get("nvlink", usual)
             parts.cable(gpu, switch, lanes * rate, parts.rate["nvlink_latency"] / 2, "NVL", lanes)
             rates[rate] = None
-    told = " or ".join(map(fmt_bandwidth, rates))
-    parts.notes[f"{lanes} NVLinks of {told} per GPU on an NVSwitch, as given"] = None
+    each = " or ".join(map(fmt_bandwidth, rates))
+    parts.notes[f"{lanes} NVLinks of {each} per GPU on an NVSwitch, as given"] = None
 
 
 def _whole(parts: _SystemParts, element: Element, key: str, usual: int, low: int, high: int) -> int:
