@@ -195,13 +195,14 @@ def missing(language: str) -> dict[str, str]:
     from sim.trouble import TROUBLES
     from ui.lessons import LESSONS
     from ui.pages import PAGES
+    from ui.refused import refusals
 
     labels = [f"trouble.{name}" for name in TROUBLES] + [f"edit.{name}" for name in EDITS]
     labels += [f"page.{name}.title" for name in PAGES]
     labels += [f"lesson.{name}.title" for name in LESSONS]
     texts = {key: say(key) for key in [*labels, *(asked_for() - written(ENGLISH).keys())]} | written(ENGLISH)
     if language != ENGLISH:
-        texts |= things()
+        texts |= things() | refusals()
     return {key: text for key, text in texts.items() if key not in written(language)}
 
 

@@ -27,7 +27,7 @@ from ui.files.exports import EXPORTS, Shot
 from ui.pages import PAGES
 from ui.pages.talk import FIELDS
 from ui.player.views import VIEWS
-from ui.refusals import PREFIX
+from ui.refused import PREFIX
 from ui.scene.examples import SCENARIOS
 from ui.scene.gallery import GROUPS
 from ui.scene.picture import export, file_name, run

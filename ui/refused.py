@@ -1,0 +1,73 @@
+"""Sentences that readers refuse with, read off their sources: what languages shall have words for."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+READERS = (
+    "sim/base/formats.py",
+    "sim/base/textfile.py",
+    "sim/base/xml.py",
+    "sim/base/yaml.py",
+    "sim/edits",
+    "sim/formats",
+    "sim/perturbation/helpers.py",
+    "sim/registry.py",
+    "sim/topology/networks.py",
+    "sim/topology/pair_rates.py",
+    "sim/trouble",
+    "sim/units.py",
+    "ops/formats",
+    "ops/measured/files.py",
+    "ops/measured/formats",
+    "ops/registry.py",
+)
+"""Where what people bring is read, and what they name is looked up."""
+TELLING = ("InputError", "refuse")
+"""What is called with the sentence of a refusal."""
+NOT_READ = ("writer.py", "layout.py", "tasks.py")
+"""Files among these that write: nothing that is brought is refused there."""
+PREFIX = "refusal."
+
+
+def refusals() -> dict[str, str]:
+    """All refusals of readers, as their sources have them, and what these say may be given, by the id of their text."""
+    from ops.formats import SCHEDULE_FORMATS
+    from ops.measured.formats import MEASUREMENTS
+    from sim.formats import FORMATS
+
+    titles = [entry.title for formats in (FORMATS, SCHEDULE_FORMATS, MEASUREMENTS) for entry in formats.values()]
+    refused = [sentence for path in _sources() for sentence in _refused(ast.parse(path.read_text(encoding="utf-8")))]
+    return {PREFIX + sentence: sentence for sentence in [*titles, *refused] if re.search("[a-z]{2}", sentence)}
+
+
+def _sources() -> Iterator[Path]:
+    for name in READERS:
+        path = ROOT / name
+        yield from (
+            each for each in sorted(path.rglob("*.py") if path.is_dir() else [path]) if each.name not in NOT_READ
+        )
+
+
+def _refused(tree: ast.AST) -> Iterator[str]:
+    """The sentences that are given to what raises an InputError."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = str(getattr(node.func, "id", getattr(node.func, "attr", "")))
+            if name.lstrip("_") in TELLING:
+                yield from (words for argument in node.args for words in _worded(argument))
+
+
+def _worded(node: ast.expr) -> list[str]:
+    """What an expression may say, with braces for what it fills in."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [node.value]
+    if isinstance(node, ast.JoinedStr):
+        return ["".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)]  # type: ignore[misc]
+    if isinstance(node, ast.IfExp):
+        return [*_worded(node.body), *_worded(node.orelse)]
+    if isinstance(node, ast.BinOp):
+        return [one + other for one in _worded(node.left) for other in _worded(node.right)]
+    return []
