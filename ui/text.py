@@ -9,6 +9,8 @@ import logging
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from urllib.parse import parse_qs
 
 FOLDER = Path(__file__).parents[1] / "assets" / "text"
 ENGLISH = "en"
+_OUTSIDE = ContextVar("_OUTSIDE", default=ENGLISH)
 PARTS = ("title", "help", "label", "intro")
 """Ends of ids that say which part of a thing a text is."""
 
@@ -110,12 +113,22 @@ def plain(text: str) -> str:
     return _ADDRESSES.sub(APART, line)
 
 
+@contextmanager
+def speaking(language: str) -> Iterator[None]:
+    """Have this be the language that is spoken outside of visits."""
+    before = _OUTSIDE.set(language)
+    try:
+        yield
+    finally:
+        _OUTSIDE.reset(before)
+
+
 def spoken() -> str:
     """The language of this visit, which its address says; English where it names none that there is."""
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
     context = get_script_run_ctx(suppress_warning=True)
-    return _named(context.query_string) if context else ENGLISH
+    return _named(context.query_string) if context else _OUTSIDE.get()
 
 
 @lru_cache(64)

@@ -1,14 +1,28 @@
 """What a hand asks on the stage: both futures come ahead of the page, which follows once the hand rests."""
 
+import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
 
 from ops.request import Request
-from sim.errors import InputError
+from ops.request.link import to_link
+from tests.ui.asgi import messages_of
 from ui.drawer import fork
+from ui.player.payload import unpack
+from ui.scene import picture
+from ui.server import future
+from ui.text import say
+from ui.workers.one import OwnProcess
 
 SCENE = Request(machine="switch:ranks=4")
+LATE = "straggler:rank=1,late=1ms"
+HALF = "slow_link:src=GPU0,dst=SW,share=0.5,start=1us"
+APP = Starlette(routes=[Route("/{above:path}" + fork.WHERE, future.future, methods=["POST"])])
+HOST = "stage.example"
 
 
 class AgainError(Exception):
@@ -23,57 +37,105 @@ class _State(dict):
 
 
 @pytest.fixture
-def stage(monkeypatch):
-    """The state of a visit whose stage shows SCENE, and the scenes that are run."""
-    ran = []
+def state(monkeypatch):
+    """The state of a visit whose stage shows SCENE."""
 
     def again():
         raise AgainError
 
-    def picture_of(scene):
-        ran.append(scene)
-        if "GPU9" in scene.trouble:
-            raise InputError("no such link")
-        return object()
-
-    state = _State(scene=SCENE, staged=fork.Staged(SCENE, [(SCENE, "as it was", "")]))
+    state = _State(scene=SCENE, staged=fork.Staged(SCENE, [(SCENE, "as it was", "")]), is_brief=True)
     shown = SimpleNamespace(session_state=state, rerun=again)
-    for module in (fork, fork.past, fork.whatif):
+    for module in (fork, fork.past, fork.whatif, fork.ahead, fork.address):
         monkeypatch.setattr(module, "st", shown)
-    monkeypatch.setattr(fork.ahead, "is_allowed", lambda: True)
-    monkeypatch.setattr(fork.compare, "picture_of", picture_of)
-    return state, ran
+    return state
 
 
-def test_both_futures_come_before_the_page_and_only_the_new_one_is_run(stage):
-    state, ran = stage
-    state.forked = "straggler:rank=1,late=1ms"
-    fork.take()
-    assert state.staged.is_ahead
-    assert state.scene == state.staged.scene
-    assert [request.trouble for request, _, _ in state.staged.runs] == ["straggler:rank=1,late=1ms", ""]
-    assert state.staged.runs[1][1] == "as it was"
-    assert len(ran) == 1
-    assert state.past == [SCENE]
-    fork.take()  # the player says where it stands: nothing is new
-    state.forked = "straggler:rank=2,late=1ms"
-    fork.take()
-    assert [request.trouble.count("straggler") for request, _, _ in state.staged.runs] == [2, 0, 1]
-    state.rested = True
-    with pytest.raises(AgainError):
-        fork.take()
+@pytest.fixture
+def ran(monkeypatch):
+    """The scenes that are run."""
+    ran, run = [], picture.run
+    pool = OwnProcess()
+    monkeypatch.setattr(future, "the_pool", lambda: pool)
+    monkeypatch.setattr(picture, "run", lambda scene, language: ran.append(scene) or run(scene, language))
+    return ran
 
 
-def test_a_future_that_cannot_be_or_takes_long_is_left_to_the_page(stage, monkeypatch):
-    state, ran = stage
-    state.forked = "slow_link:src=GPU9,dst=SW"
-    with pytest.raises(AgainError):
-        fork.take()
-    assert state.scene.trouble == "slow_link:src=GPU9,dst=SW"
-    assert not state.staged.is_ahead
-    monkeypatch.setattr(fork.ahead, "is_allowed", lambda: False)
+def asked(asked=LATE, scene=SCENE, language="en", body=None, **headers):
+    """What is answered: its status, and the runs where there are any."""
+    body = body or json.dumps({"scene": to_link(scene), "language": language, "asked": asked}).encode()
+    named = [(name.encode(), value.encode()) for name, value in {"host": HOST, **headers}.items()]
+    scope = {"type": "http", "method": "POST", "path": f"/below/{fork.WHERE}", "headers": named, "query_string": b""}
+    start, *parts = messages_of(APP, scope | {"client": ("10.0.0.1", 1)}, body)
+    text = b"".join(part.get("body", b"") for part in parts)
+    return start["status"], json.loads(text) if text else []
+
+
+def test_both_futures_come_before_the_page_and_only_the_new_one_is_run(ran):
+    status, before = asked()
+    assert status == 200
+    assert [scene.trouble for scene in ran] == [LATE, ""]
     ran.clear()
-    state.forked = "straggler:rank=1,late=1ms"
+    status, runs = asked(f"{LATE};{HALF}")
+    assert [scene.trouble for scene in ran] == [f"{LATE};{HALF}"]
+    assert [run["id"] for run in runs[1:]] == [before[1]["id"], before[0]["id"]]
+    assert len({run["title"] for run in runs}) == 3
+    late = unpack(before[0])[0]["meta"]["time"] - unpack(before[1])[0]["meta"]["time"]
+    assert late == pytest.approx(1e-3)
+
+
+def test_futures_are_told_in_the_language_of_the_page(ran):
+    titles = [run["title"] for run in asked(language="zh")[1]]
+    assert titles[1] == say("page.compare.untroubled", "zh")
+    assert say("trouble.straggler", "zh") in titles[0]
+    assert asked()[1][1]["title"] == say("page.compare.untroubled")
+
+
+def test_a_page_is_drawn_with_all_that_hands_have_asked(state):
+    state.forked = f"{LATE};{HALF}"
     with pytest.raises(AgainError):
         fork.take()
+    assert state.scene.trouble == f"{LATE};{HALF}"
+    assert state.past == [SCENE, fork.compare.forked(SCENE, LATE)]
+    assert state.keep
+    fork.take()  # the player says where it stands: nothing is new
+
+
+def test_a_player_may_ask_where_the_page_would_have_no_more_to_say(state, monkeypatch):
+    assert fork.asking(SCENE) == {"to": fork.WHERE, "scene": to_link(SCENE), "language": "en"}
+    assert fork.asking(replace(SCENE, capture=" ".join(map(str, range(20_000))))) is None
+    state.is_brief = False
+    assert fork.asking(SCENE) is None
+
+
+@pytest.mark.parametrize(
+    "asked_for",
+    [
+        {"asked": "slow_link:src=GPU9,dst=SW"},
+        {"asked": "nosuch"},
+        {"scene": replace(SCENE, machine="nosuch")},
+    ],
+)
+def test_a_future_that_cannot_be_is_left_to_the_page(asked_for, ran):
+    assert asked(**asked_for) == (200, None)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"asked": " ;"},
+        {"language": "tlh"},
+        {"body": b"hello"},
+        {"body": b"[1]"},
+        {"body": json.dumps({"scene": {"size": 1}, "language": "en", "asked": LATE}).encode()},
+    ],
+)
+def test_nothing_is_answered_to_what_no_player_asks(wrong, ran):
+    assert asked(**wrong) == (400, [])
     assert not ran
+
+
+def test_nobody_asks_for_another_site_or_too_much(ran):
+    assert asked(origin=f"https://{HOST}")[0] == 200
+    assert asked(origin="https://evil.example") == (403, [])
+    assert asked(body=b"x" * (future.LONGEST + 1)) == (413, [])
+    assert len(ran) == 2

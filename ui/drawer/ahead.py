@@ -56,9 +56,9 @@ def follow(slider: str, place: int, places: range, words: Callable[[int], Mappin
     page_script("ahead")(key=f"script_ahead_{slider}", data={"runs": runs}, on_rested_change=rested)
 
 
-def is_allowed() -> bool:
-    """Whether a run may come ahead now: a fragment alone is drawn, on a page whose runs do not take long."""
-    return is_alone() and bool(st.session_state.get("is_brief"))
+def is_brief() -> bool:
+    """Whether runs may come ahead of this page: none of its own takes long."""
+    return bool(st.session_state.get("is_brief"))
 
 
 def is_alone() -> bool:
@@ -70,7 +70,7 @@ def is_alone() -> bool:
 def _runs(scene: Request) -> list[dict[str, Any]] | None:
     """What the player shows of a scene; None where the page has more to do or to say."""
     state = st.session_state
-    if state.scene != state.get("good") or scene.against or scene.is_kept or not state.get("is_brief"):
+    if state.scene != state.get("good") or scene.against or scene.is_kept or not is_brief():
         return None
     try:
         picture = ask(tasks.run, scene, spoken())

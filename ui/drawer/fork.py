@@ -1,60 +1,70 @@
 """A future that a hand asks for on the stage: it is run and drawn beside what would have been, ahead of the page.
 
-All of a page takes several times as long to draw as one run takes; so the picture alone is drawn, with both futures in
-it, and the page comes once the hand rests.
+All of a page takes several times as long to draw as one run takes; so the player asks for both futures by itself
+(`ui.server.future`) and draws them, and tells the page what was asked once the hand rests.
 """
 
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import streamlit as st
 
 from ops.request import Request
-from sim.errors import InputError, StalledError
+from ops.request.link import LONGEST
+from ops.request.notation import entries
+from ui import address
 from ui.drawer import ahead
+from ui.text import spoken, tell
 from ui.widgets import compare, past, whatif
+
+WHERE = "ahead/future"
+"""The address that players ask, below that of the page."""
 
 
 class Staged(NamedTuple):
-    """What the stage shows: a scene, its runs, and whether they are ahead of the page around them."""
+    """What the stage shows: a scene and its runs."""
 
     scene: Request
     runs: list[compare.Run]
-    is_ahead: bool = False
 
 
 def take() -> None:
-    """Take what was asked since the picture was last drawn; the page is drawn anew where that is all there is to do."""
+    """Take what was asked since the picture was last drawn: the page is drawn anew with it."""
     state = st.session_state
-    if "forked" in state:
-        scene = compare.forked(state.staged.scene, state.pop("forked"))
+    if "forked" not in state:
+        return
+    past.move_on(state.staged.scene)
+    for scene in scenes(state.staged.scene, state.pop("forked")):
         past.move_on(scene)
-        whatif.forget()
-        state.keep = True
-        runs = _runs(scene, state.staged.runs) if ahead.is_allowed() else []
-        if not runs:
-            st.rerun()
-        state.staged = Staged(scene, runs, is_ahead=True)
-    elif state.pop("rested", False) and state.staged.is_ahead:
-        st.rerun()
+    whatif.forget()
+    state.keep = True
+    st.rerun()
 
 
-def rest() -> None:
-    """The hand rests: what it asked for has been seen."""
-    st.session_state.rested = True
+def scenes(scene: Request, asked: str) -> list[Request]:
+    """The scene after each of the troubles and edits that hands asked for, one after the other."""
+    after = []
+    for spec in entries(asked):
+        scene = compare.forked(scene, spec)
+        after.append(scene)
+    return after
 
 
-def _runs(scene: Request, before: list[compare.Run]) -> list[compare.Run]:
-    """The scene's run and those beside it, most of them known; none where the page has something to say."""
-    pictures = {_alone(request): picture for request, picture, _ in before}
-    try:
-        return [
-            (request, pictures.get(_alone(request)) or compare.picture_of(request), name)
-            for name, request in compare.titled(scene)
-        ]
-    except (InputError, StalledError):
-        return []
+def asking(scene: Request) -> dict[str, Any] | None:
+    """What a player needs to ask for a scene's futures by itself; None where the page has more to do or to say."""
+    if not ahead.is_brief() or scene.is_kept or address.length_of(scene) > LONGEST:
+        return None
+    return {"to": WHERE, "scene": address.words_of(scene), "language": spoken()}
 
 
-def _alone(scene: Request) -> Request:
-    return replace(scene, against="")
+def packed(runs: Iterable[compare.Run]) -> list[dict[str, Any]]:
+    """Runs as the player gets them: each with its title where there are several, and what is left out of it."""
+    runs = list(runs)
+    return [
+        picture.payload["packed"]
+        | {
+            "title": name if len(runs) > 1 else "",
+            "note": "" if picture.payload["full"] else tell("page.large", count=picture.transfers),
+        }
+        for _, picture, name in runs
+    ]

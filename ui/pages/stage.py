@@ -277,14 +277,9 @@ def _picture() -> None:
         fork.take()
     if story.ended() or state.pop("brushed", False):  # what is marked is the part of a film
         st.rerun()
-    scene, runs, is_ahead = state.staged
+    scene, runs = state.staged
     if address.length_of(scene) > LONGEST and not st.context.is_embedded:
         _offer_file(scene)
-    several = len(runs) > 1
-    packed = [
-        picture.payload["packed"] | {"title": name if several else "", "note": _note(picture)}
-        for _, picture, name in runs
-    ]
     usual = _explaining(scene, runs)
     if state.view not in VIEWS:
         state.view = usual
@@ -296,29 +291,25 @@ def _picture() -> None:
         place=state.place,
         usual=usual,
         is_linked=True,
-        is_ahead=is_ahead,
     )
-    state.keep = is_ahead  # all of the page comes yet, and may be the first that a browser draws
+    state.keep = False
     offers = [] if scene.is_kept else whatif.offers()
     player, memory = st.container(key="picture"), st.container()
     with memory:
         story.remember()
     offered, fills = story.shown(scene), st.context.is_embedded and len(runs) == 1 + len(scene.others())
     more = {"offers": offers, "story": offered, "fills": fills, "turn": state.drawings}
-    data = component.player_data(packed, spoken(), start, **more)
+    more["future"] = fork.asking(scene)
+    data = component.player_data(fork.packed(runs), spoken(), start, **more)
     with player:
-        heard = {"heard": lambda: story.hear(state[PLAYER].story), "rested": fork.rest}
-        component.show(data, key=PLAYER, moved=_moved, forked=_forked, **heard)
+        heard = lambda: story.hear(state[PLAYER].story)  # noqa: E731
+        component.show(data, key=PLAYER, moved=_moved, forked=_forked, heard=heard)
 
 
 def _explaining(scene: Request, runs: list[compare.Run]) -> str:
     """The view to begin with: the algorithm's shape for few ranks, the machine where it is what matters."""
     few = all(0 < picture.shaped <= FEW for _, picture, _ in runs)
     return "shape" if few and not (scene.capture or scene.trouble or scene.schedule) else FIRST
-
-
-def _note(picture: Picture) -> str:
-    return "" if picture.payload["full"] else _say("page.large", count=picture.transfers)
 
 
 def _moved() -> None:

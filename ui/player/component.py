@@ -91,8 +91,7 @@ class Start:
 
     A player that is there already begins again where `number` is another one. With `keep` one that gets other runs
     stays at its instant, not at its share of the way. `is_linked` lets it keep its place in the address, but for the
-    `usual` view. Where `is_ahead`, the runs come ahead of the page and its address; it
-    is told once they have been seen.
+    `usual` view.
     """
 
     t: float = 0.0
@@ -102,7 +101,6 @@ class Start:
     place: Mapping[str, str] = field(default_factory=dict)
     usual: str = ""
     is_linked: bool = False
-    is_ahead: bool = False
 
 
 def player_data(runs: list[dict[str, Any]], language: str, start: Start | None = None, **more: Any) -> dict[str, Any]:
@@ -129,17 +127,15 @@ def show(
     moved: Callable[[], None],
     forked: Callable[[], None],
     heard: Callable[[], None] = lambda: None,
-    rested: Callable[[], None] = lambda: None,
 ) -> None:
     """Mount the player.
 
     `moved` is called when a person has stopped somewhere else, which `session_state[key]` then tells as `t`, `view`
-    and, in the words of a link, `place`; `forked` when they have asked what if, in the words of a trouble in
-    `session_state[key].fork`; `heard` when the story was opened or put away, in a word in `session_state[key].story`;
-    `rested` once nothing has followed runs ahead of the page for a while.
+    and, in the words of a link, `place`; `forked` when they have asked what if, in the words of troubles in
+    `session_state[key].fork`; `heard` when the story was opened or put away, in a word in `session_state[key].story`.
     """
     start = data["start"]
     still = {"t": start["t"], "view": start["view"], "place": start["place"]}
     changes = {f"on_{name}_change": moved for name in still}
-    changes |= {"on_fork_change": forked, "on_story_change": heard, "on_rested_change": rested}
+    changes |= {"on_fork_change": forked, "on_story_change": heard}
     _component()(key=key, data=data, default=still, **changes)

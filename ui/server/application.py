@@ -10,10 +10,12 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from ops.request import Request
+from ui.drawer.fork import WHERE
 from ui.pages import PAGES
 from ui.player.component import player_file
 from ui.server.ahead import Ahead
 from ui.server.code import code
+from ui.server.future import future
 from ui.server.guard import Guard
 from ui.server.health import health
 from ui.server.sockets import send_at_once
@@ -60,6 +62,10 @@ def around() -> dict[str, Any]:
     """What `streamlit.App` gets beside the page's script."""
     return {
         "lifespan": _served,
-        "routes": [Route("/health", _health), Route("/{above:path}" + player_file().name, code)],
+        "routes": [
+            Route("/health", _health),
+            Route("/{above:path}" + player_file().name, code),
+            Route("/{above:path}" + WHERE, future, methods=["POST"]),
+        ],
         "middleware": [Middleware(Guard), Middleware(Ahead)],
     }

@@ -51,7 +51,7 @@ class Guard:
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         host = headers.get("host", "")
-        if not self._is_own(host) or (scope["type"] == "websocket" and not _same(headers.get("origin"), host)):
+        if not self._is_own(host) or (scope["type"] == "websocket" and not is_same(headers.get("origin"), host)):
             await _refuse(scope, send)
         elif scope["type"] == "websocket":
             await self._connected(scope, receive, send)
@@ -127,8 +127,8 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _same(origin: str | None, host: str) -> bool:
-    """Whether a socket was opened by a page of this server, or by a program, which names no page."""
+def is_same(origin: str | None, host: str) -> bool:
+    """Whether it is asked by a page of this server, or by a program, which names no page."""
     return origin is None or urlsplit(origin).netloc.lower() == host.lower()
 
 

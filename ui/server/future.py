@@ -1,0 +1,77 @@
+"""What if, asked by a player itself: both futures leave as soon as they are run, and the page follows.
+
+Before Streamlit's page had as much as begun to draw its own answer a browser would lay all of it out twice.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request as Asked
+from starlette.responses import JSONResponse, Response
+
+from ops.request.link import from_link
+from ops.request.notation import entries
+from sim.errors import InputError, StalledError
+from ui.drawer import fork
+from ui.server.guard import is_same
+from ui.text import languages, speaking
+from ui.widgets import compare
+from ui.workers import tasks
+from ui.workers.one import the_pool
+from ui.workers.process import Call
+
+LONGEST = 1 << 16
+"""Bytes of what is asked."""
+SECONDS = 2.0
+"""How long a future may take here; the page shows how far it is."""
+NO_QUESTION, NOT_HERE, TOO_LONG = 400, 403, 413
+"""What is answered to what no player asks, to another site's page, and to more than can be meant."""
+
+
+async def future(request: Asked) -> Response:
+    """Runs of what a scene would be with what is asked, as a player shows them; null where the page tells why not."""
+    if not is_same(request.headers.get("origin"), request.headers.get("host", "")):
+        return Response(status_code=NOT_HERE)
+    text = bytearray()
+    async for part in request.stream():
+        text += part
+        if len(text) > LONGEST:
+            return Response(status_code=TOO_LONG)
+    whose = request.client.host if request.client else ""
+    try:
+        question = _read(bytes(text))
+    except ValueError:
+        return Response(status_code=NO_QUESTION)
+    try:
+        return JSONResponse(await run_in_threadpool(_runs, *question, whose))
+    except (InputError, StalledError, TimeoutError):
+        return JSONResponse(None)
+
+
+def _runs(named: Mapping[str, str], asked: str, language: str, whose: str) -> list[dict[str, Any]]:
+    """Raises InputError, StalledError or TimeoutError for what the page tells."""
+    pool = the_pool()
+    with speaking(language):
+        scene = fork.scenes(from_link(named), asked)[-1]
+        calls = [Call(tasks.run, (replace(each, against=""), language)) for each in (scene, *scene.others())]
+        jobs = [pool.ask(f"future {whose}", call) for call in calls]
+        try:
+            titled = list(compare.titled(scene))
+            pictures = [job.result(SECONDS).read() for job in jobs]
+        finally:
+            for job in jobs:
+                pool.leave(job)
+        return fork.packed((scene, shown, name) for (name, scene), shown in zip(titled, pictures, strict=True))
+
+
+def _read(text: bytes) -> tuple[Mapping[str, str], str, str]:
+    """The words of a link, what is asked of it, and the language. Raises ValueError for anything else."""
+    match json.loads(text):
+        case {"scene": dict(named), "asked": str(asked), "language": str(language)} if (
+            language in languages() and entries(asked) and all(isinstance(word, str) for word in named.values())
+        ):
+            return named, asked, language
+    raise ValueError("nothing that a player asks")
