@@ -25,6 +25,18 @@ export function choicesOf(timeline, offers) {
   return [["–", ""], ...choices.slice(0, MOST).map(([name, focus]) => [name, JSON.stringify(focus)])];
 }
 
+const named = (timeline, { kind, index }) =>
+  kind === "link" ? linkName(timeline, index) : timeline.devices.name[index];
+
+// What is called the same in another run; null where nothing is.
+export function found(focus, before, timeline) {
+  const many = { link: timeline.links.src, device: timeline.devices.name }[focus?.kind];
+  if (!many) return null;
+  const name = named(before, focus);
+  const index = [...many.keys()].find((k) => named(timeline, { ...focus, index: k }) === name);
+  return index === undefined ? null : { ...focus, index };
+}
+
 const isKept = (one, [name, value]) => one.value === value && one.textContent === name;
 
 // Have a list offer these, and nothing be chosen. Of hundreds those alone are made that were not there before: runs on

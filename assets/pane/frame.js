@@ -4,9 +4,16 @@ import { make } from "../player/elements.js";
 import { isFull } from "../player/fullscreen.js";
 import { longest } from "./sentence.js";
 
-// How high a picture and what stands below it may be: what the page says, or what is left of the window.
-export function roomFor(canvas) {
-  return parseFloat(getComputedStyle(canvas).getPropertyValue("--rs-high")) || globalThis.innerHeight - topOf(canvas);
+const HIGH = { several: 420, least: 220, full: 96, edge: 10 };
+
+// How wide a picture is, and how high it may be above all that is `under` it: what the page says, or what is left of the
+// window.
+export function roomFor(canvas, { several, full, under }) {
+  const all =
+    parseFloat(getComputedStyle(canvas).getPropertyValue("--rs-high")) || globalThis.innerHeight - topOf(canvas);
+  const room = Math.min(several && !full ? HIGH.several : Infinity, all - under - HIGH.edge);
+  const most = Math.max(full ? HIGH.full : HIGH.least, room);
+  return { width: canvas.parentElement.clientWidth, most, least: full ? most : 0 };
 }
 
 // How far below the window's top an element stands when nothing is scrolled.
@@ -64,22 +71,27 @@ export function elementsOf(parent) {
 }
 
 // How high a run's longest sentence stands: room for it is kept all the time, so that no picture moves while it plays.
+// Futures of one run say the same and stand in rooms of one width: that is measured once.
 export class Told {
-  #high = 0;
-  #of = [];
+  #high = new Map(); // pixels, by what is said in how wide a place
+  #said = new WeakMap(); // by run
 
   // In pixels, in the place of `head`, the elements of a sentence.
   height(head, timeline, text) {
-    const of = [timeline, text, head.clientWidth];
-    if (of.every((one, k) => one === this.#of[k])) return this.#high;
-    this.#of = of;
-    const copy = head.cloneNode(true); // what is read out stays as it is
-    copy.style.cssText = `position: absolute; visibility: hidden; min-height: 0; width: ${head.clientWidth}px`;
-    const { plain, exact } = longest(timeline, text);
-    [copy.children[0].textContent, copy.children[1].textContent] = [plain, exact];
-    head.after(copy);
-    this.#high = Math.ceil(copy.getBoundingClientRect().height);
-    copy.remove();
-    return this.#high;
+    if (this.#said.get(timeline)?.text !== text) this.#said.set(timeline, { text, ...longest(timeline, text) });
+    const [{ plain, exact }, width] = [this.#said.get(timeline), head.clientWidth];
+    const key = [width, plain, exact].join("\n");
+    if (!this.#high.has(key)) this.#high.set(key, measured(head, width, [plain, exact]));
+    return this.#high.get(key);
   }
+}
+
+function measured(head, width, words) {
+  const copy = head.cloneNode(true); // what is read out stays as it is
+  copy.style.cssText = `position: absolute; visibility: hidden; min-height: 0; width: ${width}px`;
+  [copy.children[0].textContent, copy.children[1].textContent] = words;
+  head.after(copy);
+  const { height } = copy.getBoundingClientRect();
+  copy.remove();
+  return Math.ceil(height);
 }

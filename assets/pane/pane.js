@@ -1,16 +1,15 @@
 // One run as a person sees it: its sentence, its pictures, and a card about what was chosen in them.
 
 import { ramp, theme } from "../paint/ink.js";
-import { Slots } from "../paint/slots.js";
 import { Surface } from "../paint/surface.js";
 import { seconds } from "../trace/words.js";
 import { Card, write } from "../hands/card.js";
 import { Carry } from "../hands/carry.js";
-import { choicesOf, offerChoices } from "../hands/choices.js";
-import { Counters } from "./counters.js";
-import { follow, make } from "../player/elements.js";
+import { choicesOf, found, offerChoices } from "../hands/choices.js";
+import { Beside } from "./beside.js";
+import { make } from "../player/elements.js";
 import { explain } from "./explain.js";
-import { Told, elementsOf, roomFor } from "./frame.js";
+import { elementsOf, roomFor } from "./frame.js";
 import { handle } from "./handling.js";
 import { Morph } from "./morph.js";
 import { Links } from "../time/links.js";
@@ -19,17 +18,15 @@ import { said } from "./sentence.js";
 import { Why } from "./why.js";
 
 const FIRST = "machine"; // every run can be shown on its machine
-const BESIDE = 64; // ranks of which what each holds is legible beside the picture
-const HIGH = { several: 420, least: 220, full: 96, edge: 10 };
 
 export class Pane {
-  #beside = { slots: false, sent: false }; // whether what stands beside the picture is in sight
+  #beside;
   #card;
-  #counters = null;
   #elements;
   #host;
   #hovered = null;
   #id;
+  #isFresh = false; // what is around its picture is still another run's
   #laid; // the picture that has its room
   #links;
   #lookAt;
@@ -40,11 +37,10 @@ export class Pane {
   #pictures = {};
   #pinned = null;
   #pointer = [0, 0];
-  #slots;
+  #room = null;
   #t = 0;
   #text = {};
   #timeline = null;
-  #told = new Told();
   #why;
 
   // `host` can `seek(t)`, `pause()` and `draw()` all anew, and `fork(spec)` where it has `offers` to ask what if.
@@ -52,6 +48,7 @@ export class Pane {
     this.#host = host;
     this.#elements = elementsOf(parent);
     this.#elements.note.style.display = "none";
+    this.#beside = new Beside(this.#elements);
     this.#card = new Card(this.#elements.margin, host);
     this.#why = new Why(this.#elements.reasons, host);
     this.#elements.root.ringside = {
@@ -91,7 +88,7 @@ export class Pane {
 
   // How high the longest of its sentences stands, in pixels.
   get told() {
-    return this.#told.height(this.#elements.head, this.#timeline, this.#text);
+    return this.#host.told.height(this.#elements.head, this.#timeline, this.#text);
   }
 
   // Where the buttons belong when there is but one run: right below its picture.
@@ -126,7 +123,7 @@ export class Pane {
       moved: () => this.#host.draw(),
       drags: (event) => !carry.takes(event),
     });
-    this.#point(slotsCanvas, () => this.#slots);
+    this.#point(slotsCanvas, () => this.#beside.picture);
   }
 
   // Show which stretch of time is played over and over.
@@ -146,7 +143,8 @@ export class Pane {
     });
   }
 
-  // Take a run, decoded, and a language.
+  // Take a run, decoded, and a language. What is around its picture takes it when it is to be `complete`; until then it
+  // stays as it was.
   load(run, timeline, text) {
     if (this.#text !== text) {
       this.#text = text;
@@ -157,16 +155,25 @@ export class Pane {
     root.classList.toggle("rs-titled", Boolean(run.title));
     if (run.id === this.#id) return;
     this.#id = run.id;
-    [this.#timeline, this.#pictures, this.#picture] = [timeline, {}, null];
+    this.#pinned = found(this.#pinned, this.#timeline, timeline);
+    this.#hovered = null;
+    [this.#timeline, this.#pictures, this.#picture, this.#isFresh] = [timeline, {}, null, true];
     for (const view of registered()) if (!view.refuses(timeline)) this.#pictures[view.name] = view.open(timeline);
-    this.#slots = new Slots(timeline);
-    this.#counters = timeline.meta.full ? new Counters(timeline) : null;
-    this.#links.load(timeline);
     this.#why.load(timeline, text);
-    this.pin(null);
-    this.#choices();
     this.#notes = [run.note ?? "", ""];
     this.remark("");
+  }
+
+  // Have all that is around the picture show its run, too: most of the work of a new one, and not what is looked at; whether
+  // there was anything to do.
+  complete() {
+    if (!this.#isFresh) return false;
+    this.#isFresh = false;
+    this.#beside.load(this.#timeline);
+    this.#links.load(this.#timeline);
+    this.#choices();
+    this.#pin(this.#pinned);
+    return true;
   }
 
   // Say what of a link has been left out.
@@ -223,7 +230,7 @@ export class Pane {
     this.#lookAt = make("select", "rs-pick", look);
     this.#lookAt.addEventListener("change", () => this.pin(this.#lookAt.value ? JSON.parse(this.#lookAt.value) : null));
     if (this.#host.offers.length) make("span", "rs-hint", legend).textContent = say("hint");
-    if (this.#timeline) this.#choices();
+    if (this.#timeline && !this.#isFresh) this.#choices();
     this.#why.label(this.#text);
   }
 
@@ -251,42 +258,37 @@ export class Pane {
     return this.#pictures[view] ? view : FIRST;
   }
 
-  // Take the room there is, for a view; `span` seconds are all there is to see where time runs and `window` what is in
-  // sight, `several` when others stand beside, `below` pixels left for what has to stay in sight below, and `full` where
-  // the picture takes all the room it may.
-  layout(view, { span, window, several, below, full }) {
-    const { root, canvas, legend, side, slotsCanvas, sentCanvas } = this.#elements;
-    if (!this.#timeline || !root.clientWidth) return;
-    const colours = theme(root);
-    const shown = this.#shown(view);
-    this.#picture = this.#pictures[shown];
-    const under = below + this.#why.settle(this.#seatSide(shown));
-    const room = roomFor(canvas) - legend.offsetHeight - under - HIGH.edge;
-    const most = Math.max(full ? HIGH.full : HIGH.least, Math.min(several && !full ? HIGH.several : Infinity, room));
-    const { order } = this.#links;
-    const wide = canvas.parentElement.clientWidth;
-    const least = full ? most : 0;
-    this.#picture.layout(new Surface(canvas, colours), { width: wide, most, least, span, window, order });
-    this.#slots.layout(new Surface(slotsCanvas, colours), { width: side.clientWidth || 1 });
-    this.#counters?.layout(new Surface(sentCanvas, colours), { width: side.clientWidth || 1 });
-    this.#links.layout(colours, { width: root.clientWidth, span, window });
-    this.#beside = { slots: slotsCanvas.clientWidth > 0, sent: sentCanvas.clientWidth > 0 };
-    this.#laid = this.#picture;
+  // Have its elements stand where a view wants them. All panes do before one is measured, and are measured before one
+  // is laid out: what is asked of a page between two changes has it laid out for the answer.
+  seat(view) {
+    if (!this.#timeline) return;
+    this.show(view);
+    this.#beside.seat(this.#timeline, this.#shown(view));
   }
 
-  // What stands beside a picture stands below the buttons where the picture takes all of the width, without what the
-  // picture itself shows or nobody could read; whether nothing is beside it.
-  #seatSide(view) {
-    const { root, main, column, side } = this.#elements;
-    const { full, ranks } = this.#timeline.meta;
-    const isWide = Boolean(registered().find(({ name }) => name === view).wide) || !full || ranks > BESIDE;
-    main.classList.toggle("rs-wide", isWide);
-    side.classList.toggle("rs-below", isWide);
-    side.classList.toggle("rs-none", isWide && !this.#counters);
-    const bar = root.querySelector(".rs-controls");
-    if (isWide && bar) follow(side, bar);
-    else if (side.parentElement !== column) column.append(side);
-    return isWide || side.offsetWidth === 0 || side.offsetWidth === main.clientWidth;
+  // Find the room there is: `several` when others stand beside, `below` pixels left for what has to stay in sight below,
+  // and `full` where the picture takes all the room it may.
+  measure({ several, below, full }) {
+    const { root, canvas, legend } = this.#elements;
+    this.#room = null;
+    if (!this.#timeline || !root.clientWidth) return;
+    const side = this.#beside.measure();
+    const under = below + this.#why.under(side.isBelow) + legend.offsetHeight;
+    const picture = roomFor(canvas, { several, full, under });
+    this.#room = { colours: theme(root), side, picture, whole: root.clientWidth };
+  }
+
+  // Take that room; `span` seconds are all there is to see where time runs, and `window` what is in sight.
+  layout({ span, window }) {
+    if (!this.#room) return;
+    const { colours, side, picture, whole } = this.#room;
+    this.#why.settle(side.isBelow);
+    const surface = new Surface(this.#elements.canvas, colours);
+    this.#picture.layout(surface, { ...picture, span, window, order: this.#links.order });
+    this.#laid = this.#picture;
+    if (this.#isFresh) return;
+    this.#beside.layout(colours, side);
+    this.#links.layout(colours, { width: whole, span, window });
   }
 
   draw(t, { view, lit, playing }) {
@@ -297,8 +299,6 @@ export class Pane {
     if (this.#morph?.isOver) this.#morph = null;
     const passing = this.#morph?.state(theme(root));
     this.#picture.paint(this.#t, { focus: this.#hovered ?? this.#pinned, lit: lights, ...passing });
-    this.#links.paint(this.#t, this.#why.lit);
-    this.#paintSide();
     this.#tell();
     const sentence = this.#sentence;
     if (canvas.getAttribute("aria-label") !== sentence) {
@@ -314,13 +314,10 @@ export class Pane {
       view,
     });
     this.#showTip();
+    if (this.#isFresh) return;
+    this.#links.paint(this.#t, this.#why.lit);
+    this.#beside.paint(this.#t, this.#text);
     this.#card.paint(timeline, this.#text, this.#t, this.#pinned);
-  }
-
-  #paintSide() {
-    const { slots, sent } = this.#beside;
-    if (slots) this.#slots.refresh(this.#t);
-    if (sent) this.#counters?.paint(this.#t, this.#text);
   }
 
   // What happens now, and below it the same in the words of the field.
@@ -356,14 +353,20 @@ export class Pane {
 
   // Keep something in view until something else is chosen, with what can be done to it; `quiet` moves no page.
   pin(focus, quiet = false) {
-    this.#pinned = this.#timeline ? focus : null;
-    const isMoved = this.#links.choose(this.#pinned?.kind === "link" ? this.#pinned.index : null);
-    const about = { timeline: this.#timeline, text: this.#text, now: () => this.#t, close: () => this.pin(null) };
-    this.#card.open(this.#pinned, about);
-    if (isMoved) this.#host.layout();
+    const isNew = this.complete();
+    const isMoved = this.#pin(this.#timeline ? focus : null);
+    if (isNew || isMoved) this.#host.layout();
     if (!this.#pinned) return;
     this.#host.draw();
     if (!quiet) this.#card.scrollIntoView();
+  }
+
+  // Whether other rows are seen for it.
+  #pin(focus) {
+    this.#pinned = focus;
+    const about = { timeline: this.#timeline, text: this.#text, now: () => this.#t, close: () => this.pin(null) };
+    this.#card.open(focus, about);
+    return this.#links.choose(focus?.kind === "link" ? focus.index : null);
   }
 
   // Hold the run against another one.

@@ -53,12 +53,15 @@ export class Why {
     this.#list();
   }
 
-  // A new run's parts are in sight from the beginning, but not where they stand below the picture; returns the pixels
-  // that it needs there.
+  // The pixels that it needs below the picture.
+  under(isBelow) {
+    return isBelow && this.#timeline.why ? this.#summary.offsetHeight : 0;
+  }
+
+  // A new run's parts are in sight from the beginning, but not where they stand below the picture.
   settle(isBelow) {
     if (this.#isNew) this.#root.open = !isBelow;
     this.#isNew = false;
-    return isBelow && this.#timeline.why ? this.#summary.offsetHeight : 0;
   }
 
   // Choose a part, or none.

@@ -4,10 +4,12 @@ import { fill, seconds } from "../trace/words.js";
 import { Clock } from "./clock.js";
 import { Controls } from "./controls.js";
 import { follow, make } from "./elements.js";
-import { FullScreen, isFull } from "./fullscreen.js";
+import { FullScreen } from "./fullscreen.js";
 import { Keyboard, keysOf } from "./keys.js";
+import { lay } from "./laid.js";
 import { Marker } from "./marker.js";
 import { Pane } from "../pane/pane.js";
+import { Told } from "../pane/frame.js";
 import { decode } from "../trace/decode.js";
 import { canShow, refusals, registered, viewAfter } from "./registry.js";
 import { Sight } from "./sight.js";
@@ -59,8 +61,7 @@ class Player {
     this.#keys = keysOf(this.#clock, acts, registered());
     this.#standings = new Standings(parent);
     this.#grid = make("div", "rs-panes", parent);
-    const [draw, brush] = [() => this.#refresh(), (range) => this.#brush(range)];
-    const layout = () => this.#layout();
+    const [draw, brush, layout] = [() => this.#refresh(), (range) => this.#brush(range), () => this.#layout()];
     this.#marker = new Marker({
       clock: this.#clock,
       window: this.#window,
@@ -69,7 +70,8 @@ class Player {
       isPlaying: () => this.#playing,
       brush,
     });
-    this.#host = { seek: (t) => this.#seek(t), pause: () => this.#pause(), draw, layout, brush, fork, offers: [] };
+    const [seek, pause] = [(t) => this.#seek(t), () => this.#pause()];
+    this.#host = { seek, pause, draw, layout, brush, fork, offers: [], told: new Told() };
     this.#full = new FullScreen(parent.closest(".rs-talk") ?? parent, layout);
     this.#sight = new Sight(this.#grid, { resized: () => this.#layout(), seen: () => this.#wake() });
     const [act, isSeen] = [(key, target) => this.#keyed(key, target), () => this.#sight.isSeen];
@@ -147,9 +149,16 @@ class Player {
     this.#obey(data.cmd);
     this.#setPace(this.#clock.speed, this.#clock.even);
     this.#setView(this.#view, true);
+    if (isNew) this.#complete();
     if (isNew) this.#marker.stand(data.text);
     this.#changing = false;
     this.#layout();
+    if (!isNew) requestAnimationFrame(() => setTimeout(() => this.#complete()));
+  }
+
+  // All that is around pictures comes with the first of them, and a frame after those that come later.
+  #complete() {
+    if (this.#panes.filter((pane) => pane.complete()).length) this.#layout();
   }
 
   // As many panes as runs; the controls stand below the picture, or below all.
@@ -207,12 +216,8 @@ class Player {
 
   #layout() {
     if (!this.#ready || this.#changing) return;
-    const [below, window] = [this.#controls.root.offsetHeight, this.#window];
-    this.#parent.style.setProperty("--rs-below", `${below}px`);
-    this.#parent.style.setProperty("--rs-told", `${Math.max(...this.#panes.map((pane) => pane.told))}px`);
-    const [several, full] = [this.#panes.length > 1, isFull(this.#parent)];
-    const room = { span: this.#clock.time, window, several, below, full };
-    for (const pane of this.#panes) pane.layout(this.#view, room);
+    const [parent, controls, span] = [this.#parent, this.#controls.root, this.#clock.time];
+    lay(this.#panes, { parent, controls, view: this.#view, span, window: this.#window });
     this.#draw();
     this.#sight.settle();
   }
@@ -224,8 +229,10 @@ class Player {
     this.#controls.show(this.#clock, this.#panes[0].caption);
     this.#standings.paint(this.#panes, this.#clock.t);
     if (!this.#playing) this.#marker.keep();
-    const detail = { share: this.#clock.time > 0 ? this.#clock.t / this.#clock.time : 0 };
-    this.#parent.dispatchEvent(new CustomEvent("ringside-instant", { bubbles: true, composed: true, detail }));
+    const share = this.#clock.time > 0 ? this.#clock.t / this.#clock.time : 0;
+    this.#parent.dispatchEvent(
+      new CustomEvent("ringside-instant", { bubbles: true, composed: true, detail: { share } }),
+    );
   }
 
   // Draw again what has changed without the clock; while playing the next frame does.
@@ -293,8 +300,7 @@ class Player {
 
   #setPace(speed, even) {
     Object.assign(this.#clock, { speed, even });
-    const sim = seconds(this.#clock.pace);
-    this.#scale = even ? "" : fill(this.#text["player.scale"], { sim });
+    this.#scale = even ? "" : fill(this.#text["player.scale"], { sim: seconds(this.#clock.pace) });
     this.#choose();
     this.#draw();
   }
@@ -380,9 +386,7 @@ export default function mount({ data, parentElement, setStateValue, setTriggerVa
   let player = instances.get(parentElement);
   if (!player) {
     const report = (t, view, place) => {
-      setStateValue?.("t", t);
-      setStateValue?.("view", view);
-      setStateValue?.("place", place);
+      for (const [name, value] of Object.entries({ t, view, place })) setStateValue?.(name, value);
     };
     const fork = (spec) => setTriggerValue("fork", spec);
     player = new Player(parentElement.querySelector(".rs-root") ?? parentElement, { report, fork, isGuest });

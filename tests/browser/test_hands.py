@@ -1,5 +1,7 @@
 """What a hand asks on the stage, from the moment it is asked until the page has followed, or has refused it."""
 
+from urllib.parse import parse_qs, urlsplit
+
 import pytest
 from playwright.sync_api import expect
 
@@ -35,6 +37,27 @@ def test_the_page_that_follows_both_futures_moves_neither(visit):
     page.page.go_forward()
     page.where("trouble=slow_link")
     page.player.nth(1).wait_for()
+
+
+def test_what_a_hand_has_touched_stays_at_hand_and_one_hand_may_follow_another_at_once(visit):
+    page = visit(STAGE)
+    page.settle()
+    first = page.player.first
+    first.get_by_label("Look at").select_option(label="SW → GPU3")
+    card = first.locator(".rs-card")
+    card.get_by_role("button", name=HALF, exact=True).click()
+    page.player.nth(1).wait_for()
+    expect(card).to_contain_text("SW → GPU3")
+    card.get_by_role("button", name=HALF, exact=True).click()
+    page.where("trouble=slow_link")
+    page.settle()
+    halves = parse_qs(urlsplit(page.page.url).query)["trouble"][0].split(";")
+    assert [spec.split(",")[:2] for spec in halves] == [["slow_link:src=SW", "dst=GPU3"]]
+    assert "share=0.25" in halves[0]
+    expect(card).to_contain_text("SW → GPU3")
+    expect(page.player.nth(1).locator(".rs-card")).to_be_hidden()
+    page.page.get_by_role("button", name="Undo").click()
+    page.where("share%3D0.5")
 
 
 def test_what_cannot_be_done_is_refused_above_the_very_same_picture_and_undone_at_once(visit):
