@@ -246,7 +246,7 @@ def split_binary_tree(n: int, *, root: int = 0, segments: Segments = 8) -> Steps
     yield "down"
     for t in range(shape.height + segments - 1):
         step = down(shape, t, segments)
-        half = side[step.dst].reshape(-1, 1) * segments + step.slot
+        half = (side[step.dst].reshape(-1, 1) * segments + step.slot).astype(np.int32)
         yield step._replace(slot=half, to=half)
     yield "swap"
     left, right = np.arange(1, n, 2), np.arange(2, n, 2)

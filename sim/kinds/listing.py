@@ -36,6 +36,12 @@ class Programs(NamedTuple):
     to_slot: Ints
 
 
+def _laid_out(part: Step) -> Step:
+    """A step with all its columns in memory: kernels are compiled for that alone, not for every way to repeat a number."""
+    columns = (np.require(column, requirements=["C", "W"]) for column in part[1:])
+    return Step(part.op, *columns)
+
+
 @dataclass(frozen=True, eq=False)
 class Listing:
     """A schedule by its pairs: `pair[p]` is a sender, a receiver, a channel and the number of a program.
@@ -123,7 +129,7 @@ class _Ledger:
         self._kernel = twin(kernels, 12 * moves)
         self.transfers += sum(len(part.src) for part in parts)
         self.messages += sum(int(np.count_nonzero(part.src != part.dst)) for part in parts)
-        parts = tuple(part for part in parts if len(part.src))
+        parts = tuple(_laid_out(part) for part in parts if len(part.src))
         if not all(self._fits(part) for part in parts) or self.steps >= STEPS:
             return False
         with np.errstate(over="ignore"):

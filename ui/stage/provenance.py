@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sim.base.ragged import ranges
 from sim.schedule import NOTHING, Schedule
+from sim.schedule.model import narrow
 from sim.schedule.verify import prove
 from sim.trace import Trace
 
@@ -59,7 +60,7 @@ def followed(trace: Trace, end: Array) -> Contents:
         op=schedule.op[order],
         src=schedule.src[order],
         dst=schedule.dst[order],
-        moves=run.astype(np.int64),
+        moves=narrow(run),
         from_slot=schedule.from_slot[moves],
         to_slot=schedule.to_slot[moves],
     )
