@@ -37,7 +37,7 @@ class Programs(NamedTuple):
 
 
 def _laid_out(part: Step) -> Step:
-    """A step with all its columns in memory: kernels are compiled for that alone, not for every way to repeat a number."""
+    """A step with all columns in memory: kernels are compiled for that alone, not for every way to repeat a number."""
     columns = (np.require(column, requirements=["C", "W"]) for column in part[1:])
     return Step(part.op, *columns)
 

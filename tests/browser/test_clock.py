@@ -7,6 +7,7 @@ from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import MACHINES, build
 from sim.schedule import NOTHING
+from sim.schedule.verify import prove
 from ui.player.bundle import bundle
 from ui.player.component import ASSETS
 from ui.player.payload import pack
@@ -42,10 +43,11 @@ def traces(machine):
     """A ring, and an all-to-all that shares links, at several sizes."""
     topology = build(machine)
     for name in ("allreduce.ring", "alltoall.linear"):
+        schedule = ALGORITHMS[name].schedule(min(topology.n, 16))
+        proof = prove(schedule)
         for size in SIZES:
-            schedule = ALGORITHMS[name].schedule(min(topology.n, 16))
             try:
-                yield simulate(topology, schedule, size, history=True)
+                yield simulate(topology, schedule, size, history=True, proof=proof)
             except InputError:  # blocks of less than a byte
                 continue
 
