@@ -4,8 +4,8 @@
 const REST = 300; // ms
 const players = new WeakMap();
 
-// The runs of what the page would show with what is asked, or null where it has to say more itself.
-async function futureOf({ scene, language, to }, asked) {
+// The runs of what the page would show of a scene with what is asked, or null where it has to say more itself.
+async function futureOf({ scene, language, to }, asked = "") {
   const body = JSON.stringify({ scene, language, asked });
   const headers = { "content-type": "application/json" };
   try {
@@ -18,7 +18,9 @@ async function futureOf({ scene, language, to }, asked) {
 
 class Ahead {
   #asked = []; // what hands have asked for, of which the page knows nothing yet
+  #isFollowing = false;
   #keep = false;
+  #next = null; // where a slider stands
   #page = null;
   #resting = 0;
   #runs = null;
@@ -31,9 +33,21 @@ class Ahead {
   }
 
   #arrive(detail) {
-    if (this.#page?.turn === undefined || this.#page.runs.length !== detail.runs.length) return;
+    if (this.#page?.turn === undefined || this.#page.runs.length !== 1) return;
     detail.taken = true;
-    this.#come(detail.runs, false);
+    this.#next = detail.question;
+    if (!this.#isFollowing) this.#follow();
+  }
+
+  // One run after the other, and none of the places that a slider has left meanwhile.
+  async #follow() {
+    const [question, turn] = [this.#next, (this.#turn += 1)];
+    [this.#next, this.#isFollowing] = [null, true];
+    const runs = await futureOf(question);
+    this.#isFollowing = false;
+    if (this.#stop.signal.aborted) return;
+    if (runs && turn === this.#turn) this.#come(runs, false);
+    if (this.#next) this.#follow();
   }
 
   #come(runs, keep) {

@@ -6,7 +6,7 @@ import { Controls } from "./controls.js";
 import { follow, make } from "./elements.js";
 import { FullScreen } from "./fullscreen.js";
 import { Keyboard, keysOf } from "./keys.js";
-import { lay } from "./laid.js";
+import { lay } from "../pane/laid.js";
 import { Marker } from "./marker.js";
 import { Pane } from "../pane/pane.js";
 import { Told } from "../pane/frame.js";

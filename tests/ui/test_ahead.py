@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from ops.request import Request
+from ops.request.link import from_link
 from ui.drawer import ahead
 from ui.workers import asking, tasks
 from ui.workers.pool import PoolLimits, WorkerPool
@@ -14,23 +15,25 @@ SCENE = Request(machine="switch:ranks=16")
 
 @pytest.fixture
 def slider(monkeypatch):
-    """Moves a slider of ranks to a place; what has been run and what is expected then, by their ranks."""
-    run, expected = [], []
+    """Moves a slider of ranks to a place; what is asked and what is expected then, by their ranks."""
+    asked, expected = [], []
     state = {"scene": SCENE, "good": SCENE, "is_brief": True}
-    picture = SimpleNamespace(payload={"packed": {}})
     shown = SimpleNamespace(session_state=_State(state))
     monkeypatch.setattr(ahead, "st", shown)
     monkeypatch.setattr(ahead, "spoken", lambda: "en")
     monkeypatch.setattr(ahead, "is_alone", lambda: True)
-    monkeypatch.setattr(ahead, "page_script", lambda _: lambda **_: None)
-    monkeypatch.setattr(ahead, "ask", lambda _, scene, language: run.append(scene.ranks) or picture)
+    monkeypatch.setattr(ahead, "page_script", lambda _: ask)
     monkeypatch.setattr(ahead, "expect", lambda _, scene, language: expected.append(scene.ranks))
 
+    def ask(key, data, on_rested_change):
+        place, named = data["place"] - data["first"], data["question"]["scene"]
+        asked.append(from_link(named | {name: texts[place] for name, texts in data["words"].items()}).ranks)
+
     def move(place):
-        run.clear()
+        asked.clear()
         expected.clear()
         ahead.follow("ranks", place, range(2, 17), lambda at: {"ranks": at})
-        return run, expected
+        return asked, expected
 
     return move
 

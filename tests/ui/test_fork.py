@@ -11,7 +11,7 @@ from starlette.routing import Route
 from ops.request import Request
 from ops.request.link import to_link
 from tests.ui.asgi import messages_of
-from ui.drawer import fork
+from ui.drawer import ahead, fork
 from ui.player.payload import unpack
 from ui.scene import picture
 from ui.server import future
@@ -21,7 +21,7 @@ from ui.workers.one import OwnProcess
 SCENE = Request(machine="switch:ranks=4")
 LATE = "straggler:rank=1,late=1ms"
 HALF = "slow_link:src=GPU0,dst=SW,share=0.5,start=1us"
-APP = Starlette(routes=[Route("/{above:path}" + fork.WHERE, future.future, methods=["POST"])])
+APP = Starlette(routes=[Route("/{above:path}" + ahead.WHERE, future.future, methods=["POST"])])
 HOST = "stage.example"
 
 
@@ -45,7 +45,7 @@ def state(monkeypatch):
 
     state = _State(scene=SCENE, staged=fork.Staged(SCENE, [(SCENE, "as it was", "")]), is_brief=True)
     shown = SimpleNamespace(session_state=state, rerun=again)
-    for module in (fork, fork.past, fork.whatif, fork.ahead, fork.address):
+    for module in (fork, fork.past, fork.whatif, ahead, ahead.address):
         monkeypatch.setattr(module, "st", shown)
     return state
 
@@ -64,7 +64,7 @@ def asked(asked=LATE, scene=SCENE, language="en", body=None, **headers):
     """What is answered: its status, and the runs where there are any."""
     body = body or json.dumps({"scene": to_link(scene), "language": language, "asked": asked}).encode()
     named = [(name.encode(), value.encode()) for name, value in {"host": HOST, **headers}.items()]
-    scope = {"type": "http", "method": "POST", "path": f"/below/{fork.WHERE}", "headers": named, "query_string": b""}
+    scope = {"type": "http", "method": "POST", "path": f"/below/{ahead.WHERE}", "headers": named, "query_string": b""}
     start, *parts = messages_of(APP, scope | {"client": ("10.0.0.1", 1)}, body)
     text = b"".join(part.get("body", b"") for part in parts)
     return start["status"], json.loads(text) if text else []
@@ -81,6 +81,13 @@ def test_both_futures_come_before_the_page_and_only_the_new_one_is_run(ran):
     assert len({run["title"] for run in runs}) == 3
     late = unpack(before[0])[0]["meta"]["time"] - unpack(before[1])[0]["meta"]["time"]
     assert late == pytest.approx(1e-3)
+
+
+def test_a_scene_may_be_asked_as_it_is(ran):
+    status, runs = asked("")
+    assert status == 200
+    assert [run["title"] for run in runs] == [""]
+    assert ran == [SCENE]
 
 
 def test_futures_are_told_in_the_language_of_the_page(ran):
@@ -101,10 +108,10 @@ def test_a_page_is_drawn_with_all_that_hands_have_asked(state):
 
 
 def test_a_player_may_ask_where_the_page_would_have_no_more_to_say(state, monkeypatch):
-    assert fork.asking(SCENE) == {"to": fork.WHERE, "scene": to_link(SCENE), "language": "en"}
-    assert fork.asking(replace(SCENE, capture=" ".join(map(str, range(20_000))))) is None
+    assert ahead.asking(SCENE) == {"to": ahead.WHERE, "scene": to_link(SCENE), "language": "en"}
+    assert ahead.asking(replace(SCENE, capture=" ".join(map(str, range(20_000))))) is None
     state.is_brief = False
-    assert fork.asking(SCENE) is None
+    assert ahead.asking(SCENE) is None
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
-"""A slider's answer ahead of the page's: the picture follows the hand, and the page what it stands for once it rests.
+"""What comes ahead of the page: its player asks for a run by itself and draws it, and the page follows.
 
 All of a page is run and drawn anew when a scene changes, which takes several times as long as the run somebody waits
-for. So a slider is a fragment of its own: what it stands for is run at once and handed to the player in the browser,
-which draws it, and the page itself comes after the last of a slider's movements. A hand that has moved a slider mostly
-moves it on: while it looks at one run, the next on its way is carried out.
+for. So the player is told what it needs to ask `ui.server.future`, and shows what a slider stands for while it moves;
+the page itself comes after the last of its movements, of which each is a fragment of its own. A hand that has moved one
+mostly moves it on: while it looks at one run, the next on its way is carried out.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,13 +14,16 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ops.request import Request
-from sim.errors import InputError, StalledError
+from ops.request.link import LONGEST
+from ui import address
 from ui.page_script import page_script
 from ui.scene.picture import Picture
 from ui.text import spoken
 from ui.workers import tasks
-from ui.workers.asking import ask, expect
+from ui.workers.asking import expect
 
+WHERE = "ahead/future"
+"""The address that players ask, below that of the page."""
 MOST = 50_000
 """Transfers of a run that comes ahead; what takes longer is waited for where the page says so."""
 
@@ -35,45 +38,38 @@ def allow(now: Picture) -> None:
     st.session_state.is_brief = now.transfers <= MOST
 
 
+def asking(scene: Request) -> dict[str, Any] | None:
+    """What a player needs to ask for what a scene may become; None where the page has more to do or to say."""
+    if not st.session_state.get("is_brief") or scene.is_kept or address.length_of(scene) > LONGEST:
+        return None
+    return {"to": WHERE, "scene": address.words_of(scene), "language": spoken()}
+
+
 def follow(slider: str, place: int, places: range, words: Callable[[int], Mapping[str, Any]]) -> None:
     """Stand in the fragment of a slider of this name, at one of its places; `words` are those of the scene there."""
     state = st.session_state
     if state.pop(f"rested_{slider}", False):
         st.rerun()
-    runs: list[dict[str, Any]] | None = None
-    if is_alone():
-        runs = _runs(replace(state.scene, **words(place)))
-        if runs is None:
-            st.rerun()
+    scene: Request = state.scene
+    is_moved = is_alone()
+    if is_moved:
         following = 2 * place - state.get(f"place_{slider}", place)
         if following != place and following in places:
-            expect(tasks.run, replace(state.scene, **words(following)), spoken())
+            expect(tasks.run, replace(scene, **words(following)), spoken())
     state[f"place_{slider}"] = place
 
     def rested() -> None:
         state[f"rested_{slider}"] = True
 
-    page_script("ahead")(key=f"script_ahead_{slider}", data={"runs": runs}, on_rested_change=rested)
-
-
-def is_brief() -> bool:
-    """Whether runs may come ahead of this page: none of its own takes long."""
-    return bool(st.session_state.get("is_brief"))
+    is_settled = scene == state.get("good") and not scene.against
+    data = {"place": place if is_moved else None, "question": asking(scene) if is_settled else None}
+    if data["question"]:
+        there = [words(each) for each in places]
+        data |= {"first": places.start, "words": {name: [str(each[name]) for each in there] for name in there[0]}}
+    page_script("ahead")(key=f"script_ahead_{slider}", data=data, on_rested_change=rested)
 
 
 def is_alone() -> bool:
     """Whether this is a fragment's own run, and not that of the page with all that is on it."""
     context = get_script_run_ctx(suppress_warning=True)
     return bool(context and context.fragment_ids_this_run)
-
-
-def _runs(scene: Request) -> list[dict[str, Any]] | None:
-    """What the player shows of a scene; None where the page has more to do or to say."""
-    state = st.session_state
-    if state.scene != state.get("good") or scene.against or scene.is_kept or not is_brief():
-        return None
-    try:
-        picture = ask(tasks.run, scene, spoken())
-    except (InputError, StalledError):
-        return None
-    return [picture.payload["packed"] | {"title": "", "note": ""}]

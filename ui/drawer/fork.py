@@ -10,15 +10,9 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from ops.request import Request
-from ops.request.link import LONGEST
 from ops.request.notation import entries
-from ui import address
-from ui.drawer import ahead
-from ui.text import spoken, tell
+from ui.text import tell
 from ui.widgets import compare, past, whatif
-
-WHERE = "ahead/future"
-"""The address that players ask, below that of the page."""
 
 
 class Staged(NamedTuple):
@@ -48,13 +42,6 @@ def scenes(scene: Request, asked: str) -> list[Request]:
         scene = compare.forked(scene, spec)
         after.append(scene)
     return after
-
-
-def asking(scene: Request) -> dict[str, Any] | None:
-    """What a player needs to ask for a scene's futures by itself; None where the page has more to do or to say."""
-    if not ahead.is_brief() or scene.is_kept or address.length_of(scene) > LONGEST:
-        return None
-    return {"to": WHERE, "scene": address.words_of(scene), "language": spoken()}
 
 
 def packed(runs: Iterable[compare.Run]) -> list[dict[str, Any]]:

@@ -299,7 +299,7 @@ def _picture() -> None:
         story.remember()
     offered, fills = story.shown(scene), st.context.is_embedded and len(runs) == 1 + len(scene.others())
     more = {"offers": offers, "story": offered, "fills": fills, "turn": state.drawings}
-    more["future"] = fork.asking(scene)
+    more["future"] = ahead.asking(scene)
     data = component.player_data(fork.packed(runs), spoken(), start, **more)
     with player:
         heard = lambda: story.hear(state[PLAYER].story)  # noqa: E731

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from ops.request import Request
-from ui.drawer.fork import WHERE
+from ui.drawer.ahead import WHERE
 from ui.pages import PAGES
 from ui.player.component import player_file
 from ui.server.ahead import Ahead

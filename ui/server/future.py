@@ -1,4 +1,4 @@
-"""What if, asked by a player itself: both futures leave as soon as they are run, and the page follows.
+"""What a player asks by itself: runs leave as soon as they are there, and the page follows.
 
 Before Streamlit's page had as much as begun to draw its own answer a browser would lay all of it out twice.
 """
@@ -32,7 +32,7 @@ NO_QUESTION, NOT_HERE, TOO_LONG = 400, 403, 413
 
 
 async def future(request: Asked) -> Response:
-    """Runs of what a scene would be with what is asked, as a player shows them; null where the page tells why not."""
+    """Runs of a scene, or what it is with what is asked, as a player shows them; null where the page tells why not."""
     if not is_same(request.headers.get("origin"), request.headers.get("host", "")):
         return Response(status_code=NOT_HERE)
     text = bytearray()
@@ -55,7 +55,7 @@ def _runs(named: Mapping[str, str], asked: str, language: str, whose: str) -> li
     """Raises InputError, StalledError or TimeoutError for what the page tells."""
     pool = the_pool()
     with speaking(language):
-        scene = fork.scenes(from_link(named), asked)[-1]
+        scene = [from_link(named), *fork.scenes(from_link(named), asked)][-1]
         calls = [Call(tasks.run, (replace(each, against=""), language)) for each in (scene, *scene.others())]
         jobs = [pool.ask(f"future {whose}", call) for call in calls]
         try:
@@ -71,7 +71,9 @@ def _read(text: bytes) -> tuple[Mapping[str, str], str, str]:
     """The words of a link, what is asked of it, and the language. Raises ValueError for anything else."""
     match json.loads(text):
         case {"scene": dict(named), "asked": str(asked), "language": str(language)} if (
-            language in languages() and entries(asked) and all(isinstance(word, str) for word in named.values())
+            language in languages()
+            and (entries(asked) or not asked)
+            and all(isinstance(word, str) for word in named.values())
         ):
             return named, asked, language
     raise ValueError("nothing that a player asks")

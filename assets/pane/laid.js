@@ -1,6 +1,6 @@
 // Where panes stand on the page, all at once: what is asked of a page between two changes has it laid out for the answer.
 
-import { isFull } from "./fullscreen.js";
+import { isFull } from "../player/fullscreen.js";
 
 // Tell style sheets, of which all below an element are looked through for what that changes.
 function say({ style }, name, length) {
