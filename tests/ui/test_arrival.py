@@ -37,6 +37,15 @@ def test_a_broken_link_says_so_until_another_scene_is_chosen_and_a_what_if_can_b
     assert not errors(at)
 
 
+def test_what_a_hand_is_refused_is_told_once_where_something_is_wrong_already():
+    at = page(machine="switch:ranks=16", trouble="slow_link:src=SW,dst=GPU3,share=0.5,start=1ms", against="trouble=")
+    at.session_state.forked = "cut_cable:src=SW,dst=GPU3"
+    at.run()
+    told = [box.value for box in (*at.main.error, *at.main.warning)]
+    assert len(told) == 1
+    assert "nothing leads from GPU2 to GPU3" in told[0]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -1,6 +1,7 @@
 """What a hand asks on the stage: both futures come ahead of the page, which follows once the hand rests."""
 
 import json
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -95,6 +96,9 @@ def test_futures_are_told_in_the_language_of_the_page(ran):
     assert titles[1] == say("page.compare.untroubled", "zh")
     assert say("trouble.straggler", "zh") in titles[0]
     assert asked()[1][1]["title"] == say("page.compare.untroubled")
+    half = asked(HALF, language="zh")[1][0]["title"]
+    assert re.findall("[a-z]+", half) == ["us"]
+    assert "share 0.5" in asked(HALF)[1][0]["title"]
 
 
 def test_a_page_is_drawn_with_all_that_hands_have_asked(state):

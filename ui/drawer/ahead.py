@@ -64,8 +64,8 @@ def follow(slider: str, place: int, places: range, words: Callable[[int], Mappin
     is_settled = scene == state.get("good") and not scene.against
     data = {"place": place if is_moved else None, "question": asking(scene) if is_settled else None}
     if data["question"]:
-        there = [words(each) for each in places]
-        data |= {"first": places.start, "words": {name: [str(each[name]) for each in there] for name in there[0]}}
+        changes = [words(each) for each in places]
+        data |= {"first": places.start, "words": {name: [str(each[name]) for each in changes] for name in changes[0]}}
     page_script("ahead")(key=f"script_ahead_{slider}", data=data, on_rested_change=rested)
 
 

@@ -35,10 +35,10 @@ def take() -> None:
     st.rerun()
 
 
-def scenes(scene: Request, asked: str) -> list[Request]:
+def scenes(scene: Request, specs: str) -> list[Request]:
     """The scene after each of the troubles and edits that hands asked for, one after the other."""
     after = []
-    for spec in entries(asked):
+    for spec in entries(specs):
         scene = compare.forked(scene, spec)
         after.append(scene)
     return after

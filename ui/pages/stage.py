@@ -97,7 +97,8 @@ def _shown(
     """The scene as it was chosen, or where that cannot be shown the last one that could, and why above it."""
     with st.container():  # there whether or not anything is refused, so that the picture below stays the same one
         runs = runs or (_carried_out(scene) if topology is not None else [])
-        for reason in st.session_state.refused:
+        is_told = topology is not None and not runs  # what fields refused is mostly of the same cause, and beside them
+        for reason in [] if is_told else st.session_state.refused:
             st.warning(_say("page.stays", reason=plain(reason)), icon=":material/error:")
         if topology is None or not runs:
             scene = st.session_state.get("good", Request())

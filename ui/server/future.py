@@ -51,11 +51,11 @@ async def future(request: Asked) -> Response:
         return JSONResponse(None)
 
 
-def _runs(named: Mapping[str, str], asked: str, language: str, whose: str) -> list[dict[str, Any]]:
+def _runs(named: Mapping[str, str], specs: str, language: str, whose: str) -> list[dict[str, Any]]:
     """Raises InputError, StalledError or TimeoutError for what the page tells."""
     pool = the_pool()
     with speaking(language):
-        scene = [from_link(named), *fork.scenes(from_link(named), asked)][-1]
+        scene = [from_link(named), *fork.scenes(from_link(named), specs)][-1]
         calls = [Call(tasks.run, (replace(each, against=""), language)) for each in (scene, *scene.others())]
         jobs = [pool.ask(f"future {whose}", call) for call in calls]
         try:
@@ -70,10 +70,10 @@ def _runs(named: Mapping[str, str], asked: str, language: str, whose: str) -> li
 def _read(text: bytes) -> tuple[Mapping[str, str], str, str]:
     """The words of a link, what is asked of it, and the language. Raises ValueError for anything else."""
     match json.loads(text):
-        case {"scene": dict(named), "asked": str(asked), "language": str(language)} if (
+        case {"scene": dict(named), "asked": str(specs), "language": str(language)} if (
             language in languages()
-            and (entries(asked) or not asked)
+            and (entries(specs) or not specs)
             and all(isinstance(word, str) for word in named.values())
         ):
-            return named, asked, language
+            return named, specs, language
     raise ValueError("nothing that a player asks")

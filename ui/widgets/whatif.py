@@ -105,7 +105,7 @@ def describe(spec: str) -> str:
     arguments = _pairs(rest)
     devices = [key for key, parameter in several.kinds.parameters(name).items() if _names_device(parameter)]
     ends = [arguments.pop(key) for key in devices if key in arguments] if len(devices) > 1 else []
-    words = [" → ".join(ends), *(f"{key} {word}" for key, word in arguments.items())]
+    words = [" → ".join(ends), *(f"{tell_or(f'field.{key}', key)} {word}" for key, word in arguments.items())]
     return f"{several.called(name)}: {', '.join(filter(None, words))}"
 
 
