@@ -1,8 +1,6 @@
 """Sweeps that are killed, resumed and spread over a cluster end with the same table, every cell once."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
 from collections import Counter
@@ -29,6 +27,7 @@ from sim.errors import InputError
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
 from tests.ops.lab.clusters import AXES, dask_cluster, killed, lines, started, wait_for
+from tests.ops.lab.deadly import DEADLY, deadly
 
 ROOT = Path(__file__).resolve().parents[3]
 SMALL = Grid(algorithms=AXES["algorithms"], machines=["switch:ranks=4"], sizes=["1KiB", "1MiB"])
@@ -166,16 +165,6 @@ def test_what_cannot_be_run_is_a_row_with_its_reason(tmp_path):
     assert any("needs a power of two of ranks, not 5" in (reason or "") for reason in reasons)
     assert any("holds 4 ranks, not 5" in (reason or "") for reason in reasons)
     assert any("has ranks 0..3, not 5" in (reason or "") for reason in reasons)
-
-
-DEADLY = ("allreduce.ring", "switch:ranks=8", 4096)
-
-
-def deadly(cells):
-    """`rows`, were one of them to take all the memory there is."""
-    if any((cell.algorithm, cell.machine, cell.bytes) == DEADLY for cell in cells):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return rows(cells)
 
 
 @pytest.mark.slow
