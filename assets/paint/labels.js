@@ -1,8 +1,15 @@
 // Words on a picture: none smaller than can be read, and none on top of another.
 
+import { SIGN } from "./ink.js";
+
 export const LEAST = 11; // pixels of type
 const CELL = 64;
 const PAD = 2;
+const TALL = 18; // pixels of a sign
+const ALONG = [SIGN, ...Array.from({ length: 19 }, (_, k) => (k + 1) / 20)].toSorted(
+  (a, b) => Math.abs(a - SIGN) - Math.abs(b - SIGN),
+); // shares of a line's way, the usual one first
+const ASIDE = [0, 1.4, -1.4, 2.8, -2.8, 4.2, -4.2]; // half widths of a sign
 
 const overlap = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 
@@ -71,6 +78,34 @@ export class Labels {
     g.beginPath();
     g.roundRect(left, top, right - left, bottom - top, 3);
     g.fill();
+  }
+
+  // Write a sign on its place of a line, of which `at(share)` is a point and its direction; or as near to that as there is
+  // room, along the line and then beside it.
+  sign(word, at, { ink, paper, font }) {
+    const g = this.#g;
+    g.font = `700 ${LEAST}px ${font}`;
+    const half = g.measureText(word).width / 2 + 5;
+    const around = ([x, y]) => [x - half - 1, y - TALL / 2 - 1, x + half + 1, y + TALL / 2 + 1];
+    const spots = ASIDE.flatMap((side) =>
+      ALONG.map((share) => {
+        const { x, y, dx, dy } = at(share);
+        return [x - dy * side * half, y + dx * side * half];
+      }),
+    );
+    const [x, y] = spots.find((spot) => this.isFree(around(spot))) ?? spots[0];
+    this.take(around([x, y]));
+    g.fillStyle = paper;
+    g.beginPath();
+    g.roundRect(x - half, y - TALL / 2, 2 * half, TALL, TALL / 2);
+    g.fill();
+    g.strokeStyle = ink;
+    g.lineWidth = 2;
+    g.stroke();
+    g.fillStyle = ink;
+    g.textAlign = "center";
+    g.textBaseline = "middle";
+    g.fillText(word, x, y + 0.5);
   }
 
   // Words above what flies that one of some boxes passes.

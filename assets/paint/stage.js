@@ -7,7 +7,7 @@ import { Camera } from "./camera.js";
 import { Devices } from "./devices.js";
 import { Frames } from "./frames.js";
 import { Groups, Level } from "./groups.js";
-import { MANY, SIGN, faint, loadColour, loadLevel } from "./ink.js";
+import { MANY, faint, loadColour, loadLevel } from "./ink.js";
 import { LEAST, Labels, lift } from "./labels.js";
 import { Marks } from "./marks.js";
 
@@ -111,7 +111,7 @@ export class Stage {
     if (framed >= 0) this.#devices.frame(g, framed, { colour: colours.accent, width: 3 });
     veil?.(g);
     this.#paintBlocks(g, t, { focus, lit, travel });
-    for (const spell of scene.troubled(t)) this.#paintSign(g, spell);
+    this.#paintSigns(g, scene.troubled(t));
   }
 
   #paintStill(t, line) {
@@ -210,15 +210,7 @@ export class Stage {
   #paintNumbers(g, full) {
     const { camera, timeline } = this;
     const { colours } = this.#surface;
-    const labels = new Labels(g, colours.font);
-    for (const d of this.#seen) {
-      const [x, y, w, h] = this.#devices.box(d);
-      labels.take([x, y, x + w, y + h]);
-    }
-    for (const k of this.#level.closed) {
-      const [, , x, y, w, h] = this.#groups.boxes[k];
-      labels.take([camera.x(x), camera.y(y), camera.x(x + w), camera.y(y + h)]);
-    }
+    const labels = this.#besideDevices(g);
     this.#level.bundles.forEach(({ links, points: [[ax, ay], [bx, by]] }, k) => {
       if (Math.hypot(bx - ax, by - ay) * camera.scale < ROOM) return;
       const rate = rateText(timeline.links.bandwidth[links[0]]);
@@ -228,25 +220,30 @@ export class Stage {
     });
   }
 
-  // A link that cannot carry what the machine says: a sign with what is left of it, nearer to where it comes from.
-  #paintSign(g, { link, share }) {
-    const { colours } = this.#surface;
-    const { x, y } = pointAlong(walk(this.scene.lines[link]), SIGN);
-    const [left, middle] = [this.camera.x(x), this.camera.y(y)];
-    const text = share > 0 ? percent(share) : "✕";
-    g.font = `700 ${LEAST}px ${colours.font}`;
-    const half = g.measureText(text).width / 2 + 5;
-    g.fillStyle = colours.paper;
-    g.beginPath();
-    g.roundRect(left - half, middle - 9, 2 * half, 18, 9);
-    g.fill();
-    g.strokeStyle = colours.ink;
-    g.lineWidth = 2;
-    g.stroke();
-    g.fillStyle = colours.ink;
-    g.textAlign = "center";
-    g.textBaseline = "middle";
-    g.fillText(text, left, middle + 0.5);
+  // Words that keep clear of devices, and of groups that are drawn as one.
+  #besideDevices(g) {
+    const { camera } = this;
+    const labels = new Labels(g, this.#surface.colours.font);
+    for (const d of this.#seen) {
+      const [x, y, w, h] = this.#devices.box(d);
+      labels.take([x, y, x + w, y + h]);
+    }
+    for (const k of this.#level.closed) {
+      const [, , x, y, w, h] = this.#groups.boxes[k];
+      labels.take([camera.x(x), camera.y(y), camera.x(x + w), camera.y(y + h)]);
+    }
+    return labels;
+  }
+
+  // Links that cannot carry what the machine says: a sign with what is left of each, nearer to where it comes from.
+  #paintSigns(g, troubled) {
+    if (!troubled.length) return;
+    const { camera, scene } = this;
+    const labels = this.#besideDevices(g);
+    for (const { link, share } of troubled) {
+      const way = walk(scene.lines[link].map(([x, y]) => [camera.x(x), camera.y(y)]));
+      labels.sign(share > 0 ? percent(share) : "✕", (along) => pointAlong(way, along), this.#surface.colours);
+    }
   }
 
   // Which of the drawn devices one of the machine's is; -1 for one inside a closed group.

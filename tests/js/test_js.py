@@ -28,6 +28,7 @@ RUNS = {
     "tree": ("mesh:ranks=6", "broadcast.binomial", 6, ()),
     "in_switch": ("switch:ranks=8", "allreduce.nvls", 8, ()),
     "trouble": ("dual_socket_pcie", "allreduce.ring", 8, ("slow_link:src=CPU0,dst=CPU1,share=0.5,start=2ms,end=3ms",)),
+    "slow": ("switch:ranks=8", "allreduce.ring", 8, ("slow_link:src=SW,dst=GPU3,share=0.5,start=1ms",)),
     "server": ("switch:ranks=4", "allreduce.linear", 4, ()),
     "sockets": ("dual_socket_pcie:gpus=4", "allreduce.ring", 4, ()),
     "large": ("switch:ranks=8", "allgather.ring", 8, ()),

@@ -20,12 +20,12 @@ for (const file of readdirSync(FOLDER)) {
 }
 
 // A view's picture of a run, laid out, and what it has painted at an instant.
-function opened(name, timeline, span = timeline.time) {
+function opened(name, timeline, span = timeline.time, width = ROOM.width) {
   const canvas = new Canvas(1, 1);
   const picture = registered()
     .find((view) => view.name === name)
     .open(timeline);
-  picture.layout(new Surface(canvas, COLOURS), { ...ROOM, span });
+  picture.layout(new Surface(canvas, COLOURS), { ...ROOM, width, span });
   const { context } = canvas;
   return {
     canvas,
@@ -140,6 +140,24 @@ test("a link in trouble bears a sign with what is left of it, while it lasts", a
   assert.equal(signs(begin / 2), 0);
   assert.equal(signs((begin + end) / 2), timeline.spells.length);
   assert.ok(pointAlong({ points: timeline.lines[link], along: [0, 1] }, 0.36).x > 0);
+});
+
+test("signs cover neither each other nor a device, as narrow as a picture may be", async () => {
+  for (const name of ["slow", "trouble"]) {
+    const { timeline } = await run(name); // oxlint-disable-line no-await-in-loop
+    const [{ begin, end }] = timeline.spells;
+    for (const width of [800, 362, 220]) {
+      const { paint, picture } = opened("machine", timeline, timeline.time, width);
+      const signs = paint((begin + Math.min(end, timeline.time)) / 2).filter(({ args }) => args[0] === "50%");
+      assert.equal(signs.length, timeline.spells.length);
+      const boxes = signs.map(({ args: [, x, y] }) => [x - 14, y - 9.5, x + 14, y + 8.5]);
+      const [wide, high] = timeline.kinds.GPU.map((length) => (length * picture.camera.scale) / 2);
+      const devices = [...picture.ranks().values()].map(({ x, y }) => [x - wide, y - high, x + wide, y + high]);
+      for (const [k, one] of boxes.entries())
+        for (const other of [...boxes.slice(k + 1), ...devices])
+          assert.ok(one[0] >= other[2] || other[0] >= one[2] || one[1] >= other[3] || other[1] >= one[3]);
+    }
+  }
 });
 
 test("messages over time end where they have got to, and the clock's hand stands at the instant", async () => {
