@@ -39,9 +39,9 @@ export function found(focus, before, timeline) {
 
 const isKept = (one, [name, value]) => one.value === value && one.textContent === name;
 
-// Have a list offer these, and nothing be chosen. Of hundreds those alone are made that were not there before: runs on
+// Have a list offer these, and one be chosen, or nothing. Of hundreds those alone are made that were not there before: runs on
 // one machine have most of them in common.
-export function offerChoices(list, choices) {
+export function offerChoices(list, choices, focus) {
   const there = [...list.options];
   const least = Math.min(there.length, choices.length);
   let [head, tail] = [0, 0];
@@ -51,5 +51,6 @@ export function offerChoices(list, choices) {
   const fresh = choices.slice(head, choices.length - tail).map(option);
   list.options[head - 1]?.after(...fresh);
   if (!head) list.prepend(...fresh);
-  list.value = "";
+  const value = focus ? JSON.stringify({ kind: focus.kind, index: focus.index }) : "";
+  list.value = choices.some((choice) => choice[1] === value) ? value : "";
 }

@@ -235,7 +235,7 @@ export class Pane {
   }
 
   #choices() {
-    offerChoices(this.#lookAt, choicesOf(this.#timeline, this.#host.offers));
+    offerChoices(this.#lookAt, choicesOf(this.#timeline, this.#host.offers), this.#pinned);
   }
 
   // Leave a view for another: what both show travels there.

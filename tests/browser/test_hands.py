@@ -48,6 +48,7 @@ def test_what_a_hand_has_touched_stays_at_hand_and_one_hand_may_follow_another_a
     card.get_by_role("button", name=HALF, exact=True).click()
     page.player.nth(1).wait_for()
     expect(card).to_contain_text("SW → GPU3")
+    expect(first.get_by_label("Look at").locator("option:checked")).to_have_text("SW → GPU3")
     card.get_by_role("button", name=HALF, exact=True).click()
     page.where("trouble=slow_link")
     page.settle()
