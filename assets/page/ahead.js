@@ -67,6 +67,7 @@ class Slider {
     const detail = { question: { ...question, scene }, taken: false };
     document.dispatchEvent(new CustomEvent("ringside-ahead", { detail }));
     this.#isDue = detail.taken;
+    if (this.#timer) this.#rest(); // on its way again: the page would be in its way
   }
 
   #seen() {
