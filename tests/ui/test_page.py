@@ -7,44 +7,20 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ops import ALGORITHMS
-from ops.collectives import COLLECTIVES
-from ops.collectives.table import WORDS
-from ops.ladder import TASKS
 from ops.request import Request
 from ops.request.examples import example_captures, example_schedules
 from ops.request.link import from_link, to_link
-from ops.workloads import WORKLOADS
-from sim.breakdown import PARTS
-from sim.edits import EDITS
 from sim.engine import simulate
 from sim.errors import InputError
-from sim.formats import FORMATS
-from sim.machines import MACHINES, build
+from sim.machines import build
 from sim.trouble import TROUBLES
 from sim.units import MiB, fmt_time
-from ui.board.words import SPOILED
 from ui.files.exports import EXPORTS, Shot
-from ui.pages import PAGES
-from ui.pages.talk import FIELDS
-from ui.player.views import VIEWS
-from ui.refused import PREFIX
 from ui.scene.examples import SCENARIOS
-from ui.scene.gallery import GROUPS
 from ui.scene.picture import export, file_name, run
-from ui.server.health import health
-from ui.share.film import PAPERS
-from ui.share.offer import WORDS as EMBEDDED
-from ui.story import CHAPTERS
-from ui.text import catalogue, languages, say, things, written
-from ui.widgets.compare import COMPARED
+from ui.text import catalogue, say
 
 APP = str(Path(__file__).parents[2] / "app.py")
-TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.", "train.beside.")
-"""Texts of the Train page that its own tests look after."""
-
-
-OWN = ("summary.", "offer.", "use.", "task.")
-"""Texts whose English stands in the thing itself."""
 
 
 def page(**words):
@@ -259,81 +235,6 @@ def test_every_kind_of_file_can_be_asked_for(kind):
     data = export(Request(machine="switch:ranks=4", size="1MiB"), kind, Shot(seconds=0.5, fps=4, width=320))
     assert len(data) > (500 if kind != "yaml" else 50)
     assert file_name(Request()) == "allreduce-ring-dgx-a100"
-
-
-def test_texts_of_every_language_are_of_english_ones_with_the_same_placeholders():
-    english = written("en")
-    for language in languages():
-        texts = {key: text for key, text in written(language).items() if not key.startswith((*OWN, PREFIX))}
-        assert texts.keys() <= english.keys()
-        for key, text in texts.items():
-            assert {p.split("}")[0].split(":")[0] for p in text.split("{")[1:]} == {
-                p.split("}")[0].split(":")[0] for p in english[key].split("{")[1:]
-            }, key
-
-
-def test_summaries_and_offers_in_other_languages_are_of_things_there_are():
-    there = {f"summary.{name}" for name in (*ALGORITHMS, *COLLECTIVES, *MACHINES, *TROUBLES, *EDITS)}
-    there |= {key for key in things() if key.startswith(("offer.", "use.", "task."))}
-    for language in set(languages()) - {"en"}:
-        assert {key for key in written(language) if key.startswith(OWN)} <= there
-
-
-def test_a_summary_is_told_in_the_language_of_the_visit():
-    at = page(algorithm="allgatherv.ring", machine="switch:ranks=4", lang="zh")
-    assert "每个块绕环走一圈。" in [caption.value for caption in at.sidebar.caption]
-
-
-def left_out():
-    """Names of parameters that some default leaves to the simulator."""
-    everything = [*(a.params for a in ALGORITHMS.values()), *(w.params for w in WORKLOADS.values())]
-    everything += [kinds.parameters(name) for kinds in (TROUBLES, EDITS) for name in kinds]
-    return {name for params in everything for name, p in params.items() if not p.default and p.kind != "bool"}
-
-
-def test_every_text_is_used_somewhere():
-    root = Path(__file__).parents[2]
-    code = "".join(p.read_text(encoding="utf-8") for p in [*root.glob("ui/**/*.py"), *root.glob("assets/**/*.js")])
-    spoken = set(re.findall(r"[\"'](\w+(?:\.\w+)+)[\"']", code))
-    spoken |= {f"player.{name}" for name in re.findall(r"say\(\"(\w+)\"\)", code)}
-    spoken |= {f"player.{name}" for name in ("first", "back", "forward", "last", "full", "play", "pause")}
-    spoken |= {f"page.source.{name}" for name in ("model", "capture", "catalogue", "file")}
-    spoken |= {"page.time", "page.algbw", "page.busbw"} | {f"page.{name}.title" for name in PAGES}
-    spoken |= {f"page.{what}{part}" for what in ("schedule", "capture") for part in ("", ".file", ".help")}
-    spoken |= {f"export.{ending}" for ending in EXPORTS}
-    spoken |= {f"answer.{name}" for name, example in SCENARIOS.items() if example.asks and not example.words}
-    spoken |= {f"scenario.{name}" for name in SCENARIOS} | {f"trouble.{name}" for name in TROUBLES}
-    spoken |= {f"player.{name}" for name in ("waitsfor", "sendsnext")}
-    spoken |= {"player.critical.help", "player.why.sum"} | {f"edit.{name}" for name in EDITS}
-    spoken |= {f"page.{word}{more}" for word in ("trouble", "edits") for more in ("", ".add")}
-    spoken |= {f"player.why.{part}{more}" for part in PARTS for more in ("", ".is")}
-    spoken |= {f"player.order.{order}" for order in ("machine", "name", "busy", "rank")}
-    spoken |= {f"page.{figure}.help" for figure in ("time", "algbw", "busbw", "bottleneck")}
-    spoken |= {f"player.view.{name}" for name in VIEWS} | {f"page.compare.{name}" for name in COMPARED}
-    spoken |= {f"page.compare.{word}" for word in ("algorithm", "machine", "network", "size")}
-    spoken |= {f"player.sent.{word}" for word in ("top", "mean", "bottom")} | {f"format.{name}" for name in FORMATS}
-    spoken |= {f"collectives.{word}" for word in WORDS}
-    reducing = ("reduce", "switch_reduce", "local_reduce")
-    spoken |= {f"caption.{name}" for name in ("copy", "local_copy", *reducing, *(f"{r}_many" for r in reducing))}
-    spoken |= {f"page.learn.{name}" for name in ("next", "finish", "right", "answer", "unit.ranks")}
-    spoken |= {f"page.measured.{name}" for name in ("above", "below", "add.machine", "add.ranks")}
-    spoken |= {f"field.left_out.{name}" for name in left_out()}
-    spoken |= {f"page.health.{name}" for name in health()}
-    spoken |= {
-        f"board.{name}" for name in ("alike", "undo", "redo", "next", "clear", "way.auto", "way.copy", "way.add")
-    }
-    spoken |= {f"board.row.{name}" for name in ("in", "out", "spare")} | {f"board.holds-{k}" for k in range(1, 5)}
-    spoken |= {f"build.fault.{kind}" for kind in (*SPOILED.values(), "absent", "lacks", "extra", "other")}
-    spoken |= {f"page.embed.{name}" for name in EMBEDDED}
-    spoken |= {f"page.talk.scene.{name}{end}" for name in FIELDS for end in ("", ".help")}
-    spoken |= {f"page.film.{name}" for name in PAPERS}
-    spoken |= {f"scenes.{name}" for name in (*GROUPS, "link", "file", "notebook")}
-    spoken |= {f"ladder.{name}.title" for name in (*TASKS, "own")}
-    spoken |= {f"story.{chapter.name}.{k}" for chapter in CHAPTERS for k, _ in enumerate(chapter.stretches, 1)}
-    spoken |= {f"story.{chapter.name}" for chapter in CHAPTERS}
-    spoken |= {f"story.say.{word}" for word in ("play", "pause", "next", "end")}
-    mentioned = {key for key in catalogue("en") if not key.startswith(("lesson.", *TRAIN))}
-    assert mentioned - spoken == set()
 
 
 def test_a_library_s_number_in_a_link_runs_what_the_library_does():
