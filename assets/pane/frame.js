@@ -6,12 +6,14 @@ import { longest } from "./sentence.js";
 
 const HIGH = { several: 420, least: 220, full: 96, edge: 10 };
 
-// How wide a picture is, and how high it may be above all that is `under` it: what the page says, or what is left of the
-// window.
+// How high a picture and what stands below it may be: what the page says, or what is left of the window.
+export function heightFor(canvas) {
+  return parseFloat(getComputedStyle(canvas).getPropertyValue("--rs-high")) || globalThis.innerHeight - topOf(canvas);
+}
+
+// How wide a picture is, and how high it may be above all that is `under` it.
 export function roomFor(canvas, { several, full, under }) {
-  const all =
-    parseFloat(getComputedStyle(canvas).getPropertyValue("--rs-high")) || globalThis.innerHeight - topOf(canvas);
-  const room = Math.min(several && !full ? HIGH.several : Infinity, all - under - HIGH.edge);
+  const room = Math.min(several && !full ? HIGH.several : Infinity, heightFor(canvas) - under - HIGH.edge);
   const most = Math.max(full ? HIGH.full : HIGH.least, room);
   return { width: canvas.parentElement.clientWidth, most, least: full ? most : 0 };
 }

@@ -2,7 +2,7 @@
 
 import { theme } from "../paint/ink.js";
 import { Surface } from "../paint/surface.js";
-import { roomFor } from "../pane/frame.js";
+import { heightFor } from "../pane/frame.js";
 import { entitle, icon, make } from "../player/elements.js";
 import { bytesText, fill, seconds } from "../trace/words.js";
 import { elementsOf } from "./elements.js";
@@ -202,7 +202,7 @@ export class Story {
     if (!story.clientWidth || !this.#text["story.say.label"]) return;
     const under = bar.offsetHeight + keys.offsetHeight + legend.offsetHeight + HIGH.edge;
     const within = globalThis.innerHeight - (board.offsetTop - story.offsetTop + PHONE_HEAD);
-    const room = (story.clientWidth < PHONE ? within : roomFor(board)) - under;
+    const room = (story.clientWidth < PHONE ? within : heightFor(board)) - under;
     const high = Math.max(HIGH.least, Math.min(HIGH.most, room));
     const surface = new Surface(board, theme(story));
     for (const one of this.#boards) one.layout(surface, story.clientWidth, high);
