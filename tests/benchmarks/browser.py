@@ -86,7 +86,19 @@ SPOT = """(e, name) => {
   return null;
 }"""
 """Where on the stage a device is."""
-NEW = "([e, steps]) => e.dataset.steps !== steps && e.dataset.steps !== undefined"
+KEYED = """([where, name, before]) => {
+  globalThis.next = new Promise((resolve) => {
+    let begun = null;
+    const begin = () => { begun = performance.now(); };
+    document.addEventListener("keydown", begin, { capture: true, once: true });
+    requestAnimationFrame(function look() {
+      const now = (typeof where === "string" ? document.querySelector(where) : where)?.dataset[name] ?? before;
+      if (begun === null || now === before) requestAnimationFrame(look);
+      else setTimeout(() => resolve((performance.now() - begun) / 1000));
+    });
+  });
+}"""
+"""Seconds from a key until a frame has been handed over in which something says another thing by a name than before."""
 
 
 def rate(visit: Visit) -> float:
@@ -110,11 +122,10 @@ def changed(visit: Visit) -> float:
     """Seconds from a key on the slider of ranks to the first frame of the new run."""
     slider = visit.open_drawer().get_by_role("slider").first
     slider.focus()
-    steps = visit.data("steps")
-    begun = time.perf_counter()
+    visit.page.evaluate(KEYED, [visit.player.element_handle(), "steps", visit.data("steps")])
     slider.press("ArrowLeft")
-    visit.page.wait_for_function(NEW, arg=[visit.player.element_handle(), steps], polling=10)
-    return time.perf_counter() - begun
+    seconds: float = visit.page.evaluate("next")
+    return seconds
 
 
 def arrived(browser, address: str, shown: str) -> tuple[Page, float]:
@@ -156,11 +167,9 @@ def after_start(browser, script: str, shown: str) -> float:
 
 def bare_changed(page: Page) -> float:
     """Seconds from a key on the bare page's slider to its new number."""
-    before = page.locator(".shown").inner_text()
-    begun = time.perf_counter()
+    page.evaluate(KEYED, [".shown", "n", page.locator(".shown").inner_text()])
     page.get_by_role("slider").first.press("ArrowLeft")
-    page.wait_for_function("b => document.querySelector('.shown').dataset.n !== b", arg=before, polling=10)
-    seconds = time.perf_counter() - begun
+    seconds: float = page.evaluate("next")
     page.wait_for_timeout(100)
     return seconds
 
