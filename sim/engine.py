@@ -157,7 +157,9 @@ class Cluster:
         if not (math.isfinite(bandwidth) and bandwidth >= 0):
             raise InputError(f"{self.topology.name}: link {link} cannot have bandwidth {bandwidth}: give 0 or more")
         self._capacities.append((link, float(self.env.now), bandwidth))
-        self.kernel.touch(self.arena.fabric, self.arena.limit(link, bandwidth), float(self.env.now))
+        self.kernel.touch(
+            self.arena.fabric, self.arena.crossbar, self.arena.limit(link, bandwidth), float(self.env.now)
+        )
         self._rouse()
 
     def check_rows(self) -> None:
@@ -208,7 +210,9 @@ class Cluster:
         begun = clock.perf_counter()
         while True:
             arena.fabric.count[kernel.ALLOWANCE] = PIECE if self.kernel is not kernel else INTERPRETED
-            why = int(self.kernel.advance(arena.fabric, float(horizon)))  # SimPy counts in whole numbers at first
+            why = int(
+                self.kernel.advance(arena.fabric, arena.crossbar, float(horizon))
+            )  # SimPy counts in whole numbers at first
             if self.kernel is kernel and (self._has_spent() or why == kernel.PAUSED):
                 self.sim_s += clock.perf_counter() - begun
                 self.kernel = _ready()
@@ -305,7 +309,7 @@ def _ready() -> Any:
     if fresh:
         pair = (Device("a", "GPU"), Device("b", "GPU"))
         empty = Arena(Topology("warm-up", pair, (Link("a", "b", 1.0, 0.0),)), history=False)
-        ready.advance(empty.fabric, 0.0)
+        ready.advance(empty.fabric, empty.crossbar, 0.0)
     return ready
 
 

@@ -42,6 +42,12 @@ def helper(function: Callable[..., Any]) -> Any:
     return function
 
 
+def part(function: Callable[..., Any]) -> Any:
+    """Mark a helper that is long and called for much work at once: it is compiled apart, not into those who call it."""
+    _KERNELS[function] = {**_OPTIONS, "cache": False, "no_cpython_wrapper": True}
+    return function
+
+
 @cache
 def compiled(module: ModuleType) -> Any:
     """The compiled twins of a module's kernel functions; machine code is kept on disk between runs."""

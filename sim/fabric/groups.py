@@ -8,6 +8,9 @@ import numpy as np
 from sim.base.compiled import helper
 from sim.fabric.amend import amend
 from sim.fabric.calendar import FLOW, push
+from sim.fabric.crossbar import CALM, FLOWS, ROOT
+from sim.fabric.crossbar_group import PATIENCE, adopt, arrive, dissolve
+from sim.fabric.crossbar_shares import put_right
 from sim.fabric.links import (
     AMEND,
     ANEW,
@@ -61,7 +64,7 @@ def expect(net, calendar, root):
 
 
 @helper
-def settle(net, calendar, route, size, wave, begun, time):
+def settle(net, bar, calendar, route, size, wave, begun, time):
     """At the end of a wave: let flows share what has to be shared, max-min fairly, and expect the next completions.
 
     The last `begun` of `wave` are the transfers that have begun to flow where others do. Only groups in which
@@ -83,19 +86,21 @@ def settle(net, calendar, route, size, wave, begun, time):
     for k in range(begun):
         i = np.int64(wave[len(wave) - 1 - k])
         for m in range(net.route_start[route[i]], net.route_start[route[i] + 1]):
+            take_apart(net, bar, np.int64(net.route_links[m]), time)
             if state[net.route_links[m], LONE] != NONE:
                 bind(net, route, size, np.int64(net.route_links[m]), time)
         enter(net, i, route[i], size[i])
     anew = 0
     for k in range(count[STALE]):
         root = net.stale[k]
-        if state[root, IS_STALE] == AMEND and net.parent[root] == root and amend(net, calendar, root, time):
+        if state[root, IS_STALE] == AMEND and net.parent[root] == root and put_in_order(net, bar, calendar, root, time):
             state[root, IS_STALE] = 0
         else:
             net.stale[anew] = root
             anew += 1
     count[STALE] = anew
     if count[STALE] > 0:
+        bar.count[CALM] = 0
         amount = gather(net)
         fill(net, amount, time)
         for k in range(amount):
@@ -109,7 +114,31 @@ def settle(net, calendar, route, size, wave, begun, time):
 
 
 @helper
-def complete(net, route, root, limit, wave):
+def put_in_order(net, bar, calendar, root, time):
+    """Put a group's shares right after flows have left; returns whether it did, as `sim.fabric.amend` does."""
+    if bar.count[ROOT] != root:
+        bar.count[CALM] += 1
+        if bar.count[CALM] != PATIENCE or bar.count[ROOT] != NONE or not adopt(net, bar, root, time):
+            return amend(net, calendar, root, time)
+    due = put_right(net, bar, time)
+    if due < np.inf:
+        net.state[root, TICKET] = push(calendar, due, FLOW, root)
+    if bar.count[FLOWS] == 0:
+        dissolve(net, bar, time)
+    return True
+
+
+@helper
+def take_apart(net, bar, link, time):
+    """Hand a link's group back to the lists of its links if it is a crossbar: more will change than flows that end."""
+    root = bar.count[ROOT]
+    if root != NONE and find(net.parent, link) == root:
+        dissolve(net, bar, time)
+        make_stale(net.count, net.stale, net.state, root, ANEW)
+
+
+@helper
+def complete(net, bar, route, root, time, limit, wave):
     """List in `wave` the transfers of a group that are through by `limit`; returns how many there are.
 
     In the example of `sim.fabric.max_min`, at 1 s, A -> B and B -> C are a group of which A -> B is due. Its count is
@@ -126,6 +155,8 @@ def complete(net, route, root, limit, wave):
         net.elsewhere,
         net.flow,
     )
+    if bar.count[ROOT] == root:
+        return arrive(net, bar, route, time, limit, wave)
     links, cursor = net.links, net.level_link
     due = arrivals = 0
     link = root

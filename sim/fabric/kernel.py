@@ -14,7 +14,7 @@ import numpy as np
 from sim.base.compiled import helper, jit
 from sim.fabric.calendar import BEGIN, CHAIN, END, FLOW, HEAP, ITEM, KIND, NODES, Calendar, free, pop, push
 from sim.fabric.connections import Connections, begin_to_flow, queue, vacate
-from sim.fabric.groups import complete, settle
+from sim.fabric.groups import complete, settle, take_apart
 from sim.fabric.links import (
     ANEW,
     BOTTLENECK,
@@ -135,17 +135,18 @@ def launch(fabric, job):
 
 
 @jit
-def touch(fabric, link, time):
+def touch(fabric, bar, link, time):
     """Have the flows on a link whose capacity has changed share anew."""
     net = fabric.net
     fabric.now[0] = max(fabric.now[0], time)
     bind(net, fabric.route, fabric.size, link, fabric.now[0])
+    take_apart(net, bar, link, fabric.now[0])
     if net.state[link, LOAD] > 0:
         make_stale(net.count, net.stale, net.state, find(net.parent, link), ANEW)
 
 
 @jit
-def divert(fabric, i, other, time):
+def divert(fabric, bar, i, other, time):
     """Have the rest of a flow take another route from now on, which is its own; its latency is over."""
     net, state = fabric.net, fabric.net.state
     fabric.now[0] = max(fabric.now[0], time)
@@ -154,6 +155,7 @@ def divert(fabric, i, other, time):
     for k in range(start, net.route_start[fabric.route[i] + 1]):
         link = np.int64(net.route_links[k])
         bind(net, fabric.route, fabric.size, link, fabric.now[0])
+        take_apart(net, bar, link, fabric.now[0])
         make_stale(net.count, net.stale, state, find(net.parent, link), ANEW)
         state[link, LOAD] -= 1
         if crossed(net, start, k):
@@ -215,7 +217,7 @@ def release(fabric, i, moment):
 
 
 @jit
-def advance(fabric, horizon):
+def advance(fabric, bar, horizon):
     """Let time pass until `horizon`, until a job has finished, or until nothing is left to happen.
 
     Returns IDLE, HORIZON, DONE or PAUSED. One pass of the outer loop is a wave, one of the inner loop a
@@ -251,7 +253,7 @@ def advance(fabric, horizon):
         if begun > 0:
             begun = begin_to_flow(fabric, begun)
         if begun + net.count[STALE] + net.count[VACATED] + net.count[FIRED] > 0:
-            settle(net, calendar, route, size, wave, begun, now[0])
+            settle(net, bar, calendar, route, size, wave, begun, now[0])
             begun = np.int64(0)
             count[ALLOWANCE] -= 8 * net.count[VISITS]
             net.count[VISITS] = 0
@@ -287,7 +289,7 @@ def advance(fabric, horizon):
                 elif kind == FLOW and live:
                     i = np.int64(net.state[item, LONE])
                     if i == NONE:
-                        arrivals = complete(net, route, item, limit, wave)
+                        arrivals = complete(net, bar, route, item, moment, limit, wave)
                     else:
                         leave_alone(net, item, route_start[route[i]], route_start[route[i] + 1])
                         wave[0] = i

@@ -11,8 +11,11 @@ from sim.base.ragged import take
 from sim.fabric import kernel
 from sim.fabric.calendar import calendar
 from sim.fabric.connections import no_connections
+from sim.fabric.crossbar import ROOT, crossbar
+from sim.fabric.crossbar_group import width_of
 from sim.fabric.kernel import FabricState
 from sim.fabric.links import BOTTLENECK, GONE, LISTED, LOAD, LONE, NONE, OVERTAKEN, TAKEN, TICKET, TRANSFER, Net
+from sim.fabric.numbers import as_met, tally
 from sim.fabric.rows import nothing_alike
 from sim.schedule import COPY, Schedule, dependencies
 from sim.schedule.runs import StepRun, few, many
@@ -20,9 +23,6 @@ from sim.topology import Floats, Ints, Routes, Topology
 
 PER_TRANSFER = ("op", "route", "connection", "behind", "size", "pending", "ready", "start", "end", "cause")
 _DTYPES = {"op": np.uint8, **dict.fromkeys(("route", "connection", "behind", "pending", "cause", "wave"), np.int32)}
-
-PIECE = 1 << 13
-"""Transfers that are looked at together, so that what is found of them stays near."""
 
 Gates = Sequence[tuple[float, NDArray[np.int64]]]
 """Seconds, and the transfers they hold back."""
@@ -41,6 +41,7 @@ class Arena:
         self.routes = Routes(np.zeros(1, np.int32), np.zeros(0, np.int32))
         self.claims = np.zeros(len(topology.links), np.int64)
         self.fabric = self._empty()
+        self.crossbar = crossbar(len(topology.links), 0)
 
     def add(
         self,
@@ -137,7 +138,7 @@ class Arena:
     def _add_routes(self, schedule: Schedule, devices: NDArray[np.int32]) -> tuple[NDArray[np.int32], Ints]:
         """Numbers of the route and the connection of every transfer, after entering those it needs."""
         n, runs = schedule.places, schedule.runs
-        pairs, number_of = _as_met(few(runs, schedule.src), few(runs, schedule.dst), n, n)
+        pairs, number_of = as_met(few(runs, schedule.src), few(runs, schedule.dst), n, n)
         connection = self._connections(number_of, len(pairs), schedule)
         number_of = many(runs, number_of, len(self.fabric.lead))
         offsets, links = self.topology.routes(devices[pairs // n], devices[pairs % n])
@@ -163,14 +164,14 @@ class Arena:
         if channel.any():
             channels, inverse = np.unique(channel, return_inverse=True)
             on = inverse.astype(np.int32)
-            met, number = _as_met(pair, on, pairs, len(channels))
+            met, number = as_met(pair, on, pairs, len(channels))
             count = len(met)
         if count == rows:
             return np.full(count, NONE, np.int32)
         if 2 * count <= rows:
             first = int(self._connected(np.full(count, 2))[0])
             return many(runs, number, first)
-        return many(runs, self._connected(_tally(runs, number, count))[number])
+        return many(runs, self._connected(tally(runs, number, count))[number])
 
     def _connected(self, members: NDArray[np.intp]) -> Ints:
         """New connections, on which nothing flows yet: their numbers by how many share each, NONE for one alone."""
@@ -287,10 +288,13 @@ class Arena:
         """
         offsets, links = self.routes
         runs = runs or (StepRun(0, len(route), len(route)),)
-        taken = _tally(runs, few(runs, route), len(offsets) - 1)
+        taken = tally(runs, few(runs, route), len(offsets) - 1)
         crossing = np.repeat(taken, np.diff(offsets))
         self.claims += np.bincount(links, crossing, len(self.claims)).astype(np.int64)
         net = self.fabric.net
+        width = width_of(self.routes, len(self.claims))
+        if width > len(self.crossbar.slot) and self.crossbar.count[ROOT] == NONE and not self.keeps_history:
+            self.crossbar = crossbar(len(self.claims), width)
         if (self.claims <= np.diff(net.first)).all():
             return
         first = np.concatenate([[0], np.cumsum(self.claims if not self.rows else 2 * self.claims)])
@@ -327,52 +331,6 @@ class Arena:
                 dict.fromkeys(("job_stop", "job_left", "job_end", "finished"), max(jobs, 2 * len(fabric.job_left)))
             )
         self.fabric = wider(fabric._replace(calendar=calendar, net=net), rooms)
-
-
-def _as_met(high: Ints, low: Ints, highs: int, lows: int) -> tuple[NDArray[np.int64], Ints]:
-    """The different pairs of some, as `high * lows + low`, in the order they are met, and each one's place among them.
-
-    By a table of all there might be where that is small, piece by piece, else by sorting.
-
-    >>> [column.tolist() for column in _as_met(np.array([1, 0, 1, 1]), np.array([3, 2, 3, 1]), 2, 4)]
-    [[7, 2, 5], [0, 1, 0, 2]]
-    """
-    if highs * lows > 8 * len(high) + (1 << 20):
-        keys = high * np.int64(lows) + low
-        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-        place = np.empty(len(first), np.int32)
-        place[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-        return keys[np.sort(first)], place[which]
-    place, seen = blank(len(high), np.int32), blank(highs * lows, np.int32)
-    seen.fill(-1)
-    distinct = [np.zeros(0, np.int64)]
-    count = 0
-    for start in range(0, len(high), PIECE):
-        part = slice(start, start + PIECE)
-        keys = high[part] * np.int64(lows) + low[part]
-        route = seen[keys]
-        if route.min() < 0:
-            new = keys[route < 0]
-            order = np.arange(len(new), dtype=np.int32)
-            seen[new[::-1]] = order[::-1]
-            distinct.append(new[seen[new] == order])  # as they are met: what happens together lies together
-            seen[distinct[-1]] = np.arange(count, count + len(distinct[-1]), dtype=np.int32)
-            count += len(distinct[-1])
-            route = seen[keys]
-        place[part] = route
-    return np.concatenate(distinct), place
-
-
-def _tally(runs: Sequence[StepRun], numbers: Ints, count: int) -> NDArray[np.int64]:
-    """How many transfers have each of so many numbers, which those have that stand for their runs."""
-    taken = np.zeros(count, np.int64)
-    at, piece = 0, max(PIECE, count)
-    for run in runs:
-        for start in range(at, at + run.length, piece):
-            part = numbers[start : min(start + piece, at + run.length)]
-            taken += run.often * np.bincount(part, minlength=count)
-        at += run.length
-    return taken
 
 
 def wider(arrays: Any, rooms: dict[str, int], memory: Callable[..., NDArray[Any]] = blank) -> Any:

@@ -122,7 +122,7 @@ class Perturber:
             src, dst = (job.devices[side[rows - job.first]] for side in (job.schedule.src, job.schedule.dst))
             for row, route in zip(rows.tolist(), arena.other_routes(rows, src, dst).tolist(), strict=True):
                 if row in flying:
-                    cluster.kernel.divert(arena.fabric, row, route, float(self.env.now))
+                    cluster.kernel.divert(arena.fabric, arena.crossbar, row, route, float(self.env.now))
                 else:
                     arena.fabric.route[row] = route
 

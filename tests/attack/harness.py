@@ -4,10 +4,12 @@ A case is made of a seed, a kind and a number alone, so that each can be repeate
 """
 
 import contextlib
+import faulthandler
 import logging
 import os
 import queue
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -159,9 +161,9 @@ def work(board: Any, findings: Any, seed: int, worker: int, jobs: int, seconds: 
     formats.SLIPS = ()  # a slip that only the net behind all readers catches has no sentence of its own
     sys.setrecursionlimit(1000)
     sys.addaudithook(_watch)
+    faulthandler.register(signal.SIGUSR1, all_threads=True)
     spent = dict.fromkeys(kinds, 0.0)
     with tempfile.TemporaryDirectory(prefix="attack-") as name:
-        folder = Path(name)
         limited = False
         while goes_on(seconds - before):
             kind = min(kinds, key=lambda each: spent[each] / SHARES[each])
@@ -170,11 +172,14 @@ def work(board: Any, findings: Any, seed: int, worker: int, jobs: int, seconds: 
             board[4 * worker + 3] = list(SHARES).index(kind)
             began = time.monotonic()
             board[4 * jobs + worker] = began
+            folder = Path(name, f"{kind}-{number}")  # a case finds nothing that another has left
+            folder.mkdir()
             tried = case(kind, seed, number, folder)
             if not limited:
                 _limit()
                 limited = True
             said = outcome(kind, tried)
+            shutil.rmtree(folder, ignore_errors=True)
             if said.startswith("StuckError"):
                 findings.close()
                 findings.join_thread()
@@ -232,6 +237,8 @@ def attack(
             began = board[4 * jobs + w]
             frozen = began and time.monotonic() - began > FROZEN
             if frozen:
+                os.kill(process.pid, signal.SIGUSR1)
+                time.sleep(1)  # in which it writes where it stands
                 process.kill()
                 process.join()
             if process.exitcode not in (0, None):

@@ -16,7 +16,7 @@ from sim import engine
 from sim.base import compiled as compiler
 from sim.base.compiled import compiled
 from sim.engine import simulate
-from sim.fabric import amend, calendar, groups, links, lone, max_min
+from sim.fabric import amend, calendar, crossbar, crossbar_group, crossbar_shares, groups, links, lone, max_min
 from sim.fabric import kernel as fabric
 from sim.fabric import memory as arena
 from sim.machines import build
@@ -144,7 +144,11 @@ def test_interpreted_and_compiled_agree_bit_for_bit(scene):
     assert all(a.tobytes() == b.tobytes() for a, b in zip(slow.history, fast.history, strict=True))
 
 
-@pytest.mark.parametrize("module", [amend, calendar, groups, fabric, links, lone, max_min], ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "module",
+    [amend, calendar, crossbar, crossbar_group, crossbar_shares, groups, fabric, links, lone, max_min],
+    ids=lambda m: m.__name__,
+)
 def test_whatever_a_kernel_calls_is_compiled_with_it(module):
     functions = {name: it for name, it in vars(module).items() if isinstance(it, FunctionType)}
     for kernel in functions.values():

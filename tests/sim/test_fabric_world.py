@@ -217,7 +217,7 @@ def ours(world, *, history):
                 ends = (np.array([2 * i + side], np.int32) for side in (0, 1))
                 (other,) = arena.other_routes(np.array([row]), *ends).tolist()
                 arena.topology = topology
-                cluster.kernel.divert(arena.fabric, row, other, float(cluster.env.now))
+                cluster.kernel.divert(arena.fabric, arena.crossbar, row, other, float(cluster.env.now))
 
     done = [cluster.env.process(starter(j, job)) for j, job in enumerate(world.jobs)]
     cluster.env.process(changer())

@@ -1,0 +1,99 @@
+"""Groups kept as a table of who crosses whom, against the lists of links, which are used wherever rates are kept."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from sim import engine
+from sim.fabric import crossbar, crossbar_group, groups
+from tests.sim.test_fabric import interpreted, ours, reference
+from tests.sim.test_fabric_world import Literal, World, job
+from tests.sim.test_fabric_world import ours as traces
+
+
+@st.composite
+def exchanges(draw, links, sizes):
+    """Flows over one of some entrances and one of some exits each, of many sizes or few; some begin after others."""
+    rng = np.random.default_rng(draw(st.integers(0, 1 << 32)))
+    entrances, exits = draw(st.integers(*links)), draw(st.integers(*links))
+    crossed = np.argwhere(rng.random((entrances, exits)) < draw(st.sampled_from([0.3, 0.8, 1.0])))
+    assume(len(crossed))
+    crossed = rng.permutation(crossed) if draw(st.booleans()) else crossed
+    count, late = len(crossed), draw(st.sampled_from([0.0, 0.0, 0.02]))
+    routes = [[int(a), entrances + int(b)] for a, b in crossed]
+    capacity = (rng.integers(1, draw(st.sampled_from([2, 4])), entrances + exits) * 1e9).tolist()
+    waits = [{int(rng.integers(i))} if i and rng.random() < late else set() for i in range(count)]
+    return (
+        routes,
+        (1e6 + rng.integers(0, draw(st.sampled_from(sizes)), count)).tolist(),
+        waits,
+        capacity,
+        [0.0] * (entrances + exits),
+    )
+
+
+@settings(max_examples=12, deadline=None)
+@given(exchanges((32, 80), (40, 10**6)))
+def test_a_table_of_who_crosses_whom_gives_the_times_that_lists_of_links_give(scene):
+    with mock.patch.object(engine, "is_compiled", return_value=True):
+        assert ours(scene).end == pytest.approx(ours(scene, history=True).end, rel=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(exchanges((2, 6), (3, 10**6)))
+def test_small_ones_have_the_times_of_a_solve_from_nothing_and_read_no_memory_that_was_never_written(scene):
+    small = mock.patch.multiple(crossbar_group, FEWEST=2)
+    soiled = mock.patch.object(crossbar, "blank", side_effect=lambda shape, dtype: np.full(shape, 3, dtype))
+    with interpreted(), small, soiled, mock.patch.object(groups, "PATIENCE", 1):
+        right = ours(scene).end
+        with mock.patch.object(groups, "amend", return_value=False), mock.patch.object(groups, "PATIENCE", 1 << 30):
+            anew = ours(scene).end
+    assert right == pytest.approx(anew, rel=1e-12)
+
+
+def test_the_compiled_kernel_keeps_the_table_as_the_plain_one_does():
+    n, rng = crossbar_group.FEWEST, np.random.default_rng(2)
+    crossed = np.argwhere(rng.random((n, n)) < 0.2)
+    routes = [[int(a), n + int(b)] for a, b in crossed]
+    scene = routes, 1e6 + 1e4 * rng.permutation(len(routes)), [set()] * len(routes), [1e9] * 2 * n, [0.0] * 2 * n
+    plain = mock.patch.object(engine, "compiled", side_effect=lambda module: module)
+    kept = mock.patch.object(groups, "put_right", side_effect=groups.put_right)
+    with interpreted(few=groups.FEW), plain, kept as put_right:
+        slow = ours(scene).end
+    assert put_right.call_count > len(routes) // 2
+    with mock.patch.object(engine, "is_compiled", return_value=True):
+        assert ours(scene).end.tobytes() == slow.tobytes()
+
+
+def test_a_group_is_handed_back_when_another_flow_begins_and_taken_over_again():
+    n = 4
+    routes = [[a, n + b] for a in range(n) for b in range(n)]
+    routes += routes[::4]
+    sizes = [1e6 + 1e4 * (7 * k % 20) for k in range(len(routes))]
+    waits = [set()] * (n * n) + [{k} for k in range(0, n * n, 4)]  # they begin when the first of the same way ends
+    scene = routes, sizes, waits, [1e9] * 2 * n, [0.0] * 2 * n
+    small = mock.patch.multiple(crossbar_group, FEWEST=2)
+    patience = mock.patch.object(groups, "PATIENCE", 1)
+    dissolved = mock.patch.object(groups, "dissolve", side_effect=groups.dissolve)
+    with interpreted(), small, patience, dissolved as dissolve:
+        right = ours(scene).end
+    assert dissolve.call_count > 1
+    assert right == pytest.approx(reference(*scene), rel=1e-9)
+
+
+@pytest.mark.parametrize("change", [(5e-3, 1, 3e8), (5e-3, (0, 9), [8])], ids=["a link gets slower", "a flow turns"])
+def test_a_group_is_handed_back_when_something_happens_to_it(change):
+    n = 4
+    routes = [[a, n + b] for a in range(n) for b in range(n)]
+    begun = job(routes, [1e6 + 3e4 * (7 * k % 16) for k in range(len(routes))])
+    world = World([begun], [1e9] * (2 * n + 1), [0.0] * (2 * n + 1), 0.0, [change])
+    small = mock.patch.multiple(crossbar_group, FEWEST=2)
+    patience = mock.patch.object(groups, "PATIENCE", 1)
+    kept = mock.patch.object(groups, "put_right", side_effect=groups.put_right)
+    with interpreted(), small, patience, kept as put_right:
+        (trace,) = traces(world, history=False)
+    assert put_right.call_count > 2
+    assert trace.end == pytest.approx(Literal(world).times()[2], rel=1e-9)
