@@ -75,13 +75,6 @@ def shorten(items, marks):
             item.add_marker("long")
 
 
-def pytest_collection_finish():
-    """What is collected and imported is no garbage, and most of what a page looks through after every run."""
-    gc.collect()
-    gc.freeze()
-    gc.enable()
-
-
 @pytest.hookimpl(tryfirst=True)  # before what is marked is left out
 def pytest_collection_modifyitems(config, items):
     for item in waiting_for_their_turn(items):
@@ -111,3 +104,13 @@ def pages_have_all_their_folds_open():
         from ui.drawer import folds
 
         folds.is_made = wraps(folds.is_made)(lambda _fold, **_: True)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def garbage_is_looked_for_among_what_tests_make():
+    """Collected tests and modules are no garbage, and most of what a page looks through after every run."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+    yield
+    gc.unfreeze()  # what is left over at the end is cleared away as ever

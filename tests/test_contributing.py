@@ -61,7 +61,7 @@ import functools, gc, json, os, runpy, sys
 
 # what the project and its tests are written with, and nothing of the project
 import altair, click, greenlet, hypothesis, joblib, matplotlib.figure, numba, numpy, pandas, pyarrow.parquet, pytest
-import simpy, streamlit, yaml
+import simpy, streamlit, xdist, yaml
 from matplotlib.backends import backend_agg
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest

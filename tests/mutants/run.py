@@ -157,7 +157,7 @@ def _tested(module: str, source: str, output: Path) -> int:
         sys.meta_path.insert(0, Changed(module, source))
     except SyntaxError:
         return FAILED
-    words = ["-x", "-q", "--tb=short", "-p", "no:cacheprovider", "-m", "not slow", "-o", "addopts="]
+    words = ["-x", "-q", "--tb=short", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow", "-o", "addopts="]
     words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # hypothesis was loaded before
     return int(pytest.main([*words, *TESTS[module]]))
 
