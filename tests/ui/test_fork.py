@@ -137,6 +137,7 @@ def test_a_future_that_cannot_be_is_left_to_the_page(asked_for, ran):
         {"language": "tlh"},
         {"body": b"hello"},
         {"body": b"[1]"},
+        {"body": b"[" * 60_000},
         {"body": json.dumps({"scene": {"size": 1}, "language": "en", "asked": LATE}).encode()},
     ],
 )

@@ -43,7 +43,7 @@ async def future(request: Asked) -> Response:
     whose = request.client.host if request.client else ""
     try:
         question = _read(bytes(text))
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter for what is nested deeply
         return Response(status_code=NO_QUESTION)
     try:
         return JSONResponse(await run_in_threadpool(_runs, *question, whose))
