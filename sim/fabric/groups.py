@@ -8,9 +8,9 @@ import numpy as np
 from sim.base.compiled import helper
 from sim.fabric.amend import amend
 from sim.fabric.calendar import FLOW, push
-from sim.fabric.crossbar import CALM, FLOWS, ROOT
-from sim.fabric.crossbar_group import PATIENCE, adopt, arrive, dissolve
-from sim.fabric.crossbar_shares import put_right
+from sim.fabric.crossbar.group import PATIENCE, adopt, arrive, dissolve
+from sim.fabric.crossbar.shares import put_right
+from sim.fabric.crossbar.table import CALM, FLOWS, ROOT
 from sim.fabric.links import (
     AMEND,
     ANEW,

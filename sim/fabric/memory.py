@@ -11,8 +11,8 @@ from sim.base.ragged import take
 from sim.fabric import kernel
 from sim.fabric.calendar import calendar
 from sim.fabric.connections import no_connections
-from sim.fabric.crossbar import ROOT, crossbar
-from sim.fabric.crossbar_group import width_of
+from sim.fabric.crossbar.group import width_of
+from sim.fabric.crossbar.table import ROOT, crossbar
 from sim.fabric.kernel import FabricState
 from sim.fabric.links import BOTTLENECK, GONE, LISTED, LOAD, LONE, NONE, OVERTAKEN, TAKEN, TICKET, TRANSFER, Net
 from sim.fabric.numbers import as_met, tally

@@ -20,7 +20,7 @@ from tests.attack.files import readers
 from tests.attack.harness import Case, attack, case, outcome
 from ui.pages import PAGES, Page
 
-SECONDS = [6.0, pytest.param(40.0, marks=pytest.mark.long)]
+SECONDS = [12.0, pytest.param(40.0, marks=pytest.mark.long)]
 """Of the processor, the worker's imports among them."""
 SEED = 1
 

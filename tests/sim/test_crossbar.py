@@ -8,7 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sim import engine
-from sim.fabric import crossbar, crossbar_group, groups
+from sim.fabric import groups
+from sim.fabric.crossbar import group, table
 from tests.sim.test_fabric import interpreted, ours, reference
 from tests.sim.test_fabric_world import Literal, World, job
 from tests.sim.test_fabric_world import ours as traces
@@ -45,8 +46,8 @@ def test_a_table_of_who_crosses_whom_gives_the_times_that_lists_of_links_give(sc
 @settings(max_examples=25, deadline=None)
 @given(exchanges((2, 6), (3, 10**6)))
 def test_small_ones_have_the_times_of_a_solve_from_nothing_and_read_no_memory_that_was_never_written(scene):
-    small = mock.patch.multiple(crossbar_group, FEWEST=2)
-    soiled = mock.patch.object(crossbar, "blank", side_effect=lambda shape, dtype: np.full(shape, 3, dtype))
+    small = mock.patch.multiple(group, FEWEST=2)
+    soiled = mock.patch.object(table, "blank", side_effect=lambda shape, dtype: np.full(shape, 3, dtype))
     with interpreted(), small, soiled, mock.patch.object(groups, "PATIENCE", 1):
         right = ours(scene).end
         with mock.patch.object(groups, "amend", return_value=False), mock.patch.object(groups, "PATIENCE", 1 << 30):
@@ -55,7 +56,7 @@ def test_small_ones_have_the_times_of_a_solve_from_nothing_and_read_no_memory_th
 
 
 def test_the_compiled_kernel_keeps_the_table_as_the_plain_one_does():
-    n, rng = crossbar_group.FEWEST, np.random.default_rng(2)
+    n, rng = group.FEWEST, np.random.default_rng(2)
     crossed = np.argwhere(rng.random((n, n)) < 0.2)
     routes = [[int(a), n + int(b)] for a, b in crossed]
     scene = routes, 1e6 + 1e4 * rng.permutation(len(routes)), [set()] * len(routes), [1e9] * 2 * n, [0.0] * 2 * n
@@ -75,7 +76,7 @@ def test_a_group_is_handed_back_when_another_flow_begins_and_taken_over_again():
     sizes = [1e6 + 1e4 * (7 * k % 20) for k in range(len(routes))]
     waits = [set()] * (n * n) + [{k} for k in range(0, n * n, 4)]  # they begin when the first of the same way ends
     scene = routes, sizes, waits, [1e9] * 2 * n, [0.0] * 2 * n
-    small = mock.patch.multiple(crossbar_group, FEWEST=2)
+    small = mock.patch.multiple(group, FEWEST=2)
     patience = mock.patch.object(groups, "PATIENCE", 1)
     dissolved = mock.patch.object(groups, "dissolve", side_effect=groups.dissolve)
     with interpreted(), small, patience, dissolved as dissolve:
@@ -90,7 +91,7 @@ def test_a_group_is_handed_back_when_something_happens_to_it(change):
     routes = [[a, n + b] for a in range(n) for b in range(n)]
     begun = job(routes, [1e6 + 3e4 * (7 * k % 16) for k in range(len(routes))])
     world = World([begun], [1e9] * (2 * n + 1), [0.0] * (2 * n + 1), 0.0, [change])
-    small = mock.patch.multiple(crossbar_group, FEWEST=2)
+    small = mock.patch.multiple(group, FEWEST=2)
     patience = mock.patch.object(groups, "PATIENCE", 1)
     kept = mock.patch.object(groups, "put_right", side_effect=groups.put_right)
     with interpreted(), small, patience, kept as put_right:

@@ -27,7 +27,7 @@ where something may have changed; flows under way; completions before rounding i
 SIZE, BLOCK, BITS, NEXT = range(4)
 """Columns of `Crossbar.cursor`: how many links a side has, the block of them whose changes are being tabled, how many
 of it are, and the row of the link that comes next."""
-TOLD, ROOM, SHARE = 1, 5, 6
+BEFORE, ROOM, SHARE = 1, 5, 6
 """Of `Crossbar.lines`, which has `RATE`, `PASSED`, `LEAST` and `DUE` as `Net.clock` does, all of the moment that is
 `SINCE` of the group's root there: what `RATE` was when others learnt of it last, what is left for the flows that a link
 holds back, and what it would give each; in B/s."""
@@ -142,13 +142,13 @@ def empty_table(bar, side):
 def move(bar, side, row, to):
     """Move a link on in the rows of its side; those between come one row before."""
     name, room, held, rate = bar.rows[NAME, side], bar.lines[ROOM, side], bar.rows[HELD, side], bar.lines[RATE, side]
-    told, passed, least = bar.lines[TOLD, side], bar.lines[PASSED, side], bar.lines[LEAST, side]
-    own = (name[row], room[row], held[row], rate[row], told[row], passed[row], least[row])
+    before, passed, least = bar.lines[BEFORE, side], bar.lines[PASSED, side], bar.lines[LEAST, side]
+    own = (name[row], room[row], held[row], rate[row], before[row], passed[row], least[row])
     for k in range(row, to):
         name[k], room[k], held[k], rate[k] = name[k + 1], room[k + 1], held[k + 1], rate[k + 1]
-        told[k], passed[k], least[k] = told[k + 1], passed[k + 1], least[k + 1]
+        before[k], passed[k], least[k] = before[k + 1], passed[k + 1], least[k + 1]
         bar.rows[ROW, side, name[k]] = k
-    name[to], room[to], held[to], rate[to], told[to], passed[to], least[to] = own
+    name[to], room[to], held[to], rate[to], before[to], passed[to], least[to] = own
     bar.rows[ROW, side, own[0]] = to
     words = bar.crosses[side]
     for block in range((bar.cursor[1 - side, SIZE] + WORD - 1) >> 5):
@@ -199,7 +199,7 @@ def hand_over(bar, side, row, other_row):
     """Have a link hold back a flow that one of the other side did: what is left to wait for stays what it was."""
     other = 1 - side
     if bar.rows[HELD, side, row] == 0:
-        bar.lines[RATE, side, row] = bar.lines[TOLD, side, row] = bar.lines[PASSED, side, row] = 0.0
+        bar.lines[RATE, side, row] = bar.lines[BEFORE, side, row] = bar.lines[PASSED, side, row] = 0.0
         bar.lines[LEAST, side, row] = np.inf
     number, other_number = bar.rows[NAME, side, row], bar.rows[NAME, other, other_row]
     bytes_through = bar.finish[other, other_number, number]

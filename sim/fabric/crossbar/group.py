@@ -6,7 +6,8 @@ Kernel functions, interpreted or compiled (see `sim.base.compiled`).
 import numpy as np
 
 from sim.base.compiled import helper, part
-from sim.fabric.crossbar import (
+from sim.fabric.crossbar.table import (
+    BEFORE,
     FLOWS,
     FRESH,
     LINK,
@@ -18,7 +19,6 @@ from sim.fabric.crossbar import (
     ROW,
     SIZE,
     START,
-    TOLD,
     WORD,
     clear_crossing,
     is_crossed,
@@ -90,7 +90,7 @@ def adopt(net, bar, root, time):
             bar.lines[PASSED, side, row] = (
                 net.clock[link, PASSED] + rate * (time - net.clock[link, SINCE]) if held else 0.0
             )
-            bar.lines[RATE, side, row] = bar.lines[TOLD, side, row] = rate if held > 0 else 0.0
+            bar.lines[RATE, side, row] = bar.lines[BEFORE, side, row] = rate if held > 0 else 0.0
             bar.lines[LEAST, side, row] = net.clock[link, LEAST] if held > 0 else np.inf
             net.clock[link, DUE] = np.inf
     net.clock[root, SINCE] = time
@@ -239,7 +239,7 @@ def end(net, bar, side, row, other_number):
     bar.rows[HELD, side, row] -= 1
     bar.lines[ROOM, other, other_row] += bar.lines[RATE, side, row]
     if bar.rows[HELD, side, row] == 0:
-        bar.lines[RATE, side, row] = bar.lines[TOLD, side, row] = 0.0
+        bar.lines[RATE, side, row] = bar.lines[BEFORE, side, row] = 0.0
     bar.count[FLOWS] -= 1
     bar.count[START] = min(bar.count[START], bar.rows[PLACE, side, row])
     for which in range(2):

@@ -6,7 +6,8 @@ Kernel functions, interpreted or compiled (see `sim.base.compiled`).
 import numpy as np
 
 from sim.base.compiled import helper, part
-from sim.fabric.crossbar import (
+from sim.fabric.crossbar.table import (
+    BEFORE,
     BITS,
     BLOCK,
     FRESH,
@@ -20,7 +21,6 @@ from sim.fabric.crossbar import (
     SINCE_ROW,
     SIZE,
     START,
-    TOLD,
     WORD,
     below,
     changes,
@@ -83,9 +83,9 @@ def put_right(net, bar, time):
             bar.rows[SINCE_ROW, other, row >> 5] = cursor[other, NEXT]
         bar.rows[SEEN, side, row] = cursor[other, BITS]
         bar.lines[SHARE, side, row] = share
-        bar.lines[TOLD, side, row] = bar.lines[RATE, side, row]
+        bar.lines[BEFORE, side, row] = bar.lines[RATE, side, row]
         bar.lines[RATE, side, row] = share if held > 0 else 0.0
-        tabulate(bar.table[side], cursor[side, BITS], bar.lines[RATE, side, row] - bar.lines[TOLD, side, row])
+        tabulate(bar.table[side], cursor[side, BITS], bar.lines[RATE, side, row] - bar.lines[BEFORE, side, row])
         cursor[side, BITS] += 1
         cursor[side, NEXT] += 1
         at += 1
@@ -110,7 +110,7 @@ def wipe(net, bar):
     for side in range(2):
         for row in range(bar.cursor[side, SIZE]):
             bar.lines[ROOM, side, row] = net.capacity[bar.rows[LINK, side, bar.rows[NAME, side, row]]]
-            bar.lines[RATE, side, row] = bar.lines[TOLD, side, row] = 0.0
+            bar.lines[RATE, side, row] = bar.lines[BEFORE, side, row] = 0.0
 
 
 @helper
@@ -135,7 +135,7 @@ def open_block(bar, side, block, bits):
     bar.cursor[side, BLOCK], bar.cursor[side, BITS] = block, bits
     bar.rows[SINCE_ROW, 1 - side, block] = bar.cursor[1 - side, NEXT]
     for row in range(WORD * block, WORD * block + bits):
-        bar.lines[TOLD, side, row] = bar.lines[RATE, side, row]
+        bar.lines[BEFORE, side, row] = bar.lines[RATE, side, row]
     for eighth in range(4):
         for k in range(256):
             bar.table[side, eighth, k] = 0.0
@@ -149,7 +149,7 @@ def reopen_block(bar, side):
     first = WORD * bar.cursor[side, BLOCK]
     empty_table(bar, side)
     for bit in range(WORD):
-        tabulate(bar.table[side], bit, bar.lines[RATE, side, first + bit] - bar.lines[TOLD, side, first + bit])
+        tabulate(bar.table[side], bit, bar.lines[RATE, side, first + bit] - bar.lines[BEFORE, side, first + bit])
     tell(bar, side, -1.0)
 
 
@@ -162,10 +162,10 @@ def step_back(bar, at, side):
         bar.count[START] = at
         if (last + 1) & 31 == 0 and cursor[before, BITS] == 0:
             open_block(bar, before, last >> 5, np.int64(WORD))
-        bar.lines[TOLD, before, last] = bar.lines[RATE, before, last]
+        bar.lines[BEFORE, before, last] = bar.lines[RATE, before, last]
     elif cursor[before, BITS] == 0:
         reopen_block(bar, before)
-    bar.lines[RATE, before, last] = bar.lines[TOLD, before, last]
+    bar.lines[RATE, before, last] = bar.lines[BEFORE, before, last]
     cursor[before, BITS] -= 1
     cursor[before, NEXT] = last
     block = cursor[1 - before, BLOCK]
