@@ -57,14 +57,31 @@ def compiled(module: ModuleType) -> Any:
 
 
 @cache
+def _numba() -> Any:
+    """numba, which would import much of SciPy, a fifth of a second, to multiply matrices: no kernel does."""
+    import numba
+    from numba.np import linalg
+
+    def nothing() -> None:
+        raise ImportError
+
+    whole = linalg.ensure_blas
+    linalg.ensure_blas = nothing
+    try:
+        import numba.np.arraymath  # looks for it once
+    finally:
+        linalg.ensure_blas = whole
+    return numba
+
+
+@cache
 def _twin(kernel: FunctionType) -> Any:
     """The function with twins in place of the kernel functions it calls.
 
     Numba looks for machine code under a function's file and name and makes it anew when that file has changed. So the
     name is given a fingerprint of all files involved, this one too: a change of any may matter.
     """
-    import numba
-
+    numba = _numba()
     twins = {name: _twin(it) for name, it in _calls(kernel).items()}
     scope = {**kernel.__globals__, **twins, CAST: np.uint64}
     twin = FunctionType(_unsigned(kernel), scope, kernel.__name__, kernel.__defaults__, kernel.__closure__)
