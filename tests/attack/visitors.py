@@ -8,6 +8,7 @@ is among it), and the memory of the server and its workers.
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import random
@@ -24,6 +25,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.conftest import serve
+from ui.drawer.ahead import WHERE
 
 SCENES = (
     "", "machine=switch:ranks={n}", "machine=dgx_a100&size={m}MiB", "machine=switch:ranks={n}&algorithm=allgather.ring",
@@ -123,7 +125,22 @@ async def hostile(address: str, draw: random.Random, until: float, tabs: int = 4
             except (OSError, TimeoutError, websockets.WebSocketException):
                 await asyncio.sleep(0.5)
 
-    await asyncio.gather(*(one() for _ in range(tabs)))
+    async def ask() -> None:
+        """As many futures as the server will listen to, as no player would."""
+        while time.monotonic() < until:
+            await asyncio.gather(*(asyncio.to_thread(_post, address, draw.choice(SCENES)) for _ in range(8)))
+            await asyncio.sleep(draw.uniform(0.2, 8.0))
+
+    await asyncio.gather(*(one() for _ in range(tabs)), ask())
+
+
+def _post(address: str, scene: str) -> None:
+    """Ask for a future, whatever is answered."""
+    named = dict(word.split("=", 1) for word in scene.format(n=1024, m=64).split("&") if word)
+    body = json.dumps({"scene": named, "asked": f"straggler:rank=0,late={time.time_ns()}ns", "language": "en"})
+    asked = urllib.request.Request(f"{address}/{WHERE}", body.encode(), {"content-type": "application/json"})
+    with contextlib.suppress(OSError), urllib.request.urlopen(asked, timeout=30) as answer:
+        answer.read()
 
 
 async def watch(address: str, record: Record, until: float) -> None:

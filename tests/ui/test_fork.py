@@ -1,8 +1,12 @@
 """What a hand asks on the stage: both futures come ahead of the page, which follows once the hand rests."""
 
+import asyncio
 import json
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -151,3 +155,32 @@ def test_nobody_asks_for_another_site_or_too_much(ran):
     assert asked(origin="https://evil.example") == (403, [])
     assert asked(body=b"x" * (future.LONGEST + 1)) == (413, [])
     assert len(ran) == 2
+
+
+def test_whoever_asks_for_many_futures_at_once_takes_no_more_threads_than_there_are_for_them(monkeypatch):
+    def runs(*_):
+        running.append(threading.current_thread().name)
+        done.wait(0.02)
+        return []
+
+    async def ask(k):
+        body = json.dumps({"scene": {}, "language": "en", "asked": LATE}).encode()
+        await APP(scope, partial(_received, body), partial(_sent, answers))
+
+    async def _received(body):
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def _sent(into, message):
+        into.append(message)
+
+    async def all_at_once():
+        await asyncio.gather(*map(ask, range(40)))
+
+    running, answers, done = [], [], threading.Event()
+    scope = {"type": "http", "method": "POST", "path": f"/{ahead.WHERE}", "headers": [], "query_string": b""}
+    monkeypatch.setattr(future, "_runs", runs)
+    with ThreadPoolExecutor(1) as own:
+        own.submit(asyncio.run, all_at_once()).result()
+    assert [it["status"] for it in answers if "status" in it] == [200] * 40
+    assert len(set(running)) <= 8
+    assert all(name.startswith("future") for name in running)

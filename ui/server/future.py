@@ -3,12 +3,13 @@
 Before Streamlit's page had as much as begun to draw its own answer a browser would lay all of it out twice.
 """
 
+import asyncio
 import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as Asked
 from starlette.responses import JSONResponse, Response
 
@@ -27,6 +28,8 @@ LONGEST = 1 << 16
 """Bytes of what is asked."""
 SECONDS = 2.0
 """How long a future may take here; the page shows how far it is."""
+AT_ONCE = ThreadPoolExecutor(8, "future")
+"""Who waits for runs here: whoever asks for a thousand keeps no thread from what else the server does."""
 NO_QUESTION, NOT_HERE, TOO_LONG = 400, 403, 413
 """What is answered to what no player asks, to another site's page, and to more than can be meant."""
 
@@ -46,7 +49,7 @@ async def future(request: Asked) -> Response:
     except (ValueError, RecursionError):  # the latter for what is nested deeply
         return Response(status_code=NO_QUESTION)
     try:
-        return JSONResponse(await run_in_threadpool(_runs, *question, whose))
+        return JSONResponse(await asyncio.get_running_loop().run_in_executor(AT_ONCE, _runs, *question, whose))
     except (InputError, StalledError, TimeoutError):
         return JSONResponse(None)
 
