@@ -26,10 +26,13 @@ from ui.workers.process import Call
 
 LONGEST = 1 << 16
 """Bytes of what is asked."""
-SECONDS = 2.0
+SECONDS = 1.0
 """How long a future may take here; the page shows how far it is."""
-AT_ONCE = ThreadPoolExecutor(8, "future")
+AT_ONCE = ThreadPoolExecutor(2, "future")
 """Who waits for runs here: whoever asks for a thousand keeps no thread from what else the server does."""
+MOST = 8
+"""Questions that wait for that; who comes then asks the page."""
+_QUESTIONS: set[Asked] = set()
 NO_QUESTION, NOT_HERE, TOO_LONG = 400, 403, 413
 """What is answered to what no player asks, to another site's page, and to more than can be meant."""
 
@@ -48,10 +51,15 @@ async def future(request: Asked) -> Response:
         question = _read(bytes(text))
     except (ValueError, RecursionError):  # the latter for what is nested deeply
         return Response(status_code=NO_QUESTION)
+    if len(_QUESTIONS) >= MOST:
+        return JSONResponse(None)
+    _QUESTIONS.add(request)
     try:
         return JSONResponse(await asyncio.get_running_loop().run_in_executor(AT_ONCE, _runs, *question, whose))
     except (InputError, StalledError, TimeoutError):
         return JSONResponse(None)
+    finally:
+        _QUESTIONS.discard(request)
 
 
 def _runs(named: Mapping[str, str], specs: str, language: str, whose: str) -> list[dict[str, Any]]:
