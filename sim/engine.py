@@ -94,7 +94,6 @@ class Cluster:
         devices = self._devices(schedule, group)
         proof = proof or prove(schedule, blocks=blocks is not None)
         sizes = transfer_bytes(schedule, size, blocks, proof)
-        self._expect(schedule.transfers)
         own = schedule.fixed_bytes is not None and blocks is None
         counted = float(sizes.sum()) if own else float(size)
         return self.launch(schedule, devices, sizes, proof=proof, size=counted, lockstep=lockstep)
@@ -114,6 +113,7 @@ class Cluster:
 
         What is `background` is held back by no perturbation.
         """
+        self._expect(schedule.transfers)
         held = NOTHING_HELD if background else self.perturber.held_back(schedule, devices, sizes)
         first, stop = self.arena.add(
             schedule,
