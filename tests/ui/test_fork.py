@@ -134,6 +134,11 @@ def test_a_future_that_cannot_be_is_left_to_the_page(asked_for, ran):
     assert asked(**asked_for) == (200, None)
 
 
+def test_what_is_large_is_left_to_the_page(monkeypatch, ran):
+    monkeypatch.setattr(future, "LARGEST", 1000)
+    assert asked() == (200, None)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -163,7 +168,7 @@ def test_whoever_asks_for_many_futures_at_once_gets_a_few_on_the_threads_there_a
     def runs(*_):
         running.append(threading.current_thread().name)
         done.wait(0.02)
-        return []
+        return b"[]"
 
     async def ask(k):
         body = json.dumps({"scene": {}, "language": "en", "asked": LATE}).encode()

@@ -16,7 +16,7 @@ from sim.errors import InputError
 from ui.workers import tasks
 from ui.workers.fair_queue import FairQueue
 from ui.workers.one import OwnProcess
-from ui.workers.pool import SHORT, PageJob, PoolLimits, WorkerDiedError, WorkerPool
+from ui.workers.pool import HELD_UP, PROMPT, SHORT, PageJob, PoolLimits, WorkerDiedError, WorkerPool
 from ui.workers.process import Call, answer, kept_waiting
 
 MiB = 1 << 20
@@ -62,6 +62,25 @@ def test_visitors_take_turns_and_each_keeps_its_own_order():
     ]  # fmt: skip
     assert queue.take() is None
     assert len(queue) == 0
+
+
+def test_who_had_much_of_the_workers_lately_waits_for_those_who_had_little():
+    now = [0.0]
+    queue = FairQueue(lambda: now[0])
+    queue.charge("map", 4.0)
+    queue.charge("page", 0.2)
+    queue.charge("glance", 0.01)
+
+    def order():
+        for visitor in ("map", "page", "glance", "new"):
+            queue.put(Paper(visitor))
+        return [queue.take().visitor for _ in range(4)]
+
+    assert order() == ["glance", "new", "page", "map"]
+    now[0] = 30.0  # half of half of half of four seconds is left
+    assert order() == ["page", "glance", "new", "map"]
+    now[0] = 100.0
+    assert order() == ["map", "page", "glance", "new"]
 
 
 def test_what_takes_long_stays_behind_where_it_may_not_go():
@@ -163,6 +182,17 @@ def test_seconds_that_others_had_the_processor_do_not_make_a_job_long():
     assert job.lasts()
     job.held_up = 2.0
     assert not job.lasts()
+    job.begun = time.monotonic() - HELD_UP - 1.0
+    job.held_up = HELD_UP
+    assert job.lasts()
+
+
+def test_what_says_that_it_will_take_long_is_long_at_once():
+    job = PageJob("a", Call(nap, (1.0,)))
+    job.begun, job.estimate = time.monotonic(), watch.Estimate(1e3, 1e6, PROMPT / 2)
+    assert not job.lasts()
+    job.estimate = watch.Estimate(1e9, 1e6, 2 * PROMPT)
+    assert job.lasts()
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system tells nobody who waits")

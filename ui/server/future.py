@@ -8,10 +8,9 @@ import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
 
 from starlette.requests import Request as Asked
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from ops.request.link import from_link
 from ops.request.notation import entries
@@ -26,6 +25,10 @@ from ui.workers.process import Call
 
 LONGEST = 1 << 16
 """Bytes of what is asked."""
+LARGEST = 8 << 20
+"""Bytes of what is answered: packing more would keep the server's one process from everybody else."""
+NOTHING = b"null"
+"""What is answered where the page tells more."""
 SECONDS = 1.0
 """How long a future may take here; the page shows how far it is."""
 AT_ONCE = ThreadPoolExecutor(2, "future")
@@ -52,18 +55,22 @@ async def future(request: Asked) -> Response:
     except (ValueError, RecursionError):  # the latter for what is nested deeply
         return Response(status_code=NO_QUESTION)
     if len(_QUESTIONS) >= MOST:
-        return JSONResponse(None)
+        return _answer(NOTHING)
     _QUESTIONS.add(request)
     try:
-        return JSONResponse(await asyncio.get_running_loop().run_in_executor(AT_ONCE, _runs, *question, whose))
+        return _answer(await asyncio.get_running_loop().run_in_executor(AT_ONCE, _runs, *question, whose))
     except (InputError, StalledError, TimeoutError):
-        return JSONResponse(None)
+        return _answer(NOTHING)
     finally:
         _QUESTIONS.discard(request)
 
 
-def _runs(named: Mapping[str, str], specs: str, language: str, whose: str) -> list[dict[str, Any]]:
-    """Raises InputError, StalledError or TimeoutError for what the page tells."""
+def _answer(text: bytes) -> Response:
+    return Response(text, media_type="application/json")
+
+
+def _runs(named: Mapping[str, str], specs: str, language: str, whose: str) -> bytes:
+    """What is answered, as JSON. Raises InputError, StalledError or TimeoutError for what the page tells."""
     pool = the_pool()
     with speaking(language):
         scene = [from_link(named), *fork.scenes(from_link(named), specs)][-1]
@@ -71,11 +78,15 @@ def _runs(named: Mapping[str, str], specs: str, language: str, whose: str) -> li
         jobs = [pool.ask(f"future {whose}", call) for call in calls]
         try:
             titled = list(compare.titled(scene))
-            pictures = [job.result(SECONDS).read() for job in jobs]
+            results = [job.result(SECONDS) for job in jobs]
         finally:
             for job in jobs:
                 pool.leave(job)
-        return fork.packed((scene, shown, name) for (name, scene), shown in zip(titled, pictures, strict=True))
+        if sum(len(result.value) for result in results) > LARGEST:
+            return NOTHING
+        pictures = (result.read() for result in results)
+        packed = fork.packed((scene, shown, name) for (name, scene), shown in zip(titled, pictures, strict=True))
+    return json.dumps(packed, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 def _read(text: bytes) -> tuple[Mapping[str, str], str, str]:

@@ -1,5 +1,9 @@
-"""Who is next: one line per visitor, the lines served in turn, so that nobody's hundred jobs keep another's one."""
+"""Who is next: one line per visitor, and of several whoever had least of the workers lately, or else waits longest.
 
+So nobody's hundred jobs keep another's one, nor do jobs of a second each keep those of a hundredth.
+"""
+
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
@@ -18,13 +22,19 @@ class Waiting(Protocol):
 
 
 Item = TypeVar("Item", bound=Waiting)
+HALF = 10.0
+"""Seconds in which half of what somebody had is forgotten."""
+LITTLE = 0.05
+"""Seconds that make no difference."""
 
 
 class FairQueue(Generic[Item]):
-    """Jobs by visitor; not for several threads at once without a lock around it."""
+    """Jobs by visitor; not for several threads at once without a lock around it. `clock` tells seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._lines: OrderedDict[str, deque[Item]] = OrderedDict()
+        self._had: dict[str, tuple[float, float]] = {}
+        self._clock = clock
 
     def __len__(self) -> int:
         return sum(map(len, self._lines.values()))
@@ -35,11 +45,12 @@ class FairQueue(Generic[Item]):
         (line.appendleft if first else line.append)(item)
 
     def take(self, *, long: bool = True) -> Item | None:
-        """The first of the next visitor's line, who then stands last among visitors; None where nobody waits.
+        """The first of the next visitor's line, who then stands last of those who had as much; None if nobody waits.
 
         Without `long` what is known to take long stays; what stands behind it in its line goes first.
         """
-        for visitor, line in self._lines.items():
+        for visitor in sorted(self._lines, key=self._had_lately):
+            line = self._lines[visitor]
             item = next((item for item in line if long or not item.long), None)
             if item is not None:
                 line.remove(item)
@@ -48,6 +59,17 @@ class FairQueue(Generic[Item]):
                     del self._lines[visitor]
                 return item
         return None
+
+    def charge(self, visitor: str, seconds: float) -> None:
+        """A worker was a visitor's for so many seconds."""
+        self._had[visitor] = self._had_lately(visitor) + seconds, self._clock()
+        for other in [other for other in self._had if not self._had_lately(other)]:
+            del self._had[other]
+
+    def _had_lately(self, visitor: str) -> float:
+        had, when = self._had.get(visitor, (0.0, 0.0))
+        left = had * 0.5 ** ((self._clock() - when) / HALF)
+        return left if left > LITTLE else 0.0
 
     def drop(self, is_dropped: Callable[[Item], bool]) -> list[Item]:
         """Take out of all lines, and return, what need not be done any more."""

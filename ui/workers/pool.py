@@ -31,6 +31,10 @@ STARTING = 60.0
 """Seconds that a process may take until it listens."""
 SHORT = 1.5
 """Seconds after which a job counts as long; those in which others had the processor do not count."""
+HELD_UP = 2 * SHORT
+"""Seconds after which it does however busy the machine is: whoever waits may have waited as long as that."""
+PROMPT = SHORT / 3
+"""A job that says it will take more counts as long at once: proof and picture come on top of what it says."""
 IN_LINE = 256
 """Jobs that a visitor may have waiting."""
 REMEMBERED = 96 << 20
@@ -93,8 +97,11 @@ class PageJob(Future[Result]):
         return self.begun > 0 and not self.done()
 
     def lasts(self) -> bool:
-        """Whether it is known to take long."""
-        return self.long or (self.begun > 0 and time.monotonic() - self.begun - self.held_up > SHORT)
+        """Whether it is known to take long: it was found to, says so itself, or has by now."""
+        if self.long or (self.estimate is not None and self.estimate.seconds > PROMPT):
+            return True
+        taken = time.monotonic() - self.begun if self.begun else 0.0
+        return taken - self.held_up > SHORT or taken > HELD_UP
 
     def cancel(self) -> bool:
         """End it, wherever it is; its seat sees to that."""
@@ -310,6 +317,7 @@ class WorkerPool:
             if job.call is WARM:
                 self._has_kernels = outcome is None or (isinstance(outcome, Result) and not outcome.status)
                 return
+            self._queue.charge(job.visitor, time.monotonic() - job.begun)
             if outcome is None and not job.abandoned:
                 job.long, job.is_taken, job.has_begun, job.begun, job.share = True, False, False, 0.0, 0.0
                 job.held_up = 0.0
