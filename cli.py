@@ -121,16 +121,22 @@ def _insist() -> list[int]:
     came: list[int] = []
     if not hasattr(signal, "setitimer"):
         return came
-    tell = sys.unraisablehook
+    tell, is_lost = sys.unraisablehook, False
 
     def interrupt(number: int, _: object) -> None:
+        if is_lost:  # raised in the hook below it would be lost once more
+            signal.setitimer(signal.ITIMER_REAL, SOON)
+            return
         came.append(number)
         signal.setitimer(signal.ITIMER_REAL, AGAIN)
         raise KeyboardInterrupt
 
     def lost(unraisable: "sys.UnraisableHookArgs") -> None:
+        nonlocal is_lost
         if unraisable.exc_type is KeyboardInterrupt:
+            is_lost = True
             signal.setitimer(signal.ITIMER_REAL, SOON)
+            is_lost = False
         else:
             tell(unraisable)
 
