@@ -128,3 +128,29 @@ def test_whatever_is_wrong_with_a_link_a_picture_stands_and_the_reason_above_it(
     assert len(players(at)) == 1
     told = [e.value for e in (*at.main.error, *at.main.warning)]
     assert any(says in text for text in told), told
+
+
+@pytest.mark.parametrize(
+    ("words", "link", "what"),
+    [
+        ({"trouble": "slow_link:src=GPU3,dst=GPU6"}, ("GPU3", "GPU6"), "has no link GPU3"),
+        ({"trouble": "slow_link:src=GPU9,dst=GPU4"}, ("GPU9", None), "has no device called 'GPU9'"),
+        (
+            {"trouble": "slow_link:src=GPU3,dst=GPU4", "edits": "cut_cable:src=GPU3,dst=GPU4"},
+            ("GPU3", "GPU4"),
+            "edited",
+        ),
+    ],
+)
+def test_a_place_that_is_not_there_is_refused_once_and_stays_until_another_is_chosen(words, link, what):
+    at = page(machine="ring:ranks=8", **words)
+    (message,) = at.error
+    assert what in message.value.replace("\\", "")
+    fields = {select.key: select.value for select in at.selectbox if "slow_link" in select.key}
+    assert [value for key, value in fields.items() if "_src_" in key] == [link[0]]
+    assert [value for key, value in fields.items() if "_dst_" in key] == ([link[1]] if link[1] else [])
+    assert {name: at.query_params[name] for name in words} == words
+    start = next(key for key in fields if "_src_" in key)
+    at.selectbox(key=start).set_value("GPU5").run()
+    assert not at.error
+    assert "src=GPU5,dst=GPU" in "".join(at.query_params["trouble"])

@@ -2,8 +2,11 @@
 
 import threading
 from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import replace
 
 from ops.request import Request
+from sim.errors import InputError
 from sim.topology import Topology
 
 ROOM = 50_000
@@ -34,6 +37,19 @@ def machine_of(scene: Request) -> Topology:
         while sum(_size(*entry) for entry in _KEPT.items()) > ROOM:
             _KEPT.popitem(last=False)
     return topology
+
+
+def plain_machine(scene: Request) -> Request:
+    """The scene on its machine as that came, with the network it has of its own."""
+    return replace(scene, network="", placement="", edits="")
+
+
+def is_on(scene: Request, plain: Topology) -> bool:
+    """Whether a scene's machine came as this one, however it is written: `ring` is `ring:ranks=8`."""
+    with suppress(InputError):
+        own = machine_of(plain_machine(scene))
+        return (own.devices, own.links) == (plain.devices, plain.links)
+    return False
 
 
 def _size(words: Request, topology: Topology) -> int:

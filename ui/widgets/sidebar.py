@@ -34,7 +34,7 @@ from sim.topology.networks import NETWORKS, has_network
 from sim.units import parse_size
 from ui.drawer import ahead, folds
 from ui.scene.examples import SCENARIOS
-from ui.scene.machines import machine_of
+from ui.scene.machines import is_on, machine_of, plain_machine
 from ui.text import plain, summary, tell
 from ui.widgets import compare, whatif
 from ui.widgets.dropped import together
@@ -59,9 +59,9 @@ def choose(scene: Request) -> tuple[Request, Topology | None]:
             scene = _choose_schedule(scene)
             if scene.is_kept:
                 return scene, machine_of(scene)
-        before = scene.machine, scene.capture
-        scene, topology = _choose_network(*_choose_machine(scene))
-        if before != (scene.machine, scene.capture):
+        before, (scene, own) = scene, _choose_machine(scene)
+        scene, topology = _choose_network(scene, own)
+        if not is_on(before, own):
             scene = replace(scene, placement="", edits="")
         scene, topology = _choose_placement(scene, topology)
         scene, topology = _choose_edits(scene, topology)
@@ -267,7 +267,7 @@ def _choose_machine(scene: Request) -> tuple[Request, Topology]:
 
 def _own(scene: Request) -> Topology:
     """The machine with the network it has of its own."""
-    return machine_of(replace(scene, network="", placement="", edits=""))
+    return machine_of(plain_machine(scene))
 
 
 def _choose_network(scene: Request, topology: Topology) -> tuple[Request, Topology]:

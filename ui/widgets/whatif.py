@@ -145,7 +145,7 @@ def _fields(several: Several, name: str, arguments: dict[str, str], topology: To
             continue
         names, word = choices(points_at, topology, start), arguments.get(key, "")
         if names and word and word not in names and start == before:
-            refuse(InputError(f"{name}: {topology.name} has no {key} called {word[:40]!r} there: choose another"))
+            names = [word, *names]  # refused, it stays until another is chosen: the machine may be what is mended
         at = names.index(word) if word in names else 0
         words[key] = st.selectbox(key, names, index=at, key=fresh(f"{owner}_{key}_{start}")) if names else word
         if points_at.what == "start":
