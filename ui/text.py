@@ -124,17 +124,23 @@ def speaking(language: str) -> Iterator[None]:
 
 
 def spoken() -> str:
-    """The language of this visit, which its address says; English where it names none that there is."""
+    """The language of this visit: the one its address says, else the browser's, else English."""
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
     context = get_script_run_ctx(suppress_warning=True)
-    return _named(context.query_string) if context else _OUTSIDE.get()
+    if context is None:
+        return _OUTSIDE.get()
+    return _named(context.query_string, getattr(context.context_info, "locale", ""))
 
 
 @lru_cache(64)
-def _named(address: str) -> str:
-    """The language that an address names; every text on a page asks, and hundreds stand on one."""
-    language = parse_qs(address, keep_blank_values=True).get("lang", [ENGLISH])[-1]
+def _named(address: str, locale: str) -> str:
+    """The language that an address names, or a browser's locale; every text on a page asks, and hundreds stand on one.
+
+    >>> _named("page=learn&lang=en", "zh-CN"), _named("page=learn", "zh-CN"), _named("lang=tlh", "fr-FR")
+    ('en', 'zh', 'en')
+    """
+    language = parse_qs(address, keep_blank_values=True).get("lang", [locale.split("-")[0].lower()])[-1]
     return language if language in languages() else ENGLISH
 
 

@@ -12,6 +12,7 @@ from sim.formats import write_topology
 from sim.machines import build
 from tests.browser.conftest import HASTE
 from tests.browser.test_capture import DROP
+from ui.text import say
 
 pytestmark = pytest.mark.browser
 AT = "([e, t]) => Math.abs(e.dataset.timeS - t) < 1e-12"
@@ -193,3 +194,14 @@ def test_a_slider_moves_the_picture_ahead_of_the_page_which_follows_once_the_sli
     assert [word for word in words if "rank" in word] == [f"rank {k} · GPU{k}" for k in range(16)]
     assert words[0] == "–"
     assert len(words) == 1 + 16 + 32  # and both ways of every cable
+
+
+def test_a_page_speaks_the_browsers_language_until_another_is_chosen(visit):
+    entered = visit("?page=learn&lesson=ring", awaited="h1", locale="zh-CN")
+    page, heading = entered.page, entered.page.get_by_test_id("stMain").locator("h1")
+    expect(heading).to_have_text(say("lesson.ring.title", "zh"))
+    page.get_by_test_id("stButtonGroup").get_by_text("English", exact=True).click()
+    expect(heading).to_have_text(say("lesson.ring.title"))
+    entered.where("lang=en")
+    entered.open("?page=learn&lesson=ring&lang=en", awaited="h1")
+    expect(heading).to_have_text(say("lesson.ring.title"))
