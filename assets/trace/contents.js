@@ -11,8 +11,9 @@ export class Contents {
   #slots;
   #order;
   #end;
+  #every;
   #firstMove;
-  #frames = [];
+  #frames = []; // as far as anybody has asked
   #held = null;
 
   // `order` are transfers as they end, at `end` each; `firstMove` is where the moves of each begin.
@@ -22,20 +23,22 @@ export class Contents {
     this.#order = order;
     this.#end = end;
     this.#firstMove = firstMove;
+    const frames = Math.max(1, Math.min(KEY_FRAMES, Math.floor(FRAME_BYTES / (8 * columns.given.length))));
+    this.#every = Math.max(LEAST_APART, Math.ceil(order.length / frames));
+  }
+
+  #begin() {
+    const { given, single } = this.#columns;
+    const [block, set] = [Int32Array.from(given), new Int32Array(given.length)];
+    for (let place = 0; place < given.length; place += 1)
+      set[place] = given[place] < 0 ? -1 : single[Math.floor(place / this.#slots)];
+    this.#held = { done: 0, block, set };
     this.#keep();
   }
 
   #keep() {
-    const { given, single } = this.#columns;
-    const frames = Math.max(1, Math.min(KEY_FRAMES, Math.floor(FRAME_BYTES / (8 * given.length))));
-    const every = Math.max(LEAST_APART, Math.ceil(this.#order.length / frames));
-    const block = Int32Array.from(given);
-    const set = Int32Array.from(given, (b, place) => (b < 0 ? -1 : single[Math.floor(place / this.#slots)]));
-    this.#frames.push({ done: 0, block: block.slice(), set: set.slice() });
-    for (let k = 0; k < this.#order.length; k += 1) {
-      if (k && k % every === 0) this.#frames.push({ done: k, block: block.slice(), set: set.slice() });
-      this.#land(this.#order[k], block, set);
-    }
+    const { done, block, set } = this.#held;
+    this.#frames.push({ done, block: block.slice(), set: set.slice() });
   }
 
   #land(i, block, set) {
@@ -50,16 +53,20 @@ export class Contents {
   // Blocks and contributor sets by place, and how many transfers are `done`. Good until asked again.
   at(now) {
     const done = firstFrom(this.#order.length, (k) => this.#end[this.#order[k]], now);
+    if (!this.#held) this.#begin();
+    const held = this.#held;
     let from = this.#frames[0];
     for (const frame of this.#frames) if (frame.done <= done) from = frame;
-    if (!this.#held || this.#held.done > done || this.#held.done < from.done) {
-      this.#held ??= { done: 0, block: from.block.slice(), set: from.set.slice() };
-      this.#held.block.set(from.block);
-      this.#held.set.set(from.set);
-      this.#held.done = from.done;
+    if (held.done > done || held.done < from.done) {
+      held.block.set(from.block);
+      held.set.set(from.set);
+      held.done = from.done;
     }
-    const held = this.#held;
-    for (; held.done < done; held.done += 1) this.#land(this.#order[held.done], held.block, held.set);
+    while (held.done < done) {
+      this.#land(this.#order[held.done], held.block, held.set);
+      held.done += 1;
+      if (held.done === this.#frames.length * this.#every) this.#keep();
+    }
     return held;
   }
 

@@ -3,14 +3,12 @@
 
 import { Contents } from "./contents.js";
 import { Sets } from "./sets.js";
+import { Stretches } from "./stretches.js";
 import { byEnd, firstFrom, pointAlong, walk } from "./walk.js";
 
-const BUCKETS = 1024;
 const REDUCE = 1;
 
 export class Timeline {
-  #bucketStart;
-  #bucketRow;
   #changes = new Map();
   #contents;
   #critical;
@@ -18,6 +16,7 @@ export class Timeline {
   #last = { moving: null, loads: null, shares: null };
   #sends;
   #sets;
+  #stretches;
 
   constructor(header, columns) {
     const { meta, devices, places, links, steps, block_names: blockNames, shape, troubles, kinds, why } = header;
@@ -64,7 +63,7 @@ export class Timeline {
       this.moveStart[i + 1] = this.moveStart[i] + c.moves[i];
     }
     this.#indexChanges();
-    this.#indexBuckets();
+    this.#stretches = new Stretches(this.left, this.end, this.time);
     this.order = byEnd(c.end);
     this.#contents = new Contents(c, this.meta.slots, this.order, this.end, this.moveStart);
   }
@@ -76,29 +75,6 @@ export class Timeline {
       list.push([at[k] * this.tick, to[k]]);
       this.#changes.set(change[k], list);
     }
-  }
-
-  #bucket(t) {
-    return this.time > 0 ? Math.max(0, Math.min(BUCKETS - 1, Math.floor((t / this.time) * BUCKETS))) : 0;
-  }
-
-  // Which transfers are under way in each stretch of the run.
-  #indexBuckets() {
-    const start = new Uint32Array(BUCKETS + 1);
-    for (let i = 0; i < this.count; i += 1) {
-      for (let b = this.#bucket(this.left[i]); b <= this.#bucket(this.end[i]); b += 1) start[b + 1] += 1;
-    }
-    for (let b = 0; b < BUCKETS; b += 1) start[b + 1] += start[b];
-    const next = start.slice();
-    const rows = new Uint32Array(start[BUCKETS]);
-    for (let i = 0; i < this.count; i += 1) {
-      for (let b = this.#bucket(this.left[i]); b <= this.#bucket(this.end[i]); b += 1) {
-        rows[next[b]] = i;
-        next[b] += 1;
-      }
-    }
-    this.#bucketStart = start;
-    this.#bucketRow = rows;
   }
 
   // A route along the lines of its links, each walked the way the message goes.
@@ -142,22 +118,28 @@ export class Timeline {
   moving(t) {
     if (!this.meta.full) return [];
     if (this.#last.moving?.t === t) return this.#last.moving.rows;
-    const now = t + this.half;
-    const b = this.#bucket(now);
-    const rows = [];
-    for (let k = this.#bucketStart[b]; k < this.#bucketStart[b + 1]; k += 1) {
-      const i = this.#bucketRow[k];
-      if (this.left[i] < now && now <= this.end[i] && this.c.src[i] !== this.c.dst[i]) rows.push(i);
-    }
+    const rows = this.#around(t + this.half);
     this.#last.moving = { t, rows };
+    return rows;
+  }
+
+  // Those of the first instant that is looked at are looked for: most runs that are never played are shown at one alone.
+  #around(now) {
+    const { left, end } = this;
+    const { src, dst } = this.c;
+    const listed = this.#last.moving ? this.#stretches.rows(now) : null;
+    const rows = [];
+    for (let k = 0; k < (listed ?? left).length; k += 1) {
+      const i = listed ? listed[k] : k;
+      if (left[i] < now && now <= end[i] && src[i] !== dst[i]) rows.push(i);
+    }
     return rows;
   }
 
   // Transfers that are under way at some time of a stretch; null where looking for them is too much, or none are sent.
   between(from, to, most) {
     if (!this.meta.full) return null;
-    const [first, last] = [this.#bucket(from), this.#bucket(to)];
-    const listed = this.#bucketRow.subarray(this.#bucketStart[first], this.#bucketStart[last + 1]);
+    const listed = this.#stretches.rows(from, to);
     const rows = this.count < listed.length ? this.order : new Set(listed.length > most ? [] : listed);
     if (this.count > most && listed.length > most) return null;
     return Array.from(rows).filter((i) => this.left[i] < to && this.end[i] > from);

@@ -47,5 +47,8 @@ export function byEnd(ends) {
     last += ends[i];
     keys[i] = last * count + i;
   }
-  return Uint32Array.from(keys.sort(), (key) => key % count);
+  keys.sort();
+  const order = new Uint32Array(count);
+  for (let k = 0; k < count; k += 1) order[k] = keys[k] % count;
+  return order;
 }
