@@ -1,6 +1,7 @@
 // Blocks on their way between devices: over the machine's links, or along the algorithm's own shape.
 
 import { offLine, pointAlong, walk } from "../trace/walk.js";
+import { Ways } from "../trace/ways.js";
 import { percent, rateText } from "../trace/words.js";
 import { boxOf, paintBlocks, sideOf } from "./blocks.js";
 import { Camera } from "./camera.js";
@@ -15,8 +16,6 @@ const RATES = 32;
 const RATED = 34; // pixels per device width from which on rates are written
 const LARGEST = 30; // pixels across the largest block
 const LEAST_HIGH = 180;
-const CLEAR = 0.26; // device widths that a block keeps from the edges of the devices at its ends
-const MOST_CLEAR = 0.42; // and at most so much of its way at either end
 const HAIR = 0.6; // pixels of a line that no message of this run takes
 const ROOM = 70; // pixels of a bundle beside which its number stands
 
@@ -25,7 +24,7 @@ const ROOM = 70; // pixels of a bundle beside which its number stands
 // `shares(t)` how full every line is, `troubled(t)` which cannot carry what they should, `path(i)` a transfer's way,
 // `focus` what a line is called when it is chosen, `device(d)` which of the machine's devices a drawn one is.
 export class Stage {
-  #backdrop;
+  #backdrop = null; // where the camera has stood for longer than a frame
   #devices;
   #drawn = [];
   #flow;
@@ -43,6 +42,7 @@ export class Stage {
   #surface;
   #thin;
   #turn = -1;
+  #ways;
 
   constructor(timeline, scene) {
     this.timeline = timeline;
@@ -69,10 +69,9 @@ export class Stage {
     this.#turn = -1;
   }
 
-  // Paint anew what stands still until the camera moves.
-  #renew() {
+  // Find what is seen from where the camera stands.
+  #look() {
     const { camera, scene } = this;
-    const surface = this.#surface;
     this.#turn = camera.turn;
     this.#thin = Math.min(1, 0.3 + camera.scale / 80);
     this.#level = new Level(this.timeline, scene, this.#groups, camera.scale);
@@ -81,25 +80,34 @@ export class Stage {
     this.#seen = [...x.keys()].filter(
       (d) => this.#level.in[d] < 0 && x[d] > left - 6 && x[d] < right + 6 && y[d] > top - 1 && y[d] < bottom + 1,
     );
-    const [plain, pale] = [faint(surface.colours, 0.22), faint(surface.colours, 0.12)];
-    this.#backdrop = surface.layer("backdrop");
-    this.#frames.paint(this.#backdrop, surface.colours);
+    this.#ways = new Ways(this.timeline, this.#groups, this.#level);
+    this.#backdrop = null;
+  }
+
+  // Frames and lines, behind all else.
+  #paintBackdrop(g) {
+    const { scene } = this;
+    const { colours } = this.#surface;
+    const [plain, pale] = [faint(colours, 0.22), faint(colours, 0.12)];
+    this.#frames.paint(g, colours);
     const { used } = scene;
     for (const k of this.#level.alone) {
       const isIdle = used && !used[k];
-      this.#backdrop.strokeStyle = isIdle ? pale : plain;
-      this.#stroke(this.#backdrop, scene.lines[k], isIdle ? HAIR : scene.widths[k] * this.#thin);
+      g.strokeStyle = isIdle ? pale : plain;
+      this.#stroke(g, scene.lines[k], isIdle ? HAIR : scene.widths[k] * this.#thin);
     }
-    this.#backdrop.strokeStyle = plain;
-    for (const bundle of this.#level.bundles) this.#stroke(this.#backdrop, bundle.points, this.#width(bundle));
-    this.#front = surface.layer("front");
-    this.#labels = new Labels(this.#front, surface.colours.font);
-    this.#devices.paint(this.#front, this.#seen, this.#labels, surface.colours);
-    this.#frames.paintTitles(this.#front, this.#level, this.#labels, surface.colours);
-    this.#marks = new Marks(this.timeline, scene, this.#level, this.#frames.rooms);
-    this.#marks.paint(this.#front, surface.colours);
-    this.#flow = surface.layer("flow");
-    this.#levels = null;
+    g.strokeStyle = plain;
+    for (const bundle of this.#level.bundles) this.#stroke(g, bundle.points, this.#width(bundle));
+  }
+
+  // Devices and names, over lines.
+  #paintFront(g) {
+    const { colours } = this.#surface;
+    this.#labels = new Labels(g, colours.font);
+    this.#devices.paint(g, this.#seen, this.#labels, colours);
+    this.#frames.paintTitles(g, this.#level, this.#labels, colours);
+    this.#marks = new Marks(this.timeline, this.scene, this.#level, this.#frames.rooms);
+    this.#marks.paint(g, colours);
   }
 
   paint(t, { focus, lit, veil, travel }) {
@@ -114,13 +122,20 @@ export class Stage {
     this.#paintSigns(g, scene.troubled(t));
   }
 
+  // Paint all that does not fly: right onto the surface where the camera has just come to stand. Who keeps looking gets
+  // sheets, which are laid in no time but take longer to be made.
   #paintStill(t, line) {
     const surface = this.#surface;
-    const isMoved = this.#turn !== this.camera.turn;
-    if (isMoved) this.#renew();
+    if (this.#turn !== this.camera.turn) {
+      this.#look();
+      this.#paintAtOnce(t, line);
+      return;
+    }
+    const isFirst = !this.#backdrop;
+    if (isFirst) this.#spread();
     const isLoaded = this.#paintLoads(t);
     const isHeld = this.#devices.paintContents(this.#front, this.#seen, t, surface.colours);
-    const isOther = isMoved || isLoaded || isHeld || line !== this.#line;
+    const isOther = isFirst || isLoaded || isHeld || line !== this.#line;
     this.#line = line;
     surface.clear();
     if (isOther) this.#still = null;
@@ -129,21 +144,48 @@ export class Stage {
     else this.#compose(surface.context);
   }
 
+  #paintAtOnce(t, line) {
+    const surface = this.#surface;
+    const g = surface.blank();
+    const apart = (paint) => {
+      g.save();
+      paint();
+      g.restore();
+    };
+    apart(() => this.#paintBackdrop(g));
+    apart(() => this.#strokeLoads(g, this.#loads(t)));
+    apart(() => this.#paintLine(g, line));
+    apart(() => this.#paintFront(g));
+    this.#devices.paintContents(g, this.#seen, t, surface.colours);
+  }
+
+  // Have a sheet for each of what seldom changes.
+  #spread() {
+    const surface = this.#surface;
+    this.#backdrop = surface.layer("backdrop");
+    this.#paintBackdrop(this.#backdrop);
+    this.#front = surface.layer("front");
+    this.#paintFront(this.#front);
+    this.#flow = surface.layer("flow");
+    this.#levels = null;
+  }
+
   // Lay all that does not fly, with a line that is chosen, on one sheet: where it stays as it was for a frame, that is less
   // to lay at every other one.
   #compose(g) {
     const surface = this.#surface;
-    const { scene } = this;
-    const line = this.#line;
     surface.lay(this.#backdrop, g);
     surface.lay(this.#flow, g);
-    if (line >= 0) {
-      g.lineCap = "round";
-      g.strokeStyle = surface.colours.accent;
-      this.#stroke(g, scene.lines[line], scene.widths[line] + 3);
-    }
+    this.#paintLine(g, this.#line);
     surface.lay(this.#front, g);
     return g;
+  }
+
+  #paintLine(g, line) {
+    if (line < 0) return;
+    g.lineCap = "round";
+    g.strokeStyle = this.#surface.colours.accent;
+    this.#stroke(g, this.scene.lines[line], this.scene.widths[line] + 3);
   }
 
   // A line through points in device widths.
@@ -167,24 +209,35 @@ export class Stage {
     return 1.5 + 1.1 * Math.log2(1 + carried / Math.max(...links.map((link) => bandwidth[link])));
   }
 
-  // Loads stay as they are while no flow begins, ends or changes: only then are lines painted again, those of one
-  // colour and width at a stroke. Whether they were.
+  // Loads stay as they are while no flow begins, ends or changes: only then are lines painted again. Whether they were.
   #paintLoads(t) {
+    const shares = this.scene.shares(t);
+    if (this.#levels && shares === this.#shares) return false;
+    this.#shares = shares;
+    const loads = this.#loads(t);
+    if (this.#levels?.every((level, k) => level === loads.levels[k])) return false;
+    this.#levels = loads.levels;
+    this.#surface.clear(this.#flow);
+    this.#strokeLoads(this.#flow, loads);
+    return true;
+  }
+
+  // How full every line is drawn, and how full bundles are.
+  #loads(t) {
     const { scene, timeline } = this;
     const { alone, bundles } = this.#level;
     const shares = scene.shares(t);
-    if (this.#levels && shares === this.#shares) return false;
-    this.#shares = shares;
     const [loads, room] = bundles.length ? [timeline.loads(t), timeline.capacities(t)] : [];
     const full = bundles.map(({ links }) => {
       const [carried, most] = links.reduce(([a, b], link) => [a + loads[link], b + room[link]], [0, 0]);
       return most > 0 ? carried / most : 0;
     });
-    const levels = Uint8Array.from([...alone.map((k) => shares[k]), ...full], loadLevel);
-    if (this.#levels?.every((level, k) => level === levels[k])) return false;
-    this.#levels = levels;
-    const g = this.#flow;
-    this.#surface.clear(g);
+    return { full, levels: Uint8Array.from([...alone.map((k) => shares[k]), ...full], loadLevel) };
+  }
+
+  // Lines of one colour and width at a stroke.
+  #strokeLoads(g, { full, levels }) {
+    const [{ scene }, { alone, bundles }] = [this, this.#level];
     g.lineCap = "round";
     const strokes = new Map();
     levels.forEach((level, k) => {
@@ -203,7 +256,6 @@ export class Stage {
       g.stroke();
     }
     this.#paintNumbers(g, full);
-    return true;
   }
 
   // How many cables a bundle is, how fast each, and how full all are; where there is room.
@@ -263,7 +315,7 @@ export class Stage {
         within.push(i);
         continue;
       }
-      const { x, y } = this.#standing(i, path, timeline.progress(i, t));
+      const { x, y } = this.#ways.standing(i, path, timeline.progress(i, t));
       this.#drawn.push({ i, x: camera.x(x), y: camera.y(y) });
     }
     this.#marks.paintFlights(g, within, t);
@@ -287,32 +339,6 @@ export class Stage {
     for (const { i, x, y } of this.#drawn)
       if (timeline.squeeze(i, t) >= 0)
         labels.write(rateText(timeline.rate(i, t)), x, y + sideOf(timeline, i, side) / 2 + LEAST, look);
-  }
-
-  // Where a block stands on its way: from the edge of the device it leaves to that of the one it goes to.
-  #standing(i, path, progress) {
-    const whole = path.along.at(-1);
-    if (!(whole > 0)) return pointAlong(path, 0);
-    path.clear ??= [this.#reach(i, path.points, "src"), this.#reach(i, path.points.toReversed(), "dst")].map((reach) =>
-      Math.min(reach, whole * MOST_CLEAR),
-    );
-    const [before, after] = path.clear;
-    return pointAlong(path, (before + progress * (whole - before - after)) / whole);
-  }
-
-  // How wide and high a device is drawn: as itself, or as the tile that it is in.
-  #extent(device) {
-    const { devices, kinds } = this.timeline;
-    const tile = this.#level.closed.size ? this.#level.in[device] : -1;
-    return tile < 0 ? kinds[devices.kind[device]] : this.#groups.boxes[tile].slice(4, 6);
-  }
-
-  // How far it is along a line from the middle of a device until a block beside it would be clear of it.
-  #reach(i, [[ax, ay], [bx, by]], end) {
-    const [wide, high] = this.#extent(this.timeline.places.device[this.timeline.c[end][i]]);
-    const away = Math.hypot(bx - ax, by - ay) || 1;
-    const [dx, dy] = [Math.abs(bx - ax) / away, Math.abs(by - ay) / away];
-    return Math.min(dx > 0 ? (wide / 2 + CLEAR) / dx : Infinity, dy > 0 ? (high / 2 + CLEAR) / dy : Infinity);
   }
 
   // Where everything under way is on the surface, by transfer; `bundle` names what it is drawn in where not alone.

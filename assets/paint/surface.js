@@ -46,6 +46,14 @@ export class Surface {
     return scaled(own.get(name).canvas, this.width, this.height);
   }
 
+  // The surface as it came: nothing is on it, and nothing said of how to paint.
+  blank() {
+    const { context } = this;
+    context.reset();
+    context.setTransform(ratio(), 0, 0, ratio(), 0, 0);
+    return context;
+  }
+
   lay(layer, context = this.context) {
     context.drawImage(layer.canvas, 0, 0, this.width, this.height);
   }

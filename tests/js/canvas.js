@@ -31,6 +31,7 @@ class Context extends Path {
       "fillRect",
       "fillText",
       "putImageData",
+      "reset",
       "restore",
       "save",
       "strokeRect",

@@ -118,10 +118,13 @@ const laid = (context) => context.calls.filter(({ name }) => name === "drawImage
 test("loads are painted again only when one has changed", async () => {
   const { timeline } = await run("ring");
   const { canvas, paint, picture } = opened("machine", timeline);
+  paint(timeline.time * 0.3);
+  assert.deepEqual(laid(canvas.context), [], "what is new is painted at once");
+  assert.ok(canvas.context.calls.some(({ name }) => name === "stroke"));
   paint(timeline.time * 0.31);
   const layers = laid(canvas.context);
   const [, flow] = layers;
-  assert.equal(layers.length, 3, "what is new is laid at once");
+  assert.equal(layers.length, 3, "what stays is laid at once");
   const strokes = flow.calls.filter(({ name }) => name === "stroke").length;
   assert.ok(strokes > 0);
   for (const share of [0.311, 0.312]) picture.paint(timeline.time * share, { focus: null, lit: null });
