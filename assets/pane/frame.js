@@ -18,6 +18,16 @@ export function roomFor(canvas, { several, full, under }) {
   return { width: canvas.parentElement.clientWidth, most, least: full ? most : 0 };
 }
 
+// Keep room for sentences `told` pixels high, and have what stands over all else be so much above what is `below`. Style
+// sheets are told right where they ask: of what is said farther up all below is looked through.
+export function keepRoom({ head, margin }, { below, told }) {
+  for (const [{ style }, name, pixels] of [
+    [head, "--rs-told", told],
+    [margin, "--rs-below", below],
+  ])
+    if (style.getPropertyValue(name) !== `${pixels}px`) style.setProperty(name, `${pixels}px`);
+}
+
 // How far below the window's top an element stands when nothing is scrolled.
 function topOf(element) {
   let top = element.getBoundingClientRect().top;
@@ -36,7 +46,7 @@ export function elementsOf(parent) {
   const caption = make("p", "rs-caption", head);
   const field = make("p", "rs-field", head);
   const note = make("p", "rs-note", root);
-  const main = make("div", "rs-main", root);
+  const main = make("div", "rs-main", make("div", "rs-stand", root));
   const left = make("div", "rs-left", main);
   const canvas = make("canvas", "rs-stage", left, { role: "img" });
   const legend = make("div", "rs-legend", left);
@@ -78,22 +88,26 @@ export class Told {
   #high = new Map(); // pixels, by what is said in how wide a place
   #said = new WeakMap(); // by run
 
-  // In pixels, in the place of `head`, the elements of a sentence.
-  height(head, timeline, text) {
-    if (this.#said.get(timeline)?.text !== text) this.#said.set(timeline, { text, ...longest(timeline, text) });
-    const [{ plain, exact }, width] = [this.#said.get(timeline), head.clientWidth];
-    const key = [width, plain, exact].join("\n");
-    if (!this.#high.has(key)) this.#high.set(key, measured(head, width, [plain, exact]));
-    return this.#high.get(key);
+  // The highest of several, in pixels: of each a run with its text, and in `head` the elements of a sentence. All stand
+  // there before one is measured.
+  highest(several) {
+    const asked = several.map(({ head, timeline, text }) => {
+      if (this.#said.get(timeline)?.text !== text) this.#said.set(timeline, { text, ...longest(timeline, text) });
+      const [{ plain, exact }, width] = [this.#said.get(timeline), head.clientWidth];
+      return { head, width, words: [plain, exact], key: [width, plain, exact].join("\n") };
+    });
+    const copies = new Map();
+    for (const one of asked) if (!this.#high.has(one.key) && !copies.has(one.key)) copies.set(one.key, copied(one));
+    for (const [key, copy] of copies) this.#high.set(key, Math.ceil(copy.getBoundingClientRect().height));
+    for (const copy of copies.values()) copy.remove();
+    return Math.max(...asked.map(({ key }) => this.#high.get(key)));
   }
 }
 
-function measured(head, width, words) {
+function copied({ head, width, words }) {
   const copy = head.cloneNode(true); // what is read out stays as it is
   copy.style.cssText = `position: absolute; visibility: hidden; min-height: 0; width: ${width}px`;
   [copy.children[0].textContent, copy.children[1].textContent] = words;
   head.after(copy);
-  const { height } = copy.getBoundingClientRect();
-  copy.remove();
-  return Math.ceil(height);
+  return copy;
 }

@@ -9,15 +9,13 @@ import { choicesOf, found, offerChoices } from "../hands/choices.js";
 import { Beside } from "./beside.js";
 import { make } from "../player/elements.js";
 import { explain } from "./explain.js";
-import { elementsOf, roomFor } from "./frame.js";
+import { elementsOf, keepRoom, roomFor } from "./frame.js";
 import { handle } from "./handling.js";
 import { Morph } from "./morph.js";
 import { Links } from "../time/links.js";
-import { registered } from "../player/registry.js";
+import { Pictures } from "./pictures.js";
 import { said } from "./sentence.js";
 import { Why } from "./why.js";
-
-const FIRST = "machine"; // every run can be shown on its machine
 
 export class Pane {
   #beside;
@@ -34,7 +32,7 @@ export class Pane {
   #notes = ["", ""]; // what the run says of itself, and what was wrong with its link
   #sentence = "";
   #picture = null;
-  #pictures = {};
+  #pictures = null;
   #pinned = null;
   #pointer = [0, 0];
   #room = null;
@@ -86,9 +84,9 @@ export class Pane {
     return this.#picture;
   }
 
-  // How high the longest of its sentences stands, in pixels.
-  get told() {
-    return this.#host.told.height(this.#elements.head, this.#timeline, this.#text);
+  // Where it says what about which run.
+  get spoken() {
+    return { head: this.#elements.head, timeline: this.#timeline, text: this.#text };
   }
 
   // Where the buttons belong when there is but one run: right below its picture.
@@ -157,8 +155,7 @@ export class Pane {
     this.#id = run.id;
     this.#pinned = found(this.#pinned, this.#timeline, timeline);
     this.#hovered = null;
-    [this.#timeline, this.#pictures, this.#picture, this.#isFresh] = [timeline, {}, null, true];
-    for (const view of registered()) if (!view.refuses(timeline)) this.#pictures[view.name] = view.open(timeline);
+    [this.#timeline, this.#pictures, this.#picture, this.#isFresh] = [timeline, new Pictures(timeline), null, true];
     this.#why.load(timeline, text);
     this.#notes = [run.note ?? "", ""];
     this.remark("");
@@ -240,8 +237,8 @@ export class Pane {
 
   // Leave a view for another: what both show travels there.
   depart(view) {
-    const next = this.#pictures[this.#shown(view)];
-    if (!this.#picture || next === this.#picture) return;
+    const next = this.#picture && this.#pictures.of(view);
+    if (next === this.#picture) return;
     this.#morph = new Morph(this.#picture, this.#elements.canvas, this.#t, next);
   }
 
@@ -251,19 +248,17 @@ export class Pane {
 
   // Have a view's picture at hand, to be laid out.
   show(view) {
-    this.#picture = this.#pictures[this.#shown(view)] ?? null;
-  }
-
-  #shown(view) {
-    return this.#pictures[view] ? view : FIRST;
+    this.#picture = this.#pictures?.of(view) ?? null;
   }
 
   // Have its elements stand where a view wants them. All panes do before one is measured, and are measured before one
-  // is laid out: what is asked of a page between two changes has it laid out for the answer.
-  seat(view) {
+  // is laid out: what is asked of a page between two changes has it laid out for the answer. Its sentences have a place
+  // that is `told` pixels high, and what stands over all else is so much above what is `below`.
+  seat(view, { below, told }) {
     if (!this.#timeline) return;
+    keepRoom(this.#elements, { below, told });
     this.show(view);
-    this.#beside.seat(this.#timeline, this.#shown(view));
+    this.#beside.seat(this.#timeline, this.#pictures.shown(view));
   }
 
   // Find the room there is: `several` when others stand beside, `below` pixels left for what has to stay in sight below,

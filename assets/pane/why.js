@@ -5,7 +5,7 @@ import { make } from "../player/elements.js";
 import { TimeScale, bytesText, fill, rateText, seconds, sum } from "../trace/words.js";
 
 export class Why {
-  #base = null;
+  #base = null; // undefined until it is known whether there is one: of two lists one would be made in vain
   #body;
   #chosen = null;
   #host;
@@ -32,7 +32,7 @@ export class Why {
     this.lit = null;
     this.#isNew = true;
     this.#timeline = timeline;
-    this.#base = null;
+    this.#base = undefined;
     this.label(text);
   }
 
@@ -42,10 +42,10 @@ export class Why {
     this.#root.style.display = this.#timeline?.why ? "block" : "none";
     if (!this.#timeline?.why) return;
     this.#summary.textContent = fill(text["player.why"], { time: seconds(this.#timeline.time) });
-    this.#list();
+    if (this.#base !== undefined) this.#list();
   }
 
-  // Hold it against another run, or against none.
+  // Hold it against another run, or against none; every run that is taken is.
   against(timeline) {
     const base = timeline?.why && timeline !== this.#timeline ? timeline : null;
     if (base === this.#base || !this.#timeline?.why) return;

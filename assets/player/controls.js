@@ -117,9 +117,12 @@ export class Controls {
 
   // The button that plays or pauses.
   offerPlay(name, words) {
-    this.#buttons.play.replaceChildren(icon(name));
-    entitle(this.#buttons.play, words);
-    this.#buttons.play.title = `${words} (${this.#space})`;
+    const { play } = this.#buttons;
+    const title = `${words} (${this.#space})`;
+    if (play.title === title) return; // what is made anew is laid out anew
+    play.replaceChildren(icon(name));
+    entitle(play, words);
+    play.title = title;
   }
 
   // What changes with every frame.

@@ -217,7 +217,7 @@ class Player {
   #layout() {
     if (!this.#ready || this.#changing) return;
     const [parent, controls, span] = [this.#parent, this.#controls.root, this.#clock.time];
-    lay(this.#panes, { parent, controls, view: this.#view, span, window: this.#window });
+    lay(this.#panes, { parent, controls, told: this.#host.told, view: this.#view, span, window: this.#window });
     this.#draw();
     this.#sight.settle();
   }
