@@ -41,6 +41,12 @@ class Network:
     core: dict[str, list[Crossing]] = field(default_factory=dict)
     """Of a Cluster zone with a backbone: from its hub over the backbone back to its hub."""
     table: dict[str, dict[tuple[str, str], Route]] = field(default_factory=dict)
+    lines: dict[tuple[int, int], tuple[list[Zone], list[Zone]]] = field(default_factory=dict)
+    """By the id() of two Zones: see `_lines`."""
+    between: dict[tuple[str, str], Local] = field(default_factory=dict)
+    """Of two zones in one: the way from one to the other, once asked."""
+    gated: dict[tuple[str, str], list[Crossing]] = field(default_factory=dict)
+    """The way to a gateway, or from one, once asked."""
     before: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
     """Of a Floyd or Dijkstra zone, once asked: the point before the last, by source and destination."""
 
@@ -55,11 +61,9 @@ class Network:
             raise UnreachableError(
                 f"{self.platform.name}: the route from {src} to {dst} runs in circles: mend gateways"
             )
-        where = self.platform.where
-        up, down = where[src].line_up(), where[dst].line_up()
-        zones = {id(zone) for zone in up}
-        common = next(zone for zone in down if id(zone) in zones)
-        bypass = self._bypass(common, src, dst, up[: up.index(common) + 1], down[: down.index(common) + 1])
+        up, down = self._lines(self.platform.where[src], self.platform.where[dst])
+        common = up[-1]
+        bypass = self._bypass(common, src, dst, up, down) if common.bypasses else None
         if bypass is not None:
             route, from_src, to_dst = bypass
             before = [] if from_src else self._route(src, route.gw_src, depth + 1)
@@ -72,16 +76,32 @@ class Network:
                 f"{self.platform.name}: {src} and {dst} cannot reach each other, as zone {common.name} holds both hosts"
                 " and zones: put the hosts into a zone of their own"
             )
-        one, other = up[up.index(common) - 1].name, down[down.index(common) - 1].name
-        steps, gw_src, gw_dst = self._local(common, one, other, depth)
-        return [*self._route(src, gw_src, depth + 1), *steps, *self._route(gw_dst, dst, depth + 1)]
+        one, other = up[-2].name, down[-2].name
+        between = self.between.get((one, other)) or self._local(common, one, other, depth)
+        self.between[one, other] = between
+        steps, gw_src, gw_dst = between
+        return [*self._to_gate(src, gw_src, depth + 1), *steps, *self._to_gate(gw_dst, dst, depth + 1)]
+
+    def _lines(self, one: Zone, other: Zone) -> tuple[list[Zone], list[Zone]]:
+        """The zones around each of two, from the inside out to the first that is around both."""
+        key = id(one), id(other)
+        if key not in self.lines:
+            up, down = one.line_up(), other.line_up()
+            while len(up) > 1 and len(down) > 1 and up[-2] is down[-2]:
+                up, down = up[:-1], down[:-1]
+            self.lines[key] = up, down
+        return self.lines[key]
+
+    def _to_gate(self, src: str, dst: str, depth: int) -> list[Crossing]:
+        """As `_route`, of two points one of which is a gateway: all ways out of a zone and into it lead there."""
+        if (src, dst) not in self.gated:
+            self.gated[src, dst] = self._route(src, dst, depth)
+        return self.gated[src, dst]
 
     def _bypass(
         self, common: Zone, src: str, dst: str, up: list[Zone], down: list[Zone]
     ) -> tuple[Route, bool, bool] | None:
         """The bypass the common zone has for two points, and whether it begins and ends right at them."""
-        if not common.bypasses:
-            return None
         bypasses = {(route.src, route.dst): route for route in common.bypasses}
         if len(up) == 1 and len(down) == 1:
             return (bypasses[src, dst], True, True) if (src, dst) in bypasses else None
