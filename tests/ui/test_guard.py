@@ -1,16 +1,22 @@
 """What the server lets in, what it tells browsers, and that others' texts are shown as text."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
 
+from sim.registry import AdditionError
 from terminal.dashboard import dashboard
 from tests.ui.asgi import messages_of
 from ui.server import guard
+from ui.server.application import OneSentence
 from ui.server.guard import CONNECTED, EMBED_FROM, HOSTS, Guard
 from ui.server.health import health
 from ui.text import plain
@@ -144,3 +150,31 @@ def test_the_application_is_what_streamlit_serves():
     own = os.environ | {"RINGSIDE_NO_WORKERS": "1"}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, env=own)
     assert done.stdout == "True\n"
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (
+            AdditionError("ui/pages/own.py, line 3: '(' was never closed: mend the file"),
+            r"\Aui/pages/own.py, line 3: .*\Z",
+        ),
+        (
+            RuntimeError("something of the server's own"),
+            r"\ATraceback (.|\n)*RuntimeError: something of the server's own",
+        ),
+    ],
+)
+def test_a_server_that_cannot_start_tells_what_is_to_be_mended(fault, told):
+    @asynccontextmanager
+    async def failing(_):
+        raise fault
+        yield
+
+    async def app(*words):
+        with suppress(type(fault)):
+            await Starlette(lifespan=failing, middleware=[Middleware(OneSentence)])(*words)
+
+    (message,) = messages_of(app, {"type": "lifespan"})
+    assert message["type"] == "lifespan.startup.failed"
+    assert re.search(told, message["message"])

@@ -1,6 +1,6 @@
 """What is around Streamlit's application here: the guard, the workers, and an address for whoever watches it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, MutableMapping
 from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import Any
@@ -10,13 +10,14 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from ops.request import Request
+from sim.registry import AdditionError
 from ui.drawer.ahead import WHERE
 from ui.pages import PAGES
 from ui.player.component import player_file
 from ui.server.ahead import Ahead
 from ui.server.code import code
 from ui.server.future import future
-from ui.server.guard import Guard
+from ui.server.guard import Application, Guard, Receive, Scope, Send
 from ui.server.health import health
 from ui.server.sockets import send_at_once
 from ui.text import languages
@@ -24,6 +25,8 @@ from ui.workers import tasks
 from ui.workers.one import close_pool, the_pool
 from ui.workers.process import Call
 
+BLAMED = f"\n{AdditionError.__module__}.{AdditionError.__qualname__}: "
+"""What Python writes before the sentence."""
 LATE = ("pandas", "streamlit.emojis")
 """What Streamlit imports when the first page needs it."""
 
@@ -54,6 +57,22 @@ async def _served(_app: Any) -> AsyncIterator[dict[str, Any]]:
         close_pool()
 
 
+class OneSentence:
+    """Why the server cannot start, in one sentence where an addition is to blame, as commands tell it."""
+
+    def __init__(self, app: Application) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Called by the server for every request and every socket, and once when it starts."""
+
+        async def sent(message: MutableMapping[str, Any]) -> None:
+            fault, _, sentence = str(message.get("message", "")).rpartition(BLAMED)
+            await send({**message, "message": sentence.strip()} if fault else message)
+
+        await self._app(scope, receive, sent if scope["type"] == "lifespan" else send)
+
+
 async def _health(_request: Any) -> JSONResponse:
     return JSONResponse(health())
 
@@ -67,5 +86,5 @@ def around() -> dict[str, Any]:
             Route("/{above:path}" + player_file().name, code),
             Route("/{above:path}" + WHERE, future, methods=["POST"]),
         ],
-        "middleware": [Middleware(Guard), Middleware(Ahead)],
+        "middleware": [Middleware(OneSentence), Middleware(Guard), Middleware(Ahead)],
     }
