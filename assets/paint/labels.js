@@ -18,6 +18,7 @@ export class Labels {
   #cells = new Map();
   #font;
   #g;
+  #wide = new Map(); // pixels, by what is written how: what fits is measured, and then written
 
   constructor(g, font) {
     this.#g = g;
@@ -44,8 +45,16 @@ export class Labels {
 
   // The first of some words, the longest first, that is no wider than `room`; nothing where none is.
   fitting(words, room, { size, weight = 500 }) {
-    this.#g.font = `${weight} ${size}px ${this.#font}`;
-    return words.find((word) => word && this.#g.measureText(word).width <= room) ?? "";
+    return words.find((word) => word && this.#width(word, size, weight) <= room) ?? "";
+  }
+
+  #width(word, size, weight) {
+    const key = `${weight} ${size} ${word}`;
+    if (!this.#wide.has(key)) {
+      this.#g.font = `${weight} ${size}px ${this.#font}`;
+      this.#wide.set(key, this.#g.measureText(word).width);
+    }
+    return this.#wide.get(key);
   }
 
   // Write words with their middle at a point, or their left edge, on `paper` where there is one; false without room.
@@ -53,9 +62,9 @@ export class Labels {
   write(word, x, y, { size, weight = 500, fill, align = "center", paper = "", above = false }) {
     const g = this.#g;
     if (!word || size < LEAST) return false;
-    g.font = `${weight} ${size}px ${this.#font}`;
-    const box = this.#around(word, x, y, { size, align });
+    const box = this.#around(word, x, y, { size, weight, align });
     if (!this.isFree(box)) return false;
+    g.font = `${weight} ${size}px ${this.#font}`;
     this.take(box);
     if (above) this.#above.push({ word, x, y, box, font: g.font, fill, align });
     if (paper) this.#lay(box, paper);
@@ -66,8 +75,8 @@ export class Labels {
     return true;
   }
 
-  #around(word, x, y, { size, align }) {
-    const wide = this.#g.measureText(word).width;
+  #around(word, x, y, { size, weight, align }) {
+    const wide = this.#width(word, size, weight);
     const left = align === "center" ? x - wide / 2 : x;
     return [left - PAD, y - size / 2 - PAD, left + wide + PAD, y + size / 2 + PAD];
   }

@@ -43,29 +43,36 @@ export class Timeline {
   }
 
   #index() {
-    const { c, count, tick } = this;
+    const { c, count } = this;
     this.left = new Float64Array(count);
     this.start = new Float64Array(count);
     this.through = new Float64Array(count);
     this.end = new Float64Array(count);
     this.moveStart = new Uint32Array(count + 1);
-    let last = 0;
-    for (let i = 0; i < count; i += 1) {
-      last += c.end[i];
-      this.end[i] = last * tick;
-      this.left[i] = (last - c.span[i]) * tick;
-      const route = c.route[i];
-      const hops = c.route_start[route + 1] - c.route_start[route];
-      const lead = hops ? c.latency[route] : 0;
-      const adding = c.op[i] === REDUCE ? this.meta.gamma * c.sizes[c.size[i]] : 0;
-      this.start[i] = Math.min(this.left[i] + lead, this.end[i]);
-      this.through[i] = Math.max(this.end[i] - adding, this.start[i]);
-      this.moveStart[i + 1] = this.moveStart[i] + c.moves[i];
-    }
+    this.#indexTimes();
     this.#indexChanges();
     this.#stretches = new Stretches(this.left, this.end, this.time);
     this.order = byEnd(c.end);
     this.#contents = new Contents(c, this.meta.slots, this.order, this.end, this.moveStart);
+  }
+
+  // In as few words as it takes: this is done once per run, before any of it is compiled.
+  #indexTimes() {
+    const { left, start, through, end, moveStart, tick, count } = this;
+    const { end: ends, span, route, op, size, moves, latency, route_start: first } = this.c;
+    const adding = Array.from(this.c.sizes, (bytes) => this.meta.gamma * bytes);
+    const lead = Array.from(latency, (wait, k) => (first[k + 1] > first[k] ? wait : 0));
+    let last = 0;
+    for (let i = 0; i < count; i += 1) {
+      last += ends[i];
+      const over = last * tick;
+      end[i] = over;
+      left[i] = (last - span[i]) * tick;
+      const flows = Math.min(left[i] + lead[route[i]], over);
+      start[i] = flows;
+      through[i] = op[i] === REDUCE ? Math.max(over - adding[size[i]], flows) : over;
+      moveStart[i + 1] = moveStart[i] + moves[i];
+    }
   }
 
   #indexChanges() {
