@@ -1,17 +1,21 @@
 """Machines as Ringside's own YAML, so exactly that reading one back gives the same machine."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sim.base.yaml import quote
 from sim.errors import InputError
 from sim.formats import LARGEST_TEXT, writer
 from sim.formats.ringside_yaml.reader import VERSION
 from sim.topology import Link, Topology
-from sim.topology.route_tables import links_between, row
+from sim.topology.route_tables import RouteRow, links_between, row
 from sim.units import exact_bandwidth, exact_time, fmt_size
+
+_Between = Mapping[tuple[str, str], list[int]]
+"""The links that lead from one device straight to another, by both names."""
 
 
 @writer("ringside_yaml")
@@ -77,19 +81,30 @@ def _routes(topology: Topology) -> list[str]:
     if topology.router is None:
         return []
     general, between = replace(topology, router=None), links_between(topology)
-    everyone = range(len(topology.devices))
-    listed = any((row(general, src).reached & ~row(topology, src).reached).any() for src in everyone)
-    lines = []
-    for src in everyone:
-        own = row(topology, src)
-        odd = own.reached & (np.ones_like(own.reached) if listed else own.differs(row(general, src)))
-        lines += [
-            _route(topology, between, src, dst, own.to(dst)) for dst in np.flatnonzero(odd).tolist() if dst != src
-        ]
-    return (["routing: listed"] if listed else []) + (["routes:", *lines] if lines else [])
+    lines: list[str] = []
+    for src in range(len(topology.devices)):
+        own, other = row(topology, src), row(general, src)
+        if (other.reached & ~own.reached).any():
+            return ["routing: listed", *_listed(topology, between)]
+        lines += _some(topology, between, src, own, own.differs(other))
+    return ["routes:", *lines] if lines else []
 
 
-def _route(topology: Topology, between: dict[tuple[str, str], list[int]], src: int, dst: int, links: list[int]) -> str:
+def _listed(topology: Topology, between: _Between) -> list[str]:
+    """All routes that there are."""
+    rows = ((src, row(topology, src)) for src in range(len(topology.devices)))
+    lines = [line for src, own in rows for line in _some(topology, between, src, own, own.reached)]
+    return ["routes:", *lines] if lines else []
+
+
+def _some(topology: Topology, between: _Between, src: int, own: RouteRow, asked: NDArray[np.bool_]) -> Iterator[str]:
+    """The routes from one device to those that are asked for and can be reached."""
+    for dst in np.flatnonzero(own.reached & asked).tolist():
+        if dst != src:
+            yield _route(topology, between, src, dst, own.to(dst))
+
+
+def _route(topology: Topology, between: _Between, src: int, dst: int, links: list[int]) -> str:
     at, end = topology.devices[src].name, topology.devices[dst].name
     stops, nth = [at], []
     for i in links:
