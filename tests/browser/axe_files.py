@@ -13,29 +13,24 @@ from pathlib import Path
 from ops.request import Request
 from ops.request.training import TrainingRequest
 from tests.browser.axe import SIZES, THEMES, faults_of
+from tests.browser.sites import SCENES, write_site
 from tests.browser.test_talk import written
 from tests.browser.windows import visits
-from ui.files import site, step_page
+from ui.files import step_page
 from ui.files.exports import Shot, render
 from ui.lessons import LESSONS
-from ui.scene.gallery import exhibits
 from ui.scene.picture import carried_out
 from ui.text import languages
 
-SCENES = ("what_is_allreduce", "which_algorithm")
-"""A scene with one run, and one with several."""
 
-
-def made(folder: Path, taught: Sequence[str] = tuple(LESSONS)) -> dict[tuple[str, str], Path]:
-    """Every page by its name and language, written into a folder; of the lessons those of these names."""
-    scenes = [exhibit for exhibit in exhibits() if exhibit.name in SCENES]
-    site.write(folder / "site", scenes, lambda done, of: None, taught=list(taught))
-    names = ["index", "story", *(f"scenes/{scene.name}" for scene in scenes), *(f"lessons/{name}" for name in taught)]
+def made(folder: Path, site: Path, taught: Sequence[str] = tuple(LESSONS)) -> dict[tuple[str, str], Path]:
+    """Every page by its name and language: those of the site, with the lessons of these names, others in a folder."""
+    names = ["index", "story", *(f"scenes/{name}" for name in SCENES), *(f"lessons/{name}" for name in taught)]
     run = carried_out(Request(machine="switch:ranks=4")).trace
     step = TrainingRequest(machine=Request(machine="switch:ranks=4")).run()
     pages = {}
     for language in languages():
-        top = folder / "site" / ("" if language == "en" else language)
+        top = site / ("" if language == "en" else language)
         pages |= {(name, language): top / f"{name}.html" for name in names}
         kept = {"run": render(run, "html", Shot(language=language)), "step": step_page.page(step, language)}
         for name, page in kept.items():
@@ -49,7 +44,7 @@ def main(*parts: str) -> int:
     """Look at all whose name has one of the parts in it, or all; returns how many pages break a rule."""
     faulty = 0
     with tempfile.TemporaryDirectory() as folder:
-        pages = made(Path(folder))
+        pages = made(Path(folder), write_site(Path(folder) / "site"))
         cases = {
             f"{name}-{size[0]}-{theme}-{language}": (size, theme, page)
             for ((name, language), page), size, theme in product(pages.items(), SIZES, THEMES)

@@ -21,6 +21,7 @@ import pytest
 from playwright.sync_api import TimeoutError, expect
 
 from ops.request.link import from_link
+from tests.browser.sites import write_site
 from ui.files.exports import Shot, render
 from ui.player.views import FIRST
 from ui.scene.picture import carried_out
@@ -321,6 +322,12 @@ def enter(chromium, windows):
 def visit(enter, address):
     """Opens a page; nothing may be asked of a stranger."""
     return lambda query="", awaited=PLAYER, **options: enter(address, **options).open(query, awaited)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The site with a scene of one run, one of several, and every lesson; several tests look at it."""
+    return write_site(tmp_path_factory.mktemp("site"))
 
 
 @cache

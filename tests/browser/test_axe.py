@@ -22,8 +22,8 @@ KINDS = ("index", "story", "scenes/which_algorithm", *(f"lessons/{name}" for nam
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    return made(tmp_path_factory.mktemp("files"), TAUGHT)
+def files(site, tmp_path_factory):
+    return made(tmp_path_factory.mktemp("files"), site, TAUGHT)
 
 
 def test_the_lessons_have_pictures_of_both_kinds():

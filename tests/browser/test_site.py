@@ -7,9 +7,7 @@ import threading
 import pytest
 
 from tests.browser.conftest import FILES, PLAYER
-from ui.files import site
 from ui.lessons import LESSONS
-from ui.scene.gallery import exhibits
 from ui.text import languages, say
 
 pytestmark = pytest.mark.browser
@@ -21,16 +19,8 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("site")
-    scenes = [exhibit for exhibit in exhibits() if exhibit.name in ("what_is_allreduce", "which_algorithm")]
-    site.write(path, scenes, lambda done, of: None, taught=list(LESSONS))
-    return path
-
-
-@pytest.fixture(scope="module")
-def plain_server(folder):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+def plain_server(site):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
@@ -56,7 +46,7 @@ def test_a_scene_is_two_clicks_away_and_plays(enter, plain_server, width):
 
 @pytest.mark.turns("width", "language")
 @pytest.mark.parametrize(("width", "language"), [(1440, "en"), (390, "zh")])
-def test_a_lesson_and_the_story_play(enter, plain_server, folder, tmp_path, width, language):
+def test_a_lesson_and_the_story_play(enter, plain_server, site, tmp_path, width, language):
     one = enter(plain_server, viewport={"width": width, "height": 900})
     page = one.page
     top = "" if language == "en" else f"{language}/"
@@ -68,7 +58,7 @@ def test_a_lesson_and_the_story_play(enter, plain_server, folder, tmp_path, widt
         page.locator("#keep").click()
     file = tmp_path / "lesson.html"
     coming.value.save_as(file)
-    written = {each.stem: each.stat().st_size for each in sorted((folder / top).glob("lessons/*.html"))}
+    written = {each.stem: each.stat().st_size for each in sorted((site / top).glob("lessons/*.html"))}
     assert written.keys() == LESSONS.keys()
     more = file.stat().st_size - written["ring"]
     assert {name: size for name, size in written.items() if size + more >= 300_000} == {}  # kept as this one is

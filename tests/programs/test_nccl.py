@@ -113,8 +113,8 @@ def test_a_workloads_answer_names_the_protocol(capsys):
     "call, algorithm, protocol, size",
     [
         ("dist.barrier()", "allreduce.ring", "LL", 4),
-        ("dist.all_to_all([np.empty(1 << 20) for _ in range(n)], [np.ones(1 << 20)] * n)", "alltoall.nccl_p2p",
-         "Simple", 16 << 23),
+        ("dist.all_to_all([np.empty(1 << 16) for _ in range(n)], [np.ones(1 << 16)] * n)", "alltoall.nccl_p2p",
+         "Simple", 16 << 19),
         ("dist.gather(np.ones(4), [np.empty(4) for _ in range(n)] if dist.get_rank() == 0 else None)",
          "gather.linear", "", 16 * 32),
         ("dist.scatter(np.ones(4), [np.ones(4)] * n if dist.get_rank() == 0 else None)", "scatter.linear", "", 16 * 32),
