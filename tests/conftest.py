@@ -111,6 +111,7 @@ def garbage_is_looked_for_among_what_tests_make():
     """Collected tests and modules are no garbage, and most of what a page looks through after every run."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(7_000)  # ten times the usual: to look through syntax trees as they grow was most of reading them
     gc.enable()
     yield
     gc.unfreeze()  # what is left over at the end is cleared away as ever
