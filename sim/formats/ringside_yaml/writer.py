@@ -97,9 +97,9 @@ def _listed(topology: Topology, between: _Between) -> list[str]:
     return ["routes:", *lines] if lines else []
 
 
-def _some(topology: Topology, between: _Between, src: int, own: RouteRow, asked: NDArray[np.bool_]) -> Iterator[str]:
+def _some(topology: Topology, between: _Between, src: int, own: RouteRow, chosen: NDArray[np.bool_]) -> Iterator[str]:
     """The routes from one device to those that are asked for and can be reached."""
-    for dst in np.flatnonzero(own.reached & asked).tolist():
+    for dst in np.flatnonzero(own.reached & chosen).tolist():
         if dst != src:
             yield _route(topology, between, src, dst, own.to(dst))
 
