@@ -35,7 +35,7 @@ def test_a_picture_of_the_instant_can_be_taken_from_the_page(visit):
     page.get_by_text("Export", exact=True).click()
     page.get_by_role("button", name="Make the file").wait_for()
     one.settle()
-    with page.expect_download(timeout=60_000) as coming:
+    with page.expect_download() as coming:
         page.get_by_role("button", name="Make the file").click()
     file = coming.value
     assert file.suggested_filename == "allreduce-ring-switch-ranks-4.png"
