@@ -44,7 +44,7 @@ export class Pane {
   // `host` can `seek(t)`, `pause()` and `draw()` all anew, and `fork(spec)` where it has `offers` to ask what if.
   constructor(parent, host) {
     this.#host = host;
-    this.#elements = elementsOf(parent);
+    this.#elements = elementsOf(document.createDocumentFragment());
     this.#elements.note.style.display = "none";
     this.#beside = new Beside(this.#elements);
     this.#card = new Card(this.#elements.margin, host);
@@ -56,6 +56,7 @@ export class Pane {
       seek: (t) => host.seek(t),
     };
     this.#listen();
+    parent.append(this.root); // whole: a page looks around for every element that comes into it
   }
 
   // The decoded run, or null as long as there is none.

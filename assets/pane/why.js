@@ -80,21 +80,23 @@ export class Why {
     const counts = scale.counts(parts.map(([, time]) => time));
     const others = scale.counts(base);
     const most = Math.max(1, sum(counts));
-    this.#body.replaceChildren();
+    const rows = document.createDocumentFragment(); // a page looks around for every element that comes into it
     let before = 0;
     parts.forEach(([part, time], k) => {
       if (!(time || base[k])) return;
       const bar = { from: before / most, share: counts[k] / most };
-      this.#row(part, scale, counts[k], this.#base ? counts[k] - others[k] : null, bar);
+      this.#row(rows, part, { scale, count: counts[k], difference: this.#base ? counts[k] - others[k] : null, bar });
       before += counts[k];
     });
-    this.#row("", scale, sum(counts), this.#base ? sum(counts) - sum(others) : null, { from: 0, share: 0 });
+    const difference = this.#base ? sum(counts) - sum(others) : null;
+    this.#row(rows, "", { scale, count: sum(counts), difference, bar: { from: 0, share: 0 } });
+    this.#body.replaceChildren(rows);
     this.choose(this.#chosen);
   }
 
   // A part with its bar and its seconds, and by how much they differ; without a part, the sum of all.
-  #row(part, scale, count, difference, { from, share }) {
-    const row = make(part ? "button" : "div", "rs-part", this.#body, part ? { type: "button" } : {});
+  #row(rows, part, { scale, count, difference, bar: { from, share } }) {
+    const row = make(part ? "button" : "div", "rs-part", rows, part ? { type: "button" } : {});
     make("span", "", row).textContent = this.#text[`player.why.${part || "sum"}`];
     const bar = make("i", "", make("span", "rs-part-bar", row));
     bar.style.marginLeft = `${100 * from}%`;
