@@ -14,7 +14,7 @@ import simpy
 
 from sim.base import watch
 from sim.base.arrays import blank
-from sim.base.compiled import compiled, is_compiled, spent
+from sim.base.compiled import compiled, is_compiled, patience, spent
 from sim.errors import InputError, StalledError
 from sim.fabric import kernel
 from sim.fabric.links import HISTORY
@@ -174,7 +174,7 @@ class Cluster:
 
     def _expect(self, transfers: int) -> None:
         """Have the compiled kernel where so many are worth it."""
-        if self.kernel is kernel and transfers * 8 > INTERPRETED:
+        if self.kernel is kernel and transfers * 8 > INTERPRETED * patience():
             self.kernel = _ready()
 
     def _add(self, job: Job) -> None:
@@ -207,13 +207,14 @@ class Cluster:
 
     def _advance(self, horizon: float) -> int:
         arena = self.arena
-        begun = clock.perf_counter()
+        begun, pieces = clock.perf_counter(), 0
         while True:
             arena.fabric.count[kernel.ALLOWANCE] = PIECE if self.kernel is not kernel else INTERPRETED
             why = int(
                 self.kernel.advance(arena.fabric, arena.crossbar, float(horizon))
             )  # SimPy counts in whole numbers at first
-            if self.kernel is kernel and (self._has_spent() or why == kernel.PAUSED):
+            pieces += 1
+            if self.kernel is kernel and (self._has_spent() or (why == kernel.PAUSED and pieces >= patience())):
                 self.sim_s += clock.perf_counter() - begun
                 self.kernel = _ready()
                 begun = clock.perf_counter()

@@ -12,10 +12,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ops.request import Request
-from ops.request.link import LONGEST, from_link, to_link
+from ops.request.link import LONGEST, PLACE, from_link, to_link
 
-PLACE = ("t", "view", "camera", "window", "chosen", "brush")
-"""Words that the player keeps in the address."""
 FRAME = ("page", "lang")
 """Words of every page."""
 SCENE = "scene"

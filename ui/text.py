@@ -130,14 +130,14 @@ def spoken() -> str:
     context = get_script_run_ctx(suppress_warning=True)
     if context is None:
         return _OUTSIDE.get()
-    return _named(context.query_string, getattr(context.context_info, "locale", ""))
+    return named_by(context.query_string, getattr(context.context_info, "locale", ""))
 
 
 @lru_cache(64)
-def _named(address: str, locale: str) -> str:
+def named_by(address: str, locale: str) -> str:
     """The language that an address names, or a browser's locale; every text on a page asks, and hundreds stand on one.
 
-    >>> _named("page=learn&lang=en", "zh-CN"), _named("page=learn", "zh-CN"), _named("lang=tlh", "fr-FR")
+    >>> named_by("page=learn&lang=en", "zh-CN"), named_by("page=learn", "zh-CN"), named_by("lang=tlh", "fr-FR")
     ('en', 'zh', 'en')
     """
     language = parse_qs(address, keep_blank_values=True).get("lang", [locale.split("-")[0].lower()])[-1]

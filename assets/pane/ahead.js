@@ -100,8 +100,9 @@ class Ahead {
 export function withAhead(mount) {
   return (options) => {
     const { parentElement, data, setTriggerValue } = options;
-    const ahead = players.get(parentElement) ?? new Ahead();
-    players.set(parentElement, ahead);
+    const root = parentElement.querySelector(".rs-root") ?? parentElement;
+    const ahead = players.get(root) ?? new Ahead();
+    players.set(root, ahead);
     ahead.tell = (asked) => setTriggerValue("fork", asked);
     const asking = (name, value) => (name === "fork" ? ahead.ask(value) : setTriggerValue(name, value));
     const own = { ...options, setTriggerValue: asking };
@@ -109,7 +110,7 @@ export function withAhead(mount) {
     const close = mount({ ...own, data: ahead.take(data) });
     return () => {
       ahead.close();
-      players.delete(parentElement);
+      players.delete(root);
       close();
     };
   };

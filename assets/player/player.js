@@ -39,7 +39,6 @@ class Player {
   #panes = [];
   #parent;
   #playing = false;
-  #report;
   #scale = "";
   #sight;
   #standings;
@@ -51,11 +50,10 @@ class Player {
   #changing = false; // several things change, and what comes of it is drawn once
   #calm = globalThis.matchMedia("(prefers-reduced-motion: reduce)");
 
-  // `report(t, view, place)` tells the page where a person has stopped; `fork(spec)` asks it what if. A guest takes no
-  // keys but its own.
-  constructor(parent, { report, fork, isGuest }) {
+  // `tell(t, view, place)` tells the page where a person has stopped; `fork(spec)` asks it what if. Both are whoever's
+  // has the player. A guest takes no keys but its own.
+  constructor(parent, isGuest) {
     this.#parent = parent;
-    this.#report = report;
     const acts = this.#acts();
     this.#controls = new Controls(acts);
     this.#keys = keysOf(this.#clock, acts, registered());
@@ -71,6 +69,7 @@ class Player {
       brush,
     });
     const [seek, pause] = [(t) => this.#seek(t), () => this.#pause()];
+    const fork = (spec) => this.fork(spec);
     this.#host = { seek, pause, draw, layout, brush, fork, offers: [], told: new Told() };
     this.#full = new FullScreen(parent.closest(".rs-talk") ?? parent, layout);
     this.#sight = new Sight(this.#grid, { resized: () => this.#layout(), seen: () => this.#wake() });
@@ -367,7 +366,7 @@ class Player {
   #tell() {
     clearTimeout(this.#telling);
     this.#telling = setTimeout(() => {
-      if (!this.#marker.isGone) this.#report(this.#clock.t, this.#view, this.#marker.words);
+      if (!this.#marker.isGone) this.tell(this.#clock.t, this.#view, this.#marker.words);
     }, TELL_AFTER);
   }
 
@@ -383,18 +382,16 @@ class Player {
 
 // What Streamlit calls when the player appears and whenever its data changes, and a page of its own once.
 export default function mount({ data, parentElement, setStateValue, setTriggerValue, isGuest = false }) {
-  let player = instances.get(parentElement);
-  if (!player) {
-    const report = (t, view, place) => {
-      for (const [name, value] of Object.entries({ t, view, place })) setStateValue?.(name, value);
-    };
-    const fork = (spec) => setTriggerValue("fork", spec);
-    player = new Player(parentElement.querySelector(".rs-root") ?? parentElement, { report, fork, isGuest });
-    instances.set(parentElement, player);
-  }
+  const root = parentElement.querySelector(".rs-root") ?? parentElement;
+  const player = instances.get(root) ?? new Player(root, isGuest);
+  instances.set(root, player);
+  player.tell = (t, view, place) => {
+    for (const [name, value] of Object.entries({ t, view, place })) setStateValue?.(name, value);
+  };
+  player.fork = (spec) => setTriggerValue("fork", spec);
   player.load(data);
   return () => {
     player.close();
-    instances.delete(parentElement);
+    instances.delete(root);
   };
 }

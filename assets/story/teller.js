@@ -19,8 +19,9 @@ export function withStory(mount) {
     const close = mount(host);
     const { data, parentElement, setTriggerValue } = host;
     const root = parentElement.querySelector(".rs-root") ?? parentElement;
-    if (!tellers.has(root)) tellers.set(root, new Teller(root, (word) => setTriggerValue("story", word)));
-    const teller = tellers.get(root);
+    const teller = tellers.get(root) ?? new Teller(root);
+    tellers.set(root, teller);
+    teller.say = (word) => setTriggerValue("story", word);
     teller.load(data.story ?? null, data.runs);
     return () => {
       teller.close();
@@ -35,14 +36,12 @@ class Teller {
   #heard = 0; // the last telling that was put away
   #offer = null;
   #root;
-  #say;
   #story = null;
   #stop = new AbortController();
 
   // `say(word)` tells the page that it is to "open", was put away ("skip"), or came to its "end".
-  constructor(root, say) {
+  constructor(root) {
     this.#root = root;
-    this.#say = say;
     const early = { capture: true, signal: this.#stop.signal }; // while it is told, keys are none of the player's
     document.addEventListener("keydown", (event) => this.#press(event), early);
   }
@@ -85,7 +84,7 @@ class Teller {
 
   #ask() {
     this.#offer.setAttribute("aria-busy", "true");
-    this.#say("open");
+    this.say("open");
   }
 
   #press(event) {
@@ -124,7 +123,7 @@ class Teller {
   // Put away by whoever listens; one that came to its end stays until the stage has its run.
   #end(word) {
     this.#heard = this.#story.number;
-    this.#say(word);
+    this.say(word);
     if (word === "skip") this.#away();
     else setTimeout(() => this.#away(), PATIENCE);
   }

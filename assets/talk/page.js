@@ -1,8 +1,13 @@
-// What a page of the dashboard mounts: a talk where there are scenes to lead through, else the player by itself.
+// What a page of the dashboard mounts: a talk where there are scenes to lead through, else the player by itself, which
+// may have drawn its first picture before the page was there.
 
+import { withFirst } from "../page/first.js";
 import mountPlayer from "../story/page.js";
 import mountTalk from "./talk.js";
 
+const mountStage = withFirst(mountPlayer);
+
 export default function mount(options) {
-  return (options.data.scenes ? mountTalk : mountPlayer)(options);
+  return (options.data.scenes ? mountTalk : mountStage)(options);
 }
+mount.first = mountStage.first;

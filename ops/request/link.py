@@ -15,6 +15,9 @@ LONGEST = 6000
 LONGEST_OF = {"against": 4 * LONGEST}
 """Characters of a word that may hold packed texts; others are no longer than one."""
 
+PLACE = ("t", "view", "camera", "window", "chosen", "brush")
+"""Words beside those of the request: where in its runs a page stands."""
+
 
 def to_link(request: Request) -> dict[str, str]:
     """Query words that bring the request back; what is as usual is left out."""

@@ -28,6 +28,9 @@ CAST = "_unsigned_index"
 """What twins call `numpy.uint64`."""
 AT_ONCE, IN_ALL = 30_000, 1_000_000
 """Array operations from which on the compiler is worth loading: those of one call, and of all calls of a process."""
+PATIENT = 30
+"""Times as many of them while another process compiles: what it makes is loaded in half a second, made in a minute."""
+_PATIENCE = [1]
 
 
 def jit(function: Callable[..., Any]) -> Any:
@@ -138,6 +141,16 @@ def _files(kernel: FunctionType) -> set[str]:
     return {kernel.__code__.co_filename}.union(*(_files(it) for it in _calls(kernel).values()))
 
 
+def wait_for_compiler(*, is_at_work: bool) -> None:
+    """Interpret longer, or no longer, because another process is compiling what this one would have to compile, too."""
+    _PATIENCE[0] = PATIENT if is_at_work else 1
+
+
+def patience() -> int:
+    """Times as much as usual that is worth interpreting now."""
+    return _PATIENCE[0]
+
+
 def is_compiled(module: ModuleType) -> bool:
     """Whether the twins have been made in this process."""
     return module.__name__ in _COMPILED
@@ -149,10 +162,10 @@ def twin(module: ModuleType, work: float) -> Any:
     A search or a sweep calls a kernel thousands of times with little work each: all that was done counts, too.
     """
     much = spent(module, work)
-    return compiled(module) if is_compiled(module) or work > AT_ONCE or much else module
+    return compiled(module) if is_compiled(module) or work > AT_ONCE * patience() or much else module
 
 
 def spent(module: ModuleType, work: float) -> bool:
     """Count array operations of a module's plain functions; whether they are so many that compiling had been better."""
     _SPENT[module.__name__] += work
-    return _SPENT[module.__name__] > IN_ALL
+    return _SPENT[module.__name__] > IN_ALL * patience()

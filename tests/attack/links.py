@@ -1,12 +1,14 @@
 """Every page with every word of a link: those that requests, questions, workloads and pages have."""
 
+import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from random import Random
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from streamlit.testing.v1 import AppTest
 
@@ -14,7 +16,7 @@ from ops.request.link import to_link
 from ops.request.scenario import from_yaml
 from ops.request.words import WORDS as REQUEST_WORDS
 from ops.workloads import WORKLOADS
-from sim.errors import LONGEST
+from sim.errors import LONGEST, InputError, StalledError
 from sim.registry import MEND
 from tests.attack.files import ROOT, hostile, readers
 from tests.attack.mutate import NUMBERS, WORDS, mutated
@@ -24,6 +26,7 @@ from tests.test_kept import read
 from ui import text
 from ui.pages import PAGES
 from ui.pages.lab import Question
+from ui.server import first
 from ui.workers.process import OWN_FAULT
 
 APP = str(ROOT / "app.py")
@@ -60,6 +63,10 @@ def link(draw: Random) -> dict[str, str]:
 
 def run(words: dict[str, str]) -> None:
     """Open a page. Raises AssertionError where it ends in an error, is empty, or says too much."""
+    query = urlencode(words, errors="replace")
+    if first.is_early(query):
+        with suppress(InputError, StalledError):  # which the page tells
+            json.loads(first.picture(query, text.ENGLISH, "nobody"))
     look_for_components_once()
     at = AppTest.from_file(APP, default_timeout=PATIENCE)
     for name, word in words.items():

@@ -26,6 +26,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.conftest import serve
 from ui.drawer.ahead import WHERE
+from ui.server.first import WHERE as FIRST
 
 SCENES = (
     "", "machine=switch:ranks={n}", "machine=dgx_a100&size={m}MiB", "machine=switch:ranks={n}&algorithm=allgather.ring",
@@ -126,9 +127,10 @@ async def hostile(address: str, draw: random.Random, until: float, tabs: int = 4
                 await asyncio.sleep(0.5)
 
     async def ask() -> None:
-        """As many futures as the server will listen to, as no player would."""
+        """As many futures and first pictures as the server will listen to, as no player would."""
         while time.monotonic() < until:
             await asyncio.gather(*(asyncio.to_thread(_post, address, draw.choice(SCENES)) for _ in range(8)))
+            await asyncio.gather(*(asyncio.to_thread(_get, address, draw.choice(HOSTILE)) for _ in range(8)))
             await asyncio.sleep(draw.uniform(0.2, 8.0))
 
     await asyncio.gather(*(one() for _ in range(tabs)), ask())
@@ -139,6 +141,13 @@ def _post(address: str, scene: str) -> None:
     named = dict(word.split("=", 1) for word in scene.format(n=1024, m=64).split("&") if word)
     body = json.dumps({"scene": named, "asked": f"straggler:rank=0,late={time.time_ns()}ns", "language": "en"})
     asked = urllib.request.Request(f"{address}/{WHERE}", body.encode(), {"content-type": "application/json"})
+    with contextlib.suppress(OSError), urllib.request.urlopen(asked, timeout=30) as answer:
+        answer.read()
+
+
+def _get(address: str, scene: str) -> None:
+    """Ask for the picture that comes before a page, whatever is answered."""
+    asked = f"{address}/{FIRST}?{quote(scene, safe='=&:,.%')}&t={time.time_ns()}"
     with contextlib.suppress(OSError), urllib.request.urlopen(asked, timeout=30) as answer:
         answer.read()
 

@@ -35,6 +35,8 @@ PATIENCE = 90_000
 """Milliseconds that a page may take; others may have the processor, and a test that waits for nothing ends at last."""
 STILL = "document.querySelector('[data-testid=\"stApp\"][data-test-script-state=notRunning]') !== null"
 """What holds in a page that is not being drawn again, and not about to be."""
+OVER = "document.querySelector('#ringside-first') === null"
+"""What holds once the page has taken over the picture that was there before it, or goes without one."""
 MADE = "!document.querySelector('[data-testid=stSidebar] [class*=st-key-script_watch_]')"
 """What holds of a drawer whose form is made, as it is when somebody looks."""
 HASTE = 15_000
@@ -176,7 +178,7 @@ class Visit:
     def open(self, query="", awaited=PLAYER):
         self.page.goto(f"{self.address}/{query}")
         self.page.locator(awaited).first.wait_for()
-        self.page.wait_for_function(STILL)
+        self.page.wait_for_function(f"{STILL} && {OVER}")
         return self
 
     def data(self, name):

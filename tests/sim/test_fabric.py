@@ -287,15 +287,17 @@ def test_room_for_rates_is_made_in_time():
 def test_a_long_run_goes_on_compiled_where_it_stopped_interpreted():
     machine, schedule = build("ring:ranks=12"), ALGORITHMS["allreduce.ring"].schedule(12)
 
-    def ends(allowance):
+    def ends(allowance, times=1):
         cluster = engine.Cluster(machine)
         cluster.kernel = fabric
         event = cluster.start(schedule, 1 << 20)
-        with mock.patch.multiple(engine, INTERPRETED=allowance, spent=lambda module, work: False):
+        with mock.patch.multiple(engine, INTERPRETED=allowance, patience=lambda: times, spent=lambda *_: False):
             return cluster.run(event).end, cluster.kernel
 
     slow, stayed = ends(1 << 40)
     fast, switched = ends(100)
-    assert stayed is fabric
-    assert switched is compiled(fabric)
-    assert slow.tobytes() == fast.tobytes()
+    later, switched_later = ends(100, 3)
+    patient, stayed_too = ends(100, 1 << 20)
+    assert stayed is stayed_too is fabric
+    assert switched is switched_later is compiled(fabric)
+    assert slow.tobytes() == fast.tobytes() == later.tobytes() == patient.tobytes()

@@ -41,6 +41,19 @@ def test_little_work_is_interpreted_until_much_of_it_was_done(monkeypatch):
     assert compiled.twin(small, compiled.AT_ONCE) == "compiled"
 
 
+def test_more_is_interpreted_while_another_process_compiles(monkeypatch):
+    monkeypatch.setattr(compiled, "compiled", lambda module: "compiled")
+    monkeypatch.setattr(compiled, "_PATIENCE", [1])
+    first, second = ModuleType("first"), ModuleType("second")
+    compiled.wait_for_compiler(is_at_work=True)
+    assert compiled.twin(first, compiled.AT_ONCE * compiled.PATIENT) is first
+    assert compiled.twin(first, compiled.AT_ONCE * compiled.PATIENT + 1) == "compiled"
+    assert not compiled.spent(second, compiled.IN_ALL * compiled.PATIENT)
+    compiled.wait_for_compiler(is_at_work=False)
+    assert compiled.twin(first, compiled.AT_ONCE + 1) == "compiled"
+    assert compiled.spent(second, 0)
+
+
 @pytest.mark.parametrize("module", [kernel, max_min, replay], ids=lambda module: module.__name__)
 def test_indices_of_a_twin_are_unsigned(module):
     for function in [it for it in vars(module).values() if isinstance(it, FunctionType) and it in compiled._KERNELS]:

@@ -18,12 +18,13 @@ from ui.player.component import player_file
 from ui.server import ahead
 from ui.server.ahead import STREAMLIT, Ahead
 from ui.server.application import around, ask_ahead
+from ui.server.first import shell
 from ui.workers import one
 from ui.workers.one import OwnProcess
 
 ROOT = Path(__file__).parents[2]
 PAGE = "<html><head></head><body><p>text</p></body></html>"
-WITH_LOOK = PAGE.replace("</body>", f"<style>{STYLE}</style></body>")
+WITH_LOOK = PAGE.replace("</body>", f"<style>{STYLE}</style>{shell()}</body>")
 
 
 @pytest.fixture(scope="module")

@@ -185,7 +185,7 @@ def test_whoever_asks_for_many_futures_at_once_gets_a_few_on_the_threads_there_a
 
     running, answers, done = [], [], threading.Event()
     scope = {"type": "http", "method": "POST", "path": f"/{ahead.WHERE}", "headers": [], "query_string": b""}
-    monkeypatch.setattr(future, "_runs", runs)
+    monkeypatch.setattr(future, "_packed", runs)
     with ThreadPoolExecutor(1) as own:
         own.submit(asyncio.run, all_at_once()).result()
     assert [it["status"] for it in answers if "status" in it] == [200] * 40

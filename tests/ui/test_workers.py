@@ -12,6 +12,7 @@ import pytest
 
 from ops.request import Request
 from sim.base import watch
+from sim.base.compiled import PATIENT, patience
 from sim.errors import InputError
 from ui.workers import tasks
 from ui.workers.fair_queue import FairQueue
@@ -230,6 +231,19 @@ def test_a_job_has_so_many_seconds_and_tells_how_far_it_is():
         assert brief.ask("a", Call(nap, (0, "rested"))).result(60).read()[0] == "rested"
     finally:
         brief.close()
+
+
+def test_while_kernels_are_made_workers_interpret_what_they_would_have_to_make_again():
+    made = subprocess.Popen(["sleep", "600"])
+    workers = WorkerPool(PoolLimits(1, 1024 * MiB, 30.0), kernels=lambda: made).start()
+    try:
+        assert workers.ask("a", Call(patience, ()), shared=False).result(60).read() == PATIENT
+        made.kill()
+        made.wait()
+        assert workers.ask("a", Call(patience, ()), shared=False).result(60).read() == 1
+    finally:
+        made.kill()
+        workers.close()
 
 
 def test_without_workers_the_same_is_done_here():

@@ -9,9 +9,8 @@ import streamlit as st
 from ops import ALGORITHMS
 from ops.request import Request
 from ops.request.library_choice import library_of
-from ops.request.link import LONGEST
+from ops.request.link import LONGEST, PLACE
 from ops.request.scenario import to_yaml
-from sim.base.numbers import real
 from sim.errors import InputError, StalledError
 from sim.formats import write_topology
 from sim.machines import MACHINES
@@ -24,9 +23,10 @@ from ui.drawer import ahead, fork, form
 from ui.files.exports import EXPORTS
 from ui.pages import page
 from ui.player import component
-from ui.player.views import FIRST, VIEWS
+from ui.player.views import VIEWS
 from ui.refusals import retold
 from ui.scene import picture
+from ui.scene.beginning import LONGEST_WORD, beginning_of, explaining
 from ui.scene.machines import machine_of
 from ui.scene.picture import STALLED, Picture
 from ui.share import offer, take_away
@@ -37,10 +37,6 @@ from ui.widgets import compare, diagnosis, past, questions, sidebar, title, what
 from ui.widgets.load import load_of
 
 PLAYER = "stage"
-LONGEST_PLACE = 400
-"""Characters of a word that says where in the runs the player stands."""
-FEW = 16
-"""Up to so many ranks an algorithm's shape is understood at a glance."""
 LONGEST_CODE = 20_000
 """Characters of a schedule's file that are shown."""
 
@@ -146,9 +142,7 @@ def _arrive() -> str:
     scene, problem = _named(words)
     past.move_on(scene)
     address.stands_for(scene)
-    state.start, late = _instant(words.get("t", "0"))
-    state.view = words.get("view", "") if words.get("view") in VIEWS else ""
-    state.place = {name: words[name][:LONGEST_PLACE] for name in address.PLACE if name in words}
+    (state.start, state.view, state.place), late = beginning_of(words)
     state.begun = state.get("begun", 0) + 1
     state.problem = problem or late, scene
     return problem or late
@@ -170,14 +164,6 @@ def _named(words: dict[str, str]) -> tuple[Request, str]:
     except InputError as error:
         return Request(), retold(error)
     return scene, ""
-
-
-def _instant(word: str) -> tuple[float, str]:
-    """Seconds from the run's beginning; for a word that is no such instant the beginning, and why."""
-    t = real(word)
-    if t is None or t < 0:
-        return 0.0, f"the link's t={word[:20]!r} is not a time in seconds: correct the address"
-    return t, ""
 
 
 def _depart(scene: Request) -> None:
@@ -226,7 +212,7 @@ def _place() -> dict[str, str]:
     """Where the player stands, in the words of a link."""
     place = getattr(st.session_state.get(PLAYER), "place", None)
     words = place if isinstance(place, Mapping) else {}
-    return {name: str(words[name])[:LONGEST_PLACE] for name in address.PLACE if words.get(name)}
+    return {name: str(words[name])[:LONGEST_WORD] for name in PLACE if words.get(name)}
 
 
 def _figures(picture: Picture) -> None:
@@ -281,7 +267,7 @@ def _picture() -> None:
     scene, runs = state.staged
     if address.length_of(scene) > LONGEST and not st.context.is_embedded:
         _offer_file(scene)
-    usual = _explaining(scene, runs)
+    usual = explaining(scene, (picture.shaped for _, picture, _ in runs))
     if state.view not in VIEWS:
         state.view = usual
     start = component.Start(
@@ -305,12 +291,6 @@ def _picture() -> None:
     with player:
         heard = lambda: story.hear(state[PLAYER].story)  # noqa: E731
         component.show(data, key=PLAYER, moved=_moved, forked=_forked, heard=heard)
-
-
-def _explaining(scene: Request, runs: list[compare.Run]) -> str:
-    """The view to begin with: the algorithm's shape for few ranks, the machine where it is what matters."""
-    few = all(0 < picture.shaped <= FEW for _, picture, _ in runs)
-    return "shape" if few and not (scene.capture or scene.trouble or scene.schedule) else FIRST
 
 
 def _moved() -> None:

@@ -23,13 +23,14 @@ ON_PAGES = "talk/page.js"
 FILE = """const sheet = new CSSStyleSheet();
 sheet.replaceSync({style});
 const mount = {script};
-export default function ({{ parentElement, ...rest }}) {{
-  const sheets = parentElement.adoptedStyleSheets;
-  if (!sheets.includes(sheet)) sheets.push(sheet);
-  return mount({{ parentElement, ...rest }});
+const dress = ({{ adoptedStyleSheets: sheets }}) => sheets.includes(sheet) || sheets.push(sheet);
+export default function (options) {{
+  dress(options.parentElement);
+  return mount(options);
 }}
+mount.first(dress);
 """
-"""The player with its look, which it brings to wherever it is mounted."""
+"""The player with its look, which it brings to wherever it is mounted, and to the picture that comes before a page."""
 LOADER = """const {{ default: mount }} = await import(new URL("{name}", document.baseURI));
 export default mount;
 """

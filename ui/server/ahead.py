@@ -13,6 +13,7 @@ import streamlit
 
 from ui.front import STYLE
 from ui.player.component import player_file
+from ui.server import first
 from ui.server.guard import Application, Receive, Scope, Send
 
 STREAMLIT = Path(streamlit.__file__).parent / "static"
@@ -58,7 +59,7 @@ class Ahead:
             elif begun:
                 text.extend(message.get("body", b""))
                 if not message.get("more_body"):
-                    await _send_page(begun.pop(), bytes(text), send)
+                    await _send_page(begun.pop(), bytes(text), scope.get("query_string", b""), send)
             else:
                 await send(message)
 
@@ -70,9 +71,12 @@ def _is_page(start: MutableMapping[str, Any]) -> bool:
     return any(name.lower() == b"content-type" and value.startswith(b"text/html") for name, value in headers)
 
 
-async def _send_page(start: MutableMapping[str, Any], text: bytes, send: Send) -> None:
-    text = text.replace(END, f"<style>{STYLE}</style>".encode() + END, 1)
+async def _send_page(start: MutableMapping[str, Any], text: bytes, query: bytes, send: Send) -> None:
+    is_early = first.is_early(query.decode("latin-1"))
+    more = f"<style>{STYLE}</style>{first.shell() if is_early else ''}"
+    text = text.replace(END, more.encode() + END, 1)
+    links = filter(None, [announced(), first.announced(query) if is_early else b""])
     kept = [(name, value) for name, value in start["headers"] if name.lower() not in CHANGED]
-    more = [(b"content-length", str(len(text)).encode())] if text else []  # who asks for a head gets no text
-    await send({**start, "headers": [*kept, *more, (b"link", announced())]})
+    length = [(b"content-length", str(len(text)).encode())] if text else []  # who asks for a head gets no text
+    await send({**start, "headers": [*kept, *length, (b"link", b", ".join(links))]})
     await send({"type": "http.response.body", "body": text})

@@ -14,6 +14,7 @@ from sim.registry import AdditionError
 from ui.drawer.ahead import WHERE
 from ui.pages import PAGES
 from ui.player.component import player_file
+from ui.server import first
 from ui.server.ahead import Ahead
 from ui.server.code import code
 from ui.server.future import future
@@ -85,6 +86,7 @@ def around() -> dict[str, Any]:
             Route("/health", _health),
             Route("/{above:path}" + player_file().name, code),
             Route("/{above:path}" + WHERE, future, methods=["POST"]),
+            Route("/{above:path}" + first.WHERE, first.first_picture),
         ],
         "middleware": [Middleware(OneSentence), Middleware(Guard), Middleware(Ahead)],
     }

@@ -5,13 +5,15 @@ Before Streamlit's page had as much as begun to draw its own answer a browser wo
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 from starlette.requests import Request as Asked
 from starlette.responses import Response
 
+from ops.request import Request
 from ops.request.link import from_link
 from ops.request.notation import entries
 from sim.errors import InputError, StalledError
@@ -54,39 +56,57 @@ async def future(request: Asked) -> Response:
         question = _read(bytes(text))
     except (ValueError, RecursionError):  # the latter for what is nested deeply
         return Response(status_code=NO_QUESTION)
+    return await in_turn(request, _packed, *question, whose)
+
+
+async def in_turn(request: Asked, answered: Callable[..., bytes], *words: Any) -> Response:
+    """What is answered to these words, by one of few threads; null where the page has more to say, or many ask."""
     if len(_QUESTIONS) >= MOST:
-        return _answer(NOTHING)
+        return answer(NOTHING)
     _QUESTIONS.add(request)
     try:
-        return _answer(await asyncio.get_running_loop().run_in_executor(AT_ONCE, _runs, *question, whose))
+        return answer(await asyncio.get_running_loop().run_in_executor(AT_ONCE, answered, *words))
     except (InputError, StalledError, TimeoutError):
-        return _answer(NOTHING)
+        return answer(NOTHING)
     finally:
         _QUESTIONS.discard(request)
 
 
-def _answer(text: bytes) -> Response:
+def answer(text: bytes) -> Response:
+    """An answer in JSON."""
     return Response(text, media_type="application/json")
 
 
-def _runs(named: Mapping[str, str], specs: str, language: str, whose: str) -> bytes:
-    """What is answered, as JSON. Raises InputError, StalledError or TimeoutError for what the page tells."""
+def runs_of(scene: Request, language: str, whose: str, largest: int) -> list[compare.Run]:
+    """A scene's runs as soon as workers have them, none where they are `largest` bytes or more.
+
+    Raises InputError, StalledError, and TimeoutError after `SECONDS`.
+    """
     pool = the_pool()
+    calls = [Call(tasks.run, (replace(each, against=""), language)) for each in (scene, *scene.others())]
+    jobs = [pool.ask(whose, call) for call in calls]
+    try:
+        titled = list(compare.titled(scene))
+        results = [job.result(SECONDS) for job in jobs]
+    finally:
+        for job in jobs:
+            pool.leave(job)
+    if sum(len(result.value) for result in results) > largest:
+        return []
+    return [(each, result.read(), name) for (name, each), result in zip(titled, results, strict=True)]
+
+
+def written(packed: Any) -> bytes:
+    """What a player gets, as JSON."""
+    return json.dumps(packed, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _packed(named: Mapping[str, str], specs: str, language: str, whose: str) -> bytes:
+    """What is answered, as JSON. Raises InputError, StalledError or TimeoutError for what the page tells."""
     with speaking(language):
         scene = [from_link(named), *fork.scenes(from_link(named), specs)][-1]
-        calls = [Call(tasks.run, (replace(each, against=""), language)) for each in (scene, *scene.others())]
-        jobs = [pool.ask(f"future {whose}", call) for call in calls]
-        try:
-            titled = list(compare.titled(scene))
-            results = [job.result(SECONDS) for job in jobs]
-        finally:
-            for job in jobs:
-                pool.leave(job)
-        if sum(len(result.value) for result in results) > LARGEST:
-            return NOTHING
-        pictures = (result.read() for result in results)
-        packed = fork.packed((scene, shown, name) for (name, scene), shown in zip(titled, pictures, strict=True))
-    return json.dumps(packed, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        runs = runs_of(scene, language, f"future {whose}", LARGEST)
+        return written(fork.packed(runs)) if runs else NOTHING
 
 
 def _read(text: bytes) -> tuple[Mapping[str, str], str, str]:

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlsplit
 
 from ops.request import Request
-from ops.request.link import from_link
+from ops.request.link import PLACE, from_link
 from ops.request.scenario import line_of, request_in, to_yaml
 from sim.base.numbers import real
 from sim.base.yaml import YamlNode, parse_yaml, quote
 from sim.errors import InputError
 from sim.units import exact_time, parse_time
 from ui.player.views import VIEWS
+from ui.scene.beginning import LONGEST_WORD
 from ui.talk import (
     LONGEST_LINE,
     LONGEST_NOTES,
@@ -28,9 +29,6 @@ from ui.text import languages
 VERSION = "talk-1"
 LARGEST = 8_000_000
 """Characters of a talk written down."""
-PLACE = ("t", "view", "camera", "window", "chosen", "brush")
-"""Words of a link that say where in its runs a page stands."""
-LONGEST_PLACE = 400
 TALK = ("ringside", "title", "language", "scenes")
 SCENE = ("title", "link", "scene", "shown", "words", "stops", "notes")
 
@@ -127,8 +125,8 @@ def _check_place(node: YamlNode, place: Mapping[str, str]) -> None:
     if t is None or t < 0:
         node.refuse(f"t={place['t'][:20]!r} is not a time in seconds: write it like 0.0015")
     for word, text in place.items():
-        if len(text) > LONGEST_PLACE:
-            node.refuse(f"{word} has {len(text):,} characters: write {LONGEST_PLACE} at most")
+        if len(text) > LONGEST_WORD:
+            node.refuse(f"{word} has {len(text):,} characters: write {LONGEST_WORD} at most")
 
 
 def _lines(node: YamlNode) -> tuple[StageLine, ...]:

@@ -176,7 +176,7 @@ class Seat(threading.Thread):
 
     def _send(self, job: PageJob) -> None:
         self.start_process()
-        self._connection.send(job.call)
+        self._connection.send((job.call, self._pool.is_compiling))
 
     def _heard(self, job: PageJob) -> Result | None:
         """The result, if it comes within a tick; what else the worker says is noted. Raises WorkerDiedError."""
@@ -237,6 +237,11 @@ class WorkerPool:
         if self._compiling is not None:
             threading.Thread(target=self._compiled, args=(self._compiling,), daemon=True).start()
         return self
+
+    @property
+    def is_compiling(self) -> bool:
+        """Whether kernels are being made, by a process that workers need not do it again for."""
+        return self._compiling is not None and self._compiling.poll() is None
 
     def _compiled(self, process: "subprocess.Popen[bytes]") -> None:
         done = process.wait() == 0

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sim.base import watch
+from sim.base.compiled import wait_for_compiler
 from sim.errors import InputError, StalledError
 from sim.registry import addition_fault
 
@@ -67,7 +68,8 @@ def serve(connection: Connection, memory: int, seconds: float) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError):
         while True:
-            call = connection.recv()
+            call, is_compiling = connection.recv()
+            wait_for_compiler(is_at_work=is_compiling)
             connection.send(Progress(0.0))  # it is here; who ends before this has been sent has lost nothing
             by = watch.Watch(
                 seconds,

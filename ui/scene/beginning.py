@@ -1,0 +1,42 @@
+"""Where a visit begins in the runs of its scene: what the words of an address say, and the view where they say none."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from ops.request import Request
+from ops.request.link import PLACE
+from sim.base.numbers import real
+from ui.player.views import FIRST, VIEWS
+
+LONGEST_WORD = 400
+"""Characters of a word that says where in the runs the player stands."""
+FEW = 16
+"""Up to so many ranks an algorithm's shape is understood at a glance."""
+
+
+class Beginning(NamedTuple):
+    """Seconds from the runs' beginning, a view's name or none, and the rest of the place in the words of a link."""
+
+    t: float
+    view: str
+    place: dict[str, str]
+
+
+def beginning_of(words: Mapping[str, str]) -> tuple[Beginning, str]:
+    """What an address says; for an instant that is none the runs' beginning, and why."""
+    word = words.get("t", "0")
+    t = real(word)
+    is_instant = t is not None and t >= 0
+    wrong = "" if is_instant else f"the link's t={word[:20]!r} is not a time in seconds: correct the address"
+    view = words.get("view", "")
+    place = {name: words[name][:LONGEST_WORD] for name in PLACE if name in words}
+    return Beginning(t if t is not None and is_instant else 0.0, view if view in VIEWS else "", place), wrong
+
+
+def explaining(scene: Request, shaped: Iterable[int]) -> str:
+    """The view to begin with: the algorithm's shape for few ranks, the machine where it is what matters.
+
+    `shaped` are how many places the shapes of its runs have, 0 for one without a shape.
+    """
+    few = all(0 < count <= FEW for count in shaped)
+    return "shape" if few and not (scene.capture or scene.trouble or scene.schedule) else FIRST

@@ -1,0 +1,104 @@
+"""The first picture of a visit: it is drawn while Streamlit's page is still being read, which takes it over as it is.
+
+A page of Streamlit's asks its script only once all of its own code is there, and the run comes with the answer. So what
+is sent for a scene says at once where its runs are to be had, and the player draws them by itself.
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import streamlit
+from starlette.requests import Request as Asked
+from starlette.responses import Response
+
+from ops.request.link import from_link
+from ui.address import SCENE
+from ui.drawer import fork
+from ui.pages import first
+from ui.player.component import Start, player_data, player_file
+from ui.scene.beginning import beginning_of, explaining
+from ui.server.future import NOTHING, answer, in_turn, runs_of, written
+from ui.text import named_by, speaking
+
+WHERE = "ahead/first"
+"""The address of it, below that of the page, with the page's own words."""
+LONGEST = 2000
+"""Characters of an address that a header repeats."""
+LARGEST = 1 << 20
+"""Bytes of a picture: more of them come once, with the page."""
+PLAIN = re.compile(rb"[\w%&=.:,;~+*/@!()'$?|-]*")
+FONT = re.compile(r"[^\"']*/SourceSansVF-Upright[^\"']*\.woff2")
+SHELL = """<style>
+@font-face { font-family: "Source Sans"; font-weight: 200 900; src: url("%s") format("woff2"); }
+#ringside-first {
+  position: fixed; z-index: 1; top: 100.8px; bottom: 0; overflow: hidden; visibility: hidden; color-scheme: light dark;
+  left: max(1.5rem, 50vw - 856px); right: max(1.5rem, 50vw - 856px); font: 1rem/1.6 var(--st-font);
+  color: var(--st-text-color); background: var(--st-background-color);
+  --st-font: "Source Sans", sans-serif; --st-primary-color: #0072B2; --st-text-color: #2F2D2B;
+  --st-background-color: #FFFFFF; --st-secondary-background-color: #F8F8F7;
+}
+#ringside-first.drawn { visibility: visible; }
+body:has(> .drawn#ringside-first) [data-testid="stAppSkeleton"] { visibility: hidden; }
+@media (max-width: 1040px) { #ringside-first { top: 150px; } }
+@media (max-width: 640px) { #ringside-first { top: 193.5px; left: 0.9rem; right: 0.9rem; } }
+@media (prefers-color-scheme: dark) {
+  #ringside-first {
+    --st-primary-color: #3A9BD9; --st-text-color: #EDEBE8;
+    --st-background-color: #171614; --st-secondary-background-color: #2D2B27;
+  }
+}
+</style><div id="ringside-first" data-from="%s"></div><script async type="module" src="%s"></script>"""
+"""Where the picture stands until the page has it, in the same place and in the same colours."""
+
+
+def is_early(query: str) -> bool:
+    """Whether an address names a page whose picture may come before it."""
+    words = dict(parse_qsl(query, keep_blank_values=True))
+    is_framed = words.get("embed", "false").lower() != "false"
+    return words.get("page", first()) == first() and not is_framed and not words.get("capture") and SCENE not in words
+
+
+@cache
+def shell() -> str:
+    """What stands in a page for it."""
+    page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    font = FONT.search(page)
+    return SHELL % (font[0] if font else "", WHERE, player_file().name)
+
+
+def announced(query: bytes) -> bytes:
+    """What a header says of it, so that a browser asks before anything of the page has been read."""
+    if len(query) > LONGEST or not PLAIN.fullmatch(query):
+        return b""
+    return b"<%b%b>; rel=preload; as=fetch; crossorigin" % (WHERE.encode(), b"?" + query if query else b"")
+
+
+async def first_picture(request: Asked) -> Response:
+    """What the player is mounted with for the page's own words; null where the page has more to do or to say."""
+    query = request.url.query
+    locale = request.headers.get("accept-language", "").partition(",")[0]
+    whose = request.client.host if request.client else ""
+    if not is_early(query):
+        return answer(NOTHING)
+    return await in_turn(request, picture, query, named_by(query, locale), whose)
+
+
+def picture(query: str, language: str, whose: str) -> bytes:
+    """What is answered to a page's words, as JSON.
+
+    Raises InputError, StalledError or TimeoutError for what the page tells.
+    """
+    words = dict(parse_qsl(query, keep_blank_values=True))
+    begun, wrong = beginning_of(words)
+    if wrong:
+        return NOTHING
+    with speaking(language):
+        scene = from_link(words)
+        runs = runs_of(scene, language, f"first {whose}", LARGEST)
+        if not runs:
+            return NOTHING
+        usual = explaining(scene, (picture.shaped for _, picture, _ in runs))
+        start = Start(begun.t, begun.view or usual, number=1, place=begun.place, usual=usual)
+        return written(player_data(fork.packed(runs), language, start))
