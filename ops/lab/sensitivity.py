@@ -1,5 +1,6 @@
 """Which links matter: what a run gains or loses with each of them faster or slower, and what losing one costs."""
 
+import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -10,6 +11,7 @@ from ops.lab.cells import prepare
 from ops.request import PreparedRun
 from ops.request.notation import listed
 from ops.work import Outcome
+from sim.base import watch
 from sim.errors import InputError, StalledError
 from sim.metrics import link_use
 from sim.topology import Link, Topology
@@ -72,7 +74,7 @@ def sensitivity(
 
     Links change by class, that is kind, ends and bandwidth, or cable by cable: the `most` busiest of them, in each of
     `whats`. Routes stay what they were. What the run does not cross is left out, since it changes nothing. Raises
-    InputError for a factor that is not above 1.
+    InputError for a factor that is not above 1, and where so many runs take longer than they may.
     """
     if not 1 < factor <= 1e6:
         raise InputError(f"a factor of {factor:g} is not between 1 and a million: 2 halves and doubles")
@@ -81,12 +83,15 @@ def sensitivity(
     changes = [(group, what) for group in groups for what in whats if _has(topology, group, what)]
     swings = []
     prepare(2 * len(changes))
+    begun = clock.perf_counter()
     for k, (group, what) in enumerate(changes):
         times = [
             replace(run, topology=_changed(topology, group.links, what, scale)).run().trace.time
             for scale in _scales(what, factor)
         ]
         swings.append(Swing(group.name, what, len(group.links), *times))
+        if not k:
+            _expect(plain, clock.perf_counter() - begun, len(changes), 2)
         progress(k + 1, len(changes))
     return plain, sorted(swings, key=lambda swing: -swing.range)
 
@@ -94,11 +99,13 @@ def sensitivity(
 def failures(run: PreparedRun, *, progress: Progress = lambda done, of: None) -> tuple[Outcome, list[Loss]]:
     """The run as it is, and what it takes without each cable it uses, both directions, the dearest first.
 
-    What would have crossed the cable goes another way if there is one.
+    What would have crossed the cable goes another way if there is one. Raises InputError where so many runs take longer
+    than they may.
     """
     request, plain = run.request, run.run()
     groups, losses = list(_groups(plain, "link")), []
     prepare(len(groups))
+    begun = clock.perf_counter()
     for k, group in enumerate(groups):
         link = run.topology.links[group.links[0]]
         dead = f"dead_link:src={link.src},dst={link.dst},both=yes,reroute=yes"
@@ -108,8 +115,21 @@ def failures(run: PreparedRun, *, progress: Progress = lambda done, of: None) ->
         except (InputError, StalledError) as error:
             reason = str(error)
         losses.append(Loss(group.name, link.src, link.dst, time, reason))
+        if not k:
+            _expect(plain, clock.perf_counter() - begun, len(groups))
         progress(k + 1, len(groups))
     return plain, sorted(losses, key=lambda loss: -(np.inf if loss.time is None else loss.time))
+
+
+def _expect(plain: Outcome, took: float, changes: int, runs: int = 1) -> None:
+    """Say what so many changes are going to take, of so many runs each, once the first of them took so many seconds.
+
+    A run of its own is no measure: changed, ranks that were all alike have to be simulated one by one.
+    """
+    schedule = plain.work.schedule
+    size = plain.real.get("estimated_bytes", 0.0)
+    needs = watch.Estimate(changes * runs * schedule.transfers, size, changes * took)
+    watch.expect(f"{schedule.name}, {changes * runs} times,", needs)
 
 
 def _groups(plain: Outcome, by: By) -> Iterator[Group]:

@@ -37,9 +37,14 @@ MEMORY = 1 << 30
 """Bytes that a process may take beyond what it has at first."""
 
 
-SETTINGS = {"RINGSIDE_NO_WORKERS": "1", "RINGSIDE_MOST_DEVICES": "600", "ARROW_DEFAULT_MEMORY_POOL": "system"}
-"""Machines of thousands are refused: what a large run may take is not what is looked for here. Arrow's own allocator
-sets 1 GiB aside at once, which counts as taken."""
+SETTINGS = {
+    "RINGSIDE_NO_WORKERS": "1",
+    "RINGSIDE_MOST_DEVICES": "600",
+    "RINGSIDE_MOST_SECONDS": "15",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
+"""Machines of thousands and what says that it takes long are refused: what a large run may take is not what is
+looked for here. Arrow's own allocator sets 1 GiB aside at once, which counts as taken."""
 
 
 class LateError(BaseException):

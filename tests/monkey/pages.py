@@ -122,7 +122,8 @@ class Monkey:
 
     def _multiselect(self, widget):
         options = [option for option in widget.options if not any(word in option for word in SLOW)]
-        return [Label(option) for option in self.draw.sample(options, min(len(options), self.draw.randint(0, 2)))]
+        most = min(len(options), widget.proto.max_selections or len(options))  # a browser lets nobody choose more
+        return [Label(option) for option in self.draw.sample(options, min(most, self.draw.randint(0, 2)))]
 
     def _do(self, name, action):
         self.log.append(name)

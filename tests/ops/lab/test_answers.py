@@ -1,14 +1,17 @@
 """Maps of winners, swings, losses and curves against runs made one by one and against closed forms."""
 
+import itertools
 import json
 import random
 from functools import cache
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
 import cli
 from ops import ALGORITHMS
+from ops.lab import sensitivity as answers
 from ops.lab.grid import Grid
 from ops.lab.sensitivity import failures, sensitivity
 from ops.lab.sweep import sweep
@@ -16,6 +19,7 @@ from ops.lab.winners import changes, results, winner_map
 from ops.request import Request
 from ops.request.notation import size_word
 from ops.work import carry_out, registered
+from sim.base import watch
 from sim.errors import InputError, StalledError
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
@@ -165,6 +169,22 @@ def test_scaling_is_the_claimed_cost_at_every_number_of_ranks(tmp_path, capsys):
         alphas, betas, _ = ALGORITHMS["allreduce.ring"].cost(row["ranks"])
         assert row["time_s"] == pytest.approx(alphas * ALPHA + betas * BETA * (1 << 20))
     assert file.read_bytes()[:4] == b"%PDF"
+
+
+@pytest.mark.parametrize(("ask", "runs"), [(failures, 8), (sensitivity, 4)])
+def test_what_all_of_many_runs_take_is_told_after_the_first_and_refused_where_it_is_too_much(monkeypatch, ask, runs):
+    ticks = itertools.count(step=10.0)
+    monkeypatch.setattr(answers, "clock", SimpleNamespace(perf_counter=lambda: next(ticks)))
+    run, told = prepared("allgather.ring", build("ring:ranks=8"), 1 << 20), []
+    with watch.watched(watch.Watch(announce=told.append)):
+        ask(run)
+    assert told[-1].transfers == runs * 56
+    assert told[-1].seconds == (80 if ask is failures else 20)
+    with (
+        watch.watched(watch.Watch(seconds=19)),
+        pytest.raises(InputError, match=f"allgather.ring, {runs} times, would"),
+    ):
+        ask(run)
 
 
 @pytest.mark.slow
