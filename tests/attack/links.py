@@ -78,7 +78,8 @@ def run(words: dict[str, str]) -> None:
             raise StuckError from error
         raise
     assert not at.exception, f"{at.exception[0].message[:400]} {' '.join(at.exception[0].stack_trace[-6:])[:1200]}"
-    errors = [re.sub(r"\\(_|[^\w\s])", r"\1", error.value) for error in at.error]  # as they are read on the page
+    shown = [error.value.replace(text.APART, "") for error in at.error]
+    errors = [re.sub(r"\\(_|[^\w\s])", r"\1", said) for said in shown]  # as they are read on the page
     faults = [error for error in errors if MEND in error or OWN_FAULT in error]
     assert not faults, f"a fault of ours: {faults[0]}"
     assert any(element.type in DRAWN for element in at.main), "an empty page"
