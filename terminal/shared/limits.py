@@ -54,7 +54,7 @@ def watch(program: str, limits: Mapping[str, Any]) -> Watch:
     bar = Bar("run")
 
     def announce(estimate: Estimate) -> None:
-        if estimate.seconds >= max(WORTH_A_LINE, 2 * sum(known.seconds for known in announced)):
+        if estimate.seconds >= max(WORTH_A_LINE, 2 * sum(past.seconds for past in announced)):
             announced.append(estimate)
             sys.stderr.write(f"{program}: {in_words(estimate)}\n")
             sys.stderr.flush()

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ops.communicators.records import Span
+from ops.request import Request
 from ops.training.facts import is_table
 from ops.training.step import COMM, COMPUTE, StepCollective, TrainingStep
 from ops.workloads import WORKLOADS
@@ -203,6 +204,20 @@ def test_clicks_that_no_timeline_can_have_had_play_nothing(monkeypatch, words):
     state[playhead.KEY].asked = {"call": 0, "share": 0.25, "when": 7}
     playhead.clicked(step)
     assert (playhead.chosen_of(step), state.train_from, state.train_plays) == (0, 0.25, 1)
+
+
+def test_a_collective_of_another_step_is_chosen_no_longer(monkeypatch):
+    drawn = []
+    step = replace(spans((COMM, 2.0, 6.0, "sum")), calls=[call("sum", 2.0, 6.0)])
+    for each in (step, replace(step, calls=[])):
+        state = SessionState()
+        state[playhead.CHOICE] = 4
+        shown = SimpleNamespace(session_state=state, selectbox=lambda *_, format_func, **__: drawn.append(format_func))
+        monkeypatch.setattr(playhead, "st", shown)
+        playhead.draw(each, Request(machine="dgx_a100"))
+        assert state[playhead.CHOICE] is None
+    (told,) = drawn
+    assert (told(0), told(4)) == ("sum · 4 MB", "")
 
 
 def test_ten_thousand_spans_make_no_more_bars_than_can_be_seen():

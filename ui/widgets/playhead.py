@@ -68,15 +68,17 @@ def listen(step: TrainingStep, window: Interval) -> None:
 
 def draw(step: TrainingStep, machine: Request) -> None:
     """Play what is chosen in the timeline or here."""
-    calls = playable(step)
+    calls, chosen, state = playable(step), chosen_of(step), st.session_state
+    if chosen is None:
+        state[CHOICE] = None  # it was one of another step, which had more of them
     if not calls:
         return
-    chosen, state = chosen_of(step), st.session_state
+    titles = {k: f"{call.name} · {fmt_size(round(call.size))}" for k, call in calls.items()}
     st.selectbox(
         tell("train.play.choose"),
         list(calls),
         index=None,
-        format_func=lambda k: f"{calls[k].name} · {fmt_size(round(calls[k].size))}",
+        format_func=lambda k: titles.get(k, ""),
         placeholder=tell("train.play.hint"),
         on_change=_play,
         args=(0.0,),
