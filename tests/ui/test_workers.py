@@ -7,6 +7,7 @@ import sys
 import time
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,7 +18,7 @@ from sim.errors import InputError
 from ui.workers import tasks
 from ui.workers.fair_queue import FairQueue
 from ui.workers.one import OwnProcess
-from ui.workers.pool import HELD_UP, PROMPT, SHORT, PageJob, PoolLimits, WorkerDiedError, WorkerPool
+from ui.workers.pool import HELD_UP, PROMPT, SHORT, PageJob, PoolLimits, Seat, WorkerDiedError, WorkerPool
 from ui.workers.process import Call, answer, kept_waiting
 
 MiB = 1 << 20
@@ -151,6 +152,17 @@ def test_a_worker_killed_while_it_had_nothing_to_do_is_replaced(pool):
 
 
 @pytest.mark.slow
+def test_a_worker_that_is_long_in_ending_costs_nobody_anything():
+    def close():
+        raise ValueError("Cannot close a process while it is still running")
+
+    seat = Seat(WorkerPool(PoolLimits(1, 1024 * MiB, 30.0)))
+    nothing = SimpleNamespace(close=lambda: None)
+    seat.process, seat._connection = SimpleNamespace(kill=lambda: None, join=lambda _: None, close=close), nothing
+    seat._end()
+    assert seat.process is None
+
+
 def test_what_nobody_waits_for_any_more_is_ended_at_once(pool):
     call = Call(nap, (25, "shared"))
     first, second = pool.ask("a", call), pool.ask("b", call)

@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from typing import Any
@@ -206,7 +207,8 @@ class Seat(threading.Thread):
             self.is_warm = False
             self.process.kill()
             self.process.join(5)
-            self.process.close()
+            with suppress(ValueError):  # a busy machine may take longer to end it, and nobody has to wait for that
+                self.process.close()
             self._connection.close()
             self.process = None
 
