@@ -70,6 +70,7 @@ class Monkey:
             self.page.context.close()
         size = self.draw.choice([(1440, 900), (1280, 720), (390, 844)])
         context = self.browser.new_context(viewport={"width": size[0], "height": size[1]}, accept_downloads=False)
+        context.grant_permissions(["clipboard-read", "clipboard-write"])  # who clicks on "copy" is asked, and allows it
         self.page = context.new_page()
         self.page.set_default_timeout(3000)
         self.page.set_default_navigation_timeout(PATIENCE)  # a busy machine's first page is no fault
