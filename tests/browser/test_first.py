@@ -15,6 +15,12 @@ PAGE = "**/static/js/index.*.js"
 """Streamlit's own code: without it there is nothing but what stands before it."""
 SEEN = (("en", 1440, 900), ("zh", 1280, 720), ("en", 1000, 800), ("en", 390, 844), ("zh", 390, 844))
 RECT = "e => { const { left, top, width } = e.getBoundingClientRect(); return [left, top, width]; }"
+LOOK = """e => {
+  const style = getComputedStyle(e.closest(".rs-root"));
+  const names = ["primary-color", "text-color", "background-color", "secondary-background-color"];
+  return [...names.map(name => style.getPropertyValue(`--st-${name}`).trim()), style.fontSize, style.lineHeight,
+    style.fontFamily.split(",")[0]];
+}"""
 MARK = "e => { e.closest('.rs-root').isThisOne = true; }"
 MARKED = "e => Boolean(e.closest('.rs-root').isThisOne)"
 
@@ -51,8 +57,12 @@ def arrive(visit, query):
 
 
 def told(visit):
-    """Which view, and every sentence above the picture."""
-    return visit.data("view"), visit.player.locator(".rs-caption, .rs-field").all_inner_texts()
+    """Which view, every sentence above the picture, and the colours and size of type that it finds."""
+    return (
+        visit.data("view"),
+        visit.player.locator(".rs-caption, .rs-field").all_inner_texts(),
+        visit.player.evaluate(LOOK),
+    )
 
 
 @pytest.mark.parametrize(("language", "width", "height"), SEEN)
