@@ -23,6 +23,16 @@ READERS = (
     "ops/measured/files.py",
     "ops/measured/formats",
     "ops/registry.py",
+    "ops/request/link.py",
+    "ops/request/notation.py",
+    "ops/request/packing.py",
+    "ops/request/scenario.py",
+    "ops/request/words.py",
+    "ui/learning/predictions.py",
+    "ui/pages/build.py",
+    "ui/pages/lab.py",
+    "ui/scene/beginning.py",
+    "ui/talk",
 )
 """Where what people bring is read, and what they name is looked up."""
 TELLING = ("InputError", "refuse")

@@ -7,7 +7,7 @@ from typing import Any
 from ops.request.examples import example_captures, example_schedules
 from ops.request.model import Request
 from ops.request.packing import packed, unpacked
-from ops.request.words import TEXTS, WORDS, expected, unusual, value_of
+from ops.request.words import TEXTS, WORDS, unusual, value_of, wrong
 from sim.errors import InputError
 
 LONGEST = 6000
@@ -41,8 +41,7 @@ def from_link(words: Mapping[str, str]) -> Request:
                 raise InputError(f"the link's {word} has more than {most:,} characters: open it as a file instead")
             value = value_of(word, words[word])
             if value is None:
-                text = words[word][:20]
-                raise InputError(f"the link's {word}={text!r} is not {expected(word)}: correct the address")
+                raise InputError(f"the link's {wrong(word, words[word][:20])}: correct the address")
             values[word] = value
     if "capture" in words:
         values["capture"] = unpacked(words["capture"], example_captures(), "capture")

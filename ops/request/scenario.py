@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from ops.request.model import Request
-from ops.request.words import TEXTS, WORDS, expected, unusual, value_of
+from ops.request.words import TEXTS, WORDS, unusual, value_of, wrong
 from sim.base.yaml import YamlNode, parse_yaml, quote
 from sim.errors import InputError
 
@@ -95,5 +95,5 @@ def _value(word: str, node: YamlNode) -> str | int | bool:
     text = node.text(word)
     value = text if word == "python" else value_of(word, text)
     if value is None:
-        node.refuse(f"{word} is {text[:20]!r}: write {expected(word)}")
+        node.refuse(f"{wrong(word, text[:20])}: correct it")
     return value

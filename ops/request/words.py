@@ -5,6 +5,7 @@ from dataclasses import fields
 
 from ops.request.model import Request
 from sim.base.numbers import whole
+from sim.errors import InputError
 from sim.schedule.numeric import DTYPES, OPS
 from sim.topology.networks import NETWORKS
 
@@ -30,13 +31,6 @@ def unusual(request: Request) -> Iterator[tuple[str, str]]:
             yield word, ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
-def expected(word: str) -> str:
-    """What a word's value may be."""
-    if word in NAMES:
-        return f"one of {', '.join(NAMES[word])}"
-    return "a whole number" if type(getattr(USUAL, word)) is int else "yes or no"
-
-
 def value_of(word: str, text: str) -> str | int | bool | None:
     """A word's value; None for a text that cannot be one."""
     kind = type(getattr(USUAL, word))
@@ -46,3 +40,12 @@ def value_of(word: str, text: str) -> str | int | bool | None:
     if kind is bool:
         return {"yes": True, "no": False}.get(text)
     return None if text and text not in NAMES.get(word, (text,)) else text
+
+
+def wrong(word: str, text: str) -> InputError:
+    """Why a text is no value of a word; whoever read it says where it stands."""
+    if word in NAMES:
+        return InputError(f"{word}={text!r} is not one of {', '.join(NAMES[word])}")
+    if isinstance(getattr(USUAL, word), bool):
+        return InputError(f"{word}={text!r} is neither yes nor no")
+    return InputError(f"{word}={text!r} is not a whole number")

@@ -18,13 +18,16 @@ DAMAGED = {
 TOLD = {
     "no machine is called 'warp'": "没有叫做 'warp' 的机器",
     "no algorithm is called": "没有叫做 'allreduce.magic' 的算法",
+    "capture is damaged": "链接中的 capture 已损坏",
+    "is not a time in seconds": "链接中的 t='later' 不是以秒为单位的时间",
+    "is not a whole number": "链接中的 ranks='minus' 不是整数",
 }
-"""What the Chinese page says of these; of a link itself it speaks English."""
+"""What the Chinese page says of these."""
 
 
 def said(query, language):
     """What a page in this language says of a damaged link."""
-    return DAMAGED[query] if language == "en" else TOLD.get(DAMAGED[query], DAMAGED[query])
+    return DAMAGED[query] if language == "en" else TOLD[DAMAGED[query]]
 
 
 def test_two_people_do_not_see_each_others_scenes(visit):

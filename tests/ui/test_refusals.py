@@ -8,6 +8,7 @@ from ops.formats import SCHEDULE_FORMATS
 from ops.measured import files
 from ops.measured.files import MOST_FILES, read_all
 from ops.measured.formats import MEASUREMENTS
+from ops.request.link import from_link
 from sim.edits import edited
 from sim.errors import InputError
 from sim.formats import FORMATS
@@ -73,6 +74,25 @@ def test_what_cannot_be_done_to_a_machine_is_refused_in_chinese(made, spec):
     said = in_language(str(refused.value), "zh")
     assert said != str(refused.value)
     assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", re.sub(r"`[^`]*`", "", said)), said
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ({"capture": "hello"}, "the link's capture is damaged: paste the capture again"),
+        ({"schedule": "example-none"}, "the link's schedule 'none' is not among "),
+        ({"dtype": "float8"}, "the link's dtype='float8' is not one of float32, "),
+        ({"ranks": "٣x"}, "the link's ranks='٣x' is not a whole number: "),
+        ({"lockstep": "maybe"}, "the link's lockstep='maybe' is neither yes nor no: "),
+    ],
+)
+def test_a_damaged_link_is_refused_in_chinese(words, told):
+    with pytest.raises(InputError) as refused:
+        from_link(words)
+    assert str(refused.value).startswith(told)
+    said = in_language(str(refused.value), "zh")
+    assert said.startswith("链接中的"), said
+    assert not re.search(r"[a-z]{2,} [a-z]{2,}", said), said
 
 
 @pytest.mark.parametrize("most", [MOST_FILES, 0])

@@ -144,8 +144,9 @@ def _arrive() -> str:
     address.stands_for(scene)
     (state.start, state.view, state.place), late = beginning_of(words)
     state.begun = state.get("begun", 0) + 1
-    state.problem = problem or late, scene
-    return problem or late
+    problem = problem or (retold(late) if late else "")
+    state.problem = problem, scene
+    return problem
 
 
 def _named(words: dict[str, str]) -> tuple[Request, str]:

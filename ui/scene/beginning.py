@@ -6,6 +6,7 @@ from typing import NamedTuple
 from ops.request import Request
 from ops.request.link import PLACE
 from sim.base.numbers import real
+from sim.errors import InputError
 from ui.player.views import FIRST, VIEWS
 
 LONGEST_WORD = 400
@@ -22,15 +23,16 @@ class Beginning(NamedTuple):
     place: dict[str, str]
 
 
-def beginning_of(words: Mapping[str, str]) -> tuple[Beginning, str]:
-    """What an address says; for an instant that is none the runs' beginning, and why."""
+def beginning_of(words: Mapping[str, str]) -> tuple[Beginning, InputError | None]:
+    """What an address says; for an instant that is none the runs' beginning, and what is wrong with it."""
     word = words.get("t", "0")
     t = real(word)
-    is_instant = t is not None and t >= 0
-    wrong = "" if is_instant else f"the link's t={word[:20]!r} is not a time in seconds: correct the address"
+    wrong = None
+    if t is None or t < 0:
+        t, wrong = 0.0, InputError(f"the link's t={word[:20]!r} is not a time in seconds: correct the address")
     view = words.get("view", "")
     place = {name: words[name][:LONGEST_WORD] for name in PLACE if name in words}
-    return Beginning(t if t is not None and is_instant else 0.0, view if view in VIEWS else "", place), wrong
+    return Beginning(t, view if view in VIEWS else "", place), wrong
 
 
 def explaining(scene: Request, shaped: Iterable[int]) -> str:
