@@ -15,12 +15,54 @@ from cosmic_ray.operators.provider import OperatorProvider
 SIM = "tests/sim"
 ORACLES = tuple(f"{SIM}/test_{name}.py" for name in ("fabric", "fabric_world", "engine"))
 REPLAYS = tuple(f"{SIM}/test_{name}.py" for name in ("replay", "verify"))
+
+
+def _of(file: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"{SIM}/test_{file}.py::test_{name}" for name in names)
+
+
+CROSSBARS = _of(
+    "crossbar",
+    "small_ones_have_the_times_of_a_solve_from_nothing_and_read_no_memory_that_was_never_written",
+    "a_group_is_handed_back_when_another_flow_begins_and_taken_over_again",
+    "a_group_is_handed_back_when_something_happens_to_it",
+    "a_group_with_a_link_by_which_flows_leave_and_one_enters_is_none",
+    "sides_of_more_links_than_a_word_has_bits_have_the_times_that_lists_of_links_give",
+)
+FOLDS = _of(
+    "fold",
+    "doubling_over_distances_1_2_2_takes_the_time_of_1_2_4_and_is_wrong",
+    "a_folded_run_is_the_run_of_all_ranks",
+    "200_wrong_schedules_are_wrong_folded_and_right_ones_are_right",
+    "what_is_stated_is_so",
+)
+APART = _of(
+    "fold_apart",
+    "rows_grow_before_a_wave_or_in_the_middle_of_it",
+    "the_calendar_grows_before_a_wave_that_it_might_not_hold",
+    "a_run_that_stands_names_who_waits_and_the_dead_link",
+    "it_is_the_run_that_is_written_out",
+)
+KINDS = _of(
+    "kinds",
+    "two_writers_of_one_step_of_which_one_overwrites_are_wrong",
+    "so_many_partners_of_a_sender_are_looked_through_and_no_more",
+    "programs_of_messages_that_begin_alike_are_told_apart_wherever_they_are_looked_for",
+    "moments_are_those_of_the_run_that_is_written_out",
+    "an_outcome_is_that_of_the_run_that_is_written_out",
+    "what_has_many_partners_or_may_count_twice_or_names_nobody_is_not_listed",
+)
 TESTS: dict[str, tuple[str, ...]] = {
     **{f"sim.fabric.{name}": ORACLES for name in ("calendar", "groups", "kernel", "links", "lone", "max_min")},
+    **{f"sim.fabric.{name}": ORACLES for name in ("amend", "connections")},
+    "sim.fabric.rows": APART,
+    **{f"sim.fabric.crossbar.{name}": CROSSBARS for name in ("group", "shares", "table")},
     **{f"sim.schedule.{name}": REPLAYS for name in ("dependencies", "replay", "verify")},
+    "sim.fold.follow": FOLDS,
+    "sim.kinds.kernels": KINDS,
     "sim.metrics": (f"{SIM}/test_lower_bound.py", f"{SIM}/test_metrics.py", f"{SIM}/test_trace.py"),
 }
-"""The modules that are changed, and the test files that notice fastest."""
+"""The modules that are changed, and the tests that notice fastest; kernels are interpreted, so large runs are not."""
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 
 

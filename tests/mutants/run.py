@@ -106,7 +106,7 @@ def load() -> None:
     own = {name for name in sys.modules if name.split(".")[0] in PROJECT}
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     importlib.import_module("numba")
-    for file in {file for files in TESTS.values() for file in files}:
+    for file in {test.partition("::")[0] for tests in TESTS.values() for test in tests}:
         importlib.import_module(file.removesuffix(".py").replace("/", "."))
     for name in [*sys.modules]:
         if name.split(".")[0] in PROJECT and name not in own:

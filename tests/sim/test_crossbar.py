@@ -23,15 +23,28 @@ def exchanges(draw, links, sizes):
     crossed = np.argwhere(rng.random((entrances, exits)) < draw(st.sampled_from([0.3, 0.8, 1.0])))
     assume(len(crossed))
     crossed = rng.permutation(crossed) if draw(st.booleans()) else crossed
+    return flows(draw, rng, crossed, entrances, exits, sizes)
+
+
+@st.composite
+def nets(draw, links, sizes):
+    """As few flows as keep many links in one group, and some more: two or three a link."""
+    rng = np.random.default_rng(draw(st.integers(0, 1 << 32)))
+    few, many = sorted((draw(st.integers(*links)), draw(st.integers(*links))))
+    round_trip = {(k % few, (k + turn) % many) for k in range(many) for turn in range(2)}
+    more = zip(rng.integers(0, few, few).tolist(), rng.integers(0, many, few).tolist(), strict=True)
+    crossed = rng.permutation(sorted(round_trip | {*more}))
+    return flows(draw, rng, crossed, few, many, sizes)
+
+
+def flows(draw, rng, crossed, entrances, exits, sizes):
+    """A flow for every pair of an entrance and an exit, as tests of the fabric take it."""
     count, late = len(crossed), draw(st.sampled_from([0.0, 0.0, 0.02]))
-    routes = [[int(a), entrances + int(b)] for a, b in crossed]
-    capacity = (rng.integers(1, draw(st.sampled_from([2, 4])), entrances + exits) * 1e9).tolist()
-    waits = [{int(rng.integers(i))} if i and rng.random() < late else set() for i in range(count)]
     return (
-        routes,
+        [[int(a), entrances + int(b)] for a, b in crossed],
         (1e6 + rng.integers(0, draw(st.sampled_from(sizes)), count)).tolist(),
-        waits,
-        capacity,
+        [{int(rng.integers(i))} if i and rng.random() < late else set() for i in range(count)],
+        (rng.integers(1, draw(st.sampled_from([2, 4])), entrances + exits) * 1e9).tolist(),
         [0.0] * (entrances + exits),
     )
 
@@ -69,6 +82,17 @@ def test_the_compiled_kernel_keeps_the_table_as_the_plain_one_does():
         assert ours(scene).end.tobytes() == slow.tobytes()
 
 
+@settings(max_examples=3, deadline=None)
+@given(nets((33, 70), (40, 10**6)))
+def test_sides_of_more_links_than_a_word_has_bits_have_the_times_that_lists_of_links_give(scene):
+    wide = mock.patch.multiple(group, FEWEST=2, SPARSE=70)
+    adopted = mock.patch.object(groups, "adopt", side_effect=groups.adopt)
+    with interpreted(), wide, adopted as adopt, mock.patch.object(groups, "PATIENCE", 1):
+        right = ours(scene).end
+        assert adopt.call_count > 0
+        assert right == pytest.approx(ours(scene, history=True).end, rel=1e-12)
+
+
 def test_a_group_is_handed_back_when_another_flow_begins_and_taken_over_again():
     n = 4
     routes = [[a, n + b] for a in range(n) for b in range(n)]
@@ -82,6 +106,20 @@ def test_a_group_is_handed_back_when_another_flow_begins_and_taken_over_again():
     with interpreted(), small, patience, dissolved as dissolve:
         right = ours(scene).end
     assert dissolve.call_count > 1
+    assert right == pytest.approx(reference(*scene), rel=1e-9)
+
+
+def test_a_group_with_a_link_by_which_flows_leave_and_one_enters_is_none():
+    n = 4
+    routes = [[a, n + b] for a in range(n) for b in range(n)] + [[n, n + 1]]
+    sizes = [1e6 + 1e4 * (7 * k % 17) for k in range(len(routes))]
+    scene = routes, sizes, [set()] * len(routes), [1e9] * 2 * n, [0.0] * 2 * n
+    tried = mock.patch.object(groups, "adopt", side_effect=groups.adopt)
+    kept = mock.patch.object(groups, "put_right", side_effect=groups.put_right)
+    patience = mock.patch.object(groups, "PATIENCE", 1)
+    with interpreted(), mock.patch.multiple(group, FEWEST=2), patience, tried as adopt, kept as put_right:
+        right = ours(scene).end
+    assert adopt.call_count > put_right.call_count == 0
     assert right == pytest.approx(reference(*scene), rel=1e-9)
 
 

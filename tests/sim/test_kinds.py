@@ -192,6 +192,29 @@ def test_what_has_many_partners_or_may_count_twice_or_names_nobody_is_not_listed
         assert listed([wrong], promise, name="wrong", unit_share=1.0) is None
 
 
+@pytest.mark.parametrize("more", [False, True])
+def test_so_many_partners_of_a_sender_are_looked_through_and_no_more(more):
+    n = kernels.PARTNERS + 2 + more
+    promise = ALGORITHMS["broadcast.binomial"].collective.promise(n, 1, 0)
+    found = listed([copy(0, k, slot=0) for k in range(1, n)], promise, name="star", unit_share=1.0)
+    assert (found is None) == more
+    assert more or (found[1].verdict, len(found[0].pair)) == ("ok", n - 1)
+
+
+def test_programs_of_messages_that_begin_alike_are_told_apart_wherever_they_are_looked_for():
+    """In a table of eight places one often lies where the other is looked for."""
+    long = np.array([[3, 4]], np.int32)
+    for step in range(40):
+        node, pool = np.zeros((8, 5), np.int64), np.zeros((16, 2), np.int32)
+        table, count = np.full(8, kernels.NONE, np.int32), np.array([0, 1, 0])
+        with np.errstate(over="ignore"):
+            numbers = [
+                int(kernels.longer(0, step, 0, 0, slot, slot, node, pool, table, count))
+                for slot in (long, long[:, :1], long, long[:, :1])
+            ]
+        assert numbers == [1, 2, 1, 2]
+
+
 @pytest.fixture
 def small(monkeypatch):
     """What is small is not written out either."""
