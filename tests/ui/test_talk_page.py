@@ -1,5 +1,6 @@
 """The page of a talk without a browser: what is typed there, what is refused, and what is kept."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from ops.request import Request
 from sim.errors import InputError
+from tests.ui.test_page import page
 from ui.talk import StageLine, Talk, TalkScene, notation
 from ui.text import say
 
@@ -46,6 +48,20 @@ def test_scenes_are_edited_and_what_cannot_be_is_told():
     at.button(key="talk_show").click().run()
     assert at.session_state.scene == SECOND
     assert not at.exception
+
+
+@pytest.mark.parametrize("word, start", [("²", 0.0), ("-1", 0.0), ("＋5e-6", 5e-6), ("٥", 5.0)])
+def test_an_instant_that_is_none_of_a_link_is_not_taken_into_a_talk(word, start):
+    at = page(machine="switch:ranks=4", t=word)
+    at.button(key="talk_add").click().run()
+    (entry,) = at.session_state["own_talk"].scenes
+    assert entry.place.get("t", "0") == (word if start else "0")
+    at = page(page="talk")
+    at.session_state["own_talk"] = Talk("t", (replace(entry, place={"t": word, "view": "machine"}),))
+    at.run()
+    at.button(key="talk_show").click().run()
+    assert not at.exception
+    assert at.session_state.start == start
 
 
 def test_words_and_breakpoints_are_read_as_they_are_written():

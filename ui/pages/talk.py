@@ -11,6 +11,7 @@ from sim.errors import InputError, StalledError
 from ui.pages import first, leave, page
 from ui.player import component
 from ui.refusals import retold
+from ui.scene.beginning import instant_in
 from ui.share import talks
 from ui.talk import LONGEST_NOTES, LONGEST_TITLE, Talk, TalkScene, document, pages
 from ui.talk.example import example
@@ -150,8 +151,7 @@ def _order(own: Talk, chosen: int) -> None:
 
     def shown() -> None:
         entry = own.scenes[chosen]
-        t = entry.place.get("t", "0")
-        restore(entry.scene, entry.place.get("view", ""), float(t), entry.place)
+        restore(entry.scene, entry.place.get("view", ""), instant_in(entry.place) or 0.0, entry.place)
         leave(first())
 
     with st.container(horizontal=True, gap="small", key="talk_order"):

@@ -25,14 +25,22 @@ class Beginning(NamedTuple):
 
 def beginning_of(words: Mapping[str, str]) -> tuple[Beginning, InputError | None]:
     """What an address says; for an instant that is none the runs' beginning, and what is wrong with it."""
-    word = words.get("t", "0")
-    t = real(word)
-    wrong = None
-    if t is None or t < 0:
-        t, wrong = 0.0, InputError(f"the link's t={word[:20]!r} is not a time in seconds: correct the address")
-    view = words.get("view", "")
+    t, wrong = instant_in(words), None
+    if t is None:
+        t, wrong = 0.0, InputError(f"the link's t={words['t'][:20]!r} is not a time in seconds: correct the address")
+    view = words["view"] if words.get("view") in VIEWS else ""
     place = {name: words[name][:LONGEST_WORD] for name in PLACE if name in words}
-    return Beginning(t, view if view in VIEWS else "", place), wrong
+    if wrong:
+        del place["t"]
+    if not view:
+        place.pop("view", None)
+    return Beginning(t, view, place), wrong
+
+
+def instant_in(place: Mapping[str, str]) -> float | None:
+    """Seconds from the runs' beginning that a place says, whose words anybody may have written; None for none."""
+    t = real(place.get("t", "0"))
+    return t if t is not None and t >= 0 else None
 
 
 def explaining(scene: Request, shaped: Iterable[int]) -> str:

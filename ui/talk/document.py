@@ -7,12 +7,11 @@ from urllib.parse import parse_qsl, urlsplit
 from ops.request import Request
 from ops.request.link import PLACE, from_link
 from ops.request.scenario import line_of, request_in, to_yaml
-from sim.base.numbers import real
 from sim.base.yaml import YamlNode, parse_yaml, quote
 from sim.errors import InputError
 from sim.units import exact_time, parse_time
 from ui.player.views import VIEWS
-from ui.scene.beginning import LONGEST_WORD
+from ui.scene.beginning import LONGEST_WORD, instant_in
 from ui.talk import (
     LONGEST_LINE,
     LONGEST_NOTES,
@@ -121,8 +120,7 @@ def _of_link(node: YamlNode) -> tuple[Request, dict[str, str]]:
 def _check_place(node: YamlNode, place: Mapping[str, str]) -> None:
     if place.get("view", VIEWS[0]) not in VIEWS:
         node.refuse(f"view={place['view'][:20]!r} is no view: choose from {', '.join(VIEWS)}")
-    t = real(place.get("t", "0"))
-    if t is None or t < 0:
+    if instant_in(place) is None:
         node.refuse(f"t={place['t'][:20]!r} is not a time in seconds: write it like 0.0015")
     for word, text in place.items():
         if len(text) > LONGEST_WORD:

@@ -7,7 +7,6 @@ from html import escape
 from typing import Any
 
 from ops.request import Request
-from sim.base.numbers import real
 from sim.errors import InputError, StalledError
 from sim.trace import Trace
 from sim.units import fmt_time
@@ -15,6 +14,7 @@ from ui.notebook.subject import Played, read
 from ui.player.component import ASSETS, WITH_TALK, Start, player_data, script, style
 from ui.player.payload import has_rows, pack
 from ui.player.views import FIRST
+from ui.scene.beginning import instant_in
 from ui.scene.thumbnail import of_run
 from ui.stage.algorithm_layout import MOST
 from ui.talk import Talk, TalkScene
@@ -107,7 +107,7 @@ def _shown(entry: TalkScene, scene: PackedScene) -> dict[str, Any]:
         "notes": entry.notes,
         "time": scene.time,
         "runs": [{"id": run["id"], "title": name} for run, name in zip(scene.runs, scene.titles, strict=True)],
-        "start": {"t": real(entry.place.get("t", "0")), "view": scene.view, "place": dict(entry.place)},
+        "start": {"t": instant_in(entry.place) or 0.0, "view": scene.view, "place": dict(entry.place)},
         "picture": scene.picture,
     }
 

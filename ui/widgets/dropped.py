@@ -17,7 +17,6 @@ from ops.request.model import is_trace
 from ops.request.notation import kept
 from ops.request.scenario import from_yaml, is_scenario, place_in
 from sim.base.formats import Formats
-from sim.base.numbers import real
 from sim.base.textfile import decoded
 from sim.errors import InputError
 from sim.formats import FORMATS
@@ -26,6 +25,7 @@ from sim.units import fmt_size
 from ui.page_script import page_script
 from ui.pages import leave, visit
 from ui.refusals import retold
+from ui.scene.beginning import instant_in
 from ui.scene.machines import machine_of
 from ui.share import talks
 from ui.talk import document
@@ -157,14 +157,8 @@ def _measured(text: str, name: str) -> None:
 
 
 def _stage(scene: Request, view: str = "", place: Mapping[str, str] = MappingProxyType({})) -> None:
-    restore(scene, view or place.get("view", ""), _instant(place), place)
+    restore(scene, view or place.get("view", ""), instant_in(place) or 0.0, place)
     leave("stage")
-
-
-def _instant(place: Mapping[str, str]) -> float:
-    """Seconds from the run's beginning; the beginning where no such are named."""
-    t = real(place.get("t", "0"))
-    return t if t is not None and t >= 0 else 0.0
 
 
 def _talk(text: str, name: str) -> None:
