@@ -4,6 +4,7 @@ import random
 import time
 from pathlib import Path
 from unittest.mock import patch
+from urllib.parse import urlencode
 
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.testing.v1 import AppTest, element_tree
@@ -148,7 +149,8 @@ class Monkey:
             self._complain("an empty page")
 
     def _complain(self, what):
-        self.broken.append(f"{what[:1500]}\n    after {' | '.join(self.log[-5:])}")
+        address = urlencode(dict(self.at.query_params), doseq=True)
+        self.broken.append(f"{what[:1500]}\n    at ?{address}\n    after {' | '.join(self.log[-5:])}")
         if len(self.broken) < MOST:
             self.open()
 
