@@ -29,6 +29,8 @@ KINDS = (
     *("checkbox", "toggle", "button", "multiselect", "button_group"),
 )
 DRAWN = ("markdown", "heading", "title", "alert")
+LONGEST = 900
+"""Seconds of a script that hangs: four runs beside each other may each take their minute, and two on a busy machine."""
 VISIT = 150
 """Actions after which the next visit begins."""
 
@@ -57,7 +59,7 @@ class Monkey:
 
     def open(self):
         """Begin a visit."""
-        self.at = AppTest.from_file(APP, default_timeout=300)
+        self.at = AppTest.from_file(APP, default_timeout=LONGEST)
         self.log, self.drawn = [], "en"
         words = {"page": self.draw.choice(list(PAGES)), "lang": self.draw.choice(text.languages())}
         if self.draw.random() < 0.4:

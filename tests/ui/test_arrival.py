@@ -131,3 +131,13 @@ def test_from_a_machine_of_one_gpu_another_is_one_choice_away():
     assert not at.exception
     assert not at.main.warning
     assert len(players(at)) == 1
+
+
+def test_a_library_that_cannot_choose_on_a_machine_that_was_cut_says_so_beside_the_picture():
+    at = page(machine="switch:ranks=4", edits="cut_cable:src=GPU0,dst=SW", algorithm="broadcast.linear", root="1")
+    at.selectbox(key="library").set_value("nccl").run()
+    told = [box.value for box in (*at.error, *at.warning)]
+    assert not at.exception
+    assert len(told) == 2
+    assert all(text.startswith("switch:ranks=4, edited: nothing leads from GPU0 to GPU1 (GPUs pass") for text in told)
+    assert len(players(at)) == 1

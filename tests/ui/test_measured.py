@@ -82,3 +82,17 @@ def test_a_table_of_the_machine_on_the_stage_is_compared_with_it():
     assert "own.txt" in words
     assert "have in common" in words
     assert "68%" in at.caption[-1].value
+
+
+def test_a_machine_of_the_stage_that_was_cut_is_refused_like_any_other():
+    at = AppTest.from_file(APP, default_timeout=120)
+    at.query_params["page"] = "measured"
+    at.session_state["scene"] = Request(machine="switch:ranks=8", edits="cut_cable:src=GPU0,dst=SW")
+    at.run()
+    at.text_area(key="measured_text").set_value(EXAMPLE)
+    at.checkbox(key="measured_on_stage").check()
+    at.run()
+    assert not at.exception
+    assert [error.value.partition(" (")[0] for error in at.error] == [
+        "switch:ranks=8, edited: nothing leads from GPU0 to GPU1"
+    ]

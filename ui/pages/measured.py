@@ -10,7 +10,7 @@ from ops.measured.comparison import Compared, Outside, verdict
 from ops.measured.formats import MEASUREMENTS
 from ops.request import Request
 from sim.base.textfile import decoded
-from sim.errors import InputError
+from sim.errors import InputError, StalledError
 from sim.units import fmt_share, fmt_size, fmt_time
 from ui.charts import kept
 from ui.pages import page
@@ -56,7 +56,7 @@ def measured() -> None:
         _refuse_nothing(text, "page.measured.nothing" if file is None else "page.text.empty", name)
         more = _show(text, name, machine, int(ranks))
         st.session_state.measured_good = (text, name, machine, int(ranks))
-    except InputError as error:
+    except (InputError, StalledError) as error:
         if not pasted.strip() and file is None:
             st.info(plain(retold(error)))
         else:
@@ -113,7 +113,7 @@ def _refuse_nothing(text: str, message: str, name: str) -> None:
 
 
 def _show(text: str, name: str, machine: str | Request, ranks: int) -> Sequence[MeasuredRun]:
-    """Every table: its machine, the curves, the numbers, what was left out; as runs. Raises InputError first."""
+    """Every table: its machine, the curves, the numbers, what was left out; as runs. Raises InputError, StalledError first."""
     from ui.charts import measured as charts  # loaded when there is something to draw, as in the lab
 
     tables = ask(tasks.compared, text, name, machine, ranks)

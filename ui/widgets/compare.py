@@ -16,7 +16,7 @@ from ops.request.library_choice import collective_of
 from ops.request.notation import MOST, Changes, beside, differences, entries, listed
 from sim.breakdown import PARTS
 from sim.edits import EDITS
-from sim.errors import InputError
+from sim.errors import InputError, StalledError
 from sim.machines import MACHINES
 from sim.topology.networks import NETWORKS, has_network
 from sim.units import TimeScale
@@ -228,7 +228,10 @@ def show(runs: Sequence[Run]) -> None:
     compared = [scene for scene, _, _ in runs]
     if not _is_race(compared):
         return
-    crossed = ask(tasks.crossings, compared[0], tuple(compared))
+    try:
+        crossed = ask(tasks.crossings, compared[0], tuple(compared))
+    except StalledError:  # at another size a library may take what cannot be done on this machine
+        return
     for below, above, size in crossed:
         st.markdown(f"- {tell('page.compare.crossing', below=below, above=above, size=size)}")
     if not crossed:

@@ -18,7 +18,7 @@ from ops.request.notation import kept
 from ops.request.scenario import from_yaml, is_scenario, place_in
 from sim.base.formats import Formats
 from sim.base.textfile import decoded
-from sim.errors import InputError
+from sim.errors import InputError, StalledError
 from sim.formats import FORMATS
 from sim.topology.pair_rates import beside, matrices
 from sim.units import fmt_size
@@ -53,7 +53,7 @@ def receive() -> None:
             return
         try:
             _open(*together(_texts(answer.received)))
-        except InputError as error:
+        except (InputError, StalledError) as error:
             st.error(plain(retold(error)), icon=":material/error:")
             return
     st.rerun()

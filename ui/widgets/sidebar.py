@@ -23,7 +23,7 @@ from ops.request.scenario import from_yaml, is_scenario
 from sim.base.textfile import decoded
 from sim.edits import edited
 from sim.engine import check_size
-from sim.errors import InputError
+from sim.errors import InputError, StalledError
 from sim.formats import FORMATS
 from sim.formats import recognise as recognise_machine
 from sim.machines import MACHINES
@@ -69,7 +69,7 @@ def choose(scene: Request) -> tuple[Request, Topology | None]:
         if topology.n > 1:
             scene = _choose_load(scene, load_of(scene, topology))
             scene = compare.choose(replace(scene, trouble=whatif.choose(scene.trouble, topology)))
-    except InputError as error:
+    except (InputError, StalledError) as error:
         refuse(error)
         return scene, None
     except RefusedError:
@@ -82,7 +82,7 @@ def choose_machine(scene: Request) -> tuple[Request, Topology | None]:
     st.session_state.refused = []
     try:
         return _choose_machine(scene)
-    except InputError as error:
+    except (InputError, StalledError) as error:
         refuse(error)
     except RefusedError:
         pass
@@ -209,7 +209,7 @@ def _told_in(place: DeltaGenerator) -> Iterator[None]:
     """Input that cannot be used is refused in this place."""
     try:
         yield
-    except InputError as error:
+    except (InputError, StalledError) as error:
         with place:
             refuse(error)
         raise RefusedError from None

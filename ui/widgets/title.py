@@ -14,7 +14,7 @@ from ops.libraries import LIBRARIES
 from ops.request import Request
 from ops.request.library_choice import collective_of, library_of
 from ops.request.notation import kept
-from sim.errors import InputError
+from sim.errors import InputError, StalledError
 from sim.machines import MACHINES
 from sim.topology import Topology
 from ui.text import plain, tell
@@ -82,7 +82,7 @@ def _is_sized(scene: Request) -> bool:
         return COLLECTIVES[collective_of(scene.algorithm)].sized
     try:
         return ask(tasks.load, scene).sized
-    except InputError:
+    except (InputError, StalledError):
         return False
 
 
