@@ -113,7 +113,10 @@ def _refuse_nothing(text: str, message: str, name: str) -> None:
 
 
 def _show(text: str, name: str, machine: str | Request, ranks: int) -> Sequence[MeasuredRun]:
-    """Every table: its machine, the curves, the numbers, what was left out; as runs. Raises InputError, StalledError first."""
+    """Every table: its machine, the curves, the numbers, what was left out; as runs.
+
+    Raises InputError and StalledError before anything is drawn.
+    """
     from ui.charts import measured as charts  # loaded when there is something to draw, as in the lab
 
     tables = ask(tasks.compared, text, name, machine, ranks)

@@ -21,7 +21,10 @@ SIZES = [exact_size(KiB << k) for k in range(round(math.log2(4 * GiB / KiB)) + 1
 
 
 def load_of(scene: Request, topology: Topology) -> Load:
-    """What the scene's work needs; an algorithm of the catalogue says so without being built. Raises InputError, StalledError."""
+    """What the scene's work needs; an algorithm of the catalogue says so without being built.
+
+    Raises InputError, and StalledError where a library chooses on a machine that leads nowhere.
+    """
     if scene.schedule or library_of(scene.algorithm):
         return ask(tasks.load, scene)
     entry, n = ALGORITHMS[scene.algorithm], topology.taking_part(scene.ranks)
