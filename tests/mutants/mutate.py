@@ -28,9 +28,10 @@ CROSSBARS = _of(
     "a_group_is_handed_back_when_something_happens_to_it",
     "a_group_with_a_link_by_which_flows_leave_and_one_enters_is_none",
     "sides_of_more_links_than_a_word_has_bits_have_the_times_that_lists_of_links_give",
-)
+) + _of("fabric", "whatever_a_kernel_calls_is_compiled_with_it")
 FOLDS = _of(
     "fold",
+    "what_spoilt_a_block_is_told_however_far_that_was_carried",
     "doubling_over_distances_1_2_2_takes_the_time_of_1_2_4_and_is_wrong",
     "a_folded_run_is_the_run_of_all_ranks",
     "200_wrong_schedules_are_wrong_folded_and_right_ones_are_right",
@@ -39,6 +40,7 @@ FOLDS = _of(
 APART = _of(
     "fold_apart",
     "rows_grow_before_a_wave_or_in_the_middle_of_it",
+    "a_calendar_has_room_for_two_entries_of_every_row_and_link",
     "the_calendar_grows_before_a_wave_that_it_might_not_hold",
     "a_run_that_stands_names_who_waits_and_the_dead_link",
     "it_is_the_run_that_is_written_out",

@@ -16,7 +16,7 @@ from sim import engine
 from sim.base import compiled as compiler
 from sim.base.compiled import compiled
 from sim.engine import simulate
-from sim.fabric import amend, calendar, groups, links, lone, max_min
+from sim.fabric import amend, calendar, connections, groups, links, lone, max_min, rows
 from sim.fabric import kernel as fabric
 from sim.fabric import memory as arena
 from sim.fabric.crossbar import group, shares, table
@@ -147,7 +147,7 @@ def test_interpreted_and_compiled_agree_bit_for_bit(scene):
 
 @pytest.mark.parametrize(
     "module",
-    [amend, calendar, fabric, group, groups, links, lone, max_min, shares, table],
+    [amend, calendar, connections, fabric, group, groups, links, lone, max_min, rows, shares, table],
     ids=lambda m: m.__name__,
 )
 def test_whatever_a_kernel_calls_is_compiled_with_it(module):

@@ -4,6 +4,7 @@ import heapq
 from dataclasses import replace
 from itertools import count
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sim.engine import Cluster
+from sim.fabric import connections
 from sim.schedule import copy, unroll
 from sim.topology import Device, Link, Routes, Topology
-from tests.sim.test_fabric import fair_rates
+from tests.sim.test_fabric import fair_rates, interpreted
 
 
 class Job(NamedTuple):
@@ -262,6 +264,31 @@ def test_every_transfer_is_ready_begins_and_ends_when_a_literal_world_says(world
 def job(routes, sizes):
     """Transfers that all begin at once and wait for nothing."""
     return Job(0.0, routes, sizes, [False] * len(routes), [set() for _ in routes])
+
+
+def test_whoever_comes_later_than_it_should_stands_between_others_in_line():
+    """One connection, links 1 and 2 beside it: its third waits for the slower of these, its last for the faster."""
+    waits = [set(), set(), set(), set(), {1}, {0}]
+    routes, sizes = [[1], [2], [0], [0], [0], [0]], [1e6, 2e6, 9e6, 8e6, 7e6, 6e6]
+    world = World(
+        [Job(0.0, routes, sizes, [False] * 6, waits, (0, 1, 2, 2, 2, 2), (0,) * 6)], [1e9] * 3, [0.0] * 3, 0.0, []
+    )
+    (trace,) = ours(world, history=False)
+    assert trace.end == pytest.approx(Literal(world).times()[2], rel=1e-9)
+
+
+def test_whoever_began_at_an_instant_at_which_an_earlier_one_comes_too_gives_way():
+    """The first two end at one instant, and let the fourth begin before the third; the last flows beside them."""
+    waits = [set(), set(), {1}, {0}, set()]
+    routes, sizes = [[1], [2], [0], [0], [3]], [1e6, 1e6, 3e6, 2e6, 9e6]
+    world = World(
+        [Job(0.0, routes, sizes, [False] * 5, waits, (0, 1, 2, 2, 4), (0,) * 5)], [1e9] * 4, [0.0] * 4, 0.0, []
+    )
+    taken_back = mock.patch.object(connections, "take_back", side_effect=connections.take_back)
+    with interpreted(), taken_back as take_back:
+        (trace,) = ours(world, history=False)
+    assert take_back.call_count == 1
+    assert trace.end == pytest.approx(Literal(world).times()[2], rel=1e-9)
 
 
 @pytest.mark.parametrize("leaves", range(4))

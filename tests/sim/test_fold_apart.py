@@ -1,6 +1,7 @@
 """Schedules that fold on machines that do not: every rank simulated, none written down, as if all were."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from ops.work import Work, carry_out, carry_out_folded, settled
 from sim import engine
 from sim.errors import InputError, StalledError
 from sim.fabric import alike, kernel
-from sim.fabric.rows import LACKING
+from sim.fabric.calendar import NODES, calendar
+from sim.fabric.rows import LACKING, calendar_is_short
 from sim.fold.apart import WrittenOutError, simulate_apart
 from sim.fold.edges import edges, without_detours
 from sim.fold.proof import prove
@@ -85,6 +87,15 @@ def test_the_calendar_grows_before_a_wave_that_it_might_not_hold(monkeypatch):
     trace, whole = apart_and_whole(*run)
     assert len(grown) > 1
     assert trace.time == pytest.approx(whole.trace.time, rel=1e-12)
+
+
+@pytest.mark.parametrize("lacking", [0, 1])
+def test_a_calendar_has_room_for_two_entries_of_every_row_and_link(lacking):
+    entries = 5
+    there = calendar()._replace(nodes=range(entries + 2 * (7 + 9) - lacking))
+    there.size[NODES] = entries
+    fabric = SimpleNamespace(op=range(7), net=SimpleNamespace(capacity=range(9)), calendar=there)
+    assert calendar_is_short(fabric) == bool(lacking)
 
 
 @pytest.mark.parametrize("trouble", ["jitter", "background:src=GPU0,dst=GPU1"])
