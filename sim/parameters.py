@@ -253,8 +253,9 @@ def bind(
     values = {}
     for name, value in arguments.items():
         if name not in accepted:
-            takes = f"it takes {', '.join(accepted)}" if accepted else "it takes none"
-            raise InputError(f"{owner} has no parameter {name[:40]!r}: {takes}")
+            if not accepted:
+                raise InputError(f"{owner} has no parameter {name[:40]!r}: it takes none")
+            raise InputError(f"{owner} has no parameter {name[:40]!r}: it takes {', '.join(accepted)}")
         parameter = accepted[name]
         values[name] = parameter.parse(value, owner) if isinstance(value, str) else parameter.check(value, owner)
     return values

@@ -35,12 +35,17 @@ def number_of_devices(text: str, owner: str) -> int:
 def room_for(devices: int, owner: str = "the machine", links: int = 0) -> None:
     """Raise InputError where a machine with so many devices and links is larger than what is allowed."""
     most = most_devices()
-    for count, limit, what in ((devices, most, "devices"), (links, LINKS * most, "links")):
+    for count, limit, needed in ((devices, most, devices), (links, LINKS * most, -(-links // LINKS))):
         if count > limit:
-            needed = devices if what == "devices" else -(-links // LINKS)
-            allow = f", or allow them with --most-devices {needed} (on a server: {SETTING})"
             raise InputError(
-                f"{owner}: {count:,} {what} are more than {limit:,}: choose fewer{allow if needed <= LARGEST else ''}"
+                f"{owner}: {count:,}"
+                + (" devices" if limit == most else " links")
+                + f" are more than {limit:,}: choose fewer"
+                + (
+                    f", or allow them with --most-devices {needed} (on a server: {SETTING})"
+                    if needed <= LARGEST
+                    else ""
+                )
             )
 
 

@@ -13,10 +13,15 @@ READERS = (
     "sim/base/yaml.py",
     "sim/edits",
     "sim/formats",
+    "sim/engine.py",
+    "sim/parameters.py",
     "sim/perturbation/helpers.py",
+    "sim/placement/words.py",
     "sim/registry.py",
+    "sim/size.py",
     "sim/topology/networks.py",
     "sim/topology/pair_rates.py",
+    "sim/topology/routing.py",
     "sim/trouble",
     "sim/units.py",
     "ops/formats",
@@ -35,7 +40,7 @@ READERS = (
     "ui/talk",
 )
 """Where what people bring is read, and what they name is looked up."""
-TELLING = ("InputError", "refuse")
+TELLING = ("InputError", "UnreachableError", "refuse")
 """What is called with the sentence of a refusal."""
 NOT_READ = ("writer.py", "layout.py", "tasks.py")
 """Files among these that write: nothing that is brought is refused there."""

@@ -19,7 +19,7 @@ from sim.topology.model import Topology
 
 ORDERS = ("block", "cyclic")
 """Ranks host by host, or dealt to the hosts in turns."""
-EXAMPLES = "per_host=4, numbers like 0-3,8-11, GPUs by host like 0:0-3,1:4-7, names, or a rank file"
+EXAMPLES = "`per_host=4`, `0-3,8-11`, `0:0-3,1:4-7`"
 _WORDS = ("per_host", "hosts", "order")
 _RANGE = re.compile(r"(\d{1,9})-(\d{1,9})")
 _OF_HOST = re.compile(r"(\*|(?:host|node|h)?\d{1,9}|\d{1,9}-\d{1,9}):(\S*)", re.IGNORECASE)
@@ -38,7 +38,7 @@ def placed(topology: Topology, text: str) -> Topology:
     text = in_one_line(text, "placement") if "\n" in text.strip() else text
     chosen = _Chooser(topology).devices(text)
     if not chosen:
-        raise InputError(f"placement: no GPU is named: write {EXAMPLES}")
+        raise InputError(f"placement: no GPU is named: write it like {EXAMPLES}, or give names or a rank file")
     twice, times = Counter(chosen).most_common(1)[0]
     if times > 1:
         raise InputError(f"placement: {topology.devices[twice].name} would play {times} ranks: name each GPU once")
@@ -76,9 +76,14 @@ class _Chooser:
     def _counted(self, words: Sequence[str]) -> list[int]:
         values = dict(word.partition("=")[::2] for word in words)
         unknown = next((word for word in words if word.partition("=")[0] not in _WORDS or "=" not in word), None)
-        if unknown is not None or len(values) < len(words):
-            what = f"{unknown[:30]!r} is unknown" if unknown is not None else "a word is given twice"
-            raise InputError(f"placement: {what}: write {EXAMPLES}")
+        if unknown is not None:
+            raise InputError(
+                f"placement: {unknown[:30]!r} is unknown: write it like {EXAMPLES}, or give names or a rank file"
+            )
+        if len(values) < len(words):
+            raise InputError(
+                f"placement: a word is given twice: write it like {EXAMPLES}, or give names or a rank file"
+            )
         hosts = self._count("hosts", values.get("hosts", str(len(self.hosts))), len(self.hosts))
         gpus = [*self.hosts.values()][:hosts]
         fewest = min(map(len, gpus))
@@ -94,9 +99,11 @@ class _Chooser:
     def _count(self, word: str, text: str, most: int) -> int:
         value = whole(text)
         if value is None or not 1 <= value <= most:
-            what = "hosts" if word == "hosts" else "GPUs on a host"
-            name = self.topology.name
-            raise InputError(f"placement: {word}={text[:20]}, where {name} has {most} {what}: choose from 1 to {most}")
+            raise InputError(
+                f"placement: {word}={text[:20]}, where {self.topology.name} has {most} "
+                + ("hosts" if word == "hosts" else "GPUs on a host")
+                + f": choose from 1 to {most}"
+            )
         return value
 
     def _listed(self, words: Sequence[str]) -> Iterator[int]:
@@ -139,7 +146,10 @@ class _Chooser:
             for number in range(least, min(most, least + topology.n) + 1):
                 yield self._rank_of(f"{several[1]}{number}")
         else:
-            raise InputError(f"placement: {word[:40]!r} is no GPU of {topology.name}: write {EXAMPLES}")
+            raise InputError(
+                f"placement: {word[:40]!r} is no GPU of {topology.name}:"
+                f" write it like {EXAMPLES}, or give names or a rank file"
+            )
 
     def _rank_of(self, name: str) -> int:
         device = self.topology.index.get(name)
@@ -168,8 +178,9 @@ class _Chooser:
         if host >= len(self.hosts):
             name, count = self.topology.name, len(self.hosts)
             raise InputError(
-                f"placement: {name} has {count} host{'s' * (count > 1)}, counted from 0, and no number {host}:"
-                " name others, or take a machine of more hosts"
+                f"placement: {name} has {count}"
+                + (" hosts" if count > 1 else " host")
+                + f", counted from 0, and no number {host}: name others, or take a machine of more hosts"
             )
         return [*self.hosts.values()][host]
 

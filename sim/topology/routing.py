@@ -287,8 +287,8 @@ def _walk(
 
 
 def _unreachable(topology: Graph, src: int, dst: int) -> UnreachableError:
-    between = "" if topology.forwarding else " (GPUs pass nothing on)"
     return UnreachableError(
-        f"{topology.name}: nothing leads from {topology.devices[src].name} to {topology.devices[dst].name}{between}:"
-        " add a link or a switch between them"
+        f"{topology.name}: nothing leads from {topology.devices[src].name} to {topology.devices[dst].name}"
+        + ("" if topology.forwarding else " (GPUs pass nothing on)")
+        + ": add a link or a switch between them"
     )

@@ -13,6 +13,7 @@ from sim.edits import edited
 from sim.errors import InputError
 from sim.formats import FORMATS
 from sim.machines import build
+from sim.placement.words import placed
 from sim.trouble import troubles
 from ui import refused
 from ui.refusals import in_language
@@ -93,6 +94,30 @@ def test_a_damaged_link_is_refused_in_chinese(words, told):
     said = in_language(str(refused.value), "zh")
     assert said.startswith("链接中的"), said
     assert not re.search(r"[a-z]{2,} [a-z]{2,}", said), said
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *("switch:ranks=x", "switch:ranks=0", "switch:ports=3", "switch:ranks", "switch:ranks=2,ranks=3"),
+        *("torus:dims=4xx", "ring:ranks=99999999", "switch:bandwidth=fast", "switch:bandwidth=25", "nodes:gpus=½"),
+    ],
+)
+def test_what_is_typed_for_a_machine_is_refused_in_chinese(spec):
+    with pytest.raises(InputError) as refused:
+        build(spec)
+    said = in_language(str(refused.value), "zh")
+    assert said != str(refused.value)
+    assert not re.search(r"[a-z]{2,} [a-z]{2,}", said), said
+
+
+@pytest.mark.parametrize("text", ["GPU9", "hosts=9", "per_host=0", "0-99", "GPU0 GPU0", "order=any", "5-3", "h7:0"])
+def test_a_placement_is_refused_in_chinese(text):
+    with pytest.raises(InputError) as refused:
+        placed(build("nodes:nodes=2,gpus=4"), text)
+    said = in_language(str(refused.value), "zh")
+    assert said.startswith("placement：")
+    assert not re.search(r"[a-z]{2,} [a-z]{2,}", re.sub(r"`[^`]*`", "", said)), said
 
 
 @pytest.mark.parametrize("most", [MOST_FILES, 0])
