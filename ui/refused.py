@@ -19,14 +19,17 @@ READERS = (
     "sim/placement/words.py",
     "sim/registry.py",
     "sim/size.py",
+    "sim/topology/model.py",
     "sim/topology/networks.py",
     "sim/topology/pair_rates.py",
     "sim/topology/routing.py",
     "sim/trouble",
     "sim/units.py",
+    "ops/algorithms",
     "ops/formats",
     "ops/measured/files.py",
     "ops/measured/formats",
+    "ops/patterns.py",
     "ops/registry.py",
     "ops/request/link.py",
     "ops/request/notation.py",
@@ -42,6 +45,8 @@ READERS = (
 """Where what people bring is read, and what they name is looked up."""
 TELLING = ("InputError", "UnreachableError", "refuse")
 """What is called with the sentence of a refusal."""
+REASON = "str | None"
+"""What a function returns that says why a number of ranks cannot be done; it has that in f-strings."""
 NOT_READ = ("writer.py", "layout.py", "tasks.py")
 """Files among these that write: nothing that is brought is refused there."""
 PREFIX = "refusal."
@@ -73,6 +78,8 @@ def _refused(tree: ast.AST) -> Iterator[str]:
             name = str(getattr(node.func, "id", getattr(node.func, "attr", "")))
             if name.lstrip("_") in TELLING:
                 yield from (words for argument in node.args for words in _worded(argument))
+        if isinstance(node, ast.FunctionDef) and node.returns and ast.unparse(node.returns) == REASON:
+            yield from (words for part in ast.walk(node) if isinstance(part, ast.JoinedStr) for words in _worded(part))
 
 
 def _worded(node: ast.expr) -> list[str]:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from ops import ALGORITHMS
 from ops.formats import SCHEDULE_FORMATS
 from ops.measured import files
 from ops.measured.files import MOST_FILES, read_all
@@ -109,6 +110,19 @@ def test_what_is_typed_for_a_machine_is_refused_in_chinese(spec):
     said = in_language(str(refused.value), "zh")
     assert said != str(refused.value)
     assert not re.search(r"[a-z]{2,} [a-z]{2,}", said), said
+
+
+def test_a_number_of_ranks_that_an_algorithm_cannot_do_is_refused_in_chinese():
+    told = 0
+    for entry in ALGORITHMS.values():
+        for n in (1, 3, 5, 6):
+            try:
+                entry.settle(n)
+            except InputError as error:
+                said = in_language(str(error), "zh")
+                assert not re.search(r"[a-z]{2,} [a-z]{2,}", said), said
+                told += 1
+    assert told > 2 * len(ALGORITHMS) / 3
 
 
 @pytest.mark.parametrize("text", ["GPU9", "hosts=9", "per_host=0", "0-99", "GPU0 GPU0", "order=any", "5-3", "h7:0"])
