@@ -150,3 +150,8 @@ def test_more_moves_than_there_are_numbers_for_are_refused(monkeypatch):
     monkeypatch.setattr(dependencies, "MOST", len(schedule.from_slot) - 1)
     with pytest.raises(InputError, match=r"^allreduce\.ring moves 24 slots, and .* for 23 at most: use fewer ranks or"):
         derive(schedule)
+
+
+def test_twice_the_last_of_most_moves_and_one_more_is_the_largest_number_of_32_bits():
+    last = dependencies.MOST - 1
+    assert 2 * last + 1 == np.iinfo(np.int32).max
