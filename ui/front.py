@@ -144,7 +144,7 @@ def _choose(name: str) -> None:
     st.session_state.page, st.session_state.language = name, spoken()
 
     def turned() -> None:
-        leave(st.session_state.page or name)
+        leave(st.session_state.page if st.session_state.page in PAGES else name)
 
     def translated() -> None:
         st.query_params["lang"] = st.session_state.language or spoken()

@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Radio
 
 from ops.request import Request
 from sim.errors import InputError
@@ -62,6 +65,19 @@ def test_an_instant_that_is_none_of_a_link_is_not_taken_into_a_talk(word, start)
     at.button(key="talk_show").click().run()
     assert not at.exception
     assert at.session_state.start == start
+
+
+def test_a_scene_that_a_browser_calls_as_it_was_called_before_leaves_another_chosen():
+    at = page(page="talk")
+    at.session_state["own_talk"] = Talk("t", (TalkScene(FIRST, "a"), TalkScene(SECOND)))
+    at.run()
+    at.radio[0].set_value(1).run()
+    before = property(lambda radio: WidgetState(id=radio.id, string_value="1. what it was called"))
+    with patch.object(Radio, "_widget_state", before):
+        at.run()
+    assert not at.exception
+    assert at.session_state["talk_scene"] == 1
+    assert len(at.text_area) == 2
 
 
 def test_words_and_breakpoints_are_read_as_they_are_written():

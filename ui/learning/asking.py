@@ -74,7 +74,7 @@ def _form(exercise: Exercise, ask: Ask) -> None:
 
     def answered() -> None:
         answer = st.session_state[field]
-        if answer is not None:
+        if answer is not None and answer in (ask.options or (answer,)):  # not the words of another language
             st.session_state[key] = answer
             _keep(exercise, answer)
 

@@ -114,7 +114,8 @@ def _edit(own: Talk) -> None:
     key = _fresh("scene")
 
     def picked() -> None:
-        state.talk_scene = state[key]
+        if state[key] in range(len(own.scenes)):  # else a browser has sent a title that was changed at that moment
+            state.talk_scene = state[key]
 
     with order:
         st.radio(

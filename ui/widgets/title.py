@@ -91,8 +91,9 @@ def _word(label: str, options: Sequence[str], now: str, change: Change, shown: C
     key = fresh(f"{label}_{now}")
 
     def changed() -> None:
-        if st.session_state[key] != now:  # else a word of a title that is no longer there, which a browser still sends
-            restore(change(st.session_state[key]))
+        word = st.session_state[key]
+        if word != now and word in options:  # else of a title that is no longer there, which a browser still sends
+            restore(change(word))
 
     st.selectbox(
         tell(label),
