@@ -3,7 +3,7 @@
 import heapq
 from contextlib import contextmanager
 from dataclasses import replace
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -282,6 +282,20 @@ def test_room_for_rates_is_made_in_time():
     for i, size in enumerate(sizes):
         times, rates = trace.rates(i)
         assert (rates * np.diff([*times, trace.arrived[i]])).sum() == pytest.approx(size, rel=1e-9)
+
+
+@pytest.mark.parametrize("lacking", [0, 1])
+@pytest.mark.parametrize(("entries", "flows"), [(5, 0), (0, 7), (5, 7)])
+def test_there_is_room_for_two_rates_of_every_entry_and_flow(entries, flows, lacking):
+    kept = 3
+    net = SimpleNamespace(history=range(kept + 2 * (entries + flows) + 1 - lacking), count=np.zeros(8, np.int64))
+    net.count[links.HISTORY] = kept
+    size = np.zeros(3, np.int64)
+    size[calendar.NODES] = entries
+    world = SimpleNamespace(
+        net=net, calendar=SimpleNamespace(size=size), connections=SimpleNamespace(flows=np.array([flows]))
+    )
+    assert fabric.history_is_short(world) == bool(lacking)
 
 
 def test_a_long_run_goes_on_compiled_where_it_stopped_interpreted():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ops.collectives import COLLECTIVES
 from sim.machines import build
-from sim.metrics import distinct, least_sent, lower_bound
+from sim.metrics import cut, distinct, least_sent, lower_bound
 from sim.metrics import groupings as partitions
 from sim.schedule import NOTHING, Promise
 from sim.topology import Device, Link, Topology
@@ -110,6 +110,12 @@ def by_latency(topology, promise, devices):
                 name = topology.devices[devices[rank]].name
                 best = max(best, topology.overhead + far.get(name, np.inf))
     return best
+
+
+def test_a_link_of_both_directions_leads_out_of_either_end_and_into_it():
+    pair = Topology("pair", (Device("A", "GPU"), Device("B", "GPU")), (Link("A", "B", 3e9, 1e-6, both=True),))
+    across = cut(pair, np.array([0, 1]))
+    assert across.out_of.tolist() == across.into.tolist() == [3e9, 3e9]
 
 
 @st.composite
