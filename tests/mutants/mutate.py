@@ -55,8 +55,9 @@ KINDS = _of(
     "what_has_many_partners_or_may_count_twice_or_names_nobody_is_not_listed",
 )
 TESTS: dict[str, tuple[str, ...]] = {
-    **{f"sim.fabric.{name}": ORACLES for name in ("calendar", "groups", "kernel", "links", "lone", "max_min")},
+    **{f"sim.fabric.{name}": ORACLES for name in ("calendar", "kernel", "links", "lone", "max_min")},
     **{f"sim.fabric.{name}": ORACLES for name in ("amend", "connections")},
+    "sim.fabric.groups": (*CROSSBARS, *ORACLES),
     "sim.fabric.rows": APART,
     **{f"sim.fabric.crossbar.{name}": CROSSBARS for name in ("group", "shares", "table")},
     **{f"sim.schedule.{name}": REPLAYS for name in ("dependencies", "replay", "verify")},
