@@ -67,6 +67,7 @@ class Monkey:
             words |= {"page": self.draw.choice(["stage", "stage", "train"]), name: word}
         for name, word in words.items():
             self.at.query_params[name] = word
+        self.at.session_state["code_panel"] = self.draw.random() < 0.3  # which nothing opens without a browser
         self._do(f"open {words}", self.at.run)
 
     def act(self):

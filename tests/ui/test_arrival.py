@@ -2,6 +2,7 @@
 
 import re
 from collections import OrderedDict
+from unittest.mock import patch
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.attack.links import run
 from tests.browser.test_visits import DAMAGED, said
 from tests.ui.test_page import page, players
 from ui import text
+from ui.drawer import folds
 from ui.scene import machines
 from ui.scene.machines import machine_of
 
@@ -141,3 +143,26 @@ def test_a_library_that_cannot_choose_on_a_machine_that_was_cut_says_so_beside_t
     assert len(told) == 2
     assert all(text.startswith("switch:ranks=4, edited: nothing leads from GPU0 to GPU1 (GPUs pass") for text in told)
     assert len(players(at)) == 1
+
+
+def test_an_edit_is_made_to_the_machine_that_is_chosen_though_the_scene_cannot_be_run_on_it():
+    """Its trouble is a NIC's of the machine before; what is added to a scene of the old machine is never on the new."""
+    words = {"machine": "nodes:nodes=2,gpus=4,nics=2", "trouble": "lost_nic:nic=H0.NIC1,start=200us,reroute=yes"}
+    with patch.object(folds, "is_made", lambda _fold, **_: True):
+        at = page(algorithm="allreduce.ring", **words)
+        at.selectbox(key="machine").set_value("dgx_a100").run()
+        at.selectbox(key="add_edits_0").set_value("cut_cable").run()
+    assert not at.exception
+    assert at.session_state.scene.machine == "dgx_a100"
+    assert at.session_state.scene.edits.startswith("cut_cable:")
+    assert any("has no NIC called" in error.value for error in at.error)
+
+
+@pytest.mark.parametrize("algorithm", ["openmpi.allreduce", "gloo.allreduce", "nccl.broadcast", "broadcast.chain"])
+def test_the_lines_of_what_a_library_takes_are_shown_with_what_they_claim_to_cost(algorithm):
+    at = page(machine="switch:ranks=4", algorithm=algorithm)
+    at.session_state["code_panel"] = True
+    at.run()
+    assert not at.exception
+    assert len(at.code) == 1
+    assert any("α" in each.value for each in at.markdown)

@@ -340,7 +340,8 @@ def _code(scene: Request, topology: Topology) -> None:
     algorithm = ALGORITHMS[load.name]
     st.code(algorithm.source, language="python", wrap_lines=True)
     if algorithm.cost is not None:
-        alphas, betas, gammas = algorithm.cost(load.n, **load.settings)
+        own = {name: value for name, value in load.settings.items() if name in algorithm.params}  # not a library's name
+        alphas, betas, gammas = algorithm.cost(load.n, **algorithm.defaults | own)
         st.markdown(_say("page.cost", alphas=alphas, betas=betas, gammas=gammas))
     if algorithm.ids:
         names = ", ".join(f"{library} {word}" for library, word in algorithm.known_as.items())

@@ -68,7 +68,7 @@ def choose(scene: Request) -> tuple[Request, Topology | None]:
         scene = _choose_ranks(scene, topology) if source == "catalogue" else replace(scene, ranks=0)
         if topology.n > 1:
             scene = _choose_load(scene, load_of(scene, topology))
-            scene = compare.choose(replace(scene, trouble=whatif.choose(scene.trouble, topology)))
+            scene = compare.choose(replace(scene, trouble=whatif.choose(scene, topology)))
     except (InputError, StalledError) as error:
         refuse(error)
         return scene, None
@@ -313,7 +313,7 @@ def _choose_placement(scene: Request, topology: Topology) -> tuple[Request, Topo
 
 def _choose_edits(scene: Request, topology: Topology) -> tuple[Request, Topology]:
     """What is changed on the machine; nothing is left of it on another one."""
-    edits = whatif.choose(scene.edits, topology, whatif.EDIT)
+    edits = whatif.choose(scene, topology, whatif.EDIT)
     return replace(scene, edits=edits), edited(topology, entries(edits)) if edits else topology
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from ops.request import Request
 from ops.request.notation import entries, listed
 from sim.edits import EDITS, edited
 from sim.errors import InputError
@@ -36,12 +37,15 @@ TROUBLE = Several("trouble", TROUBLES, troubles, ":material/bolt:")
 EDIT = Several("edits", EDITS, lambda specs, topology: edited(topology, specs), ":material/build:")
 
 
-def choose(words: str, topology: Topology, several: Several = TROUBLE) -> str:
-    """Draw the entries that `words` hold and a way to add one; returns the words as they are now.
+def choose(scene: Request, topology: Topology, several: Several = TROUBLE) -> str:
+    """Draw the entries that a scene's word holds and a way to add one; returns the word as it is now.
 
-    Edits are made one after the other, so that each is chosen on the machine that those before it left.
+    Edits are made one after the other, so that each is chosen on the machine that those before it left. One is added to
+    the scene as the form has it: the visit's may still have another machine, where the form's cannot be run yet.
     """
-    specs, kinds, word = entries(words), several.kinds, several.word
+    kinds, word = several.kinds, several.word
+    words: str = getattr(scene, word)
+    specs = entries(words)
     panel, is_made = folds.fold(word, tell(f"page.{word}"), several.icon, is_needed=bool(specs))
     if not is_made:
         return words
@@ -74,7 +78,8 @@ def choose(words: str, topology: Topology, several: Several = TROUBLE) -> str:
         remaining.append(kinds[added].first_look(machine))
     if len(remaining) != len(specs):
         forget()
-        past.move_on(replace(st.session_state.scene, **{word: listed(remaining)}))
+        changed: dict[str, Any] = {word: listed(remaining)}
+        past.move_on(replace(scene, **changed))
         st.rerun()
     return listed(remaining)
 
