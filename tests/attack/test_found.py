@@ -91,7 +91,7 @@ REFUSED = {
     ),
     "a scenario: 5,000 digits": (
         lambda: scenario.from_yaml(f"ringside: scenario-1\nranks: {MANY}\n", "it"),
-        "line 2: ranks is '9{20}': write a whole number",
+        "line 2: ranks='9{20}' is not a whole number: correct it",
     ),
 }
 

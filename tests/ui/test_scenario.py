@@ -48,7 +48,7 @@ def test_any_scene_is_read_as_it_was_written(scene):
     [
         ("algorithm: allreduce.ring\n", "begin it with ringside: scenario-1"),
         ("ringside: scenario-1\nalgorithms: x\n", "line 2: the scenario has no key 'algorithms': did you mean"),
-        ("ringside: scenario-1\nranks: many\n", "line 2: ranks is 'many': write a whole number"),
+        ("ringside: scenario-1\nranks: many\n", "line 2: ranks='many' is not a whole number: correct it"),
         ("ringside: scenario-1\nsize: [1, 2]\n", "line 2: size is a list"),
         ("ringside: scenario-2\n", "begin it with ringside: scenario-1"),
         ("ringside: [", "line"),

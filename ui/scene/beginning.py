@@ -32,8 +32,6 @@ def beginning_of(words: Mapping[str, str]) -> tuple[Beginning, InputError | None
     place = {name: words[name][:LONGEST_WORD] for name in PLACE if name in words}
     if wrong:
         del place["t"]
-    if not view:
-        place.pop("view", None)
     return Beginning(t, view, place), wrong
 
 
