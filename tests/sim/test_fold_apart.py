@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from ops import ALGORITHMS, work
 from ops.work import Work, carry_out, carry_out_folded, settled
-from sim import engine
 from sim.errors import InputError, StalledError
 from sim.fabric import alike, kernel
 from sim.fabric.calendar import NODES, calendar
@@ -21,6 +20,7 @@ from sim.fold.proof import prove
 from sim.machines import build
 from sim.trouble import troubles
 from terminal.shared.facts import facts
+from tests.sim.test_fabric import plain
 from tests.sim.written_out import is_written_out
 
 FOLDING = sorted(name for name, entry in ALGORITHMS.items() if entry.symmetry)
@@ -206,12 +206,11 @@ def test_rows_grow_before_a_wave_or_in_the_middle_of_it(monkeypatch, late):
 
     monkeypatch.setattr(alike, "FIRST", 0)
     monkeypatch.setattr(alike.AlikeArena, "make_room", counted)
-    monkeypatch.setattr(engine, "is_compiled", lambda module: False)
     if late:  # as where chains of what takes no time want more rows than one wave can
         monkeypatch.setattr(kernel, "rows_are_short", lambda fabric: fabric.alike.count[LACKING] > 0)
-    trace, whole = apart_and_whole("allreduce.recursive_doubling", "nodes:nodes=2,gpus=4", 8)
-    is_written_out(trace, whole)
-    trace, whole = apart_and_whole("alltoall.bruck", "switch:ranks=9", 9, ["slow_link:src=GPU0,dst=SW,share=0.5"])
-    is_written_out(trace, whole)
+    with plain():
+        is_written_out(*apart_and_whole("allreduce.recursive_doubling", "nodes:nodes=2,gpus=4", 8))
+        slow = ["slow_link:src=GPU0,dst=SW,share=0.5"]
+        is_written_out(*apart_and_whole("alltoall.bruck", "switch:ranks=9", 9, slow))
     assert len(lacking) > 1
     assert (max(lacking) > 0) == late
