@@ -118,8 +118,8 @@ def ours(scene, **options):
 def plain():
     """The plain kernel only, however long: one compiled here would keep what a test has put in place for its time."""
     never = mock.Mock(side_effect=AssertionError("a test of the plain kernel has compiled it"))
-    untold = {"is_compiled": lambda module: False, "spent": lambda module, work: False}
-    with mock.patch.multiple(engine, INTERPRETED=1 << 40, compiled=never, **untold):
+    untold = {"is_compiled": lambda module: False, "spent": lambda module, work: False, "patience": lambda: 1 << 40}
+    with mock.patch.multiple(engine, compiled=never, **untold):
         yield
 
 
