@@ -6,6 +6,7 @@ import importlib.abc
 import importlib.util
 import json
 import linecache
+import math
 import os
 import resource
 import sys
@@ -19,8 +20,8 @@ from typing import NamedTuple
 
 from tests.mutants.mutate import TESTS, Mutant, path_of, text_of, version_of
 
-SECONDS = 20
-"""Of the processor, for the tests of one mutant: twice what they take as the code is."""
+TIMES = 3
+"""As much of the processor as its tests take as the code is, which a mutant may take at most."""
 FROZEN = 900.0
 """Seconds after which a process that waits for something is ended."""
 MEMORY = 3 << 30
@@ -85,9 +86,9 @@ def run(
             while waiting and len(running) < jobs:
                 number, mutant = waiting.pop()
                 output = Path(folder) / f"{number}.txt"
-                running[_started(mutant.module, mutant.source(), output)] = Running(
-                    number, mutant, output, time.monotonic()
-                )
+                seconds = TIMES * usual(TESTS[mutant.module])
+                process = _started(mutant.module, mutant.source(), output, seconds)
+                running[process] = Running(number, mutant, output, time.monotonic())
             for process in [*running]:
                 outcome = _ended(process, running[process])
                 if outcome:
@@ -113,23 +114,30 @@ def load() -> None:
             del sys.modules[name]
 
 
-def check(modules: Iterable[str]) -> None:
-    """Raise RuntimeError where tests fail with a module as it is: every mutant of it would seem to be noticed."""
+@cache
+def usual(tests: tuple[str, ...]) -> float:
+    """Seconds of the processor that tests take with the code as it is.
+
+    Raises RuntimeError where they fail with it: every mutant would seem to be noticed.
+    """
     load()
+    module = next(module for module, its in TESTS.items() if its == tests)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        for module in modules:
-            output = Path(folder) / module
-            _, status = os.waitpid(_started(module, text_of(module), output), 0)
-            if status:
-                raise RuntimeError(f"{module}: its tests fail without any fault: {output.read_text('utf-8')[-3000:]}")
+        output = Path(folder) / module
+        _, status, usage = os.wait4(_started(module, text_of(module), output, FROZEN), 0)
+        if status:
+            raise RuntimeError(f"{module}: its tests fail without any fault: {output.read_text('utf-8')[-3000:]}")
+    return usage.ru_utime + usage.ru_stime
 
 
-def _started(module: str, source: str, output: Path) -> int:
+def _started(module: str, source: str, output: Path, seconds: float) -> int:
+    """The process that has so many of the processor for the tests of a module with another text."""
     process = os.fork()
     if process:
         return process
     status = FAILED
     try:
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds),) * 2)
         status = _tested(module, source, output)
     except BaseException:  # noqa: BLE001  what a mutant does when it is imported
         traceback.print_exc()
@@ -144,7 +152,6 @@ def _tested(module: str, source: str, output: Path) -> int:
     with output.open("wb") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     import hypothesis
