@@ -8,14 +8,18 @@ LONGEST = 400
 """Characters of a message: names of files may be of any length, a sentence may not."""
 
 
-def first_few(words: Sequence[object], most: int) -> str:
+Sentence = str
+"""What an error says or a part of it; the strings of a function that returns one have words in every language."""
+
+
+def first_few(words: Sequence[object], most: int) -> Sentence:
     """Words in a sentence, the first of many.
 
     >>> first_few([3, 5, 6], 2), first_few("ab", 2)
     ('3, 5 and 1 more', 'a, b')
     """
-    more = f" and {len(words) - most} more" if len(words) > most else ""
-    return ", ".join(map(str, words[:most])) + more
+    listed = ", ".join(map(str, words[:most]))
+    return f"{listed} and {len(words) - most} more" if len(words) > most else listed
 
 
 def nearest_first(word: str, names: Sequence[str]) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.errors import InputError, StalledError
+from sim.errors import InputError, Sentence, StalledError, first_few
 from sim.fabric.links import HISTORY
 from sim.fabric.memory import Arena
 from sim.job import Job
@@ -25,22 +25,25 @@ def stall_error(trace: Trace, lost: InputError | None) -> StalledError | InputEr
     return error
 
 
-def message(trace: Trace) -> str:
-    """One sentence: what can never end, the links that hold it, and who waits for whom."""
+def message(trace: Trace) -> Sentence:
+    """What can never end, the links that hold it, and who waits for whom."""
     stall = trace.stall
     assert stall is not None
     sentence = standing(trace.topology, trace.schedule.name, stuck(trace), stall.links)
     chain = circle(stall)
-    rows = [f"rank {rank} waits for rank {sender}" for rank, sender in chain or waiting(stall)]
-    return "; ".join(filter(None, (sentence, _listed(rows) + (", in a circle" if chain else ""))))
+    rows = first_few([f"rank {rank} waits for rank {sender}" for rank, sender in chain or waiting(stall)], NAMED)
+    return "; ".join(filter(None, (sentence, f"{rows}, in a circle" if chain else rows)))
 
 
-def standing(topology: Topology, name: str, pairs: Sequence[tuple[int, int]], dead: Sequence[int]) -> str:
+def standing(topology: Topology, name: str, pairs: Sequence[tuple[int, int]], dead: Sequence[int]) -> Sentence:
     """What can never end: messages between some pairs of places, and the links that hold them."""
-    names = [f"rank {a} -> rank {b}" for a, b in pairs]
-    waits = _listed(names) if names else "transfers that wait for each other"
-    where = ", ".join(f"{topology.links[i].src} -> {topology.links[i].dst}" for i in dead[:NAMED]) or "none"
-    return f"{name} can never finish: {waits} cannot move; dead links: {where}"
+    waits = first_few([f"rank {a} -> rank {b}" for a, b in pairs], NAMED) or "transfers that wait for each other"
+    links = ", ".join(f"{topology.links[i].src} -> {topology.links[i].dst}" for i in dead[:NAMED])
+    return (
+        f"{name} can never finish: {waits} cannot move"
+        + "; "
+        + (f"dead links: {links}" if links else "dead links: none")
+    )
 
 
 def stuck(trace: Trace) -> list[tuple[int, int]]:
@@ -68,11 +71,6 @@ def waiting(stall: Stall) -> list[tuple[int, int]]:
     """Every rank that waits, and for whose message; those whose message is stuck on the way come first."""
     pairs = [(rank, int(sender)) for rank, sender in enumerate(stall.waits) if sender >= 0]
     return sorted(pairs, key=lambda pair: pair[0] not in stall.receivers)
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
 
 
 def stall_of(arena: Arena, job: Job, dead: list[int]) -> tuple[Stall, float]:

@@ -56,11 +56,11 @@ def _filled(text: str, parts: list[str]) -> str:
 
 def _several(message: str, language: str, deep: int) -> str:
     """Several sentences, or a list of what may be given, where the language has all."""
-    for pattern, comma, last in (("; ", "；", "；"), (r", | or (?=an? |the )", "、", "或")):
-        parts = re.split(pattern, message)
-        said = [_said(part, language, deep - 1) for part in parts] if deep and len(parts) > 1 else [""]
+    for pattern, commas in (("(; )", {"; ": "；"}), (r"(, | or (?=an? |the ))", {", ": "、", " or ": "或"})):
+        first, *more = re.split(pattern, message)
+        said = [_said(part, language, deep - 1) for part in (first, *more[1::2])] if deep and more else [""]
         if all(said):
-            return f"{comma.join(said[:-1])}{last}{said[-1]}"
+            return said[0] + "".join(f"{commas[comma]}{part}" for comma, part in zip(more[::2], said[1:], strict=True))
     return ""
 
 

@@ -14,11 +14,13 @@ READERS = (
     "sim/edits",
     "sim/formats",
     "sim/engine.py",
+    "sim/errors.py",
     "sim/parameters.py",
     "sim/perturbation/helpers.py",
     "sim/placement/words.py",
     "sim/registry.py",
     "sim/size.py",
+    "sim/stall.py",
     "sim/topology/model.py",
     "sim/topology/networks.py",
     "sim/topology/pair_rates.py",
@@ -45,8 +47,8 @@ READERS = (
 """Where what people bring is read, and what they name is looked up."""
 TELLING = ("InputError", "UnreachableError", "refuse")
 """What is called with the sentence of a refusal."""
-REASON = "str | None"
-"""What a function returns that says why a number of ranks cannot be done; it has that in f-strings."""
+SAYING = ("Sentence", "str | None")
+"""What a function returns whose strings are an error's, or say why a number of ranks cannot be done."""
 NOT_READ = ("writer.py", "layout.py", "tasks.py")
 """Files among these that write: nothing that is brought is refused there."""
 PREFIX = "refusal."
@@ -78,8 +80,16 @@ def _refused(tree: ast.AST) -> Iterator[str]:
             name = str(getattr(node.func, "id", getattr(node.func, "attr", "")))
             if name.lstrip("_") in TELLING:
                 yield from (words for argument in node.args for words in _worded(argument))
-        if isinstance(node, ast.FunctionDef) and node.returns and ast.unparse(node.returns) == REASON:
-            yield from (words for part in ast.walk(node) if isinstance(part, ast.JoinedStr) for words in _worded(part))
+        if isinstance(node, ast.FunctionDef) and node.returns and ast.unparse(node.returns) in SAYING:
+            yield from (words for line in node.body for words in _said(line) if words != ast.get_docstring(node, False))
+
+
+def _said(node: ast.AST) -> Iterator[str]:
+    """Every string below a place; of one with places to fill in, not its pieces."""
+    if isinstance(node, ast.JoinedStr | ast.Constant):
+        yield from _worded(node)
+    else:
+        yield from (words for part in ast.iter_child_nodes(node) for words in _said(part))
 
 
 def _worded(node: ast.expr) -> list[str]:

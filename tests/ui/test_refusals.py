@@ -9,9 +9,10 @@ from ops.formats import SCHEDULE_FORMATS
 from ops.measured import files
 from ops.measured.files import MOST_FILES, read_all
 from ops.measured.formats import MEASUREMENTS
+from ops.request import Request
 from ops.request.link import from_link
 from sim.edits import edited
-from sim.errors import InputError
+from sim.errors import InputError, StalledError, UnreachableError
 from sim.formats import FORMATS
 from sim.machines import build
 from sim.placement.words import placed
@@ -19,6 +20,7 @@ from sim.trouble import troubles
 from ui import refused
 from ui.refusals import in_language
 from ui.refused import PREFIX, refusals
+from ui.scene.picture import carried_out
 from ui.text import languages, missing, written
 
 TABLE = "\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n"
@@ -56,6 +58,24 @@ def test_a_broken_paste_is_refused_in_chinese(formats, text):
     said = in_language(str(refused.value), "zh")
     assert in_language(str(refused.value), "en") == str(refused.value)
     assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", re.sub(r"`[^`]*`|（[^（）]*）", "", said)), said
+
+
+@pytest.mark.parametrize("reroute", ["yes", "no"])
+@pytest.mark.parametrize(
+    ("algorithm", "machine", "cut"),
+    [
+        ("allreduce.ring", "dual_socket_pcie", "src=CPU0,dst=CPU1"),
+        ("broadcast.linear", "switch:ranks=9", "src=GPU0,dst=SW"),
+        ("allreduce.recursive_doubling", "switch:ranks=1024", "src=GPU0,dst=SW"),
+    ],
+)
+def test_what_never_ends_is_told_in_chinese(algorithm, machine, cut, reroute):
+    with pytest.raises((StalledError, UnreachableError)) as refused:
+        carried_out(Request(machine=machine, algorithm=algorithm, trouble=f"dead_link:{cut},reroute={reroute}"))
+    said = in_language(str(refused.value), "zh")
+    assert "永远无法结束" in said
+    assert "或rank" not in said.replace(" ", "")  # there is nothing to choose among them
+    assert not re.search(r"[a-z]{2,} [a-z]{2,}", re.sub(r"`[^`]*`|（[^（）]*）", "", said)), said
 
 
 @pytest.mark.parametrize(
