@@ -27,6 +27,7 @@ CROSSBARS = _of(
     "a_group_is_handed_back_when_another_flow_begins_and_taken_over_again",
     "a_group_is_handed_back_when_something_happens_to_it",
     "a_group_with_a_link_by_which_flows_leave_and_one_enters_is_none",
+    "who_crosses_whom_is_the_same_when_a_link_moves_on_in_the_rows_of_its_side",
     "sides_of_more_links_than_a_word_has_bits_have_the_times_that_lists_of_links_give",
 ) + _of("fabric", "whatever_a_kernel_calls_is_compiled_with_it")
 FOLDS = _of(
@@ -41,6 +42,7 @@ APART = _of(
     "fold_apart",
     "rows_grow_before_a_wave_or_in_the_middle_of_it",
     "a_calendar_has_room_for_two_entries_of_every_row_and_link",
+    "rows_that_wait_at_one_place_leave_it_in_any_order",
     "the_calendar_grows_before_a_wave_that_it_might_not_hold",
     "a_run_that_stands_names_who_waits_and_the_dead_link",
     "it_is_the_run_that_is_written_out",
@@ -49,6 +51,8 @@ KINDS = _of(
     "kinds",
     "two_writers_of_one_step_of_which_one_overwrites_are_wrong",
     "so_many_partners_of_a_sender_are_looked_through_and_no_more",
+    "colours_of_two_ranks_or_links_differ_with_any_pair_they_have",
+    "variants_differ_in_what_their_ranks_and_links_are",
     "programs_of_messages_that_begin_alike_are_told_apart_wherever_they_are_looked_for",
     "moments_are_those_of_the_run_that_is_written_out",
     "an_outcome_is_that_of_the_run_that_is_written_out",

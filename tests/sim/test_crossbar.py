@@ -71,7 +71,7 @@ def test_the_compiled_kernel_keeps_the_table_as_the_plain_one_does():
         assert ours(scene).end.tobytes() == slow.tobytes()
 
 
-@pytest.mark.parametrize("few, many, late", [(33, 64, 0.0), (64, 64, 0.02), (40, 70, 0.0)])
+@pytest.mark.parametrize("few, many, late", [(33, 64, 0.0), (64, 64, 0.0), (64, 64, 0.02), (40, 70, 0.0)])
 def test_sides_of_more_links_than_a_word_has_bits_have_the_times_that_lists_of_links_give(few, many, late):
     """As few flows as keep all in one group, and some more."""
     rng = np.random.default_rng(few)
@@ -84,6 +84,30 @@ def test_sides_of_more_links_than_a_word_has_bits_have_the_times_that_lists_of_l
         right = ours(scene).end
         assert adopt.call_count > 0
         assert right == pytest.approx(ours(scene, history=True).end, rel=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.tuples(*[st.sampled_from([1, 2, 31, 32, 33, 64, 65])] * 2), st.data())
+def test_who_crosses_whom_is_the_same_when_a_link_moves_on_in_the_rows_of_its_side(sides, data):
+    side, rng = data.draw(st.integers(0, 1)), np.random.default_rng(data.draw(st.integers(0, 1 << 32)))
+    row, to = sorted(data.draw(st.tuples(*[st.integers(0, sides[side] - 1)] * 2)))
+    crossed = rng.random(sides) < 0.5
+    bar = table.crossbar(sum(sides), max(sides))
+    for each, held in enumerate((crossed, crossed.T)):
+        padded = np.zeros((len(held), -(-held.shape[1] // table.WORD) * table.WORD), np.uint8)
+        padded[:, : held.shape[1]] = held
+        words = np.packbits(padded, axis=1, bitorder="little").view(np.uint32)
+        bar.cursor[each, table.SIZE] = len(held)
+        bar.crosses[each, : words.shape[1], : len(held)] = words.T
+        bar.rows[[table.NAME, table.ROW], each, : len(held)] = np.arange(len(held))
+    table.move(bar, side, row, to)
+    names = bar.rows[table.NAME, side, : sides[side]]
+    assert names.tolist() == np.insert(np.delete(np.arange(sides[side]), row), to, row).tolist()
+    assert bar.rows[table.ROW, side, names].tolist() == [*range(sides[side])]
+    for each, moved in enumerate((crossed, crossed.T)):
+        moved = moved[names] if each == side else moved[:, names]
+        found = [[table.is_crossed(bar, each, a, b) for b in range(moved.shape[1])] for a in range(len(moved))]
+        assert np.array_equal(found, moved)
 
 
 def test_a_group_is_handed_back_when_another_flow_begins_and_taken_over_again():

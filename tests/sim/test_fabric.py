@@ -254,10 +254,11 @@ def test_memory_that_was_never_written_is_never_read(scene):
 
 
 @settings(max_examples=100)
-@given(scenes())
-def test_what_was_sent_is_what_arrived_and_no_link_carries_more_than_it_can(scene):
+@given(scenes(), st.sampled_from([0, groups.FEW]))
+def test_what_was_sent_is_what_arrived_and_no_link_carries_more_than_it_can(scene, few):
     routes, sizes, _, capacity, _ = scene
-    trace = ours(scene, history=True)
+    with interpreted(few):
+        trace = ours(scene, history=True)
     for i, size in enumerate(sizes):
         assert trace.delivered(i, trace.ended) == 1.0
         times, rates = trace.rates(i)

@@ -1,6 +1,7 @@
 """Schedules that fold on machines that do not: every rank simulated, none written down, as if all were."""
 
 import json
+from itertools import permutations
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,8 @@ from ops.work import Work, carry_out, carry_out_folded, settled
 from sim.errors import InputError, StalledError
 from sim.fabric import alike, kernel
 from sim.fabric.calendar import NODES, calendar
-from sim.fabric.rows import LACKING, calendar_is_short
+from sim.fabric.links import NONE
+from sim.fabric.rows import LACKING, calendar_is_short, leave_place, waiting_row
 from sim.fold.apart import WrittenOutError, simulate_apart
 from sim.fold.edges import edges, without_detours
 from sim.fold.proof import prove
@@ -194,6 +196,23 @@ def test_rows_that_a_run_of_all_ranks_needs_are_about_what_was_told(monkeypatch,
     routes = 2 * len(topology.ranks) * (work.ROUTE + 4 * topology.hops(len(topology.ranks)))
     least = work.LEAST + work.LINK * len(topology.links)
     assert rows[-1] * work.ROW / 2 < told[-1].bytes < 2 * rows[-1] * work.ROW + routes + least
+
+
+@pytest.mark.parametrize("order", [*permutations(range(4))])
+def test_rows_that_wait_at_one_place_leave_it_in_any_order(order):
+    """Each is found beside those of another class or rank that came before it, until it has left."""
+    held = SimpleNamespace(
+        place=np.full(1, NONE), beside=np.full(4, NONE), class_of=np.array([2, 0, 3, 0]), rank_of=np.array([0, 5, 1, 3])
+    )
+    there = []
+    for row in (0, 2, 1, 3):  # as rows are taken that others have left
+        held.beside[row], held.place[0] = held.place[0], row
+        there.append(row)
+    for row in order:
+        leave_place(held, held.class_of[row], held.rank_of[row], row)
+        there.remove(row)
+        for other in there:
+            assert waiting_row(SimpleNamespace(alike=held), held.class_of[other], held.rank_of[other]) == other
 
 
 @pytest.mark.parametrize("late", [False, True])

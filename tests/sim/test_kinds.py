@@ -215,6 +215,27 @@ def test_programs_of_messages_that_begin_alike_are_told_apart_wherever_they_are_
         assert numbers == [1, 2, 1, 2]
 
 
+def test_colours_of_two_ranks_or_links_differ_with_any_pair_they_have():
+    """One sends to one over a link of its own, in as many colours as there are."""
+    count = 64
+    pair, offsets = np.zeros((count, 5), np.int64), np.arange(count + 1)
+    pair[:, kernels.SRC], pair[:, kernels.DST] = np.arange(count), np.arange(count) + count
+    ranks, links = np.zeros(2 * count, np.uint64), np.zeros(count, np.uint64)
+    with np.errstate(over="ignore"):
+        kernels.tell_places(pair, offsets, np.arange(count), np.arange(count, dtype=np.uint64), ranks, links)
+    assert len({*ranks.tolist(), *links.tolist()}) == 3 * count
+
+
+def test_variants_differ_in_what_their_ranks_and_links_are():
+    every = np.stack(np.meshgrid(*[np.arange(4)] * 4), -1).reshape(-1, 4)  # of the pair, who sends, who receives, link
+    pair, colour = np.zeros((len(every), 5), np.int64), np.zeros(len(every), np.uint64)
+    pair[:, kernels.SRC], pair[:, kernels.DST] = every[:, 1], every[:, 2]
+    offsets, four = np.arange(len(every) + 1), np.arange(4)
+    with np.errstate(over="ignore"):
+        kernels.tell_variants(pair, offsets, every[:, 3], every[:, 0], four, four, colour)
+    assert len(np.unique(colour)) == len(every)
+
+
 @pytest.fixture
 def small(monkeypatch):
     """What is small is not written out either."""

@@ -78,12 +78,13 @@ def test_in_lockstep_every_step_waits_for_the_mark_behind_the_one_before(schedul
 
 
 @settings(max_examples=400)
-@given(schedules(), st.booleans())
-def test_a_proof_says_what_a_literal_replay_says(schedule, exact):
+@given(schedules(), st.booleans(), st.booleans())
+def test_a_proof_says_what_a_literal_replay_says(schedule, exact, by_kernel):
     exact |= schedule.promise.union
     end = carried_out(schedule, exact=exact)
     wrong = first_wrong(schedule, end.places)
-    with mock.patch.object(module, "EXACT_BYTES", 1 << 26 if exact else 0):
+    looked = {"is_compiled": lambda kernels: by_kernel, "compiled": lambda kernels: kernels}
+    with np.errstate(over="ignore"), mock.patch.multiple(module, EXACT_BYTES=1 << 26 if exact else 0, **looked):
         verdict = prove(schedule).verdict
     if wrong is None:
         assert verdict == Verdict("ok")
@@ -114,10 +115,10 @@ def test_whatever_reads_an_empty_slot_spoils_a_switch_for_good(exact):
     """What is added to an empty slot of a switch fills it; what was read from an empty slot is not empty."""
     promise = ALGORITHMS["allreduce.nvls"].schedule(2).promise
     good = [reduce([0, 1], 2, slot=0), copy(2, [0, 1], slot=0)]
-    bad = [copy(0, 2, slot=1, to=0), *good]
+    bad, added = ([step(0, 2, slot=1, to=0), *good] for step in (copy, reduce))
     one = replace(promise, **{c: getattr(promise, c)[:, :1] for c in ("given", "owed", "first", "last")})
     with mock.patch.object(module, "EXACT_BYTES", 1 << 26 if exact else 0):
-        for steps, ok in ((good, True), (bad, False)):
+        for steps, ok in ((good, True), (bad, False), (added, False)):
             schedule = unroll(steps, name="any", n=2, promise=one, switches=("NVS",))
             assert prove(schedule).verdict.ok is ok
 
