@@ -63,7 +63,7 @@ def critical_path(trace: Trace) -> list[int]:
     path = [int(np.argmax(trace.end))]
     while trace.cause[path[-1]] >= 0:
         path.append(int(trace.cause[path[-1]]))
-    return [i for i in reversed(path) if i < trace.schedule.transfers]
+    return path[::-1]
 
 
 def lower_bound(

@@ -14,6 +14,7 @@ from cosmic_ray.operators.provider import OperatorProvider
 
 SIM = "tests/sim"
 ORACLES = tuple(f"{SIM}/test_{name}.py" for name in ("fabric", "fabric_world", "engine"))
+BOUNDS = tuple(f"{SIM}/test_{name}.py" for name in ("lower_bound", "metrics", "trace"))
 REPLAYS = tuple(f"{SIM}/test_{name}.py" for name in ("replay", "verify"))
 
 
@@ -30,8 +31,10 @@ CROSSBARS = _of(
     "who_crosses_whom_is_the_same_when_a_link_moves_on_in_the_rows_of_its_side",
     "sides_of_more_links_than_a_word_has_bits_have_the_times_that_lists_of_links_give",
 ) + _of("fabric", "whatever_a_kernel_calls_is_compiled_with_it")
-FOLDS = _of(
+COMPILED = _of("speed", "all_functions_of_a_module_of_kernels_are_compiled")
+FOLDS = COMPILED + _of(
     "fold",
+    "what_is_added_to_block_0_and_is_another_spoils_it",
     "what_spoilt_a_block_is_told_however_far_that_was_carried",
     "doubling_over_distances_1_2_2_takes_the_time_of_1_2_4_and_is_wrong",
     "a_folded_run_is_the_run_of_all_ranks",
@@ -47,10 +50,11 @@ APART = _of(
     "a_run_that_stands_names_who_waits_and_the_dead_link",
     "it_is_the_run_that_is_written_out",
 )
-KINDS = _of(
+KINDS = COMPILED + _of(
     "kinds",
     "two_writers_of_one_step_of_which_one_overwrites_are_wrong",
     "so_many_partners_of_a_sender_are_looked_through_and_no_more",
+    "a_program_takes_the_last_slots_that_are_left_and_none_that_is_not",
     "colours_of_two_ranks_or_links_differ_with_any_pair_they_have",
     "variants_differ_in_what_their_ranks_and_links_are",
     "programs_of_messages_that_begin_alike_are_told_apart_wherever_they_are_looked_for",
@@ -64,10 +68,10 @@ TESTS: dict[str, tuple[str, ...]] = {
     "sim.fabric.groups": (*ORACLES, *CROSSBARS[:3]),
     "sim.fabric.rows": APART,
     **{f"sim.fabric.crossbar.{name}": CROSSBARS for name in ("group", "shares", "table")},
-    **{f"sim.schedule.{name}": REPLAYS for name in ("dependencies", "replay", "verify")},
+    **{f"sim.schedule.{name}": (*COMPILED, *REPLAYS) for name in ("dependencies", "replay", "verify")},
     "sim.fold.follow": FOLDS,
     "sim.kinds.kernels": KINDS,
-    "sim.metrics": (f"{SIM}/test_lower_bound.py", f"{SIM}/test_metrics.py", f"{SIM}/test_trace.py"),
+    "sim.metrics": BOUNDS,
 }
 """The modules that are changed, and the tests that notice fastest; kernels are interpreted, so large runs are not."""
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")

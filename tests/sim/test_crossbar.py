@@ -39,6 +39,11 @@ def flows(rng, crossed, sides, late, sizes, fastest=3):
     )
 
 
+def soiled():
+    """Crossbars whose fresh memory holds plausible rubbish."""
+    return mock.patch.object(table, "blank", side_effect=lambda shape, dtype: np.full(shape, 3, dtype))
+
+
 @settings(max_examples=12, deadline=None)
 @given(exchanges((32, 80), (40, 10**6)))
 def test_a_table_of_who_crosses_whom_gives_the_times_that_lists_of_links_give(scene):
@@ -50,8 +55,7 @@ def test_a_table_of_who_crosses_whom_gives_the_times_that_lists_of_links_give(sc
 @given(exchanges((2, 6), (3, 10**6)))
 def test_small_ones_have_the_times_of_a_solve_from_nothing_and_read_no_memory_that_was_never_written(scene):
     small = mock.patch.multiple(group, FEWEST=2)
-    soiled = mock.patch.object(table, "blank", side_effect=lambda shape, dtype: np.full(shape, 3, dtype))
-    with interpreted(), small, soiled, mock.patch.object(groups, "PATIENCE", 1):
+    with interpreted(), small, soiled(), mock.patch.object(groups, "PATIENCE", 1):
         right = ours(scene).end
         with mock.patch.object(groups, "amend", return_value=False), mock.patch.object(groups, "PATIENCE", 1 << 30):
             anew = ours(scene).end
@@ -71,18 +75,32 @@ def test_the_compiled_kernel_keeps_the_table_as_the_plain_one_does():
         assert ours(scene).end.tobytes() == slow.tobytes()
 
 
-@pytest.mark.parametrize("few, many, late", [(33, 64, 0.0), (64, 64, 0.0), (64, 64, 0.02), (40, 70, 0.0)])
-def test_sides_of_more_links_than_a_word_has_bits_have_the_times_that_lists_of_links_give(few, many, late):
+@pytest.mark.parametrize(
+    "entrances, exits, late", [(33, 64, 0.0), (64, 64, 0.0), (64, 64, 0.02), (40, 70, 0.0), (70, 33, 0.0)]
+)
+def test_sides_of_more_links_than_a_word_has_bits_have_the_times_that_lists_of_links_give(entrances, exits, late):
     """As few flows as keep all in one group, and some more."""
-    rng = np.random.default_rng(few)
-    round_trip = {(k % few, (k + turn) % many) for k in range(many) for turn in range(2)}
-    more = zip(rng.integers(0, few, few).tolist(), rng.integers(0, many, few).tolist(), strict=True)
-    scene = flows(rng, rng.permutation(sorted(round_trip | {*more})), (few, many), late, 10**6)
+    rng = np.random.default_rng(entrances)
+    sides = entrances, exits
+    round_trip = {(k % entrances, (k + turn) % exits) for k in range(max(sides)) for turn in range(2)}
+    more = zip(*(rng.integers(0, side, min(sides)).tolist() for side in sides), strict=True)
+    scene = flows(rng, rng.permutation(sorted(round_trip | {*more})), sides, late, 10**6)
     wide = mock.patch.multiple(group, FEWEST=2, SPARSE=70)
-    adopted = mock.patch.object(groups, "adopt", side_effect=groups.adopt)
-    with interpreted(), wide, adopted as adopt, mock.patch.object(groups, "PATIENCE", 1):
+    taken_over = []
+
+    def adopted(net, bar, root, time):
+        if not group.adopt(net, bar, root, time):
+            return False
+        entered, left = (range(bar.cursor[side, table.SIZE]) for side in range(2))
+        crossed = np.array([[table.is_crossed(bar, 0, row, other) for other in left] for row in entered])
+        assert np.array_equal(crossed, [[table.is_crossed(bar, 1, row, other) for row in left] for other in entered])
+        assert crossed.sum() == bar.count[table.FLOWS]
+        taken_over.append(root)
+        return True
+
+    with interpreted(), soiled(), wide, mock.patch.multiple(groups, adopt=adopted, PATIENCE=1):
         right = ours(scene).end
-        assert adopt.call_count > 0
+        assert taken_over
         assert right == pytest.approx(ours(scene, history=True).end, rel=1e-12)
 
 
@@ -100,10 +118,13 @@ def test_who_crosses_whom_is_the_same_when_a_link_moves_on_in_the_rows_of_its_si
         bar.cursor[each, table.SIZE] = len(held)
         bar.crosses[each, : words.shape[1], : len(held)] = words.T
         bar.rows[[table.NAME, table.ROW], each, : len(held)] = np.arange(len(held))
+    of_rows = table.RATE, table.BEFORE, table.PASSED, table.LEAST, table.ROOM
+    before = bar.lines[of_rows, side, : sides[side]] = rng.random((len(of_rows), sides[side]))
     table.move(bar, side, row, to)
     names = bar.rows[table.NAME, side, : sides[side]]
     assert names.tolist() == np.insert(np.delete(np.arange(sides[side]), row), to, row).tolist()
     assert bar.rows[table.ROW, side, names].tolist() == [*range(sides[side])]
+    assert np.array_equal(bar.lines[of_rows, side, : sides[side]], before[:, names])
     for each, moved in enumerate((crossed, crossed.T)):
         moved = moved[names] if each == side else moved[:, names]
         found = [[table.is_crossed(bar, each, a, b) for b in range(moved.shape[1])] for a in range(len(moved))]

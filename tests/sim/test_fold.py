@@ -206,6 +206,18 @@ def test_what_spoilt_a_block_is_told_however_far_that_was_carried():
     assert (told.step, told.rank, told.slot) == (verify(whole).step, verify(whole).rank, verify(whole).slot)
 
 
+def test_what_is_added_to_block_0_and_is_another_spoils_it():
+    n = 5
+
+    def steps():
+        r = every_rank(n)
+        yield reduce(r, (r + 1) % n, slot=r, to=(r + 1) % n)
+
+    part, whole = made(steps, n, rotation(n), pieces=n)
+    assert prove(part).reason == verify(whole).reason
+    assert prove(part).reason.endswith("ends with a sum over different blocks (step 1: rank 4 slot 4 -> rank 0 slot 0)")
+
+
 @pytest.mark.parametrize(
     ("symmetry", "steps", "reason"),
     [

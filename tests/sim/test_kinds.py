@@ -215,6 +215,15 @@ def test_programs_of_messages_that_begin_alike_are_told_apart_wherever_they_are_
         assert numbers == [1, 2, 1, 2]
 
 
+@pytest.mark.parametrize(("slots", "found"), [(2, kernels.NONE), (3, 0)])
+def test_a_program_takes_the_last_slots_that_are_left_and_none_that_is_not(slots, found):
+    node, pool = np.zeros((8, 5), np.int64), np.zeros((slots, 2), np.int32)
+    table, count, three = np.full(8, kernels.NONE, np.int32), np.zeros(3, np.int64), np.array([[3, 4, 5]], np.int32)
+    with np.errstate(over="ignore"):
+        assert kernels.longer(0, 0, 0, 0, three, three, node, pool, table, count) == found
+    assert count[kernels.SLOTS] == (0 if found == kernels.NONE else slots)
+
+
 def test_colours_of_two_ranks_or_links_differ_with_any_pair_they_have():
     """One sends to one over a link of its own, in as many colours as there are."""
     count = 64

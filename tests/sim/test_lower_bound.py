@@ -118,6 +118,12 @@ def test_a_link_of_both_directions_leads_out_of_either_end_and_into_it():
     assert across.out_of.tolist() == across.into.tolist() == [3e9, 3e9]
 
 
+def test_a_byte_takes_its_share_of_a_second():
+    pair = build("switch:ranks=2,bandwidth=4GBps,latency=0s")
+    promise = COLLECTIVES["broadcast"].promise(2, 1, 0)
+    assert lower_bound(pair, promise, np.ones(1), np.array(pair.ranks)) == pytest.approx(1 / 4e9)
+
+
 @st.composite
 def machines(draw):
     """Two hosts of two NUMA domains at most, GPUs among switches and cards, links of which some are shared ones."""

@@ -10,8 +10,11 @@ from types import FunctionType, ModuleType
 
 import pytest
 
+from ops.lab.synthesis import matching
 from sim.base import compiled
 from sim.fabric import kernel, max_min
+from sim.fold import follow
+from sim.kinds import kernels
 from sim.schedule import replay
 
 INNER = "from sim.base.compiled import helper\n\n\n@helper\ndef inner(x):\n    return x + {}\n"
@@ -52,6 +55,13 @@ def test_more_is_interpreted_while_another_process_compiles(monkeypatch):
     compiled.wait_for_compiler(is_at_work=False)
     assert compiled.twin(first, compiled.AT_ONCE + 1) == "compiled"
     assert compiled.spent(second, 0)
+
+
+@pytest.mark.parametrize("module", [follow, kernels, matching, replay], ids=lambda module: module.__name__)
+def test_all_functions_of_a_module_of_kernels_are_compiled(module):
+    own = [it for it in vars(module).values() if isinstance(it, FunctionType) and it.__module__ == module.__name__]
+    assert own
+    assert compiled._KERNELS.keys() >= {*own}
 
 
 @pytest.mark.parametrize("module", [kernel, max_min, replay], ids=lambda module: module.__name__)
