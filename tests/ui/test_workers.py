@@ -152,6 +152,24 @@ def test_a_worker_killed_while_it_had_nothing_to_do_is_replaced(pool):
 
 
 @pytest.mark.slow
+def test_who_asks_for_the_workers_while_one_ends_is_told_of_the_others():
+    """As the small page of health and load does every five seconds."""
+    pool, told = WorkerPool(PoolLimits(2, 1024 * MiB, 30.0)), []
+    first, second = pool._seats
+    for seat in (first, second):
+        seat.start_process()
+    assert pool.processes() == [first.process.pid, second.process.pid]
+    connection = first._connection
+    first._connection = SimpleNamespace(close=lambda: told.extend(pool.processes()))
+    try:
+        first._end()  # its process is closed, and nobody knows its number any more, before its connection is
+        assert told == pool.processes() == [second.process.pid]
+    finally:
+        connection.close()
+        second._end()
+    assert pool.processes() == []
+
+
 def test_a_worker_that_is_long_in_ending_costs_nobody_anything():
     def close():
         raise ValueError("Cannot close a process while it is still running")

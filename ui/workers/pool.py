@@ -118,6 +118,8 @@ class Seat(threading.Thread):
         self._pool = pool
         self.job: PageJob | None = None
         self.process: Any = None
+        self.pid: int | None = None
+        """Of the process while there is one; others may ask for it at any moment."""
         self._connection: Any = None
         self.is_warm = False
 
@@ -150,6 +152,7 @@ class Seat(threading.Thread):
             daemon=True,
         )
         self.process.start()
+        self.pid = self.process.pid
         theirs.close()
 
     def _carried_out(self, job: PageJob) -> Result | None:
@@ -204,7 +207,7 @@ class Seat(threading.Thread):
 
     def _end(self) -> None:
         if self.process is not None:
-            self.is_warm = False
+            self.is_warm, self.pid = False, None
             self.process.kill()
             self.process.join(5)
             with suppress(ValueError):  # a busy machine may take longer to end it, and nobody has to wait for that
@@ -354,8 +357,7 @@ class WorkerPool:
 
     def processes(self) -> list[int]:
         """The workers that are alive."""
-        pids = [seat.process.pid for seat in self._seats if seat.process is not None]
-        return [pid for pid in pids if pid is not None]
+        return [pid for pid in [seat.pid for seat in self._seats] if pid is not None]
 
     def close(self) -> None:
         """End all processes; what waits is never done."""
