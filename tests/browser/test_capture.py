@@ -76,6 +76,22 @@ def test_a_machine_is_pasted_and_dropped_on_any_page_and_what_is_none_is_refused
     expect(one.player).to_have_count(2)
 
 
+def test_what_is_refused_is_still_told_when_the_page_is_drawn_anew_and_what_is_opened_then_is_not_lost(visit):
+    one = visit("?machine=switch:ranks=4")
+    page = one.page
+    page.evaluate(PASTE, CAPTURES["dgx-1v"])
+    stands(one, 8)
+    page.evaluate(DROP, [["empty.txt", " "]])
+    page.get_by_role("radio", name="GPU3", exact=True).click()
+    one.settle()
+    page.get_by_text("In a ring it sends to").wait_for()
+    page.get_by_text("empty.txt is empty").wait_for()
+    page.evaluate(DROP, [["pcie.txt", CAPTURES["dual-socket-pcie"]]])
+    page.get_by_role("radio", name="GPU5", exact=True).click()
+    one.where("capture=example-dual-socket-pcie")
+    expect(page.get_by_text("empty.txt")).to_have_count(0)
+
+
 KINDS = {
     "_machine": {
         **CAPTURES,

@@ -2,12 +2,14 @@
 
 import base64
 import binascii
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import RerunException, StopException
 
 from ops.formats import SCHEDULE_FORMATS
 from ops.measured.formats import MEASUREMENTS
@@ -36,6 +38,16 @@ from ui.workers.asking import ask
 
 Text = tuple[str, str]
 """What it says, and what it is called."""
+STAYS = 20.0
+"""Seconds for which a refusal is told on its page, however often that is drawn anew meanwhile for other reasons."""
+
+
+class Refusal(NamedTuple):
+    """What was refused on which page, and the time of the monotonic clock until which it is told."""
+
+    error: Exception
+    page: str | None
+    until: float
 
 
 class Arrival(NamedTuple):
@@ -47,15 +59,34 @@ class Arrival(NamedTuple):
 
 def receive() -> None:
     """Listen on the whole page; what has arrived is opened, or refused in one sentence beside a page that stays."""
-    answer = page_script("drop")(key="script_drop", data={"text": tell("page.drop")}, on_received_change=lambda: None)
-    with st.container():  # there whether or not anything is said, so that what follows keeps its place
-        if answer.received is None:
-            return
-        try:
-            _open(*together(_texts(answer.received)))
-        except (InputError, StalledError) as error:
-            st.error(plain(retold(error)), icon=":material/error:")
-            return
+    state = st.session_state
+
+    def arrived() -> None:
+        state.received = state.script_drop.received
+
+    page_script("drop")(key="script_drop", data={"text": tell("page.drop")}, on_received_change=arrived)
+    place = st.empty()  # there whether or not anything is said, so that what follows keeps its place
+    if state.get("received") is not None:
+        with place.container():
+            _take(state.pop("received"))
+    refusal: Refusal | None = state.get("refusal")
+    if refusal and refusal.page == st.query_params.get("page") and time.monotonic() < refusal.until:
+        place.error(plain(retold(refusal.error)), icon=":material/error:")
+
+
+def _take(received: Any) -> None:
+    """Open what has arrived and draw the page that shows it, or keep what it is refused with."""
+    state = st.session_state
+    state.pop("refusal", None)
+    try:
+        _open(*together(_texts(received)))
+    except (InputError, StalledError) as error:
+        state.refusal = Refusal(error, st.query_params.get("page"), time.monotonic() + STAYS)
+        state.pop("stopped", None)  # who drops it once more means it
+        return
+    except (RerunException, StopException):  # the page is drawn anew before this was opened
+        state.received = received
+        raise
     st.rerun()
 
 
