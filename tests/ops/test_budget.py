@@ -60,6 +60,7 @@ def test_a_ring_is_counted_exactly():
 
 
 @pytest.mark.slow
+@pytest.mark.turns("algorithm", "machine")
 @pytest.mark.parametrize(
     "algorithm, machine",
     [

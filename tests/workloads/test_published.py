@@ -55,6 +55,7 @@ def measured():
 
 
 @pytest.mark.slow
+@pytest.mark.turns("model")
 @pytest.mark.parametrize("model", NAMES.values())
 def test_steps_of_ddp_on_v100_are_within_7_percent(model):
     """Given the step on one GPU without DDP alone; nearer with what collectives' kernels take from compute."""
@@ -103,6 +104,7 @@ def test_many_small_sums_are_slower_than_one_large_one():
 
 
 @pytest.mark.slow
+@pytest.mark.turns("model", "tflops", "share")
 @pytest.mark.parametrize("model, tflops, share", (("resnet101", 5.6, 0.90), ("vgg16", 14.3, 0.68)))
 def test_horovods_scaling_on_512_gpus(model, tflops, share):
     """128 hosts of 4 Pascal GPUs, 25 Gb/s RoCE, buckets of 64 MB (Sergeev and Del Balso 2018).
