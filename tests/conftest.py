@@ -53,7 +53,7 @@ def waiting_for_their_turn(items):
             yield from (case for i, case in enumerate(cases) if i != turn % len(cases))
 
 
-FEW, SOME = 20, 40
+FEW, SOME = 20, 25
 """Drawn examples of each test that `./check --quick` tries, and `./check`; those after them are left to `--long`."""
 
 

@@ -96,6 +96,10 @@ for line in sys.stdin:
 """
 
 
+DRAWN = ("A trouble", "A what-if", "A player view")
+"""Recipes of which the tests of their lists draw whole pages."""
+
+
 class Recipe(NamedTuple):
     """A section of the page: a file, a text for it to read, commands with what they print, an address."""
 
@@ -233,11 +237,11 @@ def matches(printed, line):
     return printed == line or (line.endswith("…") and printed.startswith(line[:-1]))
 
 
-def each(chosen=lambda recipe: True):
-    """A parameter for every recipe, or some."""
-    return pytest.mark.parametrize(
-        "project", [*filter(chosen, recipes())], ids=lambda recipe: recipe.title, indirect=True
-    )
+def each(chosen=lambda recipe: True, long=()):
+    """A parameter for every recipe, or some; what has these titles is left to `./check --long`."""
+    marks = {title: [pytest.mark.long] for title in long}
+    cases = [pytest.param(it, id=it.title, marks=marks.get(it.title, [])) for it in recipes() if chosen(it)]
+    return pytest.mark.parametrize("project", cases, indirect=True)
 
 
 def is_tested(recipe):
@@ -266,7 +270,7 @@ def test_the_terminal_has_it(project, answers):
 
 
 @pytest.mark.slow
-@each(is_tested)
+@each(is_tested, long=DRAWN)
 def test_the_tests_of_its_list_take_it(project, python):
     _, recipe = project
     for command, _ in recipe.commands:

@@ -162,7 +162,7 @@ def test_the_wheel_has_one_name_and_no_import_of_another(wheel):
             assert not {name.split(".")[0] for name in names} & OURS, path
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_source_distribution_makes_the_same_wheel(wheel, tmp_path):
     subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path], cwd=ROOT, check=True)
     (archive,) = tmp_path.iterdir()
@@ -180,6 +180,7 @@ def test_an_editable_installation_is_refused_in_a_sentence(installed):
 
 
 @pytest.mark.slow
+@pytest.mark.turns("words")
 @pytest.mark.parametrize(
     "words, status",
     [

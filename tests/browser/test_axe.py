@@ -18,7 +18,9 @@ from ui.lessons import LESSONS
 pytestmark = pytest.mark.browser
 TAUGHT = ("ring", "buckets")
 """A lesson whose pictures are runs, and one whose pictures are timelines."""
-KINDS = ("index", "story", "scenes/which_algorithm", *(f"lessons/{name}" for name in TAUGHT), "run", "step", "talk")
+KINDS = ("index", "story", "lessons/ring", "run", "step")
+ALIKE = ("scenes/which_algorithm", "lessons/buckets", "talk")
+"""Pages that are put together of the same as others are."""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,13 @@ def test_the_lessons_have_pictures_of_both_kinds():
     assert drawn == [False, True]
 
 
-@pytest.mark.parametrize(("name", "width", "language"), list(zip(KINDS, cycle((1440, 390)), cycle(("en", "zh")))))
+@pytest.mark.parametrize(
+    ("name", "width", "language"),
+    [
+        pytest.param(name, width, language, marks=[pytest.mark.long] if name in ALIKE else [])
+        for name, width, language in zip((*KINDS, *ALIKE), cycle((1440, 390)), cycle(("en", "zh")))
+    ],
+)
 def test_a_page_on_dark_paper_breaks_no_rule(enter, files, name, width, language):
     one = enter(FILES, viewport={"width": width, "height": 900}, color_scheme="dark")
     one.page.goto(files[name, language].as_uri())

@@ -41,6 +41,7 @@ def counts(entry, n):
 
 
 @pytest.mark.slow
+@pytest.mark.turns("n")
 @pytest.mark.parametrize("n", [60, 64])
 def test_smaller_schedules_tell_how_large_every_algorithm_is(n):
     both = {name: told for name, entry in ALGORITHMS.items() if (told := counts(entry, n)) is not None}

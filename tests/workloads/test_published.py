@@ -104,8 +104,9 @@ def test_many_small_sums_are_slower_than_one_large_one():
 
 
 @pytest.mark.slow
-@pytest.mark.turns("model", "tflops", "share")
-@pytest.mark.parametrize("model, tflops, share", (("resnet101", 5.6, 0.90), ("vgg16", 14.3, 0.68)))
+@pytest.mark.parametrize(
+    "model, tflops, share", (pytest.param("resnet101", 5.6, 0.90, marks=pytest.mark.long), ("vgg16", 14.3, 0.68))
+)
 def test_horovods_scaling_on_512_gpus(model, tflops, share):
     """128 hosts of 4 Pascal GPUs, 25 Gb/s RoCE, buckets of 64 MB (Sergeev and Del Balso 2018).
 
