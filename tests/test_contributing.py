@@ -96,10 +96,6 @@ for line in sys.stdin:
 """
 
 
-DRAWN = ("A trouble", "A what-if", "A player view")
-"""Recipes of which the tests of their lists draw whole pages."""
-
-
 class Recipe(NamedTuple):
     """A section of the page: a file, a text for it to read, commands with what they print, an address."""
 
@@ -237,15 +233,20 @@ def matches(printed, line):
     return printed == line or (line.endswith("…") and printed.startswith(line[:-1]))
 
 
-def each(chosen=lambda recipe: True, long=()):
-    """A parameter for every recipe, or some; what has these titles is left to `./check --long`."""
-    marks = {title: [pytest.mark.long] for title in long}
-    cases = [pytest.param(it, id=it.title, marks=marks.get(it.title, [])) for it in recipes() if chosen(it)]
+def each(chosen=lambda recipe: True, is_long=lambda recipe: False):
+    """A parameter for every recipe, or some; what is long is left to `./check --long`."""
+    marks = {True: [pytest.mark.long], False: []}
+    cases = [pytest.param(it, id=it.title, marks=marks[is_long(it)]) for it in recipes() if chosen(it)]
     return pytest.mark.parametrize("project", cases, indirect=True)
 
 
 def is_tested(recipe):
     return any(command.startswith("-m pytest") for command, _ in recipe.commands)
+
+
+def draws_pages(recipe):
+    """Whether the tests of its list draw whole pages, or run the player's modules."""
+    return any(re.search(r"tests/(ui/test_page\.py|js)\b", command) for command, _ in recipe.commands)
 
 
 def test_the_page_has_a_recipe_for_every_list():
@@ -270,7 +271,7 @@ def test_the_terminal_has_it(project, answers):
 
 
 @pytest.mark.slow
-@each(is_tested, long=DRAWN)
+@each(is_tested, is_long=draws_pages)
 def test_the_tests_of_its_list_take_it(project, python):
     _, recipe = project
     for command, _ in recipe.commands:

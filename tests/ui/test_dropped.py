@@ -1,0 +1,71 @@
+"""What is dropped on a page: kept until it is opened or refused, and what it is refused with is told for a while."""
+
+from streamlit.runtime.scriptrunner import RerunData, RerunException
+
+from ops.request import Request
+from ops.request.scenario import to_yaml
+from tests.ui.test_page import page
+from ui.text import say
+from ui.widgets import dropped
+from ui.workers import tasks
+from ui.workers.process import Call
+
+SCENE = Request(machine="switch:ranks=4", size="1MiB")
+
+
+def drop(at, name, text):
+    """As a browser sends it."""
+    at.session_state["received"] = {"files": [{"name": name, "text": text}]}
+    at.run()
+    assert not at.exception
+
+
+def told(at):
+    return [error.value for error in at.error]
+
+
+def test_a_refusal_is_told_for_a_while_on_its_page_alone(monkeypatch):
+    at = page(machine="dgx1v")
+    drop(at, "it", " ")
+    assert told(at) == [say("page.text.empty", "en", name="it")]
+    assert told(at.run()) == [say("page.text.empty", "en", name="it")]  # drawn anew for another reason
+    at.query_params["page"] = "health"
+    assert told(at.run()) == []
+    del at.query_params["page"]
+    monkeypatch.setattr(dropped.time, "monotonic", lambda: at.session_state["refusal"].until)
+    assert told(at.run()) == []
+
+
+def test_the_next_arrival_takes_a_refusal_away():
+    at = page(machine="dgx1v")
+    drop(at, "it", " ")
+    drop(at, "scene", to_yaml(SCENE))
+    assert told(at) == []
+    assert at.session_state["scene"] == SCENE
+
+
+def test_what_was_not_opened_before_the_page_is_drawn_anew_is_opened_then(monkeypatch):
+    at, ends = page(machine="dgx1v"), iter([True])
+    whole = dropped._open
+
+    def open_later(text, name):
+        if next(ends, False):
+            raise RerunException(RerunData())
+        whole(text, name)
+
+    monkeypatch.setattr(dropped, "_open", open_later)
+    drop(at, "scene", to_yaml(SCENE))
+    at.run()
+    assert next(ends, None) is None
+    assert at.session_state["scene"] == SCENE
+
+
+def test_what_somebody_stopped_is_told_and_opened_when_it_is_dropped_again():
+    at = page(machine="dgx1v")
+    at.session_state["stopped"] = Call(tasks.can_be_run, (SCENE,))
+    drop(at, "scene", to_yaml(SCENE))
+    assert told(at) == [say("page.stopped", "en")]
+    assert at.session_state["scene"] != SCENE
+    drop(at, "scene", to_yaml(SCENE))
+    assert told(at) == []
+    assert at.session_state["scene"] == SCENE
