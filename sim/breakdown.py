@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.metrics import critical_path, link_use
+from sim.metrics import critical_path
 from sim.topology import Floats
 from sim.trace import Trace
 from sim.trace.link_load import Spell, spells
@@ -165,12 +165,13 @@ def _bandwidth(trace: Trace, link: int, troubled: Sequence[Spell], moment: float
     return next(now, float(trace.topology.bandwidth[link]))
 
 
-def shared_link(trace: Trace, why: Breakdown) -> int | None:
+def shared_link(trace: Trace, why: Breakdown, use: Floats) -> int | None:
     """The link that makes the critical path wait most for others, or None where none does.
 
-    Of the links that a transfer crosses it is the one that was nearest to being full throughout the run.
+    `use` is the share of what it could carry that crossed each link, shape (links,). Of the links that a transfer
+    crosses it is the one that was nearest to being full throughout the run.
     """
-    use, sharing = link_use(trace), why.seconds[:, PARTS.index("sharing")]
+    sharing = why.seconds[:, PARTS.index("sharing")]
     lost = np.zeros(len(use))
     for i, seconds in zip(why.path.tolist(), sharing.tolist(), strict=True):
         route = trace.route_of(i)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sim.schedule import NOTHING, Promise
 from sim.topology import Floats, Ints, Topology
 from sim.trace import Trace
-from sim.trace.link_load import capacities
+from sim.trace.link_load import Spanned, capacities
 
 
 class Timed(Protocol):
@@ -33,6 +33,14 @@ def busbw(trace: Timed, factor: float) -> float:
     return algbw(trace) * factor
 
 
+class Loaded(Timed, Spanned, Protocol):
+    """What the use of links is worked out from."""
+
+    @property
+    def link_bytes(self) -> Floats:
+        """Bytes that crossed every link, shape (links,)."""
+
+
 class Use(NamedTuple):
     """How one link was used: its index, the bytes that crossed it, and the share of the run it was full."""
 
@@ -41,13 +49,13 @@ class Use(NamedTuple):
     share: float
 
 
-def link_use(trace: Trace) -> Floats:
+def link_use(trace: Loaded) -> Floats:
     """For every link, the bytes that crossed it over those it could carry in the run, as troubles left it."""
     room = capacities(trace, np.array([trace.began, trace.ended]))[:, 0] * trace.time
     return np.divide(trace.link_bytes, room, out=np.zeros_like(room), where=room > 0)
 
 
-def bottleneck(trace: Trace) -> Use | None:
+def bottleneck(trace: Loaded) -> Use | None:
     """The link nearest to being full throughout, or None when nothing crossed any."""
     use = link_use(trace)
     if not use.size or use.max() <= 0:

@@ -8,9 +8,7 @@ import click
 from ops.lab.crossovers import crossovers
 from ops.libraries.nccl.layers import expected_error
 from ops.request import Request
-from ops.work import Outcome
-from sim import metrics
-from sim.breakdown import breakdown
+from ops.run import Run
 from sim.errors import InputError
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
@@ -42,7 +40,7 @@ def compare(request: Request, algorithms: tuple[str, ...]) -> Answer:
     best = min(rows, key=lambda row: row["time_s"])
     data = {
         "machine": machine.name if len(requests) == 1 else replace(request, network="").topology().name,
-        "ranks": several[algorithms[0]].work.schedule.n,
+        "ranks": several[algorithms[0]].work.n,
         "size_bytes": request.bytes if sized else 0,
         "runs": rows,
         "winner": best["algorithm"],
@@ -53,21 +51,21 @@ def compare(request: Request, algorithms: tuple[str, ...]) -> Answer:
     return Answer(DONE if all(row["verified"] for row in rows) else NO, data, _text(data))
 
 
-def _row(spec: str, outcome: Outcome) -> dict[str, Any]:
+def _row(spec: str, outcome: Run) -> dict[str, Any]:
     """How one of them went, and why it took so long."""
-    why = breakdown(outcome.trace)
+    why = outcome.breakdown
     return {
         "algorithm": spec,
-        "time_s": outcome.trace.time,
-        "algbw_Bps": metrics.algbw(outcome.trace),
+        "time_s": outcome.time,
+        "algbw_Bps": outcome.algbw,
         "busbw_Bps": outcome.busbw,
         "bound_s": outcome.bound,
         "waiting_s": why.ahead,
-        "flowing_s": outcome.trace.time - why.ahead,
-        **parts(outcome.trace, why),
-        "verified": outcome.trace.verdict.verdict == "ok",
+        "flowing_s": outcome.time - why.ahead,
+        **parts(outcome),
+        "verified": outcome.verdict.verdict == "ok",
         "nccl": outcome.work.settings.get("release"),
-        "expected_error": expected_error(outcome.trace.topology, outcome.work.settings, outcome.trace.size),
+        "expected_error": expected_error(outcome.topology, outcome.work.settings, outcome.size),
     }
 
 

@@ -16,7 +16,7 @@ from terminal.shared.swings import described, title
 def failures(request: Request, figure: str | None) -> Answer:
     """What the run takes without each cable it uses, when what crossed it goes another way."""
     plain, losses = losses_of(prepare(request), progress=Bar("cables"))
-    time = plain.trace.time
+    time = plain.time
     draw(figure, lambda charts: charts.failures(time, losses, title(plain)))
     body = [[x.name, fmt_time(x.time), f"{x.time / time:.3g} x"] for x in losses if x.time is not None]
     stuck = [f"  {x.name}: never ends, {x.reason}" for x in losses if x.time is None]

@@ -10,7 +10,7 @@ from ops.libraries.nccl.releases import NEWEST
 from ops.libraries.nccl.tuner import Candidate
 from ops.request import Request
 from ops.request.notation import assignments
-from ops.work import carry_out
+from ops.run import execute
 from sim.placement import placement_of
 from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
@@ -80,7 +80,7 @@ def _choice(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
     def row(candidate: Candidate) -> dict[str, Any]:
         work = work_of(topology, choice, taken=candidate)
         least = work.schedule.promise.blocks if work.schedule.promise else 1  # fewer bytes are padded to one a block
-        simulated = carry_out(topology, work, max(choice.size, least)).trace.time
+        simulated = execute(topology, work, max(choice.size, least)).time
         tuned = candidate.algorithm != "SendRecv"
         return {
             "algorithm": candidate.algorithm,

@@ -51,4 +51,4 @@ def render(request: Request, output: str, view: str, language: str, theme: str |
     write_whole(output, data)
     data_of_run = facts(outcome) | {"file": output, "bytes": len(data), "kind": exports.EXPORTS[ending].title}
     text = f"{outcome.work.name} is in {output}: {exports.EXPORTS[ending].title}, {len(data):,} bytes"
-    return Answer(DONE if outcome.trace.verdict.ok else NO, data_of_run, text)
+    return Answer(DONE if outcome.verdict.ok else NO, data_of_run, text)

@@ -1,12 +1,13 @@
 """`run`: prove a collective and time it."""
 
+import math
 import time
 from typing import Any
 
 import click
 
 from ops.request import Request
-from ops.work import FoldedOutcome, Outcome
+from ops.run import Run
 from sim.errors import first_few
 from sim.schedule.displacements import extent
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
@@ -40,23 +41,15 @@ def run(request: Request, trace: str | None, unfolded: bool) -> Answer:
     begun = time.perf_counter()
     kind = kind_of(request) if request.dtype or request.op else None
     placed = _placed(request)
-    folded = None if unfolded or trace is not None or kind else request.run_folded()
-    outcome, numbers = (folded, None) if folded else _every_rank(request, kind, trace)
-    data = facts(outcome) | placed | ({"numbers": numbers} if numbers else {}) | PROMPT | dict(outcome.real)
-    data |= {"sim_s": outcome.trace.real.get("sim_s", 0.0), "wall_s": time.perf_counter() - begun}
-    right = outcome.trace.verdict.ok and (numbers is None or numbers["right"])
-    return Answer(DONE if right else NO, data, _text(data, outcome))
-
-
-def _every_rank(
-    request: Request, kind: tuple[str, str] | None, trace: str | None
-) -> tuple[Outcome, dict[str, Any] | None]:
-    """The run with all ranks simulated, its numbers checked and what happened written to a file where that is asked."""
-    outcome = carried_out(request, history=trace is not None)
+    every = unfolded or trace is not None or kind is not None
+    outcome = carried_out(request, history=trace is not None, written=math.inf if every else 0)
     numbers = check(request, outcome, *kind) if kind else None
     if trace is not None:
         write_whole(trace, outcome.trace.to_json())
-    return outcome, numbers
+    data = facts(outcome) | placed | ({"numbers": numbers} if numbers else {}) | PROMPT | dict(outcome.real)
+    data |= {"sim_s": outcome.timing.real.get("sim_s", 0.0), "wall_s": time.perf_counter() - begun}
+    right = outcome.verdict.ok and (numbers is None or numbers["right"])
+    return Answer(DONE if right else NO, data, _text(data, outcome))
 
 
 def _placed(request: Request) -> dict[str, Any]:
@@ -65,15 +58,15 @@ def _placed(request: Request) -> dict[str, Any]:
     return {"displs_bytes": displs, "extent_bytes": extent(request.block_bytes, displs)} if displs else {}
 
 
-def _text(data: dict[str, Any], outcome: Outcome | FoldedOutcome) -> str:
+def _text(data: dict[str, Any], outcome: Run) -> str:
     load = f", {fmt_size(data['size_bytes'])}" if data["size_bytes"] else ""
     head = f"{_called(outcome)} on {data['machine']}: {data['ranks']} ranks{load}"
     lines = [*_rows(data, outcome).items(), *(("trouble", _trouble(hit)) for hit in data["troubles"])]
-    notes = [f"note: {note}" for note in outcome.trace.topology.assumed]
+    notes = [f"note: {note}" for note in outcome.topology.assumed]
     return "\n".join([head, *(f"  {name:11} {value}" for name, value in lines), *notes])
 
 
-def _called(outcome: Outcome | FoldedOutcome) -> str:
+def _called(outcome: Run) -> str:
     """The algorithm with its parameters as `run` reads them, or with what else a library chose."""
     work = outcome.work
     values = [
@@ -85,7 +78,7 @@ def _called(outcome: Outcome | FoldedOutcome) -> str:
     return f"{work.name} ({', '.join(values)})" if values else work.name
 
 
-def _rows(data: dict[str, Any], outcome: Outcome | FoldedOutcome) -> dict[str, str]:
+def _rows(data: dict[str, Any], outcome: Run) -> dict[str, str]:
     within = f", within {data['expected_error']:.0%} four times in five" if data["expected_error"] else ""
     rows = {"time": fmt_time(data["time_s"]) + within}
     if data["size_bytes"]:
@@ -95,7 +88,7 @@ def _rows(data: dict[str, Any], outcome: Outcome | FoldedOutcome) -> dict[str, s
         rows["buffer"] = f"{fmt_size(data['extent_bytes'])} from the first byte to the end of the last block"
     if data["bound_s"]:
         ratio = f" ({above(data['time_s'], data['bound_s'])})"
-        doers = "ranks and switches" if outcome.trace.schedule.switches else "ranks"
+        doers = "ranks and switches" if outcome.is_written_out and outcome.trace.schedule.switches else "ranks"
         rows["bound"] = f"{fmt_time(data['bound_s'])} at least, whatever the {doers} do{ratio}"
     if data["bottleneck"]:
         busiest = data["bottleneck"]
@@ -105,7 +98,7 @@ def _rows(data: dict[str, Any], outcome: Outcome | FoldedOutcome) -> dict[str, s
         rows["transfers"] += f", of which {data['classes']:,} stood for all"
     if data["placement"]:
         rows["placement"] = f"{first_few(data['placement'], SHOWN)}, ranks from 0 on"
-    reason = outcome.trace.verdict.reason
+    reason = outcome.verdict.reason
     rows["verified"] = {"ok": "yes", "unchecked": f"unchecked: {reason}"}.get(data["verdict"], f"NO: {reason}")
     if "numbers" in data:
         rows["numbers"] = in_words(data["numbers"])

@@ -27,7 +27,7 @@ from terminal.shared.types import NUMBER
 def sensitivity(request: Request, by: By, factor: float, figure: str | None) -> Answer:
     """Which link's bandwidth or latency matters most: the run again with each slower and faster."""
     plain, swings = swings_of(prepare(request), factor=factor, by=by, progress=Bar("changes"))
-    time = plain.trace.time
+    time = plain.time
     draw(figure, lambda charts: charts.tornado(time, swings, factor, title(plain)))
     head = ["", f"{factor:g} x slower", f"{factor:g} x faster"]
     body = [

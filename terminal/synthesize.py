@@ -8,7 +8,7 @@ import click
 from ops.lab.synthesis.synthesize import SearchResult
 from ops.lab.synthesis.synthesize import synthesize as searched_for
 from ops.request import Request
-from ops.work import carry_out
+from ops.run import execute
 from sim.errors import InputError
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from sim.whole_file import write_whole
@@ -67,16 +67,16 @@ def _facts(result: SearchResult) -> dict[str, Any]:
         "algorithm": best.work.name,
         "parameters": dict(best.work.settings),
         **origin(best),
-        "size_bytes": int(best.trace.size),
-        "time_s": best.trace.time,
+        "size_bytes": int(best.size),
+        "time_s": best.time,
         "busbw_Bps": best.busbw,
         "bound_s": best.bound,
-        "searched": {"time_s": searched.trace.time, "parameters": dict(searched.work.settings)},
-        "registered": rival and {"algorithm": rival.work.name, "time_s": rival.trace.time},
+        "searched": {"time_s": searched.time, "parameters": dict(searched.work.settings)},
+        "registered": rival and {"algorithm": rival.work.name, "time_s": rival.time},
         "transfers": best.work.schedule.messages,
         "steps": best.work.schedule.steps,
         "tried": result.tried,
-        "verified": best.trace.verdict.verdict == "ok",
+        "verified": best.verdict.verdict == "ok",
         "file": None,
     }
 
@@ -91,7 +91,7 @@ def _write(path: str, result: SearchResult) -> None:
     from ui.files.exports import render
 
     best = result.best
-    trace = carry_out(best.trace.topology, best.work, best.trace.size, history=True).trace
+    trace = execute(best.topology, best.work, best.size, history=True).trace
     write_whole(path, render(trace, _ending(path)))
 
 

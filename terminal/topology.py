@@ -2,8 +2,8 @@
 
 import click
 
-from ops.budget import expect_pairs
 from ops.request import Request
+from ops.run.budget import expect_pairs
 from sim.topology.path_classes import describe
 from sim.units import fmt_bandwidth, fmt_time
 from terminal import DONE, Answer, command

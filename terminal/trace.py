@@ -20,5 +20,5 @@ def trace(request: Request, output: str) -> Answer:
     text = to_perfetto(outcome.trace)
     write_whole(output, text)
     data = facts(outcome) | {"file": output, "bytes": len(text)}
-    status = DONE if outcome.trace.verdict.ok else NO
+    status = DONE if outcome.verdict.ok else NO
     return Answer(status, data, f"{outcome.work.name} is in {output}: open it at ui.perfetto.dev")

@@ -6,7 +6,6 @@ import click
 
 from ops.request import Request
 from ops.request.notation import differences
-from sim.breakdown import breakdown
 from sim.errors import InputError
 from sim.units import fmt_size
 from terminal import DONE, NO, Answer, command
@@ -27,10 +26,10 @@ def why(request: Request, against: str | None) -> Answer:
         if len(changes) != 1:
             raise InputError(f"--against {against[:40]!r} is not one run: write it like machine=dgx_h100;size=1MiB")
         outcomes.append(carried_out(request.changed(changes[0])))
-    rows = [facts(outcome) | parts(outcome.trace, breakdown(outcome.trace)) for outcome in outcomes]
+    rows = [facts(outcome) | parts(outcome) for outcome in outcomes]
     data = rows[0] | ({"against": rows[1]} if against is not None else {})
     lines = [_title(row) for row in rows] + parts_table(rows)
-    return Answer(DONE if all(outcome.trace.verdict.ok for outcome in outcomes) else NO, data, "\n".join(lines))
+    return Answer(DONE if all(outcome.verdict.ok for outcome in outcomes) else NO, data, "\n".join(lines))
 
 
 def _title(row: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 import cli
 from ops import ALGORITHMS
-from ops.work import natural_group, registered
+from ops.run.work import natural_group, registered
 from sim.machines import build
 from terminal import BAD_INPUT, DONE, NO
 

@@ -103,10 +103,10 @@ def diagnose(machine: Request) -> Diagnosis:
     prepared = ring.prepare(topology)
     by: By = "link" if topology.n <= MOST_PLACES else "class"
     plain, swings = sensitivity(prepared, by=by, most=MOST_TRIED, whats=("bandwidth",))
-    time = plain.trace.time
+    time = plain.time
     order = ring_order(topology)
     is_usual = order == tuple(range(topology.n))
-    best = time if is_usual else ordered(ring, order).run().trace.time
+    best = time if is_usual else ordered(ring, order).run().time
     if best > time * LEAST_GAIN:
         order, best = tuple(range(topology.n)), time
     mattering = [swing for swing in swings if swing.range > 1e-6 * time]

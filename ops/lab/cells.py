@@ -14,8 +14,7 @@ from ops.libraries.nccl.layers import expected_error
 from ops.request import PreparedRun, Request
 from ops.request.library_choice import collective_of
 from ops.request.python_file import python_file
-from ops.work import Outcome
-from sim import metrics
+from ops.run import Run
 from sim.base.compiled import compiled
 from sim.errors import InputError, StalledError
 from sim.fabric import kernel
@@ -90,7 +89,7 @@ def rows(cells: Sequence[Request], budget: float = BUDGET) -> list[Row]:
         return done
 
 
-def outcome(cell: Request) -> Outcome:
+def outcome(cell: Request) -> Run:
     """A cell's run. Raises InputError or StalledError for one that cannot be."""
     size = cell.size if cell.depends_on_size else ""
     return _prepared(replace(cell, size=size, trouble="", seed=-1)).run(cell)
@@ -139,22 +138,22 @@ def _whole(cell: Request) -> int | None:
         return None
 
 
-def _facts(outcome: Outcome) -> Row:
-    trace, worst, verdict = outcome.trace, outcome.bottleneck, outcome.trace.verdict
+def _facts(outcome: Run) -> Row:
+    timing, worst, verdict = outcome.timing, outcome.bottleneck, outcome.verdict
     return {
         "collective": outcome.work.collective.name if outcome.work.collective else "custom",
-        "ranks": outcome.work.schedule.n,
-        "time_s": trace.time,
-        "algbw_Bps": metrics.algbw(trace),
+        "ranks": timing.ranks,
+        "time_s": timing.time,
+        "algbw_Bps": outcome.algbw,
         "busbw_Bps": outcome.busbw,
         "bound_s": outcome.bound,
-        "transfers": outcome.work.schedule.messages,
-        "steps": outcome.work.schedule.steps,
-        "instants": trace.instants,
+        "transfers": timing.messages,
+        "steps": timing.steps,
+        "instants": timing.instants,
         "bottleneck": f"{worst[1].src} -> {worst[1].dst}" if worst else None,
         "bottleneck_share": worst[0].share if worst else None,
         "verified": verdict.verdict == "ok",
         "reason": None if verdict.ok else verdict.reason,
         "nccl": outcome.work.settings.get("release"),
-        "expected_error": expected_error(trace.topology, outcome.work.settings, trace.size),
+        "expected_error": expected_error(timing.topology, outcome.work.settings, timing.size),
     }

@@ -38,7 +38,7 @@ def crossovers(
 
     @cache
     def time(name: str, size: int) -> float:
-        return runs[name].at(size).trace.time
+        return runs[name].at(size).time
 
     def lead(names: tuple[str, str], size: int) -> float:
         return time(names[0], size) - time(names[1], size)

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, fields
 from itertools import product
 from typing import Any
 
-from ops.budget import expect_cells
 from ops.formats import schedule_text
 from ops.lab.sources import MOST, Source, algorithms, all_used, combinations, functions, schedules
 from ops.request import Request
 from ops.request.notation import entries, listed, parse_blocks, size_word, written
+from ops.run.budget import expect_cells
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.errors import InputError
 from sim.formats import FORMATS

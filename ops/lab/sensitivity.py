@@ -10,10 +10,9 @@ import numpy as np
 from ops.lab.cells import prepare
 from ops.request import PreparedRun
 from ops.request.notation import listed
-from ops.work import Outcome
+from ops.run import Run
 from sim.base import watch
 from sim.errors import InputError, StalledError
-from sim.metrics import link_use
 from sim.topology import Link, Topology
 from sim.units import fmt_bandwidth, fmt_time
 
@@ -69,7 +68,7 @@ def sensitivity(
     most: int = MOST,
     whats: Sequence[str] = WHATS,
     progress: Progress = lambda done, of: None,
-) -> tuple[Outcome, list[Swing]]:
+) -> tuple[Run, list[Swing]]:
     """The run as it is, and how its time swings with links a `factor` slower and faster, the largest swing first.
 
     Links change by class, that is kind, ends and bandwidth, or cable by cable: the `most` busiest of them, in each of
@@ -86,7 +85,7 @@ def sensitivity(
     begun = clock.perf_counter()
     for k, (group, what) in enumerate(changes):
         times = [
-            replace(run, topology=_changed(topology, group.links, what, scale)).run().trace.time
+            replace(run, topology=_changed(topology, group.links, what, scale)).run().time
             for scale in _scales(what, factor)
         ]
         swings.append(Swing(group.name, what, len(group.links), *times))
@@ -96,7 +95,7 @@ def sensitivity(
     return plain, sorted(swings, key=lambda swing: -swing.range)
 
 
-def failures(run: PreparedRun, *, progress: Progress = lambda done, of: None) -> tuple[Outcome, list[Loss]]:
+def failures(run: PreparedRun, *, progress: Progress = lambda done, of: None) -> tuple[Run, list[Loss]]:
     """The run as it is, and what it takes without each cable it uses, both directions, the dearest first.
 
     What would have crossed the cable goes another way if there is one. Raises InputError where so many runs take longer
@@ -111,7 +110,7 @@ def failures(run: PreparedRun, *, progress: Progress = lambda done, of: None) ->
         dead = f"dead_link:src={link.src},dst={link.dst},both=yes,reroute=yes"
         time, reason = None, ""
         try:
-            time = run.run(replace(request, trouble=listed([*request.troubles, dead]))).trace.time
+            time = run.run(replace(request, trouble=listed([*request.troubles, dead]))).time
         except (InputError, StalledError) as error:
             reason = str(error)
         losses.append(Loss(group.name, link.src, link.dst, time, reason))
@@ -121,20 +120,19 @@ def failures(run: PreparedRun, *, progress: Progress = lambda done, of: None) ->
     return plain, sorted(losses, key=lambda loss: -(np.inf if loss.time is None else loss.time))
 
 
-def _expect(plain: Outcome, took: float, changes: int, runs: int = 1) -> None:
+def _expect(plain: Run, took: float, changes: int, runs: int = 1) -> None:
     """Say what so many changes are going to take, of so many runs each, once the first of them took so many seconds.
 
     A run of its own is no measure: changed, ranks that were all alike have to be simulated one by one.
     """
-    schedule = plain.work.schedule
     size = plain.real.get("estimated_bytes", 0.0)
-    needs = watch.Estimate(changes * runs * schedule.transfers, size, changes * took)
-    watch.expect(f"{schedule.name}, {changes * runs} times,", needs)
+    needs = watch.Estimate(changes * runs * plain.work.transfers, size, changes * took)
+    watch.expect(f"{plain.work.name}, {changes * runs} times,", needs)
 
 
-def _groups(plain: Outcome, by: By) -> Iterator[Group]:
+def _groups(plain: Run, by: By) -> Iterator[Group]:
     """What the run crossed, in groups, the busiest first."""
-    topology, use = plain.trace.topology, link_use(plain.trace)
+    topology, use = plain.topology, plain.link_use
     kinds = {device.name: device.kind for device in topology.devices}
     groups: dict[tuple[object, ...], list[int]] = {}
     for i, link in enumerate(topology.links):

@@ -125,7 +125,7 @@ def changes(runs: Mapping[str, PreparedRun], sizes: Sequence[int], *, exact: flo
         times = {}
         for name in sorted(runs):
             try:
-                times[name] = runs[name].at(size).trace.time
+                times[name] = runs[name].at(size).time
             except (InputError, StalledError):
                 continue
         return min(times, key=times.__getitem__, default="")

@@ -11,9 +11,9 @@ from functools import cached_property
 
 from ops.collectives import COLLECTIVES
 from ops.request import Request
+from ops.run import Work, execute
 from ops.sketch import Sketch, columns_of
 from ops.sketch.referee import bound
-from ops.work import Work, carry_out
 from sim.errors import InputError
 from sim.registry import Registry
 from sim.schedule import Schedule
@@ -61,7 +61,7 @@ class LadderTask:
     @cached_property
     def par(self) -> float:
         """Seconds of the best schedule."""
-        return carry_out(self.topology, Work(self.best.schedule(), self.best.kind), self.size).trace.time
+        return execute(self.topology, Work(self.best.schedule(), self.best.kind), self.size).time
 
     @property
     def bound(self) -> float:
@@ -84,8 +84,8 @@ class LadderTask:
                 f"{self.name} asks for {described(*ours)}, not {described(name, schedule.n, pieces, schedule.root)}"
                 f"{' with sizes of its own' if schedule.fixed_bytes is not None else ''}: draw that"
             )
-        outcome = carry_out(self.topology, Work(schedule, self.empty.kind), self.size)
-        return self.result(outcome.trace.verdict, outcome.trace.time)
+        outcome = execute(self.topology, Work(schedule, self.empty.kind), self.size)
+        return self.result(outcome.verdict, outcome.time)
 
     def result(self, verdict: Verdict, seconds: float) -> "TaskResult":
         """What was proved and timed, as an answer."""

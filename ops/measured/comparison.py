@@ -12,7 +12,8 @@ from ops.libraries.nccl.layers import LARGE, Pace
 from ops.libraries.nccl.releases import release_of
 from ops.measured.rows import Measured, Table
 from ops.registry import ALGORITHMS, Algorithm
-from ops.work import carry_out, registered
+from ops.run import execute
+from ops.run.work import registered
 from sim.engine import simulate
 from sim.errors import InputError, first_few
 from sim.schedule import copy, unroll
@@ -160,7 +161,7 @@ def _simulated(
         return summed, f"{one.algorithm} {one.protocol}"
     work = work_of(topology, choice, pace=pace)
     least = work.schedule.promise.blocks if work.schedule.promise else 1  # fewer bytes are padded to one a block
-    return carry_out(topology, work, max(row.size, least)).trace.time, f"{one.algorithm} {one.protocol}"
+    return execute(topology, work, max(row.size, least)).time, f"{one.algorithm} {one.protocol}"
 
 
 def _plain(topology: Topology, row: Measured) -> tuple[float, str]:
@@ -174,7 +175,7 @@ def _plain(topology: Topology, row: Measured) -> tuple[float, str]:
         )
     work = registered(entry, row.ranks, topology=topology)
     least = work.schedule.promise.blocks if work.schedule.promise else 1
-    return carry_out(topology, work, max(row.size, least)).trace.time, entry.name
+    return execute(topology, work, max(row.size, least)).time, entry.name
 
 
 def _pair(topology: Topology, table: Table, row: Measured) -> tuple[float, str]:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from ops.backends import AUTO, BACKENDS, SHAPES, Backend, shaped
-from ops.budget import expect_algorithm
 from ops.collectives import COLLECTIVES
 from ops.communicators.selection import Selection
 from ops.libraries import LIBRARIES, CollectiveCall, Members
 from ops.libraries.nccl.choice import POINT_TO_POINT, NcclOptions
 from ops.libraries.nccl.constants import ABLE
 from ops.registry import ALGORITHMS
-from ops.work import Work
+from ops.run.budget import expect_algorithm
+from ops.run.work import Work
 from sim.errors import InputError
 from sim.parameters import Parameter, parameters
 from sim.perturbation import Perturbation

@@ -1,14 +1,10 @@
 """The one description of a run, in words; what it takes to run it; and the run itself."""
 
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
-from ops.budget import of_schedule
 from ops.formats import read_schedule
-from ops.kinds import carry_out_kinds
 from ops.libraries.nccl.choice import as_nccl_writes, choose, nccl_options, work_of
 from ops.libraries.nccl.program_cost import priced
 from ops.registry import ALGORITHMS, Algorithm
@@ -27,8 +23,8 @@ from ops.request.notation import (
 )
 from ops.request.packing import packed, unpacked
 from ops.request.python_file import algorithm_of_file
-from ops.work import FoldedOutcome, Outcome, Work, carry_out, carry_out_folded, imported, kept, registered
-from sim.base.watch import expect
+from ops.run import FEW, Run, Work, execute, kept
+from ops.run.work import imported, registered
 from sim.edits import differences as differing
 from sim.edits import edited
 from sim.errors import InputError
@@ -36,7 +32,6 @@ from sim.formats import read_topology
 from sim.machines import build
 from sim.placement import placed
 from sim.schedule.displacements import check_displs
-from sim.schedule.verify import Proof, prove
 from sim.topology import Topology
 from sim.topology.networks import networked
 from sim.trace import FORMAT, from_json
@@ -262,54 +257,24 @@ class Request:
         return displs
 
     def prepare(self, topology: Topology | None = None) -> "PreparedRun":
-        """Build and prove what runs; the machine may be there already. Raises InputError."""
+        """Return it with its machine, which may be there already, and what runs. Raises InputError."""
         topology = topology or self.topology()
-        begun = time.perf_counter()
-        work = self.work(topology)
-        built = time.perf_counter()
-        estimate = of_schedule(work.schedule, topology.hops(work.schedule.n))
-        expect(work.name, estimate)
-        proof = prove(work.schedule, blocks=self.blocks(work) is not None or work.schedule.fixed_bytes is not None)
-        real = {"build_s": built - begun, "verify_s": time.perf_counter() - built}
-        real |= {"estimated_s": estimate.seconds, "estimated_bytes": round(estimate.bytes)}
-        return PreparedRun(self, topology, work, proof, real)
+        return PreparedRun(self, topology, self.work(topology))
 
-    def run_folded(self) -> FoldedOutcome | None:
-        """The run with equal ranks simulated once; None where it does not fold. Raises InputError and StalledError.
-
-        Where the machine or trouble tells many ranks apart, all are run, and what they do is proved once. Blocks of
-        unequal size and real numbers tell them apart from the beginning, and so does what is read from a file.
-        """
-        apart = (self.counts, self.displs, self.dtype, self.op, self.schedule, self.python, self.against)
-        if any(apart) or not self.algorithm or self.algorithm.startswith(NCCL) or library_of(self.algorithm):
-            return None
-        entry = ALGORITHMS[self.algorithm]
-        if entry.collective.sized and not self.size:
-            return None
-        entry, topology = replace(entry, ordered=entry.ordered or self.blocking), self.topology()
-        n, settings = topology.taking_part(self.ranks), assignments(self.settings, entry.name)
-        size = self.bytes if entry.collective.sized else 0
-        folded = None
-        if entry.symmetry is not None:
-            folded = carry_out_folded(topology, entry, n, size, settings, lockstep=self.lockstep, trouble=self.troubles)
-        if folded is None and not (self.lockstep or self.blocking or self.troubles):
-            folded = carry_out_kinds(topology, entry, n, size, settings, self.root if entry.collective.rooted else 0)
-        return folded
-
-    def run(self, *, history: bool = False) -> Outcome:
+    def run(self, *, history: bool = False, written: float = FEW) -> Run:
         """Prove it and run it; what was kept is as it was when it ended. Raises InputError and StalledError."""
-        return kept(from_json(self.schedule)) if self.is_kept else self.prepare().run(history=history)
+        if self.is_kept:
+            return kept(from_json(self.schedule))
+        return self.prepare().run(history=history, written=written)
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedRun:
-    """A request with its machine, its schedule and the proof of it; `real` are the seconds that took."""
+    """A request with its machine and what runs there, which is built and proved once however often it runs."""
 
     request: Request
     topology: Topology
     work: Work
-    proof: Proof
-    real: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def bytes(self) -> int:
@@ -323,22 +288,24 @@ class PreparedRun:
             raise InputError(f"{self.work.name} moves data, but no size is given: add --size 64MiB")
         return request.bytes
 
-    def run(self, request: Request | None = None, *, history: bool = False) -> Outcome:
-        """The run, or that of a request that differs in size and troubles alone. Raises InputError and StalledError."""
+    def run(self, request: Request | None = None, *, history: bool = False, written: float = FEW) -> Run:
+        """The run, or that of a request that differs in size and troubles alone. Raises InputError and StalledError.
+
+        `history` and `written` are those of `ops.run.execute`.
+        """
         request = request or self.request
-        outcome = carry_out(
+        return execute(
             self.topology,
             self.work,
             self._bytes(request),
             blocks=request.blocks(self.work),
             lockstep=request.lockstep,
             history=history,
-            proof=self.proof,
             trouble=request.troubles,
+            written=written,
         )
-        return replace(outcome, real=self.real)
 
-    def at(self, size: int) -> Outcome:
+    def at(self, size: int) -> Run:
         """The run with so many bytes. Raises as `run` does."""
         request = replace(self.request, size=size_word(size))
         return request.prepare(self.topology).run() if request.depends_on_size else self.run(request)

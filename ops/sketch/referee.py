@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ops.run import Run, Work, execute
 from ops.sketch import Sketch
-from ops.work import Outcome, Work, carry_out
 from sim import metrics
 from sim.schedule import Schedule
 from sim.schedule.replay import EMPTY
@@ -57,16 +57,16 @@ def judge(sketch: Sketch, topology: Topology, size: float) -> Judgement:
         held=held,
         faults=faults(schedule),
         bad_sends=_bad_sends(sketch, schedule, proof),
-        seconds=outcome.trace.time if outcome else 0.0,
+        seconds=outcome.time if outcome else 0.0,
         bound=outcome.bound if outcome else bound(sketch, topology, size),
-        use=[float(share) for share in metrics.link_use(outcome.trace)] if outcome else [0.0] * len(topology.links),
+        use=[float(share) for share in outcome.link_use] if outcome else [0.0] * len(topology.links),
     )
 
 
-def run(sketch: Sketch, topology: Topology, size: float, proof: Proof | None = None) -> Outcome:
+def run(sketch: Sketch, topology: Topology, size: float, proof: Proof | None = None) -> Run:
     """The sketch carried out, right or wrong. Raises InputError."""
     proof = proof or prove(sketch.schedule())
-    return carry_out(topology, Work(proof.schedule, sketch.kind), size, proof=proof, history=True)
+    return execute(topology, Work(proof.schedule, sketch.kind, proved=proof), size, history=True)
 
 
 def bound(sketch: Sketch, topology: Topology, size: float) -> float:

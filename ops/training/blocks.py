@@ -48,7 +48,7 @@ def transformer_block(hidden: int, length: int, batch: int, width: int, tflops: 
 
 def degree_of(topology: Topology, n: int, degree: int, owner: str) -> int:
     """Ranks per group; 0 stands for a host's or NUMA node's, or all. Raises InputError unless it divides n."""
-    from ops.work import natural_group
+    from ops.run.work import natural_group
 
     size = degree or natural_group(topology, n) or n
     if size > n or n % size:

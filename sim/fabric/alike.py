@@ -98,6 +98,14 @@ class AlikeArena(Arena):
         if self.fabric.alike.count[WIDTH]:
             self._watch(links)
 
+    def note_all(self) -> None:
+        """Keep from now on when every transfer begins and ends, those that cross no link too."""
+        self._noted.append(None)
+
+    def kept(self) -> tuple[NDArray[np.int64], Ints, Floats, Floats]:
+        """Return numbers, routes, and when they began and ended, s, of the transfers that are kept."""
+        return AlikeArena.flown(self)
+
     def flown(self, *_: int) -> tuple[NDArray[np.int64], Ints, Floats, Floats]:
         """What is kept of transfers: their numbers, routes, and when they began and ended, in s."""
         alike = self.fabric.alike
@@ -133,7 +141,7 @@ class AlikeArena(Arena):
         return np.bincount(links, crossing, len(self.topology.links)).astype(np.float64)
 
     def _empty(self) -> kernel.FabricState:
-        self._noted: list[Sequence[int] | Ints] = []
+        self._noted: list[Sequence[int] | Ints | None] = []
         return super()._empty()
 
     def _enter_pairs(self, receivers: Ints, devices: Ints) -> None:
@@ -170,10 +178,11 @@ class AlikeArena(Arena):
         calendar = _roomier(self.fabric.calendar, max(room, len(self.fabric.calendar.nodes)))
         self.fabric = self.fabric._replace(calendar=calendar)
 
-    def _watch(self, links: Sequence[int] | Ints) -> None:
-        """Have room for all transfers over some links, and keep them."""
+    def _watch(self, links: Sequence[int] | Ints | None) -> None:
+        """Have room for all transfers over some links, or for all there are, and keep them."""
         alike, n = self.fabric.alike, int(self.fabric.alike.count[WIDTH])
-        watched = alike.watched | self.crosses(np.arange(len(alike.watched), dtype=np.int32), links)
+        routes = np.arange(len(alike.watched), dtype=np.int32)
+        watched = alike.watched | (True if links is None else self.crosses(routes, links))
         room = int(watched.reshape(-1, n).sum(axis=1) @ self._pairs)
         alike = wider(alike, dict.fromkeys(("log", "log_start", "log_end"), room))
         self.fabric = self.fabric._replace(alike=alike._replace(watched=watched.astype(np.uint8)))

@@ -7,81 +7,200 @@ simulated for all of its orbit (`sim.fold.orbits`).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import cached_property
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.base.arrays import Floats, Ints
+from sim.base.arrays import Floats, Ints, each_once
 from sim.engine import NOTHING_HELD, Cluster, check_size
 from sim.errors import InputError, StalledError
 from sim.fabric.alike import AlikeArena, Classes
 from sim.fabric.kernel import WAVES
-from sim.fold.edges import edges, without_detours
+from sim.fold.edges import ClassWaits, edges, without_detours
 from sim.fold.folded import FoldedSchedule
 from sim.fold.orbits import Orbits
-from sim.fold.outcome import SymmetricTrace
+from sim.fold.rows import Chosen, Moments, written
+from sim.fold.symmetry import Numbers
 from sim.job import Job
-from sim.metrics import Use, bottleneck
 from sim.perturbation import Perturbation
 from sim.schedule import Schedule
 from sim.schedule.verify import Proof, Verdict
 from sim.stall import standing
 from sim.topology import Topology
-from sim.trace import NO_CAPACITIES, Capacities, Hits, Stall, Trace
+from sim.trace import Hits, Stall, Timing, Trace
 
 PEERS = 1 << 27
 """Pairs of a renaming and a rank that are written down."""
 NUMBERS = 1 << 31
+_ROUNDING = 1e-12
+"""Part of a moment by which it may be rounded."""
+KEPT = 1 << 22
+"""Transfers whose moments are kept when somebody asks for them."""
 
 
 class WrittenOutError(Exception):
     """A run that needs its transfers written down one by one."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ApartTrace(SymmetricTrace):
-    """A run of all ranks' transfers of which only sums are kept; times in seconds, as `Trace` has them."""
+@dataclass(frozen=True, eq=False)
+class OrbitRows:
+    """A run of which sums alone are kept; its transfers are simulated again when somebody asks for them."""
 
-    began: float
-    ended: float
+    topology: Topology
+    schedule: FoldedSchedule
+    verdict: Verdict
+    size: float
+    before: Topology
+    """The machine before `perturbations` changed it."""
+    perturbations: Sequence[Perturbation]
+    orbits: Orbits | None
     link_bytes: Floats
-    instants: int
-    copies: int = 1
-    """Ranks for which each that was simulated stands, itself included."""
-    capacities: Capacities = NO_CAPACITIES
 
-    @property
-    def time(self) -> float:
-        """Seconds from start to end."""
-        return self.ended - self.began
+    def path(self) -> Trace:
+        """Return the transfers of a critical path. Raises InputError where there are too many to keep."""
+        return self._written(self._kept.path())
 
-    @property
-    def simulated(self) -> int:
-        """Messages between different ranks that were simulated."""
-        return self.schedule.messages // self.copies
+    def of(self, ranks: Ints) -> Trace:
+        """Return the transfers that these ranks send. Raises InputError where there are too many to keep."""
+        kept, width = self._kept, len(ranks)
+        klass, rank = np.arange(self.schedule.classes), ranks.astype(np.int64)
+        rows = Chosen(np.repeat(klass, width), np.tile(rank, len(klass)), np.empty(0, np.int64))
+        cause, sender = kept.causes(rows.klass, rows.rank)
+        at = np.minimum(np.searchsorted(rank, sender), width - 1)
+        among = (cause >= 0) & (rank[at] == sender)
+        return self._written(rows._replace(cause=np.where(among, cause * width + at, -1)))
 
-    def bottleneck(self) -> Use | None:
-        """The link nearest to being full throughout, or None when nothing crossed any."""
-        return bottleneck(cast(Trace, self))  # which asks for nothing that this has not
+    @cached_property
+    def _kept(self) -> "_Kept":
+        """When every transfer that was simulated began and ended."""
+        ranks = self.schedule.n if self.orbits is None else len(self.orbits.members)
+        count = self.schedule.classes * ranks
+        if count > KEPT:
+            raise InputError(
+                f"{self.schedule.name}: {count:,} transfers differ on this machine, more than the {KEPT:,} that can be"
+                " looked at one by one: use fewer ranks"
+            )
+        classes, waits = _classes(self.schedule, self.size, self.orbits)
+        cluster = _ApartCluster(self.before, self.schedule, self.orbits, self.perturbations, every=True)
+        cluster.run(cluster.begin(classes, self.verdict, self.size))
+        return _Kept(self.schedule, self.orbits, waits, cluster.moments(classes))
+
+    def _written(self, rows: Chosen) -> Trace:
+        moments = self._kept.of(rows.klass, rows.rank)
+        return written(self.topology, self.schedule, self.verdict, self.size, rows, moments)
 
 
-def classes_of(schedule: FoldedSchedule, size: float, orbits: Orbits | None = None) -> Classes | None:
-    """What the kernel is told of a schedule for so many bytes; None where that would be too much."""
+class _Flights(NamedTuple):
+    """When transfers began to flow and ended, s, how long they were under way before, and no sooner than when.
+
+    A row for each class, a column for each rank or orbit.
+    """
+
+    bytes: Floats
+    start: Floats
+    end: Floats
+    lead: Floats
+    held: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """What happened to every class and rank, or orbit, and what each waited for."""
+
+    schedule: FoldedSchedule
+    orbits: Orbits | None
+    waits: ClassWaits
+    flights: _Flights
+
+    def of(self, klass: Numbers, rank: Numbers) -> Moments:
+        """Return when some transfers were ready, left, began and ended."""
+        at, (ready, cause, renaming) = (klass, self._place(rank)), self._ready
+        left = np.where(
+            (cause[at] >= 0) & (renaming[at] < 0), self.flights.start[at] - self.flights.lead[at], ready[at]
+        )
+        return Moments(self.flights.bytes[klass], ready[at], left, self.flights.start[at], self.flights.end[at])
+
+    def causes(self, klass: Numbers, rank: Numbers) -> tuple[Numbers, Numbers]:
+        """Return class and sender of what each transfer waited for last; class -1 where it waited for nothing."""
+        symmetry, (_, cause, renaming) = self.schedule.symmetry, self._ready
+        at = klass, self._place(rank)
+        by = np.maximum(renaming[at], 0)
+        return cause[at], symmetry.ranks.turned(rank, symmetry.back(by))
+
+    def path(self) -> Chosen:
+        """Return the transfers of a critical path."""
+        klass, place = divmod(int(np.argmax(self.flights.end)), self.flights.end.shape[1])
+        rank = place if self.orbits is None else int(self.orbits.members[place, 0])
+        rows = []
+        while klass >= 0:
+            rows.append((klass, rank))
+            cause, sender = self.causes(np.array([klass]), np.array([rank]))
+            klass, rank = int(cause[0]), int(sender[0])
+        path = np.array(rows[::-1], np.int64)
+        return Chosen(path[:, 0], path[:, 1], np.arange(-1, len(path) - 1))
+
+    def _place(self, rank: Numbers) -> Numbers:
+        return rank if self.orbits is None else self.orbits.of[rank]
+
+    @cached_property
+    def _ready(self) -> tuple[Floats, Numbers, Numbers]:
+        """When each was ready, the class that it waited for last, and the renaming from that one's sender to its own.
+
+        Where a connection was busy with another message that is the one it waited for, and the renaming is -1: the
+        sender is the same.
+        """
+        symmetry, end = self.schedule.symmetry, self.flights.end
+        ranks = np.arange(self.schedule.n) if self.orbits is None else self.orbits.members[:, 0]
+        ready, cause, by = np.zeros(end.shape), np.full(end.shape, -1, np.int64), np.zeros(end.shape, np.int64)
+        place = {
+            renaming: self._place(symmetry.ranks.turned(ranks, symmetry.back(renaming)))
+            for renaming in each_once(self.waits.renaming).tolist()
+        }
+        for earlier, later, renaming in zip(*(column.tolist() for column in self.waits), strict=True):
+            ended = end[earlier, place[renaming]]
+            last = (ended > ready[later]) | (cause[later] < 0)
+            ready[later, last] = ended[last]
+            cause[later, last], by[later, last] = earlier, renaming
+        late = self.flights.held > ready
+        ready[late], cause[late] = self.flights.held[late], -1
+        before, behind = self._in_line()
+        waited = behind & (self.flights.start - self.flights.lead > ready + _ROUNDING * self.flights.start)
+        return ready, np.where(waited, before, cause), np.where(waited, -1, by)
+
+    def _in_line(self) -> tuple[Numbers, NDArray[np.bool_]]:
+        """The class that each one's connection sent before it, and whether it sent any."""
+        start, one = self.flights.start, self.schedule.one
+        line = np.unique(np.stack([self.schedule.turn, one.channel]), axis=1, return_inverse=True)[1].reshape(-1)
+        order = np.lexsort((start.T, np.broadcast_to(line, start.T.shape)), axis=1).T
+        ahead = np.concatenate([np.full((1, start.shape[1]), -1), order[:-1]])
+        same = np.concatenate([np.zeros((1, start.shape[1]), bool), line[order[1:]] == line[order[:-1]]])
+        before, behind = np.empty(start.shape, np.int64), np.empty(start.shape, bool)
+        np.put_along_axis(before, order, ahead, 0)
+        np.put_along_axis(behind, order, same & (self.schedule.turn[order] != 0), 0)
+        return before, behind
+
+
+def _classes(schedule: FoldedSchedule, size: float, orbits: Orbits | None) -> tuple[Classes, ClassWaits]:
+    """Return a schedule's classes for the kernel, and what they wait for.
+
+    Raises WrittenOutError where that would be too much.
+    """
     waits = edges(schedule)
     ranks = np.arange(schedule.n) if orbits is None else orbits.members[:, 0]
     if waits is None or schedule.classes * len(ranks) >= NUMBERS:
-        return None
+        raise WrittenOutError
     waits = without_detours(schedule, waits)
     renamings, which = np.unique(np.concatenate([schedule.turn, waits.renaming]), return_inverse=True)
     if len(renamings) * len(ranks) > PEERS:
-        return None
+        raise WrittenOutError
     one = schedule.one
     peer = np.empty((len(renamings), len(ranks)), np.int32)
     for row, renaming in zip(peer, renamings.tolist(), strict=True):
         renamed = schedule.symmetry.ranks.turned(ranks, renaming)
         row[:] = renamed if orbits is None else orbits.of[renamed]
-    return Classes(
+    classes = Classes(
         ranks=len(ranks),
         op=one.op,
         size=np.diff(one.moves) * (size * schedule.unit_share),
@@ -93,6 +212,7 @@ def classes_of(schedule: FoldedSchedule, size: float, orbits: Orbits | None = No
         shift=which[schedule.classes :].astype(np.int32),
         peer=peer,
     )
+    return classes, waits
 
 
 class OrbitArena(AlikeArena):
@@ -136,7 +256,7 @@ def simulate_apart(
     *,
     perturbations: Sequence[Perturbation] = (),
     orbits: Orbits | None = None,
-) -> ApartTrace:
+) -> Timing:
     """Run a folded schedule alone, rank by rank, or one rank of each orbit. Raises InputError for a bad size.
 
     `orbits` are those that the machine and the perturbations leave. Raises errors as `Cluster.run` does, and
@@ -146,13 +266,13 @@ def simulate_apart(
         check_size(schedule.name, schedule.unit_share, size)
     if any(perturbation.delay or perturbation.messages for perturbation in perturbations):
         raise WrittenOutError
-    classes = classes_of(schedule, size, orbits)
-    if classes is None or (perturbations and schedule.transfers >= NUMBERS):
+    if perturbations and schedule.transfers >= NUMBERS:
         raise WrittenOutError
+    classes, _ = _classes(schedule, size, orbits)
     cluster = _ApartCluster(topology, schedule, orbits, perturbations)
-    trace: ApartTrace = cluster.run(cluster.begin(classes, verdict, size))
-    trace.real["sim_s"] = cluster.sim_s
-    return trace
+    result: Timing = cluster.run(cluster.begin(classes, verdict, size))
+    result.real["sim_s"] = cluster.sim_s
+    return result
 
 
 class _ApartCluster(Cluster):
@@ -166,9 +286,13 @@ class _ApartCluster(Cluster):
         schedule: FoldedSchedule,
         orbits: Orbits | None,
         perturbations: Sequence[Perturbation],
+        *,
+        every: bool = False,
     ) -> None:
-        self._schedule, self._orbits, self._perturbations = schedule, orbits, perturbations
+        self._schedule, self._orbits, self._perturbations, self._before = schedule, orbits, perturbations, topology
         super().__init__(topology, perturbations=perturbations)
+        if every:
+            self.arena.note_all()
 
     def new_arena(self, *, history: bool) -> AlikeArena:
         """Memory of ranks, or of orbits."""
@@ -177,7 +301,7 @@ class _ApartCluster(Cluster):
         return OrbitArena(self._orbits, self._schedule.n)
 
     def begin(self, classes: Classes, verdict: Verdict, size: float) -> Any:
-        """Start it; the returned event happens when it has ended, with its ApartTrace as value."""
+        """Start it; the returned event happens when it has ended, with its Timing as value."""
         schedule, rows = self._schedule, (0, len(classes.op) * classes.ranks)
         devices = np.array(self.topology.ranks[: self.topology.taking_part(schedule.n)], np.int32)
         self._expect(rows[1])
@@ -230,17 +354,38 @@ class _ApartCluster(Cluster):
             pairs += zip(ranks.tolist(), receivers.tolist(), strict=True)
         return list(dict.fromkeys(pairs))
 
+    def moments(self, classes: Classes) -> _Flights:
+        """Return what happened to every transfer, where all are kept."""
+        number, route, start, end = self.arena.kept()
+        shape = len(classes.op), classes.ranks
+        rows = np.empty((4, len(number)))
+        rows[:, number] = start, end, self.arena.fabric.lead[route], self.arena.fabric.alike.held[route]
+        return _Flights(classes.size, *(row.reshape(shape) for row in rows))
+
     def _trace(self, job: Job, ended: float, _: Stall | None) -> Any:
-        return ApartTrace(
+        schedule, orbits = self._schedule, self._orbits
+        late = len({*self._late(job.devices).reshape(-1).tolist()} - {0.0})
+        return Timing(
             topology=self.topology,
-            schedule=self._schedule,
+            ranks=schedule.n,
+            messages=schedule.messages,
+            steps=schedule.steps,
             verdict=job.proof.verdict,
             size=job.size,
             began=job.started,
             ended=ended,
-            link_bytes=self.arena.link_bytes(),
-            instants=int(self.arena.fabric.count[WAVES]) + len({*self._late(job.devices).reshape(-1).tolist()} - {0.0}),
-            copies=1 if self._orbits is None else self._orbits.copies,
+            instants=int(self.arena.fabric.count[WAVES]) + late,
+            simulated=schedule.messages // (1 if orbits is None else orbits.copies),
+            rows=OrbitRows(
+                topology=self.topology,
+                schedule=schedule,
+                verdict=job.proof.verdict,
+                size=job.size,
+                before=self._before,
+                perturbations=self._perturbations,
+                orbits=orbits,
+                link_bytes=self.arena.link_bytes(),
+            ),
             troubles=tuple(perturbation.name for perturbation in self.perturber.perturbations),
             hits=self._hits(job, ended),
             capacities=self._changed(ended),

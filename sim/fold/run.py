@@ -5,116 +5,60 @@ from functools import cached_property
 
 import numpy as np
 
-from sim.base.arrays import Floats
+from sim.base.arrays import Floats, Ints
 from sim.engine import Cluster, check_size
-from sim.fold.edges import meet
 from sim.fold.folded import FoldedSchedule
 from sim.fold.machine import LinkClasses
-from sim.fold.outcome import SymmetricTrace
+from sim.fold.rows import Chosen, Moments, cause_senders, chain, every, written
 from sim.fold.symmetry import Numbers
-from sim.metrics import Use
+from sim.metrics import critical_path
 from sim.schedule import Schedule, dependencies
 from sim.schedule.verify import Proof, Verdict
 from sim.topology import Topology
-from sim.trace import Trace
+from sim.trace import Timing, Trace
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class FoldedTrace(SymmetricTrace):
-    """A run of which one rank's transfers were simulated; times in seconds.
+@dataclass(frozen=True, eq=False)
+class ClassRows:
+    """What happened to rank 0's transfers, one entry of `classes` each, and so to all their renamings.
 
-    `classes` is what happened to rank 0's transfers, one entry each: transfer i of class k that rank r sends begins and
-    ends when `classes` says of k, for every r. `links` are the classes of the machine's links.
+    Transfer i of class k that rank r sends begins and ends when `classes` says of k, for every r. `links` are the
+    classes of the machine's links.
     """
 
-    classes: Trace
+    topology: Topology
+    schedule: FoldedSchedule
+    verdict: Verdict
     links: LinkClasses
-
-    @property
-    def time(self) -> float:
-        """Seconds from start to end."""
-        return self.classes.time
-
-    @property
-    def simulated(self) -> int:
-        """Messages between different ranks that were simulated, each for all that are equal to it."""
-        return self.schedule.messages // self.schedule.n
-
-    @property
-    def instants(self) -> int:
-        """Moments at which something happened."""
-        return self.classes.instants
+    classes: Trace
 
     @cached_property
-    def class_bytes(self) -> Floats:
-        """Bytes that crossed a link of every class."""
+    def link_bytes(self) -> Floats:
+        """Bytes that crossed every link, shape (links,)."""
         turn = self.schedule.turn
         away = np.nonzero(turn)[0]
         pair = np.searchsorted(self.links.turns, turn[away])
         sent = np.bincount(pair, self.classes.bytes[away], len(self.links.turns))
-        return (sent @ self.links.load).astype(np.float64)
+        return (sent @ self.links.load).astype(np.float64)[self.links.of]
 
-    @property
-    def link_bytes(self) -> Floats:
-        """Bytes that crossed every link."""
-        return self.class_bytes[self.links.of]
+    def path(self) -> Trace:
+        """Return the transfers of the critical path that ends at rank 0's last one."""
+        path = np.array(critical_path(self.classes), np.int64)
+        senders = cause_senders(self.schedule, path[1:], path[:-1])
+        return self._written(chain(self.schedule, path, 0, senders))
 
-    def bottleneck(self) -> Use | None:
-        """The first of the links nearest to being full throughout, or None when nothing crossed any."""
-        room = self.topology.bandwidth[self.links.first] * self.time
-        use = np.divide(self.class_bytes, room, out=np.zeros_like(room), where=room > 0)
-        if not use.size or use.max() <= 0:
-            return None
-        fullest = int(np.argmax(use))
-        return Use(int(self.links.first[fullest]), float(self.class_bytes[fullest]), float(use[fullest]))
+    def of(self, ranks: Ints) -> Trace:
+        """Return the transfers that these ranks send."""
+        cause = self.classes.cause.astype(np.int64)
+        waited = np.flatnonzero(cause >= 0)
+        sender = np.zeros(len(cause), np.int64)
+        sender[waited] = cause_senders(self.schedule, waited, cause[waited])
+        return self._written(every(cause, sender, self.schedule, ranks.astype(np.int64)))
 
-    def unfolded(self, schedule: Schedule) -> Trace:
-        """The same run as a trace of all ranks' transfers; `schedule` is the folded one, unrolled.
-
-        Transfer `k * n + r` is that of class k which rank r sends.
-        """
-        n, classes = self.schedule.n, self.classes
-        devices = np.array(self.topology.ranks[:n], np.int32)
-        routes = self.topology.routes(devices[schedule.src], devices[schedule.dst])
-        return Trace(
-            topology=self.topology,
-            schedule=schedule,
-            verdict=self.verdict,
-            size=self.size,
-            began=classes.began,
-            ended=classes.ended,
-            bytes=np.repeat(classes.bytes, n),
-            route=np.arange(schedule.transfers, dtype=np.int32),
-            routes=routes,
-            ready=np.repeat(classes.ready, n),
-            left=np.repeat(classes.left, n),
-            start=np.repeat(classes.start, n),
-            end=np.repeat(classes.end, n),
-            cause=self._causes().reshape(-1).astype(np.int32),
-            instants=classes.instants,
-            real=dict(self.real),
-        )
-
-    def _causes(self) -> Numbers:
-        """What every rank's transfer waited for last, a row of ranks per class.
-
-        Two transfers of rank 0 meet in a slot that one reads and the other fills, at the rank that has both; where they
-        meet in none, an order of steps made one wait, and the sender is the same.
-        """
-        one, symmetry, turn, n = self.schedule.one, self.schedule.symmetry, self.schedule.turn, self.schedule.n
-        late = np.nonzero(self.classes.cause >= 0)[0]
-        cause = self.classes.cause[late]
-        onward, back = turn[late], symmetry.back(turn[cause])
-        sender = np.zeros(len(late), np.int64)
-        for own, other, renaming in (
-            (one.to_slot, one.from_slot, onward),
-            (one.to_slot, one.to_slot, symmetry.ranks.turned(onward, back)),
-            (one.from_slot, one.to_slot, back),
-        ):
-            sender = np.where(meet(one, own, late, other, cause), renaming, sender)
-        causes = np.full((len(turn), n), -1, np.int64)
-        causes[late] = cause.reshape(-1, 1) * n + symmetry.ranks.turned(np.arange(n), sender.reshape(-1, 1))
-        return causes
+    def _written(self, rows: Chosen) -> Trace:
+        ran = self.classes
+        moments = Moments(ran.bytes, ran.ready, ran.left, ran.start, ran.end).of(rows.klass)
+        return written(self.topology, self.schedule, self.verdict, ran.size, rows, moments)
 
 
 def simulate_folded(
@@ -125,7 +69,7 @@ def simulate_folded(
     size: float = 0.0,
     *,
     lockstep: bool = False,
-) -> FoldedTrace:
+) -> Timing:
     """Run a folded schedule alone on a machine whose links' classes are `links`. Raises InputError for a bad size."""
     one = schedule.one
     if schedule.unit_share > 0:
@@ -136,13 +80,18 @@ def simulate_folded(
     proof = proof_of(timed, Verdict("unchecked"))  # the folded schedule has one of its own
     event = cluster.launch(timed, range(len(links.machine.devices)), sizes, proof=proof, size=size)
     classes: Trace = cluster.run(event)
-    return FoldedTrace(
+    return Timing(
         topology=topology,
-        schedule=schedule,
+        ranks=schedule.n,
+        messages=schedule.messages,
+        steps=schedule.steps,
         verdict=verdict,
         size=size,
-        classes=classes,
-        links=links,
+        began=classes.began,
+        ended=classes.ended,
+        instants=classes.instants,
+        simulated=schedule.messages // schedule.n,
+        rows=ClassRows(topology, schedule, verdict, links, classes),
         real={"sim_s": cluster.sim_s},
     )
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sim.base.arrays import Floats, Ints, counted, joined
+from sim.base.ragged import take
 from sim.base.watch import check_transfers
 from sim.errors import InputError
 from sim.schedule.runs import StepRun, many, runs_of
@@ -196,6 +197,22 @@ class Schedule:
     def transfer_of(self) -> Ints:
         """The transfer of every move."""
         return np.repeat(np.arange(self.transfers, dtype=np.int32), np.diff(self.moves))
+
+    def chosen(self, transfers: NDArray[np.integer[Any]]) -> "Schedule":
+        """Return the schedule that has some of the transfers alone, given in order; it promises nothing."""
+        moves, move = take(self.moves.astype(np.int64), np.arange(len(self.from_slot)), transfers)
+        return replace(
+            self,
+            promise=None,
+            step_start=np.searchsorted(transfers, self.step_start).astype(np.int64),
+            **{name: getattr(self, name)[transfers] for name in ("op", "src", "dst", "channel")},
+            moves=moves,
+            from_slot=self.from_slot[move],
+            to_slot=self.to_slot[move],
+            after=None,
+            fixed_bytes=None if self.fixed_bytes is None else self.fixed_bytes[transfers],
+            work=None if self.work is None else self.work[transfers],
+        )
 
     @cached_property
     def single(self) -> bool:

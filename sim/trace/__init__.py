@@ -2,5 +2,18 @@
 
 from sim.trace.kept import from_json
 from sim.trace.model import FORMAT, NO_CAPACITIES, NO_HITS, Capacities, History, Hits, Stall, Trace
+from sim.trace.timing import Rows, Timing
 
-__all__ = ["FORMAT", "NO_CAPACITIES", "NO_HITS", "Capacities", "History", "Hits", "Stall", "Trace", "from_json"]
+__all__ = [
+    "FORMAT",
+    "NO_CAPACITIES",
+    "NO_HITS",
+    "Capacities",
+    "History",
+    "Hits",
+    "Rows",
+    "Stall",
+    "Timing",
+    "Trace",
+    "from_json",
+]

@@ -1,13 +1,13 @@
 """How loaded every link was, moment by moment: step functions straight from the flows' changes of rate."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.ragged import take
-from sim.topology import Floats, Ints
-from sim.trace.model import Trace
+from sim.topology import Floats, Ints, Topology
+from sim.trace.model import Capacities, Trace
 
 
 class Spell(NamedTuple):
@@ -19,7 +19,27 @@ class Spell(NamedTuple):
     bandwidth: float
 
 
-def spells(trace: Trace) -> list[Spell]:
+class Spanned(Protocol):
+    """A run on a machine whose links could at times carry other than their own bandwidth."""
+
+    @property
+    def topology(self) -> Topology:
+        """The machine."""
+
+    @property
+    def began(self) -> float:
+        """When it started, s."""
+
+    @property
+    def ended(self) -> float:
+        """When it had ended, s."""
+
+    @property
+    def capacities(self) -> Capacities:
+        """What links could carry, wherever it was not their own bandwidth throughout."""
+
+
+def spells(trace: Spanned) -> list[Spell]:
     """Where links could carry other than the machine says, within the run: by link, then in time order."""
     changes, own = trace.capacities, trace.topology.bandwidth
     spells = []
@@ -33,7 +53,7 @@ def spells(trace: Trace) -> list[Spell]:
     return spells
 
 
-def capacity(trace: Trace, t: float) -> Floats:
+def capacity(trace: Spanned, t: float) -> Floats:
     """What every link can carry at time t, B/s."""
     now = trace.topology.bandwidth.copy()
     for spell in spells(trace):
@@ -42,7 +62,7 @@ def capacity(trace: Trace, t: float) -> Floats:
     return now
 
 
-def capacities(trace: Trace, edges: Floats) -> Floats:
+def capacities(trace: Spanned, edges: Floats) -> Floats:
     """What every link could carry on average between `edges[j]` and `edges[j + 1]`, B/s; a row per link."""
     own = trace.topology.bandwidth
     average = np.repeat(own[:, None], len(edges) - 1, axis=1)

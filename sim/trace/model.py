@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -118,6 +118,14 @@ class Trace:
         hops = np.diff(self.routes.offsets)
         weights = np.repeat(per_route, hops)
         return np.bincount(self.routes.links, weights, len(self.topology.links)).astype(np.float64)
+
+    def chosen(self, transfers: NDArray[np.integer[Any]]) -> "Trace":
+        """Return the trace that has some of the transfers alone, given in order; it keeps no history."""
+        place = np.full(len(self.cause) + 1, -1, np.int32)
+        place[transfers] = np.arange(len(transfers), dtype=np.int32)
+        columns = {name: getattr(self, name)[transfers] for name in ("bytes", "ready", "left", "start", "end", "route")}
+        cause = place[self.cause[transfers]]
+        return replace(self, schedule=self.schedule.chosen(transfers), cause=cause, history=None, **columns)
 
     def route_of(self, i: int) -> Ints:
         """The links that transfer i crosses."""

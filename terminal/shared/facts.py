@@ -6,50 +6,47 @@ from typing import Any
 import numpy as np
 
 from ops.libraries.nccl.layers import expected_error
-from ops.work import FoldedOutcome, Outcome
-from sim import metrics
-from sim.breakdown import PARTS, Breakdown, shared_link
-from sim.fold.outcome import SymmetricTrace
-from sim.kinds.run import KindsTrace
+from ops.run import Run
+from sim.breakdown import PARTS, shared_link
 from sim.placement import placement_of
-from sim.trace import Trace
+from sim.trace import Timing
 from sim.units import TimeScale, fmt_bandwidth, fmt_size
 
 
-def facts(outcome: Outcome | FoldedOutcome) -> dict[str, Any]:
+def facts(outcome: Run) -> dict[str, Any]:
     """An outcome as plain data."""
-    work, trace, worst = outcome.work, outcome.trace, outcome.bottleneck
+    work, timing, worst = outcome.work, outcome.timing, outcome.bottleneck
     return {
         "collective": work.collective.name if work.collective else "custom",
         "algorithm": work.name,
         "parameters": dict(work.settings),
         **origin(outcome),
-        "size_bytes": int(trace.size),
-        "time_s": trace.time,
-        "algbw_Bps": metrics.algbw(trace),
+        "size_bytes": int(timing.size),
+        "time_s": timing.time,
+        "algbw_Bps": outcome.algbw,
         "busbw_Bps": outcome.busbw,
         "bound_s": outcome.bound,
-        "transfers": work.schedule.messages,
-        "classes": outcome.simulated,
-        "steps": work.schedule.steps,
-        "instants": trace.instants,
-        "verified": trace.verdict.verdict == "ok",
-        "verdict": trace.verdict.verdict,
-        "troubles": _troubles(trace),
+        "transfers": timing.messages,
+        "classes": timing.simulated,
+        "steps": timing.steps,
+        "instants": timing.instants,
+        "verified": timing.verdict.verdict == "ok",
+        "verdict": timing.verdict.verdict,
+        "troubles": _troubles(timing),
         "bottleneck": worst
         and {"src": worst[1].src, "dst": worst[1].dst, "bytes": worst[0].bytes, "share": worst[0].share},
     }
 
 
-def origin(outcome: Outcome | FoldedOutcome) -> dict[str, Any]:
+def origin(outcome: Run) -> dict[str, Any]:
     """Where it ran, on how many ranks, by which release of NCCL, and how far off such times are."""
-    work, trace = outcome.work, outcome.trace
+    work, timing = outcome.work, outcome.timing
     return {
-        "machine": trace.topology.name,
-        "ranks": work.schedule.n,
-        "placement": placement_of(trace.topology, work.schedule.n) or None,
+        "machine": timing.topology.name,
+        "ranks": timing.ranks,
+        "placement": placement_of(timing.topology, timing.ranks) or None,
         "nccl": work.settings.get("release"),
-        "expected_error": expected_error(trace.topology, work.settings, trace.size),
+        "expected_error": expected_error(timing.topology, work.settings, timing.size),
     }
 
 
@@ -63,22 +60,23 @@ def above(time: float, bound: float) -> str:
     return "this took just that" if times == "1" else f"this took {times} times that"
 
 
-def _troubles(trace: Trace | SymmetricTrace | KindsTrace) -> list[dict[str, Any]]:
+def _troubles(timing: Timing) -> list[dict[str, Any]]:
     """On how many transfers each trouble bore, and for how long at most."""
     rows = []
-    for number, spec in enumerate(trace.troubles):
+    for number, spec in enumerate(timing.troubles):
         if not spec:  # what a library's way of sending costs
             continue
-        hits = trace.hits.trouble == number
-        longest = float(trace.hits.seconds[hits].max(initial=0.0))
+        hits = timing.hits.trouble == number
+        longest = float(timing.hits.seconds[hits].max(initial=0.0))
         rows.append({"trouble": spec, "transfers": int(np.count_nonzero(hits)), "longest_s": longest})
     return rows
 
 
-def parts(trace: Trace, why: Breakdown) -> dict[str, Any]:
+def parts(run: Run) -> dict[str, Any]:
     """A run's breakdown as what commands answer as JSON."""
-    link = shared_link(trace, why)
-    ends = None if link is None else trace.topology.links[link]
+    why = run.breakdown
+    link = shared_link(run.path, why, run.link_use)
+    ends = None if link is None else run.topology.links[link]
     counts = np.count_nonzero(why.seconds > 0, axis=0).tolist()
     return {
         "messages_in_a_row": why.messages,

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ops.request import Request
-from ops.work import Outcome
+from ops.run import Run
 from sim.errors import InputError
 from sim.schedule.numeric import DTYPES, OPS, compare, cut, random_inputs
 from sim.topology import Floats
@@ -24,9 +24,9 @@ def kind_of(request: Request) -> tuple[str, str] | None:
     return request.dtype or DTYPES[0], request.op or "sum"
 
 
-def check(request: Request, outcome: Outcome, dtype: str, op: str) -> dict[str, Any]:
+def check(request: Request, outcome: Run, dtype: str, op: str) -> dict[str, Any]:
     """Run the schedule on random numbers and compare. Raises InputError for bytes that are no whole elements."""
-    schedule, size, blocks = outcome.trace.schedule, int(outcome.trace.size), outcome.blocks
+    schedule, size, blocks = outcome.trace.schedule, int(outcome.size), outcome.blocks
     typed = request.block_bytes or blocks or []
     width = np.dtype(dtype).itemsize
     for flag, number in [("--size", size)] if blocks is None else [("--counts:", round(count)) for count in typed]:

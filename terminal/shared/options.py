@@ -19,7 +19,7 @@ from ops.request import PreparedRun, Request
 from ops.request.notation import MOST, assignments, beside, by_name, listed, size_word
 from ops.request.python_file import python_file
 from ops.request.scenario import from_yaml
-from ops.work import Outcome, Work
+from ops.run import FEW, Run, Work
 from sim.base.textfile import Expected, read_text
 from sim.errors import InputError
 from sim.formats import FORMATS
@@ -301,15 +301,14 @@ def prepare(request: Request) -> PreparedRun:
 
 def refuse_needless(request: Request, work: Work) -> None:
     """Raise InputError for a size, a rank count or a root that what runs brings itself, or cannot have."""
-    schedule = work.schedule
-    if schedule.fixed_bytes is not None and (request.size or request.counts):
+    if work.made is not None and work.made.fixed_bytes is not None and (request.size or request.counts):
         raise InputError(f"{work.name} brings its own sizes: leave out --size and --counts")
-    if request.schedule and request.ranks and request.ranks != schedule.n:
-        raise InputError(f"{request.schedule_name} is for {schedule.n} ranks: leave out --ranks {request.ranks}")
-    if not 0 <= request.root < schedule.n:
-        raise InputError(f"{work.name}: root {request.root} is not among ranks 0..{schedule.n - 1}: choose one of them")
+    if request.schedule and request.ranks and request.ranks != work.n:
+        raise InputError(f"{request.schedule_name} is for {work.n} ranks: leave out --ranks {request.ranks}")
+    if not 0 <= request.root < work.n:
+        raise InputError(f"{work.name}: root {request.root} is not among ranks 0..{work.n - 1}: choose one of them")
 
 
-def carried_out(request: Request, *, history: bool = False) -> Outcome:
+def carried_out(request: Request, *, history: bool = False, written: float = FEW) -> Run:
     """The run that is asked for; one that was kept is as it was. Raises InputError and StalledError."""
-    return request.run() if request.is_kept else prepare(request).run(history=history)
+    return request.run() if request.is_kept else prepare(request).run(history=history, written=written)

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
-from ops.work import carry_out, registered
+from ops.run import execute
+from ops.run.work import registered
 from sim.machines import build
 from sim.schedule import NOTHING
 from sim.schedule.numeric import compare, random_inputs
@@ -39,7 +40,7 @@ def test_any_counts_are_proved_and_timed(name, data):
     if not n:
         return
     work = registered(ALGORITHMS[name], n, root=root, settings=values)
-    outcome = carry_out(build(f"switch:ranks={n}"), work, blocks=counts)
+    outcome = execute(build(f"switch:ranks={n}"), work, blocks=counts)
     trace, promise = outcome.trace, work.schedule.promise
     assert trace.verdict.verdict == "ok"
     assert outcome.bound <= trace.time * (1 + 1e-9)

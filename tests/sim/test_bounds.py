@@ -54,7 +54,7 @@ def of_kinds(name):
     """Moments of an algorithm's ranks by kinds."""
     (listing, verdict), _ = read(name, 16)
     trace = simulate_kinds(build("switch:ranks=16"), listing, verdict, SIZE)
-    columns = () if trace is None else (trace.of_kinds.ready, trace.of_kinds.start, trace.of_kinds.end)
+    columns = () if trace is None else (trace.rows.of_kinds.ready, trace.rows.of_kinds.start, trace.rows.of_kinds.end)
     return [column.tobytes() for column in columns] + [str(verdict).encode()]
 
 

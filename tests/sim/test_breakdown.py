@@ -16,6 +16,7 @@ from sim.breakdown import PARTS, breakdown, shared_link
 from sim.engine import Cluster, simulate
 from sim.errors import InputError, StalledError
 from sim.machines import build
+from sim.metrics import link_use
 from sim.schedule import copy, unroll
 from sim.units import TimeScale
 from terminal import BAD_INPUT, DONE
@@ -82,7 +83,7 @@ def test_two_that_share_a_link_spend_on_sharing_what_they_get_less():
     # four messages of a quarter cross either NIC at once; the narrowest link alone would take one of them
     assert why.parts["bytes"] == pytest.approx((1 << 28) / 25e9, rel=1e-9)
     assert why.parts["sharing"] == pytest.approx(3 * (1 << 28) / 25e9, rel=1e-9)
-    link = trace.topology.links[shared_link(trace, why)]
+    link = trace.topology.links[shared_link(trace, why, link_use(trace))]
     assert {link.src, link.dst} & {"SPINE"}
 
 

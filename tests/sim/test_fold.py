@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
-from ops.work import Work, carry_out, settled
+from ops.run import Work, execute
+from ops.run.work import settled
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.fold.bound import lower_bound
@@ -20,6 +21,7 @@ from sim.fold.proof import prove
 from sim.fold.run import simulate_folded
 from sim.fold.symmetry import Symmetry, exchange, rotation, standing
 from sim.machines import build
+from sim.metrics import bottleneck
 from sim.schedule import copy, every_rank, in_rank_order, reduce, unroll
 from sim.schedule.verify import verify
 
@@ -44,7 +46,7 @@ def folded_and_whole(name, machine, n, *, lockstep=False):
     size = SIZE if entry.collective.sized else 0
     trace = simulate_folded(topology, part, links, prove(part), size, lockstep=lockstep)
     work = Work(entry.schedule(n, **values), entry.collective, entry, values)
-    return trace, carry_out(topology, work, size, lockstep=lockstep)
+    return trace, execute(topology, work, size, lockstep=lockstep)
 
 
 @st.composite
@@ -66,10 +68,10 @@ def test_a_folded_run_is_the_run_of_all_ranks(run):
         return  # a number of ranks it cannot do
     if trace is None:
         return
-    all_ranks = trace.unfolded(whole.work.schedule)
-    near = {"rtol": 1e-12, "atol": 1e-12 * whole.trace.time}
-    assert trace.verdict == whole.trace.verdict
-    assert trace.time == pytest.approx(whole.trace.time, rel=1e-12)
+    all_ranks = trace.rows.of(np.arange(trace.ranks))
+    near = {"rtol": 1e-12, "atol": 1e-12 * whole.time}
+    assert trace.verdict == whole.verdict
+    assert trace.time == pytest.approx(whole.time, rel=1e-12)
     for column in ("bytes", "ready", "left", "start", "end"):
         np.testing.assert_allclose(getattr(all_ranks, column), getattr(whole.trace, column), **near)
     waited = all_ranks.cause >= 0
@@ -80,9 +82,9 @@ def test_a_folded_run_is_the_run_of_all_ranks(run):
     waited &= ~in_line
     np.testing.assert_allclose(whole.trace.end[all_ranks.cause[waited]], all_ranks.ready[waited], **near)
     np.testing.assert_allclose(trace.link_bytes, whole.trace.link_bytes, rtol=1e-9)
-    weight = trace.size * trace.schedule.unit_share
-    assert lower_bound(trace.topology, trace.schedule, weight) == pytest.approx(whole.bound, rel=1e-9)
-    use, fullest = trace.bottleneck(), whole.bottleneck
+    part = trace.rows.schedule
+    assert lower_bound(trace.topology, part, trace.size * part.unit_share) == pytest.approx(whole.bound, rel=1e-9)
+    use, fullest = bottleneck(trace), whole.bottleneck
     assert (use is None) == (fullest is None)
     assert use is None or use.share == pytest.approx(fullest[0].share, rel=1e-9)
 
@@ -243,8 +245,8 @@ def test_a_machine_that_is_not_alike_from_every_rank_does_not_fold():
 
 def test_links_that_some_pairs_share_more_than_others_are_crossed_as_often():
     trace, whole = folded_and_whole("allreduce.recursive_doubling", "dual_socket_pcie", 8)
-    assert trace.links.load.max() > 1
-    assert trace.time == pytest.approx(whole.trace.time, rel=1e-12)
+    assert trace.rows.links.load.max() > 1
+    assert trace.time == pytest.approx(whole.time, rel=1e-12)
 
 
 def test_renamings_add_up():
@@ -268,8 +270,8 @@ def test_renamings_add_up():
 )
 def test_a_large_folded_run_is_the_run_of_all_ranks(name, machine, n):
     trace, whole = folded_and_whole(name, machine, n)
-    assert trace.verdict == whole.trace.verdict
-    assert trace.time == pytest.approx(whole.trace.time, rel=1e-12)
+    assert trace.verdict == whole.verdict
+    assert trace.time == pytest.approx(whole.time, rel=1e-12)
     np.testing.assert_allclose(trace.link_bytes, whole.trace.link_bytes, rtol=1e-9)
 
 

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ops import ALGORITHMS, work
-from ops.work import Work, carry_out, carry_out_folded, settled
+from ops import ALGORITHMS
+from ops.request import Request
+from ops.run import Work, execute
+from ops.run.strategies import orbits
+from ops.run.work import settled
 from sim.errors import InputError, StalledError
 from sim.fabric import alike, kernel
 from sim.fabric.calendar import NODES, calendar
@@ -43,7 +46,7 @@ def apart_and_whole(name, machine, n, trouble=()):
     size = SIZE if entry.collective.sized else 0
     trace = simulate_apart(topology, part, prove(part), size, perturbations=troubles(trouble, topology))
     written = Work(entry.schedule(n, **values), entry.collective, entry, values)
-    return trace, carry_out(topology, written, size, trouble=trouble)
+    return trace, execute(topology, written, size, trouble=trouble)
 
 
 @st.composite
@@ -76,7 +79,7 @@ def test_it_is_the_run_that_is_written_out(run):
         return
     trace, whole = both
     is_written_out(trace, whole)
-    assert trace.verdict == whole.trace.verdict
+    assert trace.verdict == whole.verdict
     assert trace.simulated == whole.work.schedule.messages
 
 
@@ -88,7 +91,7 @@ def test_the_calendar_grows_before_a_wave_that_it_might_not_hold(monkeypatch):
     run = "alltoall.linear", "nodes:nodes=4,gpus=4", 16, ["slow_link:src=H0.GPU0,dst=H0.SW,share=0.3"]
     trace, whole = apart_and_whole(*run)
     assert len(grown) > 1
-    assert trace.time == pytest.approx(whole.trace.time, rel=1e-12)
+    assert trace.time == pytest.approx(whole.time, rel=1e-12)
 
 
 @pytest.mark.parametrize("lacking", [0, 1])
@@ -127,16 +130,14 @@ def test_a_run_that_stands_names_who_waits_and_the_dead_link():
     ],
 )
 def test_a_large_run_is_not_written_out_and_tells_the_same(monkeypatch, machine, trouble, copies):
-    entry, topology = ALGORITHMS["allreduce.ring"], build(machine)
-    assert carry_out_folded(topology, entry, topology.n, SIZE, {}, trouble=trouble) is None
-    monkeypatch.setattr(work, "FEW", 0)
-    outcome = carry_out_folded(topology, entry, topology.n, SIZE, {}, trouble=trouble)
-    if not copies:
-        assert outcome is None
-        return
-    whole = carry_out(topology, Work(entry.schedule(topology.n), entry.collective, entry), SIZE, trouble=trouble)
-    assert outcome.simulated * copies == whole.work.schedule.messages
-    assert rounded(facts(outcome)) == rounded(facts(whole) | {"classes": outcome.simulated})
+    request = Request("allreduce.ring", machine, size="16MiB", trouble=";".join(trouble))
+    whole = request.run(written=0)
+    assert whole.strategy == "written"
+    monkeypatch.setattr(orbits, "FEW", 0)
+    outcome = request.run(written=0)
+    assert outcome.strategy == ("orbits" if copies else "written")
+    assert outcome.timing.simulated * (copies or 1) == whole.timing.messages
+    assert rounded(facts(outcome)) == rounded(facts(whole) | {"classes": outcome.timing.simulated})
 
 
 def rounded(data):
@@ -188,14 +189,14 @@ def test_a_ring_s_waits_are_those_for_the_message_before():
 def test_rows_that_a_run_of_all_ranks_needs_are_about_what_was_told(monkeypatch, name, machine, more):
     told, rows, widen = [], [], alike.AlikeArena._widen
     monkeypatch.setattr(alike.AlikeArena, "_widen", lambda arena, count: (rows.append(count), widen(arena, count)))
-    monkeypatch.setattr(work.watch, "expect", lambda name, needs: told.append(needs))
+    monkeypatch.setattr("ops.run.work.watch.expect", lambda name, needs: told.append(needs))
     topology = build(machine)
     trouble = "slow_link:share=0.5," + ",".join(f"{key}={value}" for key, value in more.items())
-    outcome = carry_out_folded(topology, ALGORITHMS[name], len(topology.ranks), SIZE, {}, trouble=[trouble])
+    outcome = Request(name, machine, size="16MiB", trouble=trouble).run(written=0)
     assert outcome.real["estimated_bytes"] == round(told[-1].bytes)
-    routes = 2 * len(topology.ranks) * (work.ROUTE + 4 * topology.hops(len(topology.ranks)))
-    least = work.LEAST + work.LINK * len(topology.links)
-    assert rows[-1] * work.ROW / 2 < told[-1].bytes < 2 * rows[-1] * work.ROW + routes + least
+    routes = 2 * len(topology.ranks) * (orbits.ROUTE + 4 * topology.hops(len(topology.ranks)))
+    least = orbits.LEAST + orbits.LINK * len(topology.links)
+    assert rows[-1] * orbits.ROW / 2 < told[-1].bytes < 2 * rows[-1] * orbits.ROW + routes + least
 
 
 @pytest.mark.parametrize("order", [*permutations(range(4))])

@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ops import ALGORITHMS, work
-from ops.work import Work, carry_out, carry_out_folded, settled
+from ops import ALGORITHMS
+from ops.request import Request
+from ops.run import Work, execute
+from ops.run.work import settled
 from sim.errors import InputError, StalledError
 from sim.fold import orbits
 from sim.fold.apart import simulate_apart
@@ -43,7 +45,7 @@ def alike_and_whole(name, machine, n, trouble=()):
         return None
     trace = simulate_apart(topology, part, prove(part), size, perturbations=perturbations, orbits=found)
     written = Work(entry.schedule(n, **values), entry.collective, entry, values)
-    return trace, carry_out(topology, written, size, trouble=trouble)
+    return trace, execute(topology, written, size, trouble=trouble)
 
 
 @st.composite
@@ -71,7 +73,7 @@ def test_it_is_the_run_that_is_written_out(run):
         return
     trace, whole = both
     is_written_out(trace, whole)
-    assert trace.simulated * trace.copies == whole.work.schedule.messages
+    assert trace.simulated * trace.rows.orbits.copies == whole.work.schedule.messages
 
 
 @pytest.mark.parametrize(
@@ -124,11 +126,8 @@ def test_a_run_that_stands_names_all_who_wait_and_the_dead_link():
 
 
 def test_a_command_simulates_one_of_each_orbit(monkeypatch):
-    entry, topology, trouble = ALGORITHMS["allreduce.hierarchical_2d"], build("nodes:nodes=4,gpus=4"), [SLOW_NIC]
-    monkeypatch.setattr(work, "FEW", 0)
-    outcome = carry_out_folded(topology, entry, 16, SIZE, {"group": 4}, trouble=trouble)
-    assert outcome.simulated * 4 == outcome.work.schedule.messages
-    written = Work(entry.schedule(16, group=4), entry.collective, entry)
-    assert outcome.trace.time == pytest.approx(
-        carry_out(topology, written, SIZE, trouble=trouble).trace.time, rel=1e-12
-    )
+    monkeypatch.setattr("ops.run.strategies.orbits.FEW", 0)
+    request = Request("allreduce.hierarchical_2d", "nodes:nodes=4,gpus=4", size="16MiB", trouble=SLOW_NIC)
+    outcome, whole = request.run(written=0), request.run()
+    assert outcome.timing.simulated * 4 == whole.timing.messages
+    assert outcome.time == pytest.approx(whole.time, rel=1e-12)

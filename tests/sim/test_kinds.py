@@ -1,15 +1,18 @@
 """Ranks of a kind simulated once: every message's moments are those of the run in which all ranks are simulated."""
 
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ops import ALGORITHMS, kinds
-from ops.kinds import carry_out_kinds
-from ops.work import Work, carry_out, settled
+from ops import ALGORITHMS
+from ops.request import Request
+from ops.run import execute
+from ops.run.strategies import classes
+from ops.run.work import registered
 from sim.base.compiled import compiled
 from sim.engine import simulate
 from sim.errors import InputError
@@ -47,8 +50,8 @@ def read(name, n, root=0, steps=None):
 
 def apart(trace, whole, schedule):
     """By how much moments differ at most, as a part of the whole time."""
-    message = trace.message_of(schedule)
-    pairs = ((getattr(trace.of_kinds, name)[message], getattr(whole, name)) for name in ("ready", "start", "end"))
+    message = trace.rows.message_of(schedule)
+    pairs = ((getattr(trace.rows.of_kinds, name)[message], getattr(whole, name)) for name in ("ready", "start", "end"))
     worst = max(np.abs(own - written[: schedule.transfers]).max(initial=0) for own, written in pairs)
     return worst / (whole.time or 1)
 
@@ -113,10 +116,10 @@ def test_a_claim_that_does_not_hold_is_found(at_once, monkeypatch):
     whole, seen, holds = simulate(topology, schedule, SIZE), [], run.claim.holds
 
     def looked_at(listing, ways, level, model, trace):
-        claimed = run.KindsTrace(
-            topology=topology, schedule=listing, verdict=verdict, size=SIZE, level=level, model=model, of_kinds=trace,
-            real={},
-        )  # fmt: skip
+        rows = run.KindRows(
+            topology=topology, schedule=listing, verdict=verdict, level=level, model=model, of_kinds=trace
+        )
+        claimed = SimpleNamespace(rows=rows)
         seen.append((held := holds(listing, ways, level, model, trace), apart(claimed, whole, schedule)))
         return held
 
@@ -248,17 +251,17 @@ def test_variants_differ_in_what_their_ranks_and_links_are():
 @pytest.fixture
 def small(monkeypatch):
     """What is small is not written out either."""
-    monkeypatch.setattr(kinds, "FEW", 0)
-    monkeypatch.setattr(kinds, "RANKS", 0)
+    monkeypatch.setattr(classes, "FEW", 0)
+    monkeypatch.setattr(classes, "WRITTEN", 0)
 
 
 @pytest.mark.parametrize(("name", "root"), [(TREE, 0), ("broadcast.binomial", 3), ("reduce.double_binary_tree", 5)])
 def test_an_outcome_is_that_of_the_run_that_is_written_out(small, name, root):
     entry, topology = ALGORITHMS[name], build("nodes:nodes=4,gpus=4")
-    outcome = carry_out_kinds(topology, entry, 16, SIZE, {}, root)
-    values = settled(entry, 16, root, topology, {})
-    whole = carry_out(topology, Work(entry.schedule(16, root=root, **values), entry.collective, entry, values), SIZE)
-    is_written_out(outcome.trace, whole)
+    work = registered(entry, 16, root=root, topology=topology)
+    outcome, whole = execute(topology, work, SIZE, written=0), execute(topology, work, SIZE)
+    assert (outcome.strategy, whole.strategy) == ("classes", "written")
+    is_written_out(outcome.timing, whole)
     own, written = facts(outcome), facts(whole)
     assert own.pop("classes") <= written.pop("classes")
     assert own.pop("instants") > 0 < written.pop("instants")
@@ -271,8 +274,8 @@ def test_an_outcome_is_that_of_the_run_that_is_written_out(small, name, root):
 def test_a_tree_of_32_767_takes_memory_of_its_pairs_and_not_of_its_messages():
     compiled(kernels)
     tracemalloc.start()
-    outcome = carry_out_kinds(build("switch:ranks=32767"), ALGORITHMS[TREE], 32767, SIZE, {})
+    outcome = Request(TREE, "switch:ranks=32767", size="10MB").run()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert outcome.simulated < 0.05 * outcome.work.schedule.messages
-    assert peak < 100 * outcome.work.schedule.transfers
+    assert outcome.timing.simulated < 0.05 * outcome.timing.messages
+    assert peak < 100 * outcome.work.transfers

@@ -8,7 +8,7 @@ import pytest
 from ops import ALGORITHMS, algorithm
 from ops.collectives import COLLECTIVES, allreduce
 from ops.request import Request
-from ops.work import settled
+from ops.run.work import settled
 from ops.workloads import WORKLOADS
 from sim import registry
 from sim.errors import InputError

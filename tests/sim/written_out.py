@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+from sim.metrics import bottleneck
+
 
 def is_written_out(trace, whole):
     """Asserts the same time, bytes per link, bottleneck and hits of troubles."""
-    assert trace.time == pytest.approx(whole.trace.time, rel=1e-12)
+    assert trace.time == pytest.approx(whole.time, rel=1e-12)
     np.testing.assert_allclose(trace.link_bytes, whole.trace.link_bytes, rtol=1e-9)
-    use, fullest = trace.bottleneck(), whole.bottleneck
+    use, fullest = bottleneck(trace), whole.bottleneck
     assert (use is None) == (fullest is None)
     assert use is None or use.share == pytest.approx(fullest[0].share, rel=1e-9)
     own, written = (np.lexsort(hits[1::-1]) for hits in (trace.hits, whole.trace.hits))

@@ -5,8 +5,8 @@ from typing import Any
 
 from ops.request import Request
 from ops.request.training import TrainingRequest
+from ops.run import Run
 from ops.training.step import TrainingStep
-from ops.work import Outcome
 from sim.breakdown import breakdown
 from sim.units import fmt_size, fmt_time
 from ui.lessons import Scene
@@ -41,7 +41,7 @@ def figures(runs: list[Any]) -> dict[str, Any]:
     return _of_outcome(first)
 
 
-def _of_outcome(outcome: Outcome) -> dict[str, Any]:
+def _of_outcome(outcome: Run) -> dict[str, Any]:
     trace = outcome.trace
     n = trace.schedule.n
     return {

@@ -15,11 +15,11 @@ import numpy as np
 
 from ops.request import Request
 from ops.request.training import TrainingRequest
+from ops.run import Run
 from ops.training.step import TrainingStep
-from ops.work import Outcome
 from sim.registry import Registry
 
-Runs = Sequence[Outcome]
+Runs = Sequence[Run]
 """The scene's own run, then those beside it."""
 TrainingRuns = Sequence[TrainingStep]
 """The same where the scene is a training step."""
@@ -121,13 +121,13 @@ def ranks(n: int) -> list[str]:
     return [f"rank {r}" for r in range(n)]
 
 
-def after(outcome: Outcome, step: int) -> float:
+def after(outcome: Run, step: int) -> float:
     """The instant at which a step and all before it have ended, s."""
     stop = int(outcome.trace.schedule.step_start[step])
     return float(outcome.trace.end[:stop].max(initial=outcome.trace.began))
 
 
-def sent(outcome: Outcome, rank: int) -> float:
+def sent(outcome: Run, rank: int) -> float:
     """Bytes that a rank sends in all."""
     trace = outcome.trace
     leaving = (trace.schedule.src == rank) & (trace.schedule.dst != rank)
@@ -136,12 +136,12 @@ def sent(outcome: Outcome, rank: int) -> float:
 
 def fastest(names: Sequence[str]) -> Callable[[Runs], str]:
     """The name of the run that ends first; names in the order of the runs."""
-    return lambda runs: names[int(np.argmin([run.trace.time for run in runs]))]
+    return lambda runs: names[int(np.argmin([run.time for run in runs]))]
 
 
 def ratio(runs: Runs) -> float:
     """How many times as long the first run takes as the second."""
-    return runs[0].trace.time / runs[1].trace.time
+    return runs[0].time / runs[1].time
 
 
 def times(value: float) -> str:
@@ -150,7 +150,7 @@ def times(value: float) -> str:
     return words[min(words, key=lambda factor: abs(np.log(factor / value)))]
 
 
-def busiest(outcome: Outcome) -> str:
+def busiest(outcome: Run) -> str:
     """The link nearest to being full throughout, as `A → B`."""
     worst = outcome.bottleneck
     assert worst is not None, "every lesson's run moves something"

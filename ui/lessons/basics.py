@@ -52,7 +52,7 @@ def basics() -> Iterator[LessonStep]:
     yield LessonStep(
         _scene("allgather.ring", "|".join(f"algorithm={name}" for name in names)),
         Ask(
-            lambda runs: names[min(range(3), key=lambda k: abs(runs[k + 1].trace.time - runs[0].trace.time))],
+            lambda runs: names[min(range(3), key=lambda k: abs(runs[k + 1].time - runs[0].time))],
             names,
         ),
         view="time",

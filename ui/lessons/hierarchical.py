@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ops.request import Request
-from sim.breakdown import breakdown
 from ui.lessons import Ask, LessonStep, fastest, lesson, ratio
 
 NAMES = ("allreduce.ring", "allreduce.hierarchical_2d")
@@ -16,16 +15,16 @@ BOTH = replace(FLAT, against=f"algorithm={NAMES[1]}")
 @lesson(order=60)
 def hierarchical() -> Iterator[LessonStep]:
     """Two levels of links want two levels of algorithm."""
-    flat = LessonStep(FLAT, Ask(lambda runs: float(breakdown(runs[0].trace).messages), within=0.02))
+    flat = LessonStep(FLAT, Ask(lambda runs: float(runs[0].breakdown.messages), within=0.02))
     yield replace(flat, again=(replace(flat, scene=replace(FLAT, machine=f"nodes:nodes=2,gpus={GPUS}")),))
     yield LessonStep(BOTH, Ask(fastest(NAMES), NAMES, facts=lambda runs: {"times": ratio(runs)}), view="time")
     yield LessonStep(
         BOTH,
         Ask(
-            lambda runs: float(breakdown(runs[1].trace).messages),
+            lambda runs: float(runs[1].breakdown.messages),
             within=0.02,
             facts=lambda runs: {
-                "flat": breakdown(runs[0].trace).messages,
+                "flat": runs[0].breakdown.messages,
                 "inside": GPUS - 1,
                 "between": 2 * (NODES - 1),
             },

@@ -23,7 +23,7 @@ def _kept_waiting(runs: Runs) -> float:
 
 def _longer(runs: Runs) -> float:
     """Milliseconds by which the first run ends after the one beside it."""
-    return (runs[0].trace.time - runs[1].trace.time) / ms
+    return (runs[0].time - runs[1].time) / ms
 
 
 def _sums(late: float) -> LessonStep:

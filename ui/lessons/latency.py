@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from ops.lab.crossovers import crossovers
 from ops.request import Request
-from sim.breakdown import breakdown
 from sim.units import KiB
 from ui.lessons import Ask, LessonStep, Runs, fastest, lesson
 
@@ -14,7 +13,7 @@ SMALL = Request(algorithm=NAMES[0], machine="switch:ranks=8,latency=5us", size="
 
 
 def _crossing(runs: Runs) -> float:
-    prepared = {run.work.name: SMALL.of(run.work.name).prepare(run.trace.topology) for run in runs}
+    prepared = {run.work.name: SMALL.of(run.work.name).prepare(run.topology) for run in runs}
     return crossovers(prepared)[0].size / KiB
 
 
@@ -25,8 +24,8 @@ def latency() -> Iterator[LessonStep]:
     row = LessonStep(
         SMALL,
         Ask(
-            lambda runs: float(breakdown(runs[0].trace).messages),
-            facts=lambda runs: {"other": breakdown(runs[1].trace).messages},
+            lambda runs: float(runs[0].breakdown.messages),
+            facts=lambda runs: {"other": runs[1].breakdown.messages},
         ),
         view="time",
     )

@@ -6,7 +6,6 @@ from typing import Any
 
 from ops.libraries.nccl.choice import choose
 from ops.request import Request
-from sim.breakdown import breakdown
 from ui.lessons import Ask, LessonStep, Runs, lesson
 
 SHAPES, PROTOCOLS = ("Ring", "Tree"), ("LL", "LL128", "Simple")
@@ -31,8 +30,8 @@ def _free(what: str) -> Any:
 
 def _facts(runs: Runs) -> dict[str, Any]:
     """How long the longest takes against the shortest, and the messages in a row of the first and the last."""
-    times = [run.trace.time for run in runs]
-    rows = [breakdown(run.trace).messages for run in (runs[0], runs[-1])]
+    times = [run.time for run in runs]
+    rows = [run.breakdown.messages for run in (runs[0], runs[-1])]
     return {"times": max(times) / min(times), "ring": rows[0], "tree": rows[1]}
 
 

@@ -28,9 +28,7 @@ def ring() -> Iterator[LessonStep]:
         replace(RING, machine=f"switch:ranks={n}", size=size) for n, size in ((N // 2, "32MiB"), (2 * N, "16MiB"))
     )
     yield replace(sums, again=(replace(sums, scene=few), replace(sums, scene=many)))
-    yield LessonStep(
-        RING, Ask(lambda runs: 100 * runs[0].bound / runs[0].trace.time, within=0.1, unit="%"), view="time"
-    )
+    yield LessonStep(RING, Ask(lambda runs: 100 * runs[0].bound / runs[0].time, within=0.1, unit="%"), view="time")
     double = Request(algorithm="allreduce.ring", machine=f"switch:ranks={2 * N}", size="64MiB")
     yield LessonStep(
         replace(double, against=f"machine=switch:ranks={N}"),

@@ -19,7 +19,7 @@ FIRST, SECOND, NEAR = "GPU0", "GPU3", "GPU4"
 
 
 def _label(runs: Runs, a: str, b: str) -> str:
-    return runs[0].trace.topology.pairs[a][b]
+    return runs[0].topology.pairs[a][b]
 
 
 def _joined(a: str, b: str) -> LessonStep:
@@ -43,7 +43,7 @@ def _without(runs: Runs) -> str:
 
 
 def _faster(runs: Runs) -> float:
-    return runs[0].trace.time / runs[1].trace.time
+    return runs[0].time / runs[1].time
 
 
 @lesson(order=55)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ops.request import Request
-from sim.breakdown import breakdown
 from ui.lessons import Ask, LessonStep, fastest, lesson, ratio
 from ui.scene.holders import holders
 
@@ -28,7 +27,7 @@ def trees() -> Iterator[LessonStep]:
         until=ROUNDS,
         view="shape",
     )
-    rounds = LessonStep(TREE, Ask(lambda runs: float(breakdown(runs[0].trace).messages)), view="time")
+    rounds = LessonStep(TREE, Ask(lambda runs: float(runs[0].breakdown.messages)), view="time")
     yield replace(rounds, again=(replace(rounds, scene=replace(TREE, machine=f"switch:ranks={4 * N}")),))
     yield LessonStep(
         replace(TREE, against=PIPE),
@@ -40,7 +39,7 @@ def trees() -> Iterator[LessonStep]:
         Ask(
             fastest(DOUBLE),
             DOUBLE,
-            facts=lambda runs: {"ring": breakdown(runs[0].trace).messages, "tree": breakdown(runs[1].trace).messages},
+            facts=lambda runs: {"ring": runs[0].breakdown.messages, "tree": runs[1].breakdown.messages},
         ),
         view="shape",
     )

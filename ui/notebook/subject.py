@@ -16,8 +16,8 @@ from ops.request.link import from_link, to_link
 from ops.request.notation import MOST, beside
 from ops.request.scenario import from_yaml
 from ops.request.training import TrainingRequest
+from ops.run import Run
 from ops.training.step import TrainingStep
-from ops.work import Outcome
 from sim.base.numbers import real
 from sim.errors import InputError, StalledError
 from sim.trace import Trace, from_json
@@ -82,7 +82,7 @@ def _of(what: Any) -> Subject:
             return Trained(what)
         case TrainingRequest():
             return Trained(what.run(), {"page": "train"} | training.to_query(what))
-        case Request() | Trace() | Outcome() | PreparedRun():
+        case Request() | Trace() | Run() | PreparedRun():
             return _played({"": what})
         case Mapping() if what:
             return _played({str(name): run for name, run in what.items()})
@@ -124,7 +124,7 @@ def _trace(run: Any) -> Trace:
         match run:
             case Trace():
                 return run
-            case Outcome():
+            case Run():
                 return run.trace
             case Request():
                 return carried_out(run).trace

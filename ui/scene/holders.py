@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from ops.work import Outcome
+from ops.run import Run
 from ui.lessons import after
 from ui.stage.frames import Film
 
 
-def holders(outcome: Outcome, block: int, contributions: int, step: int) -> list[int]:
+def holders(outcome: Run, block: int, contributions: int, step: int) -> list[int]:
     """Ranks that hold a block with so many contributions or more when a step has ended."""
     held = Film(outcome.trace).held(after(outcome, step))
     holds = (held.block == block) & (held.count >= contributions)
-    return [int(r) for r in np.nonzero(holds.any(axis=1))[0] if r < outcome.trace.schedule.n]
+    return [int(r) for r in np.nonzero(holds.any(axis=1))[0] if r < outcome.timing.ranks]

@@ -8,9 +8,8 @@ from typing import Any
 
 from ops.lab.crossovers import crossovers
 from ops.request import Request
-from ops.work import Outcome
+from ops.run import Run
 from sim import metrics
-from sim.breakdown import breakdown
 from sim.errors import InputError, StalledError
 from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
@@ -64,7 +63,7 @@ def run(scene: Request, language: str) -> Picture:
             raise
         return _stalled(error.trace, language)
     trace, bound, worst = outcome.trace, outcome.bound, outcome.bottleneck
-    collective, why = outcome.work.collective, breakdown(outcome.trace)
+    collective, why = outcome.work.collective, outcome.breakdown
     return Picture(
         title=f"{outcome.work.name} · {trace.topology.name}",
         machine=trace.topology.name,
@@ -89,7 +88,7 @@ def run(scene: Request, language: str) -> Picture:
     )
 
 
-def _carried(outcome: Outcome) -> dict[str, str]:
+def _carried(outcome: Run) -> dict[str, str]:
     """What crossed the link nearest to being full, in words: its `bytes`, its `rate` and its `share` of the run."""
     if outcome.bottleneck is None:
         return {}
@@ -147,12 +146,12 @@ def file_name(scene: Request) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", "-".join(words)).strip("-")[:60]
 
 
-def carried_out(scene: Request) -> Outcome:
+def carried_out(scene: Request) -> Run:
     """The scene's run, whatever stands beside it, with its history where it is not too long. Raises InputError."""
     if scene.is_kept:
         return scene.run()
     prepared = scene.prepare()
-    return prepared.run(history=prepared.work.schedule.transfers <= FULL)
+    return prepared.run(history=prepared.work.transfers <= FULL, written=FULL)
 
 
 def export(scene: Request, ending: str, shot: Shot) -> bytes:

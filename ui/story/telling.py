@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ops.work import Outcome
+from ops.run import Run
 from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
 from ui.lessons import after, sent
@@ -37,7 +37,7 @@ def story(language: str, chapters: Sequence[Chapter] = CHAPTERS) -> dict[str, An
     return {"runs": runs, "chapters": entries, "text": words}
 
 
-def _stretches(chapter: Chapter, outcome: Outcome) -> list[dict[str, float]]:
+def _stretches(chapter: Chapter, outcome: Run) -> list[dict[str, float]]:
     """When each stretch begins and ends, s from the run's beginning, and how many steps it has."""
     began = outcome.trace.began
     return [
@@ -67,13 +67,13 @@ def added_up(trace: Trace, packed: dict[str, Any]) -> dict[str, Any]:
     return {"sums": sums, "goal": goal, "least": header["meta"]["least"]}
 
 
-def _run(outcome: Outcome, language: str) -> dict[str, Any]:
+def _run(outcome: Run, language: str) -> dict[str, Any]:
     """A run, packed, and its numbers."""
     packed = pack(outcome.trace, language)
     return packed | added_up(outcome.trace, packed)
 
 
-def figures(outcome: Outcome, before: Outcome, run: Mapping[str, Any]) -> dict[str, str]:
+def figures(outcome: Run, before: Run, run: Mapping[str, Any]) -> dict[str, str]:
     """What the words of a chapter may tell of its run, and of the one before it."""
     trace, n = outcome.trace, outcome.trace.schedule.n
     cable = trace.topology.path(f"GPU{trace.schedule.src[0]}", f"GPU{trace.schedule.dst[0]}")[0]
@@ -82,9 +82,9 @@ def figures(outcome: Outcome, before: Outcome, run: Mapping[str, Any]) -> dict[s
         "half": str(n - 1),
         "size": fmt_size(trace.size),
         "time": fmt_time(trace.time),
-        "before": fmt_time(before.trace.time),
-        "faster": f"{before.trace.time / trace.time:.2g}",
-        "slower": f"{trace.time / before.trace.time:.2g}",
+        "before": fmt_time(before.time),
+        "faster": f"{before.time / trace.time:.2g}",
+        "slower": f"{trace.time / before.time:.2g}",
         "most": fmt_size(max(sent(outcome, rank) for rank in range(n))),
         "least": fmt_size(run["least"]),
         "added": " + ".join(str(own[0]) for own in gradients(n)),

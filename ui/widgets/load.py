@@ -9,7 +9,7 @@ from ops import ALGORITHMS
 from ops.request import Request
 from ops.request.library_choice import library_of
 from ops.request.notation import assignments
-from ops.work import settled
+from ops.run.work import settled
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.units import GiB, KiB, exact_size, parse_size

@@ -184,4 +184,4 @@ def links_that_matter(request: Request) -> LinksThatMatter:
     prepared = request.prepare()
     plain, swings = links.sensitivity(prepared)
     _, losses = links.failures(prepared)
-    return LinksThatMatter(plain.work.name, plain.trace.time, plain.busbw, swings, losses)
+    return LinksThatMatter(plain.work.name, plain.time, plain.busbw, swings, losses)

@@ -35,7 +35,7 @@ class _Connection:
     """The operations that took messages in."""
 
 
-class Run:
+class MscclRun:
     """A program's transfers, and what orders its operations.
 
     A message may wait in its connection for its receiver, as many as `slots` of them. A receive does not

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from ops.formats import reader
 from ops.formats.interpreter.buffers import Buffers, lay_out
-from ops.formats.msccl_xml.execution import Run
+from ops.formats.msccl_xml.execution import MscclRun
 from ops.formats.msccl_xml.limits import MOST_COUNT, MOST_PER_CHANNEL, broken
 from ops.formats.msccl_xml.program import Program, read_program
 from sim.parameters import Bounds
@@ -78,8 +78,8 @@ def transfers(text: str, name: str, slots: int = 0) -> Schedule:
     return _carried_out(program, slots)[0]
 
 
-def _carried_out(program: Program, slots: int) -> tuple[Schedule, Run]:
-    run = Run(program, slots)
+def _carried_out(program: Program, slots: int) -> tuple[Schedule, MscclRun]:
+    run = MscclRun(program, slots)
     run.carry_out()
     schedule = run.moves.schedule(
         name=program.name,

@@ -18,7 +18,7 @@ from ops.lab.synthesis import matching
 from ops.lab.synthesis.plans import Edges, TransferPlan, choices_of_edges, direct, matched, planned
 from ops.registry import ALGORITHMS
 from ops.request import Request
-from ops.work import Outcome, Work, carry_out
+from ops.run import Run, Work, execute
 from sim.base.compiled import twin
 from sim.errors import InputError, StalledError
 from sim.schedule import REDUCE, Steps, copy, reduce, unroll
@@ -44,14 +44,14 @@ def _silent(done: int, of: int) -> None:
 class SearchResult:
     """The best schedule found by the search, the fastest registered algorithm here, and how many were simulated."""
 
-    searched: Outcome
-    rival: Outcome | None
+    searched: Run
+    rival: Run | None
     tried: int
 
     @property
-    def best(self) -> Outcome:
+    def best(self) -> Run:
         """The faster one of the two; the searched one where they meet."""
-        if self.rival is not None and self.rival.trace.time < self.searched.trace.time * (1 - 1e-9):
+        if self.rival is not None and self.rival.time < self.searched.time * (1 - 1e-9):
             return self.rival
         return self.searched
 
@@ -82,10 +82,10 @@ def synthesize(
         for pieces in _pieces(n, size):
             better = False
             for work in _candidates(topology, edges, collective, n, pieces, size, seeds):
-                outcome = carry_out(topology, work, size)
+                outcome = execute(topology, work, size)
                 tried += 1
                 progress(tried, 0)
-                if best is None or outcome.trace.time < best.trace.time * (1 - 1e-9):
+                if best is None or outcome.time < best.time * (1 - 1e-9):
                     best, better = outcome, True
             since = 0 if better else since + 1
             if since == PATIENCE:
@@ -116,16 +116,16 @@ def _candidates(
             yield _summed_at_home(n, pieces, edges, plan)
 
 
-def rival(request: Request, topology: Topology) -> Outcome | None:
+def rival(request: Request, topology: Topology) -> Run | None:
     """The fastest registered algorithm with its parameters as they are; None where none can do it here."""
-    outcomes: list[Outcome] = []
+    outcomes: list[Run] = []
     for entry in ALGORITHMS.values():
         if entry.collective.name == request.algorithm:
             try:
                 outcomes.append(replace(request, algorithm=entry.name).prepare(topology).run())
             except (InputError, StalledError):
                 continue
-    return min(outcomes, key=lambda outcome: outcome.trace.time, default=None)
+    return min(outcomes, key=lambda outcome: outcome.time, default=None)
 
 
 def _pieces(n: int, size: float) -> Iterator[int]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ops.budget import expect_algorithm, expect_pairs
 from ops.collectives import COLLECTIVES
 from ops.libraries import Decision
 from ops.libraries.nccl.constants import ABLE, ALGORITHMS, NVLS_DEPTH, PROTOCOLS, RCCL_LL, Protocol
@@ -17,6 +16,7 @@ from ops.libraries.nccl.releases import NEWEST, RELEASES, release_of
 from ops.libraries.nccl.topology_search import Seen, look, rooted_orders
 from ops.libraries.nccl.tuner import Candidate, candidates, nvls_chunk, nvls_ways
 from ops.registry import ALGORITHMS as REGISTERED
+from ops.run.budget import expect_algorithm, expect_pairs
 from sim.errors import InputError
 from sim.parameters import Choice, bind
 from sim.schedule import Schedule
@@ -24,7 +24,7 @@ from sim.topology import Topology
 from sim.units import KiB
 
 if TYPE_CHECKING:
-    from ops.work import Work
+    from ops.run.work import Work
 
 POINT_TO_POINT = ("alltoall", "sendrecv")
 """Collectives that NCCL makes of sends and receives; the tuner has no say in them."""
@@ -182,7 +182,7 @@ def work_of(
     }
     segments = decision.settings.get("segments", 1)
     perturbation = costs(seen, choice.collective, candidate.algorithm, candidate.protocol, choice.size, pace, segments)
-    from ops.work import Work  # SimPy is for those who run it, not for those who list libraries
+    from ops.run.work import Work  # SimPy is for those who run it, not for those who list libraries
 
     return Work(schedule, entry.collective, entry, settings, perturbation)
 

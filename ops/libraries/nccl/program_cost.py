@@ -14,7 +14,7 @@ from ops.libraries.nccl.constants import BASE_LATENCY, PAYLOAD, PEER_RATE, PROTO
 from ops.libraries.nccl.layers import Pace, family_of
 from ops.libraries.nccl.protocol_cost import hop, slowed
 from ops.libraries.nccl.topology_search import is_amd
-from ops.work import Work
+from ops.run.work import Work
 from sim.base.formats import LOOKED_AT
 from sim.errors import InputError
 from sim.perturbation import Perturbation
@@ -62,7 +62,7 @@ def priced(work: Work, topology: Topology, text: str, word: str = FILE) -> Work:
     rate = (AMD_BLOCK if amd else NVIDIA_BLOCK)[protocol]
     settings = {**work.settings, "protocol": protocol, "block_Bps": rate}
     pace = _costs(topology, protocol, rate, family.pace, amd=amd)
-    return replace(work, schedule=_in_turn(work.schedule), pace=pace, settings=settings)
+    return replace(work, made=_in_turn(work.schedule), spent={}, announced=set(), pace=pace, settings=settings)
 
 
 def _in_turn(schedule: Schedule) -> Schedule:

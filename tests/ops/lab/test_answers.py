@@ -18,7 +18,8 @@ from ops.lab.sweep import sweep
 from ops.lab.winners import changes, results, winner_map
 from ops.request import Request
 from ops.request.notation import size_word
-from ops.work import carry_out, registered
+from ops.run import execute
+from ops.run.work import registered
 from sim.base import watch
 from sim.errors import InputError, StalledError
 from sim.machines import build
@@ -55,7 +56,7 @@ def test_the_map_of_winners_agrees_with_brute_force(tried):
         times = {}
         for entry in entries:
             try:
-                times[entry.name] = carry_out(topology, works(entry.name, n), size).trace.time
+                times[entry.name] = execute(topology, works(entry.name, n), size).time
             except (InputError, StalledError):
                 continue
         assert found.winner(n, size) == min(sorted(times), key=times.__getitem__)
@@ -81,7 +82,7 @@ def test_a_winner_between_two_others_is_found():
     for before, after in pairwise(found):
         assert before.after == after.before
     for change in found:
-        times = {name: carry_out(fast, run.work, change.size).trace.time for name, run in runs.items()}
+        times = {name: execute(fast, run.work, change.size).time for name, run in runs.items()}
         assert min(sorted(times), key=times.__getitem__) == change.after
 
 

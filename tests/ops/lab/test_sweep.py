@@ -22,7 +22,8 @@ from ops.lab.journal import Journal
 from ops.lab.sweep import sweep
 from ops.registry import ALGORITHMS
 from ops.request import Request
-from ops.work import carry_out, registered
+from ops.run import execute
+from ops.run.work import registered
 from sim.errors import InputError
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
@@ -51,8 +52,8 @@ def test_every_cell_is_what_a_run_of_its_own_gives(whole):
     for found in whole.to_pylist()[::7]:
         topology = build(found["machine"])
         work = registered(ALGORITHMS[found["algorithm"]], topology.n, topology=topology)
-        alone = carry_out(topology, work, found["size_bytes"], trouble=[found["trouble"]] if found["trouble"] else [])
-        assert (found["time_s"], found["busbw_Bps"]) == (alone.trace.time, alone.busbw)
+        alone = execute(topology, work, found["size_bytes"], trouble=[found["trouble"]] if found["trouble"] else [])
+        assert (found["time_s"], found["busbw_Bps"]) == (alone.time, alone.busbw)
         assert found["bound_s"] == alone.bound
         assert found["verified"] is True
         assert found["reason"] is None
@@ -128,7 +129,7 @@ def test_networks_are_an_axis_and_leave_other_cells_their_names(tmp_path):
     times = {row["network"]: row["time_s"] for row in rows if row["machine"] == machine}
     for network in ("ethernet_10g", "infiniband_ndr"):
         request = Request("allreduce.ring", machine, network=network, size="1MiB")
-        assert times[network] == request.run().trace.time
+        assert times[network] == request.run().time
     assert "dgx1v has no network between hosts" in next(row["reason"] for row in rows if row["reason"])
 
 

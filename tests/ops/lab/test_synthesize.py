@@ -14,7 +14,8 @@ from ops.lab.synthesis.plans import choices_of_edges, matched, planned
 from ops.lab.synthesis.synthesize import SEARCHED, synthesize
 from ops.request import Request
 from ops.request.notation import size_word
-from ops.work import carry_out, imported
+from ops.run import execute
+from ops.run.work import imported
 from sim.base.compiled import compiled
 from sim.errors import InputError
 from sim.machines import build
@@ -79,7 +80,7 @@ def test_it_survives_a_file_and_takes_the_same_time_or_the_file_tells_both(machi
     found = searched(machine, collective, 1 << 26).searched
     text = write_schedule(found.work.schedule, "msccl_xml", machine=MACHINES[machine])
     read = read_schedule(text, "x.xml")
-    again = carry_out(MACHINES[machine], imported(read), 1 << 26)
+    again = execute(MACHINES[machine], imported(read), 1 << 26)
     assert again.trace.verdict.verdict == "ok"
     if "as scheduled: lines of a thread block follow each other" in text:  # MSCCL sends do not await their receiver
         assert found.trace.time < again.trace.time < 1.7 * found.trace.time

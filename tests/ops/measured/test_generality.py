@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cli import main
 from ops.libraries.nccl.choice import choose, pace_of, work_of
 from ops.libraries.nccl.closed_form import closed_form
-from ops.work import carry_out
+from ops.run import execute
 from sim.machines import build
 from sim.units import GiB, MiB
 
@@ -77,7 +77,7 @@ def seconds(machine, collective, size, ranks=0):
     """What NCCL's choice takes."""
     choice = choose(machine, collective, size, ranks)
     summed = closed_form(machine, choice, pace_of(machine))
-    return summed if summed is not None else carry_out(machine, work_of(machine, choice), size).trace.time
+    return summed if summed is not None else execute(machine, work_of(machine, choice), size).time
 
 
 MACHINES = ("dgx_a100", "dgx_h100", "dgx_b200", "gb200_nvl72:trays=2", "dgx_a100:hosts=2,per_host=4")

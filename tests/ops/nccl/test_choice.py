@@ -13,7 +13,7 @@ from ops.libraries.nccl.constants import ENDS
 from ops.libraries.nccl.layers import HALVES, Pace, family_of, layers, unknown_layer
 from ops.libraries.nccl.protocol_cost import active_channels
 from ops.measured.files import joined_as
-from ops.work import carry_out
+from ops.run import execute
 from sim.edits import edited
 from sim.errors import InputError
 from sim.formats import read_topology_file
@@ -25,9 +25,9 @@ PLAIN = Pace()
 
 def seconds(machine, collective, size, *, pace=PLAIN, root=0, **options):
     choice = choose(machine, collective, size, options=NcclOptions(**options))
-    outcome = carry_out(machine, work_of(machine, choice, pace=pace, root=root), size)
-    assert outcome.trace.verdict.verdict == "ok"
-    return outcome.trace.time
+    outcome = execute(machine, work_of(machine, choice, pace=pace, root=root), size)
+    assert outcome.verdict.verdict == "ok"
+    return outcome.time
 
 
 def test_a_large_ring_is_its_latency_and_its_bytes():
@@ -109,7 +109,7 @@ def test_the_sum_that_fits_use_is_what_the_simulation_comes_to(spec, collective)
     machine = build(spec)
     for ranks, size in ((2, KiB), (machine.n, 256 * KiB), (machine.n, 32 * MiB)):
         choice = choose(machine, collective, size, ranks)
-        simulated = carry_out(machine, work_of(machine, choice), size).trace.time
+        simulated = execute(machine, work_of(machine, choice), size).time
         assert closed_form(machine, choice, pace_of(machine)) == pytest.approx(simulated, rel=1e-3)
 
 
@@ -118,7 +118,7 @@ def test_nothing_moves_more_than_its_links_carry():
     for spec in ("dgx_h100:hosts=4", "dgx_b200:hosts=4", "aws_p5:hosts=2", "gh200_quad:hosts=2"):
         machine = build(spec)
         nics = sum(link.bandwidth for link in machine.links if link.kind == "NET" and link.src.startswith("H0."))
-        outcome = carry_out(machine, work_of(machine, choose(machine, "allgather", 4 * GiB)), 4 * GiB)
+        outcome = execute(machine, work_of(machine, choose(machine, "allgather", 4 * GiB)), 4 * GiB)
         assert 0.5 * nics < outcome.busbw <= nics
     for layer in (layer for kind in layers().values() for layer in kind.values()):
         assert all(0 < layer.pace.get(share, 1.0) <= 1 for share in ("nvlink", "net", "nvls", "peer_share"))
@@ -143,8 +143,8 @@ def test_every_candidate_can_be_carried_out():
     choice = choose(machine, "allreduce", 16 * MiB)
     assert {one.algorithm for one in choice.candidates} == {"Ring", "Tree", "NVLSTree"}
     for one in choice.candidates:
-        outcome = carry_out(machine, work_of(machine, choice, taken=one), choice.size)
-        assert outcome.trace.verdict.verdict == "ok"
+        outcome = execute(machine, work_of(machine, choice, taken=one), choice.size)
+        assert outcome.verdict.verdict == "ok"
 
 
 def test_bigger_messages_never_arrive_sooner_with_one_algorithm():
@@ -159,8 +159,8 @@ def test_a_rack_adds_in_its_one_switch():
     machine = build("gb200_nvl72:trays=2")
     choice = choose(machine, "allreduce", 64 * MiB)
     assert choice.chosen.algorithm == "NVLS"
-    outcome = carry_out(machine, work_of(machine, choice), choice.size)
-    assert outcome.trace.verdict.verdict == "ok"
+    outcome = execute(machine, work_of(machine, choice), choice.size)
+    assert outcome.verdict.verdict == "ok"
     assert len(outcome.trace.schedule.switches) == 1
 
 
@@ -175,7 +175,7 @@ def test_uneven_nodes_leave_the_rings():
     machine = build("dgx_a100:hosts=2")
     choice = choose(machine, "allreduce", MiB, 11)
     assert {one.algorithm for one in choice.candidates} == {"Ring"}
-    assert carry_out(machine, work_of(machine, choice), MiB).trace.verdict.verdict == "ok"
+    assert execute(machine, work_of(machine, choice), MiB).verdict.verdict == "ok"
 
 
 def test_layers_are_of_machines_that_exist_and_say_where_they_come_from():

@@ -6,14 +6,14 @@ import pytest
 
 from ops.libraries.nccl.choice import choose, work_of
 from ops.libraries.nccl.layers import Pace
-from ops.work import carry_out
+from ops.run import execute
 from sim.machines import build
 from sim.units import GiB
 
 
 def busbw(machine):
     choice = choose(machine, "allreduce", GiB)
-    return carry_out(machine, work_of(machine, choice, pace=Pace()), GiB).busbw
+    return execute(machine, work_of(machine, choice, pace=Pace()), GiB).busbw
 
 
 def pair(spec, a, b):

@@ -1,0 +1,229 @@
+"""A schedule that is ready to run, whoever made it: built, proved and read only as far as a run needs it."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ops.collectives import COLLECTIVES, Collective
+from ops.registry import Algorithm
+from ops.run.budget import Counts, counted, expect_algorithm
+from sim.base import watch
+from sim.base.watch import Estimate
+from sim.fold.folded import FoldedSchedule
+from sim.fold.proof import prove as prove_folded
+from sim.kinds.listing import Listing, listed
+from sim.parameters import bind
+from sim.perturbation import Perturbation
+from sim.schedule import Schedule, in_rank_order
+from sim.schedule.verify import Proof, Verdict, prove
+from sim.topology import Topology
+
+WRITTEN = 1 << 10
+"""Of fewer ranks a schedule is written out before it is known how long it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """A schedule and what is known about it: `collective` is None for what keeps no known promise.
+
+    `made` is the schedule where somebody has made it; otherwise `algorithm` makes it for `ranks` ranks when it is asked
+    for. `settings` are the parameters it is made with, `pace` what a library's way of sending costs on the machine it
+    was made for. Ranks that are `in_turn` finish a step before their next. `hops(n)` are the links that a message of n
+    ranks crosses in the mean; `proved` is the proof of `made` where somebody has it.
+    """
+
+    made: Schedule | None = None
+    collective: Collective | None = None
+    algorithm: Algorithm | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    pace: Perturbation | None = None
+    ranks: int = 0
+    root: int = 0
+    in_turn: bool = False
+    proved: Proof | None = None
+    hops: Callable[[int], float] = lambda n: 2.0
+    spent: dict[str, float] = field(default_factory=dict)
+    """Seconds of real time that building and proving it took, as `build_s` and `verify_s`."""
+    announced: set[str] = field(default_factory=set)
+    """Strategies for which was said what they take."""
+
+    @property
+    def n(self) -> int:
+        """Number of ranks."""
+        return self.ranks if self.made is None else self.made.n
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self._entry.name if self.made is None else self.made.name
+
+    @property
+    def sized(self) -> bool:
+        """Is a size needed? Barriers have none, and some schedules bring their own."""
+        if self.made is None:
+            return self._entry.collective.sized
+        return self.made.unit_share > 0 and self.made.fixed_bytes is None
+
+    def blocking(self) -> "Work":
+        """Return the same with ranks that finish a step before their next; an order of its own is kept."""
+        return replace(self, in_turn=True, spent={}, announced=set())
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """All transfers, written out. Raises InputError where they are more than may be."""
+        begun = time.perf_counter()
+        schedule = self.made
+        if schedule is None:
+            expect_algorithm(self._entry, self.n, self.settings, self.root, self.hops)
+            schedule = self._entry.schedule(self.n, root=self.root, **self.settings)
+        if self.in_turn and schedule.after is None:
+            schedule = in_rank_order(schedule, by_channel=True)
+        self._took("build_s", begun)
+        return schedule
+
+    def proof(self, *, blocks: bool) -> Proof:
+        """Return the proof of the schedule; `blocks` have bytes of their own, so that it says which are carried."""
+        return self._proof_of_blocks if blocks else self._proof
+
+    @cached_property
+    def _proof(self) -> Proof:
+        return self.proved or self._proved(blocks=False)
+
+    @cached_property
+    def _proof_of_blocks(self) -> Proof:
+        return self._proved(blocks=True)
+
+    def _proved(self, *, blocks: bool) -> Proof:
+        schedule, begun = self.schedule, time.perf_counter()
+        proof = prove(schedule, blocks=blocks)
+        self._took("verify_s", begun)
+        return proof
+
+    @cached_property
+    def folded(self) -> FoldedSchedule | None:
+        """Rank 0's part, and the renamings that make all of it; None where no symmetry is stated."""
+        if self.made is not None or self._entry.symmetry is None or self.root:
+            return None
+        begun = time.perf_counter()
+        try:
+            folded = replace(self._entry, ordered=self._entry.ordered or self.in_turn).folded(self.n, **self.settings)
+        except MemoryError:  # the error for the whole schedule says how much it would take
+            return None
+        self._took("build_s", begun)
+        return folded
+
+    @cached_property
+    def folded_verdict(self) -> Verdict:
+        """Whether all renamings of rank 0's part together keep the promise."""
+        assert self.folded is not None
+        begun = time.perf_counter()
+        verdict = prove_folded(self.folded)
+        self._took("verify_s", begun)
+        return verdict
+
+    @cached_property
+    def listing(self) -> tuple[Listing, Verdict] | None:
+        """Every pair of ranks and what it exchanges, and the verdict; None where pairs have too little in common."""
+        begun, entry = time.perf_counter(), self._entry
+        rooted = {"root": self.root} if entry.collective.rooted else {}
+        reading = listed(
+            entry.steps(self.n, **rooted, **self.settings),
+            entry.collective.promise(self.n, entry.cut(self.n, self.settings), self.root),
+            name=entry.name,
+            unit_share=entry.unit_share(self.n, self.settings),
+            ordered=entry.ordered,
+        )
+        self._took("build_s", begun)
+        return reading
+
+    @cached_property
+    def counts(self) -> Counts:
+        """How large it is; of a large schedule that nobody has built, about how large."""
+        if self.made is None and self.n >= WRITTEN:
+            counts = counted(self._entry, self.n, self.settings, self.root)
+            if counts is not None:
+                return counts
+        return Counts.of(self.schedule)
+
+    @property
+    def transfers(self) -> float:
+        """How many transfers it has, about."""
+        return self.counts.transfers if self.made or self.folded is None else self.folded.transfers
+
+    @property
+    def length(self) -> float:
+        """How long it is when it is written out: its transfers, or the slots they move, where these are more."""
+        if self.made is None and self.folded is not None:
+            return max(self.folded.transfers, self.n * len(self.folded.one.from_slot))
+        return max(self.counts.transfers, self.counts.moves)
+
+    def expect(self, strategy: str, needs: Estimate) -> None:
+        """Tell who waits what simulating it takes, once for each strategy. Raises InputError where it is too much."""
+        if strategy not in self.announced:
+            watch.expect(self.name, needs)
+            self.announced.add(strategy)
+
+    def _took(self, what: str, begun: float) -> None:
+        self.spent[what] = self.spent.get(what, 0.0) + time.perf_counter() - begun
+
+    @property
+    def _entry(self) -> Algorithm:
+        assert self.algorithm is not None, "a work has a schedule, or an algorithm that makes one"
+        return self.algorithm
+
+
+def registered(
+    entry: Algorithm,
+    n: int,
+    *,
+    root: int = 0,
+    topology: Topology | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Work:
+    """An algorithm for n ranks; without a group size of its own it takes the machine's hosts or NUMA nodes.
+
+    `settings` are parameters, parsed when they are texts. Raises InputError for what it cannot do.
+    """
+    values = settled(entry, n, root, topology, settings or {})
+    work = Work(None, entry.collective, entry, values, ranks=n, root=root)
+    return replace(work, hops=topology.hops) if topology else work
+
+
+def settled(
+    entry: Algorithm, n: int, root: int, topology: Topology | None, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """All parameters of an algorithm on a machine, checked; arguments as for `registered`. Raises InputError."""
+    arguments = dict(settings)
+    if topology is not None and entry.takes_hosts:
+        values = bind(entry.steps, arguments, entry.name, skip=("n", "root"))
+        arguments["group"] = values.get("group", 0) or natural_group(topology, n)
+    return entry.settle(n, root=root, **arguments)
+
+
+def imported(schedule: Schedule) -> Work:
+    """A schedule from outside; its promise names the collective it carries out."""
+    if schedule.promise is None:
+        return Work(schedule)
+    name = schedule.promise.name
+    return Work(schedule, COLLECTIVES.get(name if schedule.fixed_bytes is None else name + "v"))
+
+
+def natural_group(topology: Topology, n: int) -> int:
+    """How many ranks in a row share a host, or a NUMA node where there is one host; 0 where that is uneven.
+
+    >>> from sim.machines import build
+    >>> natural_group(build("nodes:nodes=2,gpus=6"), 12), natural_group(build("dual_socket_pcie"), 8)
+    (6, 4)
+    """
+    hosts, domains = (column[np.array(topology.ranks[:n], np.int64)] for column in topology.places)
+    for domain in (np.zeros_like(domains), domains):
+        place = hosts << 32 | domain & 0xFFFFFFFF
+        size = int(np.count_nonzero(place == place[0]))
+        in_a_row = n % size == 0 and bool((place.reshape(-1, size) == place[::size].reshape(-1, 1)).all())
+        if in_a_row and 1 < len(np.unique(place)) == n // size and domain[hosts == hosts.min()].min() >= 0:
+            return size
+    return 0
