@@ -102,7 +102,7 @@ class Run:
         return breakdown(self.path)
 
     def rows(self, ranks: Sequence[int]) -> Trace:
-        """Return the transfers that these ranks send. Raises InputError for ranks that do not take part."""
+        """Return the transfers that these ranks send or receive. Raises InputError for ranks that do not take part."""
         chosen: Ints = np.unique(np.asarray(ranks, np.int32))
         if len(chosen) and not 0 <= chosen[0] <= chosen[-1] < self.timing.ranks:
             raise InputError(f"{self.work.name} has ranks 0..{self.timing.ranks - 1}, not {chosen.tolist()[:8]}")

@@ -21,7 +21,7 @@ from sim.fabric.kernel import WAVES
 from sim.fold.edges import ClassWaits, edges, without_detours
 from sim.fold.folded import FoldedSchedule
 from sim.fold.orbits import Orbits
-from sim.fold.rows import Chosen, Moments, written
+from sim.fold.rows import Chosen, Moments, exchanged, with_causes, written
 from sim.fold.symmetry import Numbers
 from sim.job import Job
 from sim.perturbation import Perturbation
@@ -59,18 +59,13 @@ class OrbitRows:
     link_bytes: Floats
 
     def path(self) -> Trace:
-        """Return the transfers of a critical path. Raises InputError where there are too many to keep."""
+        """Return the transfers of a critical path. Raises InputError where too many differ."""
         return self._written(self._kept.path())
 
     def of(self, ranks: Ints) -> Trace:
-        """Return the transfers that these ranks send. Raises InputError where there are too many to keep."""
-        kept, width = self._kept, len(ranks)
-        klass, rank = np.arange(self.schedule.classes), ranks.astype(np.int64)
-        rows = Chosen(np.repeat(klass, width), np.tile(rank, len(klass)), np.empty(0, np.int64))
-        cause, sender = kept.causes(rows.klass, rows.rank)
-        at = np.minimum(np.searchsorted(rank, sender), width - 1)
-        among = (cause >= 0) & (rank[at] == sender)
-        return self._written(rows._replace(cause=np.where(among, cause * width + at, -1)))
+        """Return the transfers that these ranks send or receive. Raises InputError where too many differ."""
+        klass, rank = exchanged(self.schedule, ranks.astype(np.int64))
+        return self._written(with_causes(self.schedule, klass, rank, *self._kept.causes(klass, rank)))
 
     @cached_property
     def _kept(self) -> "_Kept":

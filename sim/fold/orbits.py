@@ -87,7 +87,7 @@ def orbits_of(
     sizes = schedule.symmetry.turns
     chosen = list(sizes)
     for digit, size in enumerate(sizes):
-        for step in _divisors(size):
+        for step in divisors(size):
             budget -= 1
             if budget < 0:
                 return None
@@ -100,10 +100,10 @@ def orbits_of(
     return _Attempt(topology, schedule, turns, hops, colours, chosen).made()
 
 
-def _divisors(size: int) -> list[int]:
+def divisors(size: int) -> list[int]:
     """Those below it, the smallest first.
 
-    >>> _divisors(12)
+    >>> divisors(12)
     [1, 2, 3, 4, 6]
     """
     small = [step for step in range(1, math.isqrt(size) + 1) if size % step == 0]

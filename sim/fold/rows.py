@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim.base.arrays import Floats
+from sim.base.arrays import Floats, each_once
 from sim.base.ragged import take
 from sim.fold.edges import meet
 from sim.fold.folded import FoldedSchedule
@@ -46,7 +46,8 @@ def written(
     """Return the trace that has just these transfers, between devices of the whole machine."""
     devices = np.array(topology.ranks[: schedule.n], np.int32)
     chosen = _schedule(schedule, rows)
-    routes = topology.routes(devices[chosen.src], devices[chosen.dst])
+    pair, route = np.unique(chosen.src.astype(np.int64) * schedule.n + chosen.dst, return_inverse=True)
+    routes = topology.routes(devices[pair // schedule.n], devices[pair % schedule.n])
     return Trace(
         topology=topology,
         schedule=chosen,
@@ -55,7 +56,7 @@ def written(
         began=0.0,
         ended=float(moments.end.max(initial=0.0)),
         bytes=moments.bytes,
-        route=np.arange(len(rows.klass), dtype=np.int32),
+        route=route.astype(np.int32),
         routes=routes,
         ready=moments.ready,
         left=moments.left,
@@ -120,17 +121,21 @@ def chain(schedule: FoldedSchedule, path: Numbers, rank: int, sender: Numbers) -
     return Chosen(path, ranks, np.arange(-1, len(path) - 1))
 
 
-def every(klass_cause: Numbers, sender: Numbers, schedule: FoldedSchedule, ranks: Numbers) -> Chosen:
-    """Return all transfers that some ranks send.
+def exchanged(schedule: FoldedSchedule, ranks: Numbers) -> tuple[Numbers, Numbers]:
+    """Return class and sender of every transfer that some ranks send or receive, in the order of both."""
+    turn = schedule.turn.reshape(-1, 1)
+    senders = np.concatenate(
+        [
+            np.broadcast_to(ranks, (len(turn), len(ranks))),
+            schedule.symmetry.ranks.turned(ranks, schedule.symmetry.back(turn)),
+        ],
+        axis=1,
+    )
+    return np.divmod(each_once(np.arange(len(turn)).reshape(-1, 1) * schedule.n + senders), schedule.n)
 
-    `klass_cause[k]` is the class that class k waited for last, or -1, and `sender[k]` the rank whose transfer of it
-    rank 0's waits for. A cause whose sender is not among `ranks` is left out.
-    """
-    width, classes = len(ranks), len(klass_cause)
-    place = np.full(schedule.n, -1, np.int64)
-    place[ranks] = np.arange(width)
-    waited = np.flatnonzero(klass_cause >= 0)
-    at = place[schedule.symmetry.ranks.turned(ranks, sender[waited].reshape(-1, 1))]
-    cause = np.full((classes, width), -1, np.int64)
-    cause[waited] = np.where(at >= 0, klass_cause[waited].reshape(-1, 1) * width + at, -1)
-    return Chosen(np.repeat(np.arange(classes), width), np.tile(ranks, classes), cause.reshape(-1))
+
+def with_causes(schedule: FoldedSchedule, klass: Numbers, rank: Numbers, cause: Numbers, sender: Numbers) -> Chosen:
+    """Return transfers with their causes: class `cause[i]`, or -1, sent by `sender[i]`, where that is a row, too."""
+    key, wanted = klass * schedule.n + rank, cause * schedule.n + sender
+    at = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+    return Chosen(klass, rank, np.where((cause >= 0) & (key[at] == wanted), at, -1))

@@ -9,7 +9,7 @@ from sim.base.arrays import Floats, Ints
 from sim.engine import Cluster, check_size
 from sim.fold.folded import FoldedSchedule
 from sim.fold.machine import LinkClasses
-from sim.fold.rows import Chosen, Moments, cause_senders, chain, every, written
+from sim.fold.rows import Chosen, Moments, cause_senders, chain, exchanged, with_causes, written
 from sim.fold.symmetry import Numbers
 from sim.metrics import critical_path
 from sim.schedule import Schedule, dependencies
@@ -48,12 +48,14 @@ class ClassRows:
         return self._written(chain(self.schedule, path, 0, senders))
 
     def of(self, ranks: Ints) -> Trace:
-        """Return the transfers that these ranks send."""
+        """Return the transfers that these ranks send or receive."""
         cause = self.classes.cause.astype(np.int64)
         waited = np.flatnonzero(cause >= 0)
-        sender = np.zeros(len(cause), np.int64)
-        sender[waited] = cause_senders(self.schedule, waited, cause[waited])
-        return self._written(every(cause, sender, self.schedule, ranks.astype(np.int64)))
+        renaming = np.zeros(len(cause), np.int64)
+        renaming[waited] = cause_senders(self.schedule, waited, cause[waited])
+        klass, rank = exchanged(self.schedule, ranks.astype(np.int64))
+        sender = self.schedule.symmetry.ranks.turned(rank, renaming[klass])
+        return self._written(with_causes(self.schedule, klass, rank, cause[klass], sender))
 
     def _written(self, rows: Chosen) -> Trace:
         ran = self.classes

@@ -44,8 +44,11 @@ class KindRows:
         return self._written(ran, pair, np.arange(len(pair)), ran.cause)
 
     def of(self, ranks: Ints) -> Trace:
-        """Return the messages that these ranks send; what each waited for is known of its kind alone, and left out."""
-        model, sent = self.model, np.flatnonzero(np.isin(self.schedule.pair[:, kernels.SRC], ranks))
+        """Return the messages that these ranks send or receive; what each waited for is known of its kind alone."""
+        model, sent = (
+            self.model,
+            np.flatnonzero(np.isin(self.schedule.pair[:, [kernels.SRC, kernels.DST]], ranks).any(axis=1)),
+        )
         kind = self.level.pairs.of[sent]
         first, message = take(model.first, model.order, kind)
         pair = self.schedule.pair[np.repeat(sent, np.diff(first))]

@@ -22,7 +22,7 @@ class Rows(Protocol):
         """Return rows that have the critical path among them: `critical_path` finds it there."""
 
     def of(self, ranks: Ints) -> Trace:
-        """Return the transfers that these ranks send, in schedule order; one row for each."""
+        """Return the transfers that these ranks send or receive, in schedule order; one row for each."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -110,5 +110,6 @@ class WrittenRows:
         return self.trace
 
     def of(self, ranks: Ints) -> Trace:
-        """Return the transfers that these ranks send."""
-        return self.trace.chosen(np.flatnonzero(np.isin(self.trace.schedule.src, ranks)))
+        """Return the transfers that these ranks send or receive."""
+        schedule = self.trace.schedule
+        return self.trace.chosen(np.flatnonzero(np.isin(schedule.src, ranks) | np.isin(schedule.dst, ranks)))

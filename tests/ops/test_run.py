@@ -135,6 +135,6 @@ def test_rows_that_were_not_written_are_asked_for_by_ranks():
     run = Request(algorithm="allreduce.ring", machine="switch:ranks=16", size="1MiB").run(written=0)
     with pytest.raises(InputError, match="480 messages were simulated as 30, not one by one"):
         assert run.trace
-    assert run.rows([3]).schedule.src.tolist() == [3] * 30
+    assert set(run.rows([3]).schedule.src.tolist()) == {2, 3}
     with pytest.raises(InputError, match=r"has ranks 0\.\.15, not \[16\]"):
         run.rows([16])
