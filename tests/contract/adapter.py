@@ -337,28 +337,8 @@ def page_names() -> list[str]:
     return sorted(PAGES)
 
 
-USE = """
-import json, ringside
-trace = ringside.simulate(
-    ringside.build("switch:ranks=8"), ringside.ALGORITHMS["allreduce.ring"].schedule(8), size=64 * ringside.MiB
-)
-run = ringside.Request(algorithm="alltoall.bruck", machine="nodes:nodes=2,gpus=3", size="9MiB").run()
-step = ringside.WORKLOADS["ddp"].run(ringside.build("switch:ranks=2,bandwidth=3GBps"), {})
-print(json.dumps({
-    "names": dict.fromkeys(sorted(set(dir(ringside)) - {"__version__"}), True),
-    "all_there": all(hasattr(ringside, name) for name in dir(ringside) if name != "__version__"),
-    "ring": {"time_s": trace.time, "busbw_Bps": ringside.busbw(trace, 14 / 8), "algbw_Bps": ringside.algbw(trace)},
-    "bottleneck": list(ringside.bottleneck(trace)),
-    "bruck": {"time_s": run.trace.time, "end_s": run.trace.end.tolist()},
-    "ddp": {"time_s": step.time, "exposed_s": step.exposed_s},
-    "units": [ringside.MiB, ringside.GBps, ringside.ms, ringside.us, ringside.parse_bandwidth("200Gbps")],
-}))
-"""
-"""A program that uses the package by its public names alone."""
-
-
-def package() -> dict[str, Any]:
-    """What the package that `package/build.py` makes offers, and what it simulates in a process of its own."""
+def package(program: Path) -> dict[str, Any]:
+    """What a program prints that uses the package which `package/build.py` makes, in a process of its own."""
     spec = importlib.util.spec_from_file_location("contract_build", ROOT / "package" / "build.py")
     assert spec is not None
     assert spec.loader is not None
@@ -367,7 +347,7 @@ def package() -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         made.write(ROOT, Path(folder) / made.PACKAGE)
         environment = {**os.environ, "PYTHONPATH": folder, "NUMBA_DISABLE_JIT": "1"}
-        use = [sys.executable, "-W", "ignore", "-c", table().source(USE)]
+        use = [sys.executable, "-W", "ignore", "-c", table().source(program.read_text("utf-8"))]
         ended = subprocess.run(use, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     answer: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])

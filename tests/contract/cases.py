@@ -88,7 +88,7 @@ def sections() -> Mapping[str, Answers]:
         },
         "notebooks": _of_files("notebooks", _notebook),
         "player": {words: partial(_player, words) for words in PLAYED},
-        "package": {"ringside": adapter.package},
+        "package": {"use.py": partial(adapter.package, OLD / "use.py")},
     }
 
 
