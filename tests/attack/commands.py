@@ -18,7 +18,8 @@ from sim.registry import MEND
 from terminal import PROGRAM, commands, ringside
 from tests.attack.files import ROOT, Reader, hostile, readers
 from tests.attack.mutate import NUMBERS, WORDS
-from tests.test_kept import read
+from tests.contract.inputs import command_lines
+from tests.contract.store import stored
 
 SLOW = {"render": 0.1, "sweep": 0.1, "winners": 0.1, "calibrate": 0.2, "validate": 0.4, "synthesize": 0.2}
 """How much of the usual share a command that takes long gets."""
@@ -94,9 +95,10 @@ def run(line: list[str], folder: Path) -> None:
 def _right_lines() -> dict[str, list[list[str]]]:
     """Lines that work, by command, with their files' whole paths."""
     lines: dict[str, list[list[str]]] = {}
-    for entry in read("commands.json"):
-        name, *words = shlex.split(entry["line"])
-        ranks = entry.get("json", {}).get("ranks", 0)
+    for line in command_lines(long=False):
+        name, *words = shlex.split(line)
+        answer = stored("commands")[line]["answer"]
+        ranks = answer.get("ranks", 0) if isinstance(answer, dict) else 0
         if not isinstance(ranks, int) or ranks <= LARGEST:
             lines.setdefault(name, []).append([_whole(word) for word in words])
     return lines

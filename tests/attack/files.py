@@ -34,6 +34,7 @@ from sim.topology.path_classes import describe
 from sim.trace import from_json
 from sim.trouble import TROUBLES, troubles
 from tests.attack.mutate import NUMBERS, WORDS, mutated
+from tests.contract.inputs import OLD
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGEST_SAMPLE = 40_000
@@ -162,7 +163,8 @@ def _example(parameter: Parameter) -> str:
 @cache
 def _texts() -> dict[str, str]:
     """Every small text among the tests' data, the pages' examples, and what tests have written down."""
-    files = sorted((ROOT / "tests" / "data").rglob("*")) + sorted((ROOT / "assets" / "captures").rglob("*"))
+    folders = (ROOT / "tests" / "data", OLD, ROOT / "assets" / "captures")
+    files = [file for folder in folders for file in sorted(folder.rglob("*"))]
     small = [file for file in files if file.is_file() and file.stat().st_size <= LARGEST_SAMPLE]
     texts = {file.relative_to(ROOT).as_posix(): file.read_text("utf-8", "replace") for file in small}
     for file in sorted((ROOT / "tests").rglob("test_*.py")):
@@ -195,7 +197,7 @@ def _written(formats: Formats[Any], name: str) -> Iterator[str]:
 
 def _kept(pattern: str) -> Callable[[], tuple[str, ...]]:
     return lambda: tuple(
-        text for file, text in _texts().items() if f"/kept/{pattern}" in file and "results" not in file
+        text for file, text in _texts().items() if file.startswith(f"{OLD.relative_to(ROOT).as_posix()}/{pattern}")
     )
 
 
@@ -256,7 +258,7 @@ NAMED: dict[str, tuple[Callable[[], tuple[str, ...]], Callable[[str], Any]]] = {
 
 
 def _letters(file: str) -> tuple[str, ...]:
-    return ((ROOT / "tests" / "data" / "kept" / "sweep" / file).read_bytes().decode("latin-1"),)
+    return ((OLD / "sweep" / file).read_bytes().decode("latin-1"),)
 
 
 def use_table(letters: str) -> None:

@@ -13,16 +13,16 @@ from urllib.parse import parse_qsl, urlencode
 from streamlit.testing.v1 import AppTest
 
 from ops.request.link import to_link
-from ops.request.scenario import from_yaml
+from ops.request.scenario import from_yaml, is_scenario
 from ops.request.words import WORDS as REQUEST_WORDS
 from ops.workloads import WORKLOADS
 from sim.errors import LONGEST, InputError, StalledError
 from sim.registry import MEND
 from tests.attack.files import ROOT, hostile, readers
 from tests.attack.mutate import NUMBERS, WORDS, mutated
+from tests.contract.inputs import files, links
 from tests.monkey.garbage import LINKS
 from tests.monkey.once import look_for_components_once
-from tests.test_kept import read
 from ui import text
 from ui.pages import PAGES
 from ui.pages.lab import Question
@@ -116,9 +116,9 @@ def _queried(file: Path) -> list[str]:
 @cache
 def _right() -> tuple[dict[str, str], ...]:
     """Links that work."""
-    kept = [entry["words"] for entry in read("links.json")]
-    scenarios = (ROOT / "tests" / "data" / "kept" / "scenarios").glob("*.yaml")
-    kept += [to_link(from_yaml(file.read_text("utf-8"), file.name)) for file in scenarios]
+    kept = [dict(parse_qsl(link)) for link in links()]
+    texts = {file.name: file.read_text("utf-8") for file in files("scenarios")}
+    kept += [to_link(from_yaml(text, name)) for name, text in texts.items() if is_scenario(text)]
     return tuple(words for words in kept if not any(word in str(words) for word in SMALL)) + tuple(
         dict(parse_qsl(words) or [words.partition("=")[::2]]) for words in LINKS
     )
