@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from ops.request import Request
+from ops.run.part import FULL, shown
 from sim.errors import InputError
 from sim.whole_file import write_whole
 from terminal import DONE, NO, Answer, command
@@ -46,8 +47,8 @@ def render(request: Request, output: str, view: str, language: str, theme: str |
     drawn["dark"] = drawn["dark"] or theme == "dark"
     shot = exports.Shot(view=view, language=language, progress=Bar("frames"), **drawn)
     shot.check(ending)
-    outcome = carried_out(request, history=True)
-    data = exports.render(outcome.trace, ending, replace(shot, request=request))
+    outcome = carried_out(request, history=True, written=FULL)
+    data = exports.render(shown(outcome), ending, replace(shot, request=request))
     write_whole(output, data)
     data_of_run = facts(outcome) | {"file": output, "bytes": len(data), "kind": exports.EXPORTS[ending].title}
     text = f"{outcome.work.name} is in {output}: {exports.EXPORTS[ending].title}, {len(data):,} bytes"

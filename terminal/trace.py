@@ -3,6 +3,7 @@
 import click
 
 from ops.request import Request
+from ops.run.part import FULL, shown
 from sim.trace.chrome_trace import to_perfetto
 from sim.whole_file import write_whole
 from terminal import DONE, NO, Answer, command
@@ -16,8 +17,8 @@ from terminal.shared.options import RUN, asks, carried_out
 @click.option("-o", "--output", type=TO_WRITE, metavar="FILE.json", required=True, help="where the trace goes")
 def trace(request: Request, output: str) -> Answer:
     """Write a run for ui.perfetto.dev: who sends and receives when, and how full every link is."""
-    outcome = carried_out(request, history=True)
-    text = to_perfetto(outcome.trace)
+    outcome = carried_out(request, history=True, written=FULL)
+    text = to_perfetto(shown(outcome))
     write_whole(output, text)
     data = facts(outcome) | {"file": output, "bytes": len(text)}
     status = DONE if outcome.verdict.ok else NO

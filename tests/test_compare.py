@@ -26,6 +26,13 @@ def test_the_crossover_is_where_the_closed_forms_meet():
     assert found.size == pytest.approx(11 * ALPHA / (1.25 * BETA), rel=0.01)
 
 
+def test_sizes_that_an_algorithm_cannot_cut_are_left_out(capsys):
+    asked = ["compare", "allreduce.ring", "allreduce.recursive_doubling", "--machine", "switch:ranks=4096"]
+    assert cli.main([*asked, "--size", "1GiB", "--json"]) == DONE
+    (crossed,) = json.loads(capsys.readouterr().out)["crossovers"]
+    assert (crossed["below"], crossed["above"]) == ("allreduce.recursive_doubling", "allreduce.ring")
+
+
 def test_three_algorithms_have_a_crossover_per_pair():
     """Rabenseifner: 6 α + 7/4 β m, ahead of the ring at every size."""
     names = ("allreduce.ring", "allreduce.recursive_doubling", "allreduce.rabenseifner")

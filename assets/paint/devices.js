@@ -71,7 +71,7 @@ export class Devices {
     const rank = this.#scene.devices.rank[d];
     const size = Math.max(LEAST, Math.min(15, h * 0.26));
     if (h < size - 1) return;
-    const word = labels.fitting([this.#timeline.rankName(rank), `${rank}`], w, { size, weight });
+    const word = labels.fitting([this.#timeline.rankName(rank), this.#timeline.rankNumber(rank)], w, { size, weight });
     const down = h > STRIP + size ? size * 0.5 + 3 + h * 0.02 : h / 2;
     labels.write(word, x + w / 2, y + down, { size, weight, fill });
   }

@@ -114,7 +114,7 @@ export class Slots {
     for (let r = 0; r < this.timeline.meta.ranks; r += every) {
       const y = Math.max(LEAST / 2, (r + 0.5) * this.row);
       if (r && y < LEAST * 1.5) continue; // the first stands a little lower than its row
-      g.fillText(String(r), this.gutter - 6, y);
+      g.fillText(this.timeline.rankNumber(r), this.gutter - 6, y);
     }
   }
 

@@ -38,7 +38,7 @@ export class Counters {
   // Rows with their names and bytes: every rank's, or of very many what is true of all.
   #rows(t, text) {
     const sent = this.#sent.at(t);
-    if (sent.length <= SEVERAL) return Array.from(sent, (bytes, rank) => [String(rank), bytes]);
+    if (sent.length <= SEVERAL) return Array.from(sent, (bytes, rank) => [this.timeline.rankNumber(rank), bytes]);
     let [top, all, bottom] = [0, 0, Infinity];
     for (const bytes of sent) {
       top = Math.max(top, bytes);

@@ -362,6 +362,11 @@ export class Timeline {
     return this.places.name[rank].trim();
   }
 
+  // A rank's number in the run, of which a picture may show a part.
+  rankNumber(rank) {
+    return String(this.meta.numbers?.[rank] ?? rank);
+  }
+
   contributors(set) {
     return this.meta.named ? this.#sets.of(set) : { count: Math.max(0, set), ranks: "" };
   }

@@ -86,7 +86,7 @@ class SpaceTime {
     for (let row = 0; row < this.#places.length; row += every) {
       const place = this.#places[row];
       g.fillStyle = quiet(colours);
-      g.fillText(place < meta.ranks ? String(place) : "⊕", 24, this.y(place));
+      g.fillText(place < meta.ranks ? this.timeline.rankNumber(place) : "⊕", 24, this.y(place));
       g.fillStyle = faint(colours, 0.12);
       g.fillRect(30, this.y(place), width - 40, 1);
     }

@@ -32,8 +32,8 @@ def crossovers(
 ) -> list[Crossover]:
     """Every size between `low` and `high` at which one of two named runs overtakes the other, to within `exact`.
 
-    Each is closed in on by halving, so it need be no size that anyone has tried. Two that overtake each other twice
-    within a twelfth of the range are missed.
+    A size that one of the two cannot cut into its blocks is left out. Each is closed in on by halving, so it need be no
+    size that anyone has tried. Two that overtake each other twice within a twelfth of the range are missed.
     """
 
     @cache
@@ -43,7 +43,10 @@ def crossovers(
     def lead(names: tuple[str, str], size: int) -> float:
         return time(names[0], size) - time(names[1], size)
 
-    crossovers = [c for names in combinations(runs, 2) for c in _between(partial(lead, names), names, low, high, exact)]
+    crossovers = []
+    for names in combinations(runs, 2):
+        least = min(max(low, *(runs[name].least for name in names)), high)
+        crossovers += _between(partial(lead, names), names, least, high, exact)
     return sorted(crossovers, key=lambda crossing: crossing.size)
 
 

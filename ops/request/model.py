@@ -1,5 +1,6 @@
 """The one description of a run, in words; what it takes to run it; and the run itself."""
 
+import math
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
@@ -280,6 +281,11 @@ class PreparedRun:
     def bytes(self) -> int:
         """The size in bytes; 0 where none is needed. Raises InputError where one is and is not given."""
         return self._bytes(self.request)
+
+    @property
+    def least(self) -> int:
+        """The fewest bytes that leave every block one."""
+        return math.ceil(1 / self.work.unit_share) if self.work.unit_share > 0 else 1
 
     def _bytes(self, request: Request) -> int:
         if not self.work.sized or request.counts:

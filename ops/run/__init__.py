@@ -24,7 +24,8 @@ def execute(
     """Prove a work and run it alone on a machine, with faults or without.
 
     `size` is what nccl-tests would call it, in bytes; `blocks` gives every block its own bytes instead, or every whole
-    block where an algorithm cuts them into pieces. A work of at most `written` transfers and moves has every
+    block where an algorithm cuts them into pieces. `history` keeps every change of every rate where every transfer is
+    simulated. A work of at most `written` transfers and moves has every
     transfer simulated, a larger one is simulated as cheaply as is exact. Raises InputError for what cannot be run,
     StalledError for what never ends.
     """
@@ -33,7 +34,7 @@ def execute(
 
 def carry_out(setup: Setup, written: float = FEW) -> Run:
     """Run a setup; arguments as for `execute`."""
-    alone = setup.history or not setup.is_equal or setup.work.length <= written
+    alone = not setup.is_equal or setup.work.length <= written
     for entry in [STRATEGIES["written"]] if alone else cheapest_first(setup):
         simulated = entry.run(setup)
         if simulated is not None:

@@ -6,10 +6,13 @@ import numpy as np
 
 from ops.run.model import Run
 from sim.base.arrays import Ints, each_once
+from sim.fold.rows import promise_of
 from sim.topology import Topology
 from sim.topology.devices import Routes
-from sim.trace import Trace
+from sim.trace import Part, Trace
 
+FULL = 1 << 22
+"""Transfers up to which a run is shown whole: a ring of 1,024 ranks has half as many."""
 MOST = 8
 """Ranks that stand for a large run: those of a host, or the first."""
 
@@ -55,8 +58,15 @@ def part(run: Run, ranks: Ints) -> Trace:
     return replace(
         rows,
         topology=smaller,
-        schedule=replace(schedule, n=len(taking_part), src=number[schedule.src], dst=number[schedule.dst]),
+        schedule=replace(
+            schedule,
+            n=len(taking_part),
+            promise=None if run.work.folded is None else promise_of(run.work.folded, taking_part.astype(np.int64)),
+            src=number[schedule.src],
+            dst=number[schedule.dst],
+        ),
         routes=Routes(rows.routes.offsets, link_at[rows.routes.links].astype(np.int32)),
         began=run.timing.began,
         ended=run.timing.ended,
+        part=Part(len(ranks), run.timing.ranks, tuple(taking_part.tolist())),
     )

@@ -62,6 +62,11 @@ class Work:
         return self._entry.name if self.made is None else self.made.name
 
     @property
+    def unit_share(self) -> float:
+        """One slot's part of the size a person gives; 0 where no size is needed."""
+        return self.made.unit_share if self.made is not None else self._entry.unit_share(self.n, self.settings)
+
+    @property
     def sized(self) -> bool:
         """Is a size needed? Barriers have none, and some schedules bring their own."""
         if self.made is None:

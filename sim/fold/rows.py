@@ -1,5 +1,6 @@
 """Transfers of a folded schedule, written out for the ranks that somebody asks for."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from sim.base.ragged import take
 from sim.fold.edges import meet
 from sim.fold.folded import FoldedSchedule
 from sim.fold.symmetry import Numbers
-from sim.schedule import Schedule
+from sim.schedule import NOTHING, Promise, Schedule
 from sim.schedule.verify import Verdict
 from sim.topology import Topology
 from sim.trace import Trace
@@ -89,6 +90,22 @@ def _schedule(schedule: FoldedSchedule, rows: Chosen) -> Schedule:
         to_slot=symmetry.places.turned(one.to_slot[move], np.repeat(receiver, width)).astype(np.int32),
         phases=one.phases,
     )
+
+
+def promise_of(schedule: FoldedSchedule, ranks: Numbers) -> Promise:
+    """Return what some ranks hold at first and are owed, by their own names, as if nobody else took part."""
+    symmetry, row = schedule.symmetry, schedule.promise
+    laid = row.given.shape[1]
+    place = symmetry.places.turned(np.arange(laid).reshape(-1, 1), ranks).T
+    columns = []
+    for held in (row.given[0], row.owed[0]):
+        table = np.full((len(ranks), laid), NOTHING, np.int32)
+        names = np.where(held < 0, NOTHING, symmetry.names.turned(np.maximum(held, 0), ranks.reshape(-1, 1)))
+        np.put_along_axis(table, place, names.astype(np.int32), axis=1)
+        columns.append(table)
+    held_first, held_last = columns
+    first, last = (np.repeat(np.minimum(column, len(ranks)), len(ranks), axis=0) for column in (row.first, row.last))
+    return replace(row, given=held_first, owed=held_last, first=first, last=last)
 
 
 def cause_senders(schedule: FoldedSchedule, later: Numbers, earlier: Numbers) -> Numbers:

@@ -1,7 +1,7 @@
 """What happened in a run: columns, loads of links, and the ways to write them down."""
 
 from sim.trace.kept import from_json
-from sim.trace.model import FORMAT, NO_CAPACITIES, NO_HITS, Capacities, History, Hits, Stall, Trace
+from sim.trace.model import FORMAT, NO_CAPACITIES, NO_HITS, Capacities, History, Hits, Part, Stall, Trace
 from sim.trace.timing import Rows, Timing
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Capacities",
     "History",
     "Hits",
+    "Part",
     "Rows",
     "Stall",
     "Timing",

@@ -58,6 +58,17 @@ class Capacities(NamedTuple):
     bandwidth: Floats
 
 
+class Part(NamedTuple):
+    """The first `shown` ranks of a trace stand for a run of `ranks`; the others are those they exchange data with.
+
+    Rank r of the trace is rank `numbers[r]` of the run.
+    """
+
+    shown: int
+    ranks: int
+    numbers: tuple[int, ...]
+
+
 NO_CAPACITIES = Capacities(np.zeros(0, np.int32), np.zeros(0), np.zeros(0))
 NO_HITS = Hits(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
 
@@ -94,6 +105,8 @@ class Trace:
     hits: Hits = NO_HITS
     stall: Stall | None = None
     """Set for a run that never ends: `ended` is when it stalled, and what has not happened happens at infinity."""
+    part: Part | None = None
+    """Set where these are the transfers of a few ranks of a larger run."""
     capacities: Capacities = NO_CAPACITIES
     """Where links could at times carry other than their own bandwidth; changes before it began count too."""
 

@@ -27,9 +27,9 @@ from ops.request import Request, scenario, training
 from ops.request.link import from_link, to_link
 from ops.request.notation import differences
 from ops.request.training import TrainingRequest
+from ops.run import Run
 from ops.sketch import written
 from ops.training.step import TrainingStep
-from ops.work import Outcome
 from sim.errors import InputError, StalledError
 from sim.trace import Trace, from_json
 from terminal import commands, ringside
@@ -92,7 +92,7 @@ def request_of(request: Request) -> dict[str, Any]:
 def run_of(request: Request) -> dict[str, Any]:
     """What a request's run gives; of one that stalls, up to there."""
     try:
-        outcome: Outcome = request.run()
+        outcome: Run = request.run()
     except StalledError as error:
         return {"stalled": trace_of(error.trace)} if isinstance(error.trace, Trace) else {"stalled": True}
     return trace_of(outcome.trace) | {"bound_s": outcome.bound, "busbw_Bps": outcome.busbw}
@@ -224,7 +224,7 @@ def _learn_link(words: Mapping[str, str]) -> dict[str, Any]:
     lesson = LESSONS[words["lesson"]]
     step = lesson.steps[int(words.get("step", "1")) - 1]
     runs = runs_of(step.scenes)
-    times = [run.time if isinstance(run, TrainingStep) else run.trace.time for run in runs]
+    times = [run.time for run in runs]
     answer = step.ask.answer(runs) if step.ask else None
     number = answer if not isinstance(answer, str) else [*step.ask.options].index(answer)  # type: ignore[union-attr]
     return {"steps": len(lesson.steps), "times_s": times, "answer": plain(number), "view": step.view}

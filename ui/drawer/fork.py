@@ -11,7 +11,6 @@ import streamlit as st
 
 from ops.request import Request
 from ops.request.notation import entries
-from ui.text import tell
 from ui.widgets import compare, past, whatif
 
 
@@ -47,11 +46,4 @@ def scenes(scene: Request, specs: str) -> list[Request]:
 def packed(runs: Iterable[compare.Run]) -> list[dict[str, Any]]:
     """Runs as the player gets them: each with its title where there are several, and what is left out of it."""
     runs = list(runs)
-    return [
-        picture.payload["packed"]
-        | {
-            "title": name if len(runs) > 1 else "",
-            "note": "" if picture.payload["full"] else tell("page.large", count=picture.transfers),
-        }
-        for _, picture, name in runs
-    ]
+    return [picture.payload["packed"] | {"title": name if len(runs) > 1 else ""} for _, picture, name in runs]

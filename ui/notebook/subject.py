@@ -17,6 +17,7 @@ from ops.request.notation import MOST, beside
 from ops.request.scenario import from_yaml
 from ops.request.training import TrainingRequest
 from ops.run import Run
+from ops.run.part import FULL, shown
 from ops.training.step import TrainingStep
 from sim.base.numbers import real
 from sim.errors import InputError, StalledError
@@ -125,11 +126,11 @@ def _trace(run: Any) -> Trace:
             case Trace():
                 return run
             case Run():
-                return run.trace
+                return shown(run)
             case Request():
-                return carried_out(run).trace
+                return shown(carried_out(run))
             case PreparedRun():
-                return run.run(history=True).trace
+                return shown(run.run(history=True, written=FULL))
     except (InputError, StalledError) as error:
         if not isinstance(error.trace, Trace):
             raise

@@ -19,7 +19,7 @@ from ui.files.exports import Shot, render
 from ui.notebook.stills import image, still
 from ui.notebook.subject import Mapped, Played, Trained
 from ui.player.component import player_data, script, style
-from ui.player.payload import has_rows, pack
+from ui.player.payload import pack
 from ui.player.views import FIRST, VIEWS
 from ui.stage.frames import Film
 from ui.stage.palette import BLOCKS, ink_on
@@ -92,17 +92,12 @@ class RunWidget(Shown):
 
     def __init__(self, played: Played, display: Display, view: str, time: float) -> None:
         self._played = played
-        notes = [self._note(trace, display.language) for trace in played.traces]
         runs = [
-            pack(trace, display.language) | {"title": title, "note": note}
-            for trace, title, note in zip(played.traces, played.titles, notes, strict=True)
+            pack(trace, display.language) | {"title": title}
+            for trace, title in zip(played.traces, played.titles, strict=True)
         ]
         data = player_data(runs, display.language)
         super().__init__(display, played.link, data=data, view=view or FIRST, time=time)
-
-    @staticmethod
-    def _note(trace: Trace, language: str) -> str:
-        return "" if has_rows(trace) else say("page.large", language, count=trace.schedule.transfers)
 
     @property
     def traces(self) -> tuple[Trace, ...]:

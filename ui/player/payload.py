@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ops.run.part import FULL
 from sim.breakdown import PARTS, Breakdown, breakdown
 from sim.metrics import critical_path, least_sent
 from sim.schedule import REDUCE, Schedule
@@ -33,8 +34,6 @@ from ui.stage.stall import sentence
 from ui.text import say
 
 VERSION = 4
-FULL = 1 << 22
-"""Transfers: a ring of 1,024 ranks has half as many. A tick and a transfer's number fit into one float64."""
 ROUTES = 300_000
 """Every route is drawn as a line of its own."""
 BINS = 240
@@ -48,7 +47,7 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
     """Everything the player needs to show a trace at any instant; `why` is its breakdown where somebody has it."""
     full = has_rows(trace)
     why = why or (breakdown(trace) if trace.stall is None else None)
-    contents = followed(trace, _ticks(trace, trace.end)) if full else unfollowed(trace)
+    contents = followed(trace, _ticks(trace, trace.end)) if full and not trace.part else unfollowed(trace)
     places = place_devices(trace)
     names = place_names(trace, places, language)
     stage, shape = arrange(trace.topology), shape_of(trace.schedule) if full else None
@@ -71,9 +70,11 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
         "why": _why(why) if why else None,
     }
     columns = _rows(trace, contents) | _routes(trace) if full else {}
-    if full:
+    if full and not trace.part:
         columns["path"] = _small(why.path if why else np.array(critical_path(trace), np.int64))
-    if full and why:
+    elif full:  # most of it lies between other ranks
+        columns["path"] = np.zeros(0, np.uint8)
+    if full and why and not trace.part:
         columns["path_on"] = why.spent_on
     columns["load"] = _load(trace)
     columns |= line_columns("line", between(stage.x, stage.y, *trace.topology.ends, stage.bow, stage.bars))
@@ -82,8 +83,18 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
     packed = _join(header, columns)
     return {
         "id": hashlib.sha256(packed).hexdigest()[:16],
+        "note": _note(trace, language),
         "tl": base64.b64encode(zlib.compress(packed, 1 if len(packed) < SHORT else 6)).decode("ascii"),
     }
+
+
+def _note(trace: Trace, language: str) -> str:
+    """What a picture leaves out; nothing where it shows the whole run."""
+    if trace.part:
+        names = [trace.topology.devices[device].name for device in trace.topology.ranks]
+        shown = f"{names[0]} … {names[trace.part.shown - 1]}" if trace.part.shown > 1 else names[0]
+        return say("page.part", language, ranks=trace.part.ranks, count=trace.part.shown, shown=shown)
+    return "" if has_rows(trace) else say("page.large", language, count=trace.schedule.messages)
 
 
 def has_rows(trace: Trace) -> bool:
@@ -143,7 +154,8 @@ def place_devices(trace: Trace) -> list[int]:
 def place_names(trace: Trace, places: list[int], language: str) -> list[str]:
     """What a sentence calls every rank and every switch."""
     n = trace.schedule.n
-    ranks = [say("caption.rank", language, ranks=r) for r in range(n)]
+    numbers = trace.part.numbers if trace.part else range(n)
+    ranks = [say("caption.rank", language, ranks=r) for r in numbers]
     if len(places) == n + 1:
         return [*ranks, say("caption.switch", language)]
     return [*ranks, *(say("caption.switches", language, name=trace.topology.devices[d].name) for d in places[n:])]
@@ -177,8 +189,9 @@ def _meta(trace: Trace, *, full: bool) -> dict[str, Any]:
         "full": full,
         "named": schedule.n <= NAMED,
         "bins": BINS,
+        **({"numbers": list(trace.part.numbers)} if trace.part else {}),
         "union": bool(schedule.promise and schedule.promise.union),
-        "least": _least(trace) if full else 0.0,
+        "least": _least(trace) if full and not trace.part else 0.0,
     }
 
 

@@ -9,12 +9,12 @@ from typing import Any
 from ops.lab.crossovers import crossovers
 from ops.request import Request
 from ops.run import Run
-from sim import metrics
+from ops.run.part import FULL, shown
 from sim.errors import InputError, StalledError
 from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
 from ui.files.exports import Shot, render
-from ui.player.payload import FULL, has_rows, pack
+from ui.player.payload import has_rows, pack
 from ui.stage.algorithm_layout import MOST
 from ui.text import say
 
@@ -62,7 +62,7 @@ def run(scene: Request, language: str) -> Picture:
         if error.trace is None:
             raise
         return _stalled(error.trace, language)
-    trace, bound, worst = outcome.trace, outcome.bound, outcome.bottleneck
+    trace, bound, worst = shown(outcome), outcome.bound, outcome.bottleneck
     collective, why = outcome.work.collective, outcome.breakdown
     return Picture(
         title=f"{outcome.work.name} · {trace.topology.name}",
@@ -71,17 +71,17 @@ def run(scene: Request, language: str) -> Picture:
         collective=collective.name if collective else "",
         payload={"packed": pack(trace, language, why), "full": has_rows(trace)},
         time=fmt_time(trace.time),
-        algbw=fmt_bandwidth(metrics.algbw(trace)),
+        algbw=fmt_bandwidth(outcome.algbw),
         busbw=fmt_bandwidth(outcome.busbw),
         bound=fmt_time(bound) if bound else "",
         near=bound / trace.time if trace.time > 0 else 1.0,
         bottleneck=f"{worst[1].src} → {worst[1].dst}, {fmt_share(worst[0].share)}" if worst else "",
         worst=_carried(outcome),
         size=fmt_size(trace.size),
-        factor=collective.busbw(trace.schedule.n) if collective else 1.0,
+        factor=collective.busbw(outcome.timing.ranks) if collective else 1.0,
         verdict=trace.verdict.verdict,
         reason=trace.verdict.reason,
-        transfers=trace.schedule.messages,
+        transfers=outcome.timing.messages,
         seconds=trace.time,
         messages=why.messages,
         parts=why.parts,
@@ -127,14 +127,14 @@ def _stalled(trace: Trace, language: str) -> Picture:
 
 def _shaped(trace: Trace) -> int:
     places = trace.schedule.places
-    return places if places <= MOST and has_rows(trace) else 0
+    return places if places <= MOST and has_rows(trace) and trace.part is None else 0
 
 
 def crossings(scene: Request, runs: tuple[Request, ...]) -> list[tuple[str, str, str]]:
     """At which size one algorithm overtakes another on the scene's machine, as `below, above, size`."""
     topology = scene.topology()
     works = {run.algorithm: run.work(topology) for run in runs}
-    if max(work.schedule.transfers for work in works.values()) > MOST_CROSSED or not works[scene.algorithm].sized:
+    if max(work.transfers for work in works.values()) > MOST_CROSSED or not works[scene.algorithm].sized:
         return []
     prepared = {run.algorithm: run.prepare(topology) for run in runs}
     return [(c.below, c.above, fmt_size(c.size)) for c in crossovers(prepared)]
@@ -156,4 +156,4 @@ def carried_out(scene: Request) -> Run:
 
 def export(scene: Request, ending: str, shot: Shot) -> bytes:
     """The scene's run as a file. Raises InputError."""
-    return render(carried_out(scene).trace, ending, replace(shot, request=scene))
+    return render(shown(carried_out(scene)), ending, replace(shot, request=scene))

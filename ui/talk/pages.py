@@ -18,7 +18,7 @@ from ui.scene.beginning import instant_in
 from ui.scene.thumbnail import of_run
 from ui.stage.algorithm_layout import MOST
 from ui.talk import Talk, TalkScene
-from ui.text import catalogue, say
+from ui.text import catalogue
 
 FEW = 16
 """Up to so many ranks an algorithm's shape is understood at a glance."""
@@ -51,7 +51,7 @@ def packed(scene: Request, view: str, language: str) -> PackedScene:
     traces = played.traces
     view = view or usual(scene, traces)
     name = f"{traces[0].schedule.name} · {traces[0].topology.name}"
-    runs = tuple(pack(trace, language) | {"note": _note(trace, language)} for trace in traces)
+    runs = tuple(pack(trace, language) for trace in traces)
     time = max(trace.time for trace in traces)
     return PackedScene(runs, played.titles, name, time, view, of_run(traces[0], view, name))
 
@@ -74,10 +74,6 @@ def usual(scene: Request, traces: Iterable[Trace]) -> str:
 
 def _refused(entry: TalkScene, why: str) -> InputError:
     return InputError(f"{entry.origin}: {why}" if entry.origin else why)
-
-
-def _note(trace: Trace, language: str) -> str:
-    return "" if has_rows(trace) else say("page.large", language, count=trace.schedule.messages)
 
 
 def together(talk: Talk, scenes: Sequence[PackedScene]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from ops.measured.machine import UntoldError
 from ops.request import Request
 from ops.request.notation import size_word
 from ops.request.training import TrainingRequest
+from ops.run.part import shown
 from ops.training.step import TrainingStep
 from sim.errors import InputError, StalledError
 from ui.files.exports import Shot, played
@@ -110,7 +111,7 @@ def page_alone(scene: Request, view: str, language: str) -> bytes:
 
 def small_picture(scene: Request, view: str) -> str:
     """The scene's run in small, in the midst of it, as SVG. Raises InputError and StalledError."""
-    return thumbnail.of_run(picture.carried_out(scene).trace, view)
+    return thumbnail.of_run(shown(picture.carried_out(scene)), view)
 
 
 def talk_scene(scene: Request, view: str, language: str) -> PackedScene:
@@ -126,7 +127,7 @@ def lesson_pages(language: str) -> dict[str, Any]:
 def load(scene: Request) -> Load:
     """What the scene's work needs. Raises InputError."""
     work = scene.work(None if scene.schedule else scene.topology())
-    return Load(work.name, work.schedule.n, work.settings, work.sized, work.schedule.unit_share)
+    return Load(work.name, work.n, work.settings, work.sized, work.unit_share)
 
 
 def can_be_run(scene: Request) -> None:

@@ -29,7 +29,8 @@ FEW = 1 << 20
 class Setup:
     """One run of a work alone on a machine: `size` in bytes, or `blocks`, the bytes of every block.
 
-    `lockstep` makes every step wait for the whole step before; `history` keeps every change of every rate.
+    `lockstep` makes every step wait for the whole step before; `history` keeps every change of every rate where every
+    transfer is simulated.
     """
 
     topology: Topology
@@ -57,8 +58,8 @@ class Setup:
 
     @property
     def is_equal(self) -> bool:
-        """Whether nothing but the machine and its faults can tell ranks apart, and nobody asks for single transfers."""
-        return self.blocks is None and not self.history and self.work.made is None and self.work.pace is None
+        """Whether nothing but the machine and its faults can tell ranks apart."""
+        return self.blocks is None and self.work.made is None and self.work.pace is None
 
 
 class Simulated(NamedTuple):
