@@ -106,7 +106,7 @@ def pasted_lines(text: str) -> list[PastedLine]:
     >>> [line.text for line in pasted_lines("[1,0]<stdout>:  8  2\n2025-09-01T10:11:12Z node7: 8  2\n> &nbsp;8<br>2")]
     ['8  2', '8  2', '8', '2']
     """
-    lines = [PastedLine(number, *_unprefixed(_plain(part))) for number, part in _parts(text)]
+    lines = [PastedLine(number, *(_unprefixed(_plain(part)) if part else ("", ""))) for number, part in _parts(text)]
     return _uncounted(lines)
 
 

@@ -14,7 +14,7 @@ MOST_ELEMENTS = 500_000
 _BEGINS = re.compile(r"^[\ufeff \t]*<[?!A-Za-z_]", re.MULTILINE)
 _ENDS = re.compile(r"(?:</[\w.:-]{1,80}|/|--)>[ \t\r]*$", re.MULTILINE)
 _QUOTES = str.maketrans("“”„″", '""""')
-_DECLARED = re.compile(r"[ \t]*<\?xml\b[^<>]{0,200}\?>")
+_DECLARED = re.compile(r"\ufeff?[ \t]*+<\?xml\b[^<>]{0,200}\?>")
 
 
 @dataclass(slots=True)
@@ -61,11 +61,11 @@ def _unprefixed(text: str) -> str:
     >>> _unprefixed("> <cpu b=“1”>\n> </cpu>")
     '<cpu b="1">\n</cpu>'
     """
-    lines = [""] * (text.count("\n") + 1)
+    parts: list[list[str]] = [[] for _ in range(text.count("\n") + 1)]
     for number, _, line in pasted_lines(text.translate(_QUOTES)):
-        if number <= len(lines):
-            lines[number - 1] += line
-    return "\n".join(lines)
+        if number <= len(parts):
+            parts[number - 1].append(line)
+    return "\n".join(map("".join, parts))
 
 
 def _alone(text: str) -> str:
@@ -83,17 +83,19 @@ def _alone(text: str) -> str:
     end = max((match.end() for match in _ENDS.finditer(text)), default=len(text))
     if not text[: begin.start()].strip():
         return text[:end]
-    inside = _DECLARED.sub("", text[begin.start() : end], count=1)
+    declared = _DECLARED.match(text, begin.start())
+    inside = text[declared.end() if declared else begin.start() : end]
     return "\n" * text.count("\n", 0, begin.start()) + inside
 
 
 class _XmlReader:
-    """Builds elements from what the parser reports; `open_now` are those that have not ended."""
+    """Builds elements from what the parser reports; `open_now` have not ended, `said` are their characters so far."""
 
     def __init__(self, name: str, *, doctype: bool) -> None:
         self.name, self.doctype = name, doctype
         self.roots: list[Element] = []
         self.open_now: list[Element] = []
+        self.said: list[list[str]] = []
         self.count = 0
         self.parser = expat.ParserCreate("utf-8")
         self.parser.buffer_text = True
@@ -115,13 +117,14 @@ class _XmlReader:
         element = Element(tag, self.parser.CurrentLineNumber, attributes)
         (self.open_now[-1].children if self.open_now else self.roots).append(element)
         self.open_now.append(element)
+        self.said.append([])
 
     def end(self, _tag: str) -> None:
-        self.open_now.pop()
+        self.open_now.pop().text = "".join(self.said.pop())
 
     def characters(self, data: str) -> None:
         if not data.isspace():
-            self.open_now[-1].text += data
+            self.said[-1].append(data)
 
     def declare(self, _kind: str, _system: str | None, _public: str | None, has_definitions: int) -> None:
         if not self.doctype or has_definitions:

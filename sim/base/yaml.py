@@ -18,6 +18,9 @@ MOST_NODES = 2_000_000
 """Far beyond any real file, aliases written out; keeps a hostile one from filling the memory."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./+-]*")
+_UNPLAIN = re.compile(r"[^ !#-\[\]-~]")
+_ESCAPES: dict[str, str] = yaml.emitter.Emitter.ESCAPE_REPLACEMENTS
+"""Letters that YAML has a short escape for."""
 _EMPTY = ("~", "null")
 _TOO_DEEP = "maximum nesting depth"
 """How the parser, which looks a thousand brackets ahead, says so before we see one of them."""
@@ -92,8 +95,14 @@ def quote(text: str) -> str:
     """A text as a YAML scalar that reads back as itself."""
     if _PLAIN.fullmatch(text) and text not in _EMPTY:
         return text
-    dumped: str = yaml.dump(text, default_style='"', width=float("inf"))
-    return dumped.rstrip("\n")
+    return f'"{_UNPLAIN.sub(_escaped, text)}"'
+
+
+def _escaped(letter: re.Match[str]) -> str:
+    code = ord(letter[0])
+    if letter[0] in _ESCAPES:
+        return f"\\{_ESCAPES[letter[0]]}"
+    return f"\\x{code:02X}" if code <= 0xFF else f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
 
 
 def _refuse_depth(node: YamlNode) -> NoReturn:

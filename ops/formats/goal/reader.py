@@ -81,7 +81,7 @@ def read(text: str, *, name: str) -> Schedule:
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """What stands between newlines and braces, without comments, with line numbers."""
-    kept = re.sub(r"//[^\n]*|/\*.*?(?:\*/|\Z)", lambda m: "\n" * m[0].count("\n"), text, flags=re.DOTALL)
+    kept = re.sub(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/)?", lambda m: "\n" * m[0].count("\n"), text)
     for number, line in enumerate(kept.split("\n"), 1):
         for part in re.split(r"([{}])", line):
             if part.strip():

@@ -52,8 +52,8 @@ class Unread:
         self.add(self._odd, line)
 
     def has(self, line: int) -> bool:
-        """Whether a line is left out."""
-        return any(line in lines for lines in self.lines.values())
+        """Whether the line that was looked at last is left out."""
+        return any(lines[-1] == line for lines in self.lines.values())
 
     @property
     def entries(self) -> tuple[tuple[str, tuple[int, ...]], ...]:

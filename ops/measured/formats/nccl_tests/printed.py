@@ -40,6 +40,8 @@ _TAGGED = re.compile(r"-?\d{1,6}\[\d{1,6}(?:,\d{1,6})?\](?:<std[a-z]{2,3}>:?)?")
 TIME_COLUMNS = ("time", "cputime")
 _MOST_BEFORE = 12
 """Words in front of a row, at most."""
+MOST_SOURCES = 4096
+"""Sources of lines that have tables of their own: ranks of a run."""
 _STRAY = 3
 """Numbers that a line of nothing else must have to be the rest of a row that another message cut in two."""
 
@@ -132,6 +134,8 @@ def printed_tables(text: str) -> Iterator[PrintedTable]:
     """Every table that has rows, in the order they end; each source of a text has tables of its own."""
     open_tables: dict[str, PrintedTable] = {"": PrintedTable()}
     for line in pasted_lines(text):
+        if line.source not in open_tables and len(open_tables) > MOST_SOURCES:
+            line = line._replace(source="")
         if line.source not in open_tables:
             before = open_tables[""]
             open_tables[line.source] = replace(before, rows=[], words=dict(before.words), seats=dict(before.seats))
