@@ -20,7 +20,7 @@ class Rule(NamedTuple):
 
 def _gpu(name: str) -> str:
     """A GPU's name as a word of its own, or behind a count or a maker's prefix: `8xH100`, `dgxh100`, `H100-SXM5`."""
-    return rf"(?<![a-z0-9])(?:\d{1, 6} ?x ?)?(?:dgx|hgx|nvidia|amd)?{name}(?![0-9])"
+    return rf"(?<![a-z0-9])(?:\d{{1,6}} ?x ?)?(?:dgx|hgx|nvidia|amd)?{name}(?![0-9])"
 
 
 RULES: tuple[Rule, ...] = (

@@ -33,6 +33,7 @@ _DEVICE = re.compile(
     re.IGNORECASE,
 )
 _OLD_DEVICE = re.compile(r"Device\s{1,9}(\d{1,4})\s{1,9}->()\s{1,9}(\d{1,4})\s{1,9}\[([^\]]{0,40})\]\s{0,9}(.{0,200})")
+_PROCESS = re.compile(r"\bnThreads?\s{0,4}[=:]?\s{1,4}(\d{1,4})\s{1,4}nGpus\s{0,4}[=:]?\s{1,4}(\d{1,4})\b")
 _DECIMAL_COMMA = re.compile(r"-?(?:0,\d+|\d+,(?:\d{1,2}|\d{4,}))")
 _ROOT = re.compile(r"(-?\d{1,6})\[")
 _TAGGED = re.compile(r"-?\d{1,6}\[\d{1,6}(?:,\d{1,6})?\](?:<std[a-z]{2,3}>:?)?")
@@ -78,6 +79,8 @@ class PrintedTable:
     rows: list[PrintedRow] = field(default_factory=list)
     ranks: int = 0
     devices: int = 0
+    process: int = 0
+    """GPUs of a process: nThread times nGpus; 0 where no header tells."""
     words: dict[str, None] = field(default_factory=dict)
     same_run: bool = False
     """Whether it goes on with the run of the table before it."""
@@ -93,7 +96,14 @@ class PrintedTable:
     def following(self, *, same_run: bool) -> "PrintedTable":
         """What the next table starts from: the devices of the same run."""
         seats, ranks = (dict(self.seats), self.ranks) if same_run else ({}, 0)
-        return PrintedTable(ranks=ranks, words=dict(self.words), same_run=same_run, inherited=not same_run, seats=seats)
+        return PrintedTable(
+            ranks=ranks,
+            process=self.process if same_run else 0,
+            words=dict(self.words),
+            same_run=same_run,
+            inherited=not same_run,
+            seats=seats,
+        )
 
     @property
     def placement(self) -> Seats:
@@ -172,6 +182,8 @@ def _take(table: PrintedTable, at: int, line: str, *, rows: bool) -> None:
     """What a line adds to a table."""
     if (program := PROGRAM.search(line)) is not None:
         table.program = program[1].lower()
+    if (process := _PROCESS.search(line)) is not None:
+        table.process = int(process[1]) * int(process[2])
     if header := _header(line):
         table.header, table.units = header, line.lower()
     elif "(us)" in line or "(ms)" in line or "(s)" in line:
