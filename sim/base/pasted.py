@@ -84,6 +84,7 @@ _PREFIXES = {
 """What may stand in front, by the character it begins with: `0` any digit, `a` any letter, `|` where there is but one
 bar. `source` is the part that tells who wrote the line."""
 _COMPILED = {begin: tuple(re.compile(pattern) for pattern in patterns) for begin, patterns in _PREFIXES.items()}
+_OPENS, _CLOSES, _AROUND = ("{", "["), ("}", "]"), "\ufeff \t\r\n"
 _LEVELS = {"INFO", "WARN", "WARNING", "ERROR", "DEBUG", "NOTICE", "STDOUT", "STDERR", "OUT", "ERR"}
 NO_WORDS = {"N/A", "NAN", "INF", "-", "X"}
 """What stands for a number, or for none, in a table of numbers whose rows are numbered too."""
@@ -108,6 +109,21 @@ def pasted_lines(text: str) -> list[PastedLine]:
     """
     lines = [PastedLine(number, *(_unprefixed(_plain(part)) if part else ("", ""))) for number, part in _parts(text)]
     return _uncounted(lines)
+
+
+def bare_json(text: str) -> str:
+    r"""Return a document of JSON without what stands in front of its lines and around it; its lines keep their numbers.
+
+    >>> bare_json("here it is:\n> {\n>   \"a\": 1\n> }\nBye")
+    '\n{\n"a": 1\n}'
+    """
+    plain = text.strip(_AROUND)
+    if plain[:1] in _OPENS and plain[-1:] in _CLOSES:
+        return text.lstrip("\ufeff")
+    lines = [_unprefixed(line)[1] for line in text.lstrip("\ufeff").splitlines()]
+    first = next((i for i, line in enumerate(lines) if line[:1] in _OPENS), 0)
+    last = max((i for i, line in enumerate(lines) if line.rstrip(",")[-1:] in _CLOSES), default=len(lines))
+    return "\n" * first + "\n".join(lines[first : last + 1])
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:

@@ -8,6 +8,7 @@ from typing import Any
 from ops.formats import malformed
 from ops.formats.interpreter.buffers import Buffers, lay_out, plain, whole_share
 from ops.formats.msccl_xml.program import MOST_CHUNKS, MOST_MOVED, MOST_PLACES, MOST_RANKS, NAMES, PROMISED
+from sim.base.pasted import bare_json
 
 OPERATIONS = (
     *("nop", "barrier", "put", "pws", "pwsf", "get", "copy", "signal", "wait", "flush", "re", "res", "rre", "rres"),
@@ -134,7 +135,7 @@ class PlanNode:
 def read_plan(text: str, name: str) -> ExecutionPlan:
     """Parse and resolve everything that can be without running it. Raises ScheduleProblem."""
     try:
-        top = PlanNode(json.loads(text), name)
+        top = PlanNode(json.loads(bare_json(text)), name)
     except json.JSONDecodeError as error:
         malformed(f"{name}, line {error.lineno}", f"no JSON ({error.msg}): give the whole file")
     except (RecursionError, ValueError):

@@ -24,6 +24,7 @@ from ops.measured.formats.nccl_tests.runs import sections
 from ops.measured.launcher import launched
 from ops.measured.rows import Measured, Table, apart
 from ops.measured.run_words import ranks_of_log, run_words
+from sim.base.pasted import bare_json
 from sim.errors import InputError
 from sim.units import us
 
@@ -31,9 +32,8 @@ FORCED = re.compile(r"NCCL_(ALGO|PROTO)[\"']?\s{0,8}[=:]\s{0,8}[\"']?([A-Za-z0-9
 
 
 def _is_report(text: str) -> bool:
-    return (
-        text[:4096].lstrip().startswith("{") and '"results"' in text and ("out_of_place" in text or "in_place" in text)
-    )
+    named = '"results"' in text and ("out_of_place" in text or "in_place" in text)
+    return named and bare_json(text).lstrip().startswith("{")
 
 
 SHARING = re.compile(r"NCCL_(?:HOSTID|TESTS_DEVICE|MULTI_RANK_GPU_ENABLE)[\"']?\s{0,8}[=:]")
@@ -86,7 +86,7 @@ def _table(printed: PrintedTable, text: str, whole: str, name: str) -> Table:
         if half is None:
             continue
         width = row.count * TYPES.get(row.type, 0)
-        if width and row.size % width == 0:
+        if width and not row.decimal and row.size % width == 0:
             ranks_told = max(ranks_told, row.size // width)
         if half.algbw > 0:
             factors.append((half.algbw, half.busbw))
@@ -133,7 +133,7 @@ def _forced(text: str) -> dict[str, str]:
 def _from_json(text: str, name: str) -> Table:
     """The report of `-J`."""
     try:
-        report = json.loads(text)
+        report = json.loads(bare_json(text))
     except (ValueError, RecursionError):
         raise InputError(f"{name} is no whole JSON: give the file that nccl-tests -J wrote") from None
     results = report.get("results") if isinstance(report, dict) else None
