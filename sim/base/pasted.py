@@ -25,10 +25,17 @@ _LETTERS = str.maketrans(
 marks leave behind."""
 _STRING = re.compile(
     r"""\s{0,80}(?:-\s{1,8})?(?:["']?[\w.@/-]{1,80}["']?\s?[:=]\s?)?"""
-    r"""b?(?:"((?:[^"\\]|\\.)*+)"|'((?:[^'\\]|\\.)*+)')\s{0,8}[,)\]}]?\s*+$"""
+    r"""b?(?:"((?:[^"\\]|\\.)*+)"|'((?:[^'\\]|\\.)*+)')\s{0,8}[,)\]};]?\s{0,8}\\?\s*+$"""
 )
 """A string as JSON, YAML or Python writes it, perhaps under a name."""
-_ENDS = frozenset("\"',)]}")
+_ENDS = frozenset("\"',)]};\\")
+_OPENING = re.compile(
+    r"""\s{0,80}(?:[\w.*:, \[\]()-]{0,80}[=:(,]\s{0,8}|return\s{1,8})?[rRbBfFuU]{0,2}(`(?!`)|\"{3}|'{3})"""
+)
+"""Where source code begins a string of several lines, as Go and Python write it."""
+_CLOSING = re.compile(r"[\s,;)\]}+]*+$")
+_CONTINUED = re.compile(r'(?:[^"\\]{0,80}")?+((?:[^"\\]|\\.)*+)$')
+"""A line of a string of C that goes on in the next line."""
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))")
 _CONTROLS = {"n": "\n", "r": "", "t": "\t", "e": "\x1b"}
 _MESSAGES = ("log", "message", "MESSAGE", "msg", "text", "textPayload", "stdout", "line")
@@ -139,7 +146,7 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
 
 def _said(text: str) -> Iterator[tuple[int, str]]:
     """Physical lines, and those of strings that a log or a program wrote down as such."""
-    lines = text.splitlines()
+    lines = _in_source(text.splitlines())
     shown = len(lines) > 1 and all(line.endswith("$") for line in lines)  # as `cat -A` does
     for number, line in enumerate(lines, 1):
         string = _STRING.match(line) if line.rstrip()[-1:] in _ENDS else None
@@ -151,7 +158,26 @@ def _said(text: str) -> Iterator[tuple[int, str]]:
                 yield number, part
         else:
             line = line.removesuffix("$").removesuffix("^M") if shown else line
+            if line.endswith("\\n\\") and (continued := _CONTINUED.match(line[:-3])):
+                line = _unescaped(continued[1])
             yield number, line.replace("^I", "\t") if "^I" in line else line
+
+
+def _in_source(lines: list[str]) -> list[str]:
+    """The lines without the code around strings of several lines."""
+    last = {mark: max((i for i, line in enumerate(lines) if mark in line), default=-1) for mark in ("`", '"""', "'''")}
+    if max(last.values()) < 1:
+        return lines
+    plain, closing = list(lines), ""
+    for i, line in enumerate(lines):
+        opening = None if closing else _OPENING.match(line)
+        if opening and i < last[opening[1]] and opening[1] not in line[opening.end() :]:
+            closing, plain[i] = opening[1], line[opening.end() :]
+        elif closing and closing in line:
+            inside, _, behind = line.partition(closing)
+            plain[i] = inside if _CLOSING.match(behind) else line
+            closing = ""
+    return plain
 
 
 def _message(line: str) -> str | None:
