@@ -1,6 +1,7 @@
 """XML of unknown origin, read safely: no entities, no fetching, bounded, and every element knows its line."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
@@ -14,6 +15,7 @@ MOST_ELEMENTS = 500_000
 _BEGINS = re.compile(r"^[\ufeff \t]*<[?!A-Za-z_]", re.MULTILINE)
 _ENDS = re.compile(r"(?:</[\w.:-]{1,80}|/|--)>[ \t\r]*$", re.MULTILINE)
 _QUOTES = str.maketrans("“”„″", '""""')
+_EACH_DECLARED = re.compile(r"<\?xml\b[^<>]{0,200}\?>")
 _DECLARED = re.compile(r"\ufeff?[ \t]*+<\?xml\b[^<>]{0,200}\?>")
 
 
@@ -47,6 +49,20 @@ def parse_xml(text: str, name: str, *, doctype: bool = False) -> Element:
     except expat.ExpatError:
         what = expat.ErrorString(wrong.code)
     raise InputError(f"{name}, line {wrong.lineno}: not well-formed XML ({what}): give the whole file")
+
+
+def parse_each(text: str, name: str) -> list[Element]:
+    """Return the roots of documents that stand one after another in a text; raises InputError as `parse_xml` does."""
+    try:
+        return [parse_xml(text, name)]
+    except InputError as error:
+        wrong = error
+    for lines in (text, _unprefixed(text)):
+        with suppress(InputError):
+            roots = parse_xml(f"<all>{_EACH_DECLARED.sub('', _alone(lines))}</all>", name).children
+            if len(roots) > 1:
+                return roots
+    raise wrong
 
 
 def _root(text: str, name: str, *, doctype: bool) -> Element:

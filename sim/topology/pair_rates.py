@@ -31,9 +31,9 @@ _COPY = re.compile(
 _JSON = re.compile(r'\{\s{0,64}"nvbandwidth"\s{0,8}:')
 _KEYS = ("description", "matrix")
 _NUMBER = re.compile(r"\d{1,7}(?:\.\d{1,9})?|N/A", re.IGNORECASE)
-MOST_DAMAGED = 8
+_MOST_DAMAGED = 8
 """Damaged reports, after which no other one is read: each may be read up to the end of the text."""
-MOST_GPUS = 512
+_MOST_GPUS = 512
 """Columns of a matrix; more than any host has."""
 CLASSES = ("pix", "pxb", "phb", "node", "sys")
 """Rates of PCIe, from the innermost out: a pair farther apart goes over all of those before its own."""
@@ -67,7 +67,7 @@ def matrices(text: str) -> list[RateMatrix]:
             reading = reading and (not words and not matrices[-1].rows)
         elif not matrices[-1].gpus:
             matrices[-1].gpus = [word for word in words if word.isdecimal()]
-            reading = len(matrices[-1].gpus) == len(words) <= MOST_GPUS
+            reading = len(matrices[-1].gpus) == len(words) <= _MOST_GPUS
         elif words[0] in matrices[-1].gpus and words[0] not in matrices[-1].rows and all(map(_NUMBER.fullmatch, words)):
             matrices[-1].rows[words[0]] = words[1:]
         else:
@@ -78,7 +78,7 @@ def matrices(text: str) -> list[RateMatrix]:
 def _of_json(text: str) -> Iterator[RateMatrix]:
     """The matrices of `nvbandwidth --json`, whose cells are texts, anywhere in a text."""
     at = damaged = 0
-    while damaged < MOST_DAMAGED and (begin := _JSON.search(text, at)):
+    while damaged < _MOST_DAMAGED and (begin := _JSON.search(text, at)):
         try:
             said, end = json.JSONDecoder().raw_decode(text, begin.start())
         except (ValueError, RecursionError):

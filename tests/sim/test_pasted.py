@@ -12,7 +12,7 @@ from tests.pasted import PREFIXES, numbered, prefixed
 BODIES = ("8  2  float  sum  -1", "GPU0   X   NV12", "size  count  type", "Rank  0 Group  0", "X    = Self")
 
 
-@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("prefix", [*PREFIXES, "7:10:11:12 "])
 def test_a_prefix_goes_and_the_line_stays(prefix):
     text = prefixed("\n".join(BODIES), prefix)
     assert [line.text.strip() for line in pasted_lines(text)] == list(BODIES)
