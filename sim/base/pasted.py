@@ -91,6 +91,9 @@ _PREFIXES = {
 """What may stand in front, by the character it begins with: `0` any digit, `a` any letter, `|` where there is but one
 bar. `source` is the part that tells who wrote the line."""
 _COMPILED = {begin: tuple(re.compile(pattern) for pattern in patterns) for begin, patterns in _PREFIXES.items()}
+_SEVERAL = 3
+"""Lines that begin with one word and a colon because a launcher wrote it there; fewer may be keys."""
+_QUOTED = re.compile(r">(?: ?>){0,9}")
 _OPENS, _CLOSES, _AROUND = ("{", "["), ("}", "]"), "\ufeff \t\r\n"
 _LEVELS = {"INFO", "WARN", "WARNING", "ERROR", "DEBUG", "NOTICE", "STDOUT", "STDERR", "OUT", "ERR"}
 NO_WORDS = {"N/A", "NAN", "INF", "-", "X"}
@@ -125,12 +128,50 @@ def bare_json(text: str) -> str:
     '\n{\n"a": 1\n}'
     """
     plain = text.strip(_AROUND)
-    if plain[:1] in _OPENS and plain[-1:] in _CLOSES:
+    if plain[:1] in _OPENS and plain[-1:] in _CLOSES and _prefix(plain[:400], 0, one_bar=False) is None:
         return text.lstrip("\ufeff")
     lines = [_unprefixed(line)[1] for line in text.lstrip("\ufeff").splitlines()]
     first = next((i for i, line in enumerate(lines) if line[:1] in _OPENS), 0)
     last = max((i for i, line in enumerate(lines) if line.rstrip(",")[-1:] in _CLOSES), default=len(lines))
     return "\n" * first + "\n".join(lines[first : last + 1])
+
+
+def bare_lines(text: str) -> str:
+    r"""Return a text whose indentation matters without a mail's or a log's marks on every line, and out of a fence.
+
+    Lines keep their numbers. What only some lines begin with is left, as it may be the text's own.
+
+    >>> bare_lines("> ```yaml\n> a:\n>   b: 1\n> ```")
+    '\na:\n  b: 1\n'
+    """
+    lines = text.lstrip("\ufeff").split("\n")
+    for _ in range(MOST_PREFIXES):
+        marks = _marks(lines)
+        if not marks:
+            break
+        lines = [line[mark:].removeprefix(" ") for line, mark in zip(lines, marks, strict=True)]
+    fences = [i for i, line in enumerate(lines) if line[:3] in ("```", "~~~")]
+    if len(fences) > 1:
+        lines = [line if fences[0] < i < fences[1] else "" for i, line in enumerate(lines[: fences[1] + 1])]
+    return "\n".join(lines)
+
+
+def _marks(lines: list[str]) -> list[int]:
+    """Where each line goes on behind what all lines have in front; nothing where one has nothing, or another word."""
+    ends, words = [], set()
+    for line in lines:
+        if not line.strip():
+            ends.append(len(line))
+            continue
+        mark = _QUOTED.match(line) or _prefix(line, 0, one_bar=False)
+        if mark is None:
+            return []
+        words.add(re.sub(r"\d", "0", mark[0]) if mark[0][0].isalpha() else "")
+        if len(words) > 1:
+            return []
+        ends.append(mark.end())
+    few = sum(map(bool, map(str.strip, lines))) < _SEVERAL
+    return ends if words and not (few and words != {""}) else []
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:

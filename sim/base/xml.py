@@ -92,7 +92,9 @@ def _alone(text: str) -> str:
     """
     plain = text.strip("\ufeff \t\r\n")
     if plain.startswith("<") and _ENDS.search(plain, plain.rfind("\n") + 1):
-        return text
+        first = text.index("<")
+        head = _DECLARED.match(plain) if first else None
+        return "\n" * text.count("\n", 0, first) + text[first + head.end() :] if head else text
     begin = _BEGINS.search(text)
     if begin is None:
         return text

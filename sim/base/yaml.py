@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import yaml
 
+from sim.base.pasted import bare_lines
 from sim.errors import InputError
 
 DEEPEST = 50
@@ -73,6 +74,7 @@ def parse_yaml(text: str, name: str) -> YamlNode:
 
     Raises InputError, with the line, for what is not well-formed, has tags, or is unreasonably big.
     """
+    text = bare_lines(text)
     try:
         events = yaml.parse(text.encode("utf-8", "replace"), Loader=_LOADER)
         root = _document(events, name)

@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from sim.base.numbers import real
-from sim.base.pasted import pasted_lines
+from sim.base.pasted import bare_json, pasted_lines
 from sim.errors import InputError
 from sim.topology.host import Rates
 from sim.units import GBps, fmt_bandwidth
@@ -72,7 +72,7 @@ def matrices(text: str) -> list[RateMatrix]:
             matrices[-1].rows[words[0]] = words[1:]
         else:
             reading = False
-    return [matrix for matrix in (*matrices, *_of_json(text)) if matrix.gpus]
+    return [matrix for matrix in (*matrices, *(list(_of_json(text)) or _of_json(bare_json(text)))) if matrix.gpus]
 
 
 def _of_json(text: str) -> Iterator[RateMatrix]:

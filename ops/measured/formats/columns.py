@@ -12,8 +12,8 @@ _LOOKED_AT = 1 << 16
 
 def has_columns(text: str, needed: Collection[str]) -> bool:
     """Return whether a line names these columns, with no row above it."""
-    above = text[:_LOOKED_AT].lower()
-    return all(word in above for word in needed) and _head(pasted_lines(above), needed) >= 0
+    above = text[:_LOOKED_AT]
+    return all(word in above.lower() for word in needed) and _head(pasted_lines(above), needed) >= 0
 
 
 def rows_of(
