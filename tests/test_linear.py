@@ -150,10 +150,11 @@ def _uses_in_source():
 
 
 def _uses_when_reading():
-    """Every pattern that readers are seen to use with their samples, and how."""
+    """Every pattern that readers are seen to use with their samples and with what they refuse, and how."""
     for name, (text, use) in examples().items():
-        for pattern, anchored in steps(use, text, lines=False).patterns:
-            yield name, pattern, anchored
+        for given in (text, "no text of any format\n"):
+            for pattern, anchored in steps(use, given, lines=False).patterns:
+                yield name, pattern, anchored
 
 
 @pytest.mark.parametrize("uses", [_uses_in_source, _uses_when_reading])
