@@ -113,8 +113,8 @@ def _as_told(topology: Topology, table: Table, *, by_caller: bool = True) -> Top
     if not by_caller and not names_network(table) and not names_system(table):
         notes.append(NETWORK_UNTOLD)
     several = notes and len({machine.devices[device].host for device in machine.ranks[: table.ranks]}) > 1
-    told = (*table.notes, *(notes if several else ()))
-    return replace(machine, assumed=(*machine.assumed, *told), router=machine.routes) if told else machine
+    all_notes = (*table.notes, *(notes if several else ()))
+    return replace(machine, assumed=(*machine.assumed, *all_notes), router=machine.routes) if all_notes else machine
 
 
 def _notes(machine: Topology, table: Table) -> list[str]:

@@ -97,10 +97,10 @@ def _of_report(said: Any, text: str, begin: int, end: int) -> Iterator[RateMatri
         if not (isinstance(title, str) and isinstance(rows, list) and all(isinstance(row, list) for row in rows)):
             continue
         if matrix := _title(line, title):
-            found = text.find(json.dumps(title), begin, end)
-            if found >= 0:
-                line += text.count("\n", begin, found)
-                begin, matrix.line = found, line
+            title_at = text.find(json.dumps(title), begin, end)
+            if title_at >= 0:
+                line += text.count("\n", begin, title_at)
+                begin, matrix.line = title_at, line
             else:
                 begin = end  # written in other escapes than ours: no line is looked for any more
             matrix.gpus = [str(i) for i in range(len(rows))]

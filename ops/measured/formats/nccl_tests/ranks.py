@@ -10,7 +10,7 @@ Factors = list[tuple[float, float]]
 """algbw and busbw of every row, GB/s."""
 
 
-class Told(NamedTuple):
+class Evidence(NamedTuple):
     """What a table says of its ranks, 0 where it says nothing: the list of devices, counts beside sizes, the launcher.
 
     The ranks are a multiple of `process`, the GPUs of a process by nThread and nGpus of the header.
@@ -22,36 +22,40 @@ class Told(NamedTuple):
     process: int = 0
 
 
-def agreed(told: Told, collective: str, factors: Factors) -> tuple[int, str]:
+def agreed(evidence: Evidence, collective: str, factors: Factors) -> tuple[int, str]:
     """Return the ranks of a table, and a sentence where what it says contradicts itself.
 
     The bandwidths decide, as the benchmark reckons busbw with its own number of ranks; then the header does.
 
-    >>> agreed(Told(listed=2, process=8), "allreduce", [(206.27, 360.97)])[0]
+    >>> agreed(Evidence(listed=2, process=8), "allreduce", [(206.27, 360.97)])[0]
     8
     """
     low, high = _limits(collective, factors)
-    claims = [n for n in told[:3] if n]
+    claims = [n for n in evidence[:3] if n]
     first = claims[0] if claims else 0
-    fitting = [n for n in claims if low <= n <= high and n % max(told.process, 1) == 0]
+    fitting = [n for n in claims if low <= n <= high and n % max(evidence.process, 1) == 0]
     if fitting and fitting[0] == first:
         return first, ""
     if not claims:
-        return ranks_of(collective, factors, told.process), ""
-    shown = ranks_of(collective, factors, told.process) or ranks_of(collective, factors)
+        return ranks_of(collective, factors, evidence.process), ""
+    shown = ranks_of(collective, factors, evidence.process) or ranks_of(collective, factors)
     whole = first if low <= first <= high else 0
-    of_process = told.process if told.process > first and low <= told.process <= high else 0
+    of_process = evidence.process if evidence.process > first and low <= evidence.process <= high else 0
     ranks = next(filter(None, (*fitting[:1], of_process, shown, whole, first)))
-    return ranks, _contradiction(told, ranks, (low, high), factors)
+    return ranks, _contradiction(evidence, ranks, (low, high), factors)
 
 
-def _contradiction(told: Told, ranks: int, limits: tuple[float, float], factors: Factors) -> str:
+def _contradiction(evidence: Evidence, ranks: int, limits: tuple[float, float], factors: Factors) -> str:
     """Which of a table's ways of telling its ranks do not agree with the others."""
-    words = {"the list of devices": told.listed, "count and size": told.counted, "the launcher": told.launched}
+    words = {
+        "the list of devices": evidence.listed,
+        "count and size": evidence.counted,
+        "the launcher": evidence.launched,
+    }
     said = [f"{what} says {n} ranks" for what, n in words.items() if n and n != ranks]
     agree = [f"{what} says {n}" for what, n in words.items() if n == ranks]
-    if told.process > 1:
-        (agree if ranks % told.process == 0 else said).append(f"the header says a multiple of {told.process}")
+    if evidence.process > 1:
+        (agree if ranks % evidence.process == 0 else said).append(f"the header says a multiple of {evidence.process}")
     low, high = limits
     if factors and high < MOST:
         span = f"{math.ceil(low)}" if math.floor(high) <= math.ceil(low) else f"{math.ceil(low)} to {math.floor(high)}"

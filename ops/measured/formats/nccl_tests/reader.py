@@ -19,7 +19,7 @@ from ops.measured.formats.nccl_tests.printed import (
     number,
     printed_tables,
 )  # fmt: skip
-from ops.measured.formats.nccl_tests.ranks import Told, agreed
+from ops.measured.formats.nccl_tests.ranks import Evidence, agreed
 from ops.measured.formats.nccl_tests.runs import sections
 from ops.measured.launcher import launched
 from ops.measured.rows import Measured, Table, apart
@@ -94,9 +94,9 @@ def _table(printed: PrintedTable, text: str, whole: str, name: str) -> Table:
         rows.append(Measured("", 0, row.size, half.seconds, both, "", row.line))
     shared = ranks_told if ranks_told > 1 else 0
     run = _run(text)
-    told = Told(printed.ranks, shared, run.ranks, printed.process)
-    collective = collective_of(printed, name, shared, factors, next(filter(None, told), 0))
-    ranks, contradiction = agreed(told, collective, factors)
+    evidence = Evidence(printed.ranks, shared, run.ranks, printed.process)
+    collective = collective_of(printed, name, shared, factors, next(filter(None, evidence[:3]), 0))
+    ranks, contradiction = agreed(evidence, collective, factors)
     shared_gpu = printed.repeats and run.shares_gpus
     release = _run(whole).forced.get("nccl") if "nccl" not in run.forced else None
     forced = run.forced | ({"nccl": release} if release else {}) | ({"transport": "shared"} if shared_gpu else {})
@@ -156,7 +156,7 @@ def _from_json(text: str, name: str) -> Table:
         factors.append((half.algbw, half.busbw))
         rows.append((size, half.seconds, second.seconds if first and second else 0.0, at))
     collective = collective_of(PrintedTable(program[1].lower() if program else ""), name, 0, factors)
-    ranks, contradiction = agreed(Told(ranks), collective, factors)
+    ranks, contradiction = agreed(Evidence(ranks), collective, factors)
     seats = [(str(d.get("hostname", d.get("host", ""))), int(number(str(d.get("device", 0))) or 0)) for d in devices]
     each = max((device + 1 for _, device in seats), default=0)
     measured = tuple(Measured(collective, ranks, size, time, both, "", line) for size, time, both, line in rows)
