@@ -5,6 +5,7 @@ import csv
 import doctest
 import json
 import os
+import re
 import runpy
 import socket
 import subprocess
@@ -170,6 +171,33 @@ def test_a_source_distribution_makes_the_same_wheel(wheel, tmp_path):
     (again,) = (tmp_path / "again").iterdir()
     with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(again) as other:
         assert {i.filename: i.CRC for i in one.infolist()} == {i.filename: i.CRC for i in other.infolist()}
+
+
+TEXTS = {".py", ".md", ".ipynb", ".json", ".js", ".html", ".toml", ".txt", ".sh", ".yaml", ""}
+BY_NAME = re.compile(r"install\b[^\n`&;|]*(?<![\w./-])ringside(?![\w/-])|(?<![\w/.-])ringside\[notebook", re.IGNORECASE)
+"""What would have pip or npm fetch a package called ringside: that of the index is another project's."""
+
+
+def test_a_line_that_fetches_a_package_of_that_name_is_seen():
+    seen = (
+        "pip install ringside",
+        "pip install 'ringside[notebook]'",
+        "uv pip install -U Ringside==1",
+        "ringside[notebook]",
+    )
+    assert all(map(BY_NAME.search, seen))
+    paths = ("pip install .", "pip install '.[notebook]'", "pip install '/path/to/ringside[notebook]'")
+    assert not any(map(BY_NAME.search, (*paths, "pip install ringside-0.1.0.whl", "pip install ./ringside")))
+
+
+def test_no_text_fetches_a_package_of_that_name():
+    hidden = {path for path in ROOT.iterdir() if path.name in (".git", ".venv", "node_modules")}
+    tops = [path for path in ROOT.iterdir() if path not in hidden]
+    files = [file for top in tops for file in (top.rglob("*") if top.is_dir() else [top])]
+    texts = [file for file in files if file.is_file() and file.suffix in TEXTS and file != Path(__file__)]
+    assert len(texts) > 900
+    said = {file: BY_NAME.findall(file.read_text(encoding="utf-8", errors="replace")) for file in texts}
+    assert not {file: lines for file, lines in said.items() if lines}
 
 
 @pytest.mark.slow
