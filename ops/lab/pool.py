@@ -18,8 +18,11 @@ from typing import NamedTuple
 from ops.lab.cells import Row, failed, rows
 from ops.lab.sent import RemoteCall, send
 from ops.request import Request
+from sim.base.compiled import is_on_disk
+from sim.base.machine_code.notices import COLD, say_once
 from sim.base.watch import Watch, always, watching
 from sim.errors import InputError
+from sim.fabric import kernel
 
 BATCH = 64
 """Cells handed out at once; a process gives back those it has no time for."""
@@ -68,6 +71,8 @@ def cores(jobs: int = 0) -> Iterator[Pool]:
     from joblib.externals.loky import ProcessPoolExecutor
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
+    if not is_on_disk(kernel.advance):
+        say_once(COLD)  # its processes have no standard error
     now = watching() or Watch()
     processes = int(min(jobs or cpu_count(), now.jobs))
 

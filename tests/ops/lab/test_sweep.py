@@ -1,6 +1,7 @@
 """Sweeps that are killed, resumed and spread over a cluster end with the same table, every cell once."""
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from ops.lab.sweep import sweep
 from ops.registry import ALGORITHMS
 from ops.request import Request
 from ops.work import carry_out, registered
+from sim.base.machine_code.notices import COLD, QUIET
 from sim.errors import InputError
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
@@ -300,6 +302,14 @@ def test_a_server_that_is_no_scheduler_is_told_in_one_line(answer, tmp_path, cap
     assert "\n" not in str(told.value)
     assert capfd.readouterr() == ("", "")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_sweep_without_compiled_kernels_says_so_once(tmp_path):
+    table = str(tmp_path / "t.parquet")
+    words = ["cli.py", "sweep", *HERE.split(), "--sizes", "1KiB,2KiB", "--jobs", "2", "-o", table]
+    cold = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), QUIET: ""}
+    told = subprocess.run([sys.executable, *words], cwd=ROOT, env=cold, capture_output=True, text=True, check=True)
+    assert told.stderr == f"{COLD}\n"
 
 
 def test_two_sweeps_never_write_one_table(tmp_path):
