@@ -7,6 +7,7 @@ import json
 import os
 import re
 import runpy
+import shutil
 import socket
 import subprocess
 import sys
@@ -17,6 +18,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+from sim.base.machine_code.notices import COMPILING
 
 ROOT = Path(__file__).resolve().parent.parent
 MADE_BY = runpy.run_path(str(ROOT / "package" / "build.py"))
@@ -264,6 +267,35 @@ def test_a_sweep_uses_processes(installed):
     words = ("sweep", "allreduce.ring", "allreduce.rabenseifner", "--machine", "dgx_a100", "--sizes", "1KiB,1MiB")
     said = installed.run(installed.command, *words, "--jobs", "2", "-o", "table.parquet", "--json")
     assert {"rows": 4, "failed": 0}.items() <= json.loads(said[said.index("{") :]).items()
+
+
+KERNEL = """
+import os, sys
+os.environ.update(HOME=sys.argv[1], RINGSIDE_QUIET="")
+for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+    os.environ.pop(name, None)
+import numpy as np
+from ringside.sim.base.compiled import compiled, is_on_disk
+from ringside.sim.schedule import replay
+before = is_on_disk(replay.successors)
+pending, start, after = np.array([0, 1], np.int32), np.array([0, 0, 1, 0], np.int64), np.zeros(1, np.int32)
+compiled(replay).successors(pending, np.zeros(1, np.int32), start, after)
+print(before, is_on_disk(replay.successors), after)
+"""
+
+
+@pytest.mark.slow
+def test_kernels_of_a_package_that_is_read_only_are_kept_in_the_users_cache(installed, tmp_path):
+    beside = installed.packages / "ringside" / "sim" / "schedule" / "__pycache__"
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.write_text("root may write into a folder that is read-only, but not into this", encoding="utf-8")
+    try:
+        first, again = (installed.run(installed.python, "-c", KERNEL, tmp_path) for _ in range(2))
+    finally:
+        beside.unlink()
+    assert first.splitlines() == [COMPILING, "False True [1]"]
+    assert again == "True True [1]"
+    assert list(tmp_path.glob(".cache/numba/schedule_*/replay.successors*.nbc"))
 
 
 @pytest.mark.slow
