@@ -3,11 +3,14 @@
 import os
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+from ops.lab.sent import PREFIX
 from sim.base.machine_code.notices import COMPILING, KEPT_NOWHERE, QUIET, WAITING
 
 KERNELS = """
@@ -63,7 +66,7 @@ class Folder:
         """A process that waits for a line before it asks for the kernels."""
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         words = [sys.executable, "-c", ASK, str(self.log), killed]
-        with subprocess.Popen(words, text=True, env=self.environment, **pipes) as process:
+        with subprocess.Popen(words, text=True, cwd=self.path, env=self.environment, **pipes) as process:
             yield process
 
     def ask(self, killed=""):
@@ -157,3 +160,15 @@ def test_where_nothing_can_be_written_kernels_are_compiled_by_every_process(fold
     folder.cache.write_text("no folder", encoding="utf-8")
     folder.environment["HOME"] = str(folder.path / "kernels.py")
     assert folder.ask() == (0, "4 8\n", f"{KEPT_NOWHERE}\n")
+
+
+@pytest.mark.slow
+def test_copies_that_workers_of_a_cluster_were_sent_share_machine_code(tmp_path):
+    (tmp_path / "home").mkdir()
+    for _ in range(2):
+        path = Path(tempfile.mkdtemp(dir=tmp_path)) / f"{PREFIX}0123456789abcdef"
+        path.mkdir()
+        copy = Folder(path, tmp_path / "home")
+        copy.log = tmp_path / "log"
+        assert copy.ask()[:2] == (0, "4 8\n")
+        assert copy.compiled() == {"first": 1, "second": 1}

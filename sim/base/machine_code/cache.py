@@ -6,14 +6,24 @@ files without a check, and every process that finds none compiles.
 
 import hashlib
 import pickle
+import re
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    UserProvidedCacheLocator,
+    UserWideCacheLocator,
+)
 
 from sim.base.machine_code.notices import COMPILING, KEPT_NOWHERE, WAITING, say_once
 from sim.locks import lock
+
+COPY = re.compile(r"(?<=[/\\])sent-[0-9a-f]{16}(?=[/\\])")
+"""The folder of modules that a cluster's worker was sent; `ops.lab.sent` names it by their content."""
 
 
 class _SealedFile(IndexDataCacheFile):  # type: ignore[misc]
@@ -48,8 +58,32 @@ def _check(sealed: bytes) -> None:
         raise ValueError("damaged")
 
 
+class _CopyLocator(UserWideCacheLocator):  # type: ignore[misc]
+    """The user's cache, by what a copy is and not by where it lies: every worker of a cluster has one of its own."""
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        return super().from_function(py_func, py_file) if COPY.search(py_file) else None
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        path: str = super().get_suitable_cache_subpath(f"/{py_file[COPY.search(py_file).start() :]}")  # type: ignore[union-attr]
+        return path
+
+    def get_source_stamp(self) -> str:
+        return ""  # a kernel's name has a fingerprint of its sources
+
+
+class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
+    """Numba's, with one more place to look."""
+
+    _locator_classes: ClassVar = [UserProvidedCacheLocator, _CopyLocator, *CompileResultCacheImpl._locator_classes]
+
+
 class KernelCache(FunctionCache):  # type: ignore[misc]
     """One kernel's machine code. `holding` is the lock while this process compiles it."""
+
+    _impl_class = _Implementation
 
     def __init__(self, kernel: Any) -> None:
         super().__init__(kernel)
