@@ -10,6 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from sim.base.machine_code.notices import QUIET
+
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = (
     "run allreduce.ring --machine dgx_h100 --size 64MiB",
@@ -33,7 +35,7 @@ def main(words):
         if subprocess.run(install, check=False, cwd=ROOT).returncode:
             print(f"tests.other_python: {other} does not get what requirements.txt lists", file=sys.stderr)
             return 1
-        environment = {**os.environ, "PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1", QUIET: "1"}
         failed = sum(not _is_alike(other, line.split(), environment) for line in COMMANDS)
         if tests:
             run = [other, "-m", "pytest", "-p", "no:cacheprovider", *tests]
@@ -43,7 +45,7 @@ def main(words):
 
 def _is_alike(other, words, environment):
     """Whether a command ends and prints alike in both; the verdict is printed."""
-    here = _answer(sys.executable, words, dict(os.environ))
+    here = _answer(sys.executable, words, {**os.environ, QUIET: "1"})
     there = _answer(other, words, environment)
     is_alike = here == there and here[0] == 0
     print(f"{'ok' if is_alike else 'DIFFERENT'}: {' '.join(words)}", flush=True)

@@ -95,7 +95,7 @@ def _twin(kernel: FunctionType) -> Any:
     is_kept = options.pop("cache")
     njit: Any = numba.njit
     dispatcher = njit(**options)(twin)
-    if is_kept:
+    if is_kept and dispatcher is not twin:  # NUMBA_DISABLE_JIT leaves functions as they are
         from sim.base.machine_code.cache import keep
 
         keep(dispatcher, twin)

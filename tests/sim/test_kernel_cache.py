@@ -56,7 +56,7 @@ class Folder:
     def __init__(self, path, home):
         self.path, self.log, self.cache = path, path / "log", path / "__pycache__"
         (path / "kernels.py").write_text(KERNELS, encoding="utf-8")
-        found = os.pathsep.join((str(path), os.getcwd()))
+        found = os.pathsep.join((str(path), os.getcwd(), *filter(None, [os.environ.get("PYTHONPATH")])))
         self.environment = {**os.environ, "PYTHONPATH": found, "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
         for name in (QUIET, "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
             self.environment.pop(name, None)
@@ -160,6 +160,12 @@ def test_where_nothing_can_be_written_kernels_are_compiled_by_every_process(fold
     folder.cache.write_text("no folder", encoding="utf-8")
     folder.environment["HOME"] = str(folder.path / "kernels.py")
     assert folder.ask() == (0, "4 8\n", f"{KEPT_NOWHERE}\n")
+
+
+def test_where_numba_is_told_to_compile_nothing_kernels_are_interpreted(folder):
+    folder.environment["NUMBA_DISABLE_JIT"] = "1"
+    assert folder.ask() == (0, "4 8\n", "")
+    assert folder.compiled() == {}
 
 
 @pytest.mark.slow
