@@ -17,6 +17,7 @@ from ui.player.component import player_file
 from ui.server import first
 from ui.server.ahead import Ahead
 from ui.server.code import code
+from ui.server.door import watch
 from ui.server.future import future
 from ui.server.guard import Application, Guard, Receive, Scope, Send
 from ui.server.health import health
@@ -50,6 +51,7 @@ def ask_ahead() -> None:
 async def _served(_app: Any) -> AsyncIterator[dict[str, Any]]:
     """Workers begin with the server, so that they are ready for the first visitor, and end with it."""
     send_at_once()
+    watch(the_pool().limits.seats)
     ask_ahead()
     _read_pages()
     try:
