@@ -20,6 +20,7 @@ from ui.workers.one import the_pool
 from ui.workers.pool import PageJob, WorkerDiedError, WorkerPool
 from ui.workers.process import FULL, Call, Result
 from ui.workers.remembered import LateError
+from ui.workers.turns import aside
 
 Value = TypeVar("Value")
 PATIENCE = 0.4
@@ -120,7 +121,13 @@ def ask_rows(cells: Sequence[Request]) -> Iterator[list[Row]]:
         return future
 
     try:
-        yield from carried_out(cells, Pool(submit, pool.limits.seats, (WorkerDiedError, LateError)))
+        batches = carried_out(cells, Pool(submit, pool.limits.seats, (WorkerDiedError, LateError)))
+        while True:
+            with aside():
+                batch = next(batches, None)
+            if batch is None:
+                break
+            yield batch
     finally:
         for job in jobs:
             with suppress(CancelledError):
@@ -129,8 +136,9 @@ def ask_rows(cells: Sequence[Request]) -> Iterator[list[Row]]:
 
 def _ends(job: PageJob, seconds: float) -> bool:
     """Whether a job is done within so many seconds."""
-    with suppress(TimeoutError, CancelledError):
-        job.exception(seconds)
+    if not job.done():
+        with aside(), suppress(TimeoutError, CancelledError):
+            job.exception(seconds)
     return job.done()
 
 
