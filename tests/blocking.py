@@ -1,4 +1,4 @@
-"""A reader that blocks on purpose, for tests of what holds while one does, and the dashboard with it as a script."""
+"""A reader that blocks on purpose, for tests of what holds while one does; workers find it by its name."""
 
 import re
 
@@ -12,18 +12,3 @@ def block(text, name=""):
     if HOSTILE in text:
         ENDLESS.match("a" * 64)
     return "nvidia_smi"
-
-
-if __name__ == "__main__":
-    from ui.front import main
-
-    main()
-elif __name__ != "__mp_main__" and not __name__.startswith("tests."):
-    from streamlit import App
-
-    from tests.blocking import block as named  # so that workers find it
-    from ui.server.application import around
-    from ui.workers import reading
-
-    reading.machine_format = named
-    app = App(__file__, **around())

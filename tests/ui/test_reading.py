@@ -1,5 +1,8 @@
 """Texts from outside: workers alone read them, each once, and one that blocks its reader costs a sentence."""
 
+import asyncio
+from urllib.parse import urlencode
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -7,8 +10,11 @@ from ops.request import Request, model, scenario, training
 from ops.request.examples import example_captures, example_schedules
 from ops.request.link import to_link
 from sim.base.formats import Formats
+from sim.base.share import MOST_SECONDS
 from sim.base.textfile import decoded
+from tests.attack.visitors import FINISHED, Tab, look
 from tests.blocking import HOSTILE, block
+from tests.browser.conftest import PATIENCE, serve
 from tests.ui.test_dropped import drop, told
 from tests.ui.test_page import APP, page
 from ui.talk import Talk, TalkScene, document
@@ -154,6 +160,61 @@ def test_what_is_dropped_and_blocks_its_reader_is_refused_in_the_language_of_the
     at = page(lang="zh", page="health")
     drop(at, "it", HOSTILE)
     assert told(at) == [say("page.reading.late", "zh", seconds="1")]
+
+
+BLOCKING_APP = """
+if __name__ == "__main__":
+    from ui.front import main
+
+    main()
+elif __name__ != "__mp_main__":
+    from streamlit import App
+
+    from tests.blocking import block
+    from ui.server.application import around
+    from ui.workers import reading
+
+    reading.machine_format = block
+    app = App(__file__, **around())
+"""
+"""The dashboard with a reader that blocks."""
+
+
+@pytest.mark.slow
+def test_while_a_text_blocks_its_reader_the_server_answers_others(tmp_path):
+    script = tmp_path / "blocking_app.py"
+    script.write_text(BLOCKING_APP, "utf-8")
+    address, server = serve(script=script, **{MOST_SECONDS: "10"})
+    others = "machine=switch:ranks=4"
+
+    async def visit():
+        async with Tab(address) as first, Tab(address) as other:
+            await other.drawn(others)
+            hostile = asyncio.create_task(last_alert(first, urlencode(to_link(Request(capture=HOSTILE)))))
+            while not look(address)["running"]:
+                await asyncio.sleep(0)
+            await other.drawn(others)
+            assert look(address)["running"]
+            assert not hostile.done()
+            return await hostile
+
+    try:
+        assert say("page.reading.late", "en", seconds="10") in asyncio.run(visit())
+    finally:
+        server.terminate()
+        assert server.wait(PATIENCE) is not None
+
+
+async def last_alert(tab, query):
+    """What a page tells last, once it is drawn."""
+    await tab.ask(query)
+    said = ""
+    while True:
+        message = await tab.heard()
+        if message.delta.new_element.alert.body:
+            said = message.delta.new_element.alert.body
+        if message.script_finished == FINISHED and message.WhichOneof("type") == "script_finished":
+            return said
 
 
 def blocked(texts):
