@@ -176,15 +176,32 @@ def parameters(function: Callable[..., Any], skip: tuple[str, ...] = ()) -> dict
     return dict(_parameters(function, skip))
 
 
+def described(function: Callable[..., Any]) -> inspect.Signature:
+    """The arguments of a function, every annotation an object.
+
+    A decorator that changes what a function takes attaches the description as `__signature__`, which `functools.wraps`
+    hands on. Annotations that are assigned get lost in the next wrapper from Python 3.14 on.
+    """
+    attached = getattr(function, "__signature__", None)
+    if isinstance(attached, inspect.Signature):
+        return attached
+    inner = inspect.unwrap(function, stop=lambda wrapper: hasattr(wrapper, "__signature__"))
+    if inner is not function:
+        return described(inner)
+    hints = get_type_hints(function, include_extras=True)
+    plain = inspect.signature(function)
+    arguments = [it.replace(annotation=hints.get(it.name, it.annotation)) for it in plain.parameters.values()]
+    return plain.replace(parameters=arguments)
+
+
 @lru_cache(maxsize=1024)
 def _parameters(function: Callable[..., Any], skip: tuple[str, ...]) -> Mapping[str, Parameter]:
     """The same, read once: every machine that is built and every schedule that is written asks for them."""
-    hints = get_type_hints(function, include_extras=True)
     entries = {}
-    for name, argument in inspect.signature(function).parameters.items():
+    for name, argument in described(function).parameters.items():
         if name in skip or argument.kind is inspect.Parameter.VAR_KEYWORD:
             continue
-        hint = _without_none(hints.get(name, str))
+        hint = _without_none(str if argument.annotation is argument.empty else argument.annotation)
         extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
         base = get_args(hint)[0] if extras else hint
         kind = next((e.name for e in extras if isinstance(e, Unit)), getattr(base, "__name__", "str"))
@@ -209,6 +226,8 @@ def required(function: Callable[..., Any]) -> list[str]:
 def spread(mapping: str, more: Mapping[str, tuple[Any, Any]]) -> Callable[[Function], Function]:
     """Put parameters of their own in the place of one that is a mapping of them; `more` has annotations and defaults.
 
+    They come last where the function's description does not have the mapping.
+
     >>> @spread("sides", {"a": (int, 2), "b": (int, 3)})
     ... def area(*, sides):
     ...     return sides["a"] * sides["b"]
@@ -217,23 +236,19 @@ def spread(mapping: str, more: Mapping[str, tuple[Any, Any]]) -> Callable[[Funct
     """
 
     def put(function: Function) -> Function:
-        arguments: list[inspect.Parameter] = []
-        for argument in inspect.signature(function).parameters.values():
-            if argument.name != mapping:
-                arguments.append(argument)
-                continue
-            for key, (hint, usual) in more.items():
-                arguments.append(inspect.Parameter(key, argument.kind, default=usual, annotation=hint))
+        own = [*described(function).parameters.values()]
+        at = next((i for i, argument in enumerate(own) if argument.name == mapping), len(own))
+        kind = own[at].kind if at < len(own) else inspect.Parameter.KEYWORD_ONLY
+        own[at : at + 1] = [
+            inspect.Parameter(key, kind, default=usual, annotation=hint) for key, (hint, usual) in more.items()
+        ]
 
         @wraps(function)
         def call(*values: Any, **named: Any) -> Any:
             packed = {key: named.pop(key, usual) for key, (_, usual) in more.items()}
             return function(*values, **{mapping: packed}, **named)
 
-        hints = get_type_hints(function, include_extras=True)
-        hints.pop(mapping, None)
-        call.__annotations__ = hints | {key: hint for key, (hint, _) in more.items()}
-        setattr(call, "__signature__", inspect.Signature(arguments))  # noqa: B010  mypy knows of no such attribute
+        setattr(call, "__signature__", inspect.Signature(own))  # noqa: B010  mypy knows of no such attribute
         return cast("Function", call)
 
     return put

@@ -58,6 +58,8 @@ def check_writable(path: str | Path) -> None:
     """Raise InputError where `write_whole` could not write, before the work that is to be written."""
     try:
         target = _target(path)
+        with suppress(FileNotFoundError):
+            os.stat(target)  # it raises for a name that is too long, which pathlib no longer does everywhere
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if _is_special(target):

@@ -14,6 +14,8 @@ from sim.base import formats
 
 os.environ.setdefault("RINGSIDE_NO_WORKERS", "1")
 """Pages that a test draws in its own process have their runs there, too: one process, one set of kernels."""
+os.environ.setdefault("RINGSIDE_QUIET", "1")
+"""What a command prints does not depend on which kernels tests before it had compiled."""
 settings.register_profile("ringside", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ringside")
 """No test is late: others may have the processor, and the first example is the one that imports."""

@@ -5,7 +5,9 @@ import csv
 import doctest
 import json
 import os
+import re
 import runpy
+import shutil
 import socket
 import subprocess
 import sys
@@ -16,6 +18,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+from sim.base.machine_code.notices import COMPILING
 
 ROOT = Path(__file__).resolve().parent.parent
 MADE_BY = runpy.run_path(str(ROOT / "package" / "build.py"))
@@ -172,6 +176,33 @@ def test_a_source_distribution_makes_the_same_wheel(wheel, tmp_path):
         assert {i.filename: i.CRC for i in one.infolist()} == {i.filename: i.CRC for i in other.infolist()}
 
 
+TEXTS = {".py", ".md", ".ipynb", ".json", ".js", ".html", ".toml", ".txt", ".sh", ".yaml", ""}
+BY_NAME = re.compile(r"install\b[^\n`&;|]*(?<![\w./-])ringside(?![\w/-])|(?<![\w/.-])ringside\[notebook", re.IGNORECASE)
+"""What would have pip or npm fetch a package called ringside: that of the index is another project's."""
+
+
+def test_a_line_that_fetches_a_package_of_that_name_is_seen():
+    seen = (
+        "pip install ringside",
+        "pip install 'ringside[notebook]'",
+        "uv pip install -U Ringside==1",
+        "ringside[notebook]",
+    )
+    assert all(map(BY_NAME.search, seen))
+    paths = ("pip install .", "pip install '.[notebook]'", "pip install '/path/to/ringside[notebook]'")
+    assert not any(map(BY_NAME.search, (*paths, "pip install ringside-0.1.0.whl", "pip install ./ringside")))
+
+
+def test_no_text_fetches_a_package_of_that_name():
+    hidden = {path for path in ROOT.iterdir() if path.name in (".git", ".venv", "node_modules")}
+    tops = [path for path in ROOT.iterdir() if path not in hidden]
+    files = [file for top in tops for file in (top.rglob("*") if top.is_dir() else [top])]
+    texts = [file for file in files if file.is_file() and file.suffix in TEXTS and file != Path(__file__)]
+    assert len(texts) > 900
+    said = {file: BY_NAME.findall(file.read_text(encoding="utf-8", errors="replace")) for file in texts}
+    assert not {file: lines for file, lines in said.items() if lines}
+
+
 @pytest.mark.slow
 def test_an_editable_installation_is_refused_in_a_sentence(installed):
     told = pip(f"--python={installed.python}", "install", *BUILD, "--editable", ROOT, status=1)
@@ -236,6 +267,35 @@ def test_a_sweep_uses_processes(installed):
     words = ("sweep", "allreduce.ring", "allreduce.rabenseifner", "--machine", "dgx_a100", "--sizes", "1KiB,1MiB")
     said = installed.run(installed.command, *words, "--jobs", "2", "-o", "table.parquet", "--json")
     assert {"rows": 4, "failed": 0}.items() <= json.loads(said[said.index("{") :]).items()
+
+
+KERNEL = """
+import os, sys
+os.environ.update(HOME=sys.argv[1], RINGSIDE_QUIET="")
+for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+    os.environ.pop(name, None)
+import numpy as np
+from ringside.sim.base.compiled import compiled, is_on_disk
+from ringside.sim.schedule import replay
+before = is_on_disk(replay.successors)
+pending, start, after = np.array([0, 1], np.int32), np.array([0, 0, 1, 0], np.int64), np.zeros(1, np.int32)
+compiled(replay).successors(pending, np.zeros(1, np.int32), start, after)
+print(before, is_on_disk(replay.successors), after)
+"""
+
+
+@pytest.mark.slow
+def test_kernels_of_a_package_that_is_read_only_are_kept_in_the_users_cache(installed, tmp_path):
+    beside = installed.packages / "ringside" / "sim" / "schedule" / "__pycache__"
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.write_text("root may write into a folder that is read-only, but not into this", encoding="utf-8")
+    try:
+        first, again = (installed.run(installed.python, "-c", KERNEL, tmp_path) for _ in range(2))
+    finally:
+        beside.unlink()
+    assert first.splitlines() == [COMPILING, "False True [1]"]
+    assert again == "True True [1]"
+    assert list(tmp_path.glob(".cache/numba/schedule_*/replay.successors*.nbc"))
 
 
 @pytest.mark.slow

@@ -1,8 +1,6 @@
 """The frame around every page: the way from one to another, and the language they speak."""
 
-import gc
 import logging
-from functools import cache
 from typing import Any
 
 import streamlit as st
@@ -13,6 +11,7 @@ from ui.pages import PAGES, first, forget, leave
 from ui.refusals import retold
 from ui.text import language_names, plain, say, spoken, tell
 from ui.widgets import dropped
+from ui.workers.turns import turn
 
 STYLE = """
 .block-container { padding: 0.4rem 1.5rem 2rem; max-width: 1760px; }
@@ -105,6 +104,11 @@ def main() -> None:
 
     Pages are words of the address and no paths: a path makes Streamlit look for its server below it, and complain.
     """
+    with turn():
+        _draw()
+
+
+def _draw() -> None:
     page = st.query_params.get("page", first())
     name = page if page in PAGES else first()
     if address.is_revisited():
@@ -113,7 +117,6 @@ def main() -> None:
     st.session_state.drawn = name
     state: Any = "collapsed" if name == first() else "auto"
     st.set_page_config(page_title=tell("page.title"), layout="wide", initial_sidebar_state=state)
-    _keep_what_is_imported()
     if not st.context.is_embedded:
         _choose(name)
         dropped.receive()
@@ -127,13 +130,6 @@ def main() -> None:
             raise
         logging.getLogger(__name__).exception("page %s", name)
         st.error(plain(retold(fault)), icon=":material/error:")
-
-
-@cache
-def _keep_what_is_imported() -> None:
-    """Streamlit looks for garbage among all objects after every run: what modules hold is none, and most of them."""
-    gc.collect()
-    gc.freeze()
 
 
 def _choose(name: str) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ops.formats import malformed, message_bytes, reader, writer
 from ops.registry import ALGORITHMS
 from sim.base.numbers import whole
+from sim.base.pasted import bare_lines
 from sim.errors import InputError
 from sim.parameters import Bounds
 from sim.schedule import COPY, Schedule
@@ -25,14 +26,14 @@ _NUMBERS = re.compile(r"[\s,;]*[-+]?[0-9][0-9eE.+\-,;\s]*")
 
 def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
     """Rows with their line numbers; lines that begin with # are comments."""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(bare_lines(text).splitlines(), 1):
         line = line.strip()
         if line and not line.startswith("#"):
             yield number, re.split(r"[\s,;]+", line.strip(",; \t"))
 
 
 def _looks_like_one(text: str) -> bool:
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    lines = [line for line in bare_lines(text).splitlines() if line.strip() and not line.lstrip().startswith("#")]
     return bool(lines) and all(_NUMBERS.fullmatch(line) for line in lines[:3])
 
 

@@ -6,6 +6,7 @@ from ops.collectives import COLLECTIVES
 from ops.formats import reader
 from ops.sketch import VERSION, Sketch, check_columns, collectives, column_of
 from sim.base.numbers import whole
+from sim.base.pasted import bare_lines
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.errors import InputError
 from sim.schedule import Schedule
@@ -15,7 +16,7 @@ USUAL = {"ranks": None, "pieces": 1, "root": 0}
 
 
 def _looks_like_one(text: str) -> bool:
-    return re.search(r"^ringside: *sketch", text.lstrip()[:2000], re.MULTILINE) is not None
+    return re.search(r"^ringside: *sketch", bare_lines(text).lstrip()[:2000], re.MULTILINE) is not None
 
 
 @reader("sketch", "a sketch (text)", matches=_looks_like_one)

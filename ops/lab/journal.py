@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from ops.lab.cells import Row
 from ops.lab.checksums import CUT_SHORT, LONGEST_LINE, DamageError, checked_table, open_table, opened, sealed
 from sim.errors import InputError
+from sim.locks import is_at, lock, notice
 from sim.parameters import parse_spec
 from sim.whole_file import clear_unfinished, put_whole, refused, sync_folder, unfinished, write_all
 
@@ -244,35 +245,19 @@ def _locked(path: Path) -> IO[bytes]:
         path.parent.mkdir(parents=True, exist_ok=True)
         while True:
             file = path.open("a+b", buffering=0)
-            if not _lock(file):
+            holder = lock(file)
+            if holder == "theirs":
                 file.close()
                 raise InputError(
                     f"{path} is being written by another sweep: wait for it, or give another file"
                 ) from None
-            if _is_at(path, file):
+            if is_at(path, file):
+                if holder == "none":
+                    notice(f"{path} is on a file system without locks: let no other sweep write this table meanwhile")
                 return file
             file.close()
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror}): give a path that can") from None
-
-
-def _lock(file: IO[bytes]) -> bool:
-    """Whether nobody else has locked it, where the system knows of locks."""
-    with contextlib.suppress(ImportError):
-        import fcntl
-
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-    return True
-
-
-def _is_at(path: Path, file: IO[bytes]) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
-    except FileNotFoundError:
-        return False
 
 
 def _cells_done(table: Path) -> Iterator[tuple[str, bool]]:

@@ -1,5 +1,6 @@
 """Processes that carry out cells: this computer's cores, or the workers of a Dask cluster."""
 
+import asyncio
 import contextlib
 import ctypes
 import os
@@ -10,15 +11,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from ops.lab.cells import Row, failed, rows
 from ops.lab.sent import RemoteCall, send
 from ops.request import Request
+from sim.base.compiled import is_on_disk
+from sim.base.machine_code.notices import COLD, say_once
 from sim.base.watch import Watch, always, watching
 from sim.errors import InputError
+from sim.fabric import kernel
 
 BATCH = 64
 """Cells handed out at once; a process gives back those it has no time for."""
@@ -31,6 +35,17 @@ LOOK = 0.5
 TIDIED = "ignore:resource_tracker"
 """Those warnings as an interpreter's option."""
 KILLED = "the process that ran it was killed, most likely for want of memory: use fewer ranks or processes"
+
+
+ANSWER = 10
+"""Seconds in which a scheduler answers."""
+NO_SCHEDULER = (OSError, ValueError, TypeError, RuntimeError, ImportError, MemoryError)
+"""What Dask raises over an address that leads to none, or to something else: rubbish is taken for huge frames."""
+ENCRYPTED = ("tls", "wss")
+TLS_SETTINGS = (
+    "distributed.comm.tls.ca-file, .client.cert and .client.key in Dask's configuration, or"
+    " DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT and …__CLIENT__KEY in the environment"
+)
 
 
 class Pool(NamedTuple):
@@ -56,6 +71,8 @@ def cores(jobs: int = 0) -> Iterator[Pool]:
     from joblib.externals.loky import ProcessPoolExecutor
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
+    if not is_on_disk(kernel.advance):
+        say_once(COLD)  # its processes have no standard error
     now = watching() or Watch()
     processes = int(min(jobs or cpu_count(), now.jobs))
 
@@ -142,8 +159,11 @@ def cluster(address: str) -> Iterator[Pool]:
     except ImportError:
         raise InputError('--dask needs Dask: run `pip install "dask[distributed]"`') from None
     try:
-        client = Client(address, timeout=10, set_as_default=False)
-    except (OSError, ValueError) as error:
+        _meet(address)
+        client = Client(address, timeout=ANSWER, set_as_default=False)
+    except InputError:
+        raise
+    except NO_SCHEDULER as error:
         why = " ".join(str(error).split())[:120] or "no answer"
         raise InputError(f"no Dask scheduler at {address[:80]} ({why}): give one like tcp://host:8786") from None
     with client:
@@ -155,6 +175,30 @@ def cluster(address: str) -> Iterator[Pool]:
             yield Pool(
                 lambda batch: executor.submit(pickle.loads, RemoteCall(rows, batch).task()), processes, (KilledWorker,)
             )
+
+
+def _meet(address: str) -> None:
+    """Connect to a scheduler once: a Client that cannot connect prints what it fails at, and waits long before it ends.
+
+    Raises InputError where Dask has no certificates for an encrypted address, any of `NO_SCHEDULER` where none answers.
+    """
+    from distributed.comm import connect
+    from distributed.security import Security
+
+    is_encrypted = address.partition("://")[0] in ENCRYPTED
+    try:
+        settings = Security().get_connection_args("client")
+    except NO_SCHEDULER as error:
+        raise InputError(f"Dask cannot read its TLS files ({error}): correct {TLS_SETTINGS}") from None
+    if is_encrypted and settings.get("ssl_context") is None:
+        raise InputError(f"Dask has no certificates for {address[:80]}: set {TLS_SETTINGS}")
+
+    async def meet() -> None:
+        meeting = connect(address, timeout=ANSWER, **settings)
+        (await asyncio.wait_for(meeting, ANSWER)).abort()
+
+    with ThreadPoolExecutor(1) as aside:  # a notebook's thread has a loop that runs already
+        aside.submit(asyncio.run, meet()).result()
 
 
 def carried_out(cells: Sequence[Request], pool: Pool) -> Iterator[list[Row]]:

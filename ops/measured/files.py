@@ -112,8 +112,9 @@ def _as_told(topology: Topology, table: Table, *, by_caller: bool = True) -> Top
     notes = _notes(machine, table)
     if not by_caller and not names_network(table) and not names_system(table):
         notes.append(NETWORK_UNTOLD)
-    several = len({machine.devices[device].host for device in machine.ranks[: table.ranks]}) > 1
-    return replace(machine, assumed=(*machine.assumed, *notes), router=machine.routes) if several and notes else machine
+    several = notes and len({machine.devices[device].host for device in machine.ranks[: table.ranks]}) > 1
+    all_notes = (*table.notes, *(notes if several else ()))
+    return replace(machine, assumed=(*machine.assumed, *all_notes), router=machine.routes) if all_notes else machine
 
 
 def _notes(machine: Topology, table: Table) -> list[str]:

@@ -20,7 +20,7 @@ class Rule(NamedTuple):
 
 def _gpu(name: str) -> str:
     """A GPU's name as a word of its own, or behind a count or a maker's prefix: `8xH100`, `dgxh100`, `H100-SXM5`."""
-    return rf"(?<![a-z0-9])(?:\d+ ?x ?)?(?:dgx|hgx|nvidia|amd)?{name}(?![0-9])"
+    return rf"(?<![a-z0-9])(?:\d{{1,6}} ?x ?)?(?:dgx|hgx|nvidia|amd)?{name}(?![0-9])"
 
 
 RULES: tuple[Rule, ...] = (
@@ -36,7 +36,7 @@ RULES: tuple[Rule, ...] = (
     Rule(_gpu("mi3(?:00|25)x"), "mi300x", 8, "CDNA3"),
     Rule(_gpu("mi250x?"), "mi250x", 8, "CDNA2"),
     Rule(r"(?<![a-z])alps(?![a-z])|" + _gpu("gh200"), "gh200_quad", 4, "Hopper"),
-    Rule(r"(?<![a-z0-9])mn5.*(?:nccl|gpu)|marenostrum.*h100", "h100_quad", 4, "Hopper"),
+    Rule(r"(?<![a-z0-9])mn5.{0,80}(?:nccl|gpu)|marenostrum.{0,80}h100", "h100_quad", 4, "Hopper"),
     Rule(r"leonardo|lrdn|polaris|a100-sxm-64gb", "a100_quad", 4, "Ampere"),
     Rule(r"nc96ads|" + _gpu("a100") + r".{0,10}pci", "a100_pcie_pairs", 4, "Ampere"),
     Rule(r"nd96asr|ndm?v4|ndm?-?a100|" + _gpu("a100"), "dgx_a100", 8, "Ampere"),
@@ -65,7 +65,9 @@ MISSING: tuple[tuple[str, str], ...] = (
 """What texts name that no machine here is."""
 
 
-_BARE = re.compile(r"(?<![a-z0-9])(?:\d+ ?x ?)?(?:nvidia|amd)?(?:g?[abh]\d{2,3}s?|gb[23]00|mi\d{3}x?|v100)(?![0-9])")
+_BARE = re.compile(
+    r"(?<![a-z0-9])(?:\d{1,6} ?x ?)?(?:nvidia|amd)?(?:g?[abh]\d{2,3}s?|gb[23]00|mi\d{3}x?|v100)(?![0-9])"
+)
 """A GPU's name alone: where it was, and what joined its hosts, is anybody's guess."""
 
 

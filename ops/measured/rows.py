@@ -54,6 +54,9 @@ class Table:
     """What is told of the run: NCCL_ALGO as `algorithm`, NCCL_PROTO as `protocol`, the two GPUs of a test as `pair`,
     NCCL's release as `nccl`, and `transport`, by which its ranks were joined: socket, shm, ib or no-gdr."""
 
+    notes: tuple[str, ...] = ()
+    """What was read otherwise than the file says in one place, as it says in others."""
+
     @property
     def each(self) -> int:
         """GPUs that take part on the fullest host; 0 untold."""

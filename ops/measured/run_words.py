@@ -99,9 +99,11 @@ def settings_of(text: str) -> dict[str, str]:
     """
     values = {}
     for line in text.splitlines():
-        for match in _SETTING.finditer(line):
+        is_command = False
+        for at, match in enumerate(_SETTING.finditer(line)):
+            is_command = is_command if at else _COMMAND.search(line) is not None
             before = line[max(0, match.start() - 200) : match.start()]
-            root = before.lstrip().startswith("# ") and _COMMAND.search(line)  # root's prompt, else a comment
+            root = before.lstrip().startswith("# ") and is_command  # root's prompt, else a comment
             commented = before.lstrip().startswith("#") and not root
             if match[2] or (not commented and (root or _BEFORE_IT.search(before))):
                 values[match[1]] = match[3] if match[1] == "IB_HCA" else match[3].partition(",")[0]

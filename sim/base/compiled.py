@@ -2,12 +2,14 @@
 
 Kernel modules mark their functions with `@jit` or `@helper`, which leaves them plain Python. `compiled(module)` has
 a compiled twin of each; both give the same numbers, bit for bit. Importing numba costs half a second, so
-nothing else may import it.
+only this module and `sim.base.machine_code.cache`, which it loads, may import it.
 """
 
 import ast
 import hashlib
 import linecache
+import os
+import sys
 from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
@@ -88,10 +90,36 @@ def _twin(kernel: FunctionType) -> Any:
     twins = {name: _twin(it) for name, it in _calls(kernel).items()}
     scope = {**kernel.__globals__, **twins, CAST: np.uint64}
     twin = FunctionType(_unsigned(kernel), scope, kernel.__name__, kernel.__defaults__, kernel.__closure__)
-    sources = b"".join(map(_bytes, sorted(_files(kernel) | {__file__})))
-    twin.__qualname__ = f"{kernel.__qualname__}_{hashlib.sha256(sources).hexdigest()[:8]}"
+    twin.__qualname__ = _fingerprinted(kernel)
+    options = dict(_KERNELS[kernel])
+    is_kept = options.pop("cache")
     njit: Any = numba.njit
-    return njit(**_KERNELS[kernel])(twin)
+    dispatcher = njit(**options)(twin)
+    if is_kept and dispatcher is not twin:  # NUMBA_DISABLE_JIT leaves functions as they are
+        from sim.base.machine_code.cache import keep
+
+        keep(dispatcher, twin)
+    return dispatcher
+
+
+def _fingerprinted(kernel: FunctionType) -> str:
+    sources = b"".join(map(_bytes, sorted(_files(kernel) | {__file__})))
+    return f"{kernel.__qualname__}_{hashlib.sha256(sources).hexdigest()[:8]}"
+
+
+def is_on_disk(kernel: FunctionType) -> bool:
+    """Whether numba has kept machine code of a kernel, as far as names of files tell; numba is not imported for that.
+
+    It keeps it in the folder that is set, or else beside the source, or in the user's cache.
+    """
+    file = Path(kernel.__code__.co_filename)
+    version = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
+    name = f"{file.stem}.{_fingerprinted(kernel)}-*.{version}.nbi"
+    user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    wide = os.environ.get("NUMBA_CACHE_DIR")
+    places = [(file.parent / "__pycache__", name), (Path(user, "numba"), f"*/{name}")]
+    places = [(Path(wide), f"*/{name}")] if wide else places
+    return any(True for folder, pattern in places for _ in folder.glob(pattern))
 
 
 def _unsigned(kernel: FunctionType) -> CodeType:

@@ -25,10 +25,17 @@ _LETTERS = str.maketrans(
 marks leave behind."""
 _STRING = re.compile(
     r"""\s{0,80}(?:-\s{1,8})?(?:["']?[\w.@/-]{1,80}["']?\s?[:=]\s?)?"""
-    r"""b?(?:"((?:[^"\\]|\\.)*+)"|'((?:[^'\\]|\\.)*+)')\s{0,8}[,)\]}]?\s*+$"""
+    r"""b?(?:"((?:[^"\\]|\\.)*+)"|'((?:[^'\\]|\\.)*+)')\s{0,8}[,)\]};]?\s{0,8}\\?\s*+$"""
 )
 """A string as JSON, YAML or Python writes it, perhaps under a name."""
-_ENDS = frozenset("\"',)]}")
+_ENDS = frozenset("\"',)]};\\")
+_OPENING = re.compile(
+    r"""\s{0,80}(?:[\w.*:, \[\]()-]{0,80}[=:(,]\s{0,8}|return\s{1,8})?[rRbBfFuU]{0,2}(`(?!`)|\"{3}|'{3})"""
+)
+"""Where source code begins a string of several lines, as Go and Python write it."""
+_CLOSING = re.compile(r"[\s,;)\]}+]*+$")
+_CONTINUED = re.compile(r'(?:[^"\\]{0,80}")?+((?:[^"\\]|\\.)*+)$')
+"""A line of a string of C that goes on in the next line."""
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))")
 _CONTROLS = {"n": "\n", "r": "", "t": "\t", "e": "\x1b"}
 _MESSAGES = ("log", "message", "MESSAGE", "msg", "text", "textPayload", "stdout", "line")
@@ -60,10 +67,10 @@ _PREFIXES = {
         r"\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]\s?\d{2}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?(?:\s?(?:Z|UTC|[+-]\d{2}:?\d{2}))?)?"
         r"(?=[\s:,|\[(]|$)[:,]?",
         r"\d{8}T\d{6}Z?(?=\s)",
-        r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:\s[AP]M)?(?=[\s:,|\[(]|$)[:,]?",
+        r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:\s[AP]M)?(?=[\s,|\[(]|:(?!\d)|$)[:,]?",
         r"\d{9,10}\.\d{1,9}(?=\s)",
         # srun -l, grep -n, numbered lists; never the domain of a PCI address
-        r"\d{1,7}(?:\.\d{1,4}(?=:))?(?:[:)](?![0-9a-fA-F]{2}[:.])|\.(?=\s)|-(?!\d))",
+        r"\d{1,7}(?:\.\d{1,4}(?=:))?(?:[:)](?![0-9a-fA-F]{2}(?::[0-9a-fA-F]{2})?\.)|\.(?=\s)|-(?!\d))",
     ),
     "a": (
         # ctime, syslog
@@ -71,7 +78,7 @@ _PREFIXES = {
         r"(?:[.,]\d{1,9})?(?:\s(?:[A-Z]{3,4}\s)?(?:19|20)\d{2}(?![\d/-]))?:?",
         r"[IWEF]\d{4}\s\d{2}:\d{2}:\d{2}\.\d{1,9}\s{1,8}\d{1,8}\s[^\s\]]{1,120}\]",  # glog
         r"(?P<source>[\w.-]{1,120}+\s[\w./()-]{1,120}+\[\d{1,8}\]:)(?=\s|$)",  # journalctl
-        r"[\w./~+-]{0,200}[./][\w~+-]{1,80}:\d{1,7}(?::(?![0-9a-fA-F]{2}[:.])|-(?!\d))",  # grep -Hn
+        r"[\w./~+-]{0,200}[./][\w~+-]{1,80}:\d{1,7}(?::(?![0-9a-fA-F]{2}(?::[0-9a-fA-F]{2})?\.)|-(?!\d))",  # grep -Hn
         r"[\w/~+-]{1,200}+\.(?:txt|log|out|md)[:-]",
         # pdsh, clush
         rf"(?P<source>{_NO_DEVICE}{_WORD}(?:\[[\w,.-]{{0,80}}\])?+)(?::\d{{1,7}}){{0,2}}+:(?=[\s#]|$)",
@@ -84,6 +91,10 @@ _PREFIXES = {
 """What may stand in front, by the character it begins with: `0` any digit, `a` any letter, `|` where there is but one
 bar. `source` is the part that tells who wrote the line."""
 _COMPILED = {begin: tuple(re.compile(pattern) for pattern in patterns) for begin, patterns in _PREFIXES.items()}
+_SEVERAL = 3
+"""Lines that begin with one word and a colon because a launcher wrote it there; fewer may be keys."""
+_QUOTED = re.compile(r">(?: ?>){0,9}")
+_OPENS, _CLOSES, _AROUND = ("{", "["), ("}", "]"), "\ufeff \t\r\n"
 _LEVELS = {"INFO", "WARN", "WARNING", "ERROR", "DEBUG", "NOTICE", "STDOUT", "STDERR", "OUT", "ERR"}
 NO_WORDS = {"N/A", "NAN", "INF", "-", "X"}
 """What stands for a number, or for none, in a table of numbers whose rows are numbered too."""
@@ -106,8 +117,61 @@ def pasted_lines(text: str) -> list[PastedLine]:
     >>> [line.text for line in pasted_lines("[1,0]<stdout>:  8  2\n2025-09-01T10:11:12Z node7: 8  2\n> &nbsp;8<br>2")]
     ['8  2', '8  2', '8', '2']
     """
-    lines = [PastedLine(number, *_unprefixed(_plain(part))) for number, part in _parts(text)]
+    lines = [PastedLine(number, *(_unprefixed(_plain(part)) if part else ("", ""))) for number, part in _parts(text)]
     return _uncounted(lines)
+
+
+def bare_json(text: str) -> str:
+    r"""Return a document of JSON without what stands in front of its lines and around it; its lines keep their numbers.
+
+    >>> bare_json("here it is:\n> {\n>   \"a\": 1\n> }\nBye")
+    '\n{\n"a": 1\n}'
+    """
+    plain = text.strip(_AROUND)
+    if plain[:1] in _OPENS and plain[-1:] in _CLOSES and _prefix(plain[:400], 0, one_bar=False) is None:
+        return text.lstrip("\ufeff")
+    lines = [_unprefixed(line)[1] for line in text.lstrip("\ufeff").splitlines()]
+    first = next((i for i, line in enumerate(lines) if line[:1] in _OPENS), 0)
+    last = max((i for i, line in enumerate(lines) if line.rstrip(",")[-1:] in _CLOSES), default=len(lines))
+    return "\n" * first + "\n".join(lines[first : last + 1])
+
+
+def bare_lines(text: str) -> str:
+    r"""Return a text whose indentation matters without a mail's or a log's marks on every line, and out of a fence.
+
+    Lines keep their numbers. What only some lines begin with is left, as it may be the text's own.
+
+    >>> bare_lines("> ```yaml\n> a:\n>   b: 1\n> ```")
+    '\na:\n  b: 1\n'
+    """
+    lines = text.lstrip("\ufeff").split("\n")
+    for _ in range(MOST_PREFIXES):
+        marks = _marks(lines)
+        if not marks:
+            break
+        lines = [line[mark:].removeprefix(" ") for line, mark in zip(lines, marks, strict=True)]
+    fences = [i for i, line in enumerate(lines) if line[:3] in ("```", "~~~")]
+    if len(fences) > 1:
+        lines = [line if fences[0] < i < fences[1] else "" for i, line in enumerate(lines[: fences[1] + 1])]
+    return "\n".join(lines)
+
+
+def _marks(lines: list[str]) -> list[int]:
+    """Where each line goes on behind what all lines have in front; nothing where one has nothing, or another word."""
+    ends, words = [], set()
+    for line in lines:
+        if not line.strip():
+            ends.append(len(line))
+            continue
+        mark = _QUOTED.match(line) or _prefix(line, 0, one_bar=False)
+        if mark is None:
+            return []
+        words.add(re.sub(r"\d", "0", mark[0]) if mark[0][0].isalpha() else "")
+        if len(words) > 1:
+            return []
+        ends.append(mark.end())
+    few = sum(map(bool, map(str.strip, lines))) < _SEVERAL
+    return ends if words and not (few and words != {""}) else []
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
@@ -123,7 +187,7 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
 
 def _said(text: str) -> Iterator[tuple[int, str]]:
     """Physical lines, and those of strings that a log or a program wrote down as such."""
-    lines = text.splitlines()
+    lines = _in_source(text.splitlines())
     shown = len(lines) > 1 and all(line.endswith("$") for line in lines)  # as `cat -A` does
     for number, line in enumerate(lines, 1):
         string = _STRING.match(line) if line.rstrip()[-1:] in _ENDS else None
@@ -135,7 +199,26 @@ def _said(text: str) -> Iterator[tuple[int, str]]:
                 yield number, part
         else:
             line = line.removesuffix("$").removesuffix("^M") if shown else line
+            if line.endswith("\\n\\") and (continued := _CONTINUED.match(line[:-3])):
+                line = _unescaped(continued[1])
             yield number, line.replace("^I", "\t") if "^I" in line else line
+
+
+def _in_source(lines: list[str]) -> list[str]:
+    """The lines without the code around strings of several lines."""
+    last = {mark: max((i for i, line in enumerate(lines) if mark in line), default=-1) for mark in ("`", '"""', "'''")}
+    if max(last.values()) < 1:
+        return lines
+    plain, closing = list(lines), ""
+    for i, line in enumerate(lines):
+        opening = None if closing else _OPENING.match(line)
+        if opening and i < last[opening[1]] and opening[1] not in line[opening.end() :]:
+            closing, plain[i] = opening[1], line[opening.end() :]
+        elif closing and closing in line:
+            inside, _, behind = line.partition(closing)
+            plain[i] = inside if _CLOSING.match(behind) else line
+            closing = ""
+    return plain
 
 
 def _message(line: str) -> str | None:

@@ -1,6 +1,7 @@
 """XML of unknown origin, read safely: no entities, no fetching, bounded, and every element knows its line."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
@@ -14,7 +15,8 @@ MOST_ELEMENTS = 500_000
 _BEGINS = re.compile(r"^[\ufeff \t]*<[?!A-Za-z_]", re.MULTILINE)
 _ENDS = re.compile(r"(?:</[\w.:-]{1,80}|/|--)>[ \t\r]*$", re.MULTILINE)
 _QUOTES = str.maketrans("“”„″", '""""')
-_DECLARED = re.compile(r"[ \t]*<\?xml\b[^<>]{0,200}\?>")
+_EACH_DECLARED = re.compile(r"<\?xml\b[^<>]{0,200}\?>")
+_DECLARED = re.compile(r"\ufeff?[ \t]*+<\?xml\b[^<>]{0,200}\?>")
 
 
 @dataclass(slots=True)
@@ -49,6 +51,20 @@ def parse_xml(text: str, name: str, *, doctype: bool = False) -> Element:
     raise InputError(f"{name}, line {wrong.lineno}: not well-formed XML ({what}): give the whole file")
 
 
+def parse_each(text: str, name: str) -> list[Element]:
+    """Return the roots of documents that stand one after another in a text; raises InputError as `parse_xml` does."""
+    try:
+        return [parse_xml(text, name)]
+    except InputError as error:
+        wrong = error
+    for lines in (text, _unprefixed(text)):
+        with suppress(InputError):
+            roots = parse_xml(f"<all>{_EACH_DECLARED.sub('', _alone(lines))}</all>", name).children
+            if len(roots) > 1:
+                return roots
+    raise wrong
+
+
 def _root(text: str, name: str, *, doctype: bool) -> Element:
     reader = _XmlReader(name, doctype=doctype)
     reader.parser.Parse(text.encode("utf-8", "replace"), True)
@@ -61,11 +77,11 @@ def _unprefixed(text: str) -> str:
     >>> _unprefixed("> <cpu b=“1”>\n> </cpu>")
     '<cpu b="1">\n</cpu>'
     """
-    lines = [""] * (text.count("\n") + 1)
+    parts: list[list[str]] = [[] for _ in range(text.count("\n") + 1)]
     for number, _, line in pasted_lines(text.translate(_QUOTES)):
-        if number <= len(lines):
-            lines[number - 1] += line
-    return "\n".join(lines)
+        if number <= len(parts):
+            parts[number - 1].append(line)
+    return "\n".join(map("".join, parts))
 
 
 def _alone(text: str) -> str:
@@ -76,24 +92,28 @@ def _alone(text: str) -> str:
     """
     plain = text.strip("\ufeff \t\r\n")
     if plain.startswith("<") and _ENDS.search(plain, plain.rfind("\n") + 1):
-        return text
+        first = text.index("<")
+        head = _DECLARED.match(plain) if first else None
+        return "\n" * text.count("\n", 0, first) + text[first + head.end() :] if head else text
     begin = _BEGINS.search(text)
     if begin is None:
         return text
     end = max((match.end() for match in _ENDS.finditer(text)), default=len(text))
     if not text[: begin.start()].strip():
         return text[:end]
-    inside = _DECLARED.sub("", text[begin.start() : end], count=1)
+    declared = _DECLARED.match(text, begin.start())
+    inside = text[declared.end() if declared else begin.start() : end]
     return "\n" * text.count("\n", 0, begin.start()) + inside
 
 
 class _XmlReader:
-    """Builds elements from what the parser reports; `open_now` are those that have not ended."""
+    """Builds elements from what the parser reports; `open_now` have not ended, `said` are their characters so far."""
 
     def __init__(self, name: str, *, doctype: bool) -> None:
         self.name, self.doctype = name, doctype
         self.roots: list[Element] = []
         self.open_now: list[Element] = []
+        self.said: list[list[str]] = []
         self.count = 0
         self.parser = expat.ParserCreate("utf-8")
         self.parser.buffer_text = True
@@ -115,13 +135,14 @@ class _XmlReader:
         element = Element(tag, self.parser.CurrentLineNumber, attributes)
         (self.open_now[-1].children if self.open_now else self.roots).append(element)
         self.open_now.append(element)
+        self.said.append([])
 
     def end(self, _tag: str) -> None:
-        self.open_now.pop()
+        self.open_now.pop().text = "".join(self.said.pop())
 
     def characters(self, data: str) -> None:
         if not data.isspace():
-            self.open_now[-1].text += data
+            self.said[-1].append(data)
 
     def declare(self, _kind: str, _system: str | None, _public: str | None, has_definitions: int) -> None:
         if not self.doctype or has_definitions:

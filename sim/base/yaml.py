@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import yaml
 
+from sim.base.pasted import bare_lines
 from sim.errors import InputError
 
 DEEPEST = 50
@@ -18,6 +19,9 @@ MOST_NODES = 2_000_000
 """Far beyond any real file, aliases written out; keeps a hostile one from filling the memory."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./+-]*")
+_UNPLAIN = re.compile(r"[^ !#-\[\]-~]")
+_ESCAPES: dict[str, str] = yaml.emitter.Emitter.ESCAPE_REPLACEMENTS
+"""Letters that YAML has a short escape for."""
 _EMPTY = ("~", "null")
 _TOO_DEEP = "maximum nesting depth"
 """How the parser, which looks a thousand brackets ahead, says so before we see one of them."""
@@ -70,6 +74,7 @@ def parse_yaml(text: str, name: str) -> YamlNode:
 
     Raises InputError, with the line, for what is not well-formed, has tags, or is unreasonably big.
     """
+    text = bare_lines(text)
     try:
         events = yaml.parse(text.encode("utf-8", "replace"), Loader=_LOADER)
         root = _document(events, name)
@@ -92,8 +97,14 @@ def quote(text: str) -> str:
     """A text as a YAML scalar that reads back as itself."""
     if _PLAIN.fullmatch(text) and text not in _EMPTY:
         return text
-    dumped: str = yaml.dump(text, default_style='"', width=float("inf"))
-    return dumped.rstrip("\n")
+    return f'"{_UNPLAIN.sub(_escaped, text)}"'
+
+
+def _escaped(letter: re.Match[str]) -> str:
+    code = ord(letter[0])
+    if letter[0] in _ESCAPES:
+        return f"\\{_ESCAPES[letter[0]]}"
+    return f"\\x{code:02X}" if code <= 0xFF else f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
 
 
 def _refuse_depth(node: YamlNode) -> NoReturn:

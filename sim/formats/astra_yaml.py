@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.numbers import real, whole
+from sim.base.pasted import bare_lines
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.formats import reader
 from sim.size import room_for
@@ -45,7 +46,7 @@ class Dimension(NamedTuple):
 
 def matches(text: str) -> bool:
     """Whether it counts NPUs."""
-    return _MARK.search(text) is not None
+    return "npus_count" in text and _MARK.search(bare_lines(text)) is not None
 
 
 def explain(text: str) -> str:

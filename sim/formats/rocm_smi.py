@@ -15,11 +15,11 @@ TITLES = {
     "weight": r"weight\b.*\bGPUs",
     "hops": r"hops\b.*\bGPUs",
     "type": r"link type\b.*\bGPUs",
-    "access": r"access\w*\b.*\bGPUs",
+    "access": r"access\w{0,20}\b.{0,200}\bGPUs",
 }
 """What the title of each table says, in `rocm_smi.py` of ROCm/rocm_smi_lib."""
 
-_NUMA = re.compile(r"GPU ?\[?(\d{1,4})\]?\s*:.*Numa (Node|Affinity)\s*:\s*(-?\d{1,6})\b", re.IGNORECASE)
+_NUMA = re.compile(r"GPU ?\[?(\d{1,4})\]?\s*:[^:]{0,80}?Numa (Node|Affinity)\s*:\s*(-?\d{1,6})\b", re.IGNORECASE)
 _TITLE = re.compile(r"[=\s]*(?:weight|hops|link type) between two GPUs", re.IGNORECASE)
 
 

@@ -6,13 +6,12 @@ unless it names them itself: `overhead`, paid once per message, and `gamma`, pai
 hosts has `per_host`, how many GPUs of each take part. A server is less: `@server` takes a function giving its parts.
 """
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
 from typing import Annotated, Any
 
-from sim.parameters import Bounds, bind, parse_spec, spread
+from sim.parameters import Bounds, bind, described, parse_spec, spread
 from sim.placement import placed
 from sim.registry import Registry, returned
 from sim.topology import Topology
@@ -84,7 +83,7 @@ def _priced(function: MachineFunction) -> MachineFunction:
 
     Each where it does not say so itself, the last where it may have several hosts.
     """
-    own = inspect.signature(function).parameters
+    own = described(function).parameters
     seats = SEATS if own.keys() & set(SEVERAL) else {}
     more = {**({} if PRICES.keys() <= own.keys() else PRICES), **seats}
     if not more:
@@ -97,8 +96,6 @@ def _priced(function: MachineFunction) -> MachineFunction:
         topology = replace(topology, **rest) if any(rest.values()) else topology
         return placed(topology, f"per_host={per_host}") if per_host else topology
 
-    arguments = [*own.values(), inspect.Parameter("beside", inspect.Parameter.KEYWORD_ONLY)]
-    setattr(whole, "__signature__", inspect.Signature(arguments))  # noqa: B010  mypy knows of no such attribute
     return spread("beside", more)(whole)
 
 

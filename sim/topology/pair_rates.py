@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sim.base.numbers import real
-from sim.base.pasted import pasted_lines
+from sim.base.pasted import bare_json, pasted_lines
 from sim.errors import InputError
 from sim.topology.host import Rates
 from sim.units import GBps, fmt_bandwidth
@@ -31,6 +31,10 @@ _COPY = re.compile(
 _JSON = re.compile(r'\{\s{0,64}"nvbandwidth"\s{0,8}:')
 _KEYS = ("description", "matrix")
 _NUMBER = re.compile(r"\d{1,7}(?:\.\d{1,9})?|N/A", re.IGNORECASE)
+_MOST_DAMAGED = 8
+"""Damaged reports, after which no other one is read: each may be read up to the end of the text."""
+_MOST_GPUS = 512
+"""Columns of a matrix; more than any host has."""
 CLASSES = ("pix", "pxb", "phb", "node", "sys")
 """Rates of PCIe, from the innermost out: a pair farther apart goes over all of those before its own."""
 
@@ -63,31 +67,45 @@ def matrices(text: str) -> list[RateMatrix]:
             reading = reading and (not words and not matrices[-1].rows)
         elif not matrices[-1].gpus:
             matrices[-1].gpus = [word for word in words if word.isdecimal()]
-            reading = len(matrices[-1].gpus) == len(words)
+            reading = len(matrices[-1].gpus) == len(words) <= _MOST_GPUS
         elif words[0] in matrices[-1].gpus and words[0] not in matrices[-1].rows and all(map(_NUMBER.fullmatch, words)):
             matrices[-1].rows[words[0]] = words[1:]
         else:
             reading = False
-    return [matrix for matrix in (*matrices, *_of_json(text)) if matrix.gpus]
+    return [matrix for matrix in (*matrices, *(list(_of_json(text)) or _of_json(bare_json(text)))) if matrix.gpus]
 
 
 def _of_json(text: str) -> Iterator[RateMatrix]:
     """The matrices of `nvbandwidth --json`, whose cells are texts, anywhere in a text."""
-    for begin in _JSON.finditer(text):
+    at = damaged = 0
+    while damaged < _MOST_DAMAGED and (begin := _JSON.search(text, at)):
         try:
-            said = json.JSONDecoder().raw_decode(text, begin.start())[0]["nvbandwidth"]
+            said, end = json.JSONDecoder().raw_decode(text, begin.start())
         except (ValueError, RecursionError):
+            damaged, at = damaged + 1, begin.end()
             continue
-        cases = said.get("testcases") if isinstance(said, dict) else None
-        for case in cases if isinstance(cases, list) else ():
-            title, rows = (case.get(f"bandwidth_{key}") if isinstance(case, dict) else None for key in _KEYS)
-            if not (isinstance(title, str) and isinstance(rows, list) and all(isinstance(row, list) for row in rows)):
-                continue
-            number = text.count("\n", 0, text.find(json.dumps(title), begin.start())) + 1
-            if matrix := _title(number, title):
-                matrix.gpus = [str(i) for i in range(len(rows))]
-                matrix.rows = {str(i): list(map(str, row)) for i, row in enumerate(rows)}
-                yield matrix
+        yield from _of_report(said["nvbandwidth"], text, begin.start(), end)
+        at = end
+
+
+def _of_report(said: Any, text: str, begin: int, end: int) -> Iterator[RateMatrix]:
+    """The matrices of one report, which stands in the text from `begin` to `end`."""
+    cases = said.get("testcases") if isinstance(said, dict) else None
+    line = text.count("\n", 0, begin) + 1
+    for case in cases if isinstance(cases, list) else ():
+        title, rows = (case.get(f"bandwidth_{key}") if isinstance(case, dict) else None for key in _KEYS)
+        if not (isinstance(title, str) and isinstance(rows, list) and all(isinstance(row, list) for row in rows)):
+            continue
+        if matrix := _title(line, title):
+            title_at = text.find(json.dumps(title), begin, end)
+            if title_at >= 0:
+                line += text.count("\n", begin, title_at)
+                begin, matrix.line = title_at, line
+            else:
+                begin = end  # written in other escapes than ours: no line is looked for any more
+            matrix.gpus = [str(i) for i in range(len(rows))]
+            matrix.rows = {str(i): list(map(str, row)) for i, row in enumerate(rows)}
+            yield matrix
 
 
 def _title(number: int, line: str) -> RateMatrix | None:

@@ -78,13 +78,18 @@ class Tab:
         message.rerun_script.query_string = query
         await self._socket.send(message.SerializeToString())
 
+    async def heard(self) -> ForwardMsg:
+        """The next message of the server's."""
+        message = ForwardMsg()
+        message.ParseFromString(await asyncio.wait_for(self._socket.recv(), LONGEST))
+        return message
+
     async def drawn(self, query: str) -> float:
         """Seconds until a page is drawn to its end, all runs of it that it asks for itself included."""
         begun = time.perf_counter()
         await self.ask(query)
         while True:
-            message = ForwardMsg()
-            message.ParseFromString(await asyncio.wait_for(self._socket.recv(), LONGEST))
+            message = await self.heard()
             if message.WhichOneof("type") == "script_finished" and message.script_finished == FINISHED:
                 return time.perf_counter() - begun
 
@@ -152,16 +157,18 @@ def _get(address: str, scene: str) -> None:
         answer.read()
 
 
+def look(address: str) -> dict[str, float]:
+    """What the server says of itself."""
+    with urllib.request.urlopen(f"{address}/health", timeout=30) as answer:
+        return json.load(answer)
+
+
 async def watch(address: str, record: Record, until: float) -> None:
     """Note the memory of the server and its workers, and that it still answers."""
 
-    def look() -> dict[str, float]:
-        with urllib.request.urlopen(f"{address}/health", timeout=30) as answer:
-            return json.load(answer)
-
     while time.monotonic() < until:
         try:
-            said = await asyncio.to_thread(look)
+            said = await asyncio.to_thread(look, address)
             minutes = (time.monotonic() - record.begun) / 60
             record.memory.append((minutes, said["memory_bytes"] / 1e6, said["workers_memory_bytes"] / 1e6))
         except OSError as error:

@@ -84,13 +84,19 @@ def _healthy(address):
     return True
 
 
-def serve(log=subprocess.DEVNULL, script="app.py"):
-    """Start the dashboard, or another script, what it says going to `log`; returns its address and process."""
+def serve(log=subprocess.DEVNULL, script="app.py", descriptors="", **settings):
+    """Start the dashboard, or another script, what it says going to `log`; returns its address and process.
+
+    It may open so many `descriptors`; `settings` are environment variables.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
+    if descriptors:
+        command = ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh", *command]
     own = {name: value for name, value in os.environ.items() if name != ALONE}  # as people have it: with workers
+    own |= {"PYTHONPATH": str(ROOT)} | settings
     server = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=own)
     address = f"http://127.0.0.1:{port}"
     last = time.monotonic() + PATIENCE / 1000

@@ -233,6 +233,4 @@ def test_without_anywidget_one_sentence_says_what_to_install(monkeypatch):
     monkeypatch.delattr(notebook, "widgets")
     with pytest.raises(ImportError) as error:
         show(RING)
-    assert str(error.value) == (
-        "a notebook shows nothing without anywidget: pip install 'ringside[notebook]', or pip install anywidget"
-    )
+    assert str(error.value) == "a notebook shows nothing without anywidget: run `pip install anywidget`"

@@ -256,7 +256,10 @@ def test_thread_blocks_of_a_group_share_a_chunk():
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda p: p["gpus"][0].pop("input_chunks"), "plan.json, gpu 0: has no input_chunks: add it"),
+        (
+            lambda p: p["gpus"][0].pop("input_chunks"),
+            "plan.json: an older MSCCL++ plan (before 0.8: no input_chunks in a gpu)",
+        ),
         (lambda p: p["gpus"][0].update(id=5), "plan.json, gpu 0, id: is 5, not within 0..1"),
         (lambda p: p["gpus"][0].update(input_chunks="${CHUNKS}"), r"input_chunks: is ${CHUNKS}, which a run fills in"),
         (lambda p: p["gpus"][1]["threadblocks"][0]["ops"][0].update(name="glre"), "'glre' is no operation of MSCCL"),
@@ -290,12 +293,30 @@ def test_what_breaks_the_format_is_malformed_and_says_where(change, message):
     assert message in judged.reason
 
 
-@pytest.mark.parametrize("older", [{"inputChunks": 2}, {"channels": [{"type": "sm", "connectedTo": [1]}]}])
-def test_a_plan_of_an_older_format_is_called_by_its_age(older):
-    gpus = [{"id": g, "outputChunks": 2, "threadblocks": []} | older for g in (0, 1)]
+GPU = {"input_chunks": 2, "output_chunks": 2, "scratch_chunks": 0, "threadblocks": []}
+
+
+@pytest.mark.parametrize(
+    "change, sign",
+    [
+        ({"inputChunks": 2}, "inputChunks in a gpu"),
+        ({"scratch_chunks": None}, "no scratch_chunks in a gpu"),
+        ({"channels": [{"type": "sm", "connectedTo": [1]}]}, "connectedTo in a channel"),
+        ({"channels": [{"type": "memory", "connected_to": [1]}]}, "no channel_type in a channel"),
+        ({"channels": [{"channel_type": "switch", "buffer_type": "i"}]}, "no rank_groups in a switch channel"),
+        ({"threadblocks": [{"id": 0, "ops": [{"name": "tpkt"}]}]}, "the operation tpkt"),
+        ({"threadblocks": [{"id": 0, "ops": [{"name": "ucpkt"}]}]}, "the operation ucpkt"),
+        ({"threadblocks": [{"id": 0, "ops": [{"name": "put", "i_buff": {}}]}]}, "i_buff in an operation"),
+    ],
+)
+def test_a_plan_of_an_older_format_is_called_by_its_age(change, sign):
+    gpus = [{key: value for key, value in (GPU | {"id": g} | change).items() if value is not None} for g in (0, 1)]
     judged = judge({"name": "old", "collective": "allreduce", "protocol": "LL", "gpus": gpus})
     assert judged.verdict == "malformed"
-    assert judged.reason.startswith("plan.json: a plan as MSCCL++ 0.5 and 0.6 wrote it")
+    assert judged.reason == (
+        f"plan.json: an older MSCCL++ plan (before 0.8: {sign}), which later executors do not take: write it again from"
+        " its program with a later MSCCL++"
+    )
 
 
 def test_cut_files_are_malformed_at_a_line():

@@ -12,6 +12,7 @@ import pytest
 
 from ops import ALGORITHMS
 from ops.formats import check_schedule, read_schedule, write_schedule
+from ops.formats.interpreter.buffers import lay_out
 from sim.engine import simulate
 from sim.machines import build
 from tests.ops.msccl import program
@@ -127,6 +128,25 @@ def test_two_reductions_into_one_place_that_nothing_orders_lose_one_of_them():
     found = check_schedule(both, "both.xml")
     assert found.verdict == "wrong"
     assert "writes chunk 0 of buffer o" in found.reason
+
+
+def test_a_place_that_is_input_and_output_is_called_by_both():
+    """A program in place writes to its output what others of its lines read as its input."""
+    chain = program(
+        "broadcast",
+        {(1, -1, 0): ["s i0 i0"]},
+        {(2, -1, 0): ["s i0 i0"], (-1, 0, 0): ["r o0 o0"]},
+        {(-1, 1, 0): ["r o0 o0"]},
+    )
+    assert "reads chunk 0 of buffer o (in place also chunk 0 of buffer i) and" in check_schedule(chain, "it").reason
+
+
+def test_in_place_the_input_of_a_rank_is_its_part_of_the_output():
+    base = lay_out("allgather", 3, 3, 1, in_place=True, root=0)
+    assert [base.name(rank, 1) for rank in (0, 1)] == [
+        "chunk 1 of buffer o", "chunk 1 of buffer o (in place also chunk 0 of buffer i)",
+    ]  # fmt: skip
+    assert lay_out("allgather", 3, 3, 1, in_place=False, root=0).name(1, 1) == "chunk 0 of buffer o"
 
 
 def test_two_writes_of_the_same_are_no_race():

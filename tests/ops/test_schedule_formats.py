@@ -67,3 +67,27 @@ def test_every_format_has_a_title_and_says_what_it_reads(name):
     known = SCHEDULE_FORMATS[name]
     assert known.title
     assert (known.read.__doc__ or "").strip()
+
+
+WRONG = program("allreduce", {(1, -1, 0): ["s i0 i0"]}, {(-1, 0, 0): ["r i0 i0"]})
+
+
+@pytest.mark.parametrize("head", ["", '<?xml version="1.0"?>\n'])
+@pytest.mark.parametrize("front", ["", "> "])
+def test_of_several_algorithms_in_a_file_each_is_judged_and_one_is_chosen(head, front):
+    several = "".join(f"{front}{line}\n" for text in (SWAP, WRONG) for line in (head + text).splitlines())
+    judged = check_schedule(several, "two.xml")
+    assert (judged.verdict, judged.reason[:24]) == ("wrong", "algorithm 2 of 2: made: ")
+    assert [check_schedule(several, "two.xml", algo=k).verdict for k in (1, 2)] == ["ok", "wrong"]
+    assert check_schedule(SWAP + SWAP, "two.xml").reason == "all 2 algorithms are correct"
+    assert read_schedule(several, "two.xml", algo="1").transfers == read_schedule(SWAP, "one.xml").transfers
+    with pytest.raises(InputError, match=r"two\.xml has 2 algorithms \(1 made, 2 made\): choose one, like algo=2"):
+        read_schedule(several, "two.xml")
+    with pytest.raises(InputError, match=r"one\.xml has no algorithm 3, it has 1: correct algo"):
+        read_schedule(SWAP, "one.xml", algo=3)
+
+
+def test_what_is_wrong_in_a_later_algorithm_is_told_with_its_line():
+    later = SWAP + "\n" + SWAP.replace('type="rrc"', 'type="rrx"', 1)
+    line = later.splitlines().index(next(x for x in later.splitlines() if "rrx" in x)) + 1
+    assert f"line {line}: type='rrx'" in check_schedule(later, "two.xml").reason

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from sim.errors import InputError
 from sim.formats import read_topology
 from sim.topology.path_classes import describe, pair_classes
-from tests.pasted import prefixed, several_prefixes
 
 TITLES = {"access": "ACCESS", "weight": "WEIGHT", "hops": "HOPS", "type": "LINK TYPE", "bandwidth": "NUMA BW"}
 LEGEND = (
@@ -158,14 +157,6 @@ def test_a_selection_of_tables_is_enough():
         assert sum(link.kind == "NVL" for link in machine.links) == 56
     with pytest.raises(InputError, match="it has no table of link types or weights: paste the whole output"):
         read_topology(tables(8, mesh, ("access", "hops")), "it")
-
-
-@settings(max_examples=40)
-@given(several_prefixes())
-def test_any_known_prefixes_on_every_line_change_nothing(prefixes):
-    plain = read_topology(tables(4, dies), "it")
-    machine = read_topology(prefixed(tables(4, dies), *prefixes), "it")
-    assert (machine.devices, machine.links, machine.assumed) == (plain.devices, plain.links, plain.assumed)
 
 
 TEXT = tables(4, mesh)

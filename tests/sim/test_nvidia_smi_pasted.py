@@ -155,7 +155,16 @@ def test_a_nic_whose_classes_fit_no_tree_is_placed_nearest_and_says_so():
     odd = read("\tGPU0\tNIC0\tNIC1\nGPU0\tX\tPIX\tNODE\nNIC0\tPIX\tX\tPIX\nNIC1\tNODE\tPIX\tX\n")
     assert odd.pairs["GPU0"] == {"NIC0": "PIX", "NIC1": "NODE"}
     assert pair_classes(odd)["GPU0"]["NIC1"] == "PIX"
-    assert "GPU0 and NIC1 say NODE, which fits no tree of PCIe switches: routed as PIX" in odd.assumed
+    assert "NODE fits no tree of PCIe switches between GPU0-NIC1: routed as PIX" in odd.assumed
+
+
+def test_nics_that_a_shared_nic_draws_into_one_node_are_routed_as_node_not_as_pix():
+    """GPUs whose own classes NVLinks hide are not put on one switch where NICs say that they are apart."""
+    odd = read("\tGPU0\tGPU1\tNIC0\tNIC1\tNIC2\nGPU0\tX\tNV18\tPIX\tSYS\tNODE\nGPU1\tNV18\tX\tSYS\tPIX\tNODE\n")
+    assert {nic: pair_classes(odd)["GPU0"][nic] for nic in ("NIC0", "NIC1", "NIC2")} == {
+        "NIC0": "PIX", "NIC1": "NODE", "NIC2": "NODE",
+    }  # fmt: skip
+    assert "SYS fits no tree of PCIe switches between GPU0-NIC1, GPU1-NIC0: routed as NODE" in odd.assumed
 
 
 WORDS = ("SYS", "NODE", "PHB", "PXB", "PIX")

@@ -13,7 +13,6 @@ from sim.errors import InputError
 from sim.formats import read_topology
 from sim.topology.pair_rates import beside, matrices
 from terminal import BAD_INPUT, DONE
-from tests.pasted import prefixed, several_prefixes
 
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"
 
@@ -146,14 +145,6 @@ def test_a_second_text_must_be_a_matrix():
     assert matrices(beside(PAIRS, FULL, "it"))
     with pytest.raises(InputError, match=r"p2p\.txt holds no matrix of rates between GPUs: give the output of p2pBand"):
         beside(PAIRS, "hello", "p2p.txt")
-
-
-@settings(max_examples=40)
-@given(several_prefixes())
-def test_any_known_prefixes_on_every_line_change_nothing(prefixes):
-    plain = read_topology(f"{PAIRS}\n\n{FULL}", "it")
-    machine = read_topology(f"{prefixed(PAIRS, *prefixes)}\n{prefixed(FULL, *prefixes)}", "it")
-    assert (machine.devices, machine.links, machine.pairs) == (plain.devices, plain.links, plain.pairs)
 
 
 @settings(max_examples=60)

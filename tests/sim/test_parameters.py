@@ -1,11 +1,25 @@
 """One signature becomes flags, bounds and texts."""
 
+import subprocess
+import sys
+from functools import wraps
 from typing import Annotated
 
 import pytest
 
 from sim.errors import InputError
-from sim.parameters import Bounds, Choice, Dims, Parameter, bind, parameters, parse_assignments, parse_spec
+from sim.parameters import (
+    Bounds,
+    Choice,
+    Count,
+    Dims,
+    Parameter,
+    bind,
+    parameters,
+    parse_assignments,
+    parse_spec,
+    spread,
+)
 from sim.units import Bandwidth, Size, Time
 
 
@@ -42,6 +56,45 @@ def test_a_signature_tells_kinds_defaults_and_bounds():
     assert found["ranks"] == Parameter("ranks", "int", 8, 2, 64)
     assert found["nvlink"].default is None
     assert found["kind"].words == ("fat", "thin")
+
+
+def test_a_wrapper_hands_on_what_was_spread():
+    @spread("sides", {"a": (Count, 2), "b": (Bandwidth, 3e9)})
+    def inner(text: str, *, sides: dict[str, float], duplex: bool = True) -> float:
+        return text, sides, duplex
+
+    @spread("more", {"late": (Time, 0.0)})
+    @wraps(inner)
+    def outer(*values, more, **named):
+        return inner(*values, **named), more
+
+    assert [(p.name, p.kind, p.default) for p in parameters(wraps(outer)(lambda **_: None)).values()] == [
+        ("text", "str", None),
+        ("a", "int", 2),
+        ("b", "bandwidth", 3e9),
+        ("duplex", "bool", True),
+        ("late", "time", 0.0),
+    ]
+    assert outer("x", b=4e9, late=1.0) == (("x", {"a": 2, "b": 4e9}, True), {"late": 1.0})
+
+
+LATER_WRAPS = """
+import functools
+kept = tuple(name for name in functools.WRAPPER_ASSIGNMENTS if name != "__annotations__")
+for function in (functools.wraps, functools.update_wrapper):
+    function.__defaults__ = (kept, functools.WRAPPER_UPDATES)
+import cli, sys
+sys.exit(any(cli.main(line.split()) for line in sys.argv[1:]))
+"""
+"""From Python 3.14 on no wrapper gets annotations that were assigned."""
+
+
+def test_parameters_are_there_where_wrappers_get_no_annotations():
+    lines = ("topology --machine gb200_nvl72", "workload ddp --machine switch:ranks=2", "list formats")
+    ask = [sys.executable, "-c", LATER_WRAPS, *lines]
+    asked = subprocess.run(ask, capture_output=True, text=True, check=False, timeout=120)
+    assert asked.stderr == ""
+    assert asked.returncode == 0
 
 
 @pytest.mark.parametrize(

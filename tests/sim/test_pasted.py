@@ -12,7 +12,7 @@ from tests.pasted import PREFIXES, numbered, prefixed
 BODIES = ("8  2  float  sum  -1", "GPU0   X   NV12", "size  count  type", "Rank  0 Group  0", "X    = Self")
 
 
-@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("prefix", [*PREFIXES, "7:10:11:12 "])
 def test_a_prefix_goes_and_the_line_stays(prefix):
     text = prefixed("\n".join(BODIES), prefix)
     assert [line.text.strip() for line in pasted_lines(text)] == list(BODIES)
@@ -67,14 +67,18 @@ TABLE = "GPU0\tX\tNV12\n\nGPU1\tNV12\t X\n# 8 (B)\t0.5"
         ",\n".join(f"  {json.dumps(line)}" for line in TABLE.splitlines()),
         "\n".join(line.replace("\t", "^I") + "$" for line in TABLE.splitlines()),
         "\r\n".join(line.replace("\t", "^I") + "^M$" for line in TABLE.splitlines()),
+        f"\t\t\ttopo: `{TABLE}`,\n", f"\tinput := `\n{TABLE}\n`\n", f'TOPO = """{TABLE}"""\n',
+        f"read(r'''\n{TABLE}\n''')",
+        "const char *topo =\n" + "\n".join(f"  {json.dumps(line)[:-1]}\\n\"" for line in TABLE.splitlines()) + ";",
+        'const char *topo = "' + "\n".join(f"{json.dumps(line)[1:-1]}\\n\\" for line in TABLE.splitlines()) + '\n";',
         TABLE.replace(" X", " ×").replace("NV12", "ＮＶ１２"),
     ],
 )  # fmt: skip
 def test_strings_of_logs_and_programs_are_read_as_what_they_say(written):
     """What JSON, Python and `cat -A` write down, which quotes and escapes it."""
-    assert [line.text.split() for line in pasted_lines(written) if line.text.strip("{}")] == [
-        line.split() for line in TABLE.replace("# ", "").splitlines() if line
-    ]
+    code = ("input :=", "const char topo =", "read(r", ";", '";')
+    lines = [line.text for line in pasted_lines(written) if line.text.strip("{}`") not in ("", *code)]
+    assert [line.split() for line in lines] == [line.split() for line in TABLE.replace("# ", "").splitlines() if line]
 
 
 @pytest.mark.parametrize("line", ['"GPU0","X","NV12"', "\"8\" 2 'float'", '{"a": 1', "don't", "'t was 8 2 'float"])

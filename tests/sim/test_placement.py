@@ -39,3 +39,16 @@ def test_a_hidden_pair_is_not_drawn_together_against_what_third_parties_imply():
     classes = place(known, np.zeros((5, 5), bool)).classes
     assert {pair: classes[pair] for pair in told} == told
     assert (classes[0, 3], classes[0, 4]) == (phb, pix)  # 0 and 4 meet 2 at one switch, 3 is beyond it
+
+
+@given(st.integers(2, 8), st.randoms(use_true_random=False), st.floats(0, 0.9))
+def test_what_fits_no_tree_is_as_near_as_other_pairs_make_it_and_no_nearer(n, random, hidden):
+    known = np.full((n, n), UNKNOWN, np.int32)
+    for a in range(n):
+        for b in range(a):
+            known[a, b] = known[b, a] = UNKNOWN if random.random() < hidden else random.randint(0, SYS)
+    near = known.copy()
+    for k in range(n):
+        near = np.minimum(near, np.maximum.outer(near[:, k], near[k]))
+    told = known != UNKNOWN
+    assert (place(known, np.zeros((n, n), bool)).classes[told] == near[told]).all()

@@ -25,7 +25,8 @@ ASK = "import outer, sim.base.compiled as s; print(outer.outer(3), s.compiled(ou
 @pytest.mark.slow
 def test_machine_code_is_made_anew_when_a_file_it_calls_has_changed(tmp_path):
     (tmp_path / "outer.py").write_text(OUTER, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.getcwd()}", "PYTHONDONTWRITEBYTECODE": "1"}
+    path = os.pathsep.join((str(tmp_path), os.getcwd(), os.environ.get("PYTHONPATH", "")))
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     for added, found in ((1, 8), (20, 46)):
         (tmp_path / "inner.py").write_text(INNER.format(added), encoding="utf-8")
         asked = subprocess.run(

@@ -48,10 +48,10 @@ def test_what_was_not_opened_before_the_page_is_drawn_anew_is_opened_then(monkey
     at, ends = page(machine="dgx1v"), iter([True])
     whole = dropped._open
 
-    def open_later(text, name):
+    def open_later(texts):
         if next(ends, False):
             raise RerunException(RerunData())
-        whole(text, name)
+        whole(texts)
 
     monkeypatch.setattr(dropped, "_open", open_later)
     drop(at, "scene", to_yaml(SCENE))

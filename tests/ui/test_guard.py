@@ -1,16 +1,21 @@
 """What the server lets in, what it tells browsers, and that others' texts are shown as text."""
 
+import asyncio
 import os
 import re
 import subprocess
 import sys
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.websockets import WebSocket
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
 
 from sim.registry import AdditionError
 from terminal.dashboard import dashboard
@@ -72,6 +77,30 @@ def test_a_socket_is_opened_by_pages_of_this_server_alone():
 def test_there_are_so_many_tabs_and_no_more(monkeypatch):
     monkeypatch.setattr(guard, "MOST_VISITORS", CONNECTED.tabs)
     assert answer("localhost", kind="websocket")[0]["type"] == "websocket.close"
+
+
+def test_a_tab_that_is_closed_while_its_page_is_drawn_leaves_nothing_in_the_log(caplog):
+    """A server refuses what is sent to it then, with an error that Streamlit does not expect."""
+    scope = {"type": "websocket", "headers": [(b"host", b"localhost")], "path": "/", "query_string": b""}
+
+    async def app(*socket):
+        tab = WebSocket(*socket)
+        await tab.accept()
+        drawing = StarletteSessionClient(tab)
+        drawing.write_forward_msg(ForwardMsg())
+        await asyncio.wait([drawing._sender_task])
+        assert drawing._closed.is_set()
+
+    async def receive():
+        return {"type": "websocket.connect"}
+
+    async def send(message):
+        if message["type"] == "websocket.send":
+            raise RuntimeError("Unexpected ASGI message 'websocket.send', after sending 'websocket.close'.")
+
+    with ThreadPoolExecutor(1) as own:
+        own.submit(asyncio.run, Guard(app)(scope, receive, send)).result()
+    assert caplog.records == []
 
 
 def headers():

@@ -253,11 +253,18 @@ def _card(scene: Exhibit, language: str, top: str, address: str) -> str:
     )
 
 
+INSTALLED = (
+    "`%pip install '/path/to/checkout[notebook]'` installs Ringside from a checkout."
+    " The package index has another project's `ringside`."
+)
+"""What a notebook says to those whose kernel lacks it."""
+
+
 def notebook(exhibit: Exhibit) -> str:
     """One cell that shows the scene."""
     words = urlencode(to_link(exhibit.scene) | {"view": exhibit.view})
     cells = [
-        ("markdown", f"# {exhibit.title(ENGLISH)}"),
+        ("markdown", f"# {exhibit.title(ENGLISH)}\n{INSTALLED}"),
         ("code", f"from ringside.notebook import show\n\nshow({f'?{words}'!r})"),
     ]
     made: list[dict[str, Any]] = [

@@ -45,10 +45,7 @@ def show(
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("anywidget", "traitlets"):
             raise
-        message = (
-            "a notebook shows nothing without anywidget: pip install 'ringside[notebook]', or pip install anywidget"
-        )
-        raise ImportError(message) from None
+        raise ImportError("a notebook shows nothing without anywidget: run `pip install anywidget`") from None
     subject, words = read(what)
     said = dict(words)
     language = said.get("lang", language) if language == ENGLISH else language

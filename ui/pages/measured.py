@@ -17,7 +17,7 @@ from ui.pages import page
 from ui.refusals import retold
 from ui.text import plain, tell
 from ui.workers import tasks
-from ui.workers.asking import ask
+from ui.workers.asking import read
 
 EXAMPLE = """# nThread 1 nGpus 8 minBytes 1048576 maxBytes 1073741824
 # Collective test starting: all_reduce_perf
@@ -119,7 +119,7 @@ def _show(text: str, name: str, machine: str | Request, ranks: int) -> Sequence[
     """
     from ui.charts import measured as charts  # loaded when there is something to draw, as in the lab
 
-    tables = ask(tasks.compared, text, name, machine, ranks)
+    tables = read(tasks.compared, text, name, machine, ranks)
     if isinstance(tables, tasks.Untold):
         raise InputError(f"{tables.why}: {tell(f'page.measured.add.{tables.missing}')}")
     for table in tables:

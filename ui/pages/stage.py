@@ -27,7 +27,7 @@ from ui.player.views import VIEWS
 from ui.refusals import retold
 from ui.scene import picture
 from ui.scene.beginning import LONGEST_WORD, beginning_of, explaining
-from ui.scene.machines import machine_of
+from ui.scene.machines import format_of, machine_of
 from ui.scene.picture import STALLED, Picture
 from ui.share import offer, take_away
 from ui.story import visit as story
@@ -35,6 +35,8 @@ from ui.text import plain, spoken
 from ui.text import tell as _say
 from ui.widgets import compare, diagnosis, past, questions, sidebar, title, whatif
 from ui.widgets.load import load_of
+from ui.workers import reading
+from ui.workers.asking import read
 
 PLAYER = "stage"
 LONGEST_CODE = 20_000
@@ -82,6 +84,9 @@ def _run_at_once(scene: Request) -> list[compare.Run]:
         try:
             if "stopped" in st.session_state or not form.is_skipped(scene):
                 return []
+            if scene.capture:
+                format_of(scene)  # what cannot be read in time is tried once, and not in each of its runs
+            machine_of(scene)
             return [(request, compare.picture_of(request), name) for name, request in compare.titled(scene)]
         except (InputError, StalledError):
             return []
@@ -359,7 +364,7 @@ def _machine_panel(topology: Topology, scene: Request | None = None) -> None:
             st.dataframe({a: [pairs[b].get(a, "X") for b in pairs] for a in pairs} | {"": list(pairs)}, hide_index=True)
         if scene is not None and scene.edits:
             st.markdown(f"**{_say('page.differs')}**")
-            st.markdown("\n".join(f"- {plain(line)}" for line in scene.differences()))
+            st.markdown("\n".join(f"- {plain(line)}" for line in read(reading.differences, scene)))
         if scene is not None and not scene.is_kept:
             text = partial(write_topology, topology, "ringside_yaml")
             st.download_button(_say("page.machine.yaml"), data=text, file_name="machine.yaml", key="machine_yaml")

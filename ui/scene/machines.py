@@ -6,17 +6,27 @@ from contextlib import suppress
 from dataclasses import replace
 
 from ops.request import Request
+from sim.base.formats import Format
 from sim.errors import InputError
+from sim.formats import FORMATS
 from sim.topology import Topology
+from ui.text import tell
+from ui.workers import reading
+from ui.workers.asking import read
 
 ROOM = 50_000
-"""Devices and links of the machines that are kept, in all; of captures and kept runs as many characters."""
+"""Devices and links of the machines that are kept, in all."""
+LETTERS = 512
+"""So many characters of a capture or a kept run take as much memory as a device."""
 _KEPT: OrderedDict[Request, Topology] = OrderedDict()
 _LOCK = threading.Lock()
 
 
 def machine_of(scene: Request) -> Topology:
-    """The scene's machine, joined by its network and edited; nobody may change it. Raises InputError."""
+    """The scene's machine, joined by its network and edited; nobody may change it. Raises InputError.
+
+    What texts from outside tell, a worker reads: such a machine comes without a way of its own of finding routes.
+    """
     words = Request(
         machine=scene.machine,
         capture=scene.capture,
@@ -31,12 +41,22 @@ def machine_of(scene: Request) -> Topology:
         if words in _KEPT:
             _KEPT.move_to_end(words)
             return _KEPT[words]
-    topology = words.topology()
+    topology = read(reading.machine, words) if _is_told(words) else words.topology()
     with _LOCK:
         _KEPT[words] = topology
         while sum(_size(*entry) for entry in _KEPT.items()) > ROOM:
             _KEPT.popitem(last=False)
     return topology
+
+
+def format_of(scene: Request) -> Format[Topology]:
+    """The format of the scene's capture. Raises InputError for none."""
+    return FORMATS[read(reading.machine_format, scene.capture, tell("page.capture.name"))]
+
+
+def _is_told(words: Request) -> bool:
+    """Whether texts from outside tell a machine, or what is done to it."""
+    return bool(words.capture or words.schedule or words.placement or words.edits)
 
 
 def plain_machine(scene: Request) -> Request:
@@ -53,4 +73,4 @@ def is_on(scene: Request, plain: Topology) -> bool:
 
 
 def _size(words: Request, topology: Topology) -> int:
-    return len(topology.devices) + len(topology.links) + len(words.capture) + len(words.schedule)
+    return len(topology.devices) + len(topology.links) + (len(words.capture) + len(words.schedule)) // LETTERS

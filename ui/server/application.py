@@ -1,5 +1,7 @@
 """What is around Streamlit's application here: the guard, the workers, and an address for whoever watches it."""
 
+import gc
+import sys
 from collections.abc import AsyncIterator, MutableMapping
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -17,6 +19,7 @@ from ui.player.component import player_file
 from ui.server import first
 from ui.server.ahead import Ahead
 from ui.server.code import code
+from ui.server.door import watch
 from ui.server.future import future
 from ui.server.guard import Application, Guard, Receive, Scope, Send
 from ui.server.health import health
@@ -31,6 +34,9 @@ BLAMED = f"\n{AdditionError.__module__}.{AdditionError.__qualname__}: "
 LATE = ("pandas", "streamlit.emojis")
 """What Streamlit imports when the first page needs it."""
 
+SWITCH = 0.001
+"""Seconds after which a thread gives way to another one that waits."""
+
 
 def _read_pages() -> None:
     """Have at hand what the first visitor would wait for: every page, and the player's code."""
@@ -38,6 +44,13 @@ def _read_pages() -> None:
         import_module(name)
     len(PAGES)
     player_file()
+    gc.collect()
+    gc.freeze()  # what modules hold is no garbage, and most of what a search for it would look at
+
+
+def _take_short_turns() -> None:
+    """Have threads that draw give way often: the one that answers everybody waits for them at each of its steps."""
+    sys.setswitchinterval(SWITCH)
 
 
 def ask_ahead() -> None:
@@ -50,7 +63,9 @@ def ask_ahead() -> None:
 async def _served(_app: Any) -> AsyncIterator[dict[str, Any]]:
     """Workers begin with the server, so that they are ready for the first visitor, and end with it."""
     send_at_once()
+    watch(the_pool().limits.seats)
     ask_ahead()
+    _take_short_turns()
     _read_pages()
     try:
         yield {}

@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ui.server.door import TAB, Tab
+
 HOSTS, EMBED_FROM = "RINGSIDE_HOSTS", "RINGSIDE_EMBED_FROM"
 """Environment variables: names this server answers to, and origins whose pages may frame it; spaces between."""
 MOST_VISITORS = 1000
 """Tabs that are connected at once."""
+AFTERWARDS = "Unexpected ASGI message"
+"""How a server's complaint begins that something is sent to a tab that has been closed."""
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -62,9 +66,29 @@ class Guard:
         if CONNECTED.tabs >= MOST_VISITORS:
             await _refuse(scope, send)
             return
+        tab = scope.setdefault("state", {}).setdefault(TAB, Tab())
+        is_gone = False
+
+        async def received() -> MutableMapping[str, Any]:
+            nonlocal is_gone
+            message = await receive()
+            is_gone = message["type"] == "websocket.disconnect"
+            if message["type"] == "websocket.receive":
+                tab.speaks()
+            return message
+
+        async def sent(message: MutableMapping[str, Any]) -> None:
+            """Raise OSError for a tab that has been closed, as Starlette expects it of a server."""
+            try:
+                await send(message)
+            except RuntimeError as error:
+                if is_gone or str(error).startswith(AFTERWARDS):
+                    raise OSError("the tab was closed") from None
+                raise
+
         CONNECTED.tabs += 1
         try:
-            await self._app(scope, receive, send)
+            await self._app(scope, received, sent)
         finally:
             CONNECTED.tabs -= 1
 

@@ -9,10 +9,10 @@ from ops.diagnosis import Diagnosis, RingRank, ordered
 from ops.request import Request
 from ops.request.notation import entries
 from sim.errors import InputError, StalledError
-from sim.formats import recognise
 from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_time
 from ui.refusals import retold
+from ui.scene.machines import format_of
 from ui.text import plain, tell, tell_or
 from ui.widgets import compare
 from ui.widgets.parameter import fresh
@@ -54,7 +54,7 @@ def show(scene: Request, topology: Topology) -> None:
 
 def _read(scene: Request, topology: Topology) -> None:
     """As what it was read, what is in it, and what was assumed."""
-    reader = recognise(scene.capture, tell("page.capture.name"))
+    reader = format_of(scene)
     kinds = Counter(device.kind for device in topology.devices)
     words = {
         "format": tell_or(f"format.{reader.name}", reader.title),

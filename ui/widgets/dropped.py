@@ -1,4 +1,4 @@
-"""Files dropped and text pasted anywhere on a page: the readers know what each is, and the page that shows it opens."""
+"""Files dropped and text pasted anywhere on a page: workers tell what each is, and the page that shows it opens."""
 
 import base64
 import binascii
@@ -11,18 +11,10 @@ from typing import Any, NamedTuple
 import streamlit as st
 from streamlit.runtime.scriptrunner import RerunException, StopException
 
-from ops.formats import SCHEDULE_FORMATS
-from ops.measured.formats import MEASUREMENTS
 from ops.request import Request
-from ops.request import training as training_request
-from ops.request.model import is_trace
 from ops.request.notation import kept
-from ops.request.scenario import from_yaml, is_scenario, place_in
-from sim.base.formats import Formats
 from sim.base.textfile import decoded
 from sim.errors import InputError, StalledError
-from sim.formats import FORMATS
-from sim.topology.pair_rates import beside, matrices
 from sim.units import fmt_size
 from ui.page_script import page_script
 from ui.pages import leave, visit
@@ -30,14 +22,12 @@ from ui.refusals import retold
 from ui.scene.beginning import instant_in
 from ui.scene.machines import machine_of
 from ui.share import talks
-from ui.talk import document
 from ui.text import plain, tell
 from ui.widgets.past import restore
-from ui.workers import tasks
-from ui.workers.asking import ask
+from ui.workers import reading, tasks
+from ui.workers.asking import ask, read
+from ui.workers.reading import Arrived, Scenario, Text
 
-Text = tuple[str, str]
-"""What it says, and what it is called."""
 STAYS = 20.0
 """Seconds for which a refusal is told on its page, however often that is drawn anew meanwhile for other reasons."""
 
@@ -48,13 +38,6 @@ class Refusal(NamedTuple):
     error: Exception
     page: str | None
     until: float
-
-
-class Arrival(NamedTuple):
-    """A kind of text that may arrive: how it is told, and what opens it."""
-
-    matches: Callable[[str], bool]
-    opens: Callable[[str, str], None]
 
 
 def receive() -> None:
@@ -79,7 +62,7 @@ def _take(received: Any) -> None:
     state = st.session_state
     state.pop("refusal", None)
     try:
-        _open(*together(_texts(received)))
+        _open(_texts(received))
     except (InputError, StalledError) as error:
         state.refusal = Refusal(error, st.query_params.get("page"), time.monotonic() + STAYS)
         state.pop("stopped", None)  # who drops it once more means it
@@ -116,75 +99,56 @@ def _text(entry: Mapping[str, Any]) -> Text:
         raise InputError(tell("page.drop.damaged")) from None
 
 
-def together(texts: Sequence[Text]) -> Text:
-    """Several texts as one: a capture, and what was measured between its GPUs. Raises InputError for other ones."""
-    (whole, first), *measured = sorted(texts, key=lambda text: bool(matrices(text[0])))
-    for text, name in measured:
-        whole = beside(whole, text, name)
-    return whole, first
-
-
-def _open(text: str, name: str) -> None:
-    """Open what a text is. Raises InputError for one that no reader takes, in the words of machines' readers."""
-    arrival = next((each for each in ARRIVALS if each.matches(text)), None)
-    if arrival is None:
-        FORMATS.recognise(text, name)  # tells what it is instead
+def _open(texts: Sequence[Text]) -> None:
+    """Open what texts are. Raises InputError for ones that no reader takes, in the words of machines' readers."""
+    arrived = read(reading.arrived, tuple(texts))
+    if arrived.kind not in OPENERS:
         raise InputError(tell("page.drop.damaged"))
-    arrival.opens(text, name)
+    OPENERS[arrived.kind](arrived)
 
 
-def _is_one(formats: Formats[Any]) -> Callable[[str], bool]:
-    """Whether a text is for one of the readers of a list."""
-
-    def is_one(text: str) -> bool:
-        try:
-            formats.recognise(text, "")
-        except InputError:
-            return False
-        return True
-
-    return is_one
-
-
-def _machine(text: str, name: str) -> None:
+def _machine(arrived: Arrived) -> None:
     before = st.session_state.get("scene", Request())
-    scene = Request(capture=text, capture_name=name, against=kept(before.against))
+    scene = Request(capture=arrived.text, capture_name=arrived.name, against=kept(before.against))
     machine_of(scene)
     _stage(replace(scene, capture_name=Request().capture_name), view="machine")
 
 
-def _schedule(text: str, name: str) -> None:
-    scene = Request(schedule=text, schedule_name=name)
-    if not is_trace(text):
-        ranks = ask(tasks.load, replace(scene, machine="")).n
-        before = st.session_state.get("scene", Request())
-        machine = replace(before, schedule="", against="", trouble="", settings="", algorithm=Request().algorithm)
-        if before.is_kept or machine_of(machine).n < ranks:
-            machine = Request(machine=f"switch:ranks={ranks}")
-        scene = replace(machine, schedule=text, ranks=0, root=0)
+def _trace(arrived: Arrived) -> None:
+    scene = Request(schedule=arrived.text, schedule_name=arrived.name)
     ask(tasks.can_be_run, scene)
     _stage(replace(scene, schedule_name=Request().schedule_name))
 
 
-def _scenario(text: str, name: str) -> None:
-    scene = from_yaml(text, name)
+def _schedule(arrived: Arrived) -> None:
+    scene = Request(schedule=arrived.text, schedule_name=arrived.name)
+    ranks = read(tasks.load, replace(scene, machine="")).n
+    before = st.session_state.get("scene", Request())
+    machine = replace(before, schedule="", against="", trouble="", settings="", algorithm=Request().algorithm)
+    if before.is_kept or machine_of(machine).n < ranks:
+        machine = Request(machine=f"switch:ranks={ranks}")
+    scene = replace(machine, schedule=arrived.text, schedule_name=arrived.name, ranks=0, root=0)
     ask(tasks.can_be_run, scene)
-    _stage(scene, place=place_in(text, name))
+    _stage(replace(scene, schedule_name=Request().schedule_name))
 
 
-def _training(text: str, name: str) -> None:
-    request = training_request.from_yaml(text, name)
-    ask(tasks.step, request)
+def _scenario(arrived: Arrived) -> None:
+    written: Scenario = arrived.thing
+    ask(tasks.can_be_run, written.scene)
+    _stage(written.scene, place=written.place)
+
+
+def _training(arrived: Arrived) -> None:
+    ask(tasks.step, arrived.thing)
     state = st.session_state
     leave("train")
-    state.train = request
+    state.train = arrived.thing
     state.turn = state.get("turn", 0) + 1
 
 
-def _measured(text: str, name: str) -> None:
-    MEASUREMENTS.read(text, name)
+def _measured(arrived: Arrived) -> None:
     leave("measured")
-    st.session_state.measured_text = text
+    st.session_state.measured_text = arrived.text
 
 
 def _stage(scene: Request, view: str = "", place: Mapping[str, str] = MappingProxyType({})) -> None:
@@ -192,18 +156,18 @@ def _stage(scene: Request, view: str = "", place: Mapping[str, str] = MappingPro
     leave("stage")
 
 
-def _talk(text: str, name: str) -> None:
-    talks.opened(document.from_text(text, name))
+def _talk(arrived: Arrived) -> None:
+    talks.opened(arrived.thing)
     visit({"page": "talk"})
 
 
-ARRIVALS = (
-    Arrival(document.is_talk, _talk),
-    Arrival(is_scenario, _scenario),
-    Arrival(training_request.is_training, _training),
-    Arrival(is_trace, _schedule),
-    Arrival(_is_one(FORMATS), _machine),
-    Arrival(_is_one(SCHEDULE_FORMATS), _schedule),
-    Arrival(_is_one(MEASUREMENTS), _measured),
-)
-"""What may arrive; the readers of the lists say what they take."""
+OPENERS: dict[str, Callable[[Arrived], None]] = {
+    "talk": _talk,
+    "scenario": _scenario,
+    "training": _training,
+    "trace": _trace,
+    "machine": _machine,
+    "schedule": _schedule,
+    "measured": _measured,
+}
+"""What opens each kind of text that may arrive."""

@@ -14,7 +14,7 @@ from sim.errors import InputError
 from sim.topology import Topology
 from sim.units import GiB, KiB, exact_size, parse_size
 from ui.workers import tasks
-from ui.workers.asking import ask
+from ui.workers.asking import ask, read
 from ui.workers.tasks import Load
 
 SIZES = [exact_size(KiB << k) for k in range(round(math.log2(4 * GiB / KiB)) + 1)]
@@ -25,7 +25,9 @@ def load_of(scene: Request, topology: Topology) -> Load:
 
     Raises InputError, and StalledError where a library chooses on a machine that leads nowhere.
     """
-    if scene.schedule or library_of(scene.algorithm):
+    if scene.schedule:
+        return read(tasks.load, scene)
+    if library_of(scene.algorithm):
         return ask(tasks.load, scene)
     entry, n = ALGORITHMS[scene.algorithm], topology.taking_part(scene.ranks)
     values = settled(entry, n, scene.root, topology, assignments(scene.settings, entry.name))

@@ -11,38 +11,33 @@ from streamlit.delta_generator import DeltaGenerator
 from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
 from ops.formats import SCHEDULE_FORMATS
-from ops.formats import recognise as recognise_schedule
 from ops.libraries import LIBRARIES
 from ops.libraries.nccl.choice import as_nccl_writes
 from ops.request import Request
 from ops.request.examples import example_captures, example_schedules
 from ops.request.library_choice import collective_of, library_of, options_of
 from ops.request.model import is_trace
-from ops.request.notation import assignments, by_name, entries, written
-from ops.request.scenario import from_yaml, is_scenario
+from ops.request.notation import assignments, by_name, written
+from ops.request.scenario import is_scenario
 from sim.base.textfile import decoded
-from sim.edits import edited
 from sim.engine import check_size
 from sim.errors import InputError, StalledError
 from sim.formats import FORMATS
-from sim.formats import recognise as recognise_machine
 from sim.machines import MACHINES
 from sim.parameters import Parameter, parse_spec
-from sim.placement import in_one_line, is_rank_file
 from sim.topology import Topology
 from sim.topology.networks import NETWORKS, has_network
 from sim.units import parse_size
 from ui.drawer import ahead, folds
 from ui.scene.examples import SCENARIOS
-from ui.scene.machines import is_on, machine_of, plain_machine
+from ui.scene.machines import format_of, is_on, machine_of, plain_machine
 from ui.text import plain, summary, tell
 from ui.widgets import compare, whatif
-from ui.widgets.dropped import together
 from ui.widgets.load import SIZES, load_of, sizes
 from ui.widgets.parameter import RefusedError, can_be_read, fresh, refuse, settings
 from ui.widgets.past import restore
-from ui.workers import tasks
-from ui.workers.asking import ask
+from ui.workers import reading, tasks
+from ui.workers.asking import ask, read
 from ui.workers.tasks import Load
 
 OWN = ""
@@ -182,7 +177,7 @@ def _choose_schedule(scene: Request) -> Request:
     text, place = _text(scene.schedule, example_schedules(), "schedule", endings)
     with _told_in(place):
         if is_scenario(text):
-            restored = from_yaml(text, tell("page.schedule.name"))
+            restored = read(reading.scenario, text, tell("page.schedule.name")).scene
             ask(tasks.can_be_run, restored)
             restore(restored)
             st.rerun()
@@ -190,10 +185,10 @@ def _choose_schedule(scene: Request) -> Request:
         if is_trace(text):
             machine_of(scene)
             return scene
-        reader = recognise_schedule(text, tell("page.schedule.name"))
+        reader = SCHEDULE_FORMATS[read(reading.schedule_format, text, tell("page.schedule.name"))]
         st.caption(tell("page.recognised", format=reader.title))
         scene = _choose_settings(scene, reader.options, reader.name)
-        ask(tasks.load, scene)
+        read(tasks.load, scene)
     return scene
 
 
@@ -247,7 +242,7 @@ def _text(now: str, examples: Mapping[str, str], what: str, endings: tuple[str, 
         for text, name in texts:
             if not text.strip():
                 raise InputError(tell("page.text.empty", name=name))
-        text = together(texts)[0] if texts else pasted
+        text = read(reading.together, tuple(texts))[0] if texts else pasted
     if not text.strip():
         place.info(help_)
         raise RefusedError
@@ -306,7 +301,7 @@ def _choose_placement(scene: Request, topology: Topology) -> tuple[Request, Topo
             key=fresh(f"placement_{topology.name}"),
         ).strip()
         with _told_in(st.empty()):
-            line = in_one_line(text, tell("page.placement")) if is_rank_file(text) or "\n" in text else text
+            line = read(reading.placement, text, tell("page.placement")) if text else ""
             scene = replace(scene, placement=line)
             return scene, machine_of(replace(scene, edits="")) if line else topology
 
@@ -314,7 +309,8 @@ def _choose_placement(scene: Request, topology: Topology) -> tuple[Request, Topo
 def _choose_edits(scene: Request, topology: Topology) -> tuple[Request, Topology]:
     """What is changed on the machine; nothing is left of it on another one."""
     edits = whatif.choose(scene, topology, whatif.EDIT)
-    return replace(scene, edits=edits), edited(topology, entries(edits)) if edits else topology
+    scene = replace(scene, edits=edits)
+    return scene, machine_of(scene) if edits else topology
 
 
 def _choose_model(scene: Request) -> Request:
@@ -344,7 +340,7 @@ def _choose_model(scene: Request) -> Request:
 
 def _choose_rates(scene: Request) -> Request:
     """What a capture does not say, with a default until given."""
-    reader = recognise_machine(scene.capture, tell("page.capture.name"))
+    reader = format_of(scene)
     st.caption(tell("page.recognised", format=reader.title))
     with st.expander(tell("page.rates"), expanded=False):
         return replace(scene, rates=settings(reader.options, scene.rates, "capture"))

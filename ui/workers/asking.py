@@ -7,17 +7,20 @@ from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.errors import StreamlitDuplicateElementKey
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ops.lab.cells import Row, rows
 from ops.lab.pool import Pool, carried_out
 from ops.request import Request
-from sim.errors import InputError
+from sim.errors import InputError, StalledError
 from sim.units import fmt_share, fmt_size
 from ui.text import tell
 from ui.workers.one import the_pool
-from ui.workers.pool import LateError, PageJob, WorkerDiedError, WorkerPool
-from ui.workers.process import Call, Result
+from ui.workers.pool import PageJob, WorkerDiedError, WorkerPool
+from ui.workers.process import FULL, Call, Result
+from ui.workers.remembered import LateError
+from ui.workers.turns import aside
 
 Value = TypeVar("Value")
 PATIENCE = 0.4
@@ -39,15 +42,38 @@ def ask(function: Callable[..., Value], *args: Any) -> Value:
     answer, a copy each. When the page's run ends, because its tab was closed or something else was chosen, the job
     is ended, unless others wait for it.
     """
-    place, call, pool = st.empty(), Call(function, args), the_pool()
+    place = st.empty()
+    return _answer_to(Call(function, args), lambda: place)  # type: ignore[no-any-return]
+
+
+def read(function: Callable[..., Value], *args: Any) -> Value:
+    """What is read of a text from outside, by a worker; a text that was read before is not read again.
+
+    Nothing of it stands on the page unless one has to wait. Raises InputError in the language of the visit where the
+    text takes too long or too much memory, and as the function does.
+    """
+    try:
+        return _answer_to(Call(function, args), st.empty)  # type: ignore[no-any-return]
+    except LateError:
+        raise InputError(tell("page.reading.late", seconds=f"{the_pool().limits.seconds:.3g}")) from None
+    except WorkerDiedError:
+        raise InputError(tell("page.reading.full")) from None
+    except (InputError, StalledError) as error:
+        raise InputError(tell("page.reading.full") if str(error) == FULL else str(error)) from None
+
+
+def _answer_to(call: Call, made: Callable[[], DeltaGenerator]) -> Any:
+    """What a call comes to; where one has to wait for it, that is told in the place that is `made`."""
+    pool = the_pool()
     if st.session_state.get("stopped") == call:
-        place.button(tell("page.again"), icon=":material/replay:", on_click=_again, key="again")
+        with suppress(StreamlitDuplicateElementKey):  # it was asked twice, and the button is there
+            made().button(tell("page.again"), icon=":material/replay:", on_click=_again, key="again")
         raise InputError(tell("page.stopped"))
     job = pool.ask(visitor(), call)
     try:
         if not _ends(job, PATIENCE):
-            _wait(job, place)
-        return job.result().read()  # type: ignore[no-any-return]
+            _wait(job, made())
+        return job.result().read()
     except CancelledError:
         raise InputError(tell("page.stopped")) from None
     finally:
@@ -95,7 +121,13 @@ def ask_rows(cells: Sequence[Request]) -> Iterator[list[Row]]:
         return future
 
     try:
-        yield from carried_out(cells, Pool(submit, pool.limits.seats, (WorkerDiedError, LateError)))
+        batches = carried_out(cells, Pool(submit, pool.limits.seats, (WorkerDiedError, LateError)))
+        while True:
+            with aside():
+                batch = next(batches, None)
+            if batch is None:
+                break
+            yield batch
     finally:
         for job in jobs:
             with suppress(CancelledError):
@@ -104,8 +136,9 @@ def ask_rows(cells: Sequence[Request]) -> Iterator[list[Row]]:
 
 def _ends(job: PageJob, seconds: float) -> bool:
     """Whether a job is done within so many seconds."""
-    with suppress(TimeoutError, CancelledError):
-        job.exception(seconds)
+    if not job.done():
+        with aside(), suppress(TimeoutError, CancelledError):
+            job.exception(seconds)
     return job.done()
 
 

@@ -7,12 +7,12 @@ import os
 import subprocess
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from sim.base.share import MOST_JOBS, MOST_MEMORY, MOST_SECONDS, cores_share, memory_share
@@ -22,6 +22,7 @@ from sim.parameters import Parameter
 from sim.units import parse_size
 from ui.workers.fair_queue import FairQueue
 from ui.workers.process import Call, Progress, Result, context, kept_waiting, serve
+from ui.workers.remembered import LateError, Remembered
 from ui.workers.warm import load
 
 TICK = 0.05
@@ -38,8 +39,6 @@ PROMPT = SHORT / 3
 """A job that says it will take more counts as long at once: proof and picture come on top of what it says."""
 IN_LINE = 256
 """Jobs that a visitor may have waiting."""
-REMEMBERED = 96 << 20
-"""Bytes of answers that are kept for whoever asks the same."""
 DIED = "the process that ran it was killed, most likely for want of memory: use fewer ranks or smaller parameters"
 LATE = "this run was stopped after {seconds:.3g} s: use fewer ranks, or an algorithm with fewer transfers"
 FULL_LINE = "too many runs are waiting for this page: wait for some to end"
@@ -49,10 +48,6 @@ WARM = Call(load, ())
 
 class WorkerDiedError(InputError):
     """The process of a job was killed, by nobody here."""
-
-
-class LateError(InputError):
-    """A job took longer than it may, and was ended with its process."""
 
 
 @dataclass(frozen=True)
@@ -82,14 +77,14 @@ class PoolLimits:
 
 
 class PageJob(Future[Result]):
-    """A call on its way: whose it is, the share that is done, and how many wait for it."""
+    """A call on its way: whose it is, the share that is done, its own bytes, and how many wait for it."""
 
     def __init__(self, visitor: str, call: Call) -> None:
         super().__init__()
         self.visitor, self.call = visitor, call
         self.share = self.begun = self.held_up = 0.0
         self.estimate: Estimate | None = None
-        self.waiters = 0
+        self.waiters = self.bytes = 0
         self.long = self.abandoned = self.is_taken = self.has_begun = False
 
     @property
@@ -180,7 +175,9 @@ class Seat(threading.Thread):
 
     def _send(self, job: PageJob) -> None:
         self.start_process()
-        self._connection.send((job.call, self._pool.is_compiling))
+        message = ForkingPickler.dumps((job.call, self._pool.is_compiling))
+        job.bytes = len(message)
+        self._connection.send_bytes(message)
 
     def _heard(self, job: PageJob) -> Result | None:
         """The result, if it comes within a tick; what else the worker says is noted. Raises WorkerDiedError."""
@@ -229,8 +226,7 @@ class WorkerPool:
         self._free = threading.Condition()
         self._queue: FairQueue[PageJob] = FairQueue()
         self._shared: dict[Call, PageJob] = {}
-        self._kept: OrderedDict[Call, Result] = OrderedDict()
-        self._kept_bytes = 0
+        self._remembered = Remembered()
         self._closed = False
         self.done = self.died = 0
         self._seats = [Seat(self) for _ in range(limits.seats)]
@@ -261,11 +257,10 @@ class WorkerPool:
         """
         with self._free:
             job = self._shared.get(call) if shared else None
-            kept = self._kept.get(call) if shared else None
+            kept = self._remembered.get(call) if shared else None
             if kept is not None:
-                self._kept.move_to_end(call)
                 job = PageJob(visitor, call)
-                job.set_result(kept)
+                _settle(job, kept)
             elif job is None or job.abandoned:
                 if self._queue.of(visitor) >= IN_LINE:
                     raise InputError(FULL_LINE)
@@ -336,12 +331,9 @@ class WorkerPool:
             self._forget(job)
             self.done += 1
             self.died += isinstance(outcome, WorkerDiedError)
-            if isinstance(outcome, Result) and not outcome.status:
-                self._keep(job.call, outcome)
-        if isinstance(outcome, Result):
-            job.set_result(outcome)
-        else:
-            job.set_exception(outcome or CancelledError())
+            if isinstance(outcome, Result | LateError):
+                self._remembered.keep(job.call, outcome, job.bytes)
+        _settle(job, outcome or CancelledError())
 
     def load(self) -> dict[str, int]:
         """How busy it is, in numbers."""
@@ -352,7 +344,7 @@ class WorkerPool:
                 "waiting": len(self._queue),
                 "done": self.done,
                 "died": self.died,
-                "remembered_bytes": self._kept_bytes,
+                "remembered_bytes": self._remembered.bytes,
             }
 
     def processes(self) -> list[int]:
@@ -376,10 +368,10 @@ class WorkerPool:
         if self._shared.get(job.call) is job:
             del self._shared[job.call]
 
-    def _keep(self, call: Call, result: Result) -> None:
-        if call in self._kept or len(result.value) > REMEMBERED // 8:
-            return
-        self._kept[call] = result
-        self._kept_bytes += len(result.value)
-        while self._kept_bytes > REMEMBERED:
-            self._kept_bytes -= len(self._kept.popitem(last=False)[1].value)
+
+def _settle(job: PageJob, outcome: Result | Exception) -> None:
+    """Tell whoever waits for a job what it came to."""
+    if isinstance(outcome, Result):
+        job.set_result(outcome)
+    else:
+        job.set_exception(outcome)

@@ -24,7 +24,7 @@ FULL = "this run does not fit into memory: use fewer ranks, or an algorithm with
 ROOT = Path(__file__).parents[__name__.count(".")]
 """Where the package begins that this module is of."""
 CAN_COPY = "forkserver" in multiprocessing.get_all_start_methods()
-POLITE = 5
+POLITE = 10
 """How far workers stand behind the page for the processor."""
 TELL = 0.2
 """Seconds between two words of how far a call is."""

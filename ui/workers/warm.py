@@ -19,7 +19,7 @@ from sim.schedule import replay
 from ui.workers import tasks
 from ui.workers.process import environment
 
-LATER = 10
+LATER = 15
 """How far the process that compiles stands behind all others for the processor."""
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from ops.formats import ScheduleProblem, malformed, reader
 from ops.formats.interpreter.moves import Done, Moves, join
 from sim.base.numbers import whole
+from sim.base.pasted import bare_lines
 from sim.schedule import COPY, Schedule
 from sim.units import LARGEST_SIZE
 
@@ -30,6 +31,7 @@ _ITEM = re.compile(
     r"(?P<options>(?:\s+(?:tag|cpu|nic)\s+(?:-1|\d+))*)"
 )
 _ORDER = re.compile(r"(?P<later>[A-Za-z]\w*)\s+(?P<how>i?requires)\s+(?P<earlier>[A-Za-z]\w*)")
+_MARK = re.compile(r"^[ \t]*num_ranks\s", re.MULTILINE)
 _RANK = re.compile(r"rank\s+(\d+)")
 
 
@@ -52,7 +54,7 @@ class _Item:
 @reader(
     "goal",
     "a GOAL schedule (text)",
-    matches=lambda text: bool(re.search(r"^[ \t]*num_ranks\s", text, re.MULTILINE)),
+    matches=lambda text: bool(_MARK.search(bare_lines(text)) if "num_ranks" in text else None),
     endings=("goal", "txt"),
 )
 def read(text: str, *, name: str) -> Schedule:
@@ -81,7 +83,7 @@ def read(text: str, *, name: str) -> Schedule:
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """What stands between newlines and braces, without comments, with line numbers."""
-    kept = re.sub(r"//[^\n]*|/\*.*?(?:\*/|\Z)", lambda m: "\n" * m[0].count("\n"), text, flags=re.DOTALL)
+    kept = re.sub(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/)?", lambda m: "\n" * m[0].count("\n"), bare_lines(text))
     for number, line in enumerate(kept.split("\n"), 1):
         for part in re.split(r"([{}])", line):
             if part.strip():

@@ -34,14 +34,20 @@ class Buffers:
         return max(int(self.base[b].max()) + self.size[b] for b in self.size)
 
     def name(self, rank: int, slot: int) -> str:
-        """What a program calls a slot of a rank; in place, what it calls its output."""
-        for buffer in ("o", "i", "s"):
-            inside = slot - int(self.base[buffer][rank])
-            if 0 <= inside < self.size[buffer]:
-                chunk, part = divmod(inside, self.cut)
-                whole = f"chunk {chunk} of buffer {buffer}"
-                return whole if self.cut == 1 else f"part {part + 1} of {self.cut} of {whole}"
-        return f"slot {slot}"
+        """What a program calls a slot of a rank; in place, that is a chunk of its output and of its input."""
+        names = [name for buffer in ("o", "i", "s") if (name := self._in_buffer(buffer, slot, rank))]
+        if not names:
+            return f"slot {slot}"
+        return names[0] if len(names) == 1 else f"{names[0]} (in place also {names[1]})"
+
+    def _in_buffer(self, buffer: str, slot: int, rank: int) -> str:
+        """What a slot is called in a buffer; empty where it is not in it."""
+        inside = slot - int(self.base[buffer][rank])
+        if not 0 <= inside < self.size[buffer]:
+            return ""
+        chunk, part = divmod(inside, self.cut)
+        whole = f"chunk {chunk} of buffer {buffer}"
+        return whole if self.cut == 1 else f"part {part + 1} of {self.cut} of {whole}"
 
     def trial(self, promise: Promise | None) -> Trial:
         """What operations start from and what they must come to; without a promise, only which places are output."""

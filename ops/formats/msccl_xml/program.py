@@ -4,15 +4,15 @@ Two dialects are read: `step` elements with both buffers, and `op` elements with
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ops.formats import malformed
 from ops.formats.interpreter.buffers import Buffers, lay_out, plain, whole_share
 from sim.base.numbers import whole
-from sim.base.xml import Element, parse_xml
-from sim.errors import InputError
+from sim.base.xml import Element, parse_each
+from sim.errors import InputError, first_few
 
 SENDS = ("s", "rcs", "rrs", "rrcs")
 RECEIVES = ("r", "rcs", "rrc", "rrs", "rrcs")
@@ -128,12 +128,28 @@ class Reader:
         return value
 
 
-def read_program(text: str, name: str) -> Program:
-    """Parse and check everything that can be checked without running it. Raises ScheduleProblem, InputError."""
+def algorithms(text: str, name: str) -> list[Element]:
+    """Return the <algo> elements of a file. Raises ScheduleProblem."""
     try:
-        algo = parse_xml(text, name)
+        return parse_each(text, name)
     except InputError as error:
         malformed(*str(error).split(": ", 1))
+
+
+def chosen(several: Sequence[Element], name: str, number: int) -> Element:
+    """Return the algorithm of this number, counted from 1, or the only one. Raises InputError where a choice is due."""
+    if 0 < number <= len(several):
+        return several[number - 1]
+    if len(several) == 1 and not number:
+        return several[0]
+    if number:
+        raise InputError(f"{name} has no algorithm {number}, it has {len(several)}: correct algo")
+    titles = first_few([f"{i} {algo.attributes.get('name', '')[:40]}".strip() for i, algo in enumerate(several, 1)], 8)
+    raise InputError(f"{name} has {len(several)} algorithms ({titles}): choose one, like algo={len(several)}")
+
+
+def read_program(algo: Element, name: str) -> Program:
+    """Return what can be read of an algorithm without running it. Raises ScheduleProblem, InputError."""
     get = Reader(name)
     if algo.tag != "algo":
         malformed(get.at(algo.line), f"the root is <{algo.tag}>, not <algo>: give an MSCCL algorithm")

@@ -5,11 +5,12 @@ from collections import Counter
 from dataclasses import replace
 from typing import Annotated
 
-from ops.formats import reader
+from ops.formats import ScheduleProblem, reader
 from ops.formats.interpreter.buffers import Buffers, lay_out
 from ops.formats.msccl_xml.execution import MscclRun
 from ops.formats.msccl_xml.limits import MOST_COUNT, MOST_PER_CHANNEL, broken
-from ops.formats.msccl_xml.program import Program, read_program
+from ops.formats.msccl_xml.program import Program, algorithms, chosen, read_program
+from sim.base.xml import Element
 from sim.parameters import Bounds
 from sim.schedule import Schedule
 from sim.schedule.verify import Verdict, verify
@@ -21,9 +22,31 @@ Slots = Annotated[int, Bounds(0, 1 << 20)]
 """Messages that may wait on one connection; 0 is no limit."""
 
 
-def check(text: str, *, name: str, slots: Slots = 0) -> Verdict:
-    """The verdict, and for a correct file what a runtime would refuse of it. Raises ScheduleProblem."""
-    schedule, program = _read(text, name, slots)
+Number = Annotated[int, Bounds(0, 1 << 20)]
+"""Which algorithm of a file that has several, counted from 1; 0 is the only one."""
+
+
+def check(text: str, *, name: str, slots: Slots = 0, algo: Number = 0) -> Verdict:
+    """Return the verdict, and for a correct file what a runtime would refuse of it. Raises ScheduleProblem.
+
+    Of several algorithms the first that is not correct is judged, where none is chosen.
+    """
+    several = algorithms(text, name)
+    one = [chosen(several, name, algo)] if algo or len(several) == 1 else several
+    verdicts = [_judged(each, name, slots) for each in one]
+    worst = next((i for i, verdict in enumerate(verdicts) if verdict.verdict != "ok"), 0)
+    if len(one) == 1:
+        return verdicts[0]
+    if verdicts[worst].verdict == "ok":
+        return replace(verdicts[0], reason=f"all {len(one)} algorithms are correct")
+    return replace(verdicts[worst], reason=f"algorithm {worst + 1} of {len(one)}: {verdicts[worst].reason}")
+
+
+def _judged(algo: Element, name: str, slots: int) -> Verdict:
+    try:
+        schedule, program = _read(algo, name, slots)
+    except ScheduleProblem as problem:
+        return Verdict(problem.verdict, str(problem))
     verdict = replace(verify(schedule), ranks=schedule.n)
     return replace(verdict, reason=_remark(program)) if verdict.verdict == "ok" else verdict
 
@@ -62,19 +85,20 @@ def _remark(program: Program) -> str:
     check=check,
     endings=("xml",),
 )
-def read(text: str, *, name: str, slots: Slots = 0) -> Schedule:
+def read(text: str, *, name: str, slots: Slots = 0, algo: Number = 0) -> Schedule:
     """The transfers of an MSCCL program, checked as they are matched.
 
     A send and its receive are one transfer. With `slots`, a send waits for the receive that many messages
     earlier on its connection (NCCL_STEPS is 8); 0 is no limit. Steps are levels of the program's order: a
-    message belongs to the earliest step in which it can be sent. Raises ScheduleProblem.
+    message belongs to the earliest step in which it can be sent. `algo` chooses one of several algorithms in a file,
+    counted from 1. Raises ScheduleProblem, and InputError where a choice is due.
     """
-    return _read(text, name, slots)[0]
+    return _read(chosen(algorithms(text, name), name, algo), name, slots)[0]
 
 
 def transfers(text: str, name: str, slots: int = 0) -> Schedule:
     """The same, with nothing proved: neither that every message is received nor that no two accesses race."""
-    program = read_program(text, name)
+    program = read_program(chosen(algorithms(text, name), name, 0), name)
     return _carried_out(program, slots)[0]
 
 
@@ -91,8 +115,8 @@ def _carried_out(program: Program, slots: int) -> tuple[Schedule, MscclRun]:
     return schedule, run
 
 
-def _read(text: str, name: str, slots: int) -> tuple[Schedule, Program]:
-    program = read_program(text, name)
+def _read(algo: Element, name: str, slots: int) -> tuple[Schedule, Program]:
+    program = read_program(algo, name)
     schedule, run = _carried_out(program, slots)
     rooted = program.collective in ("reduce", "broadcast", "gather", "scatter")
     if rooted and program.root < 0 and not run.residual:

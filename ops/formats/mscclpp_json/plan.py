@@ -8,6 +8,8 @@ from typing import Any
 from ops.formats import malformed
 from ops.formats.interpreter.buffers import Buffers, lay_out, plain, whole_share
 from ops.formats.msccl_xml.program import MOST_CHUNKS, MOST_MOVED, MOST_PLACES, MOST_RANKS, NAMES, PROMISED
+from ops.formats.mscclpp_json.older import age_of
+from sim.base.pasted import bare_json
 
 OPERATIONS = (
     *("nop", "barrier", "put", "pws", "pwsf", "get", "copy", "signal", "wait", "flush", "re", "res", "rre", "rres"),
@@ -134,12 +136,17 @@ class PlanNode:
 def read_plan(text: str, name: str) -> ExecutionPlan:
     """Parse and resolve everything that can be without running it. Raises ScheduleProblem."""
     try:
-        top = PlanNode(json.loads(text), name)
+        top = PlanNode(json.loads(bare_json(text)), name)
     except json.JSONDecodeError as error:
         malformed(f"{name}, line {error.lineno}", f"no JSON ({error.msg}): give the whole file")
     except (RecursionError, ValueError):
         malformed(name, "nests too deeply or holds an impossible number: give the file as its tool wrote it")
-    _refuse_older(top)
+    if sign := age_of(top.value):
+        malformed(
+            top.place,
+            f"an older MSCCL++ plan (before 0.8: {sign}), which later executors do not take: write it again from its"
+            " program with a later MSCCL++",
+        )
     gpus = top.get("gpus").items("gpu")
     n = len(gpus)
     if not 1 <= n <= MOST_RANKS:
@@ -193,22 +200,6 @@ def _cut(top: PlanNode) -> int:
         if cut > FINEST:
             malformed(top.place, f"thread blocks cut chunks into more than {FINEST} parts: correct tbg_size")
     return cut
-
-
-def _refuse_older(top: PlanNode) -> None:
-    """Call a plan of an older format by its age, which no added key would mend."""
-    gpus = top.value.get("gpus") if isinstance(top.value, dict) else None
-    for gpu in gpus if isinstance(gpus, list) else ():
-        channels = gpu.get("channels") if isinstance(gpu, dict) else None
-        older = (
-            [c for c in channels if isinstance(c, dict) and "connectedTo" in c] if isinstance(channels, list) else []
-        )
-        if older or (isinstance(gpu, dict) and "inputChunks" in gpu):
-            malformed(
-                top.place,
-                "a plan as MSCCL++ 0.5 and 0.6 wrote it (inputChunks, connectedTo), which later executors do not take:"
-                " write it again from its program with a later MSCCL++",
-            )
 
 
 def _groups(value: Any) -> list[Any]:

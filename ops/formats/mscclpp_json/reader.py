@@ -6,8 +6,11 @@ from dataclasses import replace
 from ops.formats import malformed, reader
 from ops.formats.mscclpp_json.execution import PlanRun
 from ops.formats.mscclpp_json.plan import ExecutionPlan, read_plan
+from sim.base.pasted import bare_json
 from sim.schedule import Schedule
 from sim.schedule.verify import Verdict, verify
+
+_MARK = re.compile(r'"(threadblocks|gpus)"\s*:')
 
 
 def check(text: str, *, name: str) -> Verdict:
@@ -20,7 +23,7 @@ def check(text: str, *, name: str) -> Verdict:
 @reader(
     "mscclpp_json",
     "an MSCCL++ execution plan (JSON)",
-    matches=lambda text: text.lstrip()[:1] == "{" and bool(re.search(r'"(threadblocks|gpus)"\s*:', text)),
+    matches=lambda text: bool(_MARK.search(text)) and bare_json(text).lstrip()[:1] == "{",
     check=check,
     endings=("json",),
 )

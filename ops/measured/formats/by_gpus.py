@@ -22,7 +22,7 @@ def matches(text: str) -> bool:
 def read(text: str, *, name: str) -> list[Table]:
     """A table for every system, collective and number of GPUs, in the order of the file. Raises InputError."""
     tables: dict[tuple[str, str, str, int], list[Measured]] = {}
-    for number, row in rows_of(text, name, (*NEEDED, "nccl")):
+    for number, row in rows_of(text, name, NEEDED, ("nccl",)):
         gpus, size, time = whole(row["gpus"]), whole(row["size_bytes"]), real(row["time_us"])
         if gpus is None or size is None or time is None:
             raise InputError(

@@ -1,28 +1,47 @@
-"""CSV with named columns, in any order and any letters."""
+"""CSV with named columns, in any order and any letters, as people paste it."""
 
 import csv
-import io
 from collections.abc import Collection, Iterator
 
-from sim.base.formats import LOOKED_AT
+from sim.base.pasted import PastedLine, pasted_lines
 from sim.errors import InputError
+
+_LOOKED_AT = 1 << 16
+"""Characters in which the line of names must begin."""
 
 
 def has_columns(text: str, needed: Collection[str]) -> bool:
-    """Whether the first line names these columns."""
-    return set(needed) <= set(map(_column, text[:LOOKED_AT].lstrip().partition("\n")[0].split(",")))
+    """Return whether a line names these columns, with no row above it."""
+    above = text[:_LOOKED_AT]
+    return all(word in above.lower() for word in needed) and _head(pasted_lines(above), needed) >= 0
 
 
-def rows_of(text: str, name: str, columns: Collection[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Every row with its line and these columns; what a short row lacks is empty. Raises InputError."""
-    lines = csv.reader(io.StringIO(text.lstrip()))
+def rows_of(
+    text: str, name: str, needed: Collection[str], others: Collection[str] = ()
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield every row with its line, the columns that are needed and `others`; what a short row lacks is empty.
+
+    Raises InputError for what is no CSV.
+    """
+    lines = pasted_lines(text)
+    at = max(0, _head(lines, needed))
+    end = max((i + 1 for i, line in enumerate(lines) if "," in line.text), default=at)
+    head = _cells(lines[at].text.lower())
+    reader = csv.reader((line.text for line in lines[at + 1 : end]), skipinitialspace=True)
     try:
-        head = list(map(_column, next(lines)))
-        for cells in filter(None, lines):
-            yield lines.line_num, dict.fromkeys(columns, "") | dict(zip(head, cells, strict=False))
+        for cells in reader:
+            if any(map(str.strip, cells)):
+                row = dict(zip(head, map(str.strip, cells), strict=False))
+                yield lines[at + reader.line_num].number, dict.fromkeys((*needed, *others), "") | row
     except csv.Error as error:
-        raise InputError(f"{name}, line {lines.line_num}: no row of CSV ({error}): correct or drop the line") from None
+        number = lines[at + reader.line_num].number
+        raise InputError(f"{name}, line {number}: no row of CSV ({error}): correct or drop the line") from None
 
 
-def _column(word: str) -> str:
-    return word.strip().strip('"').lower()
+def _head(lines: list[PastedLine], needed: Collection[str]) -> int:
+    """Return which line names the columns; -1 where none does."""
+    return next((i for i, line in enumerate(lines) if set(needed) <= set(_cells(line.text.lower()))), -1)
+
+
+def _cells(line: str) -> list[str]:
+    return [word.strip().strip('"').strip() for word in line.split(",")]

@@ -42,7 +42,7 @@ def read(text: str, *, name: str) -> list[Table]:
     each = int(place[2]) if place else 0
     grid = re.search(r"torus-(\d{1,9}(?:x\d{1,9}){1,9})", name)
     ranks = int(place[1]) * each if place else math.prod(map(int, grid[1].split("x"))) if grid else 0
-    for number, row in rows_of(text, name, (*NEEDED, "run", "note")):
+    for number, row in rows_of(text, name, NEEDED, ("run", "note")):
         size, middle = whole(row["bytes"]), real(row["median_us"])
         if size is None or middle is None:
             raise InputError(f"{name}, line {number}: bytes or median_us is no number: correct or drop the line")

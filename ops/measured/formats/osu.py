@@ -9,11 +9,12 @@ from ops.measured.formats import reader
 from ops.measured.launcher import launched
 from ops.measured.rows import Measured, Table
 from sim.base.numbers import real, whole
+from sim.base.pasted import pasted_lines
 from sim.errors import InputError
 from sim.units import us
 
 TITLE = re.compile(
-    r"#\s{0,9}OSU\s{1,9}\S{0,20}MPI\S{0,20}\s{1,9}(.{0,80}?)\s{1,9}(?:Latency\s{1,9})?Test\b", re.IGNORECASE
+    r"(?:^|#\s{0,9})OSU\s{1,9}\S{0,20}MPI\S{0,20}\s{1,9}(.{0,80}?)\s{1,9}(?:Latency\s{1,9})?Test\b", re.IGNORECASE
 )
 ROW = re.compile(r"^\s*(\d+)\s+(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\b", re.IGNORECASE)
 COLLECTIVES = (
@@ -29,7 +30,7 @@ WINDOW = 64
 
 def matches(text: str) -> bool:
     """Whether an OSU table is in it."""
-    return TITLE.search(text[: 1 << 16]) is not None
+    return any(TITLE.search(line.text) for line in pasted_lines(text[: 1 << 16]))
 
 
 @reader("osu", "an OSU table", matches=matches, endings=("txt", "log", "out"))
@@ -37,7 +38,7 @@ def read(text: str, *, name: str) -> list[Table]:
     """Every table of a file. Sizes of collectives become those of nccl-tests once the ranks are known."""
     tables: list[Table] = []
     rows: list[Measured] = []
-    what, title, pair, processes, lines = "", "", "", 0, text.splitlines()
+    what, title, pair, processes, lines = "", "", "", 0, pasted_lines(text)
     last = 0
 
     def close() -> None:
@@ -48,23 +49,23 @@ def read(text: str, *, name: str) -> list[Table]:
             tables.append(Table(name, "osu", tuple(rows), ranks, words=(title,), messages=window, forced=ranks_of_pair))
             rows.clear()
 
-    for number, line in enumerate(lines, 1):
+    for at, (number, _, line) in enumerate(lines, 1):
         heading = TITLE.search(line)
         if (devices := PAIR.search(line)) is not None:
             close()
             pair = f"{devices[1]},{devices[2]}"
         if heading is not None:
             close()
-            processes = launched("\n".join(lines[last:number])) or processes
-            last = number
-            title = line.strip("# ").strip()
+            processes = launched("\n".join(line.text for line in lines[last:at])) or processes
+            last = at
+            title = line[heading.start() :].strip("# ").strip()
             what = next(name for pattern, name in COLLECTIVES if re.search(pattern, heading[1], re.IGNORECASE))
         elif what and (row := ROW.match(line)) is not None:
             size, value = whole(row[1]) or 0, real(row[2]) or 0.0
             if size > 0 and value > 0:
                 seconds = size / (value * 1e6) if what == "bandwidth" else value * us
                 rows.append(Measured(what, 0, size, seconds, line=number))
-                last = number
+                last = at
     close()
     if not tables:
         raise InputError(f"{name} holds no row of an OSU test with a size and a number: give its whole output")

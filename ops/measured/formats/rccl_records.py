@@ -13,10 +13,11 @@ from ops.measured.formats.nccl_tests.printed import NAMES
 from ops.measured.rows import Measured, Table
 from sim.base.formats import LOOKED_AT
 from sim.base.numbers import real, whole
+from sim.base.pasted import bare_json
 from sim.errors import InputError
 from sim.units import us
 
-_RECORD = re.compile(r'\{\s{0,9}"numCycle"\s{0,9}:')
+_RECORD = re.compile(r'"numCycle"\s{0,9}:')
 
 
 class _Run(NamedTuple):
@@ -28,8 +29,8 @@ class _Run(NamedTuple):
 
 
 def matches(text: str) -> bool:
-    """Whether such a record stands at its beginning."""
-    return _RECORD.search(text[:LOOKED_AT]) is not None
+    """Whether such a record is in it, whatever the order of its keys."""
+    return _RECORD.search(text[:LOOKED_AT]) is not None and bare_json(text[:LOOKED_AT]).lstrip()[:1] in ("{", "[")
 
 
 @reader("rccl_records", "a list of records by rccl-tests", matches=matches, endings=("json", "jsonl"), precedence=1)
@@ -58,7 +59,7 @@ def read(text: str, *, name: str) -> list[Table]:
 
 def _records(text: str, name: str) -> list[dict[str, Any]]:
     try:
-        whole_text = text.strip()
+        whole_text = bare_json(text).strip()
         whole_list = whole_text if whole_text.startswith("[") else f"[{_joined(whole_text)}]"
         listed: list[dict[str, Any]] = json.loads(whole_list)
     except (ValueError, RecursionError):

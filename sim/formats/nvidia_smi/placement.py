@@ -30,7 +30,7 @@ def place(classes_seen: Ints, apart: NDArray[np.bool_]) -> Placement:
     """The nearest places that agree with the known classes, which are indices into `CLASSES` or UNKNOWN.
 
     `known` is symmetric; `apart[a, b]` keeps two devices from being put together without evidence. Where
-    the known classes fit no tree, the nearer one wins: compare `classes` with them.
+    the known classes fit no tree, a pair is as near as other known pairs make it, and no nearer: compare `classes`.
     """
     n = len(classes_seen)
     classes_seen = classes_seen.copy()
@@ -71,7 +71,7 @@ def _drawn_together(group: NDArray[np.int64], classes: Ints, apart: NDArray[np.b
                 continue
             through = np.maximum.outer(reach[a], reach[b])
             through = np.minimum(through, through.T)
-            if ((through < classes) & (classes <= reach) & (classes != UNKNOWN)).any():
+            if ((through < reach) & (classes != UNKNOWN)).any():
                 continue
             reach = np.minimum(reach, through)
             group[other] = group[a]

@@ -247,10 +247,14 @@ def _notes(
     notes += [
         f"PCIe paths the table does not tell, taken as {word}: {', '.join(pairs)}" for word, pairs in hidden.items()
     ]
+    odd: dict[tuple[str, str], list[str]] = {}
+    for (i, a), (j, b) in combinations(enumerate(matrix.names), 2):
+        cell, word = matrix.cells.get((a, b), ""), CLASSES[placement.classes[i, j]]
+        if cell in CLASSES and cell != word:
+            odd.setdefault((cell, word), []).append(f"{a}-{b}")
     notes += [
-        f"{a} and {b} say {cell}, which fits no tree of PCIe switches: routed as {word}"
-        for (i, a), (j, b) in combinations(enumerate(matrix.names), 2)
-        if (cell := matrix.cells.get((a, b))) in CLASSES and cell != (word := CLASSES[placement.classes[i, j]])
+        f"{cell} fits no tree of PCIe switches between {', '.join(pairs)}: routed as {word}"
+        for (cell, word), pairs in odd.items()
     ]
     if matrix.filled:
         notes.append(f"rows of {', '.join(matrix.filled)} filled in from the GPUs' rows")

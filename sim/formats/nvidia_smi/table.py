@@ -66,6 +66,8 @@ class PastedTable:
     lost: list[str] = field(default_factory=list)
     """What was cut off: columns and titles."""
     rows: list[PastedRow] = field(default_factory=list)
+    named: set[str] = field(default_factory=set)
+    """The names of all rows so far."""
 
     @property
     def gpus(self) -> list[str]:
@@ -115,6 +117,7 @@ def tables(text: str) -> list[PastedTable]:
             latest = number
         elif table and (row := _row(number, words, table)):
             table.rows.append(row)
+            table.named.add(row.name)
             latest = number
         elif table and table.rows and latest == number - 1 and words and all(map(_is_value, words)):
             table.rows[-1].after += words
@@ -220,7 +223,7 @@ def _row(number: int, words: list[str], table: PastedTable) -> PastedRow | None:
         cells = next((i for i, cell in enumerate(after) if not _is_cell(cell)), len(after))
         prefix = at > 0 and not table.titles_first
         if cells >= (len(table.gpus) if prefix else 1) or (
-            at == 0 and name in table.columns and all(row.name != name for row in table.rows)
+            at == 0 and name in table.columns and name not in table.named
         ):
             return PastedRow(number, name, _affinities(words[:at], table), after)
     return None

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TypeVar, get_args
 
 from sim.base.numbers import whole
+from sim.base.pasted import bare_lines
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.errors import InputError
 from sim.formats import reader
@@ -42,7 +43,7 @@ _ALIKE = re.compile(r"^(devices|machine)[ \t]*:", re.MULTILINE)
 
 def matches(text: str) -> bool:
     """Whether it says `ringside:`."""
-    return _MARK.search(text) is not None
+    return "ringside" in text and _MARK.search(bare_lines(text)) is not None
 
 
 def explain(text: str) -> str:

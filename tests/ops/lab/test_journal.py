@@ -1,5 +1,7 @@
 """Journals and tables that are not what was written, locks two sweeps reach for, and the order in which is synced."""
 
+import errno
+import fcntl
 import json
 import os
 from contextlib import suppress
@@ -170,14 +172,14 @@ def test_a_lock_on_a_journal_that_has_just_been_ended_is_none(tmp_path, monkeypa
     """Between opening and locking, the sweep before turns its journal into the table."""
     first = Journal(tmp_path / "t.parquet")
     first.add([row(0)])
-    lock, calls = module._lock, count()
+    lock, calls = module.lock, count()
 
     def late(file):
         if not next(calls):
             first.close(["c0"], {})
         return lock(file)
 
-    monkeypatch.setattr(module, "_lock", late)
+    monkeypatch.setattr(module, "lock", late)
     second = Journal(tmp_path / "t.parquet")
     monkeypatch.undo()
     with pytest.raises(InputError, match="is being written by another sweep"):
@@ -185,6 +187,32 @@ def test_a_lock_on_a_journal_that_has_just_been_ended_is_none(tmp_path, monkeypa
     assert list(second.done) == ["c0"]
     second.add([row(1)])
     assert second.close(["c0", "c1"], {}).num_rows == 2
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EIO])
+def test_where_the_file_system_has_no_locks_a_sweep_goes_on_with_a_notice(code, tmp_path, monkeypatch, capsys):
+    def without(*_):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fcntl, "flock", without)
+    journal = Journal(tmp_path / "t.parquet")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "without locks: let no other sweep write this table" in line
+    journal.add([row(0)])
+    assert journal.close(["c0"], {}).num_rows == 1
+    Journal(tmp_path / "t.parquet").leave()
+    assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
+
+
+@pytest.mark.parametrize("code", [errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES])
+def test_a_lock_that_another_process_has_is_waited_for_by_nobody(code, tmp_path, monkeypatch, capsys):
+    def held(*_):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fcntl, "flock", held)
+    with pytest.raises(InputError, match="is being written by another sweep"):
+        Journal(tmp_path / "t.parquet")
+    assert capsys.readouterr().err == ""
 
 
 def test_the_journal_goes_when_the_table_is_on_the_disk(tmp_path, monkeypatch):

@@ -1,10 +1,14 @@
 """Sweeps that are killed, resumed and spread over a cluster end with the same table, every cell once."""
 
 import json
+import os
+import socket
 import subprocess
 import sys
+import threading
 from collections import Counter
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -24,6 +28,7 @@ from ops.registry import ALGORITHMS
 from ops.request import Request
 from ops.run import execute
 from ops.run.work import registered
+from sim.base.machine_code.notices import COLD, QUIET
 from sim.errors import InputError
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
@@ -262,6 +267,11 @@ HERE = "barrier.linear --machine switch"
         (f"{HERE} -o {{}}/junk.parquet", "is not a Parquet table"),
         (f"{HERE} -o {{}}/other.parquet", "another kind of table"),
         pytest.param(f"{HERE} --dask tcp://127.0.0.1:9 -o {{}}/t.parquet", "no Dask scheduler", marks=pytest.mark.slow),
+        (f"{HERE} --dask tls://127.0.0.1:9 -o {{}}/t.parquet", "Dask has no certificates for tls://127.0.0.1:9: set"),
+        (f"{HERE} --dask wss://127.0.0.1:9 -o {{}}/t.parquet", "Dask has no certificates for wss://127.0.0.1:9: set"),
+        (f"{HERE} --dask ucx://127.0.0.1:9 -o {{}}/t.parquet", "no Dask scheduler at ucx://127.0.0.1:9 ("),
+        (f"{HERE} --dask htps://127.0.0.1:9 -o {{}}/t.parquet", "unknown address scheme 'htps'"),
+        (f"{HERE} --dask nonsense -o {{}}/t.parquet", "missing port number in address 'nonsense'"),
     ],
 )
 def test_what_cannot_be_swept_is_told_in_one_line(asked, says, tmp_path, capsys):
@@ -271,6 +281,36 @@ def test_what_cannot_be_swept_is_told_in_one_line(asked, says, tmp_path, capsys)
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert says in err
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n" * 20])
+def test_a_server_that_is_no_scheduler_is_told_in_one_line(answer, tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(pool, "ANSWER", 1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            with suppress(OSError):
+                connection, _ = server.accept()
+                with connection:
+                    connection.sendall(answer)
+                    while connection.recv(1 << 20):
+                        pass
+
+        threading.Thread(target=serve, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(InputError, match=f"^no Dask scheduler at {address}") as told:
+            sweep(SMALL, tmp_path / "t.parquet", dask=address)
+    assert "\n" not in str(told.value)
+    assert capfd.readouterr() == ("", "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_sweep_without_compiled_kernels_says_so_once(tmp_path):
+    table = str(tmp_path / "t.parquet")
+    words = ["cli.py", "sweep", *HERE.split(), "--sizes", "1KiB,2KiB", "--jobs", "2", "-o", table]
+    cold = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), QUIET: ""}
+    told = subprocess.run([sys.executable, *words], cwd=ROOT, env=cold, capture_output=True, text=True, check=True)
+    assert told.stderr == f"{COLD}\n"
 
 
 def test_two_sweeps_never_write_one_table(tmp_path):

@@ -6,7 +6,7 @@ not hold is not where the times are.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -52,8 +52,8 @@ class Unread:
         self.add(self._odd, line)
 
     def has(self, line: int) -> bool:
-        """Whether a line is left out."""
-        return any(line in lines for lines in self.lines.values())
+        """Whether the line that was looked at last is left out."""
+        return any(lines[-1] == line for lines in self.lines.values())
 
     @property
     def entries(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
@@ -89,20 +89,39 @@ def _rounded_from(word: str) -> tuple[float, float]:
 
 
 def scale_of(table: PrintedTable) -> Scale:
-    """The units of a table: those it names, else those in which most of its rows make sense."""
+    """The units of a table: those it names, else those in which most of its rows make sense.
+
+    Letters of sizes like 8K become powers of 1000 where more rows make sense so than with powers of 1024.
+    """
+    if any(row.decimal for row in table.rows):
+        decimal = replace(table, rows=[replace(row, size=row.decimal or row.size) for row in table.rows])
+        if _fitting_plainly(decimal) > _fitting_plainly(table):
+            table.rows = decimal.rows
+    counts, rows = _fitting(table), table.rows[:_LOOKED_AT]
+    best = max(counts, key=lambda scale: counts[scale])
+    plain = next(iter(counts))
+    unusual = best[1] == _GIB and plain[1] != _GIB
+    return plain if unusual and (counts[best] < len(rows) or len(rows) < 3) else best
+
+
+def _fitting_plainly(table: PrintedTable) -> int:
+    """How many rows make sense, at best, where rates are in the unit that is likeliest."""
+    counts = _fitting(table)
+    _, rate = next(iter(counts))
+    return max(count for scale, count in counts.items() if scale[1] == rate)
+
+
+def _fitting(table: PrintedTable) -> dict[Scale, int]:
+    """How many rows make sense in every scale that may be meant, likeliest first."""
     time = next((value for word, value in TIME_UNITS.items() if word in table.units), 0.0)
     rate = next((value for word, value in RATE_UNITS.items() if word in table.units), 0.0)
     old = table.header[:1] == ["bytes"]
     times = [time] if time else [ms, us] if old else [us, ms]
     rows = table.rows[:_LOOKED_AT]
-    counts = {
+    return {
         scale: sum(any(_sensible(row, layout, scale, table) for layout in _layouts(row, table)) for row in rows)
         for scale in [(one, rate or 1e9) for one in times] + [(one, _GIB) for one in times]
     }
-    best = max(counts, key=lambda scale: counts[scale])
-    plain = (times[0], rate or 1e9)
-    unusual = best[1] == _GIB and rate != _GIB
-    return plain if unusual and (counts[best] < len(rows) or len(rows) < 3) else best
 
 
 def halves(row: PrintedRow, table: PrintedTable, scale: Scale, unread: Unread) -> tuple[Half | None, Half | None]:

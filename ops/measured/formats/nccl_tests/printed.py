@@ -33,13 +33,19 @@ _DEVICE = re.compile(
     re.IGNORECASE,
 )
 _OLD_DEVICE = re.compile(r"Device\s{1,9}(\d{1,4})\s{1,9}->()\s{1,9}(\d{1,4})\s{1,9}\[([^\]]{0,40})\]\s{0,9}(.{0,200})")
+_PROCESS = re.compile(r"\bnThreads?\s{0,4}[=:]?\s{1,4}(\d{1,4})\s{1,4}nGpus\s{0,4}[=:]?\s{1,4}(\d{1,4})\b")
 _DECIMAL_COMMA = re.compile(r"-?(?:0,\d+|\d+,(?:\d{1,2}|\d{4,}))")
+_LETTERED = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([KMGT])(i)?B?", re.IGNORECASE)
+_COLUMNS = frozenset(("size", "bytes", "count", "n", "type", "redop", "op", "root", "algbw", "busbw", "wrong"))
+"""Those of a table that names no time."""
 _ROOT = re.compile(r"(-?\d{1,6})\[")
 _TAGGED = re.compile(r"-?\d{1,6}\[\d{1,6}(?:,\d{1,6})?\](?:<std[a-z]{2,3}>:?)?")
 """A number with a launcher's tag behind it, which stands in front of all that is written at once, inside lines too."""
 TIME_COLUMNS = ("time", "cputime")
 _MOST_BEFORE = 12
 """Words in front of a row, at most."""
+MOST_SOURCES = 4096
+"""Sources of lines that have tables of their own: ranks of a run."""
 _STRAY = 3
 """Numbers that a line of nothing else must have to be the rest of a row that another message cut in two."""
 
@@ -64,6 +70,8 @@ class PrintedRow:
     rest: list[str]
     last: int = 0
     """The line it ends in."""
+    decimal: int = 0
+    """What a size like 8K is where K is 1000 and not 1024; 0 for a size without such a letter."""
 
 
 @dataclass(slots=True)
@@ -76,6 +84,10 @@ class PrintedTable:
     rows: list[PrintedRow] = field(default_factory=list)
     ranks: int = 0
     devices: int = 0
+    rates_only: bool = False
+    """Whether its header names algbw and no time, which follows from it."""
+    process: int = 0
+    """GPUs of a process: nThread times nGpus; 0 where no header tells."""
     words: dict[str, None] = field(default_factory=dict)
     same_run: bool = False
     """Whether it goes on with the run of the table before it."""
@@ -91,7 +103,14 @@ class PrintedTable:
     def following(self, *, same_run: bool) -> "PrintedTable":
         """What the next table starts from: the devices of the same run."""
         seats, ranks = (dict(self.seats), self.ranks) if same_run else ({}, 0)
-        return PrintedTable(ranks=ranks, words=dict(self.words), same_run=same_run, inherited=not same_run, seats=seats)
+        return PrintedTable(
+            ranks=ranks,
+            process=self.process if same_run else 0,
+            words=dict(self.words),
+            same_run=same_run,
+            inherited=not same_run,
+            seats=seats,
+        )
 
     @property
     def placement(self) -> Seats:
@@ -132,6 +151,8 @@ def printed_tables(text: str) -> Iterator[PrintedTable]:
     """Every table that has rows, in the order they end; each source of a text has tables of its own."""
     open_tables: dict[str, PrintedTable] = {"": PrintedTable()}
     for line in pasted_lines(text):
+        if line.source not in open_tables and len(open_tables) > MOST_SOURCES:
+            line = line._replace(source="")
         if line.source not in open_tables:
             before = open_tables[""]
             open_tables[line.source] = replace(before, rows=[], words=dict(before.words), seats=dict(before.seats))
@@ -155,21 +176,25 @@ def _starts(line: str) -> str:
 def _header(line: str) -> list[str]:
     """The columns a header names, without units: empty for any other line."""
     lower = line.lower()
-    if "time" not in lower or "bw" not in lower or ("size" not in lower and "bytes" not in lower):
+    if "bw" not in lower or ("size" not in lower and "bytes" not in lower):
         return []
     words = lower.replace("|", " ").replace("#wrong", "wrong").replace("#", " ").replace("error", "wrong").split()
     names = [word.partition("(")[0] for word in words]
     begin = next((i for i, name in enumerate(names) if name in ("size", "bytes")), len(names))
     names = [name for name in names[begin:] if name and name != "timestamp"]
-    return names if any(name in TIME_COLUMNS for name in names) and len(names) > 2 else []
+    timed = any(name in TIME_COLUMNS for name in names)
+    return names if (timed or ("algbw" in names and _COLUMNS.issuperset(names))) and len(names) > 2 else []
 
 
 def _take(table: PrintedTable, at: int, line: str, *, rows: bool) -> None:
     """What a line adds to a table."""
     if (program := PROGRAM.search(line)) is not None:
         table.program = program[1].lower()
+    if (process := _PROCESS.search(line)) is not None:
+        table.process = int(process[1]) * int(process[2])
     if header := _header(line):
-        table.header, table.units = header, line.lower()
+        table.units, table.rates_only = line.lower(), not any(name in TIME_COLUMNS for name in header)
+        table.header = [name for word in header for name in _timed(word, table)]
     elif "(us)" in line or "(ms)" in line or "(s)" in line:
         table.units = line.lower()
     elif (device := _DEVICE.search(line)) is not None or (device := _OLD_DEVICE.search(line)) is not None:
@@ -204,9 +229,10 @@ def _row(at: int, line: str, table: PrintedTable) -> PrintedRow | None:
     if len(words) < 4 and line.count(",") > 3:
         words = [word.strip() for word in line.replace('"', "").split(",")]
     typed = "type" in table.header
+    words = _with_times(words, table) if table.rates_only else words
     for i in range(min(len(words) - 2, _MOST_BEFORE)):
         size, count, kind = words[i : i + 3]
-        if kind[:1].isalpha() and _whole(size) is not None and _whole(count) is not None:
+        if kind[:1].isalpha() and _size(size) and _whole(count) is not None:
             has_type = kind.lower() in TYPES or (typed and i + 3 < len(words) and kind.isidentifier())
             return _typed_row(at, size, count, kind, words[i + 3 :]) if has_type else None
     if typed or not words:
@@ -214,18 +240,37 @@ def _row(at: int, line: str, table: PrintedTable) -> PrintedRow | None:
     width = len(table.header) or 4
     begin = len(words) - width if len(words) > width and table.header else 0
     cells = words[begin:]
-    if _whole(cells[0]) is None or any(number(word) is None and word != "N/A" for word in cells):
+    lettered = _size(cells[0])
+    if lettered is None or any(number(word) is None and word != "N/A" for word in cells[1:]):
         return None
     if not table.header and (len(words) != width or "." not in "".join(words[1:])):
         return None
-    return PrintedRow(at, _whole(cells[0]) or 0, 0, "", "", cells[(table.starts or [1])[0] :])
+    return PrintedRow(at, lettered[0], 0, "", "", cells[(table.starts or [1])[0] :], decimal=lettered[1])
+
+
+def _timed(word: str, table: PrintedTable) -> tuple[str, ...]:
+    """A column, with that of a time before it where a header names rates alone."""
+    return ("time", word) if table.rates_only and word == "algbw" else (word,)
+
+
+def _with_times(words: list[str], table: PrintedTable) -> list[str]:
+    """The words of a row that has no times, with those that follow from its size and rates before each rate."""
+    width = len(table.header) - len(table.starts)
+    cells = words[len(words) - width :] if len(words) >= width else []
+    size = _size(cells[0]) if cells else None
+    if size is None:
+        return words
+    for at in table.starts:
+        rate = number(cells[at]) or 0.0
+        cells.insert(at, repr(size[0] / rate / 1e3) if rate > 0 else "N/A")
+    return cells
 
 
 def _typed_row(at: int, size: str, count: str, kind: str, after: list[str]) -> PrintedRow:
     redop = after[0].lower() if after and after[0].isalpha() and number(after[0]) is None else ""
-    return PrintedRow(
-        at, _whole(size) or 0, _whole(count) or 0, kind.lower(), redop, list(_numbers(after[bool(redop) :]))
-    )
+    plain, decimal = _size(size) or (0, 0)
+    rest = list(_numbers(after[bool(redop) :]))
+    return PrintedRow(at, plain, _whole(count) or 0, kind.lower(), redop, rest, decimal=decimal)
 
 
 def _numbers(words: list[str]) -> Iterator[str]:
@@ -254,6 +299,21 @@ def _stray(line: str) -> list[str]:
     words = line.split()
     numbers = list(_numbers(words))
     return numbers if len(numbers) == len(words) else []
+
+
+def _size(word: str) -> tuple[int, int] | None:
+    """Bytes of a size, and those of one like 8K where K is 1000, else 0; None for what is no size.
+
+    >>> _size("8192"), _size("8K"), _size("1.5G"), _size("K")
+    ((8192, 0), (8192, 8000), (1610612736, 1500000000), None)
+    """
+    if (plain := _whole(word)) is not None:
+        return plain, 0
+    match = _LETTERED.fullmatch(word)
+    if match is None:
+        return None
+    power = "KMGT".index(match[2].upper()) + 1
+    return round(float(match[1]) * 1024**power), 0 if match[3] else round(float(match[1]) * 1000**power)
 
 
 def _whole(word: str) -> int | None:

@@ -4,7 +4,6 @@ Format: NVIDIA/nccl-tests `src/util.cu`, `doc/PERFORMANCE.md`. Each row's size o
 """
 
 import json
-import math
 import re
 from dataclasses import replace
 from functools import lru_cache
@@ -20,10 +19,12 @@ from ops.measured.formats.nccl_tests.printed import (
     number,
     printed_tables,
 )  # fmt: skip
+from ops.measured.formats.nccl_tests.ranks import Evidence, agreed
 from ops.measured.formats.nccl_tests.runs import sections
 from ops.measured.launcher import launched
 from ops.measured.rows import Measured, Table, apart
 from ops.measured.run_words import ranks_of_log, run_words
+from sim.base.pasted import bare_json
 from sim.errors import InputError
 from sim.units import us
 
@@ -31,9 +32,8 @@ FORCED = re.compile(r"NCCL_(ALGO|PROTO)[\"']?\s{0,8}[=:]\s{0,8}[\"']?([A-Za-z0-9
 
 
 def _is_report(text: str) -> bool:
-    return (
-        text[:4096].lstrip().startswith("{") and '"results"' in text and ("out_of_place" in text or "in_place" in text)
-    )
+    named = '"results"' in text and ("out_of_place" in text or "in_place" in text)
+    return named and bare_json(text).lstrip().startswith("{")
 
 
 SHARING = re.compile(r"NCCL_(?:HOSTID|TESTS_DEVICE|MULTI_RANK_GPU_ENABLE)[\"']?\s{0,8}[=:]")
@@ -86,7 +86,7 @@ def _table(printed: PrintedTable, text: str, whole: str, name: str) -> Table:
         if half is None:
             continue
         width = row.count * TYPES.get(row.type, 0)
-        if width and row.size % width == 0:
+        if width and not row.decimal and row.size % width == 0:
             ranks_told = max(ranks_told, row.size // width)
         if half.algbw > 0:
             factors.append((half.algbw, half.busbw))
@@ -94,9 +94,9 @@ def _table(printed: PrintedTable, text: str, whole: str, name: str) -> Table:
         rows.append(Measured("", 0, row.size, half.seconds, both, "", row.line))
     shared = ranks_told if ranks_told > 1 else 0
     run = _run(text)
-    ranks = printed.ranks or shared or run.ranks
-    collective = collective_of(printed, name, shared, factors, ranks)
-    ranks = ranks or ranks_of(collective, factors)
+    evidence = Evidence(printed.ranks, shared, run.ranks, printed.process)
+    collective = collective_of(printed, name, shared, factors, next(filter(None, evidence[:3]), 0))
+    ranks, contradiction = agreed(evidence, collective, factors)
     shared_gpu = printed.repeats and run.shares_gpus
     release = _run(whole).forced.get("nccl") if "nccl" not in run.forced else None
     forced = run.forced | ({"nccl": release} if release else {}) | ({"transport": "shared"} if shared_gpu else {})
@@ -106,12 +106,19 @@ def _table(printed: PrintedTable, text: str, whole: str, name: str) -> Table:
         "nccl-tests",
         measured,
         ranks,
-        printed.devices,
+        printed.devices if ranks == printed.ranks else _each(printed, ranks),
         tuple(printed.words),
         unread.entries,
-        devices=printed.placement,
+        devices=printed.placement if ranks == printed.ranks else (),
         forced=forced,
+        notes=(contradiction,) if contradiction else (),
     )
+
+
+def _each(printed: PrintedTable, ranks: int) -> int:
+    """GPUs of a host where the list of devices is not whole: those of a process, if it has several; 0 untold."""
+    process = printed.process
+    return process if process > 1 and process >= printed.devices and ranks % process == 0 else 0
 
 
 @lru_cache(4)  # all tables of a run have one text
@@ -123,30 +130,10 @@ def _forced(text: str) -> dict[str, str]:
     return {{"ALGO": "algorithm", "PROTO": "protocol"}[key]: value for key, value in FORCED.findall(text)}
 
 
-def ranks_of(collective: str, factors: list[tuple[float, float]]) -> int:
-    """How many ranks make busbw that many times algbw, both printed with two digits; 0 where that leaves it open.
-
-    >>> ranks_of("allreduce", [(99.64, 186.83), (100.55, 188.53)])
-    16
-    """
-    if collective not in ("allreduce", "allgather", "reduce_scatter", "alltoall", "gather", "scatter"):
-        return 0
-    share = 2.0 if collective == "allreduce" else 1.0
-    low, high = 2.0, 65536.0
-    for algbw, busbw in factors:
-        if busbw < 1:
-            continue
-        least, most = (busbw - 0.005) / (algbw + 0.005) / share, (busbw + 0.005) / (algbw - 0.005) / share
-        low, high = max(low, 1 / (1 - min(least, 0.99999))), min(high, 1 / (1 - most) if most < 1 else high)
-    least_ranks, most_ranks = math.ceil(low - 1e-6), min(4096, math.floor(high + 1e-6))
-    rounded = [-(-least_ranks // step) * step for step in (8, 4, 2, 1)]
-    return next((n for n in rounded if n <= most_ranks), 0) if high < 4 * low else 0
-
-
 def _from_json(text: str, name: str) -> Table:
     """The report of `-J`."""
     try:
-        report = json.loads(text)
+        report = json.loads(bare_json(text))
     except (ValueError, RecursionError):
         raise InputError(f"{name} is no whole JSON: give the file that nccl-tests -J wrote") from None
     results = report.get("results") if isinstance(report, dict) else None
@@ -169,7 +156,7 @@ def _from_json(text: str, name: str) -> Table:
         factors.append((half.algbw, half.busbw))
         rows.append((size, half.seconds, second.seconds if first and second else 0.0, at))
     collective = collective_of(PrintedTable(program[1].lower() if program else ""), name, 0, factors)
-    ranks = ranks or ranks_of(collective, factors)
+    ranks, contradiction = agreed(Evidence(ranks), collective, factors)
     seats = [(str(d.get("hostname", d.get("host", ""))), int(number(str(d.get("device", 0))) or 0)) for d in devices]
     each = max((device + 1 for _, device in seats), default=0)
     measured = tuple(Measured(collective, ranks, size, time, both, "", line) for size, time, both, line in rows)
@@ -188,6 +175,7 @@ def _from_json(text: str, name: str) -> Table:
         unread.entries,
         devices=apart(seats, ranks),
         forced=forced,
+        notes=(contradiction,) if contradiction else (),
     )
 
 

@@ -1,10 +1,13 @@
 """Which part of a text is about which of its tables: what one run's command or log says is not said of the next."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from ops.measured.formats.nccl_tests.printed import PrintedTable
 
+MOST_EXPORTED = 256
+"""Lines that export something, of which a table has those that were the last before its run."""
 _EXPORT = re.compile(r"\s{0,40}(?:[$>#]\s{1,9})?(?:export|setenv|ENV)\s")
 
 
@@ -24,7 +27,13 @@ def sections(text: str, tables: Sequence[PrintedTable]) -> list[str]:
     run_ends = dict(zip(starts, ends, strict=True))  # the last of each
     exported = [at for at, line in enumerate(lines) if _EXPORT.match(line)]
     texts = {
-        start: "\n".join([*(lines[at] for at in exported if at < start), *lines[start:end]])
+        start: "\n".join([*(lines[at] for at in _last_before(start, exported)), *lines[start:end]])
         for start, end in run_ends.items()
     }
     return [texts[start] for start in starts]
+
+
+def _last_before(start: int, exported: Sequence[int]) -> Sequence[int]:
+    """The last lines before a line that export something."""
+    end = bisect_left(exported, start)
+    return exported[max(0, end - MOST_EXPORTED) : end]

@@ -1,0 +1,1 @@
+"""What numba makes of kernels, on disk."""
