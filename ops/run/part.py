@@ -9,7 +9,7 @@ from sim.base.arrays import Ints, each_once
 from sim.fold.rows import promise_of
 from sim.topology import Topology
 from sim.topology.devices import Routes
-from sim.trace import Part, Trace
+from sim.trace import Excerpt, Trace
 
 FULL = 1 << 22
 """Transfers up to which a run is shown whole: a ring of 1,024 ranks has half as many."""
@@ -68,5 +68,5 @@ def part(run: Run, ranks: Ints) -> Trace:
         routes=Routes(rows.routes.offsets, link_at[rows.routes.links].astype(np.int32)),
         began=run.timing.began,
         ended=run.timing.ended,
-        part=Part(len(ranks), run.timing.ranks, tuple(taking_part.tolist())),
+        excerpt=Excerpt(len(ranks), run.timing.ranks, tuple(taking_part.tolist())),
     )

@@ -153,6 +153,6 @@ def exchanged(schedule: FoldedSchedule, ranks: Numbers) -> tuple[Numbers, Number
 
 def with_causes(schedule: FoldedSchedule, klass: Numbers, rank: Numbers, cause: Numbers, sender: Numbers) -> Chosen:
     """Return transfers with their causes: class `cause[i]`, or -1, sent by `sender[i]`, where that is a row, too."""
-    key, wanted = klass * schedule.n + rank, cause * schedule.n + sender
-    at = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
-    return Chosen(klass, rank, np.where((cause >= 0) & (key[at] == wanted), at, -1))
+    key, sought = klass * schedule.n + rank, cause * schedule.n + sender
+    at = np.minimum(np.searchsorted(key, sought), len(key) - 1)
+    return Chosen(klass, rank, np.where((cause >= 0) & (key[at] == sought), at, -1))

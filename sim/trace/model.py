@@ -58,7 +58,7 @@ class Capacities(NamedTuple):
     bandwidth: Floats
 
 
-class Part(NamedTuple):
+class Excerpt(NamedTuple):
     """The first `shown` ranks of a trace stand for a run of `ranks`; the others are those they exchange data with.
 
     Rank r of the trace is rank `numbers[r]` of the run.
@@ -105,7 +105,7 @@ class Trace:
     hits: Hits = NO_HITS
     stall: Stall | None = None
     """Set for a run that never ends: `ended` is when it stalled, and what has not happened happens at infinity."""
-    part: Part | None = None
+    excerpt: Excerpt | None = None
     """Set where these are the transfers of a few ranks of a larger run."""
     capacities: Capacities = NO_CAPACITIES
     """Where links could at times carry other than their own bandwidth; changes before it began count too."""

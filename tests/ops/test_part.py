@@ -20,8 +20,8 @@ def test_a_run_that_is_written_out_is_shown_whole():
 def test_a_host_of_ranks_stands_for_the_others_under_its_own_names(request_):
     run, whole = request_.run(written=0), request_.run().trace
     part, chosen = shown(run), representatives(run)
-    numbers = np.array(part.part.numbers)
-    assert (part.part.shown, part.part.ranks) == (len(chosen), whole.schedule.n)
+    numbers = np.array(part.excerpt.numbers)
+    assert (part.excerpt.shown, part.excerpt.ranks) == (len(chosen), whole.schedule.n)
     assert numbers[: len(chosen)].tolist() == chosen.tolist()
     names = [part.topology.devices[device].name for device in part.topology.ranks]
     assert names == [whole.topology.devices[whole.topology.ranks[rank]].name for rank in numbers]
@@ -56,5 +56,5 @@ def test_a_picture_of_a_part_says_so_and_names_ranks_by_their_own_numbers(langua
 def test_blocks_of_a_part_are_those_of_the_whole_run():
     run, whole = TWO_LEVELS.run(written=0), TWO_LEVELS.run().trace
     part = shown(run)
-    held = whole.schedule.promise.given[list(part.part.numbers)]
+    held = whole.schedule.promise.given[list(part.excerpt.numbers)]
     np.testing.assert_array_equal(part.schedule.promise.given, held)

@@ -22,6 +22,7 @@ from tests.ops.msccl import program
 from tests.sim.test_kinds import SIZE, read
 
 DATA = Path(__file__).resolve().parents[1] / "data"
+OLD = DATA.parent / "contract" / "data" / "old"
 MACHINES = ("switch:ranks=4", "ring:ranks=5", "torus:dims=2x3", "nodes:nodes=2,gpus=2,nics=2", "dgx1v", "mesh:ranks=1")
 TROUBLES = (
     "",
@@ -60,8 +61,8 @@ def of_kinds(name):
 
 FILES = sorted(
     file
-    for folder in ("msccl-xml", "mscclpp-json", "kept/schedules")
-    for file in (DATA / folder).iterdir()
+    for folder in (DATA / "msccl-xml", DATA / "mscclpp-json", OLD / "schedules")
+    for file in folder.iterdir()
     if file.suffix in (".xml", ".json", ".goal", ".msccl_xml")
     and file.stat().st_size < 20_000
     and file.stem != "results"

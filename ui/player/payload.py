@@ -47,7 +47,7 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
     """Everything the player needs to show a trace at any instant; `why` is its breakdown where somebody has it."""
     full = has_rows(trace)
     why = why or (breakdown(trace) if trace.stall is None else None)
-    contents = followed(trace, _ticks(trace, trace.end)) if full and not trace.part else unfollowed(trace)
+    contents = followed(trace, _ticks(trace, trace.end)) if full and not trace.excerpt else unfollowed(trace)
     places = place_devices(trace)
     names = place_names(trace, places, language)
     stage, shape = arrange(trace.topology), shape_of(trace.schedule) if full else None
@@ -70,11 +70,11 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
         "why": _why(why) if why else None,
     }
     columns = _rows(trace, contents) | _routes(trace) if full else {}
-    if full and not trace.part:
+    if full and not trace.excerpt:
         columns["path"] = _small(why.path if why else np.array(critical_path(trace), np.int64))
     elif full:  # most of it lies between other ranks
         columns["path"] = np.zeros(0, np.uint8)
-    if full and why and not trace.part:
+    if full and why and not trace.excerpt:
         columns["path_on"] = why.spent_on
     columns["load"] = _load(trace)
     columns |= line_columns("line", between(stage.x, stage.y, *trace.topology.ends, stage.bow, stage.bars))
@@ -90,10 +90,10 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
 
 def _note(trace: Trace, language: str) -> str:
     """What a picture leaves out; nothing where it shows the whole run."""
-    if trace.part:
+    if trace.excerpt:
         names = [trace.topology.devices[device].name for device in trace.topology.ranks]
-        shown = f"{names[0]} … {names[trace.part.shown - 1]}" if trace.part.shown > 1 else names[0]
-        return say("page.part", language, ranks=trace.part.ranks, count=trace.part.shown, shown=shown)
+        shown = f"{names[0]} … {names[trace.excerpt.shown - 1]}" if trace.excerpt.shown > 1 else names[0]
+        return say("page.part", language, ranks=trace.excerpt.ranks, count=trace.excerpt.shown, shown=shown)
     return "" if has_rows(trace) else say("page.large", language, count=trace.schedule.messages)
 
 
@@ -154,7 +154,7 @@ def place_devices(trace: Trace) -> list[int]:
 def place_names(trace: Trace, places: list[int], language: str) -> list[str]:
     """What a sentence calls every rank and every switch."""
     n = trace.schedule.n
-    numbers = trace.part.numbers if trace.part else range(n)
+    numbers = trace.excerpt.numbers if trace.excerpt else range(n)
     ranks = [say("caption.rank", language, ranks=r) for r in numbers]
     if len(places) == n + 1:
         return [*ranks, say("caption.switch", language)]
@@ -189,9 +189,9 @@ def _meta(trace: Trace, *, full: bool) -> dict[str, Any]:
         "full": full,
         "named": schedule.n <= NAMED,
         "bins": BINS,
-        **({"numbers": list(trace.part.numbers)} if trace.part else {}),
+        **({"numbers": list(trace.excerpt.numbers)} if trace.excerpt else {}),
         "union": bool(schedule.promise and schedule.promise.union),
-        "least": _least(trace) if full and not trace.part else 0.0,
+        "least": _least(trace) if full and not trace.excerpt else 0.0,
     }
 
 

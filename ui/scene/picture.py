@@ -127,7 +127,7 @@ def _stalled(trace: Trace, language: str) -> Picture:
 
 def _shaped(trace: Trace) -> int:
     places = trace.schedule.places
-    return places if places <= MOST and has_rows(trace) and trace.part is None else 0
+    return places if places <= MOST and has_rows(trace) and trace.excerpt is None else 0
 
 
 def crossings(scene: Request, runs: tuple[Request, ...]) -> list[tuple[str, str, str]]:
