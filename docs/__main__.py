@@ -4,8 +4,8 @@ from pathlib import Path
 
 from ops import api_page, catalogue, trouble_page
 from ops.measured import validation_page
+from sim.base.files.whole_file import write_whole
 from sim.registry import one_sentence
-from sim.whole_file import write_whole
 
 MADE = {
     "algorithms.md": catalogue.page,

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FACES = (
     *("ops/algorithms", "ops/formats", "ops/programs", "ops/workloads"),
-    *("sim/edits", "sim/formats", "sim/machines", "sim/trouble"),
+    *("sim/faults/edits", "sim/formats", "sim/machines", "sim/faults/kinds"),
     *("sim/base", "sim/fabric", "ops/collectives", "ops/measured/formats"),
 )
 """Folders of entries that registries find, and of machinery: only the face is imported by name."""

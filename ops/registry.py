@@ -11,11 +11,11 @@ import numpy as np
 
 from ops.collectives import COLLECTIVES, Collective
 from sim.errors import InputError, nearest_first
-from sim.fold.folded import FoldedSchedule, folded
-from sim.fold.symmetry import Symmetry
 from sim.parameters import Parameter, bind, parameters, summary
 from sim.registry import AdditionError, Registry, shown
 from sim.schedule import Schedule, Steps, in_rank_order, unroll
+from sim.symmetry.folded import FoldedSchedule, folded
+from sim.symmetry.renamings import Symmetry
 
 
 class Cost(NamedTuple):

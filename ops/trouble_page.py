@@ -3,9 +3,9 @@
 import sys
 from collections.abc import Iterator
 
-from sim.edits import EDITS
+from sim.faults.edits import EDITS
+from sim.faults.kinds import TROUBLES, Trouble, TroubleRegistry
 from sim.parameters import Parameter
-from sim.trouble import TROUBLES, Trouble, TroubleRegistry
 
 HEAD = """# What if
 

@@ -8,8 +8,8 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from sim.base.numbers import real, whole
+from sim.base.size import LARGEST as MOST_EVER
 from sim.errors import InputError
-from sim.size import LARGEST as MOST_EVER
 from sim.units import Unit, exact_bandwidth, exact_size, exact_time, parse_bandwidth, parse_size, parse_time
 
 
@@ -44,7 +44,7 @@ Count = Annotated[int, Bounds(1, 1 << 16)]
 LEAST_BARE_RATE = 1e6
 """B/s: what a person types that is less and has no unit was meant in another one."""
 Devices = Annotated[int, Bounds(1, MOST_EVER)]
-"""How many of something a machine has; how many that may be is for `sim.size` to say."""
+"""How many of something a machine has; how many that may be is for `sim.base.size` to say."""
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

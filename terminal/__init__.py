@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, overload
 
 import click
 
+from sim.base.size import USUAL, allowing, number_of_devices
 from sim.base.watch import limit_memory, watched
-from sim.size import USUAL, allowing, number_of_devices
 
 PROGRAM = "cli.py" if __name__ == "terminal" else __name__.partition(".")[0]
 """What messages call the program: as a package it has a command of its own."""

@@ -41,9 +41,9 @@ from ops.measured.layers import (
 )
 from ops.measured.rivals import RIVALS
 from ops.measured.rows import Table
+from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.topology import Topology
-from sim.whole_file import write_whole
 from terminal import DONE, Answer, command
 from terminal.shared.files import TO_WRITE
 

@@ -13,9 +13,9 @@ from ops.measured.comparison import verdict
 from ops.measured.files import place, read_file
 from ops.measured.mpi import Judged, fit_table, is_mpi, judged, priced, system_of
 from ops.measured.rows import Table
+from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.units import fmt_bandwidth, fmt_time
-from sim.whole_file import write_whole
 from terminal import DONE, Answer, command
 from terminal.shared.files import TO_WRITE
 

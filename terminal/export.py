@@ -7,9 +7,9 @@ import click
 from ops.formats import SCHEDULE_FORMATS, write_schedule
 from ops.request import Request
 from ops.request.notation import assignments
+from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.formats import FORMATS, write_topology
-from sim.whole_file import write_whole
 from terminal import DONE, Answer, command
 from terminal.shared.files import TO_WRITE
 from terminal.shared.options import ALGORITHM, MACHINE, RANKS, asks, refuse_needless

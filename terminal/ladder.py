@@ -12,10 +12,10 @@ from ops.ladder import ladder as tasks
 from ops.request.python_file import algorithm_of_file, python_file
 from ops.sketch import written
 from ops.sketch.as_python import as_python
+from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.schedule import Schedule
 from sim.units import fmt_size, fmt_time
-from sim.whole_file import write_whole
 from terminal import DONE, NO, Answer, command
 from terminal.shared.files import TO_WRITE
 

@@ -12,14 +12,14 @@ from ops.formats import SCHEDULE_FORMATS
 from ops.libraries import LIBRARIES
 from ops.registry import ALGORITHMS
 from ops.workloads import WORKLOADS
-from sim.edits import EDITS
 from sim.errors import InputError
+from sim.faults.edits import EDITS
+from sim.faults.kinds import TROUBLES
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.parameters import Parameter
 from sim.registry import Registry
 from sim.topology.networks import NETWORKS
-from sim.trouble import TROUBLES
 from sim.units import fmt_bandwidth, fmt_time
 from terminal import DONE, Answer, command
 from terminal.shared.entries import EntryOption

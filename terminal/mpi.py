@@ -15,11 +15,11 @@ from ops.libraries import LIBRARIES
 from ops.programs import ProgramRun, run_program
 from ops.request import Request
 from ops.request.notation import algorithm_spec
+from sim.base.files.whole_file import write_whole
 from sim.base.numbers import whole
 from sim.errors import InputError
 from sim.parameters import bind
 from sim.units import fmt_bandwidth, fmt_size, fmt_time, parse_size
-from sim.whole_file import write_whole
 from terminal import DONE, NO, PROGRAM, Answer, TerminalCommand, answers_as_json, command
 from terminal.shared.entries import EntryOption
 from terminal.shared.files import TO_WRITE

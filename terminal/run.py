@@ -8,10 +8,10 @@ import click
 
 from ops.request import Request
 from ops.run import Run
+from sim.base.files.whole_file import write_whole
 from sim.errors import first_few
 from sim.schedule.displacements import extent
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
-from sim.whole_file import write_whole
 from terminal import DONE, NO, Answer, command
 from terminal.shared.facts import above, facts
 from terminal.shared.files import TO_WRITE

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from ops.lab.grid import Grid, machine_text, read_grid, split
 from ops.lab.journal import DamagedRow
 from ops.lab.sweep import sweep as swept
-from sim.base.textfile import Expected, read_text
+from sim.base.files.textfile import Expected, read_text
 from sim.errors import InputError
 from terminal import DONE, Answer, command
 from terminal.shared.lab import JOBS, ORIGIN, axes, origin

@@ -9,9 +9,9 @@ from ops.lab.synthesis.synthesize import SearchResult
 from ops.lab.synthesis.synthesize import synthesize as searched_for
 from ops.request import Request
 from ops.run import execute
+from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
-from sim.whole_file import write_whole
 from terminal import DONE, NO, Answer, command
 from terminal.shared.facts import above, origin
 from terminal.shared.files import TO_WRITE, ending_of

@@ -2,9 +2,9 @@
 
 import click
 
-from sim.base.textfile import Expected, read_text
+from sim.base.files.textfile import Expected, read_text
+from sim.base.files.whole_file import write_whole
 from sim.units import fmt_size
-from sim.whole_file import write_whole
 from terminal import DONE, Answer, command
 from terminal.shared.files import TO_WRITE
 from terminal.shared.progress import Bar

@@ -4,8 +4,8 @@ import click
 
 from ops.request import Request
 from ops.run.part import FULL, shown
+from sim.base.files.whole_file import write_whole
 from sim.trace.chrome_trace import to_perfetto
-from sim.whole_file import write_whole
 from terminal import DONE, NO, Answer, command
 from terminal.shared.facts import facts
 from terminal.shared.files import TO_WRITE

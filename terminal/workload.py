@@ -11,11 +11,11 @@ from ops.request.training import TrainingRequest, from_yaml, to_yaml
 from ops.training.facts import is_table, shown, words
 from ops.training.step import TrainingStep
 from ops.workloads import WORKLOADS
-from sim.base.textfile import Expected, read_text
+from sim.base.files.textfile import Expected, read_text
+from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.parameters import parse_assignments
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
-from sim.whole_file import write_whole
 from terminal import DONE, NO, Answer, command
 from terminal.shared.files import TO_WRITE
 from terminal.shared.options import MACHINE, Words, names_of, read, takes

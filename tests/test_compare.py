@@ -7,8 +7,8 @@ import pytest
 import cli
 from ops.lab.crossovers import crossovers
 from ops.request import Request
-from sim.breakdown import breakdown
 from sim.machines import build
+from sim.trace.breakdown import breakdown
 from terminal import BAD_INPUT, DONE
 
 ALPHA, BETA = 2e-6, 1 / 25e9

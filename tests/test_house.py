@@ -22,7 +22,7 @@ LISTS = {
         "ops/workloads",
         "sim/formats",
         "sim/machines",
-        "sim/trouble",
+        "sim/faults/kinds",
         "ops/collectives/promises",
         "ops/formats",
         "ops/measured/formats",

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = {"sim": 0, "ops": 1, "ui": 2, "app": 3, "terminal": 3, "cli": 4}
 FILES = [p for room in ROOMS for p in (*sorted((ROOT / room).rglob("*.py")), ROOT / f"{room}.py") if p.is_file()]
 HEAVY = {
-    "simpy": {"sim/engine.py"},
+    "simpy": {"sim/engine/__init__.py"},
     "numba": {"sim/base/compiled.py", "sim/base/machine_code/cache.py"},
     "yaml": {"sim/base/yaml.py"},
 }

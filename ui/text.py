@@ -173,9 +173,9 @@ def things() -> dict[str, str]:
     from ops import ALGORITHMS
     from ops.collectives import COLLECTIVES
     from ops.ladder import TASKS
-    from sim.edits import EDITS
+    from sim.faults.edits import EDITS
+    from sim.faults.kinds import TROUBLES
     from sim.machines import MACHINES
-    from sim.trouble import TROUBLES
     from ui.lessons import LESSONS
 
     lists = (ALGORITHMS, COLLECTIVES, MACHINES, TROUBLES, EDITS)
@@ -210,8 +210,8 @@ def asked_for() -> set[str]:
 
 def missing(language: str) -> dict[str, str]:
     """Ids that a language has no text for, with what is told instead."""
-    from sim.edits import EDITS
-    from sim.trouble import TROUBLES
+    from sim.faults.edits import EDITS
+    from sim.faults.kinds import TROUBLES
     from ui.lessons import LESSONS
     from ui.pages import PAGES
     from ui.refused import refusals

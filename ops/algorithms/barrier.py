@@ -3,8 +3,8 @@
 from ops.collectives import barrier
 from ops.patterns import Radix, rounds
 from ops.registry import algorithm
-from sim.fold.symmetry import standing
 from sim.schedule import Steps, every_rank, reduce
+from sim.symmetry.renamings import standing
 
 
 @algorithm(

@@ -5,8 +5,8 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allgather, alltoall
 from ops.patterns import Radix, rounds, runs
 from ops.registry import algorithm
-from sim.fold.symmetry import rotation, rotation_of_pairs
 from sim.schedule import Steps, copy, every_rank
+from sim.symmetry.renamings import rotation, rotation_of_pairs
 
 
 @algorithm(

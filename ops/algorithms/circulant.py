@@ -10,9 +10,9 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allgather, allreduce, broadcast, reduce
 from ops.patterns import Segments, rounds
 from ops.registry import algorithm
-from sim.fold.symmetry import rotation
 from sim.schedule import Step, Steps, copy
 from sim.schedule import model as schedule
+from sim.symmetry.renamings import rotation
 from sim.topology import Ints
 
 PAPER = "Träff, arXiv 2407.18004; MPICH src/mpi/coll/algorithms/circ_graph"

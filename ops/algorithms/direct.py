@@ -10,8 +10,8 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allgather, allreduce, alltoall, barrier, sendrecv
 from ops.patterns import NO_LIMIT, Group, Window, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
-from sim.fold.symmetry import STAYS, Symmetry, rotation, rotation_of_pairs, standing
 from sim.schedule import Steps, copy, every_rank, reduce
+from sim.symmetry.renamings import STAYS, Symmetry, rotation, rotation_of_pairs, standing
 from sim.topology import Ints
 
 

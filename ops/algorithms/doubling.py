@@ -11,8 +11,8 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allgather, allreduce, barrier, reduce_scatter
 from ops.patterns import Radix, power_below, rounds, runs
 from ops.registry import algorithm, power_of_two
-from sim.fold.symmetry import by_digits, exchange
 from sim.schedule import NOTHING, Steps, copy, every_rank, reduce
+from sim.symmetry.renamings import by_digits, exchange
 from sim.topology import Ints
 
 

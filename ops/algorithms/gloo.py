@@ -12,8 +12,8 @@ from ops.collectives import allreduce, barrier, reduce_scatter
 from ops.collectives import reduce as reduce_to_root
 from ops.patterns import power_below, rounds, runs
 from ops.registry import algorithm
-from sim.fold.symmetry import exchange_mirrored, rotation, standing
 from sim.schedule import NOTHING, Step, Steps, copy, reduce
+from sim.symmetry.renamings import exchange_mirrored, rotation, standing
 from sim.topology import Ints
 
 _Part = tuple[Ints, list[Ints], Ints]

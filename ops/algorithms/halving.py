@@ -8,8 +8,8 @@ from ops.collectives import COLLECTIVES, allreduce, reduce_scatter
 from ops.collectives import reduce as reduce_to_root
 from ops.patterns import power_below, rounds, runs, windows
 from ops.registry import algorithm
-from sim.fold.symmetry import exchange, exchange_mirrored
 from sim.schedule import NOTHING, Steps, copy, reduce
+from sim.symmetry.renamings import exchange, exchange_mirrored
 from sim.topology import Ints
 
 

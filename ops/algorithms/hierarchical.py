@@ -10,8 +10,8 @@ from ops.algorithms.tree import binomial_broadcast, binomial_gather, binomial_re
 from ops.collectives import COLLECTIVES, allgather, allreduce, broadcast
 from ops.patterns import Group, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
-from sim.fold.symmetry import Symmetry
 from sim.schedule import NOTHING, Step, Steps, around, copy, every_rank, in_turn, reduce
+from sim.symmetry.renamings import Symmetry
 from sim.topology import Ints
 
 

@@ -7,8 +7,8 @@ from ops.algorithms.doubling import exchange_all, exchange_cost
 from ops.collectives import COLLECTIVES, allgather, allreduce, alltoall, reduce_scatter
 from ops.patterns import Radix, power_below, rounds, runs
 from ops.registry import algorithm, power_of_two
-from sim.fold.symmetry import by_digits, exchange, rotation_of_pairs
 from sim.schedule import NOTHING, Steps, copy, reduce
+from sim.symmetry.renamings import by_digits, exchange, rotation_of_pairs
 
 
 def _fold(n: int, p: int) -> Steps:

@@ -2,8 +2,8 @@
 
 from ops.collectives import COLLECTIVES, alltoall, reduce_scatter
 from ops.registry import algorithm
-from sim.fold.symmetry import rotation, rotation_of_pairs
 from sim.schedule import Steps, copy, every_rank, reduce
+from sim.symmetry.renamings import rotation, rotation_of_pairs
 
 
 @algorithm(

@@ -11,8 +11,8 @@ from ops.algorithms.butterfly import scatter_cost
 from ops.collectives import allreduce, barrier, reduce_scatter
 from ops.patterns import Radix, power_below, runs
 from ops.registry import algorithm
-from sim.fold.symmetry import by_digits
 from sim.schedule import NOTHING, Steps, copy, reduce
+from sim.symmetry.renamings import by_digits
 from sim.topology import Ints
 
 SOURCE = "UCC src/coll_patterns/recursive_knomial.h"

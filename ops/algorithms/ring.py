@@ -7,8 +7,8 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allgather, allreduce, reduce_scatter
 from ops.patterns import Channels, Segments, runs
 from ops.registry import algorithm
-from sim.fold.symmetry import rotation
 from sim.schedule import Steps, around, copy, every_rank, in_turn, reduce
+from sim.symmetry.renamings import rotation
 
 
 @algorithm(

@@ -8,10 +8,10 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allgather, reduce_scatter
 from ops.patterns import power_below, rounds
 from ops.registry import algorithm
-from sim.fold.symmetry import rotation
 from sim.parameters import Count
 from sim.schedule import Steps, copy
 from sim.schedule import model as schedule
+from sim.symmetry.renamings import rotation
 from sim.topology import Ints
 
 

@@ -9,8 +9,8 @@ from ops.diagnosis.ring_order import Hops, hops_of, ring_order
 from ops.lab.sensitivity import By, Swing, sensitivity
 from ops.request import Request
 from ops.request.notation import entries, listed
-from sim.edits.places import BETWEEN
 from sim.errors import InputError
+from sim.faults.edits.places import BETWEEN
 from sim.topology import Topology
 from sim.units import MiB
 

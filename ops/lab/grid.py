@@ -12,11 +12,11 @@ from ops.request.notation import entries, listed, parse_blocks, size_word, writt
 from ops.run.budget import expect_cells
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.errors import InputError
+from sim.faults.kinds import TROUBLES
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.parameters import bind, parse_assignments, parse_spec
 from sim.topology.networks import NETWORKS
-from sim.trouble import TROUBLES
 from sim.units import parse_size
 
 OWN = "own"

@@ -19,10 +19,10 @@ import pyarrow.compute as pc
 
 from ops.lab.cells import Row
 from ops.lab.checksums import CUT_SHORT, LONGEST_LINE, DamageError, checked_table, open_table, opened, sealed
+from sim.base.files.locks import is_at, lock, notice
+from sim.base.files.whole_file import clear_unfinished, put_whole, refused, sync_folder, unfinished, write_all
 from sim.errors import InputError
-from sim.locks import is_at, lock, notice
 from sim.parameters import parse_spec
-from sim.whole_file import clear_unfinished, put_whole, refused, sync_folder, unfinished, write_all
 
 SCHEMA = pa.schema(
     [

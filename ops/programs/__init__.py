@@ -15,7 +15,7 @@ from types import CodeType
 from ops.communicators.expectation import expectation
 from ops.communicators.selection import Forced, Selection
 from ops.programs.runtime.timeline import ProgramRun
-from sim.base.textfile import Expected, read_bytes
+from sim.base.files.textfile import Expected, read_bytes
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.units import KiB

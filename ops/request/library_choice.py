@@ -16,8 +16,8 @@ from ops.registry import ALGORITHMS
 from ops.run.budget import expect_algorithm
 from ops.run.work import Work
 from sim.errors import InputError
+from sim.faults import Perturbation
 from sim.parameters import Parameter, parameters
-from sim.perturbation import Perturbation
 from sim.schedule import Schedule
 from sim.schedule.dependencies import waits
 from sim.topology import Floats, Topology

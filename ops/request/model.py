@@ -26,9 +26,9 @@ from ops.request.packing import packed, unpacked
 from ops.request.python_file import algorithm_of_file
 from ops.run import FEW, Run, Work, execute, kept
 from ops.run.work import imported, registered
-from sim.edits import differences as differing
-from sim.edits import edited
 from sim.errors import InputError
+from sim.faults.edits import differences as differing
+from sim.faults.edits import edited
 from sim.formats import read_topology
 from sim.machines import build
 from sim.placement import placed

@@ -13,7 +13,7 @@ import numpy as np
 
 from ops.collectives import COLLECTIVES, Collective
 from ops.registry import ALGORITHMS, Algorithm, algorithm
-from sim.base.user_files import user_builtins
+from sim.base.files.user_files import user_builtins
 from sim.base.watch import check_transfers
 from sim.errors import InputError
 from sim.schedule import Step

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ops.run.work import Work
-from sim import metrics
 from sim.schedule import Promise, Schedule
 from sim.schedule.verify import Proof
 from sim.topology import Floats, Topology
+from sim.trace import metrics
 
 
 def lower_bound(topology: Topology, schedule: Schedule, promise: Promise, bytes_of: Floats) -> float:

@@ -9,12 +9,11 @@ import numpy as np
 
 from ops.run.bound import lower_bound
 from ops.run.work import Work, imported
-from sim import metrics
-from sim.breakdown import Breakdown, breakdown
 from sim.errors import InputError
 from sim.schedule.verify import Verdict
 from sim.topology import Floats, Ints, Link, Topology
-from sim.trace import Timing, Trace
+from sim.trace import Timing, Trace, metrics
+from sim.trace.breakdown import Breakdown, breakdown
 from sim.trace.timing import WrittenRows
 
 

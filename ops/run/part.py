@@ -6,7 +6,7 @@ import numpy as np
 
 from ops.run.model import Run
 from sim.base.arrays import Ints, each_once
-from sim.fold.rows import promise_of
+from sim.symmetry.rows import promise_of
 from sim.topology import Topology
 from sim.topology.devices import Routes
 from sim.trace import Excerpt, Trace

@@ -13,13 +13,13 @@ from ops.registry import Algorithm
 from ops.run.budget import Counts, counted, expect_algorithm
 from sim.base import watch
 from sim.base.watch import Estimate
-from sim.fold.folded import FoldedSchedule
-from sim.fold.proof import prove as prove_folded
-from sim.kinds.listing import Listing, listed
+from sim.faults import Perturbation
 from sim.parameters import bind
-from sim.perturbation import Perturbation
 from sim.schedule import Schedule, in_rank_order
 from sim.schedule.verify import Proof, Verdict, prove
+from sim.symmetry.classes.listing import Listing, listed
+from sim.symmetry.folded import FoldedSchedule
+from sim.symmetry.proof import prove as prove_folded
 from sim.topology import Topology
 
 WRITTEN = 1 << 10

@@ -6,11 +6,11 @@ import numpy as np
 
 from ops.run import Run, Work, execute
 from ops.sketch import Sketch
-from sim import metrics
 from sim.schedule import Schedule
 from sim.schedule.replay import EMPTY
 from sim.schedule.verify import Fault, HeldBlock, Proof, Verdict, faults, places, prove
 from sim.topology import Topology
+from sim.trace import metrics
 
 
 @dataclass(frozen=True)

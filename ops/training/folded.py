@@ -2,7 +2,7 @@
 
 What ranks do is the workload's word (`Replicas`), and it is true by the way the workload is written. Whether they see
 the same is looked up on the machine: all routes of the pairs that the step uses must cross links that carry alike
-(`sim.fold.machine`). Collectives among ranks that are all alike run as folded schedules, proved as such.
+(`sim.symmetry.link_classes`). Collectives among ranks that are all alike run as folded schedules, proved as such.
 """
 
 from collections.abc import Sequence
@@ -18,17 +18,17 @@ from ops.registry import ALGORITHMS
 from ops.training.step import AlikeRanks
 from ops.training.world import Stream, StreamedCall, World
 from sim.base.arrays import Floats, Ints, each_once
-from sim.fold.folded import FoldedSchedule
-from sim.fold.symmetry import Numbers
+from sim.symmetry.folded import FoldedSchedule
+from sim.symmetry.renamings import Numbers
 from sim.topology import Topology
 from sim.topology.devices import LINK_KINDS, LinkColumns
 
 if TYPE_CHECKING:
     from ops.communicators.selection import Forced
     from sim.engine import Event
-    from sim.fold.machine import PairClasses
     from sim.schedule import Schedule
     from sim.schedule.verify import Proof
+    from sim.symmetry.link_classes import PairClasses
 
 
 class WorldOptions(NamedTuple):
@@ -99,8 +99,8 @@ class _Plans:
         return self._of[key]
 
     def _folded(self, decision: Decision, n: int) -> _FoldedPlan:
-        from sim.fold.proof import prove
-        from sim.fold.run import proof_of, timed_schedule
+        from sim.symmetry.folded_run import proof_of, timed_schedule
+        from sim.symmetry.proof import prove
 
         key = decision.algorithm, n, tuple(sorted(decision.settings.items()))
         if key not in self._decided:
@@ -115,7 +115,7 @@ class _Plans:
 
 @dataclass(eq=False)
 class _PairsUsed:
-    """Classes of pairs that a step uses, as `sim.fold.machine.PairsOfDevices` asks for them."""
+    """Classes of pairs that a step uses, as `sim.symmetry.link_classes.PairsOfDevices` asks for them."""
 
     devices: Ints
     members: Numbers
@@ -144,7 +144,7 @@ class _PairsUsed:
 def folded_world(topology: Topology, ranks: int, options: WorldOptions, replicas: Replicas) -> World | None:
     """A world in which the first ranks of all classes stand for the others; None where the machine tells them apart."""
     from ops.communicators.selection import Selection
-    from sim.fold.machine import pair_classes
+    from sim.symmetry.link_classes import pair_classes
 
     if (replicas.members.shape[1]) < 2:
         return None
@@ -231,7 +231,7 @@ class FoldedWorld(World):
         pairs: _PairsUsed, classes: "PairClasses",
     ) -> None:  # fmt: skip
         from sim.engine import Cluster
-        from sim.fold.machine import quotient
+        from sim.symmetry.link_classes import quotient
 
         players = replicas.members[:, 0].tolist()
         self.row_of = {rank: row for row, rank in enumerate(players)}

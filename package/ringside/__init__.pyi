@@ -13,6 +13,7 @@ from ops.workloads import workload as workload
 from sim import units as units
 from sim.engine import simulate as simulate
 from sim.errors import InputError as InputError
+from sim.faults.kinds import TROUBLES as TROUBLES
 from sim.formats import FORMATS as FORMATS
 from sim.formats import read_topology as read_topology
 from sim.formats import reader as reader
@@ -20,9 +21,6 @@ from sim.formats import rows as rows
 from sim.machines import MACHINES as MACHINES
 from sim.machines import build as build
 from sim.machines import machine as machine
-from sim.metrics import algbw as algbw
-from sim.metrics import bottleneck as bottleneck
-from sim.metrics import busbw as busbw
 from sim.schedule import copy as copy
 from sim.schedule import reduce as reduce
 from sim.topology import Device as Device
@@ -30,7 +28,9 @@ from sim.topology import Link as Link
 from sim.topology import Topology as Topology
 from sim.topology import both_ways as both_ways
 from sim.trace import Trace as Trace
-from sim.trouble import TROUBLES as TROUBLES
+from sim.trace.metrics import algbw as algbw
+from sim.trace.metrics import bottleneck as bottleneck
+from sim.trace.metrics import busbw as busbw
 from sim.units import Bandwidth as Bandwidth
 from sim.units import GBps as GBps
 from sim.units import MiB as MiB

@@ -13,7 +13,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from sim.base.textfile import Expected, bounded, read_text
+from sim.base.files.textfile import Expected, bounded, read_text
 from sim.errors import InputError
 from sim.parameters import Parameter, bind, parameters
 from sim.registry import Registry

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from sim.base.numbers import real, whole
 from sim.base.pasted import bare_lines
+from sim.base.size import room_for
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.formats import reader
-from sim.size import room_for
 from sim.topology import Device, Ints, Link, LinkKind, Router, Routes, Topology
 from sim.topology.routing import pack, with_fallback
 from sim.units import LARGEST_BANDWIDTH, LARGEST_TIME, GiB, Time, ns

@@ -9,9 +9,9 @@ from typing import Annotated
 import numpy as np
 
 from sim.base.ragged import ranges
+from sim.base.size import room_for
 from sim.machines import machine
 from sim.parameters import Bounds, Devices
-from sim.size import room_for
 from sim.topology import Device, Floats, Ints, Link, Routes, Topology
 from sim.topology.devices import LINK_KINDS, DeviceColumns, LinkColumns, Make, cables
 from sim.topology.routing import pack, with_fallback

@@ -6,10 +6,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.size import room_for
 from sim.errors import InputError
 from sim.machines import machine
 from sim.parameters import Bounds, Dims
-from sim.size import room_for
 from sim.topology import Device, Ints, Link, Router, Routes, Topology, both_ways
 from sim.topology.routing import pack
 from sim.units import Bandwidth, GBps, Time, us

@@ -1,4 +1,4 @@
-"""Whose messages steps hold: those of all ranks, or of a few that stand for all of them (see `sim.fold`).
+"""Whose messages steps hold: those of all ranks, or of a few that stand for all of them (see `sim.symmetry`).
 
 An algorithm that states a symmetry asks for `every_rank` instead of counting ranks itself, so that a million ranks need
 never be written down.

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Floats, Ints
+from sim.base.size import room_for
 from sim.errors import InputError
-from sim.size import room_for
 from sim.topology.devices import (
     DEVICE_KINDS,
     LINK_KINDS,

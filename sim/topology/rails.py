@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from sim.base.arrays import Ints
+from sim.base.size import room_for
 from sim.errors import InputError
-from sim.size import room_for
 from sim.topology.devices import Device, Link, Router, Routes, both_ways
 from sim.topology.model import Topology
 from sim.topology.routing import LENGTH, chain, merge, pack, with_fallback

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.base.textfile import Expected, bounded
+from sim.base.files.textfile import Expected, bounded
 from sim.errors import InputError
 from sim.schedule import Promise, Schedule
 from sim.schedule.model import narrow

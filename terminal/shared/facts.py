@@ -7,9 +7,9 @@ import numpy as np
 
 from ops.libraries.nccl.layers import expected_error
 from ops.run import Run
-from sim.breakdown import PARTS, shared_link
 from sim.placement import placement_of
 from sim.trace import Timing
+from sim.trace.breakdown import PARTS, shared_link
 from sim.units import TimeScale, fmt_bandwidth, fmt_size
 
 

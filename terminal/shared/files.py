@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from sim.base.files.whole_file import check_writable
 from sim.errors import InputError
-from sim.whole_file import check_writable
 from terminal.shared.types import TypedWord
 
 

@@ -13,9 +13,9 @@ from ops.lab.cells import Row, name_of
 from ops.lab.grid import Grid, lists, machine_text, split
 from ops.lab.winners import results
 from ops.request.python_file import python_file
+from sim.base.files.whole_file import check_writable, write_whole
 from sim.errors import InputError
 from sim.parameters import Parameter
-from sim.whole_file import check_writable, write_whole
 from terminal import Answer
 from terminal.shared.options import Options, Words, names_of, takes
 from terminal.shared.progress import Bar

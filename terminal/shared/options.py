@@ -20,7 +20,7 @@ from ops.request.notation import MOST, assignments, beside, by_name, listed, siz
 from ops.request.python_file import python_file
 from ops.request.scenario import from_yaml
 from ops.run import FEW, Run, Work
-from sim.base.textfile import Expected, read_text
+from sim.base.files.textfile import Expected, read_text
 from sim.errors import InputError
 from sim.formats import FORMATS
 from sim.placement import in_one_line

@@ -22,17 +22,17 @@ from ops.request import scenario, training
 from ops.training.layers import parse_layers
 from ops.workloads import WORKLOADS
 from sim.base.formats import Formats
-from sim.edits import EDITS, edited
 from sim.errors import InputError
+from sim.faults.edits import EDITS, edited
+from sim.faults.kinds import TROUBLES, troubles
 from sim.formats import FORMATS, read_topology, write_topology
 from sim.machines import MACHINES, build
-from sim.metrics import critical_path
 from sim.parameters import Parameter, bind
 from sim.schedule.verify import prove
 from sim.topology import Topology
 from sim.topology.path_classes import describe
 from sim.trace import from_json
-from sim.trouble import TROUBLES, troubles
+from sim.trace.metrics import critical_path
 from tests.attack.mutate import NUMBERS, WORDS, mutated
 from tests.contract.inputs import OLD
 

@@ -103,7 +103,7 @@ _READERS: list[Any] = []
 
 def _decoded(use: Callable[[str], Any], mutant: str) -> None:
     """A text as readers get it from a file."""
-    from sim.base.textfile import decoded
+    from sim.base.files.textfile import decoded
 
     use(decoded(mutant.encode("utf-8", "replace"), "it"))
 

@@ -55,7 +55,7 @@ def _letters(text: str) -> str:
 
 
 def _use(reader: Reader, data: bytes) -> object:
-    from sim.base.textfile import decoded
+    from sim.base.files.textfile import decoded
 
     return reader.use(decoded(data, "it") if reader.is_text else data.decode("latin-1"))
 

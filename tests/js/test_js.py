@@ -10,8 +10,8 @@ import pytest
 
 from ops import ALGORITHMS
 from sim.engine import simulate
+from sim.faults.kinds import troubles
 from sim.machines import build
-from sim.trouble import troubles
 from sim.units import fmt_share
 from ui.player import payload
 from ui.stage.frames import Film

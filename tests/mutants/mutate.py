@@ -69,9 +69,9 @@ TESTS: dict[str, tuple[str, ...]] = {
     "sim.fabric.rows": APART,
     **{f"sim.fabric.crossbar.{name}": CROSSBARS for name in ("group", "shares", "table")},
     **{f"sim.schedule.{name}": (*COMPILED, *REPLAYS) for name in ("dependencies", "replay", "verify")},
-    "sim.fold.follow": FOLDS,
-    "sim.kinds.kernels": KINDS,
-    "sim.metrics": BOUNDS,
+    "sim.symmetry.follow": FOLDS,
+    "sim.symmetry.classes.kernels": KINDS,
+    "sim.trace.metrics": BOUNDS,
 }
 """The modules that are changed, and the tests that notice fastest; kernels are interpreted, so large runs are not."""
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")

@@ -39,7 +39,7 @@ def test_what_is_tried_exists_and_what_is_equivalent_is_still_there():
 
 @pytest.mark.slow
 def test_a_fault_is_noticed():
-    line = ("--only", "sim.fold.follow", "--count", "1", "--seed", "3")
+    line = ("--only", "sim.symmetry.follow", "--count", "1", "--seed", "3")
     command = [sys.executable, "-m", "tests.mutants", *line]
     done = subprocess.run(command, cwd=path_of("sim").parent, capture_output=True, text=True, check=False)
     assert "1 killed, 0 survived, 0 change nothing: 100.0% of 1 killed" in done.stdout, done.stdout + done.stderr

@@ -9,7 +9,7 @@ from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build
-from sim.metrics import critical_path
+from sim.trace.metrics import critical_path
 from tests.ops.reference import other_values
 from tests.sample import dealt, sampled
 

@@ -10,8 +10,8 @@ from ops.diagnosis import diagnose, ordered, ring_of
 from ops.diagnosis.ring_order import hops_of, ring_order
 from ops.request import Request
 from ops.request.examples import example_captures
-from sim.edits import differences, edited
 from sim.errors import InputError
+from sim.faults.edits import differences, edited
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
 

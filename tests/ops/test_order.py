@@ -8,8 +8,8 @@ import pytest
 from ops import ALGORITHMS
 from sim.engine import Cluster, simulate
 from sim.machines import build
-from sim.metrics import critical_path
 from sim.schedule import copy, in_rank_order, unroll
+from sim.trace.metrics import critical_path
 
 
 def made(steps, n):

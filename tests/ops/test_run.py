@@ -13,10 +13,10 @@ from ops.run.strategies import STRATEGIES, Setup
 from ops.run.strategies import classes as classes_file
 from ops.run.strategies import orbits as orbits_file
 from ops.run.work import registered
-from sim.breakdown import breakdown
 from sim.errors import InputError
-from sim.kinds import colours
 from sim.machines import build
+from sim.symmetry.classes import colours
+from sim.trace.breakdown import breakdown
 
 MACHINES = (
     *("switch:ranks=16", "switch:ranks=12,overhead=0.3us,gamma=0.01ns", "ring:ranks=9,directions=1", "torus:dims=4x4"),

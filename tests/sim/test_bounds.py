@@ -12,11 +12,11 @@ from ops.lab.synthesis.synthesize import synthesize
 from ops.registry import ALGORITHMS
 from ops.request import Request
 from sim.errors import InputError, StalledError
-from sim.fold.proof import prove
-from sim.kinds import colours
-from sim.kinds.run import simulate_kinds
 from sim.machines import build
 from sim.schedule import dependencies
+from sim.symmetry.classes import colours
+from sim.symmetry.classes.run import simulate_kinds
+from sim.symmetry.proof import prove
 from tests.bounds import checked_kernels, kernels
 from tests.ops.msccl import program
 from tests.sim.test_kinds import SIZE, read

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 import cli
 from ops import ALGORITHMS
 from ops.request import Request
-from sim.breakdown import PARTS, breakdown, shared_link
 from sim.engine import Cluster, simulate
 from sim.errors import InputError, StalledError
 from sim.machines import build
-from sim.metrics import link_use
 from sim.schedule import copy, unroll
+from sim.trace.breakdown import PARTS, breakdown, shared_link
+from sim.trace.metrics import link_use
 from sim.units import TimeScale
 from terminal import BAD_INPUT, DONE
 

@@ -7,8 +7,8 @@ import pytest
 import cli
 from ops.request import Request
 from ops.request.link import from_link, to_link
-from sim.edits import EDITS, MOST, differences, edited
 from sim.errors import InputError
+from sim.faults.edits import EDITS, MOST, differences, edited
 from sim.formats import read_topology, write_topology
 from sim.machines import build
 from sim.topology.path_classes import describe

@@ -14,16 +14,16 @@ from ops.run import Work, execute
 from ops.run.work import settled
 from sim.engine import simulate
 from sim.errors import InputError
-from sim.fold.bound import lower_bound
-from sim.fold.folded import AsymmetryError, folded
-from sim.fold.machine import link_classes
-from sim.fold.proof import prove
-from sim.fold.run import simulate_folded
-from sim.fold.symmetry import Symmetry, exchange, rotation, standing
 from sim.machines import build
-from sim.metrics import bottleneck
 from sim.schedule import copy, every_rank, in_rank_order, reduce, unroll
 from sim.schedule.verify import verify
+from sim.symmetry.bound import lower_bound
+from sim.symmetry.folded import AsymmetryError, folded
+from sim.symmetry.folded_run import simulate_folded
+from sim.symmetry.link_classes import link_classes
+from sim.symmetry.proof import prove
+from sim.symmetry.renamings import Symmetry, exchange, rotation, standing
+from sim.trace.metrics import bottleneck
 
 FOLDING = sorted(name for name, entry in ALGORITHMS.items() if entry.symmetry)
 MACHINES = (

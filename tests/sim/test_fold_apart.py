@@ -19,11 +19,11 @@ from sim.fabric import alike, kernel
 from sim.fabric.calendar import NODES, calendar
 from sim.fabric.links import NONE
 from sim.fabric.rows import LACKING, calendar_is_short, leave_place, waiting_row
-from sim.fold.apart import WrittenOutError, simulate_apart
-from sim.fold.edges import edges, without_detours
-from sim.fold.proof import prove
+from sim.faults.kinds import troubles
 from sim.machines import build
-from sim.trouble import troubles
+from sim.symmetry.edges import edges, without_detours
+from sim.symmetry.orbit_run import WrittenOutError, simulate_apart
+from sim.symmetry.proof import prove
 from terminal.shared.facts import facts
 from tests.sim.test_fabric import plain
 from tests.sim.written_out import is_written_out

@@ -10,12 +10,12 @@ from ops.request import Request
 from ops.run import Work, execute
 from ops.run.work import settled
 from sim.errors import InputError, StalledError
-from sim.fold import orbits
-from sim.fold.apart import simulate_apart
-from sim.fold.orbits import orbits_of
-from sim.fold.proof import prove
+from sim.faults.kinds import troubles
 from sim.machines import build
-from sim.trouble import troubles
+from sim.symmetry import orbits
+from sim.symmetry.orbit_run import simulate_apart
+from sim.symmetry.orbits import orbits_of
+from sim.symmetry.proof import prove
 from tests.sim.written_out import is_written_out
 
 FOLDING = sorted(name for name, entry in ALGORITHMS.items() if entry.symmetry)

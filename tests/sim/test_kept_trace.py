@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.errors import InputError
+from sim.faults.kinds import troubles
 from sim.machines import build
-from sim.metrics import critical_path
 from sim.schedule.verify import prove
 from sim.trace import from_json
-from sim.trouble import troubles
+from sim.trace.metrics import critical_path
 
 
 def kept(name="allreduce.ring", machine="switch:ranks=4", specs=()):

@@ -16,12 +16,12 @@ from ops.run.work import registered
 from sim.base.compiled import compiled
 from sim.engine import simulate
 from sim.errors import InputError
-from sim.kinds import colours, kernels, run
-from sim.kinds.listing import listed
-from sim.kinds.run import simulate_kinds
 from sim.machines import build
 from sim.schedule import Step, copy, reduce, unroll
 from sim.schedule.verify import verify
+from sim.symmetry.classes import colours, kernels, run
+from sim.symmetry.classes.listing import listed
+from sim.symmetry.classes.run import simulate_kinds
 from terminal.shared.facts import facts
 from tests.sim.written_out import is_written_out
 

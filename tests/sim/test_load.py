@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from sim.engine import simulate
+from sim.faults.kinds import troubles
 from sim.machines import build
-from sim.metrics import bottleneck, link_use
 from sim.trace import from_json
 from sim.trace.link_load import capacity, link_load, spells, utilisation
-from sim.trouble import troubles
+from sim.trace.metrics import bottleneck, link_use
 
 
 def run(name, machine, **options):

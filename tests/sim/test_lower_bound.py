@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from ops.collectives import COLLECTIVES
 from sim.machines import build
-from sim.metrics import cut, distinct, least_sent, lower_bound
-from sim.metrics import groupings as partitions
 from sim.schedule import NOTHING, Promise
 from sim.topology import Device, Link, Topology
+from sim.trace.metrics import cut, distinct, least_sent, lower_bound
+from sim.trace.metrics import groupings as partitions
 
 
 def groupings(topology, devices):

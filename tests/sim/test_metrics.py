@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
-from sim import metrics
 from sim.engine import simulate
 from sim.machines import build
 from sim.schedule import unroll
+from sim.trace import metrics
 
 MACHINES = ("switch:ranks=8", "ring:ranks=8", "nodes:nodes=2,gpus=4", "dgx1v", "torus:dims=2x4")
 

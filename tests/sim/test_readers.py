@@ -6,8 +6,8 @@ from ops.formats import SCHEDULE_FORMATS, check_schedule
 from ops.measured.files import read_tables
 from ops.measured.formats import MEASUREMENTS
 from sim.base import formats
+from sim.base.files.textfile import Expected, read_text
 from sim.base.formats import ReadingError
-from sim.base.textfile import Expected, read_text
 from sim.errors import InputError
 from sim.formats import FORMATS, lines, read_topology, reader, rows, write_topology
 from sim.topology import Device, Topology, both_ways

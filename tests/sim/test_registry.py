@@ -12,12 +12,12 @@ from ops.run.work import settled
 from ops.workloads import WORKLOADS
 from sim import registry
 from sim.errors import InputError
+from sim.faults import Perturbation
+from sim.faults.kinds import TROUBLES, trouble, troubles
 from sim.machines import MACHINES, build, machine
-from sim.perturbation import Perturbation
 from sim.registry import AdditionError, Registry, addition_fault
 from sim.schedule import copy
 from sim.topology import Topology
-from sim.trouble import TROUBLES, trouble, troubles
 
 SHAPES = '''"""Shapes."""
 

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
-from sim import metrics
+from sim.base.size import allowing
 from sim.engine import simulate
 from sim.errors import InputError, UnreachableError
 from sim.formats import read_topology, read_topology_file, write_topology
 from sim.machines import MACHINES, build
-from sim.size import allowing
 from sim.topology.path_classes import describe
+from sim.trace import metrics
 from sim.units import LARGEST_BANDWIDTH
 from tests.sim.machines import machine_or_message
 from tests.sim.simgrid import TIMES

@@ -3,10 +3,10 @@
 import pytest
 
 import cli
+from sim.base.size import SETTING, USUAL, allowing, most_devices
 from sim.errors import InputError
 from sim.formats import read_topology
 from sim.machines import build
-from sim.size import SETTING, USUAL, allowing, most_devices
 
 TOO_LARGE = {
     "switch": "switch:ranks=32768",

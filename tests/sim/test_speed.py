@@ -13,9 +13,9 @@ import pytest
 from ops.lab.synthesis import matching
 from sim.base import compiled
 from sim.fabric import kernel, max_min
-from sim.fold import follow
-from sim.kinds import kernels
 from sim.schedule import replay
+from sim.symmetry import follow
+from sim.symmetry.classes import kernels
 
 INNER = "from sim.base.compiled import helper\n\n\n@helper\ndef inner(x):\n    return x + {}\n"
 OUTER = "from inner import inner\nfrom sim.base.compiled import jit\n\n\n@jit\ndef outer(x):\n    return 2 * inner(x)\n"

@@ -5,10 +5,10 @@ import pytest
 
 from ops import ALGORITHMS
 from sim.engine import simulate
+from sim.engine.stall import circle, stuck, waiting
 from sim.errors import StalledError, UnreachableError
+from sim.faults.kinds import troubles
 from sim.machines import build
-from sim.stall import circle, stuck, waiting
-from sim.trouble import troubles
 from sim.units import MiB
 
 CUT = 1e-3

@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
-from sim import metrics
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import MACHINES, build
 from sim.schedule.dependencies import waits
-from sim.trace import from_json
+from sim.trace import from_json, metrics
 
 
 def run(name="allreduce.ring", machine="nodes:nodes=2,gpus=4", n=8, size=1 << 20, **options):

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from ops import ALGORITHMS
 from sim.engine import Cluster, simulate
 from sim.errors import InputError, StalledError, UnreachableError
+from sim.faults import Endpoint, LinkEnd, LinkStart, Perturbation, RankNumber
+from sim.faults.kinds import TROUBLES, Offer, trouble, troubles
 from sim.machines import build
 from sim.parameters import Bounds
-from sim.perturbation import Endpoint, LinkEnd, LinkStart, Perturbation, RankNumber
 from sim.registry import AdditionError
 from sim.topology import Device, Link, Topology, both_ways
 from sim.trace import from_json
-from sim.trouble import TROUBLES, Offer, trouble, troubles
 from sim.units import Time
 
 G = 1e9

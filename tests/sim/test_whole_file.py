@@ -7,8 +7,8 @@ import threading
 import pytest
 
 import cli
+from sim.base.files.whole_file import check_writable, clear_unfinished, unfinished, write_whole
 from sim.errors import InputError
-from sim.whole_file import check_writable, clear_unfinished, unfinished, write_whole
 from terminal import BAD_INPUT
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sim.metrics import bottleneck
+from sim.trace.metrics import bottleneck
 
 
 def is_written_out(trace, whole):

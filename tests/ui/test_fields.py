@@ -7,10 +7,10 @@ from streamlit.testing.v1 import AppTest
 
 from ops import ALGORITHMS
 from ops.workloads import WORKLOADS
+from sim.faults.kinds import TROUBLES
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.parameters import Parameter
-from sim.trouble import TROUBLES
 from tests.ui.test_page import players
 from ui.text import catalogue, languages
 from ui.widgets.parameter import human, usual

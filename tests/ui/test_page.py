@@ -12,8 +12,8 @@ from ops.request.examples import example_captures, example_schedules
 from ops.request.link import from_link, to_link
 from sim.engine import simulate
 from sim.errors import InputError
+from sim.faults.kinds import TROUBLES
 from sim.machines import build
-from sim.trouble import TROUBLES
 from sim.units import MiB, fmt_time
 from ui.files.exports import EXPORTS, Shot
 from ui.scene.examples import SCENARIOS

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from sim.engine import simulate
+from sim.faults.kinds import troubles
 from sim.machines import build
 from sim.schedule import NOTHING
 from sim.trace.link_load import utilisation
-from sim.trouble import troubles
 from sim.units import MiB
 from ui.player import payload as module
 from ui.player.payload import pack, tick, unpack

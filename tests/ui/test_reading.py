@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 from ops.request import Request, model, scenario, training
 from ops.request.examples import example_captures, example_schedules
 from ops.request.link import to_link
+from sim.base.files.textfile import decoded
 from sim.base.formats import Formats
 from sim.base.share import MOST_SECONDS
-from sim.base.textfile import decoded
 from tests.attack.visitors import FINISHED, Tab, look
 from tests.blocking import HOSTILE, block
 from tests.browser.conftest import PATIENCE, serve

@@ -11,12 +11,12 @@ from ops.measured.files import MOST_FILES, read_all
 from ops.measured.formats import MEASUREMENTS
 from ops.request import Request
 from ops.request.link import from_link
-from sim.edits import edited
 from sim.errors import InputError, StalledError, UnreachableError
+from sim.faults.edits import edited
+from sim.faults.kinds import troubles
 from sim.formats import FORMATS
 from sim.machines import build
 from sim.placement.words import placed
-from sim.trouble import troubles
 from ui import refused
 from ui.refusals import in_language
 from ui.refused import PREFIX, refusals

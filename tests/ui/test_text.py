@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from ops import ALGORITHMS, algorithm
 from ops.collectives import allreduce
+from sim.faults.kinds import TROUBLES, trouble
 from sim.schedule import copy, reduce
-from sim.trouble import TROUBLES, trouble
 from ui import text
 from ui.text import asked_for, catalogue, languages, missing, report, say, things, written
 

@@ -8,11 +8,11 @@ from ops.collectives import COLLECTIVES
 from ops.collectives.table import WORDS
 from ops.ladder import TASKS
 from ops.workloads import WORKLOADS
-from sim.breakdown import PARTS
-from sim.edits import EDITS
+from sim.faults.edits import EDITS
+from sim.faults.kinds import TROUBLES
 from sim.formats import FORMATS
 from sim.machines import MACHINES
-from sim.trouble import TROUBLES
+from sim.trace.breakdown import PARTS
 from tests.ui.test_page import page
 from ui.board.words import SPOILED
 from ui.files.exports import EXPORTS

@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 
 from ops.request.link import to_link
 from ops.request.scenario import to_yaml
+from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.trace import Trace
-from sim.whole_file import write_whole
 from ui.learning.runs import runs_of
 from ui.lessons import LESSONS
 from ui.notebook.subject import Played, read

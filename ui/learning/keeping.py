@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from sim.base.textfile import decoded
+from sim.base.files.textfile import decoded
 from sim.errors import InputError
 from ui.drawer.folds import fold
 from ui.learning.predictions import ProgressWords, finished, from_text, from_word, predictions, to_text, to_word

@@ -7,7 +7,7 @@ from ops.request import Request
 from ops.request.training import TrainingRequest
 from ops.run import Run
 from ops.training.step import TrainingStep
-from sim.breakdown import breakdown
+from sim.trace.breakdown import breakdown
 from sim.units import fmt_size, fmt_time
 from ui.lessons import Scene
 from ui.scene.picture import carried_out

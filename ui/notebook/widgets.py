@@ -134,7 +134,7 @@ class RunWidget(Shown):
 
         Raises InputError for an ending there is none of.
         """
-        from sim.whole_file import write_whole
+        from sim.base.files.whole_file import write_whole
         from ui.files.exports import EXPORTS
 
         ending = max((kind for kind in EXPORTS if file.lower().endswith(f".{kind}")), key=len, default=file[-20:])

@@ -9,7 +9,7 @@ from ops.measured.accuracy import Cell, MeasuredRun, cells, published
 from ops.measured.comparison import Compared, Outside, verdict
 from ops.measured.formats import MEASUREMENTS
 from ops.request import Request
-from sim.base.textfile import decoded
+from sim.base.files.textfile import decoded
 from sim.errors import InputError, StalledError
 from sim.units import fmt_share, fmt_size, fmt_time
 from ui.charts import kept

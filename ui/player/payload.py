@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.run.part import FULL
-from sim.breakdown import PARTS, Breakdown, breakdown
-from sim.metrics import critical_path, least_sent
 from sim.schedule import REDUCE, Schedule
 from sim.schedule.switch_devices import switch_devices
 from sim.trace import Trace
+from sim.trace.breakdown import PARTS, Breakdown, breakdown
 from sim.trace.link_load import spells, utilisation
+from sim.trace.metrics import critical_path, least_sent
 from ui.stage.algorithm_layout import Shape, shape_of
 from ui.stage.boxes import Stage
 from ui.stage.captions import block_name, closing, goal, opening, step_captions

@@ -1,6 +1,6 @@
 """What holds up a run that never ends, in one sentence: what stands, who waits for whom, what would free it."""
 
-from sim.stall import circle, stuck, waiting
+from sim.engine.stall import circle, stuck, waiting
 from sim.trace import Trace
 from sim.units import fmt_time
 from ui.text import say

@@ -14,11 +14,11 @@ from ops.request import Request
 from ops.request.examples import example_captures
 from ops.request.library_choice import collective_of
 from ops.request.notation import MOST, Changes, beside, differences, entries, listed
-from sim.breakdown import PARTS
-from sim.edits import EDITS
 from sim.errors import InputError, StalledError
+from sim.faults.edits import EDITS
 from sim.machines import MACHINES
 from sim.topology.networks import NETWORKS, has_network
+from sim.trace.breakdown import PARTS
 from sim.units import TimeScale
 from ui.drawer import folds
 from ui.scene.machines import machine_of

@@ -13,7 +13,7 @@ from streamlit.runtime.scriptrunner import RerunException, StopException
 
 from ops.request import Request
 from ops.request.notation import kept
-from sim.base.textfile import decoded
+from sim.base.files.textfile import decoded
 from sim.errors import InputError, StalledError
 from sim.units import fmt_size
 from ui.page_script import page_script

@@ -19,7 +19,7 @@ from ops.request.library_choice import collective_of, library_of, options_of
 from ops.request.model import is_trace
 from ops.request.notation import assignments, by_name, written
 from ops.request.scenario import is_scenario
-from sim.base.textfile import decoded
+from sim.base.files.textfile import decoded
 from sim.engine import check_size
 from sim.errors import InputError, StalledError
 from sim.formats import FORMATS

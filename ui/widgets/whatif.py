@@ -8,12 +8,12 @@ import streamlit as st
 
 from ops.request import Request
 from ops.request.notation import entries, listed
-from sim.edits import EDITS, edited
 from sim.errors import InputError
+from sim.faults.edits import EDITS, edited
+from sim.faults.kinds import TROUBLES, TroubleRegistry, troubles
+from sim.faults.places import choices
 from sim.parameters import Parameter
-from sim.perturbation.places import choices
 from sim.topology import Topology
-from sim.trouble import TROUBLES, TroubleRegistry, troubles
 from ui.drawer import folds
 from ui.text import summary, tell, tell_or
 from ui.widgets import past

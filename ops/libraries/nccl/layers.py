@@ -174,7 +174,7 @@ def machine_word(topology: Topology) -> str:
     """A machine's name without its parameters, and without what was done to it since.
 
     >>> from sim.machines import build
-    >>> from sim.edits import edited
+    >>> from sim.faults.edits import edited
     >>> machine_word(edited(build("dgx_a100"), ["set_class:times=2"])), machine_word(build("l40s:gpus=2"))
     ('dgx_a100', 'l40s')
     """

@@ -17,7 +17,7 @@ from ops.libraries.nccl.topology_search import is_amd
 from ops.run.work import Work
 from sim.base.formats import LOOKED_AT
 from sim.errors import InputError
-from sim.perturbation import Perturbation
+from sim.faults import Perturbation
 from sim.schedule import Schedule
 from sim.schedule.dependencies import waits
 from sim.topology import Floats, Topology

@@ -42,7 +42,7 @@ from ops.libraries.nccl.constants import (
 from ops.libraries.nccl.layers import Pace
 from ops.libraries.nccl.topology_search import Seen
 from ops.libraries.nccl.tuner import Situation, nvls_chunk
-from sim.perturbation import Perturbation
+from sim.faults import Perturbation
 from sim.schedule import Schedule
 from sim.schedule.dependencies import waits
 from sim.topology import Floats, Topology

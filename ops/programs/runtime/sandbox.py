@@ -23,7 +23,7 @@ import numpy as np
 from ops.programs.runtime.environment import RankEnvironment, launched
 from ops.programs.runtime.tasks import Task
 from ops.programs.runtime.transport import Transport
-from sim.base.user_files import of_user
+from sim.base.files.user_files import of_user
 
 Echo = Callable[[str], None]
 

@@ -19,7 +19,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 
 from ops.communicators.records import ScriptLine, Span
 from ops.programs.runtime.deadlock import Stuck, describe
-from sim.base.user_files import user_builtins
+from sim.base.files.user_files import user_builtins
 from sim.errors import InputError
 
 OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from ops.run.work import Work
 from sim.base.watch import Estimate
-from sim.fold.machine import LinkClasses, link_classes
-from sim.fold.orbits import Orbits, orbits_of
-from sim.perturbation import Perturbation
+from sim.faults import Perturbation
+from sim.faults.kinds import troubles
 from sim.registry import Registry
+from sim.symmetry.link_classes import LinkClasses, link_classes
+from sim.symmetry.orbits import Orbits, orbits_of
 from sim.topology import Topology
 from sim.trace import Timing
-from sim.trouble import troubles
 
 LEAST = 4_000_000
 """Bytes of any run."""

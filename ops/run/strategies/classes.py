@@ -4,9 +4,9 @@ import numpy as np
 
 from ops.run.strategies import FEW, LEAST, Setup, Simulated, strategy
 from ops.run.work import WRITTEN
-from sim import metrics
 from sim.base.watch import Estimate
-from sim.kinds.run import simulate_kinds
+from sim.symmetry.classes.run import simulate_kinds
+from sim.trace import metrics
 
 PLACE, MESSAGE, MESSAGE_S = 13, 25, 0.4e-6
 """Bytes of a place where a block may lie and of a message that is read; seconds for such a message."""

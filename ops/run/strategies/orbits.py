@@ -6,10 +6,10 @@ from ops.run.strategies.symmetric import LINK
 from sim.base.arrays import each_once
 from sim.base.watch import Estimate
 from sim.fabric.alike import FIRST
-from sim.fold.apart import WrittenOutError, simulate_apart
-from sim.fold.bound import lower_bound
-from sim.fold.edges import side_by_side
-from sim.fold.folded import FoldedSchedule
+from sim.symmetry.bound import lower_bound
+from sim.symmetry.edges import side_by_side
+from sim.symmetry.folded import FoldedSchedule
+from sim.symmetry.orbit_run import WrittenOutError, simulate_apart
 
 ROW, SHARED, ROUTE = 100, 16, 24
 """Bytes of a row for a transfer that is not written down, of one that has shared links, and of a route for it."""

@@ -4,9 +4,9 @@ from ops.run.budget import Counts, estimate
 from ops.run.strategies import LEAST, Setup, Simulated, strategy
 from sim.base.arrays import each_once
 from sim.base.watch import Estimate
-from sim.fold.bound import lower_bound
-from sim.fold.folded import FoldedSchedule
-from sim.fold.run import simulate_folded
+from sim.symmetry.bound import lower_bound
+from sim.symmetry.folded import FoldedSchedule
+from sim.symmetry.folded_run import simulate_folded
 
 BLOCK, LINK, PAIR_S = 120, 100, 60e-9
 """Bytes of a block in the bound and of a link in the classes; seconds for a pair of ranks and its route."""

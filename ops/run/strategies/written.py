@@ -10,7 +10,7 @@ from ops.run.strategies import Setup, Simulated, strategy
 from sim.base import watch
 from sim.base.watch import Estimate
 from sim.engine import simulate
-from sim.perturbation import Perturbation
+from sim.faults import Perturbation
 from sim.trace import Timing
 
 

@@ -19,8 +19,8 @@ from numba.core.caching import (
     UserWideCacheLocator,
 )
 
+from sim.base.files.locks import lock
 from sim.base.machine_code.notices import COMPILING, KEPT_NOWHERE, WAITING, say_once
-from sim.locks import lock
 
 COPY = re.compile(r"(?<=[/\\])sent-[0-9a-f]{16}(?=[/\\])")
 """The folder of modules that a cluster's worker was sent; `ops.lab.sent` names it by their content."""

@@ -2,7 +2,7 @@
 
 import os
 
-from sim.locks import notice
+from sim.base.files.locks import notice
 
 QUIET = "RINGSIDE_QUIET"
 """Set, this environment variable leaves these notices out."""

@@ -12,12 +12,12 @@ from typing import TypeVar, get_args
 
 from sim.base.numbers import whole
 from sim.base.pasted import bare_lines
+from sim.base.size import LARGEST, room_for
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.errors import InputError
 from sim.formats import reader
 from sim.machines import build
 from sim.parameters import parse_spec
-from sim.size import LARGEST, room_for
 from sim.topology import Device, DeviceKind, Link, LinkKind, Topology
 from sim.topology.rails import join_by_rails
 from sim.topology.route_tables import links_between, tabled

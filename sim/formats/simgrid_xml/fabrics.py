@@ -11,10 +11,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from sim.base.size import room_for
 from sim.errors import InputError
 from sim.formats.simgrid_xml.places import SHARED, Cable, Crossing, Hop, Places
 from sim.formats.simgrid_xml.platform import Platform, Zone
-from sim.size import room_for
 
 Way = list[tuple[int, int, Hop]]
 """Where a route goes: from node to node, and by which hop, one after the other."""

@@ -5,10 +5,10 @@ import re
 from dataclasses import dataclass, field
 
 from sim.base.numbers import whole
+from sim.base.size import room_for
 from sim.base.xml import Element
 from sim.formats.simgrid_xml.places import FATPIPE, SHARED, SPLITDUPLEX, Cable, Hop
 from sim.formats.simgrid_xml.units import bandwidth, label, latency
-from sim.size import room_for
 
 RENAMED = {"AS": "zone", "ASroute": "zoneRoute", "bypassASroute": "bypassZoneRoute", "link:ctn": "link_ctn"}
 """Names of version 3 and what version 4 calls them."""

@@ -21,7 +21,7 @@ from ops.run import execute
 from sim.errors import InputError
 from sim.machines import MACHINES, build
 from sim.machines.through_memory import through_memory
-from sim.metrics import link_use, lower_bound
+from sim.trace.metrics import link_use, lower_bound
 from sim.units import GiB, MiB
 
 DATA = Path(__file__).parents[2] / "data"

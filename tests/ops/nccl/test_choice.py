@@ -14,8 +14,8 @@ from ops.libraries.nccl.layers import HALVES, Pace, family_of, layers, unknown_l
 from ops.libraries.nccl.protocol_cost import active_channels
 from ops.measured.files import joined_as
 from ops.run import execute
-from sim.edits import edited
 from sim.errors import InputError
+from sim.faults.edits import edited
 from sim.formats import read_topology_file
 from sim.machines import build
 from sim.units import GiB, KiB, MiB
