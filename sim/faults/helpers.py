@@ -6,7 +6,7 @@ import numpy as np
 
 from sim.errors import InputError
 from sim.faults.model import Controls, Process, Running
-from sim.topology import Topology
+from sim.topology import DeviceIndex, Topology
 
 
 def checked_span(kind: str, start: float, end: float | None) -> tuple[float, float]:
@@ -23,18 +23,23 @@ def checked_share(kind: str, share: float, name: str = "share") -> float:
     return share
 
 
-def rank_device(topology: Topology, kind: str, rank: int) -> str:
-    """The name of a rank's device. Raises InputError for a rank that the machine has not."""
+def rank_index(topology: Topology, kind: str, rank: int) -> DeviceIndex:
+    """Return which device plays a rank. Raises InputError for a rank that the machine has not."""
     if not 0 <= rank < topology.n:
         raise InputError(f"{kind}: {topology.name} has ranks 0..{topology.n - 1}, not {rank}: choose one of them")
-    return topology.devices[topology.ranks[rank]].name
+    return DeviceIndex(topology.ranks[rank])
 
 
-def device_index(topology: Topology, kind: str, name: str) -> int:
-    """The index of a named device. Raises InputError."""
+def rank_device(topology: Topology, kind: str, rank: int) -> str:
+    """Return the name of a rank's device. Raises InputError for a rank that the machine has not."""
+    return topology.devices[rank_index(topology, kind, rank)].name
+
+
+def device_index(topology: Topology, kind: str, name: str) -> DeviceIndex:
+    """Return the index of a named device. Raises InputError."""
     if name not in topology.index:
         raise InputError(f"{kind}: {topology.name} has no device called {name[:40]!r}: `topology` lists them")
-    return topology.index[name]
+    return DeviceIndex(topology.index[name])
 
 
 def links_between(topology: Topology, kind: str, src: str, dst: str, *, both: bool) -> list[int]:

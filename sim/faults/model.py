@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sim.base.arrays import Floats, Ints
 from sim.schedule import Schedule
-from sim.topology import Topology
+from sim.topology import DeviceIndex, Topology
 
 Running = Generator[Any, Any, None]
 """A process of the SimPy world; it yields events."""
@@ -60,15 +60,15 @@ class Perturbation:
     """How a run differs from that of the plain machine; only what differs is set.
 
     `machine` is the machine as it is from the beginning. `late` are seconds from the world's beginning before which a
-    device, by its index, takes part in nothing; `delay(schedule, bytes)` is how much longer every transfer waits
-    before its first byte flows, in s. `process(controls)` runs in the SimPy world. `links(machine)` are those
-    that it limits, all in the same way, where it does nothing else. `messages(seconds)` is how many messages of its own
-    it sends in so long a run, about. Traces tell of those with a `name`.
+    device, by its index (`rank_index`), takes part in nothing; `delay(schedule, bytes)` is how much longer every
+    transfer waits before its first byte flows, in s. `process(controls)` runs in the SimPy world. `links(machine)` are
+    those that it limits, all in the same way, where it does nothing else. `messages(seconds)` is how many messages of
+    its own it sends in so long a run, about. Traces tell of those with a `name`.
     """
 
     name: str = ""
     machine: Callable[[Topology], Topology] = lambda topology: topology
-    late: Mapping[int, float] = field(default_factory=dict)
+    late: Mapping[DeviceIndex, float] = field(default_factory=dict)
     delay: Callable[[Schedule, Floats], Floats] | None = None
     process: Process | None = None
     links: Callable[[Topology], Sequence[int]] | None = None
@@ -77,6 +77,11 @@ class Perturbation:
     def __post_init__(self) -> None:
         if self.process is not None and not callable(self.process):
             raise TypeError(f"process is a {type(self.process).__name__}: give the function that makes it, uncalled")
+        for key in self.late:
+            if not isinstance(key, DeviceIndex):
+                raise TypeError(
+                    f"late is by device, and {key!r} is no DeviceIndex: write rank_index(topology, kind, rank)"
+                )
 
 
 class HeldBack(NamedTuple):

@@ -151,7 +151,7 @@ class Perturber:
         """How the transfers of a schedule that starts now are held back; `sizes` are their bytes."""
         held = HeldBack([], [], [])
         for number, perturbation in enumerate(self.perturbations):
-            late = perturbation.late
+            late: dict[int, float] = {int(device): moment for device, moment in perturbation.late.items()}
             for rank in (r for r in range(schedule.n) if late.get(devices[r], 0.0) > self.env.now):
                 touched = np.nonzero((schedule.src == rank) | (schedule.dst == rank))[0]
                 held.gates.append((late[devices[rank]] - self.env.now, touched))

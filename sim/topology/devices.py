@@ -20,6 +20,10 @@ LinkKind = Literal["NVL", "PCI", "SYS", "NET"]
 DEVICE_KINDS, LINK_KINDS = get_args(DeviceKind), get_args(LinkKind)
 
 
+class DeviceIndex(int):
+    """A device's place among the devices of its machine; `Topology.ranks[rank]` is that of a rank's device."""
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
     """A box on the map. `numa` is -1 where the machine has or tells no NUMA domain."""

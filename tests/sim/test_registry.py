@@ -12,7 +12,7 @@ from ops.run.work import settled
 from ops.workloads import WORKLOADS
 from sim import registry
 from sim.errors import InputError
-from sim.faults import Perturbation
+from sim.faults import Perturbation, RankNumber
 from sim.faults.kinds import TROUBLES, trouble, troubles
 from sim.machines import MACHINES, build, machine
 from sim.registry import AdditionError, Registry, addition_fault
@@ -268,8 +268,14 @@ def test_pieces_of_nothing_and_processes_that_are_none_are_refused():
         """Waits for a process, and not for what that waits for."""
         return Perturbation("lost", process=adrift)
 
+    def sleepy(topology: Topology, *, rank: RankNumber) -> Perturbation:
+        """Late by rank, where devices count otherwise."""
+        return Perturbation(late={rank: 1e-3})
+
     with TROUBLES.also(), ALGORITHMS.also():
-        algorithm(allreduce, pieces=lambda n: 0)(nothing), trouble(called), trouble(lost)
+        algorithm(allreduce, pieces=lambda n: 0)(nothing), trouble(called), trouble(lost), trouble(sleepy)
+        with pytest.raises(TypeError, match="late is by device, and 6 is no DeviceIndex: write rank_index"):
+            troubles(["sleepy:rank=6"], build("nodes:nodes=2,gpus=4"))
         with pytest.raises(InputError, match="algorithm nothing: pieces is 0 for 2 ranks: give 1 or more"):
             ALGORITHMS["allreduce.nothing"].schedule(2)
         with pytest.raises(TypeError, match="process is a generator: give the function that makes it"):

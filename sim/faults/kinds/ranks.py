@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 
 from sim.errors import InputError
-from sim.faults import Perturbation, RankNumber, rank_device
+from sim.faults import Perturbation, RankNumber, rank_device, rank_index
 from sim.faults.kinds import Offer, trouble
 from sim.parameters import Bounds, Choice
 from sim.schedule import Schedule
@@ -31,7 +31,7 @@ def straggler(topology: Topology, *, rank: RankNumber, late: Time = 0.0, slower:
     name = rank_device(topology, "straggler", rank)
     if not 1 <= slower <= SLOWEST:
         raise InputError(f"straggler: slower={slower:g} is not between 1 and {SLOWEST:g}: 2 is half as fast")
-    device = topology.ranks[rank]
+    device = rank_index(topology, "straggler", rank)
 
     def slowed(machine: Topology) -> Topology:
         links = tuple(
