@@ -58,7 +58,7 @@ environment() {
     fill "$1" "$python"
     # machine code of the kernels is kept on disk: made now, nobody waits for it at a first run
     .venv/bin/python cli.py run allreduce.ring --machine switch:ranks=64 --size 1GiB --unfolded \
-        --trouble slow_link:src=GPU0,dst=SW,start=1us >/dev/null || unwell
+        --fault slow_link:src=GPU0,dst=SW,start=1us >/dev/null || unwell
     .venv/bin/python cli.py run allreduce.rabenseifner --machine switch:ranks=256 --size 1GiB --unfolded >/dev/null || unwell
     .venv/bin/python cli.py run allreduce.ring --machine switch:ranks=4096 --size 1GiB >/dev/null || unwell
     .venv/bin/python cli.py run allreduce.double_binary_tree --machine switch:ranks=32767 --size 1GiB >/dev/null || unwell

@@ -9,7 +9,7 @@ from sim.parameters import Parameter
 
 HEAD = """# What if
 
-What can go wrong in a run, from the list that the terminal and the dashboard use too: `--trouble NAME:key=value,…`, and
+What can go wrong in a run, from the list that the terminal and the dashboard use too: `--fault NAME:key=value,…`, and
 *What if* in the sidebar. A click in the player's pictures asks some of it; what is in braces is filled in with what was
 clicked, the instant that is shown, and the run's time. This page is made by `python -m docs`; a test says when it is
 stale.

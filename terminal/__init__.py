@@ -39,6 +39,18 @@ class Answer(NamedTuple):
     text: str
 
 
+RENAMED = {
+    "--trouble": "--fault",
+    "--id": "--algorithm-id",
+    "--again": "--retry-failed",
+    "--against": "--compare-to",
+    "--assume": "--default",
+    "--trust": "--allow-exec",
+    **{f"--most-{what}": f"--max-{what}" for what in ("memory", "seconds", "jobs", "devices")},
+}
+"""Options by the names that they had."""
+
+
 class TerminalCommand(click.Command):
     """A word a person types, and what it does. Every one of them answers as JSON too."""
 
@@ -47,7 +59,7 @@ class TerminalCommand(click.Command):
         from terminal.shared.limits import options  # which takes this package's own types
 
         largest = f"how many devices a machine may have; {USUAL} if left out"
-        devices = click.Option(["--most-devices"], metavar="N", callback=_most_devices, help=largest)
+        devices = click.Option(["--max-devices"], metavar="N", callback=_max_devices, help=largest)
         self.params += [devices, *options(), click.Option(["--json"], is_flag=True, help="the answer as JSON")]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -58,6 +70,9 @@ class TerminalCommand(click.Command):
         except click.NoSuchOption as error:
             at = next((i for i, arg in enumerate(every) if arg.startswith(error.option_name)), 0)
             values = [arg for arg in every[at + 1 : at + 2] if not arg.startswith("-")]
+            if error.option_name in RENAMED:
+                now = RENAMED[error.option_name]
+                raise click.UsageError(f"{error.option_name} is called {now} now: write {now}", ctx) from None
             raise click.UsageError(f"unrecognized arguments: {' '.join([every[at], *values])}", ctx) from None
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
@@ -73,11 +88,11 @@ class TerminalCommand(click.Command):
         by = watch(PROGRAM, limits)
         if ctx.find_root().meta.get(ALONE):
             limit_memory(by.memory)
-        with watched(by), allowing(ctx.params.pop("most_devices")):
+        with watched(by), allowing(ctx.params.pop("max_devices")):
             return super().invoke(ctx)
 
 
-def _most_devices(_: click.Context, option: click.Parameter, word: str | None) -> int | None:
+def _max_devices(_: click.Context, option: click.Parameter, word: str | None) -> int | None:
     return None if word is None else number_of_devices(word, option.opts[0])
 
 

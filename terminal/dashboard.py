@@ -42,7 +42,7 @@ def dashboard(port: int, hosts: tuple[str, ...], origins: tuple[str, ...], furth
     """Serve the dashboard on http://localhost:8501.
 
     Every other OPTION goes to `streamlit run`, like --server.address 0.0.0.0. A run may take 60 s here, and
-    --most-memory is shared by --most-jobs processes, one per core if left out.
+    --max-memory is shared by --max-jobs processes, one per core if left out.
     """
     for origin in origins:
         if not is_origin(origin):

@@ -23,16 +23,17 @@ from terminal.shared.progress import Bar
 @axes
 @click.option("--grid", "file", metavar="FILE.yaml", help="instead: the axes as YAML, a key for each")
 @click.option(
-    "--trouble",
+    "--fault",
+    "trouble",
     multiple=True,
     metavar="SPEC",
     help="KIND:key=value,…, several with `;` between, or none; each is a point",
 )
-@click.option("--seeds", default="", metavar="N,…", help="1,2,3: for troubles that draw something")
+@click.option("--seeds", default="", metavar="N,…", help="1,2,3: for faults that draw something")
 @click.option("-o", "--output", required=True, metavar="TABLE.parquet", help="where rows go; it may have some already")
 @takes(*JOBS)
 @click.option("--dask", default="", metavar="ADDRESS", help="the scheduler of a Dask cluster, like tcp://host:8786")
-@click.option("--again", is_flag=True, help="also repeat cells that failed")
+@click.option("--retry-failed", is_flag=True, help="also repeat cells that failed")
 def sweep(
     grid: Grid,
     file: str | None,
@@ -41,14 +42,14 @@ def sweep(
     output: str,
     jobs: int,
     dask: str,
-    again: bool,
+    retry_failed: bool,
 ) -> Answer:
     """Run a whole grid of what-ifs into a Parquet table; started again, it goes on where it stopped."""
     if Path(output).suffix != ".parquet":
         raise InputError(f"{output[:80]} does not end in .parquet: a sweep is a Parquet table")
     grid = replace(grid, troubles=trouble, seeds=split(seeds))
     grid = grid if file is None else _from_file(file, grid)
-    done = swept(grid, Path(output), jobs=jobs, dask=dask, again=again, progress=Bar("cells"))
+    done = swept(grid, Path(output), jobs=jobs, dask=dask, again=retry_failed, progress=Bar("cells"))
     data = {
         **origin(done.table.select(list(ORIGIN)).slice(0, done.cells).to_pylist()),
         "file": output,

@@ -16,7 +16,10 @@ from terminal.shared.options import RUN, asks, carried_out
 @command
 @asks(*RUN)
 @click.option(
-    "--against", metavar="CHANGES", help="a run beside it and what that does otherwise, like machine=dgx_h100;size=1MiB"
+    "--compare-to",
+    "against",
+    metavar="CHANGES",
+    help="a run beside it and what that does otherwise, like machine=dgx_h100;size=1MiB",
 )
 def why(request: Request, against: str | None) -> Answer:
     """Where the time of a run went, part by part; beside another run, what makes the difference."""
@@ -24,7 +27,7 @@ def why(request: Request, against: str | None) -> Answer:
     if against is not None:
         changes = differences(against)
         if len(changes) != 1:
-            raise InputError(f"--against {against[:40]!r} is not one run: write it like machine=dgx_h100;size=1MiB")
+            raise InputError(f"--compare-to {against[:40]!r} is not one run: write it like machine=dgx_h100;size=1MiB")
         outcomes.append(carried_out(request.changed(changes[0])))
     rows = [facts(outcome) | parts(outcome) for outcome in outcomes]
     data = rows[0] | ({"against": rows[1]} if against is not None else {})

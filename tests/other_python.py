@@ -17,7 +17,7 @@ COMMANDS = (
     "run allreduce.ring --machine dgx_h100 --size 64MiB",
     "workload ddp --machine switch:ranks=4",
     "topology --machine gb200_nvl72",
-    "run allreduce.ring --machine switch:ranks=64 --size 1GiB --unfolded --trouble slow_link:src=GPU0,dst=SW,start=1us",
+    "run allreduce.ring --machine switch:ranks=64 --size 1GiB --unfolded --fault slow_link:src=GPU0,dst=SW,start=1us",
 )
 """The last one is so large that kernels are compiled."""
 TOOLS = ("pytest>=8,<10", "hypothesis>=6.100,<7")

@@ -74,7 +74,7 @@ COMMANDS = {
     ring(machine="switch:ranks=4,ranks=5"): "switch: ranks is given twice: keep one",
     ring("--set", "channels=2"): "allreduce.ring has no parameter 'channels'",
     ring("--set", "channels"): "'channels' is not key=value",
-    ring("--assume", "nvlink=1GBps"): "--assume fills in what a file does not say",
+    ring("--default", "nvlink=1GBps"): "--default fills in what a file does not say",
     # ranks and roots
     ring("--ranks", "0"): "needs at least 2 ranks, not 0",
     ring("--ranks", "1"): "needs at least 2 ranks, not 1",
@@ -141,9 +141,9 @@ COMMANDS = {
     ring(machine="switch:bandwidth=1e308TBps"): "bandwidth '1e308TBps' is not between 1 B/s and 1 EB/s",
     ring(machine="switch:overhead=-1"): "overhead '-1' is negative",
     # troubles
-    ring("--trouble", "flood"): "no trouble is called 'flood': choose from background,",
-    ring("--trouble", "straggler:rank=4"): "has ranks 0..3, not 4",
-    ring("--trouble", "slow_link:src=GPU0,dst=GPU1"): "no link GPU0 -> GPU1",
+    ring("--fault", "flood"): "no trouble is called 'flood': choose from background,",
+    ring("--fault", "straggler:rank=4"): "has ranks 0..3, not 4",
+    ring("--fault", "slow_link:src=GPU0,dst=GPU1"): "no link GPU0 -> GPU1",
     # files
     ring("--topology", "x.txt"): "a machine must be given once",
     ("topology", "no/such/file.txt"): "no/such/file.txt cannot be read (No such file or directory)",
@@ -203,8 +203,8 @@ def test_a_wrong_file_is_told_in_one_line(what, refused, tmp_path):
 
 def test_a_wrong_assumption_is_told_in_one_line(refused):
     file = str(next(CAPTURES.glob("001-*")))
-    assert "no parameter 'nvlinks'" in refused("topology", file, "--assume", "nvlinks=3GBps")
-    assert "nvlink 'fast' is not a number" in refused("topology", file, "--assume", "nvlink=fast")
+    assert "no parameter 'nvlinks'" in refused("topology", file, "--default", "nvlinks=3GBps")
+    assert "nvlink 'fast' is not a number" in refused("topology", file, "--default", "nvlink=fast")
 
 
 @pytest.mark.parametrize("number", [11, 14], ids=["ANSI underlines", "ANSI in two GPUs"])

@@ -109,7 +109,7 @@ def test_ranks_default_to_the_whole_machine_and_may_be_fewer(ask):
 
 def test_a_run_takes_a_capture_as_its_machine(ask):
     capture = str(CAPTURES / "001-2gpu-nv2.txt")
-    found = ask("run", "sendrecv.direct", "--topology", capture, "--size", "1GiB", "--assume", "nvlink=10GBps")
+    found = ask("run", "sendrecv.direct", "--topology", capture, "--size", "1GiB", "--default", "nvlink=10GBps")
     assert found["machine"].endswith("001-2gpu-nv2.txt")
     assert found["time_s"] == pytest.approx(2**30 / 20e9, rel=1e-3)  # NV2: two lanes of 10 GB/s
 
@@ -180,7 +180,7 @@ def test_in_lockstep_every_step_waits_for_its_slowest_message(ask):
 
 def test_a_ring_loses_no_more_than_its_late_rank_is_late(ask):
     ring = ("run", "allreduce.ring", "--machine", "ring:ranks=8", "--size", "64MiB")
-    late = ("--trouble", "straggler:rank=3,late=20ms")
+    late = ("--fault", "straggler:rank=3,late=20ms")
     alone = ask(*ring)["time_s"]
     assert ask(*ring, "--blocking")["time_s"] == pytest.approx(alone, rel=1e-12)
     assert ask(*ring, "--blocking", *late)["time_s"] == pytest.approx(alone + 0.02, rel=1e-12)
@@ -189,14 +189,14 @@ def test_a_ring_loses_no_more_than_its_late_rank_is_late(ask):
 
 def test_a_run_in_trouble_tells_what_bore_on_it(ask, capsys):
     run = ("run", "broadcast.linear", "--ranks", "2", "--machine", "switch:ranks=4,bandwidth=1GBps,latency=1us")
-    slow = ("--trouble", "slow_link:src=GPU0,dst=SW,share=0.5", "--trouble", "straggler:rank=3,late=1s")
+    slow = ("--fault", "slow_link:src=GPU0,dst=SW,share=0.5", "--fault", "straggler:rank=3,late=1s")
     found = ask(*run, "--size", "4MB", *slow)
     assert found["time_s"] == pytest.approx(2e-6 + 8e-3)
     assert found["bound_s"] <= 2e-6 + 4e-3
     told = [(one["trouble"].split(":")[0], one["transfers"]) for one in found["troubles"]]
     assert told == [("slow_link", 1), ("straggler", 0)]
     assert found["troubles"][0]["longest_s"] == pytest.approx(8e-3)
-    assert cli.main([*run, "--size", "4MB", "--trouble", "dead_link:src=GPU0,dst=SW"]) == NO
+    assert cli.main([*run, "--size", "4MB", "--fault", "dead_link:src=GPU0,dst=SW"]) == NO
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert "can never finish: rank 0 -> rank 1 cannot move; dead links: GPU0 -> SW" in err
@@ -336,3 +336,15 @@ def test_help_is_done(capsys):
     assert cli.main(["--help"]) == DONE
     text = capsys.readouterr().out
     assert all(command in text for command in ("list", "run", "verify", "topology"))
+
+
+@pytest.mark.parametrize(("old", "new"), [("--trouble", "--fault"), ("--most-memory", "--max-memory")])
+def test_an_option_that_was_renamed_says_what_it_is_called(old, new, capsys):
+    assert cli.main(["run", "allreduce.ring", "--machine", "switch:ranks=4", old, "1GB"]) == BAD_INPUT
+    assert f"{old} is called {new} now: write {new}" in capsys.readouterr().err
+
+
+def test_a_setting_that_was_renamed_says_what_it_is_called(monkeypatch, capsys):
+    monkeypatch.setenv("RINGSIDE_MOST_MEMORY", "1GB")
+    assert cli.main(["list", "machines"]) == BAD_INPUT
+    assert "RINGSIDE_MOST_MEMORY is called RINGSIDE_MAX_MEMORY now" in capsys.readouterr().err

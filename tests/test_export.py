@@ -46,7 +46,7 @@ def test_every_format_of_machines_writes_a_file_that_it_reads(said, tmp_path, na
 def test_a_capture_goes_from_format_to_format(said, tmp_path):
     capture, box = tmp_path / "capture", tmp_path / "box.yml"
     capture.write_text("\tGPU0\tGPU1\nGPU0\tX\tPIX\nGPU1\tPIX\tX\n")
-    assert said("--topology", str(capture), "--assume", "pix=20GBps", "--to", "yaml", "-o", str(box))[0] == DONE
+    assert said("--topology", str(capture), "--default", "pix=20GBps", "--to", "yaml", "-o", str(box))[0] == DONE
     status, out, _ = said("--topology", str(box), "--to", "simgrid")
     assert status == DONE
     assert 20e9 in {link.bandwidth for link in read_topology(out, "out").links}

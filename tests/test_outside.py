@@ -146,13 +146,13 @@ def test_mistakes_in_a_python_file_are_told_in_one_line(ask, own, text, spec, me
 
 
 def test_a_library_s_number_runs_its_algorithm(ask):
-    status, found, _ = ask("run", "allgatherv", "--library", "kucg", "--id", "4", *MACHINE, "--size", "16KiB")
+    status, found, _ = ask("run", "allgatherv", "--library", "kucg", "--algorithm-id", "4", *MACHINE, "--size", "16KiB")
     assert (status, found["algorithm"], found["verified"]) == (DONE, "allgatherv.linear", True)
-    status, _, err = ask("run", "allgatherv", "--library", "kucg", "--id", "9", *MACHINE, "--size", "16KiB")
+    status, _, err = ask("run", "allgatherv", "--library", "kucg", "--algorithm-id", "9", *MACHINE, "--size", "16KiB")
     assert status == BAD_INPUT
     assert "kucg has no allgatherv algorithm '9': choose from" in err
     assert "allgatherv.linear" in err
-    for wrong in (("--library", "kucg"), ("--id", "4"), ("--library", "cugk", "--id", "4")):
+    for wrong in (("--library", "kucg"), ("--algorithm-id", "4"), ("--library", "cugk", "--algorithm-id", "4")):
         assert ask("run", "allgatherv", *wrong, *MACHINE, "--size", "16KiB")[0] == BAD_INPUT
 
 
@@ -167,7 +167,7 @@ def test_a_library_s_list_leads_to_what_runs(ask, library):
 @pytest.mark.slow
 def test_a_thousand_ranks_send_every_block_to_everyone_as_the_library_s_fourth_does(ask):
     nodes = ("--machine", "nodes:nodes=8,gpus=128,nvlink=100GBps,nic=25GBps")
-    status, found, _ = ask("run", "allgatherv", "--library", "kucg", "--id", "4", *nodes, "--size", "1MiB")
+    status, found, _ = ask("run", "allgatherv", "--library", "kucg", "--algorithm-id", "4", *nodes, "--size", "1MiB")
     assert (status, found["ranks"], found["transfers"], found["verified"]) == (DONE, 1024, 1024 * 1023, True)
     # every NIC takes in what 896 ranks elsewhere send to each of its 128, one block of 1 KiB each
     assert found["time_s"] == pytest.approx(2 * (0.5e-6 + 2e-6) + 896 * 128 * 1024 / 25e9, rel=1e-9)

@@ -73,7 +73,7 @@ def from_yaml(text: str, name: str, *, execute: bool = False) -> Request:
     if "ringside" not in nodes or nodes["ringside"].text("ringside") != VERSION:
         root.refuse(f"this is no scenario that is known here: begin it with ringside: {VERSION}")
     if "python" in nodes and not execute:
-        nodes["python"].refuse("this scenario runs a Python file: only the terminal does that, when told --trust")
+        nodes["python"].refuse("this scenario runs a Python file: only the terminal does that, when told --allow-exec")
     usual: dict[str, Any] = {"algorithm": ""} if "python" in nodes else {}
     values = {word: _value(word, node) for word, node in nodes.items() if word not in ("ringside", PLACE)}
     return replace(Request(), **(usual | values))

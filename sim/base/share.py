@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 ROOT = Path("/")
-MOST_MEMORY, MOST_SECONDS, MOST_JOBS = "RINGSIDE_MOST_MEMORY", "RINGSIDE_MOST_SECONDS", "RINGSIDE_MOST_JOBS"
+MOST_MEMORY, MOST_SECONDS, MOST_JOBS = "RINGSIDE_MAX_MEMORY", "RINGSIDE_MAX_SECONDS", "RINGSIDE_MAX_JOBS"
 """Environment variables that say otherwise; `--help` of every command tells what they mean."""
 UNBOUNDED = 1 << 60
 """Control groups without a limit of memory say a number above this."""

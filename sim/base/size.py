@@ -1,6 +1,6 @@
 """The most devices a machine may have: how far memory and time of whatever builds or reads one are bounded.
 
-A machine at the usual maximum is there within a second or two. `--most-devices` of the terminal, or this setting of a
+A machine at the usual maximum is there within a second or two. `--max-devices` of the terminal, or this setting of a
 server's environment, allows more.
 """
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from sim.base.numbers import whole
 from sim.errors import InputError
 
-SETTING = "RINGSIDE_MOST_DEVICES"
+SETTING = "RINGSIDE_MAX_DEVICES"
 USUAL = 1 << 15
 LARGEST = 1 << 22
 """Beyond it indices of links would no longer fit the arrays they are in."""
@@ -41,11 +41,7 @@ def room_for(devices: int, owner: str = "the machine", links: int = 0) -> None:
                 f"{owner}: {count:,}"
                 + (" devices" if limit == most else " links")
                 + f" are more than {limit:,}: choose fewer"
-                + (
-                    f", or allow them with --most-devices {needed} (on a server: {SETTING})"
-                    if needed <= LARGEST
-                    else ""
-                )
+                + (f", or allow them with --max-devices {needed} (on a server: {SETTING})" if needed <= LARGEST else "")
             )
 
 

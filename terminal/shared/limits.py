@@ -1,6 +1,7 @@
 """What a command may take: options that all commands have, and how a run is held to them."""
 
 import math
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -22,23 +23,27 @@ PER_CORE = 4
 """Processes that may be started for each core."""
 
 
-GIVEN = {"most_memory": MOST_MEMORY, "most_seconds": MOST_SECONDS, "most_jobs": MOST_JOBS}
+GIVEN = {"max_memory": MOST_MEMORY, "max_seconds": MOST_SECONDS, "max_jobs": MOST_JOBS}
 """The limits by the names of their options, and the environment variable of each."""
+
+
+OLD, NEW = "RINGSIDE_MOST_", "RINGSIDE_MAX_"
+"""How the names of settings in the environment began, and how they begin."""
 
 
 def options() -> list[click.Option]:
     """What every command takes, new each time."""
     return [
         click.Option(
-            ["--most-memory"], type=SIZE, metavar="SIZE", envvar=MOST_MEMORY, show_envvar=True,
+            ["--max-memory"], type=SIZE, metavar="SIZE", envvar=MOST_MEMORY, show_envvar=True,
             help="memory it may take; three quarters of what this machine or container has if left out",
         ),
         click.Option(
-            ["--most-seconds"], type=NUMBER, metavar="S", envvar=MOST_SECONDS, show_envvar=True,
+            ["--max-seconds"], type=NUMBER, metavar="S", envvar=MOST_SECONDS, show_envvar=True,
             help=f"seconds a run may take; {SECONDS:.0f} if left out",
         ),
         click.Option(
-            ["--most-jobs"], type=WHOLE, metavar="N", envvar=MOST_JOBS, show_envvar=True,
+            ["--max-jobs"], type=WHOLE, metavar="N", envvar=MOST_JOBS, show_envvar=True,
             help=f"processes it may start; {PER_CORE} per core if left out",
         ),
     ]  # fmt: skip
@@ -47,7 +52,10 @@ def options() -> list[click.Option]:
 def watch(program: str, limits: Mapping[str, Any]) -> Watch:
     """Whoever holds a command to its limits, None where none is given. Raises InputError for nonsense."""
     memory, seconds, jobs = (limits[name] for name in GIVEN)
-    for flag, value in (("--most-seconds", seconds), ("--most-jobs", jobs)):
+    for name in os.environ:
+        if name.startswith(OLD):
+            raise InputError(f"{name} is called {name.replace(OLD, NEW)} now: rename it in the environment")
+    for flag, value in (("--max-seconds", seconds), ("--max-jobs", jobs)):
         if value is not None and not (math.isfinite(value) and value > 0):
             raise InputError(f"{flag} {value:g} leaves nothing: give more than zero")
     announced: list[Estimate] = []
@@ -69,7 +77,7 @@ def watch(program: str, limits: Mapping[str, Any]) -> Watch:
         jobs=jobs or PER_CORE * max(1, math.ceil(cores_share())),
         announce=announce,
         tell=tell,
-        mend=lambda what, amount: f"ask for less, or add --most-{what} {amount}",
+        mend=lambda what, amount: f"ask for less, or add --max-{what} {amount}",
     )
 
 

@@ -34,7 +34,7 @@ Options = tuple[Callable[[Any], Any], ...]
 
 TOPOLOGY = click.option("--topology", metavar="FILE", help="instead of --machine: a capture in any known format")
 ASSUME = click.option(
-    "--assume", multiple=True, type=types.ASSIGNMENT, metavar="KEY=VALUE", help="what a file does not say"
+    "--default", "assume", multiple=True, type=types.ASSIGNMENT, metavar="KEY=VALUE", help="what a file does not say"
 )
 PAIRS = click.option(
     "--pairs",
@@ -68,9 +68,11 @@ SCHEDULE: Options = (
     click.option(
         "--library",
         metavar="NAME",
-        help="with a collective: what this library would run, or with --id what it calls so",
+        help="with a collective: what this library would run, or with --algorithm-id what it calls so",
     ),
-    click.option("--id", metavar="ID", help="a library's own number or name, see `list algorithms --library`"),
+    click.option(
+        "--algorithm-id", "id", metavar="ID", help="a library's own number or name, see `list algorithms --library`"
+    ),
     click.option(
         "--root",
         type=types.WHOLE,
@@ -96,7 +98,7 @@ RANKS: Options = (
     ),
 )
 TROUBLE: Options = (
-    click.option("--trouble", multiple=True, metavar="SPEC", help="KIND:key=value,…, see `list troubles`"),
+    click.option("--fault", "trouble", multiple=True, metavar="SPEC", help="KIND:key=value,…, see `list troubles`"),
 )
 ONE: Options = (*ALGORITHM, *MACHINE, *SIZE, *RANKS)
 """An algorithm on a machine."""
@@ -105,7 +107,7 @@ RUN: Options = (
     click.option(
         "--scenario", metavar="FILE", help="instead of all else: a request in words, as `render -o x.yaml` writes it"
     ),
-    click.option("--trust", is_flag=True, help="execute the Python file that a scenario names"),
+    click.option("--allow-exec", "trust", is_flag=True, help="execute the Python file that a scenario names"),
     *MACHINE,
     *SIZE,
     click.option(
@@ -205,7 +207,7 @@ def _machine(words: Words, *, needed: bool) -> dict[str, str]:
     if spec and _is_file(spec):
         raise InputError(f"{spec} is a file: give it as --topology {spec}")
     if rates:
-        raise InputError("--assume fills in what a file does not say: give --machine NAME:key=value,… instead")
+        raise InputError("--default fills in what a file does not say: give --machine NAME:key=value,… instead")
     return edits | {"machine": spec or "", "network": network, "against": others}
 
 
@@ -242,7 +244,7 @@ def _schedule(words: Words) -> dict[str, str]:
         algorithm, chosen = _preferred(algorithm, chosen)
         return {"algorithm": algorithm, "settings": chosen}
     if words.get("library") is not None or words.get("id") is not None:
-        raise InputError("--schedule brings its own algorithm: leave out --library and --id")
+        raise InputError("--schedule brings its own algorithm: leave out --library and --algorithm-id")
     if python_file(file):
         return settings | {"algorithm": name or "", "python": file}
     text = schedule_text(file)
@@ -260,7 +262,7 @@ def _algorithm(name: str | None, library: str | None, number: str | None) -> str
         COLLECTIVES[name.partition(".")[0]]  # told by its own name where there is none
         return f"{library}.{name}"
     if (library is None) != (number is None):
-        raise InputError("a library's algorithm needs both: write --library kucg --id 4")
+        raise InputError("a library's algorithm needs both: write --library kucg --algorithm-id 4")
     if library is not None and number is not None:
         ALGORITHMS.known_as(name or "", library, number)
         return f"{name}.{library}:{number}"

@@ -40,8 +40,8 @@ MEMORY = 1 << 30
 SETTINGS = {
     "RINGSIDE_NO_WORKERS": "1",
     "RINGSIDE_QUIET": "1",
-    "RINGSIDE_MOST_DEVICES": "600",
-    "RINGSIDE_MOST_SECONDS": "15",
+    "RINGSIDE_MAX_DEVICES": "600",
+    "RINGSIDE_MAX_SECONDS": "15",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
 """Machines of thousands and what says that it takes long are refused: what a large run may take is not what is

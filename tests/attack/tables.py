@@ -39,7 +39,7 @@ GRID = Grid(**AXES)
 COMMAND = [
     *("cli.py", "sweep", *AXES["algorithms"], "--sizes", ",".join(AXES["sizes"]), "--seeds", "1,2,3", "--jobs", "2"),
     *(word for text in AXES["machines"] for word in ("--machine", text)),
-    *(word for text in AXES["troubles"] for word in ("--trouble", text)),
+    *(word for text in AXES["troubles"] for word in ("--fault", text)),
 ]
 KILLS, FLIPS, CUTS, DISKS = 50, 200, 20, 50
 

@@ -48,14 +48,14 @@ def on_switch(algorithm, more=""):
 
 ROWS = (
     ScaleRow("ring, 4,096", on_switch("allreduce.ring"), 4096, 2, 0.5, "allreduce.ring"),
-    ScaleRow("ring, 4,096, one link at half rate", on_switch("allreduce.ring", f"--trouble {SLOW}"), 4096, 12, 2),
+    ScaleRow("ring, 4,096, one link at half rate", on_switch("allreduce.ring", f"--fault {SLOW}"), 4096, 12, 2),
     ScaleRow(
         "hierarchical_2d, 2,048 hosts of 8", "run allreduce.hierarchical_2d --machine nodes:nodes=2048,gpus=8",
         16384, 3, 1,
     ),
     ScaleRow(
         "hierarchical_2d, 2,048 hosts of 8, one NIC at half rate",
-        "run allreduce.hierarchical_2d --machine nodes:nodes=2048,gpus=8 --trouble slow_link:src=H0.NIC0,dst=SPINE",
+        "run allreduce.hierarchical_2d --machine nodes:nodes=2048,gpus=8 --fault slow_link:src=H0.NIC0,dst=SPINE",
         16384, 30, 3,
     ),
     ScaleRow(
@@ -102,7 +102,7 @@ def measured(row):
     def limited():
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
-    words = [*row.command(), "--most-devices", str(1 << 22)]
+    words = [*row.command(), "--max-devices", str(1 << 22)]
     with contextlib.ExitStack() as stack:
         cache = stack.enter_context(set_up()) if row.fresh else {}
         return answered(words, limited, {**os.environ, **cache})

@@ -28,9 +28,9 @@ COMPLAINTS = (
     "run allreduce.ring --machine switch:ranks=4 --size 1MiB --set segments=2",
     "run allgather.recursive_doubling --machine switch:ranks=6 --size 1MiB",
     "run allgatherv.ring --machine switch:ranks=4 --counts 1,2",
-    "run allreduce.ring --machine switch:ranks=4 --size 1MiB --trouble fog",
-    "run allreduce.ring --machine switch:ranks=4 --size 1MiB --trouble straggler:rank=9",
-    "run allreduce.ring --machine switch:ranks=4 --size 1MiB --trouble dead_link:src=GPU0,dst=GPU1",
+    "run allreduce.ring --machine switch:ranks=4 --size 1MiB --fault fog",
+    "run allreduce.ring --machine switch:ranks=4 --size 1MiB --fault straggler:rank=9",
+    "run allreduce.ring --machine switch:ranks=4 --size 1MiB --fault dead_link:src=GPU0,dst=GPU1",
     "run allreduce.ring --machine switch:ranks=4 --size 1MiB --edit cut_cable:src=GPU0,dst=GPU9",
     "run allreduce.ring --machine switch:ranks=4 --size 1MiB --network avian",
     "run allreduce.ring --machine switch:ranks=4 --size 1MiB --placement 0,0",
@@ -78,7 +78,7 @@ def test_every_command_and_every_option_has_a_stored_line():
     [
         ("run", "run allreduce.ring --machine switch:ranks=4 --size 1MiB"),
         ("run", "run allreduce.ring --machine switch:ranks=4096 --size 64MiB"),
-        ("run", "run allreduce.ring --machine switch:ranks=4 --size 1MiB --trouble jitter"),
+        ("run", "run allreduce.ring --machine switch:ranks=4 --size 1MiB --fault jitter"),
         ("verify", "verify allreduce.ring --ranks 4"),
         ("topology", "topology --machine dgx_a100"),
         (
@@ -161,8 +161,8 @@ def test_only_words_of_the_table_may_differ(now, words, said):
 
 
 def test_options_and_identifiers_pass_through_the_table():
-    words = WordTable(options={"--trouble": "--fault"}, python={"trouble": "fault"})
-    assert words.line(["run", "--trouble=a:b=c", "--trouble", "--troubles"]) == [
+    words = WordTable(options={"--fault": "--fault"}, python={"trouble": "fault"})
+    assert words.line(["run", "--fault=a:b=c", "--fault", "--troubles"]) == [
         "run",
         "--fault=a:b=c",
         "--fault",

@@ -80,32 +80,32 @@ def test_a_run_takes_about_what_was_told(algorithm, machine):
     "words, lifts",
     [
         (
-            "run allreduce.ring --unfolded --machine switch:ranks=8192 --size 64MiB --most-memory 8GB",
-            "--most-memory 60GB",
+            "run allreduce.ring --unfolded --machine switch:ranks=8192 --size 64MiB --max-memory 8GB",
+            "--max-memory 60GB",
         ),
-        ("run alltoall.linear --machine switch:ranks=8192 --size 1GiB --most-memory 8GB", "--most-memory"),
-        ("run gloo.allreduce --machine switch:ranks=16384 --size 1GiB --most-memory 8GB", "--most-memory"),
-        ("run allreduce.ring --machine switch:ranks=64 --size 64MiB --most-memory 1MB", "--most-memory"),
-        ("run allreduce.ring --unfolded --machine switch:ranks=2048 --size 64MiB --most-seconds 2", "--most-seconds"),
-        ("topology --machine switch:ranks=16384 --most-memory 8GB", "--most-memory"),
-        ("nccl-choice --machine nodes:nodes=2048 --size 1MiB --most-memory 8GB", "--most-memory"),
+        ("run alltoall.linear --machine switch:ranks=8192 --size 1GiB --max-memory 8GB", "--max-memory"),
+        ("run gloo.allreduce --machine switch:ranks=16384 --size 1GiB --max-memory 8GB", "--max-memory"),
+        ("run allreduce.ring --machine switch:ranks=64 --size 64MiB --max-memory 1MB", "--max-memory"),
+        ("run allreduce.ring --unfolded --machine switch:ranks=2048 --size 64MiB --max-seconds 2", "--max-seconds"),
+        ("topology --machine switch:ranks=16384 --max-memory 8GB", "--max-memory"),
+        ("nccl-choice --machine nodes:nodes=2048 --size 1MiB --max-memory 8GB", "--max-memory"),
         (
             "run allreduce.ring --machine switch:ranks=8 --size 16GiB"
-            " --trouble background:src=GPU0,dst=GPU1,size=1,streams=4",
-            "--most-seconds",
+            " --fault background:src=GPU0,dst=GPU1,size=1,streams=4",
+            "--max-seconds",
         ),
         (
-            "run allreduce.ring --machine switch:ranks=8 --size 1MiB --trouble straggler:rank=1,late=1000s"
-            " --trouble background:src=GPU0,dst=GPU1",
-            "--most-memory",
+            "run allreduce.ring --machine switch:ranks=8 --size 1MiB --fault straggler:rank=1,late=1000s"
+            " --fault background:src=GPU0,dst=GPU1",
+            "--max-memory",
         ),
         (
             "sweep allreduce.ring --machine switch:ranks=8 --sizes 1..1PiB --ranks 2,3,4,5,6,7,8 --vary"
-            f" latency={','.join(f'{k}us' for k in range(1, 400))} -o nowhere.parquet --most-memory 500MB",
-            "--most-memory",
+            f" latency={','.join(f'{k}us' for k in range(1, 400))} -o nowhere.parquet --max-memory 500MB",
+            "--max-memory",
         ),
-        ("run allreduce.ring --machine switch:ranks=8 --size 1MiB --most-seconds 0", "give more than zero"),
-        ("run allreduce.ring --machine switch:ranks=8 --size 1MiB --most-jobs -1", "give more than zero"),
+        ("run allreduce.ring --machine switch:ranks=8 --size 1MiB --max-seconds 0", "give more than zero"),
+        ("run allreduce.ring --machine switch:ranks=8 --size 1MiB --max-jobs -1", "give more than zero"),
     ],
 )
 def test_more_than_a_run_may_take_is_one_sentence_with_the_flag_that_lifts_it(words, lifts, capsys):
@@ -123,7 +123,7 @@ def test_a_generator_without_an_end_is_stopped(tmp_path, capsys):
         "@algorithm(COLLECTIVES['allreduce'], pieces=lambda n: 1)\ndef endless(n):\n    while True:\n"
         "        yield copy(0, 1, 0)\n"
     )
-    words = f"run --schedule {file} --machine switch:ranks=4 --size 1MiB --most-memory 20MB"
+    words = f"run --schedule {file} --machine switch:ranks=4 --size 1MiB --max-memory 20MB"
     assert main(words.split()) == 2
     assert "transfers so far, more than fit into 20 MB of memory" in capsys.readouterr().err
 
@@ -145,6 +145,6 @@ def test_a_long_run_is_announced_before_it_starts():
 
 
 def test_limits_of_the_environment_hold_too(monkeypatch, capsys):
-    monkeypatch.setenv("RINGSIDE_MOST_MEMORY", "1MB")
+    monkeypatch.setenv("RINGSIDE_MAX_MEMORY", "1MB")
     assert main(["run", "allreduce.ring", "--machine", "switch:ranks=64", "--size", "64MiB"]) == 2
     assert "may take 1 MB" in capsys.readouterr().err

@@ -323,14 +323,17 @@ def test_a_number_stands_wherever_an_algorithm_does(capsys):
     one, other = json.loads(capsys.readouterr().out)["runs"]
     assert one["time_s"] == other["time_s"]
     assert algorithm_spec("broadcast.openmpi:2,segments=3") == ("broadcast.chain", {"chains": "4", "segments": "3"})
-    assert main(["run", "reduce_scatter_block", "--library", "openmpi", "--id", "2", *machine]) == 0
+    assert main(["run", "reduce_scatter_block", "--library", "openmpi", "--algorithm-id", "2", *machine]) == 0
     assert "reduce_scatter.recursive_doubling on" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     "words, message",
     [
-        (("run", "reduce_scatter_block", "--library", "openmpi", "--id", "9"), "choose from 1 (reduce_scatter.reduce"),
+        (
+            ("run", "reduce_scatter_block", "--library", "openmpi", "--algorithm-id", "9"),
+            "choose from 1 (reduce_scatter.reduce",
+        ),
         (("run", "broadcast.openmpi:77"), "openmpi has no broadcast algorithm '77': choose from 1 (broadcast.linear)"),
         (("compare", "broadcast.chain:segments", "broadcast.openmpi:3"), "'segments' is not key=value"),
     ],

@@ -119,8 +119,8 @@ def run(*argv: str):
         ["allreduce.ring", "--machine", "nodes:nodes=2,gpus=4", "--size", "1MiB", "--lockstep"],
         ["allreduce", "--schedule", "{}/star.py:star", "--machine", "switch:ranks=4", "--size", "1MiB"],
         ["nccl.allreduce", "--machine", "dgx_a100", "--size", "1MiB"],
-        ["allgatherv", "--library", "kucg", "--id", "4", "--machine", "switch:ranks=4", "--size", "1MiB"],
-        ["allreduce.ring", "--topology", "{}/box.txt", "--assume", "pix=20GBps", "--size", "1MiB"],
+        ["allgatherv", "--library", "kucg", "--algorithm-id", "4", "--machine", "switch:ranks=4", "--size", "1MiB"],
+        ["allreduce.ring", "--topology", "{}/box.txt", "--default", "pix=20GBps", "--size", "1MiB"],
         ["barrier.linear", "--machine", "switch:ranks=4"],
     ],
     ids=lambda argv: argv[-1] + argv[0],
@@ -133,10 +133,10 @@ def test_what_the_terminal_runs_it_writes_as_a_scenario_that_runs_the_same(argv,
     direct = json.loads(capsys.readouterr().out)
     file = str(tmp_path / "scene.yaml")
     assert cli.main(["render", *argv, "-o", file]) == DONE
-    trust = ["--trust"] if "--schedule" in argv else []
+    trust = ["--allow-exec"] if "--schedule" in argv else []
     if trust:
         assert run("--scenario", file) == BAD_INPUT
-        assert "when told --trust" in capsys.readouterr().err
+        assert "when told --allow-exec" in capsys.readouterr().err
     capsys.readouterr()
     assert run("--scenario", file, *trust) == DONE
     again = json.loads(capsys.readouterr().out)

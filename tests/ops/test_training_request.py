@@ -48,7 +48,7 @@ def test_words_of_other_things_in_an_address_are_passed_over():
 def test_what_the_terminal_runs_it_writes_as_a_scenario_that_runs_the_same(source, tmp_path, capsys):
     (tmp_path / "box.txt").write_text(CAPTURE)
     (tmp_path / "layers.txt").write_text(LAYERS)
-    machine = {"--machine": ["switch:ranks=2"], "--topology": [str(tmp_path / "box.txt"), "--assume", "pix=20GBps"]}
+    machine = {"--machine": ["switch:ranks=2"], "--topology": [str(tmp_path / "box.txt"), "--default", "pix=20GBps"]}
     kept = str(tmp_path / "step.yaml")
     line = ["workload", "ddp:bucket=4MB", source, *machine[source], "--ranks", "2", "--set", "overlap=no"]
     assert cli.main([*line, "--layers", str(tmp_path / "layers.txt"), "-o", kept, "--json"]) == DONE

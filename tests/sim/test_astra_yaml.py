@@ -114,7 +114,7 @@ GOOD = "topology: [Ring]\nnpus_count: [4]\nbandwidth: [50.0]\nlatency: [500.0]\n
         (GOOD.replace("[4]", "[4, 4]"), "net.yml, line 2: npus_count has 2 entries, topology 1: write one"),
         (GOOD.replace("[4]", "[1]"), "net.yml, line 2: npus_count '1' is no whole number of 2 or more"),
         (GOOD.replace("[4]", "[4.5]"), "npus_count '4.5' is no whole number"),
-        (GOOD.replace("[4]", "[999999]"), "line 2: 999,999 devices are more than 32,768: .*--most-devices 999999"),
+        (GOOD.replace("[4]", "[999999]"), "line 2: 999,999 devices are more than 32,768: .*--max-devices 999999"),
         (GOOD.replace("[4]", "[2000]").replace("Ring", "FullyConnected"), "line 1: 3,998,000 links are more than"),
         (GOOD.replace("[4]", "4"), "line 2: npus_count is one value: write a list"),
         (GOOD.replace("[4]", "[]"), "npus_count has 0 entries"),

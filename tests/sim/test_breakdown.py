@@ -143,7 +143,7 @@ def test_the_terminal_tells_the_parts_and_what_makes_the_difference(capsys):
     assert sum(part["time_s"] for part in data["why"].values()) == data["time_s"]
     assert data["why"]["latency"]["messages"] == data["messages_in_a_row"] == 14
     assert data["shared_link"] is None
-    assert cli.main([*words, "--against", "algorithm=allreduce.recursive_doubling"]) == DONE
+    assert cli.main([*words, "--compare-to", "algorithm=allreduce.recursive_doubling"]) == DONE
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].startswith("allreduce.recursive_doubling on ")
     figures = [[float(word) for word in line.split()[1::2]] for line in lines[2:]]
@@ -154,7 +154,7 @@ def test_the_terminal_tells_the_parts_and_what_makes_the_difference(capsys):
 
 @pytest.mark.parametrize("changes", ["", "machine", "speed=2", "machine=dgx_a100|machine=dgx_h100"])
 def test_what_is_no_run_to_hold_it_against_is_told_in_one_line(changes, capsys):
-    line = ["why", "allreduce.ring", "--machine", "switch:ranks=4", "--size", "1MiB", "--against", changes]
+    line = ["why", "allreduce.ring", "--machine", "switch:ranks=4", "--size", "1MiB", "--compare-to", changes]
     assert cli.main(line) == BAD_INPUT
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)

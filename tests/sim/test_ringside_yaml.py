@@ -198,7 +198,7 @@ LINK = "{from: GPU0, to: GPU1, bandwidth: 1GBps, latency: 0}"
         (TWO + "links: []\npairs: {GPU9: {GPU0: NV1}}", "line 4: 'GPU9' is no device"),
         (TWO + "links: []\nassumed: yes", "line 4: assumed is one value: write a list"),
         (HEAD + "devices: [{name: a, count: 1025, kind: GPU}]\nlinks: [{from: a*, to: a*, bandwidth: 1, latency: 0}]",
-         "line 3: 2,101,250 links are more than 262,144: .*--most-devices 262657"),
+         "line 3: 2,101,250 links are more than 262,144: .*--max-devices 262657"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_line_and_the_mend(text, message):

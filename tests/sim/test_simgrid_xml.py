@@ -140,7 +140,7 @@ def test_an_allreduce_is_proved_and_not_faster_than_its_bound(file):
 
 @pytest.mark.slow
 def test_65536_hosts_are_read_and_routed():
-    with pytest.raises(InputError, match=r"65,536 devices are more than 32,768: .*--most-devices 65536"):
+    with pytest.raises(InputError, match=r"65,536 devices are more than 32,768: .*--max-devices 65536"):
         read_topology_file(PLATFORMS / "cluster_crossbar.xml")
     with allowing(70_000):
         topology = read_topology_file(PLATFORMS / "cluster_crossbar.xml")

@@ -3,7 +3,7 @@
 import pytest
 
 import cli
-from sim.base.size import SETTING, USUAL, allowing, most_devices
+from sim.base.size import SETTING, USUAL, allowing, max_devices
 from sim.errors import InputError
 from sim.formats import read_topology
 from sim.machines import build
@@ -44,16 +44,16 @@ def test_a_file_of_a_machine_too_large_is_refused_before_anything_is_made(text):
 
 def test_the_flag_lifts_it_for_one_command(capsys):
     command = ["run", "allreduce.ring", "--machine", "switch:ranks=8", "--size", "1MiB"]
-    assert cli.main([*command, "--most-devices", "8"]) == 2
-    assert "9 devices are more than 8: choose fewer, or allow them with --most-devices 9" in capsys.readouterr().err
-    assert cli.main([*command, "--most-devices", "9"]) == 0
-    assert most_devices() == USUAL
+    assert cli.main([*command, "--max-devices", "8"]) == 2
+    assert "9 devices are more than 8: choose fewer, or allow them with --max-devices 9" in capsys.readouterr().err
+    assert cli.main([*command, "--max-devices", "9"]) == 0
+    assert max_devices() == USUAL
 
 
 @pytest.mark.parametrize("word", ["0", "-1", "many", "9" * 5000, "1e5", ""])
 def test_what_is_no_maximum_is_refused_by_name(word, capsys, monkeypatch):
-    assert cli.main(["list", "machines", "--most-devices", word]) == 2
-    assert "--most-devices=" in capsys.readouterr().err
+    assert cli.main(["list", "machines", "--max-devices", word]) == 2
+    assert "--max-devices=" in capsys.readouterr().err
     if word:
         monkeypatch.setenv(SETTING, word)
         with pytest.raises(InputError, match=f"{SETTING}=.* is no number of devices from 1 to 4194304"):
@@ -62,7 +62,7 @@ def test_what_is_no_maximum_is_refused_by_name(word, capsys, monkeypatch):
 
 def test_a_setting_holds_where_nothing_else_is_said(monkeypatch):
     monkeypatch.setenv(SETTING, "70000")
-    assert most_devices() == 70_000
+    assert max_devices() == 70_000
     with allowing(5):
-        assert most_devices() == 5
-    assert most_devices() == 70_000
+        assert max_devices() == 5
+    assert max_devices() == 70_000

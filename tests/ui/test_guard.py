@@ -135,7 +135,7 @@ def test_what_is_no_origin_is_refused():
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "write it like https://" in done.stderr
-    assert {"--host", "--embed-from", "--most-memory"} <= {name for param in dashboard.params for name in param.opts}
+    assert {"--host", "--embed-from", "--max-memory"} <= {name for param in dashboard.params for name in param.opts}
 
 
 def test_a_tab_that_is_opened_looks_at_no_file():

@@ -63,7 +63,7 @@ def test_what_is_wrong_is_told_with_its_line(text, says):
 def test_the_terminal_runs_a_scenario_and_writes_one(tmp_path, capsys):
     file, capture = tmp_path / "scene.yaml", tmp_path / "topo.txt"
     capture.write_text(example_captures()["dgx-1v"])
-    run = ["allreduce.ring", "--topology", str(capture), "--size", "8MiB", "--trouble", "jitter:mean=2us"]
+    run = ["allreduce.ring", "--topology", str(capture), "--size", "8MiB", "--fault", "jitter:mean=2us"]
     assert main(["run", *run, "--json"]) == 0
     direct = json.loads(capsys.readouterr().out)
     assert main(["render", *run, "-o", str(file)]) == 0

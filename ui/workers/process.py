@@ -90,7 +90,7 @@ def kept_waiting(pid: int) -> float:
 
 
 def _at_home(what: str, amount: str) -> str:
-    return f"ask for less, or run it from the terminal with --most-{what} {amount}"
+    return f"ask for less, or run it from the terminal with --max-{what} {amount}"
 
 
 def answer(call: Call, by: watch.Watch | None = None) -> Result:

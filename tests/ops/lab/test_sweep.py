@@ -40,7 +40,7 @@ SMALL = Grid(algorithms=AXES["algorithms"], machines=["switch:ranks=4"], sizes=[
 
 
 def words(axes, table: Path) -> list[str]:
-    named = {"machines": "--machine", "troubles": "--trouble"}
+    named = {"machines": "--machine", "troubles": "--fault"}
     found = [word for axis, flag in named.items() for text in axes[axis] for word in (flag, text)]
     return [*axes["algorithms"], *found, "--sizes", ",".join(axes["sizes"]), "--seeds", "1,2,3", "-o", str(table)]
 

@@ -201,7 +201,7 @@ def test_a_table_is_compared_with_a_captured_machine(capsys, tmp_path):
     assert answer["tables"][0]["machine_from"] == "given"
     assert answer["ranks"] == 2
     assert abs(answer["rows"][0]["error"]) < answer["expected_error"]["from_1MiB"]
-    _, faster = asked(capsys, "validate", table, "--topology", capture, "--assume", "nvlink=25GBps")
+    _, faster = asked(capsys, "validate", table, "--topology", capture, "--default", "nvlink=25GBps")
     assert faster["rows"][0]["simulated_s"] < answer["rows"][0]["simulated_s"]
 
 
@@ -211,7 +211,7 @@ def test_a_table_is_compared_with_a_captured_machine(capsys, tmp_path):
         (["--topology", "perf.txt"], "perf.txt is no topology known here"),
         (["--topology", "topo.txt", "--machine", "dgx1v"], "a machine must be given once"),
         (["--machine", "topo.txt"], "topo.txt is a file: give it as --topology topo.txt"),
-        (["--assume", "nvlink=25GBps"], "--assume fills in what a file does not say"),
+        (["--default", "nvlink=25GBps"], "--default fills in what a file does not say"),
     ],
 )
 def test_a_machine_that_cannot_be_is_refused(capsys, tmp_path, monkeypatch, more, told):
