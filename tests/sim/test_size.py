@@ -36,7 +36,7 @@ FILES = {
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
 def test_a_file_of_a_machine_too_large_is_refused_before_anything_is_made(text):
-    with pytest.raises(InputError, match=r"devices are more than 32,768: choose fewer, or allow them with --most"):
+    with pytest.raises(InputError, match=r"devices are more than 32,768: choose fewer, or allow them with --max"):
         read_topology(text.format(65535), "it")
     with pytest.raises(InputError, match=r"devices are more than 32,768: choose fewer$|from 1 to 4194304$"):
         read_topology(text.format(10**9), "it")
