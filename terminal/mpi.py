@@ -13,6 +13,8 @@ from ops.backends import Backend
 from ops.communicators.selection import Forced
 from ops.libraries import LIBRARIES
 from ops.programs import ProgramRun, run_program
+from ops.programs.runtime.deadlock import name_ranks
+from ops.programs.runtime.timeline import Straggler
 from ops.request import Request
 from ops.request.notation import algorithm_spec
 from sim.base.numbers import whole
@@ -201,6 +203,12 @@ def _left_out(cost: Backend) -> str:
     return f"  the links' time alone, without what {cost.library} itself takes in workloads: {listed}"
 
 
+def _waited(late: Straggler) -> str:
+    times = "once" if late.times == 1 else f"{late.times} times"
+    came = f"{name_ranks(late.ranks)} came last to collectives at {late.place} {times}"
+    return f"  {came}: others waited {fmt_time(late.waited)}"
+
+
 def _summary(outcome: ProgramRun) -> str:
     kinds: Counter[tuple[str, str]] = Counter()
     carried: Counter[tuple[str, str]] = Counter()
@@ -216,6 +224,7 @@ def _summary(outcome: ProgramRun) -> str:
         lines.append(f"  {count:6} x {name:18} {algorithm:32} {fmt_size(size) if size else ''}".rstrip())
     if len(kinds) > 12:
         lines.append(f"  and {len(kinds) - 12} more kinds: --json lists every call")
+    lines += [_waited(late) for late in outcome.stragglers()[:1]]
     if outcome.failure:
         lines.append(f"{PROGRAM}: {outcome.failure}")
     return "\n".join(lines) + "\n"

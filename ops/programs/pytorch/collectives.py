@@ -188,7 +188,8 @@ class Collectives(Letters):
         expected = [flat(x).nbytes for x in (into if room is None else room)]
         part = Contribution(
             name, collective, items, root=root, room=expected or None, library=self.library(group),
-            same={"op": op} if op else None, fold=_fold(op) if op else None,
+            same={"op": op} if op else None,
+            length=sum(item.nbytes for item in items) if op else None, fold=_fold(op) if op else None,
             counted=sum(len(item) for item in items) or np.inf,
             write=(lambda gets: fill(targets, gets, members.size if op == ReduceOp.AVG else 1)) if targets else None,
         )  # fmt: skip

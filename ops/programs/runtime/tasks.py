@@ -21,6 +21,7 @@ from ops.communicators.records import ScriptLine, Span
 from ops.programs.runtime.deadlock import Stuck, describe
 from sim.base.user_files import user_builtins
 from sim.errors import InputError
+from sim.units import fmt_time
 
 OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PATIENCE = 10_000
@@ -330,7 +331,7 @@ class Tasks:
         if stuck and not self._over():
             self.deadlock = [_stuck(task) for task in stuck]
             ended = [task.rank for task in self.tasks if task.ended is not None]
-            self.fail(f"deadlock after {self.now:.9g} s: {describe(self.deadlock, ended)}")
+            self.fail(f"deadlock after {fmt_time(self.now)}: {describe(self.deadlock, ended)}")
 
     def _over(self) -> bool:
         return self.failure is not None or self.error is not None

@@ -1,14 +1,23 @@
 """What a run of a program was: its output, its calls, when every rank was in which of them."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ops.backends import Backend, costs_of
 from ops.communicators.expectation import Expectation
-from ops.communicators.records import Span
+from ops.communicators.records import ScriptLine, Span
 from ops.programs.runtime.deadlock import Stuck
 from ops.programs.runtime.transport import ProgramCall
 from sim.trace.chrome_events import ChromeTrace, TrackPoint, check_slices, nanoseconds
+
+
+class Straggler(NamedTuple):
+    """Ranks that came last to `times` collectives at one line; the first of the others waited `waited` s in sum."""
+
+    ranks: tuple[int, ...]
+    place: ScriptLine
+    times: int
+    waited: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +45,15 @@ class ProgramRun:
         """Whether all ranks ended well."""
         return self.failure is None
 
+    def stragglers(self) -> list[Straggler]:
+        """The ranks that came last to collectives while others waited, by line; the longest wait in sum first."""
+        late: dict[tuple[tuple[int, ...], ScriptLine], list[float]] = {}
+        for call in self.calls:
+            if call.latest_place is not None and call.start is not None and call.start > call.begin:
+                late.setdefault((call.latest, call.latest_place), []).append(call.start - call.begin)
+        found = [Straggler(ranks, place, len(waits), sum(waits)) for (ranks, place), waits in late.items()]
+        return sorted(found, key=lambda straggler: -straggler.waited)
+
     def left_out(self) -> list[Backend]:
         """What the processors of its collectives' libraries take, which is not in its time."""
         costs = map(costs_of, dict.fromkeys(call.library for call in self.calls if call.library))
@@ -61,6 +79,10 @@ class ProgramRun:
             "left_out": [
                 {"library": of.library, "launch_s": of.launch, "message_s": of.overhead, "reduce_s_per_byte": of.gamma}
                 for of in self.left_out()
+            ],
+            "waited_for": [
+                {"ranks": list(late.ranks), "line": str(late.place), "times": late.times, "waited_s": late.waited}
+                for late in self.stragglers()
             ],
             "calls": [_row(call) for call in self.calls],
         }
@@ -100,7 +122,7 @@ class ProgramRun:
 
 
 def _row(call: ProgramCall) -> dict[str, Any]:
-    ends: dict[str, Any] = {"ranks": len(call.ranks)}
+    ends: dict[str, Any] = {"ranks": len(call.ranks), "latest_ranks": list(call.latest)}
     if call.tag is not None:
         ends = {"src": call.ranks[0], "dst": call.ranks[1], "tag": call.tag}
     return {

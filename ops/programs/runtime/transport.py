@@ -50,6 +50,10 @@ class ProgramCall(CallRecord):
     end: float | None = None
     library: str = ""
     """Whose rules chose the algorithm of a collective."""
+    latest: tuple[int, ...] = ()
+    """The ranks that came last to a collective, at `start`."""
+    latest_place: ScriptLine | None = None
+    """The line at which the first of them came."""
     verified: bool | None = None
     """Was every contribution there exactly once? None for messages, and for what has not ended."""
     trace: Trace | None = field(default=None, repr=False)
