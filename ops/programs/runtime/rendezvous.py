@@ -138,10 +138,19 @@ class ProgramMeeting(Meeting[Contribution]):
         super().admit(place, part)
 
     def begin(self) -> None:
-        """All have come: work out who gets what, and move it."""
-        parts, first = self.everything(), self.first
+        """All have come: see whether they fit, and move the data."""
+        self.check()
+        self.move()
+
+    def check(self) -> None:
+        """Note who came last, and end the run where lengths differ."""
+        parts = self.everything()
         self._note_latest(parts)
         self._check_lengths(parts)
+
+    def move(self) -> None:
+        """Work out who gets what, and move it."""
+        parts, first = self.everything(), self.first
         exchange = EXCHANGES[first.collective]
         sends = [part.sends for part in parts]
         fold = next((part.fold for part in parts if part.fold is not None), _nothing_to_add)
@@ -162,7 +171,8 @@ class ProgramMeeting(Meeting[Contribution]):
             part.finish()
 
     def _note_latest(self, parts: list[Contribution]) -> None:
-        latest = [place for place, part in enumerate(parts) if part.came == self.world.now]
+        self.record.gathered = max(part.came for part in parts)
+        latest = [place for place, part in enumerate(parts) if part.came == self.record.gathered]
         self.record.latest = tuple(self.group.ranks[place] for place in latest)
         self.record.latest_place = parts[latest[0]].place
 

@@ -39,6 +39,10 @@ class ProgramRun:
     spans: list[Span] = field(repr=False)
     deadlock: list[Stuck]
     expectation: Expectation
+    untimed: dict[str, int] = field(default_factory=dict)
+    """Calls that took no simulated time, by name."""
+    charged: bool = False
+    """Whether `time` has what the libraries' own processors take."""
 
     @property
     def ok(self) -> bool:
@@ -49,13 +53,15 @@ class ProgramRun:
         """The ranks that came last to collectives while others waited, by line; the longest wait in sum first."""
         late: dict[tuple[tuple[int, ...], ScriptLine], list[float]] = {}
         for call in self.calls:
-            if call.latest_place is not None and call.start is not None and call.start > call.begin:
-                late.setdefault((call.latest, call.latest_place), []).append(call.start - call.begin)
-        found = [Straggler(ranks, place, len(waits), sum(waits)) for (ranks, place), waits in late.items()]
-        return sorted(found, key=lambda straggler: -straggler.waited)
+            if call.latest_place is not None and call.gathered is not None and call.gathered > call.begin:
+                late.setdefault((call.latest, call.latest_place), []).append(call.gathered - call.begin)
+        stragglers = [Straggler(ranks, place, len(waits), sum(waits)) for (ranks, place), waits in late.items()]
+        return sorted(stragglers, key=lambda straggler: -straggler.waited)
 
     def left_out(self) -> list[Backend]:
-        """What the processors of its collectives' libraries take, which is not in its time."""
+        """What the processors of its collectives' libraries take, where that is not in its time."""
+        if self.charged:
+            return []
         costs = map(costs_of, dict.fromkeys(call.library for call in self.calls if call.library))
         return [cost for cost in costs if cost is not None]
 
@@ -80,6 +86,7 @@ class ProgramRun:
                 {"library": of.library, "launch_s": of.launch, "message_s": of.overhead, "reduce_s_per_byte": of.gamma}
                 for of in self.left_out()
             ],
+            "untimed": self.untimed,
             "waited_for": [
                 {"ranks": list(late.ranks), "line": str(late.place), "times": late.times, "waited_s": late.waited}
                 for late in self.stragglers()
