@@ -1,23 +1,20 @@
 """What `mpi` and `torchrun` share: how a program is run, and what is printed of it."""
 
 import sys
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import click
 
 from ops import ALGORITHMS
-from ops.backends import Backend
 from ops.communicators.selection import Forced
 from ops.libraries import LIBRARIES
 from ops.programs import ProgramRun
-from ops.programs.runtime.deadlock import name_ranks
-from ops.programs.runtime.timeline import Straggler
+from ops.programs.runtime.summary import summary
 from ops.request.notation import algorithm_spec
 from sim.errors import InputError
 from sim.parameters import bind
-from sim.units import fmt_bandwidth, fmt_size, fmt_time, parse_size
+from sim.units import parse_size
 from sim.whole_file import write_whole
 from terminal import DONE, NO, PROGRAM, Answer, answers_as_json
 from terminal.shared.entries import EntryOption
@@ -89,7 +86,7 @@ def answer(outcome: ProgramRun, trace: str | None, opened: tuple[int, str] | Non
         write_whole(opened[1], _inside(outcome, opened[0]))
     if not answers_as_json():
         sys.stdout.flush()
-        sys.stderr.write(_summary(outcome))
+        sys.stderr.write(summary(outcome, PROGRAM))
     return Answer(DONE if outcome.ok else NO, outcome.to_dict(), "")
 
 
@@ -108,44 +105,3 @@ def _inside(outcome: ProgramRun, number: int) -> str:
         what = "a message" if call.tag is not None else "not run to its end on two ranks or more"
         raise InputError(f"--open {number}: call {number}, {call.name} at {call.place}, is {what}: choose a collective")
     return call.trace.to_json()
-
-
-def _left_out(cost: Backend) -> str:
-    """What a library's processors would add to the links' time, as `ops.backends` has it with its sources."""
-    parts = [f"{fmt_time(cost.launch)} a collective"]
-    if cost.overhead:
-        parts.append(f"{fmt_time(cost.overhead)} a message")
-    if cost.gamma:
-        parts.append(f"the time to add up at {fmt_bandwidth(1 / cost.gamma)}")
-    listed = ", ".join(parts[:-1]) + " and " * bool(parts[1:]) + parts[-1]
-    return f"  the links' time alone, without what {cost.library} itself takes in workloads: {listed}"
-
-
-def _waited(late: Straggler) -> str:
-    times = "once" if late.times == 1 else f"{late.times} times"
-    came = f"{name_ranks(late.ranks)} came last to collectives at {late.place} {times}"
-    return f"  {came}: others waited {fmt_time(late.waited)}"
-
-
-def _summary(outcome: ProgramRun) -> str:
-    kinds: Counter[tuple[str, str]] = Counter()
-    carried: Counter[tuple[str, str]] = Counter()
-    for call in outcome.calls:
-        kinds[call.name, call.algorithm] += 1
-        carried[call.name, call.algorithm] += int(call.size)
-    lines = [
-        f"{outcome.ranks} ranks on {outcome.machine}: {fmt_time(outcome.time)} simulated, {len(outcome.calls)} calls"
-    ]
-    lines += [_left_out(cost) for cost in outcome.left_out()]
-    for (name, algorithm), count in kinds.most_common(12):
-        size = carried[name, algorithm]
-        lines.append(f"  {count:6} x {name:18} {algorithm:32} {fmt_size(size) if size else ''}".rstrip())
-    if len(kinds) > 12:
-        lines.append(f"  and {len(kinds) - 12} more kinds: --json lists every call")
-    lines += [
-        f"  {count:6} x {name:18} not timed: it takes no simulated time" for name, count in outcome.untimed.items()
-    ]
-    lines += [_waited(late) for late in outcome.stragglers()[:1]]
-    if outcome.failure:
-        lines.append(f"{PROGRAM}: {outcome.failure}")
-    return "\n".join(lines) + "\n"

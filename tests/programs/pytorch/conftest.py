@@ -42,15 +42,15 @@ def plainly(servers, tmp_path):
     """What a script prints on 4 ranks under gloo alone, its lines sorted."""
     from ops.programs.pytorch.processes import environments
 
-    def plainly(script, ranks=RANKS):
+    def plainly(script, ranks=RANKS, **more):
         file = tmp_path / "plain.py"
         file.write_text(dedent(script), encoding="utf-8")
         said = []
         places = environments(ranks, 1, str(tmp_path), "", 65536)
-        processes = [
-            servers[1].start(["", str(file)], {**place, "PYTHONPATH": ""}, rank, said.append)
-            for rank, place in enumerate(places)
-        ]
+        processes = []
+        for rank, place in enumerate(places):
+            environment = {key: value for key, value in place.items() if key not in ("PYTHONPATH", "RINGSIDE_HUB")}
+            processes.append(servers[1].start(["", str(file)], {**environment, **more}, rank, said.append))
         for process in processes:
             process.wait(60.0)
         assert [process.status for process in processes] == [0] * ranks

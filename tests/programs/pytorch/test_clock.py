@@ -4,12 +4,14 @@ import json
 import subprocess
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from ops.training.backends import BackendChoice, world_of
 from sim.machines import build
 
+ROOT = Path(__file__).resolve().parents[3]
 HEAD = """
 import time
 import torch
@@ -176,3 +178,20 @@ def test_two_hosts_have_local_ranks_and_their_own_gpus(run):
     apart = run(script, "nodes:nodes=2,gpus=8", 2, nodes=2)
     assert sorted(apart.output.splitlines()) == ["0 0 0", "1 1 0", "2 0 1", "3 1 1"]
     assert apart.time > near.time
+
+
+def test_another_launcher_finds_the_backend_by_its_name(plainly):
+    script = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+import torch
+import torch.distributed as dist
+import time
+import ops.programs.pytorch.backend
+dist.init_process_group("ringside")
+x = torch.ones(1 << 16)
+begin = time.time()
+dist.all_reduce(x)
+print(dist.get_rank(), x[0].item(), 1e-6 < time.time() - begin < 1e-4)
+"""
+    assert plainly(script, RINGSIDE_MACHINE="dgx_h100") == [f"{rank} 4.0 True" for rank in range(4)]

@@ -6,14 +6,14 @@ import subprocess
 import sys
 import tempfile
 
-from .link import EAGER, FOLDER, HUB, MACHINE
+from .link import EAGER, FOLDER, HUB, LINK, MACHINE
 
 COMMAND = "RINGSIDE_SIMULATOR"
 """Environment variable: the module that serves, with the folder it is imported from before a colon."""
 
 
 def start(rank: int, size: int) -> str:
-    """Return the address of the simulator. Raises RuntimeError where nothing says which machine to simulate."""
+    """Return the address of the simulator."""
     run = os.environ.get("TORCHELASTIC_RUN_ID", "none")
     name = f"ringside.{os.getuid()}.{os.environ.get('MASTER_PORT', '0')}.{run}"
     address = os.path.join(tempfile.gettempdir(), name)
@@ -22,7 +22,13 @@ def start(rank: int, size: int) -> str:
         folder, _, module = os.environ[COMMAND].rpartition(":")
         machine = os.environ.get(MACHINE, f"switch:ranks={max(2, size)}")
         command = [sys.executable, "-m", module, address, machine, os.environ[FOLDER], os.environ.get(EAGER, "65536")]
-        served = subprocess.Popen(command, cwd=folder, start_new_session=True)
-        atexit.register(served.wait)
+        environment = {**os.environ, "PYTHONPATH": folder}
+        served = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, start_new_session=True)
+
+        def end() -> None:
+            LINK.leave()
+            served.wait()
+
+        atexit.register(end)
     os.environ[HUB] = address
     return address

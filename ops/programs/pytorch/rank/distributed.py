@@ -16,10 +16,15 @@ from .link import HUB, LINK, report
 NAME = "ringside"
 
 
-def install() -> None:
-    """Register the backend, and let the names of others stand for it. Nothing happens without torch.distributed."""
+_EVERY_NAME = [True]
+"""Whether the names of other backends stand for this one."""
+
+
+def install(*, every_name: bool = True) -> None:
+    """Register the backend; `every_name` lets the names of others stand for it."""
     if not dist.is_available():
         return
+    _EVERY_NAME[0] = every_name
     dist.Backend.register_backend(NAME, RingsideGroup.create, extended_api=True, devices=["cpu"])
     _wrap("init_process_group", _init_process_group)
     _wrap("new_group", _new_group)
@@ -63,6 +68,8 @@ def _report_spawned() -> None:
 
 
 def _init_process_group(real: Callable[..., Any], backend: str | None = None, *args: Any, **kwargs: Any) -> Any:
+    if not _EVERY_NAME[0] and str(backend).lower() != NAME:
+        return real(backend, *args, **kwargs)
     name = _backend(backend)
     rank, size = kwargs.get("rank", -1), kwargs.get("world_size", -1)
     rank = int(os.environ.get("RANK", "-1")) if rank < 0 else rank
@@ -85,6 +92,8 @@ def _new_group(
     if not c10d.is_initialized():
         return real(ranks, timeout, backend, *args, **kwargs)
     default = c10d._get_default_group()
+    if not isinstance(default, RingsideGroup) or not (_EVERY_NAME[0] or str(backend).lower() in ("none", NAME)):
+        return real(ranks, timeout, backend, *args, **kwargs)
     name = default.backend if backend is None else _backend(backend)
     chosen = list(range(default.size())) if ranks is None else sorted(map(int, ranks))
     callers = chosen if kwargs.get("use_local_synchronization") else list(range(default.size()))

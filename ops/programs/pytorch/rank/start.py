@@ -19,6 +19,11 @@ from .link import LINK, of_script, report
 def begin() -> None:
     """Put everything in place."""
     sys.meta_path.insert(0, _AfterTorch())
+    watch()
+
+
+def watch() -> None:
+    """Rule the clock of this process, and report how it ends."""
     sys.excepthook = _failed
     atexit.register(_ended)
     for stream in (sys.stdout, sys.stderr):
