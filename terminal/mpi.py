@@ -6,6 +6,7 @@ import click
 
 from ops.programs import run_program
 from ops.request import Request
+from sim.whole_file import write_whole
 from terminal import Answer, command
 from terminal.shared.launched.line import LaunchCommand
 from terminal.shared.launched.programs import answer, echoes, forced_algorithm, with_options
@@ -42,4 +43,6 @@ def mpi(
         script, request.topology(), ranks, list(args), library=library,
         forced=dict(map(forced_algorithm, algorithms)), eager=eager, history=opened is not None, echo=echoes(),
     )  # fmt: skip
-    return answer(outcome, trace, opened)
+    if trace is not None:
+        write_whole(trace, outcome.to_perfetto())
+    return answer(outcome, opened)

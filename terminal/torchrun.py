@@ -5,9 +5,12 @@ from dataclasses import replace
 import click
 
 from ops.programs.pytorch import run_torch
+from ops.programs.pytorch.gpus import EFFICIENCY, roofline
+from ops.programs.runtime.steps import training_step
 from ops.request import Request
 from sim.machines import MACHINES
 from sim.parameters import parameters
+from sim.whole_file import write_whole
 from terminal import Answer, command
 from terminal.shared.launched.line import LaunchCommand
 from terminal.shared.launched.programs import answer, echoes, forced_algorithm, with_options
@@ -28,6 +31,14 @@ from terminal.shared.types import WHOLE
     help="how many processes a host runs, a GPU each; 1 if left out, as for a script that starts its own",
 )
 @click.option("--nnodes", "nodes", type=WHOLE, default=1, metavar="N", help="how many hosts run them; 1 if left out")
+@click.option(
+    "--gpu",
+    metavar="NAME",
+    help="whose data sheet says how fast ranks compute; the machine's if left out, none for no time",
+)
+@click.option(
+    "--efficiency", type=float, default=EFFICIENCY, metavar="SHARE", help="of a GPU's peaks that computing reaches"
+)
 @asks(*MACHINE, machine=False)
 @with_options
 def torchrun(
@@ -36,6 +47,8 @@ def torchrun(
     args: tuple[str, ...],
     per_node: int,
     nodes: int,
+    gpu: str | None,
+    efficiency: float,
     library: str | None,
     algorithms: tuple[str, ...],
     eager: int,
@@ -49,11 +62,14 @@ def torchrun(
     a machine with a parameter `hosts` has as many as --nnodes says, unless its own are given.
     """
     request = replace(request, machine=_machine(request, per_node, nodes))
+    machine = request.topology()
     outcome = run_torch(
-        script, request.topology(), per_node, list(args), nodes=nodes, library=library,
+        script, machine, per_node, list(args), nodes=nodes, compute=roofline(machine, gpu, efficiency), library=library,
         forced=dict(map(forced_algorithm, algorithms)), eager=eager, history=opened is not None, echo=echoes(),
     )  # fmt: skip
-    return answer(outcome, trace, opened)
+    if trace is not None:
+        write_whole(trace, training_step(outcome, machine).to_perfetto())
+    return answer(outcome, opened)
 
 
 def _machine(request: Request, per_node: int, nodes: int) -> str:

@@ -11,9 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from ops.communicators.selection import Forced, Selection
+from ops.programs.pytorch.gpus import Roofline
 from ops.programs.pytorch.hub import follow, gather, outcome_of
 from ops.programs.pytorch.processes import Process, environments, interpreter, require_torch
 from ops.programs.runtime.scripts import compiled, read_script
+from ops.programs.runtime.steps import training_step
 from ops.programs.runtime.timeline import ProgramRun
 from sim.errors import InputError
 from sim.topology import Topology
@@ -35,6 +37,7 @@ def run_torch(
     nodes: int = 1,
     library: str | None = None,
     forced: Mapping[str, Forced] | None = None,
+    compute: Roofline | None = None,
     eager: float = EAGER,
     history: bool = False,
     echo: Callable[[str], None] | None = None,
@@ -42,9 +45,10 @@ def run_torch(
 ) -> ProgramRun:
     """Run a PyTorch script as torchrun does, with `per_node` processes on each of `nodes` hosts of a machine.
 
-    The arguments beyond are those of `run_program`; `start` starts a process. A script may also start its ranks itself.
-    Raises InputError for a script or machine that cannot be used, and where PyTorch is not installed; what goes wrong
-    in the script is the outcome's `failure`.
+    `compute` says how long the script's own operations take: no time without it. The arguments beyond are those of
+    `run_program`; `start` starts a process. A script may also start its ranks itself. Raises InputError for a script or
+    machine that cannot be used, and where PyTorch is not installed; what goes wrong in the script is the outcome's
+    `failure`.
     """
     require_torch()
     compiled(read_script(path), os.path.abspath(path))
@@ -66,7 +70,7 @@ def run_torch(
             listener.bind(hub)
             listener.listen(4096)
             command = [interpreter(), str(path), *argv]
-            places = environments(per_node, nodes, folder, hub, eager)
+            places = environments(per_node, nodes, folder, hub, eager, compute.to_json() if compute else "")
             processes = [start(command, place, rank, heard) for rank, place in enumerate(places)]
             try:
                 ranks = gather(listener, processes)
@@ -80,7 +84,9 @@ def run_torch(
                 for process in processes:
                     process.end()
                     process.wait(GRACE)
-    return outcome_of(topology, processes, world, failure, "".join(said))
+    outcome = outcome_of(topology, processes, world, failure, "".join(said))
+    outcome = replace(outcome, compute=str(compute) if compute else "computing takes no time")
+    return replace(outcome, exposed=training_step(outcome, topology).exposed_s)
 
 
 def _crashed(processes: list[Process], lost: list[int]) -> str:

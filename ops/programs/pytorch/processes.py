@@ -63,7 +63,7 @@ def _pass_on(output: IO[bytes], echo: Callable[[str], None]) -> None:
             echo(line.decode("utf-8", "replace"))
 
 
-def environments(per_node: int, nodes: int, folder: str, hub: str, eager: float) -> list[dict[str, str]]:
+def environments(per_node: int, nodes: int, folder: str, hub: str, eager: float, gpu: str = "") -> list[dict[str, str]]:
     """Return the variables of every process: the environment, and what torchrun sets.
 
     Sources: torch/distributed/elastic/agent/server/local_elastic_agent.py and torch/distributed/run.py of PyTorch.
@@ -71,7 +71,7 @@ def environments(per_node: int, nodes: int, folder: str, hub: str, eager: float)
     size, port = per_node * nodes, _free_port()
     path = os.pathsep.join(filter(None, (SITE, os.environ.get("PYTHONPATH"))))
     common = {
-        **os.environ, link.HUB: hub, link.FOLDER: folder, link.NCCL: NEWEST,
+        **os.environ, link.HUB: hub, link.FOLDER: folder, link.NCCL: NEWEST, link.GPU: gpu,
         link.EAGER: str(int(eager)), "PYTHONPATH": path,
         "WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(per_node), "GROUP_WORLD_SIZE": str(nodes),
         "ROLE_WORLD_SIZE": str(size), "ROLE_NAME": "default", "MASTER_ADDR": HERE, "MASTER_PORT": str(port),

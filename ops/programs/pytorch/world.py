@@ -20,12 +20,15 @@ from ops.programs.pytorch.rank.wire import Wire
 from ops.programs.runtime.deadlock import name_ranks
 from ops.programs.runtime.messages import ANY_SOURCE, Mailbox, Message, Receive
 from ops.programs.runtime.rendezvous import Contribution, ProcessGroup, ProgramMeeting
-from ops.programs.runtime.tasks import Pending, Task
+from ops.programs.runtime.tasks import CALL, Pending, Task
 from ops.programs.runtime.transport import Transport
 from ops.training.backends import burdened
+from ops.training.step import COMPUTE
 from sim.topology import Topology
 
 DEFAULT = "default group"
+SLEEP = "sleep"
+"""What a process calls time in which its script sleeps; all other time that passes in it is its GPU's work."""
 SERVED = {"nccl": "nccl", "gloo": "gloo", "mpi": "mpi", "ucc": "mpi"}
 """Whose costs and rules stand for a backend of PyTorch: MPI's and UCC's are taken for Open MPI's."""
 
@@ -137,7 +140,7 @@ class TorchWorld(Transport):
                 return
             task.place = ScriptLine(*request["at"])
             for name, seconds in request["after"]:
-                self.sleep(seconds, name)
+                self.sleep(seconds, name, CALL if name == SLEEP else COMPUTE)
             getattr(self, f"_{request['do']}")(task, request)
 
     def _next_request(self, task: Task) -> Request | None:

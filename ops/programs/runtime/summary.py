@@ -36,6 +36,8 @@ def summary(outcome: ProgramRun, program: str) -> str:
         f"{outcome.ranks} ranks on {outcome.machine}: {fmt_time(outcome.time)} simulated, {len(outcome.calls)} calls"
     ]
     lines += [_left_out(cost) for cost in outcome.left_out()]
+    if outcome.compute:
+        lines.append(f"  {outcome.compute}; exposed communication {fmt_time(outcome.exposed)}")
     for (name, algorithm), count in kinds.most_common(12):
         size = carried[name, algorithm]
         lines.append(f"  {count:6} x {name:18} {algorithm:32} {fmt_size(size) if size else ''}".rstrip())

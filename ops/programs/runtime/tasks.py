@@ -249,8 +249,8 @@ class Tasks:
             self.error = error
         raise GreenletExit
 
-    def wait(self, pending: Sequence[Pending], name: str, *, every: bool = True) -> None:
-        """Stop this rank until all, or any, of these are done; the stay is noted under the call's name."""
+    def wait(self, pending: Sequence[Pending], name: str, *, every: bool = True, lane: str = CALL) -> None:
+        """Stop this rank until all, or any, of these are done; the stay is noted on a lane under the call's name."""
         task = self.me
         begin, place = self.now, self.where()
         task.inside, task.place, task.readings = name, place, 0
@@ -264,15 +264,15 @@ class Tasks:
             self._stop()
         task.waits = ()
         calls = tuple(p.call for p in pending if p.call >= 0)
-        self.spans.append(Span(task.rank, CALL, begin, self.now, name, place, calls))
+        self.spans.append(Span(task.rank, lane, begin, self.now, name, place, calls))
 
-    def sleep(self, seconds: float, name: str = "sleep") -> None:
+    def sleep(self, seconds: float, name: str = "sleep", lane: str = CALL) -> None:
         """Let simulated time pass on this rank."""
         if not (math.isfinite(seconds) and seconds >= 0):
             raise ValueError(f"sleep length must be a finite number of seconds of zero or more, not {seconds}")
         slept = Slept()
         self.at(self.now + seconds, slept.finish)
-        self.wait((slept,), name)
+        self.wait((slept,), name, lane=lane)
 
     def clock(self) -> float:
         """The simulated time as the script reads it; reading it over and over again takes time itself."""

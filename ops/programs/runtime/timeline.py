@@ -8,6 +8,7 @@ from ops.communicators.expectation import Expectation
 from ops.communicators.records import ScriptLine, Span
 from ops.programs.runtime.deadlock import Stuck
 from ops.programs.runtime.transport import ProgramCall
+from ops.training.step import COMPUTE
 from sim.trace.chrome_events import ChromeTrace, TrackPoint, check_slices, nanoseconds
 
 
@@ -41,6 +42,10 @@ class ProgramRun:
     expectation: Expectation
     untimed: dict[str, int] = field(default_factory=dict)
     """Calls that took no simulated time, by name."""
+    compute: str = ""
+    """What the time of the ranks' own computing follows from."""
+    exposed: float = 0.0
+    """Seconds of communication that no computing hides, of the rank that has most."""
     charged: bool = False
     """Whether `time` has what the libraries' own processors take."""
 
@@ -68,8 +73,9 @@ class ProgramRun:
     def to_dict(self) -> dict[str, Any]:
         """The run as plain data."""
         waited = [0.0] * self.ranks
+        computed = list(waited)
         for span in self.spans:
-            waited[span.rank] += span.end - span.start
+            (computed if span.lane == COMPUTE else waited)[span.rank] += span.end - span.start
         return {
             "machine": self.machine,
             "ranks": self.ranks,
@@ -79,13 +85,21 @@ class ProgramRun:
             "deadlock": [stuck._asdict() for stuck in self.deadlock],
             "output": self.output,
             "per_rank": [
-                {"rank": r, "exit": self.statuses[r], "ended_s": self.ended[r], "in_calls_s": waited[r]}
+                {
+                    "rank": r,
+                    "exit": self.statuses[r],
+                    "ended_s": self.ended[r],
+                    "in_calls_s": waited[r],
+                    "compute_s": computed[r],
+                }
                 for r in range(self.ranks)
             ],
             "left_out": [
                 {"library": of.library, "launch_s": of.launch, "message_s": of.overhead, "reduce_s_per_byte": of.gamma}
                 for of in self.left_out()
             ],
+            "compute": self.compute,
+            "exposed_communication_s": self.exposed,
             "untimed": self.untimed,
             "waited_for": [
                 {"ranks": list(late.ranks), "line": str(late.place), "times": late.times, "waited_s": late.waited}

@@ -78,10 +78,8 @@ def echoes() -> Callable[[str], None] | None:
     return say
 
 
-def answer(outcome: ProgramRun, trace: str | None, opened: tuple[int, str] | None) -> Answer:
-    """Write what was asked for beside the output, and the summary to standard error."""
-    if trace is not None:
-        write_whole(trace, outcome.to_perfetto())
+def answer(outcome: ProgramRun, opened: tuple[int, str] | None) -> Answer:
+    """Write one collective if that was asked for, and the summary to standard error."""
     if opened is not None:
         write_whole(opened[1], _inside(outcome, opened[0]))
     if not answers_as_json():

@@ -132,6 +132,8 @@ def fork(line, others):
     os.dup2(output, 1)
     os.environ.clear()
     os.environ.update(request["environment"])
+    if "ringside_rank.compute" in sys.modules:  # which looked at another environment
+        sys.modules["ringside_rank.compute"].install()
     return 0, request["argv"]
 
 

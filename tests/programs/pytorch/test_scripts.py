@@ -2,13 +2,14 @@
 
 import pytest
 
+from ops.programs.pytorch.gpus import Roofline
 from tests.programs.pytorch.scripts import HEAD, SCRIPTS
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_prints_what_it_prints_under_gloo(run, plainly, name):
     script = HEAD + SCRIPTS[name]
-    outcome = run(script)
+    outcome = run(script, compute=Roofline("h100"))
     assert outcome.failure is None
     assert sorted(outcome.output.splitlines()) == plainly(script)
     assert outcome.time > 0

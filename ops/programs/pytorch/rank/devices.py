@@ -15,7 +15,7 @@ from torch.overrides import TorchFunctionMode
 
 from . import streams
 from .distributed import replace
-from .link import NCCL
+from .link import LINK, NCCL
 
 HOST = torch.device("cpu")
 NOISE = (
@@ -105,7 +105,10 @@ def _to(func: Any, args: Any, kwargs: Any) -> Any:
 
 def _put(tensor: torch.Tensor) -> torch.Tensor:
     """A tensor on the GPU: itself where it is there, else a copy."""
-    return tensor if tensor in _ON_GPU else _mark(tensor.clone())
+    if tensor in _ON_GPU:
+        return tensor
+    with LINK.quietly():
+        return _mark(tensor.clone())
 
 
 def _mark(tensor: torch.Tensor) -> torch.Tensor:

@@ -177,7 +177,7 @@ class RingsideGroup(dist.ProcessGroup):
             name, "reduce_scatter", sizes, length=sum(sizes), counted=sum(part.numel() for part in parts),
             room=[output.nbytes], same={"op": _name(op), "dtype": _dtype(output)},
         )  # fmt: skip
-        whole = torch.cat([_plain(part).reshape(-1) for part in parts])  # which gloo sums up for all
+        whole = _joined(parts)  # which gloo sums up for all
         options = c10d.AllreduceOptions()
         options.reduceOp, scale = _for_gloo(op, self.size())
         begin = sum(part.numel() for part in parts[: self.rank()])
@@ -210,8 +210,8 @@ class RingsideGroup(dist.ProcessGroup):
         outputs, inputs = list(outputs), list(inputs)
         gives, wants = ([one.nbytes for one in some] for some in (inputs, outputs))
         number = self._all_to_all("all_to_all", gives, wants, inputs[0])
-        sent = torch.cat([_plain(one).reshape(-1) for one in inputs])
-        received = torch.cat([_plain(one).reshape(-1) for one in outputs])
+        sent = _joined(inputs)
+        received = _joined(outputs)
         splits = [[one.numel() for one in some] for some in (outputs, inputs)]
 
         def move(_: Any) -> Sequence[Any]:
@@ -298,7 +298,8 @@ class RingsideGroup(dist.ProcessGroup):
         number = LINK.number()
         LINK.tell("send", group=self.key, dst=dst, tag=tag, bytes=one.nbytes, work=number, dtype=_dtype(one))
         eager = one.nbytes <= SHORT
-        copy = one.detach().clone() if eager else one
+        with LINK.quietly():
+            copy = one.detach().clone() if eager else one
         inner = self.gloo.send([_plain(copy)], dst, tag)
         if not eager:
             return self._done(RingsideWork(number, [one], lambda _: [inner]))
@@ -340,6 +341,11 @@ def _listed(tensors: Any) -> Tensors:
 
 def _plain(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach() if tensor.requires_grad else tensor
+
+
+def _joined(parts: Tensors) -> torch.Tensor:
+    with LINK.quietly():
+        return torch.cat([_plain(part).reshape(-1) for part in parts])
 
 
 def _dtype(tensor: torch.Tensor) -> str:

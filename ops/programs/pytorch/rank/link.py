@@ -6,7 +6,8 @@ import sys
 import threading
 import time
 import traceback
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -17,6 +18,8 @@ HUB, FOLDER, MACHINE, EAGER = "RINGSIDE_HUB", "RINGSIDE_FOLDER", "RINGSIDE_MACHI
 wait for its receiver."""
 NCCL = "RINGSIDE_NCCL"
 """The release of NCCL whose tables choose."""
+GPU = "RINGSIDE_GPU"
+"""How fast the simulated GPU computes, as JSON; nothing where computing takes no time."""
 OWN = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 60.0
 """Seconds in which the simulator must begin to listen."""
@@ -30,6 +33,8 @@ class SimulatorLink:
         """The simulated time of the last answer, seconds."""
         self.ahead: list[tuple[str, float]] = []
         """What this process has done since, in the order: names and seconds."""
+        self.quiet = False
+        """Whether what PyTorch does now is the process group's own work."""
         self._wire: Wire | None = None
         self._lock = threading.RLock()
         self._works = 0
@@ -73,6 +78,15 @@ class SimulatorLink:
         if self.ahead and self.ahead[-1][0] == name:
             seconds += self.ahead.pop()[1]
         self.ahead.append((name, seconds))
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """Work that is none of the script's: it takes no simulated time."""
+        before, self.quiet = self.quiet, True
+        try:
+            yield
+        finally:
+            self.quiet = before
 
     def tell(self, do: str, **what: Any) -> None:
         """Send a request that has no answer."""

@@ -60,10 +60,11 @@ class _AfterTorch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
-        from . import devices, distributed
+        from . import compute, devices, distributed
 
         distributed.install()
         devices.install()
+        compute.install()
 
 
 def _rule_the_clock() -> None:

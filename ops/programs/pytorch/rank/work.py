@@ -40,7 +40,8 @@ class RingsideWork(dist.Work):
 
     def _begin(self, answer: Any) -> list[Any]:
         if self._inner is None:
-            self._inner = list(self._move(answer))
+            with LINK.quietly():
+                self._inner = list(self._move(answer))
         return self._inner
 
     def wait(self, timeout: Any = None) -> bool:  # noqa: ARG002  as torch calls it
@@ -66,7 +67,8 @@ class RingsideWork(dist.Work):
         for work in self._begin({}):
             work.wait()
         if self._then is not None:
-            self._then()
+            with LINK.quietly():
+                self._then()
         self._placed = True
 
     def is_completed(self) -> bool:
