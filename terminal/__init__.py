@@ -40,12 +40,12 @@ class Answer(NamedTuple):
 
 
 RENAMED = {
-    "--trouble": "--fault",
-    "--id": "--algorithm-id",
-    "--again": "--retry-failed",
-    "--against": "--compare-to",
-    "--assume": "--default",
-    "--trust": "--allow-exec",
+    "--fault": "--fault",
+    "--algorithm-id": "--algorithm-id",
+    "--retry-failed": "--retry-failed",
+    "--compare-to": "--compare-to",
+    "--default": "--default",
+    "--allow-exec": "--allow-exec",
     **{f"--most-{what}": f"--max-{what}" for what in ("memory", "seconds", "jobs", "devices")},
 }
 """Options by the names that they had."""

@@ -18,6 +18,8 @@ HEAVY = {
     "yaml": {"sim/base/yaml.py"},
 }
 """The only files that may import these."""
+RANK = ROOT / "ops/programs/pytorch/rank"
+"""Modules that the processes of a script load under another name, so that they import each other relatively."""
 PICTURES = {"streamlit", "matplotlib", "PIL", "plotly", "altair"}
 
 
@@ -36,7 +38,10 @@ def imported(nodes: Iterable[ast.AST]) -> frozenset[str]:
 @cache
 def imported_by(path: Path) -> frozenset[str]:
     """The top-level packages that a file imports."""
-    return imported(nodes_of(path))
+    nodes = nodes_of(path)
+    if path.is_relative_to(RANK):
+        return imported(node for node in nodes if not (isinstance(node, ast.ImportFrom) and node.level))
+    return imported(nodes)
 
 
 def name_of(path: Path) -> str:

@@ -8,14 +8,13 @@ rank 1
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import CodeType
 
 from ops.communicators.expectation import expectation
 from ops.communicators.selection import Forced, Selection
+from ops.programs.runtime.scripts import compiled, read_script
 from ops.programs.runtime.timeline import ProgramRun
-from sim.base.files.textfile import Expected, read_bytes
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.units import KiB
@@ -46,7 +45,7 @@ def run_program(
     collectives know every change of rate. Raises InputError for a script or machine that cannot be used; what goes
     wrong in the script itself is the outcome's `failure`.
     """
-    source = read_bytes(path, Expected("a Python script"))
+    source = read_script(path)
     settings = Selection(library, forced)
     return _run(source, os.path.abspath(path), topology, ranks, [str(path), *argv], settings, eager, history, echo)
 
@@ -71,13 +70,12 @@ def _run(
     echo: Callable[[str], None] | None,
 ) -> ProgramRun:
     from ops.programs.mpi4py import module as mpi
-    from ops.programs.pytorch import module as torch
     from ops.programs.runtime.sandbox import Isolation
     from ops.programs.runtime.transport import Transport
 
     if ranks < 1:
         raise InputError(f"a program runs on 1 rank or more, not {ranks}: ask for at least one")
-    code = _compiled(source, file)
+    code = compiled(source, file)
     folder = os.path.join(os.path.dirname(file), "")
     world = Transport(topology, ranks, folder, selection=selection, eager=eager, history=history)
     said: list[str] = []
@@ -87,9 +85,8 @@ def _run(
         if echo is not None:
             echo(text)
 
-    speaks = any(b"torch" in text for text in (source, *_beside(folder)))
-    with Isolation(world, argv, {**mpi.serve(world), **torch.serve(world, speaks)}, heard, source):
-        world.run(ranks, code)
+    with Isolation(world, argv, mpi.serve(world), heard, source):
+        world.run(ranks, lambda task: exec(code, task.main.__dict__), file)
     if world.error is not None:
         raise world.error
     left = [(task.rank, task.status) for task in world.tasks if task.status]
@@ -109,24 +106,3 @@ def _run(
         deadlock=world.deadlock,
         expectation=expectation(world.calls),
     )
-
-
-def _beside(folder: str) -> Iterator[bytes]:
-    """The modules that a script may import from its folder."""
-    for file in (*Path(folder).glob("*.py"), *Path(folder).glob("*/*.py")):
-        try:
-            if file.is_file():
-                yield file.read_bytes()
-        except OSError:
-            continue
-
-
-def _compiled(source: bytes, file: str) -> CodeType:
-    name = os.path.basename(file)
-    try:
-        return compile(source, file, "exec", dont_inherit=True)
-    except SyntaxError as error:
-        at = f", line {error.lineno}" if error.lineno else ""
-        raise InputError(f"{name}{at}: {error.msg}: correct the script") from None
-    except (ValueError, UnicodeDecodeError) as error:
-        raise InputError(f"{name} is no Python script ({error}): give a file of Python source") from None

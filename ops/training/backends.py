@@ -65,13 +65,13 @@ def world_of(
     else:
         names = costs.forced
     forced = {name.partition(".")[0]: (name, dict[str, Any]()) for name in names}
-    machine = _burdened(topology, costs.overhead, costs.gamma)
+    machine = burdened(topology, costs.overhead, costs.gamma)
     options = WorldOptions(costs.library, forced, transport.shape, costs.launch, interference)
     folded = folded_world(machine, ranks, options, alike) if alike is not None else None
     return folded or World(machine, ranks, **options._asdict())
 
 
 @lru_cache(maxsize=8)
-def _burdened(topology: Topology, overhead: float, gamma: float) -> Topology:
+def burdened(topology: Topology, overhead: float, gamma: float) -> Topology:
     """The machine with a backend's costs; one for all worlds of a step, as what is found out about it is kept by it."""
     return replace(topology, overhead=topology.overhead + overhead, gamma=topology.gamma + gamma)

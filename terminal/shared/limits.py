@@ -27,7 +27,7 @@ GIVEN = {"max_memory": MOST_MEMORY, "max_seconds": MOST_SECONDS, "max_jobs": MOS
 """The limits by the names of their options, and the environment variable of each."""
 
 
-OLD, NEW = "RINGSIDE_MOST_", "RINGSIDE_MAX_"
+OLD, NEW = "RINGSIDE_MAX_", "RINGSIDE_MAX_"
 """How the names of settings in the environment began, and how they begin."""
 
 

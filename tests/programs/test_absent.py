@@ -108,16 +108,3 @@ def test_a_rank_s_threads_are_told_that_its_main_one_communicates(tmp_path):
     run = simulated(script, tmp_path, 1)
     assert run.output == "True True\nFalse\n"
     assert "main thread alone communicates (MPI_THREAD_FUNNELED)" in run.failure
-
-
-@pytest.mark.parametrize("name", ["torch.distributed.TCPStore", "torch.distributed.init_device_mesh"])
-def test_what_torch_distributed_lacks_can_be_named_and_not_called(tmp_path, name):
-    script = f"""
-        import torch.distributed
-        assert {name}
-        try:
-            {name}("cpu")
-        except NotImplementedError as error:
-            print(error)
-    """
-    assert simulated(script, tmp_path, 1).output.startswith(f"{name} is not simulated")

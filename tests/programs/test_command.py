@@ -132,7 +132,7 @@ def test_a_program_that_fails_ends_with_1_and_keeps_what_it_said(tmp_path, capsy
     assert cli.main(["mpi", str(tmp_path / "stuck.py"), "-n", "2"]) == NO
     said = capsys.readouterr()
     assert said.out == "before\nbefore\n"
-    assert said.err.splitlines()[-1].startswith("cli.py: deadlock after 0 s: ranks 0, 1 wait in recv at stuck.py:3")
+    assert said.err.splitlines()[-1].startswith("cli.py: deadlock after 0 ns: ranks 0, 1 wait in recv at stuck.py:3")
     assert cli.main(["mpi", str(tmp_path / "stuck.py"), "-n", "2", "--json"]) == NO
     found = json.loads(capsys.readouterr().out)
     assert found["output"] == "before\nbefore\n"
@@ -163,3 +163,14 @@ def test_bad_input_is_told_in_one_line(script, capsys, flags, part):
 def test_a_script_that_is_not_there(capsys):
     assert cli.main(["mpi", "no_such_file.py", "-n", "2"]) == BAD_INPUT
     assert "no_such_file.py cannot be read" in capsys.readouterr().err
+
+
+def test_the_summary_names_the_rank_that_all_waited_for(tmp_path, capsys):
+    (tmp_path / "late.py").write_text(
+        "import time\nfrom mpi4py import MPI\ntime.sleep(MPI.COMM_WORLD.rank % 2)\nMPI.COMM_WORLD.Barrier()\n",
+        encoding="utf-8",
+    )
+    assert cli.main(["mpi", str(tmp_path / "late.py"), "-n", "2"]) == DONE
+    assert (
+        "  rank 1 came last to collectives at late.py:4 once: others waited 1 s" in capsys.readouterr().err.splitlines()
+    )

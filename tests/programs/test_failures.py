@@ -48,8 +48,11 @@ def test_waiting_for_a_test_that_never_succeeds_is_a_deadlock(tmp_path):
     [
         ("comm.Barrier() if rank else comm.bcast(1)\n", ("rank 0 calls bcast(root=0)", "rank 1 calls Barrier()")),
         ("comm.Bcast(np.zeros(1), root=rank)\n", ("root=0", "rank 1 calls Bcast(root=1)")),
-        ("comm.Allreduce(np.zeros(rank // 3 + 1), np.zeros(rank // 3 + 1))\n", ("bytes=8", "rank 3", "bytes=16")),
-        ("comm.Bcast(np.zeros(rank // 2 + 1))\n", ("rank 0 sends 8 bytes", "rank 2 expects 16")),
+        (
+            "comm.Allreduce(np.zeros(rank // 3 + 1), np.zeros(rank // 3 + 1))\n",
+            ("rank 3 calls Allreduce with 16 bytes", "ranks 0-2 with 8 bytes"),
+        ),
+        ("comm.Bcast(np.zeros(rank // 2 + 1))\n", ("ranks 2, 3 call Bcast with 16 bytes", "ranks 0, 1 with 8")),
         ("comm.allreduce(1, op=MPI.MAX if rank else MPI.SUM)\n", ("op=", "rank 1")),
         ("comm.Ibarrier().Wait() if rank else comm.Barrier()\n", ("Barrier()", "Ibarrier()")),
         (
@@ -64,6 +67,53 @@ def test_collectives_that_do_not_fit_name_both_ranks_and_lines(tmp_path, body, p
     assert told.count("script.py:5") == 2
     for part in parts:
         assert part in told
+
+
+LENGTHS = {
+    "Allreduce": "comm.Allreduce(a, np.empty_like(a))",
+    "Reduce": "comm.Reduce(a, np.empty_like(a))",
+    "Scan": "comm.Scan(a, np.empty_like(a))",
+    "Exscan": "comm.Exscan(a, np.empty_like(a))",
+    "Bcast": "comm.Bcast(a)",
+    "Gather": "comm.Gather(a, np.empty((4, len(a))))",
+    "Allgather": "comm.Allgather(a, np.empty((4, len(a))))",
+    "Scatter": "comm.Scatter(np.empty((4, len(a))), a)",
+    "Alltoall": "comm.Alltoall(np.empty((4, len(a))), np.empty((4, len(a))))",
+    "Reduce_scatter_block": "comm.Reduce_scatter_block(np.empty((4, len(a))), a)",
+}
+
+
+@pytest.mark.parametrize("odd", [0, 2])
+@pytest.mark.parametrize("name", LENGTHS)
+def test_the_rank_whose_length_differs_from_the_others_is_named(tmp_path, name, odd):
+    others = {0: "ranks 1-3", 2: "ranks 0, 1, 3"}[odd]
+    body = f"a = np.ones(4 + (rank == {odd}))\nif rank == {odd}:\n    {LENGTHS[name]}\nelse:\n    {LENGTHS[name]}\n"
+    times = 4 if name.endswith("_block") else 1
+    assert failure(body, tmp_path) == (
+        f"collective mismatch on MPI_COMM_WORLD: rank {odd} calls {name} with {40 * times} bytes at script.py:7, but"
+        f" {others} with {32 * times} bytes at script.py:9"
+    )
+
+
+def test_the_rank_that_all_waited_for_is_named(tmp_path):
+    body = "import time\nfor step in range(4):\n    time.sleep(0.1 + 0.5 * (rank == 2))\n    comm.Barrier()\n"
+    outcome = simulated(HEAD + body, tmp_path, 4)
+    (late,) = outcome.stragglers()
+    assert (late.ranks, str(late.place), late.times) == ((2,), "script.py:8", 4)
+    assert late.waited == pytest.approx(2.0, rel=1e-9)
+    (told,) = outcome.to_dict()["waited_for"]
+    assert told == {"ranks": [2], "line": "script.py:8", "times": 4, "waited_s": late.waited}
+    assert outcome.to_dict()["calls"][0]["latest_ranks"] == [2]
+
+
+def test_ranks_that_come_together_wait_for_nobody(tmp_path):
+    assert simulated(HEAD + "comm.Barrier()\n", tmp_path, 4).stragglers() == []
+
+
+def test_a_deadlock_tells_its_time_with_a_unit(tmp_path):
+    told = failure("comm.Barrier()\nif rank == 0:\n    comm.recv(source=1)\n", tmp_path, 2)
+    assert told.startswith("deadlock after ")
+    assert told.split(":")[0].endswith(" µs")
 
 
 def test_an_exception_of_the_script_names_rank_line_and_kind(tmp_path):

@@ -17,18 +17,18 @@ from tests.programs.running import simulated
 
 MACHINE_SPECS = ["dgx_a100", "dgx_h100:hosts=2", "dual_socket_pcie", "dgx1v", "nodes:nodes=3,gpus=2"]
 CALLS = {
-    "allreduce": "dist.all_reduce(np.ones({count}, 'f4'))",
-    "broadcast": "dist.broadcast(np.ones({count}, 'f4'), src=1)",
-    "reduce": "dist.reduce(np.ones({count}, 'f4'), dst=1)",
-    "allgather": "dist.all_gather_into_tensor(np.empty({count}, 'f4'), np.ones({count} // n, 'f4'))",
-    "reduce_scatter": "dist.reduce_scatter_tensor(np.empty({count} // n, 'f4'), np.ones({count}, 'f4'))",
-    "alltoall": "dist.all_to_all_single(np.empty({count}, 'f4'), np.ones({count}, 'f4'))",
+    "allreduce": "comm.Allreduce(np.ones({count}, 'f4'), np.empty({count}, 'f4'))",
+    "broadcast": "comm.Bcast(np.ones({count}, 'f4'), root=1)",
+    "reduce": "comm.Reduce(np.ones({count}, 'f4'), np.empty({count}, 'f4'), root=1)",
+    "allgather": "comm.Allgather(np.ones({count} // n, 'f4'), np.empty({count}, 'f4'))",
+    "reduce_scatter": "comm.Reduce_scatter_block(np.ones({count}, 'f4'), np.empty({count} // n, 'f4'))",
+    "alltoall": "comm.Alltoall(np.ones({count}, 'f4'), np.empty({count}, 'f4'))",
 }
 SCRIPT = """
 import numpy as np
-import torch.distributed as dist
-dist.init_process_group("nccl")
-n = dist.get_world_size()
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+n = comm.size
 {call}
 """
 
@@ -40,7 +40,7 @@ def columns(schedule):
 def in_program(tmp_path, spec, collective, size, ranks):
     """The trace of the call, and what the timeline says of it."""
     script = SCRIPT.format(call=CALLS[collective].format(count=size // 4))
-    outcome = simulated(script, tmp_path, ranks, spec)
+    outcome = simulated(script, tmp_path, ranks, spec, library="nccl")
     assert outcome.failure is None
     return outcome.calls[-1]
 
@@ -91,7 +91,7 @@ def test_the_terminal_says_the_same_three_times(tmp_path, capsys):
     file = tmp_path / "sum.py"
     for size in ("64KiB", "16MiB"):
         count = {"64KiB": 1 << 14, "16MiB": 1 << 22}[size]
-        file.write_text(SCRIPT.format(call=f"dist.all_reduce(np.empty({count}, 'f4'))"), encoding="utf-8")
+        file.write_text(SCRIPT.format(call=f"comm.Allreduce(MPI.IN_PLACE, np.empty({count}, 'f4'))"), encoding="utf-8")
         chosen = ask("nccl-choice", "--size", size)
         ran = ask("run", "nccl.allreduce", "--size", size)
         called = ask("mpi", str(file), "-n", "8", "--library", "nccl")["calls"][-1]
@@ -112,20 +112,20 @@ def test_a_workloads_answer_names_the_protocol(capsys):
 @pytest.mark.parametrize(
     "call, algorithm, protocol, size",
     [
-        ("dist.barrier()", "allreduce.ring", "LL", 4),
-        ("dist.all_to_all([np.empty(1 << 16) for _ in range(n)], [np.ones(1 << 16)] * n)", "alltoall.nccl_p2p",
+        ("comm.Barrier()", "allreduce.ring", "LL", 4),
+        ("comm.Alltoall(np.ones(n << 16), np.empty(n << 16))", "alltoall.nccl_p2p",
          "Simple", 16 << 19),
-        ("dist.gather(np.ones(4), [np.empty(4) for _ in range(n)] if dist.get_rank() == 0 else None)",
+        ("comm.Gather(np.ones(4), np.empty(4 * n) if comm.rank == 0 else None)",
          "gather.linear", "", 16 * 32),
-        ("dist.scatter(np.ones(4), [np.ones(4)] * n if dist.get_rank() == 0 else None)", "scatter.linear", "", 16 * 32),
+        ("comm.Scatter(np.ones(4 * n) if comm.rank == 0 else None, np.empty(4))", "scatter.linear", "", 16 * 32),
     ],
 )  # fmt: skip
 def test_what_the_tuner_does_not_answer_is_sends_receives_and_sums(tmp_path, call, algorithm, protocol, size):
-    outcome = simulated(SCRIPT.format(call=call), tmp_path, 16, "dgx_a100:hosts=2")
+    outcome = simulated(SCRIPT.format(call=call), tmp_path, 16, "dgx_a100:hosts=2", library="nccl")
     assert outcome.failure is None
     record = outcome.calls[-1]
     assert (record.protocol, record.size) == (protocol, size)
-    assert record.algorithm == (algorithm if "barrier" not in call else expected_barrier("dgx_a100:hosts=2"))
+    assert record.algorithm == (algorithm if "Barrier" not in call else expected_barrier("dgx_a100:hosts=2"))
 
 
 def expected_barrier(spec):
@@ -135,9 +135,8 @@ def expected_barrier(spec):
 
 
 def test_unequal_blocks_go_round_the_rings_of_equal_ones(tmp_path):
-    call = "dist.all_to_all_single(np.empty(n * (n - 1) // 2 + 0), np.ones(n * dist.get_rank()), "
-    call += "list(range(n)), [dist.get_rank()] * n)"
-    outcome = simulated(SCRIPT.format(call=call), tmp_path, 8, "dgx1v")
+    call = "comm.Alltoallv([np.ones(n * comm.rank), [comm.rank] * n], [np.empty(n * (n - 1) // 2), list(range(n))])"
+    outcome = simulated(SCRIPT.format(call=call), tmp_path, 8, "dgx1v", library="nccl")
     assert outcome.failure is None
     assert outcome.calls[-1].algorithm == "alltoallv.nccl_p2p"
     machine = build("dgx1v")

@@ -13,6 +13,7 @@ from ops.programs.mpi4py.handles.info import Info
 from ops.programs.mpi4py.matched import PICKLE, pickled
 from ops.programs.mpi4py.reductions import OPS, Op
 from ops.programs.mpi4py.requests import MpiRequest, Prequest
+from ops.programs.runtime.exchange import size_of
 from ops.programs.runtime.rendezvous import Contribution
 
 Result = Callable[[], Any]
@@ -51,10 +52,6 @@ def _collective(make: Maker) -> Maker:
 # What ranks send and where they want it: buffers
 
 
-def _sum_of(blocks: Blocks) -> dict[str, Any]:
-    return {"bytes": sum(blocks.room)}
-
-
 def _room(recv: Blocks | None) -> list[int] | None:
     return None if recv is None else recv.room
 
@@ -64,7 +61,9 @@ def _reduction(name: str, collective: str, send: Blocks, op: Op, recv: Blocks | 
         raise TypeError(f"Argument 'op' has incorrect type (expected mpi4py.MPI.Op, got {type(op).__name__})")
     if recv is not None and collective != "reduce_scatter" and recv.elements != send.elements:
         raise ValueError(f"mismatch in send count {send.elements} and receive count {recv.elements}")
-    same = {"op": op.name, **more.pop("same", _sum_of(send))}
+    same = {"op": op.name, **more.pop("same", {})}
+    if "counts" not in same:
+        more["length"] = sum(send.room)
     return Contribution(
         name, collective, more.pop("sends", None) or send.copies(), same=same, fold=op.arrays, commutes=op.commutes,
         counted=send.elements, write=None if recv is None else recv.write, **more,
@@ -84,8 +83,9 @@ def Bcast(comm: Comm, name: str, buf: Any, root: int = 0) -> tuple[Contribution,
     blocks = one(buf, writes=not here)
     write = None if here else blocks.write
     return Contribution(
-        name, "broadcast", blocks.read(), root=root, room=blocks.room, write=write, counted=blocks.elements
-    ), None
+        name, "broadcast", blocks.read(), root=root, room=blocks.room, length=blocks.room[0], write=write,
+        counted=blocks.elements,
+    ), None  # fmt: skip
 
 
 @_collective
@@ -164,7 +164,10 @@ def _gather(
     collective = "allgather" if root is None else "gather"
     write = None if recv is None else recv.write
     room = None if recv is None else recv.room
-    return Contribution(name, collective, sends, root=root or 0, room=room, write=write, uneven=uneven), None
+    length = None if uneven else size_of(sends[0])
+    return Contribution(
+        name, collective, sends, root=root or 0, room=room, write=write, uneven=uneven, length=length
+    ), None
 
 
 @_collective
@@ -197,7 +200,10 @@ def _scatter(
     sends = many(sendbuf, comm.size).read() if comm.rank == root else []
     recv = None if in_place(recvbuf) and comm.rank == root else one(recvbuf, writes=True)
     write = None if recv is None else recv.write
-    return Contribution(name, "scatter", sends, root=root, room=_room(recv), write=write, uneven=uneven), None
+    length = None if uneven else recv.room[0] if recv is not None else size_of(sends[0])
+    return Contribution(
+        name, "scatter", sends, root=root, room=_room(recv), write=write, uneven=uneven, length=length
+    ), None
 
 
 @_collective
@@ -215,7 +221,8 @@ def Scatterv(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, root: int = 0) -
 def _alltoall(comm: Comm, name: str, sendbuf: Any, recvbuf: Any, *, uneven: bool) -> tuple[Contribution, None]:
     recv = many(recvbuf, comm.size, writes=True)
     sends = recv.copies() if in_place(sendbuf) else many(sendbuf, comm.size).read()
-    return Contribution(name, "alltoall", sends, room=recv.room, write=recv.write, uneven=uneven), None
+    length = None if uneven else size_of(sends[0])
+    return Contribution(name, "alltoall", sends, room=recv.room, write=recv.write, uneven=uneven, length=length), None
 
 
 @_collective

@@ -49,16 +49,19 @@ class ProcessGroup(Communicator["ProgramMeeting"]):
 class Contribution(Pending):
     """What one rank brings to a collective, and what it gets.
 
-    `same` must be the same on all ranks. `room`, if any, is the bytes expected of every item to come. `write` puts
-    the items in place when the collective ends; `fold` adds items up; `counted` is how many elements take part.
+    `same` must be the same on all ranks, and so must `length`, bytes, where it is given. `room`, if
+    any, is the bytes expected of every item to come. `write` puts the items in place when the collective ends; `fold`
+    adds items up; `counted` is how many elements take part.
     """
 
     __slots__ = (
+        "came",
         "collective",
         "commutes",
         "counted",
         "fold",
         "gets",
+        "length",
         "library",
         "meeting",
         "name",
@@ -79,6 +82,7 @@ class Contribution(Pending):
         sends: Items,
         *,
         same: dict[str, Any] | None = None,
+        length: int | None = None,
         root: int = 0,
         uneven: bool = False,
         room: Sequence[int] | None = None,
@@ -93,6 +97,7 @@ class Contribution(Pending):
         self.same = dict(same or {})
         if collective in ("broadcast", "reduce", "gather", "scatter"):
             self.same["root"] = root
+        self.length, self.came = length, 0.0
         self.uneven, self.room, self.write, self.fold = uneven, room, write, fold
         self.commutes, self.counted, self.library = commutes, counted, library
         self.gets: Items = []
@@ -123,6 +128,7 @@ class ProgramMeeting(Meeting[Contribution]):
     def admit(self, place: int, part: Contribution) -> None:
         """Take a contribution in. One that does not fit the first ends the run."""
         part.place, part.meeting, part.call = self.world.where(), self, self.record.number
+        part.came = self.world.now
         if (part.name, part.same) != (self.first.name, self.first.same):
             rank = self.world.me.rank
             self.world.halt(
@@ -132,7 +138,18 @@ class ProgramMeeting(Meeting[Contribution]):
         super().admit(place, part)
 
     def begin(self) -> None:
-        """All have come: work out who gets what, and move it."""
+        """All have come: see whether they fit, and move the data."""
+        self.check()
+        self.move()
+
+    def check(self) -> None:
+        """Note who came last, and end the run where lengths differ."""
+        parts = self.everything()
+        self._note_latest(parts)
+        self._check_lengths(parts)
+
+    def move(self) -> None:
+        """Work out who gets what, and move it."""
         parts, first = self.everything(), self.first
         exchange = EXCHANGES[first.collective]
         sends = [part.sends for part in parts]
@@ -152,6 +169,28 @@ class ProgramMeeting(Meeting[Contribution]):
                 part.gets, part.write = [], None
             part.sends = []  # views of a program's buffers, like those above
             part.finish()
+
+    def _note_latest(self, parts: list[Contribution]) -> None:
+        self.record.gathered = max(part.came for part in parts)
+        latest = [place for place, part in enumerate(parts) if part.came == self.record.gathered]
+        self.record.latest = tuple(self.group.ranks[place] for place in latest)
+        self.record.latest_place = parts[latest[0]].place
+
+    def _check_lengths(self, parts: list[Contribution]) -> None:
+        """End the run where lengths differ, and name the ranks that differ from most others, or from the root."""
+        sides: dict[int | None, list[int]] = {}
+        for place, part in enumerate(parts):
+            sides.setdefault(part.length, []).append(place)
+        if len(sides) == 1:
+            return
+        usual = max(sides, key=lambda length: (len(sides[length]), self.first.root in sides[length]))
+        other = next(length for length in sides if length != usual)
+        odd, rest = (name_ranks(self.group.ranks[place] for place in sides[length]) for length in (other, usual))
+        calls = "calls" if len(sides[other]) == 1 else "call"
+        self.world.halt(
+            f"collective mismatch on {self.group.name}: {odd} {calls} {self.first.name} with {other} bytes at"
+            f" {parts[sides[other][0]].place}, but {rest} with {usual} bytes at {parts[sides[usual][0]].place}"
+        )
 
     def _check_room(self, parts: list[Contribution], gets: list[Items]) -> None:
         sizes_of: dict[int, list[int]] = {}

@@ -26,6 +26,8 @@ from ops.programs.runtime.transport import Transport
 from sim.base.files.user_files import of_user
 
 Echo = Callable[[str], None]
+ELSEWHERE = "torch"
+"""A package whose state is the process's, which ranks of one process cannot have: it has a command of its own."""
 
 
 class _Beside(importlib.abc.MetaPathFinder):
@@ -41,6 +43,8 @@ class _Beside(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         top = fullname.partition(".")[0]
+        if top == ELSEWHERE:
+            raise ModuleNotFoundError("a script that imports torch is run by `torchrun`, not by `mpi`", name=top)
         if path is not None and top not in self.names:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, [self.folder] if path is None else path, target)
@@ -136,7 +140,7 @@ class Isolation:
 
     def _stands_in(self, name: str) -> bool:
         """Whether a module, or the package that it is in, is served."""
-        return any(name == served or name.startswith(f"{served}.") for served in self._served)
+        return any(name == served or name.startswith(f"{served}.") for served in (*self._served, ELSEWHERE))
 
     def _replace_parts(self) -> None:
         """Put what is served into the packages that are not, like torch.distributed into an installed PyTorch."""

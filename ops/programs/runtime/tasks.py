@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from types import CodeType, FrameType, ModuleType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 from typing import Any, NamedTuple, NoReturn
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -21,6 +21,7 @@ from ops.communicators.records import ScriptLine, Span
 from ops.programs.runtime.deadlock import Stuck, describe
 from sim.base.files.user_files import user_builtins
 from sim.errors import InputError
+from sim.units import fmt_time
 
 OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PATIENCE = 10_000
@@ -77,11 +78,11 @@ class Slept(Pending):
 class Task:
     """One rank: its greenlet, its modules and what it waits for."""
 
-    def __init__(self, world: "Tasks", rank: int, code: CodeType) -> None:
-        self.world, self.rank, self.code = world, rank, code
+    def __init__(self, world: "Tasks", rank: int, program: "Program", file: str) -> None:
+        self.world, self.rank, self.program = world, rank, program
         self.greenlet = greenlet(self._run)
         self.main = ModuleType("__main__")
-        self.main.__dict__.update(__file__=code.co_filename, __builtins__=user_builtins(), __cached__=None)
+        self.main.__dict__.update(__file__=file, __builtins__=user_builtins(), __cached__=None)
         self.modules: dict[str, ModuleType] = {"__main__": self.main}
         self.argv: list[str] = []
         self.random: Any = None
@@ -89,7 +90,7 @@ class Task:
         self.ready = False
         self.waits: Sequence[Pending] = ()
         self.inside = ""
-        self.place = ScriptLine(code.co_filename, 0)
+        self.place = ScriptLine(file, 0)
         self.ended: float | None = None
         self.status = 0
         self.tested: set[int] = set()
@@ -103,7 +104,7 @@ class Task:
 
     def _run(self) -> None:
         try:
-            exec(self.code, self.main.__dict__)
+            self.program(self)
         except SystemExit as left:
             self.status = _exit_status(left)
         except (GreenletExit, KeyboardInterrupt):
@@ -143,6 +144,10 @@ def _stuck(task: Task) -> Stuck:
     what = " and ".join(dict.fromkeys(m.what for m in missing))
     ranks = sorted({rank for m in missing for rank in m.ranks} - {task.rank})
     return Stuck(task.rank, task.inside, task.place.file, task.place.line, what, ranks, str(task.place))
+
+
+Program = Callable[[Task], None]
+"""What a rank does from its beginning to its end."""
 
 
 class Tasks:
@@ -203,10 +208,10 @@ class Tasks:
             frame = frame.f_back
         return self.me.place
 
-    def run(self, ranks: int, code: CodeType) -> None:
-        """Run every rank to its end, or until one fails or none can go on."""
+    def run(self, ranks: int, program: Program, file: str) -> None:
+        """Run every rank's program to its end, or until one fails or none can go on; `file` is its script."""
         self._hub = getcurrent()
-        self.tasks = [Task(self, rank, code) for rank in range(ranks)]
+        self.tasks = [Task(self, rank, program, file) for rank in range(ranks)]
         for task in self.tasks:
             task.wake()
         try:
@@ -244,8 +249,8 @@ class Tasks:
             self.error = error
         raise GreenletExit
 
-    def wait(self, pending: Sequence[Pending], name: str, *, every: bool = True) -> None:
-        """Stop this rank until all, or any, of these are done; the stay is noted under the call's name."""
+    def wait(self, pending: Sequence[Pending], name: str, *, every: bool = True, lane: str = CALL) -> None:
+        """Stop this rank until all, or any, of these are done; the stay is noted on a lane under the call's name."""
         task = self.me
         begin, place = self.now, self.where()
         task.inside, task.place, task.readings = name, place, 0
@@ -259,15 +264,15 @@ class Tasks:
             self._stop()
         task.waits = ()
         calls = tuple(p.call for p in pending if p.call >= 0)
-        self.spans.append(Span(task.rank, CALL, begin, self.now, name, place, calls))
+        self.spans.append(Span(task.rank, lane, begin, self.now, name, place, calls))
 
-    def sleep(self, seconds: float, name: str = "sleep") -> None:
+    def sleep(self, seconds: float, name: str = "sleep", lane: str = CALL) -> None:
         """Let simulated time pass on this rank."""
         if not (math.isfinite(seconds) and seconds >= 0):
             raise ValueError(f"sleep length must be a finite number of seconds of zero or more, not {seconds}")
         slept = Slept()
         self.at(self.now + seconds, slept.finish)
-        self.wait((slept,), name)
+        self.wait((slept,), name, lane=lane)
 
     def clock(self) -> float:
         """The simulated time as the script reads it; reading it over and over again takes time itself."""
@@ -330,7 +335,7 @@ class Tasks:
         if stuck and not self._over():
             self.deadlock = [_stuck(task) for task in stuck]
             ended = [task.rank for task in self.tasks if task.ended is not None]
-            self.fail(f"deadlock after {self.now:.9g} s: {describe(self.deadlock, ended)}")
+            self.fail(f"deadlock after {fmt_time(self.now)}: {describe(self.deadlock, ended)}")
 
     def _over(self) -> bool:
         return self.failure is not None or self.error is not None
@@ -341,12 +346,16 @@ class Tasks:
             task.wake()
 
     def _take_turns(self, _: Any) -> None:
-        while self._ready and not self._over():
+        while (self._ready or self._listen()) and not self._over():
             task = self.tasks[heapq.heappop(self._ready)[0]]
             task.ready = False
             if task.ended is None:
                 self._resume(task, task.greenlet.switch)
         self._turn = False
+
+    def _listen(self) -> bool:
+        """Whether a rank outside of this process has something to do at this moment."""
+        return False
 
     def _resume(self, task: Task, switch: Callable[[], Any]) -> None:
         self.enter(task)

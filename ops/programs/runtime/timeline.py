@@ -1,14 +1,24 @@
 """What a run of a program was: its output, its calls, when every rank was in which of them."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ops.backends import Backend, costs_of
 from ops.communicators.expectation import Expectation
-from ops.communicators.records import Span
+from ops.communicators.records import ScriptLine, Span
 from ops.programs.runtime.deadlock import Stuck
 from ops.programs.runtime.transport import ProgramCall
+from ops.training.step import COMPUTE
 from sim.trace.chrome_events import ChromeTrace, TrackPoint, check_slices, nanoseconds
+
+
+class Straggler(NamedTuple):
+    """Ranks that came last to `times` collectives at one line; the first of the others waited `waited` s in sum."""
+
+    ranks: tuple[int, ...]
+    place: ScriptLine
+    times: int
+    waited: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,22 +40,42 @@ class ProgramRun:
     spans: list[Span] = field(repr=False)
     deadlock: list[Stuck]
     expectation: Expectation
+    untimed: dict[str, int] = field(default_factory=dict)
+    """Calls that took no simulated time, by name."""
+    compute: str = ""
+    """What the time of the ranks' own computing follows from."""
+    exposed: float = 0.0
+    """Seconds of communication that no computing hides, of the rank that has most."""
+    charged: bool = False
+    """Whether `time` has what the libraries' own processors take."""
 
     @property
     def ok(self) -> bool:
         """Whether all ranks ended well."""
         return self.failure is None
 
+    def stragglers(self) -> list[Straggler]:
+        """The ranks that came last to collectives while others waited, by line; the longest wait in sum first."""
+        late: dict[tuple[tuple[int, ...], ScriptLine], list[float]] = {}
+        for call in self.calls:
+            if call.latest_place is not None and call.gathered is not None and call.gathered > call.begin:
+                late.setdefault((call.latest, call.latest_place), []).append(call.gathered - call.begin)
+        stragglers = [Straggler(ranks, place, len(waits), sum(waits)) for (ranks, place), waits in late.items()]
+        return sorted(stragglers, key=lambda straggler: -straggler.waited)
+
     def left_out(self) -> list[Backend]:
-        """What the processors of its collectives' libraries take, which is not in its time."""
+        """What the processors of its collectives' libraries take, where that is not in its time."""
+        if self.charged:
+            return []
         costs = map(costs_of, dict.fromkeys(call.library for call in self.calls if call.library))
         return [cost for cost in costs if cost is not None]
 
     def to_dict(self) -> dict[str, Any]:
         """The run as plain data."""
         waited = [0.0] * self.ranks
+        computed = list(waited)
         for span in self.spans:
-            waited[span.rank] += span.end - span.start
+            (computed if span.lane == COMPUTE else waited)[span.rank] += span.end - span.start
         return {
             "machine": self.machine,
             "ranks": self.ranks,
@@ -55,12 +85,25 @@ class ProgramRun:
             "deadlock": [stuck._asdict() for stuck in self.deadlock],
             "output": self.output,
             "per_rank": [
-                {"rank": r, "exit": self.statuses[r], "ended_s": self.ended[r], "in_calls_s": waited[r]}
+                {
+                    "rank": r,
+                    "exit": self.statuses[r],
+                    "ended_s": self.ended[r],
+                    "in_calls_s": waited[r],
+                    "compute_s": computed[r],
+                }
                 for r in range(self.ranks)
             ],
             "left_out": [
                 {"library": of.library, "launch_s": of.launch, "message_s": of.overhead, "reduce_s_per_byte": of.gamma}
                 for of in self.left_out()
+            ],
+            "compute": self.compute,
+            "exposed_communication_s": self.exposed,
+            "untimed": self.untimed,
+            "waited_for": [
+                {"ranks": list(late.ranks), "line": str(late.place), "times": late.times, "waited_s": late.waited}
+                for late in self.stragglers()
             ],
             "calls": [_row(call) for call in self.calls],
         }
@@ -100,7 +143,7 @@ class ProgramRun:
 
 
 def _row(call: ProgramCall) -> dict[str, Any]:
-    ends: dict[str, Any] = {"ranks": len(call.ranks)}
+    ends: dict[str, Any] = {"ranks": len(call.ranks), "latest_ranks": list(call.latest)}
     if call.tag is not None:
         ends = {"src": call.ranks[0], "dst": call.ranks[1], "tag": call.tag}
     return {

@@ -37,8 +37,8 @@ Then = Callable[[], None]
 class ProgramCall(CallRecord):
     """One message or one collective on the timeline; times in simulated seconds.
 
-    `begin` is when the first rank called, `start` when the last one had and data could move, `end` when it was
-    done. The ranks of a message are its sender and its receiver.
+    `begin` is when the first rank called, `gathered` when the last one had, `start` when data could move, `end` when
+    it was done. The ranks of a message are its sender and its receiver.
     """
 
     number: int
@@ -46,10 +46,15 @@ class ProgramCall(CallRecord):
     begin: float
     place: ScriptLine
     tag: int | None = None
+    gathered: float | None = None
     start: float | None = None
     end: float | None = None
     library: str = ""
     """Whose rules chose the algorithm of a collective."""
+    latest: tuple[int, ...] = ()
+    """The ranks that came last to a collective."""
+    latest_place: ScriptLine | None = None
+    """The line at which the first of them came."""
     verified: bool | None = None
     """Was every contribution there exactly once? None for messages, and for what has not ended."""
     trace: Trace | None = field(default=None, repr=False)

@@ -1,0 +1,262 @@
+"""The ranks of a PyTorch program on their machine: each is a process, whose requests become calls of the simulation.
+
+A process runs on until its next request. The ranks that may go on at one moment of simulated time do so in rank order,
+so that nothing depends on how fast the processes are. Before the simulator waits for a process, every answer that is
+due has been sent: a process never waits for one that waits for the simulator.
+"""
+
+import heapq
+from collections import Counter, deque
+from contextlib import suppress
+from typing import Any, NamedTuple, NoReturn
+
+from greenlet import GreenletExit
+
+from ops.backends import BACKENDS
+from ops.communicators.records import ScriptLine
+from ops.communicators.selection import Selection
+from ops.programs.pytorch.rank.wire import Message as Request
+from ops.programs.pytorch.rank.wire import Wire
+from ops.programs.runtime.deadlock import name_ranks
+from ops.programs.runtime.messages import ANY_SOURCE, Mailbox, Message, Receive
+from ops.programs.runtime.rendezvous import Contribution, ProcessGroup, ProgramMeeting
+from ops.programs.runtime.tasks import CALL, Pending, Task
+from ops.programs.runtime.transport import Transport
+from ops.training.backends import burdened
+from ops.training.step import COMPUTE
+from sim.topology import Topology
+
+DEFAULT = "default group"
+SLEEP = "sleep"
+"""What a process calls time in which its script sleeps; all other time that passes in it is its GPU's work."""
+SERVED = {"nccl": "nccl", "gloo": "gloo", "mpi": "mpi", "ucc": "mpi"}
+"""Whose costs and rules stand for a backend of PyTorch: MPI's and UCC's are taken for Open MPI's."""
+
+
+def served(backend: str) -> str:
+    """Return the entry of BACKENDS for what a script asks for: NCCL's where it is among them, as ranks are GPUs.
+
+    >>> served("cpu:gloo,cuda:nccl"), served("gloo"), served("hccl")
+    ('nccl', 'gloo', 'nccl')
+    """
+    names = [part.rpartition(":")[2] for part in backend.split(",")]
+    return "nccl" if "nccl" in names else SERVED.get(names[0], "nccl")
+
+
+class Sized(NamedTuple):
+    """A tensor of which only the size is here."""
+
+    nbytes: int
+
+
+class TorchGroup(ProcessGroup):
+    """A group whose collectives follow each other, as on one CUDA stream; each pays its backend's launch."""
+
+    def __init__(self, world: "TorchWorld", ranks: tuple[int, ...], name: str, backend: str) -> None:
+        super().__init__(world, ranks, name)
+        self.costs = BACKENDS[served(backend)]
+        self.busy = False
+        self.waiting: deque[StreamedMeeting] = deque()
+
+    def post(self, contribution: Contribution) -> None:
+        """Bring this rank's contribution to its next collective of the group."""
+        self.come(self.world.me.rank, contribution, lambda: StreamedMeeting(self, contribution))
+
+
+class StreamedMeeting(ProgramMeeting):
+    """A collective that begins when all ranks have come and the one before has ended."""
+
+    def __init__(self, stream: TorchGroup, first: Contribution) -> None:
+        super().__init__(stream, first)
+        self.stream = stream
+
+    def begin(self) -> None:
+        """All have come; the stream may still be busy."""
+        self.check()
+        self.stream.waiting.append(self)
+        self._next()
+
+    def _next(self) -> None:
+        stream = self.stream
+        if stream.busy or not stream.waiting:
+            return
+        stream.busy = True
+        meeting = stream.waiting.popleft()
+        started = self.world.now
+        alone = stream.size < 2
+
+        def run() -> None:
+            with suppress(GreenletExit):  # what does not fit ends the run
+                meeting.move()
+            meeting.record.start = started
+
+        self.world.at(started if alone else started + stream.costs.launch, run)
+
+    def _end(self, parts: list[Contribution]) -> None:
+        super()._end(parts)
+        self.stream.busy = False
+        self._next()
+
+
+class TorchWorld(Transport):
+    """The ranks of one run; `wires[rank]` leads to its process."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        wires: list[Wire],
+        folder: str,
+        backend: str,
+        *,
+        selection: Selection,
+        eager: float,
+        history: bool,
+    ) -> None:
+        costs = BACKENDS[served(backend)]
+        machine = burdened(topology, costs.overhead, costs.gamma)
+        super().__init__(machine, len(wires), folder, selection=selection, eager=eager, history=history)
+        self.wires = wires
+        self.untimed: Counter[str] = Counter()
+        self.lost: list[int] = []
+        """Ranks whose processes ended without a word."""
+        self.groups: dict[str, TorchGroup] = {}
+        self.meetings: dict[tuple[int, ...], TorchGroup] = {}
+        self._works: dict[tuple[int, int], Pending] = {}
+        self._listening: list[int] = []
+        self._requests: dict[int, Request | None] = {}
+
+    def where(self) -> ScriptLine:
+        """The line of the script that the process was at."""
+        return self.me.place
+
+    def serve(self, task: Task) -> None:
+        """Do what a rank's process asks for, until it ends."""
+        while True:
+            request = self._next_request(task)
+            if request is None:
+                self.lost.append(task.rank)
+                return
+            if request["do"] == "bye":
+                return
+            task.place = ScriptLine(*request["at"])
+            for name, seconds in request["after"]:
+                self.sleep(seconds, name, CALL if name == SLEEP else COMPUTE)
+            getattr(self, f"_{request['do']}")(task, request)
+
+    def _next_request(self, task: Task) -> Request | None:
+        heapq.heappush(self._listening, task.rank)
+        self._stop()
+        return self._requests.pop(task.rank)
+
+    def _listen(self) -> bool:
+        """Read the next request of the first rank that has none."""
+        if not self._listening:
+            return False
+        rank = heapq.heappop(self._listening)
+        self._requests[rank] = self.wires[rank].read()
+        self.tasks[rank].wake()
+        return True
+
+    def _answer(self, task: Task, **what: Any) -> None:
+        try:
+            self.wires[task.rank].write({"now": self.now, **what})
+        except OSError:
+            raise GreenletExit from None
+
+    # What processes ask for
+
+    def _meet(self, task: Task, request: Request) -> None:
+        """Ranks come together to make a group."""
+        ranks = tuple(request["ranks"])
+        if ranks not in self.meetings:
+            everyone = len(ranks) == self.size
+            name = DEFAULT if everyone else f"group of {name_ranks(ranks)}"
+            self.meetings[ranks] = TorchGroup(self, ranks, name, request["backend"])
+        part = Contribution(request["name"], "barrier", [], same=request["same"], library=self._library(request))
+        self.meetings[ranks].post(part)
+        self.wait((part,), request["name"])
+        self._answer(task)
+
+    def _library(self, request: Request) -> str:
+        return BACKENDS[served(request["backend"])].library
+
+    def _group(self, task: Task, request: Request) -> None:  # noqa: ARG002
+        ranks = tuple(request["ranks"])
+        if request["group"] not in self.groups:
+            name = DEFAULT if len(ranks) == self.size else f"group of {name_ranks(ranks)}"
+            self.groups[request["group"]] = TorchGroup(self, ranks, name, request["backend"])
+
+    def _collective(self, task: Task, request: Request) -> None:
+        group = self.groups[request["group"]]
+        part = Contribution(
+            request["name"], request["collective"], [Sized(size) for size in request["sends"]],
+            same={key: tuple(v) if isinstance(v, list) else v for key, v in request.get("same", {}).items()},
+            length=request.get("length"), root=request.get("root", 0), uneven=request.get("uneven", False),
+            room=request.get("room"), fold=lambda a, _: a, counted=request.get("counted", 0),
+            library=group.costs.library,
+        )  # fmt: skip
+        group.post(part)
+        self._works[task.rank, request["work"]] = part
+
+    def _send(self, task: Task, request: Request) -> None:
+        group = self.groups[request["group"]]
+        here = group.place_of[task.rank]
+        message = Message(here, request["dst"], request["tag"], (request["dtype"], task.place), request["bytes"])
+        self._works[task.rank, request["work"]] = self._box(group, request["dst"]).post(message, "send")
+
+    def _recv(self, task: Task, request: Request) -> None:
+        group = self.groups[request["group"]]
+        here, place, room, dtype = group.place_of[task.rank], task.place, request["bytes"], request["dtype"]
+
+        def take(message: Message) -> None:
+            sent, line = message.data
+            if (message.size, sent) == (room, dtype):
+                return
+            what, expected = (f"{message.size} bytes", f"{room} bytes") if message.size != room else (sent, dtype)
+            sender = group.ranks[message.source]
+            self.fail(
+                f"message mismatch on {group.name}: rank {sender} sends {what} at {line}, but rank {task.rank}"
+                f" receives {expected} at {place}"
+            )
+
+        receive = Receive(ANY_SOURCE if request["src"] < 0 else request["src"], request["tag"], take)
+        self._works[task.rank, request["work"]] = self._box(group, here).receive(receive)
+
+    @staticmethod
+    def _box(group: TorchGroup, place: int) -> Mailbox:
+        box: Mailbox = group.boxes.setdefault(place, Mailbox(group, place))
+        return box
+
+    def _wait(self, task: Task, request: Request) -> None:
+        pending = self._works.pop((task.rank, request["work"]))
+        self.wait((pending,), _name(pending))
+        self._answer(task, **_source(pending))
+
+    def _test(self, task: Task, request: Request) -> None:
+        pending = self._works[task.rank, request["work"]]
+        if not pending.done:
+            self.ask_again(pending)
+        self._answer(task, done=pending.done)
+
+    def _clock(self, task: Task, request: Request) -> None:  # noqa: ARG002
+        self.clock()
+        self._answer(task)
+
+    def _untimed(self, task: Task, request: Request) -> None:  # noqa: ARG002
+        self.untimed[request["name"]] += 1
+
+    def _failed(self, task: Task, request: Request) -> NoReturn:
+        place = ScriptLine(*request["where"])
+        self.halt(f"rank {task.rank} failed at {place}: {request['message']}")
+
+
+def _name(pending: Pending) -> str:
+    if isinstance(pending, Contribution):
+        return pending.name
+    return "recv" if isinstance(pending, Receive) else "send"
+
+
+def _source(pending: Pending) -> dict[str, int]:
+    if isinstance(pending, Receive) and pending.message is not None:
+        return {"source": pending.message.source}
+    return {}

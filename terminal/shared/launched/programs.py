@@ -1,0 +1,105 @@
+"""What `mpi` and `torchrun` share: how a program is run, and what is printed of it."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from ops import ALGORITHMS
+from ops.communicators.selection import Forced
+from ops.libraries import LIBRARIES
+from ops.programs import ProgramRun
+from ops.programs.runtime.summary import summary
+from ops.request.notation import algorithm_spec
+from sim.base.files.whole_file import write_whole
+from sim.errors import InputError
+from sim.parameters import bind
+from sim.units import parse_size
+from terminal import DONE, NO, PROGRAM, Answer, answers_as_json
+from terminal.shared.entries import EntryOption
+from terminal.shared.files import TO_WRITE
+from terminal.shared.types import WHOLE, TypedWord
+
+EAGER = TypedWord("size", lambda text, flag: 0 if text.strip() == "0" else parse_size(text, flag))
+
+PROGRAM_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--library",
+        cls=EntryOption,
+        of=lambda: LIBRARIES,
+        metavar="NAME",
+        help="whose rules choose algorithms; if left out Open MPI's for mpi4py, the backend's for torch",
+    ),
+    click.option(
+        "--algorithm",
+        "algorithms",
+        multiple=True,
+        metavar="COLLECTIVE.ALGORITHM[:key=value,…]",
+        help="take this one whatever the rules say; may be repeated",
+    ),
+    click.option(
+        "--eager",
+        type=EAGER,
+        default="64KiB",
+        metavar="SIZE",
+        help="longer messages wait for their receiver; 0 lets all of them wait",
+    ),
+    click.option(
+        "--trace", type=TO_WRITE, metavar="FILE.json", help="also write the timeline of all calls, for ui.perfetto.dev"
+    ),
+    click.option(
+        "--open",
+        "opened",
+        type=(TypedWord("call", lambda text, _: WHOLE.convert(text, None, None)), TO_WRITE),
+        metavar="CALL FILE.json",
+        help="also write everything that happened inside one collective, by its number in --json",
+    ),
+)
+"""How messages and collectives of a program are run, and what is written beside its output."""
+
+
+def with_options(function: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Give a command the options of a program."""
+    for option in reversed(PROGRAM_OPTIONS):
+        function = option(function)
+    return function
+
+
+def echoes() -> Callable[[str], None] | None:
+    """Return what prints a program's output as it comes; nothing where the answer is JSON."""
+    if answers_as_json():
+        return None
+    out = sys.stdout
+
+    def say(text: str) -> None:
+        out.write(text)
+
+    return say
+
+
+def answer(outcome: ProgramRun, opened: tuple[int, str] | None) -> Answer:
+    """Write one collective if that was asked for, and the summary to standard error."""
+    if opened is not None:
+        write_whole(opened[1], _inside(outcome, opened[0]))
+    if not answers_as_json():
+        sys.stdout.flush()
+        sys.stderr.write(summary(outcome, PROGRAM))
+    return Answer(DONE if outcome.ok else NO, outcome.to_dict(), "")
+
+
+def forced_algorithm(text: str) -> tuple[str, Forced]:
+    """Return the collective that a spec is of, and what is forced for it."""
+    name, settings = algorithm_spec(text)
+    entry = ALGORITHMS[name]
+    return entry.collective.name, (name, bind(entry.steps, settings, name, skip=("n", "root")))
+
+
+def _inside(outcome: ProgramRun, number: int) -> str:
+    if not 0 <= number < len(outcome.calls):
+        raise InputError(f"--open {number}: the program made {len(outcome.calls)} calls, which count from 0")
+    call = outcome.calls[number]
+    if call.trace is None:
+        what = "a message" if call.tag is not None else "not run to its end on two ranks or more"
+        raise InputError(f"--open {number}: call {number}, {call.name} at {call.place}, is {what}: choose a collective")
+    return call.trace.to_json()

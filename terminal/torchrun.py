@@ -1,0 +1,84 @@
+"""`torchrun`: a PyTorch program on the simulated cluster."""
+
+from dataclasses import replace
+
+import click
+
+from ops.programs.pytorch import run_torch
+from ops.programs.pytorch.gpus import EFFICIENCY, roofline
+from ops.programs.runtime.steps import training_step
+from ops.request import Request
+from sim.base.files.whole_file import write_whole
+from sim.machines import MACHINES
+from sim.parameters import parameters
+from terminal import Answer, command
+from terminal.shared.launched.line import LaunchCommand
+from terminal.shared.launched.programs import answer, echoes, forced_algorithm, with_options
+from terminal.shared.options import MACHINE, asks
+from terminal.shared.types import WHOLE
+
+
+@command(kind=LaunchCommand)
+@click.argument("script", metavar="SCRIPT.py")
+@click.argument("args", nargs=-1, metavar="[ARG]...")
+@click.option(
+    "--nproc-per-node",
+    "--nproc_per_node",
+    "per_node",
+    type=WHOLE,
+    default=1,
+    metavar="N",
+    help="how many processes a host runs, a GPU each; 1 if left out, as for a script that starts its own",
+)
+@click.option("--nnodes", "nodes", type=WHOLE, default=1, metavar="N", help="how many hosts run them; 1 if left out")
+@click.option(
+    "--gpu",
+    metavar="NAME",
+    help="whose data sheet says how fast ranks compute; the machine's if left out, none for no time",
+)
+@click.option(
+    "--efficiency", type=float, default=EFFICIENCY, metavar="SHARE", help="of a GPU's peaks that computing reaches"
+)
+@asks(*MACHINE, machine=False)
+@with_options
+def torchrun(
+    request: Request,
+    script: str,
+    args: tuple[str, ...],
+    per_node: int,
+    nodes: int,
+    gpu: str | None,
+    efficiency: float,
+    library: str | None,
+    algorithms: tuple[str, ...],
+    eager: int,
+    trace: str | None,
+    opened: tuple[int, str] | None,
+) -> Answer:
+    """Run a PyTorch program on the simulated cluster, a process per rank.
+
+    SCRIPT.py runs as it is under the PyTorch that is installed; `cuda` and `nccl` stand for the machine's GPUs. The
+    ARGs are what it finds in sys.argv, as for `mpi`. The machine is a switch with a GPU per process if none is named;
+    a machine with a parameter `hosts` has as many as --nnodes says, unless its own are given.
+    """
+    request = replace(request, machine=_machine(request, per_node, nodes))
+    machine = request.topology()
+    outcome = run_torch(
+        script, machine, per_node, list(args), nodes=nodes, compute=roofline(machine, gpu, efficiency), library=library,
+        forced=dict(map(forced_algorithm, algorithms)), eager=eager, history=opened is not None, echo=echoes(),
+    )  # fmt: skip
+    if trace is not None:
+        write_whole(trace, training_step(outcome, machine).to_perfetto())
+    return answer(outcome, opened)
+
+
+def _machine(request: Request, per_node: int, nodes: int) -> str:
+    """The machine's spec, with as many hosts as nodes where it leaves that open."""
+    if request.capture:
+        return request.machine
+    if not request.machine:
+        return f"switch:ranks={max(2, per_node)}" if nodes == 1 else f"nodes:nodes={nodes},gpus={per_node}"
+    name = request.machine
+    if nodes > 1 and name in MACHINES and "hosts" in parameters(MACHINES[name]):
+        return f"{name}:hosts={nodes}"
+    return name

@@ -1,0 +1,158 @@
+"""Processes of PyTorch programs, forked from one that has imported torch: that takes seconds, a fork none."""
+
+import atexit
+import gc
+import json
+import os
+import runpy
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+
+from ops.programs.pytorch.processes import SITE, Process
+
+HERE = os.path.abspath(__file__)
+
+
+class ForkedProcess(Process):
+    """A process of a script, forked by a server."""
+
+    def __init__(self, server, command, environment, rank, echo):
+        self.rank = rank
+        read, write = os.pipe()
+        self._line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._line.connect(server)
+        request = json.dumps({"argv": list(command[1:]), "environment": dict(environment)}).encode()
+        socket.send_fds(self._line, [len(request).to_bytes(4, "big")], [write])
+        self._line.sendall(request)
+        os.close(write)
+        self._answers = self._line.makefile("rb")
+        self._pid = int(self._answers.readline())
+        self._status = None
+        self._listen(os.fdopen(read, "rb"), echo)
+
+    @property
+    def status(self):
+        if self._status is None:
+            self._take(0.0)
+        return self._status
+
+    def _take(self, seconds):
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._line, selectors.EVENT_READ)
+            if selector.select(seconds):
+                self._status = int(self._answers.readline() or b"-9")
+
+    def wait(self, seconds):
+        if self._status is None:
+            self._take(seconds)
+        if self._status is None:
+            self.end()
+        self._reader.join()
+        self._answers.close()
+        self._line.close()
+
+    def end(self):
+        if self._status is not None:
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(self._pid, signal.SIGKILL)
+        self._take(10.0)
+
+
+class Server:
+    """A process that has imported torch; `plain` is without the simulator's parts."""
+
+    def __init__(self, folder, *, plain=False):
+        self.address = os.path.join(str(folder), "plain" if plain else "fork")
+        path = [str(part) for part in ([] if plain else [SITE])]
+        path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(HERE)))))
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "OMP_NUM_THREADS": "1"}
+        self._popen = subprocess.Popen([sys.executable, HERE, self.address], env=environment, stdout=subprocess.PIPE)
+        assert self._popen.stdout.readline() == b"ready\n"
+
+    def start(self, command, environment, rank, echo):
+        return ForkedProcess(self.address, command, environment, rank, echo)
+
+    def close(self):
+        self._popen.kill()
+        self._popen.communicate()
+
+
+def serve(address):
+    import torch.distributed.fsdp  # what scripts import is imported once
+    import torch.distributed.optim
+    import torch.distributed.pipelining
+    import torch.distributed.tensor.parallel  # noqa: F401
+
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(address)
+    listener.listen(64)
+    listener.settimeout(0.02)
+    gc.freeze()
+    print("ready", flush=True)
+    lines = {}
+    while True:
+        with suppress(TimeoutError):
+            line, _ = listener.accept()
+            pid, line = fork(line, [listener, *lines.values()])
+            if not pid:
+                return line
+            lines[pid] = line
+        with suppress(ChildProcessError):
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            while pid:
+                with suppress(OSError):
+                    lines[pid].sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+                lines.pop(pid).close()
+                pid, status = os.waitpid(-1, os.WNOHANG)
+
+
+def fork(line, others):
+    """0 and what to run in the child, its number and the connection in the server."""
+    line.setblocking(True)
+    size, (output,), *_ = socket.recv_fds(line, 4, 1)
+    data = b""
+    while len(data) < int.from_bytes(size, "big"):
+        data += line.recv(1 << 16)
+    request = json.loads(data)
+    pid = os.fork()
+    if pid:
+        os.close(output)
+        with suppress(ProcessLookupError, PermissionError):
+            os.setpgid(pid, pid)
+        line.sendall(b"%d\n" % pid)
+        return pid, line
+    for other in (line, *others):
+        other.close()
+    os.setsid() if os.getpid() != os.getpgrp() else None
+    os.dup2(output, 1)
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    if "ringside_rank.compute" in sys.modules:  # which looked at another environment
+        sys.modules["ringside_rank.compute"].install()
+    return 0, request["argv"]
+
+
+def run_script():
+    """Run it as Python does, but leave without taking all of torch apart, which costs more than the script."""
+    status = 0
+    try:
+        runpy.run_path(sys.argv[0], run_name="__main__")
+    except SystemExit as left:
+        status = left.code if isinstance(left.code, int) else int(left.code is not None)
+    except BaseException as error:  # noqa: BLE001  as Python does at its top
+        sys.excepthook(type(error), error, error.__traceback__)
+        status = 1
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    os._exit(status)
+
+
+if __name__ == "__main__":
+    sys.argv = serve(sys.argv[1])
+    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
+    run_script()
