@@ -218,15 +218,19 @@ def imported(schedule: Schedule) -> Work:
 
 
 def natural_group(topology: Topology, n: int) -> int:
-    """How many ranks in a row share a host, or a NUMA node where there is one host; 0 where that is uneven.
+    """How many ranks in a row share a node, a host of the only node, or a NUMA node of the only host; 0 if uneven.
+
+    A node is a host, or the hosts that NVLinks join: a rack.
 
     >>> from sim.machines import build
     >>> natural_group(build("nodes:nodes=2,gpus=6"), 12), natural_group(build("dual_socket_pcie"), 8)
     (6, 4)
     """
-    hosts, domains = (column[np.array(topology.ranks[:n], np.int64)] for column in topology.places)
-    for domain in (np.zeros_like(domains), domains):
-        place = hosts << 32 | domain & 0xFFFFFFFF
+    ranks = np.array(topology.ranks[:n], np.int64)
+    nodes, hosts, domains = (column[ranks] for column in (topology.nodes, *topology.places))
+    whole = np.zeros_like(domains)
+    for node, domain in ((nodes, whole), (hosts, whole), (hosts, domains)):
+        place = node << 32 | domain & 0xFFFFFFFF
         size = int(np.count_nonzero(place == place[0]))
         in_a_row = n % size == 0 and bool((place.reshape(-1, size) == place[::size].reshape(-1, 1)).all())
         if in_a_row and 1 < len(np.unique(place)) == n // size and domain[hosts == hosts.min()].min() >= 0:

@@ -27,6 +27,7 @@ from sim.topology.devices import (
     places_of,
     shared_by_both,
 )
+from sim.topology.nodes import nodes_of
 from sim.topology.routing import shortest_routes
 
 PAIRS_LOOKED_AT = 64
@@ -154,6 +155,11 @@ class Topology:
     def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Every device's host and its NUMA domain."""
         return places_of(self.devices)
+
+    @cached_property
+    def nodes(self) -> NDArray[np.int64]:
+        """The node of each device: its host, or the hosts that NVLinks join to one (`sim.topology.nodes`)."""
+        return nodes_of(self)
 
     @cached_property
     def shared(self) -> NDArray[np.bool_]:

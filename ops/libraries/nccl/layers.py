@@ -12,7 +12,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from ops.libraries.nccl.topology_search import generation_of, is_amd, nvlinks_join
+import numpy as np
+
+from ops.libraries.nccl.topology_search import generation_of, is_amd
 from sim.topology import Topology
 from sim.units import GBps, MiB
 
@@ -190,7 +192,7 @@ def layers_of(topology: Topology) -> tuple[CostLayer, ...]:
     gpus = _gpus_of(topology) or (unknown_layer("generations") if _stands_in_hosts(topology) else None)
     if gpus is None:
         return ()
-    if _is_one_node(topology):
+    if len(np.unique(topology.nodes[list(topology.ranks)])) == 1:
         return (gpus,)
     usual, name = layers()["networks"]["IB"], machine_word(topology)
     network = next((layer for layer in layers()["networks"].values() if name in layer.machines), usual)
@@ -216,14 +218,6 @@ def _gpus_of(topology: Topology) -> CostLayer | None:
 def _stands_in_hosts(topology: Topology) -> bool:
     """Whether its GPUs are in hosts: it was captured, or they hang on sockets."""
     return bool(topology.format) or any(topology.devices[device].numa >= 0 for device in topology.ranks)
-
-
-def _is_one_node(topology: Topology) -> bool:
-    """Whether all ranks are on one host, or on hosts that NVLinks join, as in a rack with one NVSwitch."""
-    hosts = topology.places[0]
-    first = {hosts[device]: device for device in reversed(topology.ranks)}
-    devices = [*first.values()]
-    return len(devices) < 2 or (nvlinks_join(topology, [devices[0], devices[-1]]) and nvlinks_join(topology, devices))
 
 
 def expected_error(topology: Topology, settings: Mapping[str, object], size: float) -> float | None:

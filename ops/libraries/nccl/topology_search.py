@@ -94,17 +94,11 @@ def look(topology: Topology, n: int) -> Seen:
 
 
 def _nodes(topology: Topology, n: int) -> tuple[tuple[int, ...], ...]:
-    """Ranks by host; hosts that NVLinks join are one node, as in a rack with one NVSwitch."""
-    hosts: dict[int, list[int]] = {}
-    for rank, device in enumerate(topology.ranks[:n]):
-        hosts.setdefault(topology.devices[device].host, []).append(rank)
-    nodes: list[list[int]] = []
-    for group in hosts.values():
-        if nodes and nvlinks_join(topology, [topology.ranks[nodes[-1][0]], topology.ranks[group[0]]]):
-            nodes[-1] += group
-        else:
-            nodes.append(group)
-    return tuple(tuple(node) for node in nodes)
+    """Ranks by node: a host, or the hosts that NVLinks join."""
+    nodes: dict[int, list[int]] = {}
+    for rank, node in enumerate(topology.nodes[list(topology.ranks[:n])].tolist()):
+        nodes.setdefault(node, []).append(rank)
+    return tuple(map(tuple, nodes.values()))
 
 
 def nvlinks_join(topology: Topology, devices: Sequence[int]) -> bool:
