@@ -27,6 +27,7 @@ from sim.topology.devices import (
     places_of,
     shared_by_both,
 )
+from sim.topology.generations import Generation
 from sim.topology.nodes import nodes_of
 from sim.topology.routing import shortest_routes
 
@@ -60,6 +61,8 @@ class Topology:
     pairs: dict[str, dict[str, str]] = field(default_factory=dict)
     format: str = ""
     """The file format it was read from."""
+    generation: Generation = ""
+    """That of its GPUs, whatever their links carry; empty where nothing says it."""
 
     def __post_init__(self) -> None:
         room_for(len(self.devices), links=len(self.links))

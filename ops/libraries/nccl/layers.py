@@ -33,6 +33,10 @@ LANES_OF = {20.0: ("Ampere", False), 20.6: ("Hopper", False), 40.1: ("Blackwell"
 """What a captured machine's NVLinks carry (GB/s), which layer it then has, and whether its GPUs are AMD's."""
 
 
+BRIDGED = 4
+"""NVLinks of a card with a bridge, at most: nobody measured such cards."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pace:
     """How machines keep NCCL's constants: what a generation of GPUs and a kind of network cost, layer upon layer."""
@@ -186,8 +190,8 @@ def machine_word(topology: Topology) -> str:
 def layers_of(topology: Topology) -> tuple[CostLayer, ...]:
     """What is known of a machine's GPUs and, where it has several hosts, of its network.
 
-    A machine is known by its name, a captured one by its NVLinks. GPUs in hosts that are not known have the
-    latencies of others; abstract machines, whose GPUs stand nowhere, have no layers.
+    A machine is known by its name, a captured one by its GPUs' generation, else by its NVLinks. GPUs in hosts that are
+    not known have the latencies of others; abstract machines, whose GPUs stand nowhere, have no layers.
     """
     gpus = _gpus_of(topology) or (unknown_layer("generations") if _stands_in_hosts(topology) else None)
     if gpus is None:
@@ -209,6 +213,10 @@ def _gpus_of(topology: Topology) -> CostLayer | None:
     by_name = next((layer for layer in generations.values() if name in layer.machines), None)
     if by_name or not topology.format:
         return by_name
+    if topology.generation:
+        first = topology.devices[topology.ranks[0]].name
+        wires = sum(x.lanes for x in topology.links if x.kind == "NVL" and x.src == first)
+        return generations.get(topology.generation.rstrip("3")) if wires > BRIDGED else None
     lanes = {round(x.bandwidth / x.lanes / GBps, 3) for x in topology.links if x.kind == "NVL"}
     fitted = next((LANES_OF[rate] for rate in sorted(lanes & LANES_OF.keys())), ("", False))
     agrees = fitted[0] and fitted[1] == is_amd(topology) and fitted[0] in ("CDNA", generation_of(topology))
