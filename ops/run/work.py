@@ -1,7 +1,7 @@
 """A schedule that is ready to run, whoever made it: built, proved and read only as far as a run needs it."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ops.collectives import COLLECTIVES, Collective
-from ops.registry import Algorithm
+from ops.registry import ALGORITHMS, Algorithm
 from ops.run.budget import Counts, counted, expect_algorithm
 from sim.base import watch
 from sim.base.watch import Estimate
@@ -19,6 +19,7 @@ from sim.kinds.listing import Listing, listed
 from sim.parameters import bind
 from sim.perturbation import Perturbation
 from sim.schedule import Schedule, in_rank_order
+from sim.schedule.switch_devices import reduces
 from sim.schedule.verify import Proof, Verdict, prove
 from sim.topology import Topology
 
@@ -207,6 +208,16 @@ def settled(
         values = bind(entry.steps, arguments, entry.name, skip=("n", "root"))
         arguments["group"] = values.get("group", 0) or natural_group(topology, n)
     return entry.settle(n, root=root, **arguments)
+
+
+def able(topology: Topology, names: Iterable[str]) -> list[str]:
+    """Return those of some algorithms whose switches the machine has; one that needs none is always among them.
+
+    >>> from sim.machines import build
+    >>> able(build("dgx_a100"), ["allreduce.ring", "allreduce.nvls"])
+    ['allreduce.ring']
+    """
+    return [name for name in names if reduces(topology, {*(entry := ALGORITHMS[name]).switches(8, **entry.defaults)})]
 
 
 def imported(schedule: Schedule) -> Work:

@@ -1,9 +1,12 @@
 """Which devices play the switches of a schedule that adds or copies inside the network."""
 
+from collections.abc import Collection
+
 import numpy as np
 
 from sim.errors import InputError
 from sim.schedule import Schedule
+from sim.topology.generations import can_reduce
 from sim.topology.model import Topology
 
 
@@ -40,8 +43,31 @@ def switch_devices(topology: Topology, schedule: Schedule, ranks: list[int]) -> 
                 f"{schedule.name} needs a switch {place} that adds and copies, and {topology.name} has none there:"
                 " choose another algorithm or machine"
             )
+        if reason := cannot_reduce(topology, candidates[0]):
+            raise InputError(f"{schedule.name} {reason}: choose another algorithm or machine")
         chosen.append(candidates[0] if len(candidates) == 1 else _nearest(topology, near, candidates))
     return chosen
+
+
+def cannot_reduce(topology: Topology, switch: int) -> str:
+    """Return why a switch neither adds nor copies what it carries, empty where it does.
+
+    An NVSwitch does from Hopper on, and where nothing says which GPUs the machine has; a network's switches do.
+    """
+    if topology.kinds[switch] != "NVS" or can_reduce(topology.generation):
+        return ""
+    return (
+        f"needs NVSwitches that add and copy, as from Hopper on (NVLink SHARP), and those of {topology.name}"
+        f" are for {topology.generation} GPUs"
+    )
+
+
+def reduces(topology: Topology, kinds: Collection[str]) -> bool:
+    """Return whether the machine has a switch of each kind, `NVS` or `NET`, that adds and copies what it carries."""
+    able = {str(topology.kinds[i]) for i in np.flatnonzero(np.isin(topology.kinds, ("NVS", "NET")))}
+    if not can_reduce(topology.generation):
+        able.discard("NVS")
+    return all(kind in able or (kind == "NET" and "NVS" in able) for kind in kinds)
 
 
 def _nearest(topology: Topology, ranks: list[int], switches: list[int]) -> int:
