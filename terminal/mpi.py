@@ -27,7 +27,7 @@ from terminal.shared.options import MACHINE, asks
 from terminal.shared.types import WHOLE, TypedWord
 
 INTERPRETER = re.compile(r"(?:.*[/\\])?(?:python|pypy)[\d.]*(?:\.exe)?", re.IGNORECASE)
-EAGER = TypedWord("size", lambda text, flag: 0 if text.strip() == "0" else parse_size(text, flag))
+EAGER = TypedWord("size", lambda text, flag: parse_size(text, flag, least=0))
 
 
 class LaunchCommand(TerminalCommand):
