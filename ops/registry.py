@@ -174,6 +174,15 @@ def _each(ids: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             yield library, number
 
 
+def _plain(library: str, number: str) -> str:
+    """A number as the registry has it: UCG writes 4 as `I:4`, as in UCG_PLANC_UCX_ALLGATHERV_ATTR.
+
+    >>> _plain("kucg", "I:4"), _plain("kucg", "4"), _plain("openmpi", "I:4")
+    ('4', '4', 'I:4')
+    """
+    return number[2:] if library == "kucg" and number[:2].casefold() == "i:" else number
+
+
 def _spellings(collective: str, number: str) -> list[tuple[str, str]]:
     """MPI_Reduce_scatter_block is reduce_scatter here; where a library numbers it apart, ids say `block 3`."""
     if collective != "reduce_scatter_block":
@@ -222,6 +231,7 @@ class _Algorithms(Registry[Algorithm]):
             return algorithms[name]
         collective, _, alias = name.casefold().partition(".")
         library, colon, number = alias.partition(":")
+        number = _plain(library, number)
         for spelled, word in _spellings(collective, number) if colon else ():
             for entry in algorithms.values():
                 for other, i in _each(entry.ids) if entry.collective.name == spelled else ():
@@ -249,7 +259,7 @@ class _Algorithms(Registry[Algorithm]):
 
         Raises InputError naming those it has.
         """
-        numbered = self.by_library(library)
+        numbered, number = self.by_library(library), _plain(library, number)
         spelled = _spellings(collective, number.casefold())
         numbers = [(entry, i) for entry, ids in numbered for i in ids if entry.collective.name == spelled[0][0]]
         named = {i.casefold(): entry.as_run_by(library, i) for entry, i in numbers}

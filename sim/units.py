@@ -64,8 +64,12 @@ def _quote(text: str, most: int = 40) -> str:
     return quoted if len(quoted) <= most + 2 else f"{quoted[: most - 2]}...{quoted[-1]}"
 
 
-def parse_size(text: str, what: str = "size") -> int:
-    """Bytes from `64MiB`, `1GB` or `8192`; InputError when it is not a whole number of bytes >= 1."""
+def parse_size(text: str, what: str = "size", least: int = 1) -> int:
+    """Bytes from `64MiB`, `1GB` or `8192`; InputError when it is not a whole number of bytes >= `least`.
+
+    >>> parse_size("0B", "block", least=0), parse_size("1KiB")
+    (0, 1024)
+    """
     value, unit = _split(text, what, "64MiB")
     prefix = unit.removesuffix("B").removesuffix("b").lower()
     scale = _BINARY.get(prefix) or _SCALES.get(prefix)
@@ -74,8 +78,10 @@ def parse_size(text: str, what: str = "size") -> int:
             f"{what} {_quote(text)} has an unknown unit {_quote(unit, 20)}: use B, KB, KiB, MB, MiB, GB, GiB"
         )
     size = value * Decimal(scale)  # exact: in binary 1.001 x 1000 is no whole number
-    if size < 1 or size != size.to_integral_value():
-        raise InputError(f"{what} {_quote(text)} is not a whole number of bytes of 1 or more: write it like 64MiB")
+    if size < least or size != size.to_integral_value():
+        raise InputError(
+            f"{what} {_quote(text)} is not a whole number of bytes of {least} or more: write it like 64MiB"
+        )
     if size > LARGEST_SIZE:
         raise InputError(f"{what} {_quote(text)} is beyond 1PiB, the largest size simulated: use a smaller one")
     return int(size)

@@ -8,7 +8,8 @@ needs at its top. What several commands share is in `terminal/shared`.
 import ast
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -63,9 +64,13 @@ class TerminalCommand(click.Command):
         self.params += [devices, *options(), click.Option(["--json"], is_flag=True, help="the answer as JSON")]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, but an unknown option is told with what seems to be its value."""
+        """As click does, but an unknown option is told with what seems to be its value, and no option given twice.
+
+        Raises click.UsageError for an option that takes one value and is given several times.
+        """
         every = list(args)
         try:
+            _check_each_once(ctx, self.make_parser(ctx).parse_args(list(args))[2])
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             at = next((i for i, arg in enumerate(every) if arg.startswith(error.option_name)), 0)
@@ -90,6 +95,18 @@ class TerminalCommand(click.Command):
             limit_memory(by.memory)
         with watched(by), allowing(ctx.params.pop("max_devices")):
             return super().invoke(ctx)
+
+
+def _check_each_once(ctx: click.Context, given: Iterable[click.Parameter]) -> None:
+    """Raise click.UsageError naming an option that takes one value and is among those given more than once."""
+    counts = Counter(option.opts[0] for option in given if isinstance(option, click.Option) and _takes_one(option))
+    twice = next((name for name, count in counts.items() if count > 1), None)
+    if twice is not None:
+        raise click.UsageError(f"{twice} is given {counts[twice]} times, and takes one value: keep one", ctx)
+
+
+def _takes_one(option: click.Option) -> bool:
+    return not (option.multiple or option.is_flag or option.count)
 
 
 def _max_devices(_: click.Context, option: click.Parameter, word: str | None) -> int | None:

@@ -75,6 +75,10 @@ COMMANDS = {
     ring("--set", "channels=2"): "allreduce.ring has no parameter 'channels'",
     ring("--set", "channels"): "'channels' is not key=value",
     ring("--default", "nvlink=1GBps"): "--default fills in what a file does not say",
+    ("compare", "allreduce.ring", "allreduce.nvls", *SWITCH, *SWITCH, "--size", "1"): "--machine is given 2 times",
+    ring("--size=2"): "--size is given 2 times, and takes one value: keep one",
+    ring("--ranks", "2", "--ranks", "3", "--ranks=4"): "--ranks is given 3 times, and takes one value: keep one",
+    ring("--set", "a=1", "--set", "a=2"): "allreduce.ring: a is given twice: keep one",
     # ranks and roots
     ring("--ranks", "0"): "needs at least 2 ranks, not 0",
     ring("--ranks", "1"): "needs at least 2 ranks, not 1",

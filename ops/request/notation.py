@@ -158,8 +158,8 @@ def size_word(size: int) -> str:
 def parse_blocks(text: str, owner: str) -> list[int]:
     """The bytes of blocks, with commas between; 0 is one of them. Raises InputError naming the block.
 
-    >>> parse_blocks("1KiB, 0, 3", "counts")
-    [1024, 0, 3]
+    >>> parse_blocks("1KiB, 0, 0B, 3", "counts")
+    [1024, 0, 0, 3]
     """
     parts = [part.strip() for part in text.split(",")]
-    return [0 if part == "0" else parse_size(part, f"{owner}, block {i}:") for i, part in enumerate(parts)]
+    return [parse_size(part, f"{owner}, block {i}:", least=0) for i, part in enumerate(parts)]

@@ -51,6 +51,7 @@ def part(run: Run, ranks: Ints) -> Trace:
         gamma=machine.gamma,
         forwarding=machine.forwarding,
         relays=machine.relays,
+        generation=machine.generation,
     )
     number = np.full(run.timing.ranks, -1, np.int32)
     number[taking_part] = np.arange(len(taking_part), dtype=np.int32)

@@ -1,7 +1,7 @@
 """A schedule that is ready to run, whoever made it: built, proved and read only as far as a run needs it."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from ops.collectives import COLLECTIVES, Collective
-from ops.registry import Algorithm
+from ops.registry import ALGORITHMS, Algorithm
 from ops.run.budget import Counts, counted, expect_algorithm
 from sim.base import watch
 from sim.base.watch import Estimate
 from sim.faults import Perturbation
 from sim.parameters import bind
 from sim.schedule import Schedule, in_rank_order
+from sim.schedule.switch_devices import reduces
 from sim.schedule.verify import Proof, Verdict, prove
 from sim.symmetry.classes.listing import Listing, listed
 from sim.symmetry.folded import FoldedSchedule
@@ -209,6 +210,16 @@ def settled(
     return entry.settle(n, root=root, **arguments)
 
 
+def able(topology: Topology, names: Iterable[str]) -> list[str]:
+    """Return those of some algorithms whose switches the machine has; one that needs none is always among them.
+
+    >>> from sim.machines import build
+    >>> able(build("dgx_a100"), ["allreduce.ring", "allreduce.nvls"])
+    ['allreduce.ring']
+    """
+    return [name for name in names if reduces(topology, {*(entry := ALGORITHMS[name]).switches(8, **entry.defaults)})]
+
+
 def imported(schedule: Schedule) -> Work:
     """A schedule from outside; its promise names the collective it carries out."""
     if schedule.promise is None:
@@ -218,15 +229,19 @@ def imported(schedule: Schedule) -> Work:
 
 
 def natural_group(topology: Topology, n: int) -> int:
-    """How many ranks in a row share a host, or a NUMA node where there is one host; 0 where that is uneven.
+    """How many ranks in a row share a node, a host of the only node, or a NUMA node of the only host; 0 if uneven.
+
+    A node is a host, or the hosts that NVLinks join: a rack.
 
     >>> from sim.machines import build
     >>> natural_group(build("nodes:nodes=2,gpus=6"), 12), natural_group(build("dual_socket_pcie"), 8)
     (6, 4)
     """
-    hosts, domains = (column[np.array(topology.ranks[:n], np.int64)] for column in topology.places)
-    for domain in (np.zeros_like(domains), domains):
-        place = hosts << 32 | domain & 0xFFFFFFFF
+    ranks = np.array(topology.ranks[:n], np.int64)
+    nodes, hosts, domains = (column[ranks] for column in (topology.nodes, *topology.places))
+    whole = np.zeros_like(domains)
+    for node, domain in ((nodes, whole), (hosts, whole), (hosts, domains)):
+        place = node << 32 | domain & 0xFFFFFFFF
         size = int(np.count_nonzero(place == place[0]))
         in_a_row = n % size == 0 and bool((place.reshape(-1, size) == place[::size].reshape(-1, 1)).all())
         if in_a_row and 1 < len(np.unique(place)) == n // size and domain[hosts == hosts.min()].min() >= 0:

@@ -90,7 +90,7 @@ def _sizes(text: str, n: int, what: str) -> list[int]:
         raise InputError(
             f"allgatherv: {what} has {len(parts)} sizes for {n} ranks: give one per rank, like 1MiB+0+3MiB"
         )
-    return [0 if part == "0" else parse_size(part, f"allgatherv: {what}, rank {r}") for r, part in enumerate(parts)]
+    return [parse_size(part, f"allgatherv: {what}, rank {r}", least=0) for r, part in enumerate(parts)]
 
 
 def _drawn(blocks: list[int], places: list[int]) -> str:

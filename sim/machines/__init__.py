@@ -64,9 +64,9 @@ def server(
         called = {name: name.replace("nvlink", "xgmi") if xgmi else name for name in takes}
 
         def build_server(*, hosts: Hosts = hosts, arguments: Mapping[str, float]) -> Topology:
-            values = {name: arguments[called[name]] for name in takes}
+            values: dict[str, Any] = {name: arguments[called[name]] for name in takes}
             pcie = values.pop("pcie", None)
-            pci = dict.fromkeys(PCI, pcie) if pcie is not None else {}
+            pci: dict[str, Any] = dict.fromkeys(PCI, pcie) if pcie is not None else {}
             return joined(parts.__name__, parts(), replace(rates, **pci, **values), hosts)
 
         build_server.__name__, build_server.__doc__ = parts.__name__, parts.__doc__

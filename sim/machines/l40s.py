@@ -29,4 +29,4 @@ def l40s(
     ai-dynamo/aiconfigurator, NCCL 2.27); `pcie` is 24 GB/s by NCCL `src/graph/topo.h`.
     """
     plain = dual_socket_pcie(gpus=gpus, nics=nics, p2p=p2p, pcie=pcie, sys=sys, nic=nic, hosts=hosts)
-    return replace(plain, name="l40s")
+    return replace(plain, name="l40s", generation=AMPERE.generation)

@@ -47,7 +47,7 @@ def numa(
             place = Place(domain=s * domains + i % domains, bridge=i // domains % switches)
             leaves.append(gpu(s * gpus + i, place))
         leaves += [nic_at(s * nics + k, Place(domain=s * domains + k % domains)) for k in range(nics)]
-    rates = replace(AMPERE, pix=pcie, pxb=pcie, phb=pcie, node=pcie, sys=sys, nic=nic)
+    rates = replace(AMPERE, generation="", pix=pcie, pxb=pcie, phb=pcie, node=pcie, sys=sys, nic=nic)
     present = {leaf.numa for leaf in leaves}
     host = build_host("numa", leaves, rates, {}, empty_numa=set(range(sockets * domains)) - present)
     host = _joined(host, sockets, domains, inner, sys)

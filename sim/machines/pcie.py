@@ -40,6 +40,7 @@ def dual_socket_pcie(
     per_switch = -(-half // switches_per_socket)
     rates = replace(
         AMPERE,
+        generation="",
         pix=pcie,
         pxb=pcie,
         phb=pcie,

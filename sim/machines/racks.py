@@ -62,4 +62,4 @@ def racked(name: str, trays: int, racks: int, nics: int, cables: Cables) -> Topo
         links += both_ways(f"{at}CPU0", f"{at}CPU1", 100 * GBps, BLACKWELL.sys_latency, "SYS")
     devices += [Device(f"NVS{rack}", "NVS", host=-1) for rack in range(racks)]
     devices += [Device(f"RAIL{i}", "NET", host=-1) for i in range(nics)]
-    return Topology(name, tuple(devices), tuple(links))
+    return Topology(name, tuple(devices), tuple(links), generation=BLACKWELL.generation)

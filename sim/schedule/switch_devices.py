@@ -1,48 +1,73 @@
 """Which devices play the switches of a schedule that adds or copies inside the network."""
 
+from collections.abc import Collection
+
 import numpy as np
 
 from sim.errors import InputError
 from sim.schedule import Schedule
+from sim.topology.generations import can_reduce
 from sim.topology.model import Topology
 
 
 def switch_devices(topology: Topology, schedule: Schedule, ranks: list[int]) -> list[int]:
     """A device for every switch of the schedule; `ranks` are the devices of its ranks.
 
-    The k-th NVS is the k-th host's own, or that of a rack whose hosts share it; a NET joins all hosts; a machine
-    that is one switch is both. Of several the one nearest to its ranks is taken. Raises InputError where the machine
-    has none.
+    The k-th NVS is that of the k-th node, which is a host or a rack of hosts around it; a NET joins all nodes; a
+    machine that is one switch is both. Of several the one nearest to its ranks is taken. Raises InputError where the
+    machine has none.
     """
     if not schedule.switches:
         return []
-    devices = topology.devices
-    of_kind = {kind: [i for i, d in enumerate(devices) if d.kind == kind] for kind in ("NVS", "NET")}
-    everywhere = bool(of_kind["NVS"]) and all(devices[i].host == -1 for i in of_kind["NVS"])
-    hosts = list(dict.fromkeys(-1 if everywhere else devices[r].host for r in ranks))
-    nodes = schedule.switches.count("NVS")
-    if nodes not in (0, len(hosts)):
+    of_kind = {kind: np.flatnonzero(topology.kinds == kind).tolist() for kind in ("NVS", "NET")}
+    node_of = topology.nodes
+    nodes = list(dict.fromkeys(node_of[ranks].tolist()))
+    meant = schedule.switches.count("NVS")
+    if meant not in (0, len(nodes)):
         raise InputError(
-            f"{schedule.name} is for ranks of {nodes} node{'s' * (nodes > 1)}, not of {len(hosts)}:"
+            f"{schedule.name} is for ranks of {meant} node{'s' * (meant > 1)}, not of {len(nodes)}:"
             " take fewer ranks or another algorithm"
         )
     chosen: list[int] = []
-    inside = iter(hosts)
+    inside = iter(nodes)
     for kind in schedule.switches:
         if kind == "NVS":
-            host = next(inside)
-            near = [r for r in ranks if everywhere or devices[r].host == host]
-            candidates = [i for i in of_kind["NVS"] if devices[i].host == host]
+            node = next(inside)
+            near = [r for r in ranks if node_of[r] == node]
+            candidates = [i for i in of_kind["NVS"] if node_of[i] == node]
         else:
-            near, candidates = ranks, of_kind["NET"] or (of_kind["NVS"] if len(hosts) == 1 else [])
+            near, candidates = ranks, of_kind["NET"] or (of_kind["NVS"] if len(nodes) == 1 else [])
         if not candidates:
             place = "between its nodes" if kind == "NET" else "in its node"
             raise InputError(
                 f"{schedule.name} needs a switch {place} that adds and copies, and {topology.name} has none there:"
                 " choose another algorithm or machine"
             )
+        if reason := cannot_reduce(topology, candidates[0]):
+            raise InputError(f"{schedule.name} {reason}: choose another algorithm or machine")
         chosen.append(candidates[0] if len(candidates) == 1 else _nearest(topology, near, candidates))
     return chosen
+
+
+def cannot_reduce(topology: Topology, switch: int) -> str:
+    """Return why a switch neither adds nor copies what it carries, empty where it does.
+
+    An NVSwitch does from Hopper on, and where nothing says which GPUs the machine has; a network's switches do.
+    """
+    if topology.kinds[switch] != "NVS" or can_reduce(topology.generation):
+        return ""
+    return (
+        f"needs NVSwitches that add and copy, as from Hopper on (NVLink SHARP), and those of {topology.name}"
+        f" are for {topology.generation} GPUs"
+    )
+
+
+def reduces(topology: Topology, kinds: Collection[str]) -> bool:
+    """Return whether the machine has a switch of each kind, `NVS` or `NET`, that adds and copies what it carries."""
+    able = {str(topology.kinds[i]) for i in np.flatnonzero(np.isin(topology.kinds, ("NVS", "NET")))}
+    if not can_reduce(topology.generation):
+        able.discard("NVS")
+    return all(kind in able or (kind == "NET" and "NVS" in able) for kind in kinds)
 
 
 def _nearest(topology: Topology, ranks: list[int], switches: list[int]) -> int:

@@ -182,6 +182,13 @@ def places_of(devices: Sequence[Device]) -> tuple[NDArray[np.int64], NDArray[np.
     return hosts, np.array([device.numa for device in devices], np.int64)
 
 
+def link_kinds(links: Sequence[Link]) -> NDArray[np.uint8]:
+    """Return the kind of each link, as its number in LINK_KINDS."""
+    if isinstance(links, LinkColumns):
+        return links.kind
+    return np.array([LINK_KINDS.index(link.kind) for link in links], np.uint8)
+
+
 def shared_by_both(links: Sequence[Link]) -> NDArray[np.bool_]:
     """Which links both directions use."""
     if isinstance(links, LinkColumns):

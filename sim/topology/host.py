@@ -11,6 +11,7 @@ from itertools import combinations, groupby
 from typing import Any, NamedTuple
 
 from sim.topology.devices import Device, DeviceKind, Link, LinkKind, both_ways
+from sim.topology.generations import Generation
 from sim.topology.model import Topology
 from sim.units import Bandwidth, GBps, Time, ns, us
 
@@ -58,7 +59,8 @@ class Rates:
 
     `nvlink` is one NVLink; `pix` a device's own PCIe link; `pxb` joins PCIe switches; `phb` is the uplink
     to a host bridge; `node` joins host bridges inside a NUMA node; `sys` joins NUMA nodes; `nic` is a
-    NIC's port and its PCIe link. `nvlink_latency` is from GPU to GPU: an NVSwitch halves it on either side.
+    NIC's port and its PCIe link; `generation` is that of the GPUs that have them. `nvlink_latency` is from GPU
+    to GPU: an NVSwitch halves it on either side.
 
     Latencies are α 0.7 µs over NVLink (microsoft/taccl, NDv2 and DGX-2 profiles); 0.25 µs per device on
     PCIe (two GPUs under one switch write to each other in 0.45-0.53 µs, CUDA samples
@@ -66,6 +68,7 @@ class Rates:
     between sockets too; 0.9 µs from NIC to switch (perftest ib_write_lat: 1.8 µs between two hosts).
     """
 
+    generation: Generation = ""
     nvlink: float
     pix: float
     pxb: float
@@ -82,6 +85,8 @@ class Rates:
     nic_latency: float = 0.9 * us
 
 
+RATES = tuple(field.name for field in fields(Rates) if field.name != "generation")
+"""Names of all rates and latencies."""
 LATENCIES = tuple(field.name for field in fields(Rates) if field.name.endswith("_latency"))
 """Names of the latencies among the rates."""
 
@@ -93,15 +98,29 @@ def rate_options(*names: str, usual: Rates | None = None) -> dict[str, tuple[Any
 
 
 VOLTA = Rates(
-    nvlink=20 * GBps, pix=12 * GBps, pxb=12 * GBps, phb=12 * GBps, node=12 * GBps, sys=10 * GBps, nic=12.5 * GBps
+    generation="Volta",
+    nvlink=20 * GBps,
+    pix=12 * GBps,
+    pxb=12 * GBps,
+    phb=12 * GBps,
+    node=12 * GBps,
+    sys=10 * GBps,
+    nic=12.5 * GBps,
 )
 """V100 on Skylake: effective rates of NCCL `src/graph/topo.h` (SM70, PCI gen3 x16, SKL_QPI); EDR InfiniBand."""
 
-PASCAL = replace(VOLTA, nvlink=18 * GBps, sys=6 * GBps)
+PASCAL = replace(VOLTA, generation="Pascal", nvlink=18 * GBps, sys=6 * GBps)
 """P100 on Broadwell: as VOLTA, NVLink of SM60 and the socket link of BDW in NCCL `src/graph/topo.h`."""
 
 AMPERE = Rates(
-    nvlink=20 * GBps, pix=24 * GBps, pxb=24 * GBps, phb=24 * GBps, node=24 * GBps, sys=16 * GBps, nic=25 * GBps
+    generation="Ampere",
+    nvlink=20 * GBps,
+    pix=24 * GBps,
+    pxb=24 * GBps,
+    phb=24 * GBps,
+    node=24 * GBps,
+    sys=16 * GBps,
+    nic=25 * GBps,
 )
 """A100 on EPYC: effective rates of NCCL `src/graph/topo.h` (SM80, gen4 = 2 x PCI, AMD); HDR InfiniBand."""
 
@@ -109,19 +128,42 @@ BRIDGED = replace(AMPERE, nvlink=12 * GBps)
 """A40, RTX A6000, RTX 3090 with an NVLink bridge: as AMPERE, NVLink of SM86 in NCCL `src/graph/topo.h`."""
 
 HOPPER = Rates(
-    nvlink=20.6 * GBps, pix=48 * GBps, pxb=48 * GBps, phb=48 * GBps, node=48 * GBps, sys=22 * GBps, nic=50 * GBps
+    generation="Hopper",
+    nvlink=20.6 * GBps,
+    pix=48 * GBps,
+    pxb=48 * GBps,
+    phb=48 * GBps,
+    node=48 * GBps,
+    sys=22 * GBps,
+    nic=50 * GBps,
 )
 """H100 on Sapphire Rapids: NCCL `src/graph/topo.h` (SM90, gen5 = 4 x PCI, SRP_QPI); NDR InfiniBand."""
 
-BLACKWELL = replace(HOPPER, nvlink=40.1 * GBps, sys=40 * GBps)
+BLACKWELL = replace(HOPPER, generation="Blackwell", nvlink=40.1 * GBps, sys=40 * GBps)
 """B200 on Emerald Rapids: as HOPPER, NVLink of SM100 and the socket link of EMR in NCCL `src/graph/topo.h`."""
 
 CDNA = Rates(
-    nvlink=36 * GBps, pix=24 * GBps, pxb=24 * GBps, phb=24 * GBps, node=24 * GBps, sys=16 * GBps, nic=25 * GBps
+    generation="CDNA2",
+    nvlink=36 * GBps,
+    pix=24 * GBps,
+    pxb=24 * GBps,
+    phb=24 * GBps,
+    node=24 * GBps,
+    sys=16 * GBps,
+    nic=25 * GBps,
 )
 """MI250X on EPYC: xGMI of MI200 in RCCL `src/graph/topo.h` (50 GB/s nominal), gen4, AMD sockets; 200 Gbit/s NICs."""
 
-CDNA3 = replace(CDNA, nvlink=48 * GBps, pix=48 * GBps, pxb=48 * GBps, phb=48 * GBps, node=48 * GBps, nic=50 * GBps)
+CDNA3 = replace(
+    CDNA,
+    generation="CDNA3",
+    nvlink=48 * GBps,
+    pix=48 * GBps,
+    pxb=48 * GBps,
+    phb=48 * GBps,
+    node=48 * GBps,
+    nic=50 * GBps,
+)
 """MI300X on EPYC: xGMI of GFX94X in RCCL `src/graph/topo.h` (64 GB/s nominal), PCIe gen5, 400 Gbit/s NICs."""
 
 GRACE = replace(HOPPER, pix=48 * GBps, sys=100 * GBps, nic=24 * GBps)
@@ -196,7 +238,7 @@ def build_host(
         _wire_domain(parts, cpu, n, members)
     for a, b in combinations(cpus, 2):
         parts.cable(a, b, rates.sys, rates.sys_latency, "SYS")
-    return Topology(name, tuple(parts.devices), tuple(parts.links))
+    return Topology(name, tuple(parts.devices), tuple(parts.links), generation=rates.generation)
 
 
 def _grouped(leaves: Sequence[Leaf], depth: int) -> list[list[Leaf]]:

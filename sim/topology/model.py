@@ -27,6 +27,8 @@ from sim.topology.devices import (
     places_of,
     shared_by_both,
 )
+from sim.topology.generations import Generation
+from sim.topology.nodes import nodes_of
 from sim.topology.routing import shortest_routes
 
 PAIRS_LOOKED_AT = 64
@@ -59,6 +61,8 @@ class Topology:
     pairs: dict[str, dict[str, str]] = field(default_factory=dict)
     format: str = ""
     """The file format it was read from."""
+    generation: Generation = ""
+    """That of its GPUs, whatever their links carry; empty where nothing says it."""
 
     def __post_init__(self) -> None:
         room_for(len(self.devices), links=len(self.links))
@@ -154,6 +158,11 @@ class Topology:
     def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Every device's host and its NUMA domain."""
         return places_of(self.devices)
+
+    @cached_property
+    def nodes(self) -> NDArray[np.int64]:
+        """The node of each device: its host, or the hosts that NVLinks join to one (`sim.topology.nodes`)."""
+        return nodes_of(self)
 
     @cached_property
     def shared(self) -> NDArray[np.bool_]:

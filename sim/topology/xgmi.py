@@ -55,9 +55,10 @@ def machine_of(
     _check_reach(report.gpus, direct, far, name)
     domains = _domains(report, kinds, name)
     rates, suggestion = _generation(len(report.gpus), len(direct))
-    pci = dict.fromkeys(("pix", "pxb", "phb", "node"), set_rates["pcie"] or rates.pix)
+    pci: dict[str, Any] = dict.fromkeys(("pix", "pxb", "phb", "node"), set_rates["pcie"] or rates.pix)
     names = {"nvlink": "xgmi", "nvlink_latency": "xgmi_latency", "sys": "sys"}
-    rates = replace(rates, **pci, **{key: value for key, own in names.items() if (value := set_rates[own])})
+    given: dict[str, Any] = {key: value for key, own in names.items() if (value := set_rates[own])}
+    rates = replace(rates, **pci, **given)
     seats: dict[int, int] = {}
     leaves = []
     for gpu in report.gpus:

@@ -18,6 +18,7 @@ from sim.schedule.model import narrow
 from sim.schedule.verify import Verdict
 from sim.topology import Device, Floats, Link, Routes, Topology
 from sim.topology.devices import DEVICE_KINDS, LINK_KINDS
+from sim.topology.generations import GENERATIONS
 from sim.trace.model import FORMAT, NO_CAPACITIES, NO_HITS, VERSION, Capacities, History, Hits, Trace
 from sim.units import MiB
 
@@ -210,6 +211,7 @@ def _topology(part: TracePart) -> Topology:
         forwarding=part.get("forwarding").flag(),
         relays=0 if (relays := part.optional("relays")) is None else relays.whole(0, 1 << 16),
         assumed=tuple(word.word() for word in part.get("assumed").items()),
+        generation="" if (of := part.optional("generation")) is None else of.word(("", *GENERATIONS)),  # type: ignore[arg-type]
         pairs={str(a): {str(b): str(word) for b, word in row.items()} for a, row in pairs.items()},
     )
 

@@ -190,6 +190,7 @@ class Trace:
                 k: getattr(self.topology, k)
                 for k in ("name", "overhead", "gamma", "forwarding", "relays", "assumed", "pairs")
             },
+            **({"generation": self.topology.generation} if self.topology.generation else {}),
             "ranks": list(self.topology.ranks),
             "devices": [asdict(d) for d in self.topology.devices],
             "links": [asdict(link) for link in self.topology.links],

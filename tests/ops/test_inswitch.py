@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from ops import ALGORITHMS
+from ops.run.work import able
 from sim.engine import simulate
 from sim.errors import InputError
+from sim.formats import read_topology, write_topology
 from sim.machines import build
 from sim.schedule.switch_devices import switch_devices
 from sim.schedule.verify import verify
@@ -75,11 +77,43 @@ def test_collnet_crosses_between_nodes_half_as_much_as_rings():
         ("allreduce.nvls", "mesh:ranks=8", 8, "needs a switch in its node that adds and copies"),
         ("allreduce.nvls", "nodes:nodes=2,gpus=4", 8, "is for ranks of 1 node, not of 2"),
         ("allreduce.collnet_direct", "mesh:ranks=8", 8, "needs a switch between its nodes"),
+        ("allreduce.nvls", "dgx_a100", 8, r"as from Hopper on \(NVLink SHARP\), and those of dgx_a100 are for Ampere"),
+        ("broadcast.multicast", "dgx2", 16, "are for Volta GPUs: choose another algorithm or machine"),
+        ("allgather.nvls", "aws_p4d", 8, "needs NVSwitches that add and copy"),
+        ("allreduce.nvls_tree", "dgx_a100:hosts=2", 16, "needs NVSwitches that add and copy"),
+        ("allreduce.collnet_chain", "dgx_a100", 8, "needs NVSwitches that add and copy"),
     ],
 )
 def test_a_machine_without_the_switch_is_refused(name, machine, n, reason):
     with pytest.raises(InputError, match=reason):
         seconds(name, machine, 1e6, n)
+
+
+@pytest.mark.parametrize(
+    ("machine", "without"),
+    [
+        ("dgx_a100", {"NVS", "NET"}),
+        ("dgx_a100:hosts=2", {"NVS"}),
+        ("dgx2", {"NVS", "NET"}),
+        ("mesh:ranks=8", {"NVS", "NET"}),
+        ("torus", {"NVS", "NET"}),
+        ("dgx_h100", set()),
+        ("gb200_nvl72:trays=2", set()),
+        ("switch:ranks=8", set()),
+        ("nodes", set()),
+    ],
+)
+def test_algorithms_are_offered_where_a_switch_can_reduce(machine, without):
+    kinds = {name: set(ALGORITHMS[name].switches(8, group=0, segments=1)) for name in ALGORITHMS}
+    expected = [name for name in ALGORITHMS if not kinds[name] & without]
+    assert able(build(machine), ALGORITHMS) == expected
+
+
+def test_a_capture_says_whether_its_switches_reduce():
+    text = write_topology(build("dgx_a100"), "ringside_yaml")
+    for generation, runs in (("Ampere", False), ("Hopper", True)):
+        machine = read_topology(text.replace("generation: Ampere", f"generation: {generation}"), "capture")
+        assert ("allreduce.nvls" in able(machine, ALGORITHMS)) is runs
 
 
 def test_the_switches_are_those_of_the_machine():

@@ -150,3 +150,19 @@ def test_columns_look_like_the_tuples_they_stand_for():
     for column in ("ends", "places"):
         np.testing.assert_array_equal(getattr(machine, column), getattr(written, column))
     assert machine.ranks == written.ranks
+
+
+def test_a_rack_around_nvswitches_is_a_node_and_so_is_each_host_alone():
+    rack = build("gb200_nvl72:racks=3,trays=2")
+    assert [rack.nodes[r] for r in rack.ranks] == [0] * 8 + [2] * 8 + [4] * 8
+    assert [rack.nodes[rack.index[f"NVS{k}"]] for k in range(3)] == [0, 2, 4]
+    assert rack.nodes[rack.index["RAIL0"]] < 0
+    hosts = build("dgx_h100:hosts=2")
+    assert [hosts.nodes[r] for r in hosts.ranks] == [0] * 8 + [1] * 8
+
+
+def test_hosts_in_a_chain_of_nvlinks_are_one_node_however_long():
+    devices = tuple(Device(f"GPU{i}", "GPU", host=i * 7 % 1009) for i in range(1009))
+    chain = tuple(link for i in range(1008) for link in both_ways(f"GPU{i}", f"GPU{i + 1}", 1e9, 0.0, "NVL"))
+    assert set(Topology("chain", devices, chain).nodes.tolist()) == {0}
+    assert len(set(Topology("apart", devices, ()).nodes.tolist())) == 1009

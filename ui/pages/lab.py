@@ -20,6 +20,7 @@ from ui import address
 from ui.charts import kept
 from ui.pages import go, page
 from ui.refusals import retold
+from ui.scene.machines import able_on
 from ui.text import plain, tell
 from ui.widgets import past
 from ui.widgets.parameter import fresh
@@ -136,9 +137,11 @@ def _form(question: Question) -> Question:
     )
     if collective != question.collective:
         question = replace(question, collective=collective, algorithms=",".join(USUAL.get(collective, ())))
-    names = [entry.name.partition(".")[2] for entry in ALGORITHMS.values() if entry.collective.name == collective]
-    names += LIBRARIES
-    listed = [name for name in split(question.algorithms) if algorithm_spec(name)[0] in names]
+    of_collective = [entry.name for entry in ALGORITHMS.values() if entry.collective.name == collective]
+    known = {*(name.partition(".")[2] for name in of_collective), *LIBRARIES}
+    listed = [name for name in split(question.algorithms) if algorithm_spec(name)[0] in known]
+    asked = [Request(machine=spec) for spec in question.specs]
+    names = [*(name.partition(".")[2] for name in able_on(asked, of_collective)), *LIBRARIES]
     specs = question.specs
     with st.form("lab", border=True):
         left, right = st.columns(2)

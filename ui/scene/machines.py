@@ -2,12 +2,14 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
 from ops.request import Request
+from ops.run.work import able
 from sim.base.formats import Format
-from sim.errors import InputError
+from sim.errors import InputError, StalledError
 from sim.formats import FORMATS
 from sim.topology import Topology
 from ui.text import tell
@@ -20,6 +22,16 @@ LETTERS = 512
 """So many characters of a capture or a kept run take as much memory as a device."""
 _KEPT: OrderedDict[Request, Topology] = OrderedDict()
 _LOCK = threading.Lock()
+
+
+def able_on(scenes: Iterable[Request], names: Iterable[str]) -> list[str]:
+    """Return the algorithms that one of several machines can run, and those that the scenes name; all of no machine."""
+    every, said = list(names), {scene.algorithm for scene in scenes}
+    try:
+        found = {name for scene in scenes for name in able(machine_of(scene), every)}
+    except (InputError, StalledError):  # told where the machine is shown
+        return every
+    return [name for name in every if name in found | said]
 
 
 def machine_of(scene: Request) -> Topology:

@@ -21,7 +21,7 @@ from sim.topology.networks import NETWORKS, has_network
 from sim.trace.breakdown import PARTS
 from sim.units import TimeScale
 from ui.drawer import folds
-from ui.scene.machines import machine_of
+from ui.scene.machines import able_on, machine_of
 from ui.scene.picture import STALLED, Picture
 from ui.text import plain, spoken, tell
 from ui.widgets import whatif
@@ -176,7 +176,7 @@ def _is_offered(run: Changes, words: Mapping[str, Sequence[str]]) -> bool:
 def _algorithms(scene: Request) -> list[str]:
     """Other algorithms of the same collective, where it is one of the catalogue."""
     collective = collective_of(scene.algorithm)
-    names = [name for name in ALGORITHMS if name.startswith(f"{collective}.")]
+    names = able_on([scene], (name for name in ALGORITHMS if name.startswith(f"{collective}.")))
     names += [f"{library}.{collective}" for library in LIBRARIES]
     return [] if scene.schedule else [name for name in names if name != scene.algorithm]
 

@@ -1,6 +1,6 @@
 """The sidebar: what runs, on which machine, with how much; every choice ends up as a word of the scene."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -30,7 +30,7 @@ from sim.topology.networks import NETWORKS, has_network
 from sim.units import parse_size
 from ui.drawer import ahead, folds
 from ui.scene.examples import SCENARIOS
-from ui.scene.machines import format_of, is_on, machine_of, plain_machine
+from ui.scene.machines import able_on, format_of, is_on, machine_of, plain_machine
 from ui.text import plain, summary, tell
 from ui.widgets import compare, whatif
 from ui.widgets.load import SIZES, load_of, sizes
@@ -136,8 +136,9 @@ def _choose_algorithm(scene: Request) -> Request:
     if library:
         choice = f"{library}.{collective}"
         return _choose_settings(replace(scene, algorithm=choice), options_of(library), choice)
-    algorithms = [a.split(".", 1)[1] for a in ALGORITHMS if a.startswith(collective + ".")]
-    at = algorithms.index(likely(collective, name).partition(".")[2])
+    fitting = able_on([scene], (a for a in ALGORITHMS if a.startswith(f"{collective}.")))
+    algorithms = [a.partition(".")[2] for a in fitting]
+    at = algorithms.index(likely(collective, name, fitting).partition(".")[2])
     chosen = st.selectbox(tell("page.algorithm"), algorithms, index=at, key=fresh(f"of_{collective}"))
     entry = ALGORITHMS[f"{collective}.{chosen}"]
     st.caption(summary(entry.name, entry.summary))
@@ -150,9 +151,9 @@ def offered() -> list[str]:
     return [name for name in COLLECTIVES if any(a.startswith(f"{name}.") for a in ALGORITHMS)]
 
 
-def likely(collective: str, name: str) -> str:
+def likely(collective: str, name: str, among: Iterable[str] = ALGORITHMS) -> str:
     """The algorithm of a collective that a person would expect who has just looked at one of this name."""
-    algorithms = [a for a in ALGORITHMS if a.startswith(f"{collective}.")]
+    algorithms = [a for a in among if a.startswith(f"{collective}.")]
     usual = (f"{collective}.{word}" for word in (name, "ring", "linear", "binomial"))
     return next((a for a in usual if a in algorithms), algorithms[0])
 

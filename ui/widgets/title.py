@@ -17,6 +17,7 @@ from ops.request.notation import kept
 from sim.errors import InputError, StalledError
 from sim.machines import MACHINES
 from sim.topology import Topology
+from ui.scene.machines import able_on
 from ui.text import plain, tell
 from ui.widgets.load import sizes
 from ui.widgets.parameter import fresh
@@ -130,7 +131,7 @@ def _collective(scene: Request) -> None:
 
 def _algorithm(scene: Request) -> None:
     collective, library = collective_of(scene.algorithm), library_of(scene.algorithm)
-    names = [name for name in ALGORITHMS if name.startswith(f"{collective}.")]
+    names = able_on([scene], (name for name in ALGORITHMS if name.startswith(f"{collective}.")))
     names += [f"{library}.{collective}" for library in LIBRARIES]
 
     def shown(name: str) -> str:

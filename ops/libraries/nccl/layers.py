@@ -12,7 +12,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from ops.libraries.nccl.topology_search import generation_of, is_amd, nvlinks_join
+import numpy as np
+
+from ops.libraries.nccl.topology_search import generation_of, is_amd
 from sim.topology import Topology
 from sim.units import GBps, MiB
 
@@ -29,6 +31,10 @@ NETWORK_UNTOLD = "nothing tells what joins its hosts: InfiniBand as on other mac
 """What a machine assumes whose network may be any."""
 LANES_OF = {20.0: ("Ampere", False), 20.6: ("Hopper", False), 40.1: ("Blackwell", False), 48.0: ("CDNA", True)}
 """What a captured machine's NVLinks carry (GB/s), which layer it then has, and whether its GPUs are AMD's."""
+
+
+BRIDGED = 4
+"""NVLinks of a card with a bridge, at most: nobody measured such cards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +190,13 @@ def machine_word(topology: Topology) -> str:
 def layers_of(topology: Topology) -> tuple[CostLayer, ...]:
     """What is known of a machine's GPUs and, where it has several hosts, of its network.
 
-    A machine is known by its name, a captured one by its NVLinks. GPUs in hosts that are not known have the
-    latencies of others; abstract machines, whose GPUs stand nowhere, have no layers.
+    A machine is known by its name, a captured one by its GPUs' generation, else by its NVLinks. GPUs in hosts that are
+    not known have the latencies of others; abstract machines, whose GPUs stand nowhere, have no layers.
     """
     gpus = _gpus_of(topology) or (unknown_layer("generations") if _stands_in_hosts(topology) else None)
     if gpus is None:
         return ()
-    if _is_one_node(topology):
+    if len(np.unique(topology.nodes[list(topology.ranks)])) == 1:
         return (gpus,)
     usual, name = layers()["networks"]["IB"], machine_word(topology)
     network = next((layer for layer in layers()["networks"].values() if name in layer.machines), usual)
@@ -207,6 +213,10 @@ def _gpus_of(topology: Topology) -> CostLayer | None:
     by_name = next((layer for layer in generations.values() if name in layer.machines), None)
     if by_name or not topology.format:
         return by_name
+    if topology.generation:
+        first = topology.devices[topology.ranks[0]].name
+        wires = sum(x.lanes for x in topology.links if x.kind == "NVL" and x.src == first)
+        return generations.get(topology.generation.rstrip("3")) if wires > BRIDGED else None
     lanes = {round(x.bandwidth / x.lanes / GBps, 3) for x in topology.links if x.kind == "NVL"}
     fitted = next((LANES_OF[rate] for rate in sorted(lanes & LANES_OF.keys())), ("", False))
     agrees = fitted[0] and fitted[1] == is_amd(topology) and fitted[0] in ("CDNA", generation_of(topology))
@@ -216,14 +226,6 @@ def _gpus_of(topology: Topology) -> CostLayer | None:
 def _stands_in_hosts(topology: Topology) -> bool:
     """Whether its GPUs are in hosts: it was captured, or they hang on sockets."""
     return bool(topology.format) or any(topology.devices[device].numa >= 0 for device in topology.ranks)
-
-
-def _is_one_node(topology: Topology) -> bool:
-    """Whether all ranks are on one host, or on hosts that NVLinks join, as in a rack with one NVSwitch."""
-    hosts = topology.places[0]
-    first = {hosts[device]: device for device in reversed(topology.ranks)}
-    devices = [*first.values()]
-    return len(devices) < 2 or (nvlinks_join(topology, [devices[0], devices[-1]]) and nvlinks_join(topology, devices))
 
 
 def expected_error(topology: Topology, settings: Mapping[str, object], size: float) -> float | None:

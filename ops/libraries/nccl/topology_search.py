@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ops.libraries.nccl.constants import MOST_CHANNELS, NET_SPEEDS, SPEEDS, Generation, Kind
+from ops.libraries.nccl.constants import GENERATIONS, MOST_CHANNELS, NET_SPEEDS, SPEEDS, Generation, Kind
 from ops.libraries.nccl.rings import closed_rings, open_paths
 from ops.libraries.nccl.tuner import Situation
 from sim.errors import InputError
 from sim.topology import Topology
+from sim.topology.generations import REDUCING
 from sim.topology.host import AMPERE
 from sim.units import GBps
 
 LANES: tuple[tuple[float, Generation], ...] = ((40.1, "Blackwell"), (20.6, "Hopper"))
 """GB/s of one NVLink that tell a generation; older ones share theirs and are told by PCIe."""
+COLUMNS: dict[str, Generation] = {"Pascal": "Volta", **{word: word for word in GENERATIONS}}
+"""By generation, which of NCCL's tables count."""
 XGMI = (24.0, 36.0, 48.0)
 """GB/s of one xGMI link: AMD's GPUs, which RCCL serves."""
 
@@ -59,7 +62,7 @@ def look(topology: Topology, n: int) -> Seen:
     switch = any(device.kind == "NVS" for device in topology.devices)
     inside = closed_rings(topology, first)
     kind: Kind = "NVLINK" if nvlinks_join(topology, [first[i] for i in inside.orders[0]]) else "PCI"
-    sharp = switch and kind == "NVLINK" and generation in ("Hopper", "Blackwell")
+    sharp = switch and kind == "NVLINK" and generation in REDUCING
     tree, through_cpu, heads, nvls = 0.0, False, MOST_CHANNELS, 0.0
     if len(nodes) == 1:
         channels, speed = _channels([inside.bandwidth] * len(inside.orders), SPEEDS[generation], generation)
@@ -94,17 +97,11 @@ def look(topology: Topology, n: int) -> Seen:
 
 
 def _nodes(topology: Topology, n: int) -> tuple[tuple[int, ...], ...]:
-    """Ranks by host; hosts that NVLinks join are one node, as in a rack with one NVSwitch."""
-    hosts: dict[int, list[int]] = {}
-    for rank, device in enumerate(topology.ranks[:n]):
-        hosts.setdefault(topology.devices[device].host, []).append(rank)
-    nodes: list[list[int]] = []
-    for group in hosts.values():
-        if nodes and nvlinks_join(topology, [topology.ranks[nodes[-1][0]], topology.ranks[group[0]]]):
-            nodes[-1] += group
-        else:
-            nodes.append(group)
-    return tuple(tuple(node) for node in nodes)
+    """Ranks by node: a host, or the hosts that NVLinks join."""
+    nodes: dict[int, list[int]] = {}
+    for rank, node in enumerate(topology.nodes[list(topology.ranks[:n])].tolist()):
+        nodes.setdefault(node, []).append(rank)
+    return tuple(map(tuple, nodes.values()))
 
 
 def nvlinks_join(topology: Topology, devices: Sequence[int]) -> bool:
@@ -116,7 +113,12 @@ def nvlinks_join(topology: Topology, devices: Sequence[int]) -> bool:
 
 
 def generation_of(topology: Topology) -> Generation:
-    """Which GPUs these are, by what one NVLink carries, else by PCIe: Hopper from gen5 on, Ampere on gen4."""
+    """The column of NCCL's tables: that of the machine's generation, AMD's GPUs being in Ampere's.
+
+    Where nothing says the generation, what one NVLink carries tells it, else PCIe: Hopper from gen5 on, Ampere on gen4.
+    """
+    if topology.generation:
+        return COLUMNS.get(topology.generation, "Ampere")
     lanes = [x.bandwidth / x.lanes / GBps for x in topology.links if x.kind == "NVL"]
     for rate, generation in LANES:
         if any(abs(lane - rate) < 0.05 for lane in lanes):
@@ -128,7 +130,9 @@ def generation_of(topology: Topology) -> Generation:
 
 
 def is_amd(topology: Topology) -> bool:
-    """Whether its NVLinks are xGMI links by what they carry."""
+    """Whether its NVLinks are xGMI links: its GPUs are AMD's, or where nothing says it, by what they carry."""
+    if topology.generation:
+        return topology.generation.startswith("CDNA")
     lanes = {round(x.bandwidth / x.lanes / GBps, 3) for x in topology.links if x.kind == "NVL"}
     return bool(lanes & set(XGMI))
 

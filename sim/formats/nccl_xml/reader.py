@@ -17,6 +17,7 @@ from sim.errors import InputError
 from sim.formats import reader
 from sim.parameters import Bounds, spread
 from sim.topology import Device, DeviceKind, Link, LinkKind, Topology, both_ways
+from sim.topology.generations import GENERATIONS, Generation, of_sm
 from sim.topology.host import HOPPER, between_sockets, rate_options
 from sim.topology.rails import join_by_rails
 from sim.units import GBps, Time, fmt_bandwidth, fmt_time
@@ -25,6 +26,8 @@ PCI_LANE = {"2.5": 15, "5": 30, "8": 60, "16": 120, "32": 240, "64": 480}
 """100 Mbit/s per lane by GT/s; times lanes over 80 is GB/s. Unknown speeds count as 8 GT/s."""
 NVLINK_BY_SM = ((60, 18.0), (70, 20.0), (80, 20.0), (86, 12.0), (89, 12.0), (90, 20.6), (100, 40.1))
 """GB/s of one NVLink from this compute capability on."""
+XGMI: dict[Generation, float] = {"CDNA": 24.0, "CDNA2": 36.0, "CDNA3": 48.0}
+"""GB/s of one xGMI link, RCCL `src/graph/topo.h`."""
 LOC = 5000 * GBps
 """Between PCI switches that are one chip: LOC_BW."""
 LATENCIES = ("nvlink_latency", "pix_latency", "pxb_latency", "phb_latency", "sys_latency", "nic_latency")
@@ -101,6 +104,7 @@ def read(
         gamma=gamma,
         relays=int(any(wire.tag == "xgmi" for _, gpu in parts.gpus for wire in gpu.children)),
         assumed=tuple(parts.notes),
+        generation=_generation(parts),
     )
     if parts.many and hosts > 1:
         root.refuse(name, "it has several hosts of its own: leave out hosts")
@@ -326,8 +330,22 @@ def _per_link(parts: _SystemParts, gpu: Element, tag: str) -> float:
     if tag == "nvlink":
         sm = _whole(parts, gpu, "sm", 70, 0, 1 << 16)
         return next((rate for least, rate in reversed(NVLINK_BY_SM) if sm >= least), 18.0) * GBps
+    return XGMI[_of_gcn(gpu)] * GBps
+
+
+def _of_gcn(gpu: Element) -> Generation:
+    """The generation of an architecture as RCCL writes it: gfx942, 942, or 910 for gfx90a."""
     code = gpu.attributes.get("gcn", "").lower().removeprefix("gfx")
-    return (48 if code.startswith(("94", "95")) else 36 if code in ("90a", "910") else 24) * GBps
+    return "CDNA3" if code.startswith(("94", "95")) else "CDNA2" if code in ("90a", "910") else "CDNA"
+
+
+def _generation(parts: _SystemParts) -> Generation:
+    """That of the oldest GPU, which NCCL goes by; empty where a GPU does not say it."""
+    said: list[Generation] = [
+        _of_gcn(gpu) if gpu.attributes.get("gcn", "").strip() else of_sm(_whole(parts, gpu, "sm", 0, 0, 1 << 16))
+        for _, gpu in parts.gpus
+    ]
+    return "" if "" in said else min(said, key=GENERATIONS.index, default="")
 
 
 def _switch(parts: _SystemParts, lanes: int) -> None:

@@ -10,8 +10,9 @@ from xml.sax.saxutils import quoteattr
 
 from sim.errors import InputError
 from sim.formats import LARGEST_TEXT, writer
-from sim.formats.nccl_xml.reader import NVLINK_BY_SM, PCI_LANE
+from sim.formats.nccl_xml.reader import NVLINK_BY_SM, PCI_LANE, XGMI
 from sim.topology import Device, Link, Topology
+from sim.topology.generations import BY_GCN, of_sm
 from sim.topology.host import between_sockets
 from sim.units import GBps, fmt_bandwidth, fmt_size
 
@@ -19,8 +20,6 @@ SWITCH = ("fffffff:ffff:ff", "0x068000")
 """Where NVLinks to an NVSwitch end in NCCL's own dumps, and its class."""
 CODES = {"GPU": "0x030200", "NIC": "0x020000", "PCI": "0x060400"}
 DEEPEST = 64
-XGMI = (("gfx942", 48.0), ("gfx90a", 36.0), ("gfx908", 24.0))
-"""GB/s of one xGMI link by architecture, RCCL `src/graph/topo.h`."""
 CPUS = (
     ('arch="x86_64" vendor="AuthenticAMD" familyid="25" modelid="1"', between_sockets("AuthenticAMD", 1)),
     *(
@@ -201,9 +200,9 @@ def _gpu(page: _Page, device: Device, down: Link, space: str) -> Iterator[str]:
     index = machine.index[device.name]
     rank = f' rank="{machine.ranks.index(index)}"' if index in machine.ranks else ""
     rates = {link.bandwidth / link.lanes for link in wires}
-    amd = rates and min(rates) in {rate * GBps for _, rate in XGMI}
+    amd = _is_amd(machine, rates)
     tag = "xgmi" if amd else "nvlink"
-    words = [(gcn, rate * GBps) for gcn, rate in XGMI] if amd else _compute_capabilities(down.bandwidth)
+    words = _architectures(machine) if amd else _compute_capabilities(machine, down.bandwidth)
     kind = page.nearest("an NVLink", words, max(rates)) if rates else words[0][0]
     if len(rates) > 1:
         page.notes["NVLinks of one GPU differ: those of the fastest are kept"] = None
@@ -219,10 +218,26 @@ def _gpu(page: _Page, device: Device, down: Link, space: str) -> Iterator[str]:
     yield f"{space}</gpu>"
 
 
-def _compute_capabilities(pcie: float) -> list[tuple[str, float]]:
-    """Each with the B/s of one of its NVLinks; those whose PCIe fits come first, as Volta's links equal Ampere's."""
+def _is_amd(machine: Topology, rates: Iterable[float]) -> bool:
+    """Whether GPUs are AMD's: by their generation, or where nothing says it, by what their links carry."""
+    if machine.generation:
+        return machine.generation in XGMI
+    return min(rates, default=0.0) in {rate * GBps for rate in XGMI.values()}
+
+
+def _architectures(machine: Topology) -> list[tuple[str, float]]:
+    """Each with the B/s of one of its xGMI links: those of the machine's generation, or all where it says none."""
+    return [(gcn, XGMI[of] * GBps) for gcn, of in BY_GCN if machine.generation in ("", of)]
+
+
+def _compute_capabilities(machine: Topology, pcie: float) -> list[tuple[str, float]]:
+    """Each with the B/s of one of its NVLinks: those of the machine's generation, or all where it says none.
+
+    Those whose PCIe fits come first, as Volta's links equal Ampere's.
+    """
     usual = 70 if pcie < 24 * GBps else 80 if pcie < 48 * GBps else 90
-    return sorted(((str(sm), rate * GBps) for sm, rate in NVLINK_BY_SM), key=lambda pair: abs(int(pair[0]) - usual))
+    able = [(sm, rate) for sm, rate in NVLINK_BY_SM if machine.generation in ("", of_sm(sm))]
+    return sorted(((str(sm), rate * GBps) for sm, rate in able), key=lambda pair: abs(int(pair[0]) - usual))
 
 
 def _nic(page: _Page, device: Device, down: Link, space: str) -> Iterator[str]:
@@ -242,6 +257,6 @@ def _general_notes(page: _Page, hosts: list[int]) -> None:
         page.notes["rails and spine are left out: all NICs read as on one network"] = None
     if machine.router is not None and len(hosts) == 1:
         page.notes["the routes this machine prescribes are left out: the shortest are taken"] = None
-    xgmi = {rate * GBps for _, rate in XGMI}
-    if machine.forwarding and not any(x.kind == "NVL" and x.bandwidth / x.lanes in xgmi for x in machine.links):
+    xgmi = _is_amd(machine, {x.bandwidth / x.lanes for x in machine.links if x.kind == "NVL"})
+    if machine.forwarding and not xgmi:
         page.notes["that GPUs pass on what is not for them is left out"] = None

@@ -1,6 +1,7 @@
 """Which GPUs a capture shows: by the name the text around gives them, else by how many NVLinks each has."""
 
 import re
+from dataclasses import replace
 from typing import NamedTuple
 
 from sim.topology.host import (
@@ -48,8 +49,10 @@ GENERATIONS = (
 )
 """Every generation by what names it; a name that needs a word before it has two letters that mean other things too."""
 
+OPEN = "Hopper or newer"
+"""What many NVLinks show."""
 BY_NVLINKS = (
-    (13, HOPPER, "Hopper or newer"),
+    (13, HOPPER, OPEN),
     (5, AMPERE, "A100 or A800"),
     (3, BRIDGED, "Ampere cards with an NVLink bridge"),
     (1, VOLTA, "Volta or Turing"),
@@ -107,6 +110,13 @@ def generation(text: str, nvlinks: dict[tuple[str, str], int]) -> tuple[Rates, l
     if candidates:
         return by_links, [f"the text names {names}, which has fewer NVLinks than the table shows", counted]
     return by_links, [counted]
+
+
+def newer(rates: Rates, suggestions: list[str]) -> Rates:
+    """Rates of GPUs of which only the number of NVLinks is known: they are Blackwell where one carries so much."""
+    if any(OPEN in line for line in suggestions) and rates.nvlink > (HOPPER.nvlink + BLACKWELL.nvlink) / 2:
+        return replace(rates, generation=BLACKWELL.generation)
+    return rates
 
 
 def nvlinks_per_gpu(nvlinks: dict[tuple[str, str], int]) -> int:

@@ -6,21 +6,21 @@ them is listed as assumed unless given.
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import combinations
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.errors import InputError
 from sim.formats import reader
-from sim.formats.nvidia_smi.generation import generation, named
+from sim.formats.nvidia_smi.generation import generation, named, newer
 from sim.formats.nvidia_smi.placement import UNKNOWN, Placement, place
 from sim.formats.nvidia_smi.table import P2P_WORDS, Matrix, PastedTable, check, has_rows, is_gpu, tables
 from sim.parameters import Bounds, spread
 from sim.topology import Topology
-from sim.topology.host import Leaf, Rates, build_host, rate_options
+from sim.topology.host import RATES, Leaf, Rates, build_host, rate_options
 from sim.topology.pair_rates import Pairs, matrices, rates_of
 from sim.topology.path_classes import CLASSES
 from sim.topology.rails import join_by_rails
@@ -77,7 +77,7 @@ def explain(text: str) -> str:
     endings=("txt", "log"),
     precedence=-1,  # any table whose rows and columns are GPUs looks like it
 )
-@spread("set_rates", rate_options(*(field.name for field in fields(Rates))))
+@spread("set_rates", rate_options(*RATES))
 def read(
     text: str,
     *,
@@ -110,10 +110,10 @@ def read(
     present = {leaf.numa for leaf in leaves}
     listed = {node for nodes in numa.values() for node in nodes}
     rates, suggestions = _rates(gpu, text, nvlinks)
-    chosen = {key: value for key, value in set_rates.items() if value is not None}
+    chosen: dict[str, Any] = {key: value for key, value in set_rates.items() if value is not None}
     classes = {(a, b): CLASSES[placement.classes[i, j]] for (i, a), (j, b) in combinations(enumerate(gpus), 2)}
     measured, measured_notes = rates_of(text, Pairs(gpus, nvlinks, classes), replace(rates, **chosen), name)
-    rates = replace(rates, **{**measured, **chosen})
+    rates = newer(replace(rates, **{**measured, **chosen}), suggestions)
     host = build_host(name, leaves, rates, nvlinks, empty_numa=sorted(listed - present))
     pairs = {a: {b: matrix.cells[a, b] for b in matrix.names if (a, b) in matrix.cells} for a in matrix.names}
     notes += measured_notes

@@ -19,6 +19,7 @@ from sim.formats import reader
 from sim.machines import build
 from sim.parameters import parse_spec
 from sim.topology import Device, DeviceKind, Link, LinkKind, Topology
+from sim.topology.generations import GENERATIONS
 from sim.topology.rails import join_by_rails
 from sim.topology.route_tables import links_between, tabled
 from sim.units import parse_bandwidth, parse_time
@@ -28,7 +29,7 @@ VERSION = "1"
 MACHINE_KEYS = ("ringside", "name", "machine", "parameters", "assumed")
 OWN_KEYS = (
     "ringside", "name", "devices", "links", "ranks", "overhead", "gamma", "forwarding", "relays", "hosts", "routes",
-    "routing", "pairs", "assumed",
+    "routing", "pairs", "generation", "assumed",
 )  # fmt: skip
 DEVICE_KEYS = ("name", "count", "kind", "numa", "host")
 LINK_KEYS = ("from", "to", "bandwidth", "latency", "kind", "duplex", "lanes")
@@ -117,6 +118,7 @@ def _whole(root: YamlNode, said: dict[str, YamlNode], title: str) -> Topology:
         forwarding=_yes(said["forwarding"], "forwarding") if "forwarding" in said else False,
         relays=_number(said["relays"], "relays", 0, MOST_RELAYS) if "relays" in said else 0,
         assumed=_assumed(said),
+        generation=_word(said["generation"], "generation", GENERATIONS) if "generation" in said else "",
         pairs=_pairs(said["pairs"], names) if "pairs" in said else {},
         overhead=overhead,
         gamma=gamma,

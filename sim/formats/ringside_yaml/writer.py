@@ -27,6 +27,7 @@ def write(topology: Topology) -> str:
     lines = [f"ringside: {VERSION}", f"name: {quote(topology.name)}"]
     lines += [f"{key}: {exact_time(getattr(topology, key))}" for key in ("overhead", "gamma") if getattr(topology, key)]
     lines += ["forwarding: yes"] if topology.forwarding else []
+    lines += [f"generation: {topology.generation}"] if topology.generation else []
     lines += [f"relays: {topology.relays}"] if topology.relays else []
     lines.append("devices:")
     for device in topology.devices:

@@ -21,7 +21,7 @@ from terminal.shared.entries import EntryOption
 from terminal.shared.files import TO_WRITE
 from terminal.shared.types import WHOLE, TypedWord
 
-EAGER = TypedWord("size", lambda text, flag: 0 if text.strip() == "0" else parse_size(text, flag))
+EAGER = TypedWord("size", lambda text, flag: parse_size(text, flag, least=0))
 
 PROGRAM_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(

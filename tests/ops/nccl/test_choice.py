@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli import main
+from ops import ALGORITHMS
 from ops.libraries.nccl.choice import NcclOptions, choose, pace_of, work_of
 from ops.libraries.nccl.closed_form import closed_form
 from ops.libraries.nccl.constants import ENDS
@@ -14,10 +15,12 @@ from ops.libraries.nccl.layers import HALVES, Pace, family_of, layers, unknown_l
 from ops.libraries.nccl.protocol_cost import active_channels
 from ops.measured.files import joined_as
 from ops.run import execute
+from ops.run.work import registered
 from sim.errors import InputError
 from sim.faults.edits import edited
-from sim.formats import read_topology_file
+from sim.formats import read_topology, read_topology_file, write_topology
 from sim.machines import build
+from sim.placement import placed
 from sim.units import GiB, KiB, MiB
 
 PLAIN = Pace()
@@ -162,6 +165,35 @@ def test_a_rack_adds_in_its_one_switch():
     outcome = execute(machine, work_of(machine, choice), choice.size)
     assert outcome.verdict.verdict == "ok"
     assert len(outcome.trace.schedule.switches) == 1
+
+
+@pytest.mark.parametrize(
+    ("spec", "nodes"),
+    [("gb200_nvl72:racks=2,trays=2", 2), ("gb200_nvl72:racks=3,trays=1", 3), ("gb300_nvl72:racks=2,trays=3,nics=3", 2)],
+)
+def test_every_rack_adds_in_its_own_switch(spec, nodes):
+    """NVSwitches of several racks are several nodes, which trees join."""
+    machine = build(spec)
+    for name in (spec, "a capture"):
+        rack = machine if name == spec else read_topology(write_topology(machine, "ringside_yaml"), spec)
+        choice = choose(rack, "allreduce", 64 * MiB)
+        assert {"NVLSTree", "Ring", "Tree"} == {one.algorithm for one in choice.candidates}
+        assert len(choice.seen.nodes) == nodes
+        for one in choice.candidates:
+            outcome = execute(rack, work_of(rack, choice, taken=one), choice.size)
+            assert outcome.verdict.verdict == "ok"
+    assert registered(ALGORITHMS["allreduce.nvls_tree"], machine.n, topology=machine).settings["group"] == (
+        machine.n // nodes
+    )
+
+
+def test_ranks_of_uneven_racks_leave_the_rings():
+    machine = build("gb200_nvl72:racks=2,trays=2")
+    assert {one.algorithm for one in choose(machine, "allreduce", MiB, 12).candidates} == {"Ring"}
+    dealt = placed(machine, "0:0-3,2:0-3,1:0-3,3:0-3")
+    choice = choose(dealt, "allreduce", MiB)
+    assert [len(node) for node in choice.seen.nodes] == [8, 8]
+    assert execute(dealt, work_of(dealt, choice), MiB).verdict.verdict == "ok"
 
 
 def test_a_nic_behind_the_cpu_has_no_ll128():
