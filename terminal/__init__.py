@@ -97,9 +97,9 @@ class TerminalCommand(click.Command):
             return super().invoke(ctx)
 
 
-def _check_each_once(ctx: click.Context, given: Iterable[click.Parameter]) -> None:
+def _check_each_once(ctx: click.Context, parameters: Iterable[click.Parameter]) -> None:
     """Raise click.UsageError naming an option that takes one value and is among those given more than once."""
-    counts = Counter(option.opts[0] for option in given if isinstance(option, click.Option) and _takes_one(option))
+    counts = Counter(option.opts[0] for option in parameters if isinstance(option, click.Option) and _takes_one(option))
     twice = next((name for name, count in counts.items() if count > 1), None)
     if twice is not None:
         raise click.UsageError(f"{twice} is given {counts[twice]} times, and takes one value: keep one", ctx)

@@ -25,7 +25,7 @@ READERS = (
     "sim/topology/model.py",
     "sim/topology/networks.py",
     "sim/topology/pair_rates.py",
-    "sim/topology/routing.py",
+    "sim/topology/routing/__init__.py",
     "sim/faults/kinds",
     "sim/units.py",
     "ops/algorithms",

@@ -18,7 +18,7 @@ from sim.faults.model import HeldBack, Perturbation, Running
 from sim.registry import AdditionError, shown
 from sim.schedule import Schedule, copy, unroll
 from sim.topology import Topology
-from sim.topology.detours import around
+from sim.topology.routing.detours import around
 from sim.trace import NO_HITS, Hits
 
 PATIENCE = 1000

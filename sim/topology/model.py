@@ -23,6 +23,7 @@ from sim.topology.devices import (
     Router,
     Routes,
     kinds_of,
+    link_kinds,
     names_of,
     places_of,
     shared_by_both,
@@ -162,7 +163,7 @@ class Topology:
     @cached_property
     def nodes(self) -> NDArray[np.int64]:
         """The node of each device: its host, or the hosts that NVLinks join to one (`sim.topology.nodes`)."""
-        return nodes_of(self)
+        return nodes_of(self.places[0], link_kinds(self.links), self.ends)
 
     @cached_property
     def shared(self) -> NDArray[np.bool_]:

@@ -1,33 +1,28 @@
 """Which devices make a node: a host, or all hosts that NVLinks join, as in a rack around NVSwitches."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.topology.devices import LINK_KINDS, link_kinds
-
-if TYPE_CHECKING:
-    from sim.topology.model import Topology
+from sim.base.arrays import Ints
+from sim.topology.devices import LINK_KINDS
 
 NVL = LINK_KINDS.index("NVL")
 
 
-def nodes_of(topology: "Topology") -> NDArray[np.int64]:
-    """Return the node of each device, shape (devices,).
+def nodes_of(hosts: NDArray[np.int64], kinds: NDArray[np.uint8], ends: tuple[Ints, Ints]) -> NDArray[np.int64]:
+    """Return the node of each device, shape (devices,), from devices' hosts and links' kinds and ends.
 
     A node is named by the least of its hosts. A device on host -1 belongs to no host: it joins the node that its
     NVLinks lead to, else it is a node of its own, named by a negative number.
     """
-    hosts = topology.places[0]
     own = np.where(hosts >= 0, hosts, -1 - np.arange(len(hosts)))
-    wires = link_kinds(topology.links) == NVL
-    src, dst = (own[end[wires]] for end in topology.ends)
+    wires = kinds == NVL
+    src, dst = (own[end[wires]] for end in ends)
     if (src == dst).all():
         return own
     names, of_device = np.unique(own, return_inverse=True)
     place = np.argsort(np.argsort(names < 0, kind="stable"))  # hosts come first: the first of a node names it
-    a, b = np.unique(place[of_device[np.stack(topology.ends)[:, wires]]], axis=1)
+    a, b = np.unique(place[of_device[np.stack(ends)[:, wires]]], axis=1)
     first = np.arange(len(names))
     while True:
         least = first.copy()

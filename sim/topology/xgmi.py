@@ -57,8 +57,8 @@ def machine_of(
     rates, suggestion = _generation(len(report.gpus), len(direct))
     pci: dict[str, Any] = dict.fromkeys(("pix", "pxb", "phb", "node"), set_rates["pcie"] or rates.pix)
     names = {"nvlink": "xgmi", "nvlink_latency": "xgmi_latency", "sys": "sys"}
-    given: dict[str, Any] = {key: value for key, own in names.items() if (value := set_rates[own])}
-    rates = replace(rates, **pci, **given)
+    own_rates: dict[str, Any] = {key: value for key, own in names.items() if (value := set_rates[own])}
+    rates = replace(rates, **pci, **own_rates)
     seats: dict[int, int] = {}
     leaves = []
     for gpu in report.gpus:

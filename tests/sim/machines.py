@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sim.errors import InputError
 from sim.topology import Device, Link, Topology
-from sim.topology.route_tables import tabled
+from sim.topology.routing.tables import tabled
 
 KINDS = ("GPU", "NVS", "PCI", "CPU", "NIC", "NET")
 NAMES = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
@@ -60,7 +60,7 @@ def walks(draw, topology, a, b):
 
 def same_routes(one: Topology, other: Topology) -> bool:
     """Whether every pair of devices has the same route, or none, in both."""
-    from sim.topology.route_tables import row
+    from sim.topology.routing.tables import row
 
     return not any(row(one, src).differs(row(other, src)).any() for src in range(len(one.devices)))
 

@@ -13,7 +13,7 @@ from sim.errors import InputError, UnreachableError
 from sim.formats import read_topology, write_topology
 from sim.machines import MACHINES, build
 from sim.topology import Device, Link, Topology
-from sim.topology.route_tables import tabled
+from sim.topology.routing.tables import tabled
 from tests.sim.machines import machine_or_message, same_routes, topologies
 
 HEAD = "ringside: 1\n"

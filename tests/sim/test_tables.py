@@ -8,7 +8,7 @@ import pytest
 from sim.errors import UnreachableError
 from sim.machines import build
 from sim.topology import Device, Link, Topology
-from sim.topology.route_tables import links_between, row, tabled
+from sim.topology.routing.tables import links_between, row, tabled
 
 LINE = Topology(
     "line",

@@ -138,10 +138,10 @@ def _form(question: Question) -> Question:
     if collective != question.collective:
         question = replace(question, collective=collective, algorithms=",".join(USUAL.get(collective, ())))
     of_collective = [entry.name for entry in ALGORITHMS.values() if entry.collective.name == collective]
-    known = {*(name.partition(".")[2] for name in of_collective), *LIBRARIES}
-    listed = [name for name in split(question.algorithms) if algorithm_spec(name)[0] in known]
-    asked = [Request(machine=spec) for spec in question.specs]
-    names = [*(name.partition(".")[2] for name in able_on(asked, of_collective)), *LIBRARIES]
+    served_here = {*(name.partition(".")[2] for name in of_collective), *LIBRARIES}
+    listed = [name for name in split(question.algorithms) if algorithm_spec(name)[0] in served_here]
+    clusters = [Request(machine=spec) for spec in question.specs]
+    names = [*(name.partition(".")[2] for name in able_on(clusters, of_collective)), *LIBRARIES]
     specs = question.specs
     with st.form("lab", border=True):
         left, right = st.columns(2)

@@ -28,10 +28,10 @@ def able_on(scenes: Iterable[Request], names: Iterable[str]) -> list[str]:
     """Return the algorithms that one of several machines can run, and those that the scenes name; all of no machine."""
     every, said = list(names), {scene.algorithm for scene in scenes}
     try:
-        found = {name for scene in scenes for name in able(machine_of(scene), every)}
+        able_names = {name for scene in scenes for name in able(machine_of(scene), every)}
     except (InputError, StalledError):  # told where the machine is shown
         return every
-    return [name for name in every if name in found | said]
+    return [name for name in every if name in able_names | said]
 
 
 def machine_of(scene: Request) -> Topology:

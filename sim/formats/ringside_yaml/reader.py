@@ -21,7 +21,7 @@ from sim.parameters import parse_spec
 from sim.topology import Device, DeviceKind, Link, LinkKind, Topology
 from sim.topology.generations import GENERATIONS
 from sim.topology.rails import join_by_rails
-from sim.topology.route_tables import links_between, tabled
+from sim.topology.routing.tables import links_between, tabled
 from sim.units import parse_bandwidth, parse_time
 
 Word = TypeVar("Word", bound=str)

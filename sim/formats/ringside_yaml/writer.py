@@ -11,7 +11,7 @@ from sim.errors import InputError
 from sim.formats import LARGEST_TEXT, writer
 from sim.formats.ringside_yaml.reader import VERSION
 from sim.topology import Link, Topology
-from sim.topology.route_tables import RouteRow, links_between, row
+from sim.topology.routing.tables import RouteRow, links_between, row
 from sim.units import exact_bandwidth, exact_time, fmt_size
 
 _Between = Mapping[tuple[str, str], list[int]]

@@ -7,7 +7,7 @@ from sim.errors import InputError
 from sim.formats import LARGEST_TEXT, writer
 from sim.formats.simgrid_xml.platform import GAMMA, OVERHEAD
 from sim.topology import Link, Topology
-from sim.topology.route_tables import row
+from sim.topology.routing.tables import row
 from sim.units import exact_bandwidth, exact_time, fmt_size
 
 Crossing = tuple[str, str]
