@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from ops.lab.cells import Row
 from ops.lab.checksums import CUT_SHORT, LONGEST_LINE, DamageError, checked_table, open_table, opened, sealed
+from sim.base.textfile import check_names
 from sim.errors import InputError
 from sim.locks import is_at, lock, notice
 from sim.parameters import parse_spec
@@ -221,7 +222,10 @@ def read_table(path: Path) -> pa.Table:
     """The table of a sweep. Raises InputError for a file that is none, or not what was written."""
     if not os.path.exists(path):  # unlike pathlib it has an answer for a name that is too long
         raise InputError(f"{path} does not exist: give the table that `sweep` wrote")
-    return _read_table(path)
+    table = _read_table(path)
+    for column in ("algorithm", "settings", "machine", "network", "trouble", "bottleneck"):
+        check_names(pc.unique(table[column]).drop_null().to_pylist(), column)
+    return table
 
 
 def texts_of(table: pa.Table, column: str) -> dict[str, str]:

@@ -26,6 +26,7 @@ from ops.request.packing import packed, unpacked
 from ops.request.python_file import algorithm_of_file
 from ops.run import FEW, Run, Work, execute, kept
 from ops.run.work import imported, registered
+from sim.base.textfile import check_names
 from sim.edits import differences as differing
 from sim.edits import edited
 from sim.errors import InputError
@@ -99,6 +100,9 @@ class Request:
     seed: int = -1
     capture_name: str = "capture"
     schedule_name: str = "schedule"
+
+    def __post_init__(self) -> None:
+        check_names([self.capture_name, self.schedule_name], "file")
 
     @property
     def is_kept(self) -> bool:

@@ -1,6 +1,7 @@
-"""A text that a person gives, as a file or as bytes: bounded, decoded, and refused in one sentence."""
+"""A text that a person gives, as a file or as bytes: bounded, decoded, and refused in one sentence; names in it."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,11 @@ LARGEST = 16 * MiB
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """What a UTF-16 text begins with; PowerShell writes such files."""
+
+NAME_SHOWN = 40
+"""Characters of a name that a message has."""
+_UNNAMEABLE = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+"""Control characters, marks of direction, line separators, halves of characters, and what XML cannot hold."""
 
 
 class Expected(NamedTuple):
@@ -69,3 +75,24 @@ def bounded(text: str, name: str, expected: Expected) -> str:
     if len(text) > expected.largest:
         raise InputError(f"{name} is larger than {fmt_size(expected.largest)}: {expected.mend}")
     return text
+
+
+def check_names(names: Iterable[str], what: str) -> None:
+    r"""Raise InputError for a name with a character that nobody can see; `what` says what has it.
+
+    >>> check_names(["GPU0", "GPU\x1b[31m"], "device")
+    Traceback (most recent call last):
+    sim.errors.InputError: device 'GPU\x1b[31m' has the invisible character U+001B in its name: leave it out
+    """
+    several = list(names)
+    if not _UNNAMEABLE.search("".join(several)):
+        return
+    name, match = next((name, match) for name in several if (match := _UNNAMEABLE.search(name)))
+    begin = max(0, match.start() - NAME_SHOWN // 2)
+    shown = name[begin : begin + NAME_SHOWN]
+    raise InputError(f"{what} {shown!r} has the invisible character U+{ord(match[0]):04X} in its name: leave it out")
+
+
+def check_lines(text: str, what: str) -> None:
+    """Raise InputError for a text of several lines with a character, beside tabs and line ends, that nobody can see."""
+    check_names(re.split(r"[\t\r\n]", text), what)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sim.base.arrays import Floats, Ints, counted, joined
 from sim.base.ragged import take
+from sim.base.textfile import check_names
 from sim.base.watch import check_transfers
 from sim.errors import InputError
 from sim.schedule.runs import StepRun, many, runs_of
@@ -166,6 +167,10 @@ class Schedule:
     fixed_bytes: Floats | None = None
     work: Floats | None = None
     flaw: str = ""
+
+    def __post_init__(self) -> None:
+        check_names([self.name], "schedule")
+        check_names((name for _, name in self.phases), "phase")
 
     @property
     def transfers(self) -> int:
