@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from ops.lab.cells import Row
 from ops.lab.checksums import CUT_SHORT, LONGEST_LINE, DamageError, checked_table, open_table, opened, sealed
-from sim.base.textfile import check_names
+from sim.base.textfile import check_names, open_regular
 from sim.errors import InputError
 from sim.locks import is_at, lock, notice
 from sim.parameters import parse_spec
@@ -273,7 +273,8 @@ def _cells_done(table: Path) -> Iterator[tuple[str, bool]]:
 
 def _read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     try:
-        data = path.read_bytes()
+        with open_regular(path) as file:
+            data = file.read()
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): give the file of a sweep") from None
     try:
