@@ -26,16 +26,18 @@ GIVEN = {"most_memory": MOST_MEMORY, "most_seconds": MOST_SECONDS, "most_jobs": 
 """The limits by the names of their options, and the environment variable of each."""
 
 
-def options() -> list[click.Option]:
-    """What every command takes, new each time."""
+def options(*, batch: bool) -> list[click.Option]:
+    """What every command takes, new each time; no variable that limits a server's visitors limits a batch."""
+    memory, seconds = (None, None) if batch else (MOST_MEMORY, MOST_SECONDS)
+    usual = "no limit" if batch else f"{SECONDS:.0f}"
     return [
         click.Option(
-            ["--most-memory"], type=SIZE, metavar="SIZE", envvar=MOST_MEMORY, show_envvar=True,
+            ["--most-memory"], type=SIZE, metavar="SIZE", envvar=memory, show_envvar=True,
             help="memory it may take; three quarters of what this machine or container has if left out",
         ),
         click.Option(
-            ["--most-seconds"], type=NUMBER, metavar="S", envvar=MOST_SECONDS, show_envvar=True,
-            help=f"seconds a run may take; {SECONDS:.0f} if left out",
+            ["--most-seconds"], type=NUMBER, metavar="S", envvar=seconds, show_envvar=True,
+            help=f"seconds a run may take; {usual} if left out",
         ),
         click.Option(
             ["--most-jobs"], type=WHOLE, metavar="N", envvar=MOST_JOBS, show_envvar=True,
@@ -44,8 +46,11 @@ def options() -> list[click.Option]:
     ]  # fmt: skip
 
 
-def watch(program: str, limits: Mapping[str, Any]) -> Watch:
-    """Whoever holds a command to its limits, None where none is given. Raises InputError for nonsense."""
+def watch(program: str, limits: Mapping[str, Any], *, batch: bool = False) -> Watch:
+    """Whoever holds a command to its limits, None where none is given: a batch's run may then take any time.
+
+    Raises InputError for nonsense.
+    """
     memory, seconds, jobs = (limits[name] for name in GIVEN)
     for flag, value in (("--most-seconds", seconds), ("--most-jobs", jobs)):
         if value is not None and not (math.isfinite(value) and value > 0):
@@ -64,7 +69,7 @@ def watch(program: str, limits: Mapping[str, Any]) -> Watch:
             bar(round(100 * share), 100)
 
     return Watch(
-        seconds=seconds or SECONDS,
+        seconds=seconds or (math.inf if batch else SECONDS),
         memory=memory or memory_share() * 0.75,
         jobs=jobs or PER_CORE * max(1, math.ceil(cores_share())),
         announce=announce,
