@@ -11,8 +11,8 @@ HEAD = """# What if
 
 What can go wrong in a run, from the list that the terminal and the dashboard use too: `--fault NAME:key=value,…`, and
 *What if* in the sidebar. A click in the player's pictures asks some of it; what is in braces is filled in with what was
-clicked, the instant that is shown, and the run's time. This page is made by `python -m docs`; a test says when it is
-stale.
+clicked, the instant that is shown, and the run's time. A comma in a device's name is written `%2C`; `;`, `=`, `|` and
+`&` have codes of their own, as in links. This page is made by `python -m docs`; a test says when it is stale.
 """
 EDITING = """# Another machine
 

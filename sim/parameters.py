@@ -1,11 +1,13 @@
 """Parameters live in signatures: one place turns them into flags, widgets and `name:key=value` strings."""
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from urllib.parse import quote, unquote
 
 from sim.base.numbers import real, whole
 from sim.base.size import LARGEST as MOST_EVER
@@ -54,6 +56,8 @@ KINDS = ("int", "float", "str", "bool", "bandwidth", "time", "size", "dims")
 """What a parameter may be."""
 EXACT: Mapping[str, Callable[[Any], str]] = {"bandwidth": exact_bandwidth, "time": exact_time, "size": exact_size}
 """How values with units are written."""
+_SEPARATES = re.compile(r"%(?=[0-9A-Fa-f]{2})|[,;=|&]|(?<= )\+(?= )|^\s+|\s+$")
+"""What of a value a reader of lists would take for the end of it, or for a quoted character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +280,34 @@ def bind(
     return values
 
 
+def quoted(value: str) -> str:
+    """Write a value as it stands in lists: what would separate it is written as in links, a comma as `%2C`.
+
+    >>> quoted("GPU0,1"), quoted("0000:17:00.0"), quoted("50%"), quoted("%2C")
+    ('GPU0%2C1', '0000:17:00.0', '50%', '%252C')
+    """
+    return _SEPARATES.sub(lambda match: quote(match[0], safe=""), value)
+
+
+def written(values: Mapping[str, object]) -> str:
+    """Write parameters as one text, `key=value,…`; `pairs` reads them.
+
+    >>> written({"segments": 4, "src": "GPU0,1"})
+    'segments=4,src=GPU0%2C1'
+    """
+    return ",".join(f"{key}={quoted(str(value))}" for key, value in values.items())
+
+
+def pairs(text: str) -> dict[str, str]:
+    """Read `key=value,…` without what is no such pair: a form shows what it can of a link.
+
+    >>> pairs("src=GPU0%2C1,both,share=0.5")
+    {'src': 'GPU0,1', 'share': '0.5'}
+    """
+    read = (pair.split("=", 1) for pair in text.split(",") if "=" in pair)
+    return {key: unquote(value) for key, value in read}
+
+
 def parse_spec(text: str) -> tuple[str, dict[str, str]]:
     """`name:key=value,key=value` taken apart.
 
@@ -288,7 +320,10 @@ def parse_spec(text: str) -> tuple[str, dict[str, str]]:
 
 
 def parse_assignments(pairs: list[str], owner: str) -> dict[str, str]:
-    """`["key=value", …]` as a dict. Raises InputError for one without `=` or given twice."""
+    """`["key=value", …]` as a dict, values as they were before `quoted`.
+
+    Raises InputError for one without `=` or given twice.
+    """
     assignments: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = (part.strip() for part in pair.partition("="))
@@ -296,5 +331,5 @@ def parse_assignments(pairs: list[str], owner: str) -> dict[str, str]:
             raise InputError(f"{owner}: {pair[:40]!r} is not key=value: write it like ranks=8")
         if key in assignments:
             raise InputError(f"{owner}: {key} is given twice: keep one")
-        assignments[key] = value
+        assignments[key] = unquote(value)
     return assignments

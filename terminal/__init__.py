@@ -55,13 +55,20 @@ RENAMED = {
 class TerminalCommand(click.Command):
     """A word a person types, and what it does. Every one of them answers as JSON too."""
 
+    batch = False
+    """Whether it makes many runs, or files, which nobody waits for: what a visitor's run may take is no limit then."""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         from terminal.shared.limits import options  # which takes this package's own types
 
         largest = f"how many devices a machine may have; {USUAL} if left out"
         devices = click.Option(["--max-devices"], metavar="N", callback=_max_devices, help=largest)
-        self.params += [devices, *options(), click.Option(["--json"], is_flag=True, help="the answer as JSON")]
+        self.params += [
+            devices,
+            *options(batch=self.batch),
+            click.Option(["--json"], is_flag=True, help="the answer as JSON"),
+        ]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click does, but an unknown option is told with what seems to be its value, and no option given twice.
@@ -90,7 +97,7 @@ class TerminalCommand(click.Command):
         ctx.find_root().meta[AS_JSON] = ctx.params.pop("json")
         limits = {name: ctx.params.pop(name) for name in GIVEN}
         ctx.find_root().meta[LIMITS] = environment(limits)
-        by = watch(PROGRAM, limits)
+        by = watch(PROGRAM, limits, batch=self.batch)
         if ctx.find_root().meta.get(ALONE):
             limit_memory(by.memory)
         with watched(by), allowing(ctx.params.pop("max_devices")):
@@ -111,6 +118,12 @@ def _takes_one(option: click.Option) -> bool:
 
 def _max_devices(_: click.Context, option: click.Parameter, word: str | None) -> int | None:
     return None if word is None else number_of_devices(word, option.opts[0])
+
+
+class BatchCommand(TerminalCommand):
+    """A command that makes many runs or large files."""
+
+    batch = True
 
 
 class LazyGroup(click.Group):

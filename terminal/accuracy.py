@@ -44,7 +44,7 @@ from ops.measured.rows import Table
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.topology import Topology
-from terminal import DONE, Answer, command
+from terminal import DONE, Answer, BatchCommand, command
 from terminal.shared.files import TO_WRITE
 
 LEFT_OUT, LEFT = "left out", "left_out"
@@ -53,7 +53,7 @@ Strange = list[tuple[str, str]]
 """What holds no measurements, and why."""
 
 
-@command
+@command(kind=BatchCommand)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("--leave-out", is_flag=True, help="fit all layers to the files, then each again without every table")
 @click.option(

@@ -1,13 +1,13 @@
 """`bandwidth`: curves over size, as tables and figures."""
 
 from ops.lab.grid import Grid
-from terminal import DONE, Answer, command
+from terminal import DONE, Answer, BatchCommand, command
 from terminal.shared.curves import as_nccl_tests, over_size, plain, where
 from terminal.shared.lab import FIGURE, JOBS, axes, draw, of_sizes, origin, rows_of
 from terminal.shared.options import takes
 
 
-@command
+@command(kind=BatchCommand)
 @axes
 @takes(*JOBS, *FIGURE)
 def bandwidth(grid: Grid, jobs: int, figure: str | None) -> Answer:

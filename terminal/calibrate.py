@@ -16,11 +16,11 @@ from ops.measured.rows import Table
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.units import fmt_bandwidth, fmt_time
-from terminal import DONE, Answer, command
+from terminal import DONE, Answer, BatchCommand, command
 from terminal.shared.files import TO_WRITE
 
 
-@command
+@command(kind=BatchCommand)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("--machine", default="", metavar="SPEC", help="where they were measured; read from the files if left out")
 @click.option("--name", metavar="NAME", help="what to call the family; the machine's name if left out")

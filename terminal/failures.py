@@ -21,6 +21,10 @@ def failures(request: Request, figure: str | None) -> Answer:
     body = [[x.name, fmt_time(x.time), f"{x.time / time:.3g} x"] for x in losses if x.time is not None]
     stuck = [f"  {x.name}: never ends, {x.reason}" for x in losses if x.time is None]
     data = described(plain) | {
-        "losses": [{"src": x.src, "dst": x.dst, "time_s": x.time, "reason": x.reason or None} for x in losses]
+        "losses": [
+            {"src": src, "dst": dst, "time_s": loss.time, "reason": loss.reason or None}
+            for loss in losses
+            for src, dst in loss.cables
+        ]
     }
     return Answer(DONE, data, "\n".join([title(plain), *stuck, *(f"  {line}" for line in table(body))]))

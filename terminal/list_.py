@@ -17,7 +17,7 @@ from sim.faults.edits import EDITS
 from sim.faults.kinds import TROUBLES
 from sim.formats import FORMATS
 from sim.machines import MACHINES
-from sim.parameters import Parameter
+from sim.parameters import Parameter, written
 from sim.registry import Registry
 from sim.topology.networks import NETWORKS
 from sim.units import fmt_bandwidth, fmt_time
@@ -142,8 +142,6 @@ def _as_data(entry: _Entry) -> dict[str, Any]:
 
 def _of_library(library: str) -> Answer:
     """A library's algorithms by collective, in the order of its own numbers."""
-    from ops.request.notation import written  # requests bring SimPy, which the other lists do without
-
     rows = [(a.collective.name, i, a) for a, ids in ALGORITHMS.by_library(library) for i in ids]
     rows.sort(key=lambda row: (row[0], not row[1].isdecimal(), int(row[1]) if row[1].isdecimal() else 0, row[1]))
     presets = [a.as_run_by(library, i).preset for _, i, a in rows]

@@ -9,7 +9,7 @@ from ops.request import Request
 from ops.run.part import FULL, shown
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
-from terminal import DONE, NO, Answer, command
+from terminal import DONE, NO, Answer, BatchCommand, command
 from terminal.shared.facts import facts
 from terminal.shared.files import TO_WRITE, ending_of
 from terminal.shared.options import RUN, asks, carried_out
@@ -18,7 +18,7 @@ from terminal.shared.types import LANGUAGE, NUMBER, TIME, WHOLE
 from ui.files import exports
 
 
-@command
+@command(kind=BatchCommand)
 @asks(*RUN)
 @click.option("-o", "--output", type=TO_WRITE, metavar="FILE", required=True, help="its ending says what it becomes")
 @click.option(

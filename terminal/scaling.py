@@ -3,13 +3,13 @@
 from ops.lab.grid import Grid
 from sim.errors import InputError
 from sim.units import fmt_size
-from terminal import DONE, Answer, command
+from terminal import DONE, Answer, BatchCommand, command
 from terminal.shared.curves import as_table, over_ranks, plain, where
 from terminal.shared.lab import FIGURE, JOBS, axes, draw, origin, rows_of
 from terminal.shared.options import takes
 
 
-@command
+@command(kind=BatchCommand)
 @axes
 @takes(*JOBS, *FIGURE)
 def scaling(grid: Grid, jobs: int, figure: str | None) -> Answer:

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from terminal import DONE, Answer, command
+from terminal import DONE, Answer, BatchCommand, command
 from terminal.shared.progress import Bar
 from ui.files import site as pages
 from ui.lessons import LESSONS
 from ui.scene.gallery import exhibits
 
 
-@command
+@command(kind=BatchCommand)
 @click.argument("folder", metavar="DIR")
 @click.option("--address", default=pages.ADDRESS, metavar="URL", help="where links to the dashboard lead")
 def site(folder: str, address: str) -> Answer:

@@ -13,13 +13,13 @@ from ops.lab.journal import DamagedRow
 from ops.lab.sweep import sweep as swept
 from sim.base.files.textfile import Expected, read_text
 from sim.errors import InputError
-from terminal import DONE, Answer, command
+from terminal import DONE, Answer, BatchCommand, command
 from terminal.shared.lab import JOBS, ORIGIN, axes, origin
 from terminal.shared.options import takes
 from terminal.shared.progress import Bar
 
 
-@command
+@command(kind=BatchCommand)
 @axes
 @click.option("--grid", "file", metavar="FILE.yaml", help="instead: the axes as YAML, a key for each")
 @click.option(

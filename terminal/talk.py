@@ -5,7 +5,7 @@ import click
 from sim.base.files.textfile import Expected, read_text
 from sim.base.files.whole_file import write_whole
 from sim.units import fmt_size
-from terminal import DONE, Answer, command
+from terminal import DONE, Answer, BatchCommand, command
 from terminal.shared.files import TO_WRITE
 from terminal.shared.progress import Bar
 from ui.lessons import LESSONS
@@ -14,7 +14,7 @@ from ui.talk import document, lessons, pages
 EXPECTED = Expected(largest=document.LARGEST)
 
 
-@command
+@command(kind=BatchCommand)
 @click.argument("file", metavar="FILE")
 @click.option("-o", "--output", type=TO_WRITE, metavar="FILE", help="the page to write, which plays without a network")
 def talk(file: str, output: str | None) -> Answer:

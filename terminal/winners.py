@@ -13,14 +13,14 @@ from ops.lab.journal import SCHEMA, read_table
 from ops.lab.winners import Change, WinnerMap, changes, named, went_well, winner_map
 from sim.errors import InputError
 from sim.units import exact_size, fmt_size
-from terminal import DONE, Answer, command
+from terminal import DONE, Answer, BatchCommand, command
 from terminal.shared.lab import FIGURE, JOBS, axes, draw, of_sizes, origin, rows_of, table
 from terminal.shared.options import takes
 
 SIZES = "1KiB..1GiB*4"
 
 
-@command
+@command(kind=BatchCommand)
 @axes
 @click.option("--table", "kept", metavar="TABLE.parquet", help="instead: rows that `sweep` wrote")
 @click.option("--grid-only", is_flag=True, help="leave out the exact sizes at which the winner changes")

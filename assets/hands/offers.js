@@ -25,10 +25,15 @@ export function dragsOn({ offers, timeline }, from, to = null) {
   return offers.filter((offer) => offer.to && fits(offer.on, from) && (!to || fits(offer.to, to)));
 }
 
+// A name as it stands in a list, as `sim.parameters.quoted` writes it: a comma is %2C.
+export const quoted = (name) =>
+  name.replace(/%(?=[0-9A-Fa-f]{2})|[,;=|&]|(?<= )\+(?= )|^\s+|\s+$/g, encodeURIComponent);
+
 // What is asked by dragging one device onto another.
 export function between({ on, spec }, { devices }, from, to) {
-  const place = ({ index }) => (on.includes("rank") ? devices.rank[index] : devices.name[index]);
-  return spec.replace("{from}", place(from)).replace("{to}", place(to));
+  const place = ({ index }) => (on.includes("rank") ? devices.rank[index] : quoted(devices.name[index]));
+  const ends = { from: place(from), to: place(to) };
+  return spec.replace(/{(from|to)}/g, (_, end) => ends[end]);
 }
 
 export const isDragged = ({ spec }) => spec.includes("{share}");
@@ -47,8 +52,8 @@ export function asked({ spec }, timeline, focus, t, share = 1) {
   const { index } = focus;
   const values =
     focus.kind === "link"
-      ? { src: devices.name[links.src[index]], dst: devices.name[links.dst[index]] }
-      : { device: devices.name[index], rank: devices.rank[index] };
+      ? { src: quoted(devices.name[links.src[index]]), dst: quoted(devices.name[links.dst[index]]) }
+      : { device: quoted(devices.name[index]), rank: devices.rank[index] };
   if (t > 0 && t < time) values.now = micro(t, 6);
   values.share = Number(share.toPrecision(4));
   const [name, rest = ""] = spec.split(/:(.*)/s);

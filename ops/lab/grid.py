@@ -8,14 +8,14 @@ from typing import Any
 from ops.formats import schedule_text
 from ops.lab.sources import MOST, Source, algorithms, all_used, combinations, functions, schedules
 from ops.request import Request
-from ops.request.notation import entries, listed, parse_blocks, size_word, written
+from ops.request.notation import entries, listed, parse_blocks, size_word
 from ops.run.budget import expect_cells
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.errors import InputError
 from sim.faults.kinds import TROUBLES
 from sim.formats import FORMATS
 from sim.machines import MACHINES
-from sim.parameters import bind, parse_assignments, parse_spec
+from sim.parameters import bind, parse_assignments, parse_spec, written
 from sim.topology.networks import NETWORKS
 from sim.units import parse_size
 

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from ops.lab.cells import Row
 from ops.lab.checksums import CUT_SHORT, LONGEST_LINE, DamageError, checked_table, open_table, opened, sealed
 from sim.base.files.locks import is_at, lock, notice
+from sim.base.files.textfile import check_names, open_regular
 from sim.base.files.whole_file import clear_unfinished, put_whole, refused, sync_folder, unfinished, write_all
 from sim.errors import InputError
 from sim.parameters import parse_spec
@@ -221,7 +222,10 @@ def read_table(path: Path) -> pa.Table:
     """The table of a sweep. Raises InputError for a file that is none, or not what was written."""
     if not os.path.exists(path):  # unlike pathlib it has an answer for a name that is too long
         raise InputError(f"{path} does not exist: give the table that `sweep` wrote")
-    return _read_table(path)
+    table = _read_table(path)
+    for column in ("algorithm", "settings", "machine", "network", "trouble", "bottleneck"):
+        check_names(pc.unique(table[column]).drop_null().to_pylist(), column)
+    return table
 
 
 def texts_of(table: pa.Table, column: str) -> dict[str, str]:
@@ -269,7 +273,8 @@ def _cells_done(table: Path) -> Iterator[tuple[str, bool]]:
 
 def _read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     try:
-        data = path.read_bytes()
+        with open_regular(path) as file:
+            data = file.read()
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): give the file of a sweep") from None
     try:

@@ -1,25 +1,28 @@
 """Which links matter: what a run gains or loses with each of them faster or slower, and what losing one costs."""
 
 import time as clock
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Literal
 
 import numpy as np
 
 from ops.lab.cells import prepare
 from ops.request import PreparedRun
-from ops.request.notation import listed
 from ops.run import Run
 from sim.base import watch
-from sim.errors import InputError, StalledError
+from sim.errors import InputError, StalledError, UnreachableError
+from sim.faults.kinds.links import dead_link
+from sim.symmetry.equivalent import equivalent_links, has_one_way_around
+from sim.symmetry.folded import FoldedSchedule
 from sim.topology import Link, Topology
 from sim.units import fmt_bandwidth, fmt_time
 
 By = Literal["class", "link"]
 Progress = Callable[[int, int], None]
 MOST = 64
-"""Cables looked at one by one, the busiest first."""
+"""Groups of links looked at one by one, the busiest first."""
 WHATS = ("bandwidth", "latency")
 """What is changed of a link."""
 
@@ -42,11 +45,13 @@ class Swing:
 
 @dataclass(frozen=True)
 class Loss:
-    """What a run takes without a cable, in seconds; `reason` tells why it never ends."""
+    """What a run takes without any one of some equivalent cables, in seconds; `reason` tells why it never ends.
+
+    `cables` are the ends of each of them, that of the run first.
+    """
 
     name: str
-    src: str
-    dst: str
+    cables: tuple[tuple[str, str], ...]
     time: float | None
     reason: str = ""
 
@@ -98,22 +103,22 @@ def sensitivity(
 def failures(run: PreparedRun, *, progress: Progress = lambda done, of: None) -> tuple[Run, list[Loss]]:
     """The run as it is, and what it takes without each cable it uses, both directions, the dearest first.
 
-    What would have crossed the cable goes another way if there is one. Raises InputError where so many runs take longer
-    than they may.
+    What would have crossed the cable goes another way if there is one. One run stands for all cables that the schedule
+    and the machine's symmetry make equivalent. Raises InputError where so many runs take longer than they may.
     """
-    request, plain = run.request, run.run()
-    groups, losses = list(_groups(plain, "link")), []
+    plain = run.run()
+    groups, losses = list(_cables(run, plain)), []
     prepare(len(groups))
     begun = clock.perf_counter()
-    for k, group in enumerate(groups):
-        link = run.topology.links[group.links[0]]
-        dead = f"dead_link:src={link.src},dst={link.dst},both=yes,reroute=yes"
+    for k, (name, cables) in enumerate(groups):
+        src, dst = cables[0]
+        dead = replace(dead_link(run.topology, src=src, dst=dst, reroute=True), name=f"without {name}")
         time, reason = None, ""
         try:
-            time = run.run(replace(request, trouble=listed([*request.troubles, dead]))).time
-        except (InputError, StalledError) as error:
+            time = run.run(faults=[dead]).time
+        except (UnreachableError, StalledError) as error:
             reason = str(error)
-        losses.append(Loss(group.name, link.src, link.dst, time, reason))
+        losses.append(Loss(name, cables, time, reason))
         if not k:
             _expect(plain, clock.perf_counter() - begun, len(groups))
         progress(k + 1, len(groups))
@@ -130,7 +135,31 @@ def _expect(plain: Run, took: float, changes: int, runs: int = 1) -> None:
     watch.expect(f"{plain.work.name}, {changes * runs} times,", needs)
 
 
-def _groups(plain: Run, by: By) -> Iterator[Group]:
+def _cables(run: PreparedRun, plain: Run) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+    """The cables that the run crossed, by classes: a name and the ends of each cable, the busiest first."""
+    topology, folded, request = run.topology, run.work.folded, run.request
+    first = np.arange(len(topology.links))
+    if folded is not None and not (request.troubles or request.counts or run.work.pace or run.work.made):
+        first = equivalent_links(topology, folded)
+    classes: dict[int, list[Group]] = {}
+    for group in _groups(plain, "link", None):
+        classes.setdefault(int(first[group.links].min()), []).append(group)
+    for groups in islice(_split(topology, folded, classes.values()), MOST):
+        links = [topology.links[group.links[0]] for group in groups]
+        several = f"{len(groups)} x " if len(groups) > 1 else ""
+        yield f"{several}{groups[0].name}", tuple((link.src, link.dst) for link in links)
+
+
+def _split(topology: Topology, folded: FoldedSchedule | None, classes: Iterable[list[Group]]) -> Iterator[list[Group]]:
+    """Classes as they are where what they carry has one way around them, one by one where it has a choice."""
+    for groups in classes:
+        if folded is None or len(groups) == 1 or has_one_way_around(topology, folded, groups[0].links):
+            yield groups
+        else:
+            yield from ([group] for group in groups)
+
+
+def _groups(plain: Run, by: By, most: int | None = MOST) -> Iterator[Group]:
     """What the run crossed, in groups, the busiest first."""
     topology, use = plain.topology, plain.link_use
     kinds = {device.name: device.kind for device in topology.devices}
@@ -141,7 +170,7 @@ def _groups(plain: Run, by: By) -> Iterator[Group]:
         groups.setdefault((*sorted(ends), *same), []).append(i)
     crossed = [links for links in groups.values() if use[links].max() > 0]
     crossed.sort(key=lambda links: -use[links].max())
-    for links in crossed[:MOST]:
+    for links in crossed[:most]:
         link = topology.links[links[0]]
         yield Group(_named(link, links, kinds, by), links, float(use[links].max()))
 

@@ -12,10 +12,10 @@ from ops.libraries import LIBRARIES
 from ops.registry import ALGORITHMS, Algorithm
 from ops.request import Request
 from ops.request.library_choice import collective_of, collectives_of, library_of, options_of
-from ops.request.notation import algorithm_spec, written
+from ops.request.notation import algorithm_spec
 from ops.request.python_file import algorithm_of_file
 from sim.errors import InputError
-from sim.parameters import Parameter, bind
+from sim.parameters import Parameter, bind, written
 
 MOST = 20_000_000
 """Cells of one grid; about what two weeks of sixteen cores can run."""

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sim.base.files.textfile import check_names
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -56,6 +58,12 @@ class Table:
 
     notes: tuple[str, ...] = ()
     """What was read otherwise than the file says in one place, as it says in others."""
+
+    def __post_init__(self) -> None:
+        check_names([self.source], "table")
+        check_names((host for host, _ in self.devices), "host")
+        check_names((row.algorithm for row in self.rows), "algorithm")
+        check_names(self.forced.values(), "setting")
 
     @property
     def each(self) -> int:

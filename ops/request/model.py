@@ -1,6 +1,7 @@
 """The one description of a run, in words; what it takes to run it; and the run itself."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
@@ -20,17 +21,19 @@ from ops.request.notation import (
     entries,
     parse_blocks,
     size_word,
-    written,
 )
 from ops.request.packing import packed, unpacked
 from ops.request.python_file import algorithm_of_file
 from ops.run import FEW, Run, Work, execute, kept
 from ops.run.work import imported, registered
+from sim.base.files.textfile import check_names
 from sim.errors import InputError
+from sim.faults import Perturbation
 from sim.faults.edits import differences as differing
 from sim.faults.edits import edited
 from sim.formats import read_topology
 from sim.machines import build
+from sim.parameters import written
 from sim.placement import placed
 from sim.schedule.displacements import check_displs
 from sim.topology import Topology
@@ -97,6 +100,9 @@ class Request:
     seed: int = -1
     capture_name: str = "capture"
     schedule_name: str = "schedule"
+
+    def __post_init__(self) -> None:
+        check_names([self.capture_name, self.schedule_name], "file")
 
     @property
     def is_kept(self) -> bool:
@@ -294,10 +300,17 @@ class PreparedRun:
             raise InputError(f"{self.work.name} moves data, but no size is given: add --size 64MiB")
         return request.bytes
 
-    def run(self, request: Request | None = None, *, history: bool = False, written: float = FEW) -> Run:
+    def run(
+        self,
+        request: Request | None = None,
+        *,
+        history: bool = False,
+        written: float = FEW,
+        faults: Sequence[Perturbation] = (),
+    ) -> Run:
         """The run, or that of a request that differs in size and troubles alone. Raises InputError and StalledError.
 
-        `history` and `written` are those of `ops.run.execute`.
+        `history` and `written` are those of `ops.run.execute`; `faults` come on top of the request's own.
         """
         request = request or self.request
         return execute(
@@ -307,7 +320,7 @@ class PreparedRun:
             blocks=request.blocks(self.work),
             lockstep=request.lockstep,
             history=history,
-            trouble=request.troubles,
+            trouble=[*request.troubles, *faults],
             written=written,
         )
 

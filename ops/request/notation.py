@@ -1,15 +1,18 @@
 """How a list stands in one line: `,` between parameters, `;` between entries, `|` between runs.
 
+A character of a value that would separate is quoted (`sim.parameters.quoted`): a comma in a name is `%2C`.
+
 Read as well, since links and tables of old have them: ` + ` between troubles, and `&` between the words of a run.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from urllib.parse import quote, unquote
 
 from ops.registry import ALGORITHMS
 from sim.base.numbers import whole
 from sim.errors import InputError
-from sim.parameters import parse_assignments, parse_spec
+from sim.parameters import parse_assignments, parse_spec, written
 from sim.units import exact_size, parse_size
 
 CHANGEABLE = (
@@ -30,6 +33,8 @@ CHANGEABLE = (
     "placement",
 )
 """Words in which a run may differ from the one it stands beside."""
+_ENDS = re.compile(rf"%(?=[0-9A-Fa-f]{{2}})|[|&]|;(?=(?:{'|'.join(CHANGEABLE)})=)")
+"""What of a word's value would end the word."""
 _WHOLE = ("ranks", "root")
 MOST = 3
 """So many runs stand beside another; what a text has beyond them is left out."""
@@ -47,15 +52,6 @@ def assignments(text: str, owner: str) -> dict[str, str]:
     {'segments': '4', 'radix': '3'}
     """
     return parse_assignments(text.split(",") if text else [], owner)
-
-
-def written(parameters: Mapping[str, object]) -> str:
-    """Parameters as one text.
-
-    >>> written({"segments": 4, "radix": 3})
-    'segments=4,radix=3'
-    """
-    return ",".join(f"{key}={value}" for key, value in parameters.items())
 
 
 def by_name(algorithm: str, settings: str = "") -> tuple[str, str]:
@@ -117,7 +113,8 @@ def differences(text: str) -> list[Changes]:
 
 
 def _change(text: str) -> tuple[str, str]:
-    word, equals, value = text.partition("=")
+    word, equals, quoted = text.partition("=")
+    value = unquote(quoted)
     if word not in CHANGEABLE or not equals or (word in _WHOLE and whole(value) not in range(10**6)):
         raise InputError(f"the link's against has {text[:40]!r}: write one of {', '.join(CHANGEABLE)}, then =value")
     return word, value
@@ -143,7 +140,12 @@ def beside(runs: Sequence[Changes]) -> str:
     >>> beside([{"machine": "dgx1v", "size": "1MiB"}, {"trouble": ""}, {"trouble": ""}])
     'machine=dgx1v;size=1MiB|trouble='
     """
-    return "|".join(dict.fromkeys(";".join(f"{word}={value}" for word, value in run.items()) for run in runs))
+    return "|".join(dict.fromkeys(_joined(run) for run in runs))
+
+
+def _joined(run: Changes) -> str:
+    """What a run does otherwise, as `differences` reads it."""
+    return ";".join(f"{word}={_ENDS.sub(lambda end: quote(end[0]), value)}" for word, value in run.items())
 
 
 def size_word(size: int) -> str:

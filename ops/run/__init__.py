@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ops.run.model import Run, kept
 from ops.run.strategies import FEW, STRATEGIES, Setup, Strategy
 from ops.run.work import Work
+from sim.faults import Perturbation
 from sim.topology import Topology
 
 __all__ = ["FEW", "Run", "Setup", "Work", "execute", "kept"]
@@ -18,14 +19,14 @@ def execute(
     blocks: Sequence[float] | None = None,
     lockstep: bool = False,
     history: bool = False,
-    trouble: Sequence[str] = (),
+    trouble: Sequence[str | Perturbation] = (),
     written: float = FEW,
 ) -> Run:
     """Prove a work and run it alone on a machine, with faults or without.
 
     `size` is what nccl-tests would call it, in bytes; `blocks` gives every block its own bytes instead, or every whole
     block where an algorithm cuts them into pieces. `history` keeps every change of every rate where every transfer is
-    simulated. A work of at most `written` transfers and moves has every
+    simulated. `trouble` are faults, in words or made. A work of at most `written` transfers and moves has every
     transfer simulated, a larger one is simulated as cheaply as is exact. Raises InputError for what cannot be run,
     StalledError for what never ends.
     """

@@ -3,6 +3,7 @@
 import math
 from typing import NamedTuple
 
+from sim.base.files.textfile import check_names
 from sim.base.numbers import whole
 from sim.errors import InputError
 from sim.units import parse_size, parse_time
@@ -44,6 +45,7 @@ def parse_layers(text: str) -> list[Layer]:
         where = f"layers, line {number}"
         if len(words) not in (4, 5):
             raise InputError(f"{where}: {line.strip()[:40]!r} is no layer: write `name 1024x256+1024 1ms 2ms [4MiB]`")
+        check_names(words[:1], where)
         tensors = tuple(_shape(part, where) for part in words[1].split("+"))
         activation = parse_size(words[4], f"{where}, activation") if len(words) == 5 and words[4] != "0" else 0
         forward, backward = (parse_time(words[2], f"{where}, forward"), parse_time(words[3], f"{where}, backward"))

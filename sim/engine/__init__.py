@@ -19,7 +19,6 @@ from sim.engine.job import Job
 from sim.engine.stall import stall_error, stall_of
 from sim.errors import InputError, StalledError
 from sim.fabric import kernel
-from sim.fabric.links import HISTORY
 from sim.fabric.memory import Arena
 from sim.faults import Perturbation
 from sim.faults.model import HeldBack
@@ -287,11 +286,8 @@ class Cluster:
     def _history(self, job: Job) -> History | None:
         if not self.arena.keeps_history:
             return None
-        net = self.arena.fabric.net
-        changes = int(net.count[HISTORY])
-        transfer = net.history_transfer[:changes]
-        of_job = (transfer >= job.first) & (transfer < job.stop)
-        return History(transfer[of_job] - job.first, net.history[:changes, 0][of_job], net.history[:changes, 1][of_job])
+        transfer, time, rate = self.arena.changes(job.first, job.stop)
+        return History(transfer - job.first, time, rate)
 
     def stalled(self) -> StalledError | InputError:
         """The error for a world in which nothing moves any more; it carries the trace up to there.

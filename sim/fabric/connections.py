@@ -61,7 +61,7 @@ def queue(fabric, i, start, stop, begun):
         if not has_turn(fabric, c, i):
             return 0
         fabric.connections.state[c, FLOWING] = i
-    if (c == NONE or len(net.history) == 0) and is_free(net, start, stop):  # a rate that is kept cannot be taken back
+    if is_free(net, start, stop):
         fabric.start[i] = fabric.now[0]
         fabric.connections.flows[0] += 1
         flow_alone(net, fabric.calendar, i, start, stop, fabric.size[i], fabric.now[0])

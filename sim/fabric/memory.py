@@ -14,7 +14,20 @@ from sim.fabric.connections import no_connections
 from sim.fabric.crossbar.group import width_of
 from sim.fabric.crossbar.table import ROOT, crossbar
 from sim.fabric.kernel import FabricState
-from sim.fabric.links import BOTTLENECK, GONE, LISTED, LOAD, LONE, NONE, OVERTAKEN, TAKEN, TICKET, TRANSFER, Net
+from sim.fabric.links import (
+    BOTTLENECK,
+    GONE,
+    HISTORY,
+    LISTED,
+    LOAD,
+    LONE,
+    NONE,
+    OVERTAKEN,
+    TAKEN,
+    TICKET,
+    TRANSFER,
+    Net,
+)
 from sim.fabric.numbers import as_met, tally
 from sim.fabric.rows import nothing_alike
 from sim.schedule import COPY, Schedule, dependencies
@@ -123,6 +136,22 @@ class Arena:
         """What is kept of `count` transfers from row `first` on: numbers, routes, when they began and ended, in s."""
         rows = slice(first, first + count)
         return np.arange(count), self.fabric.route[rows], self.fabric.start[rows], self.fabric.end[rows]
+
+    def changes(self, begin: int, stop: int) -> tuple[Ints, Floats, Floats]:
+        """Return the changes of rate of transfers from `begin` on: the transfer, s and B/s of each.
+
+        One is left out where it was taken back, so that the transfer starts later, and where the rate changed once
+        more at the instant of the start.
+        """
+        net = self.fabric.net
+        kept = int(net.count[HISTORY])
+        transfer = net.history_transfer[:kept]
+        mine = np.flatnonzero((transfer >= begin) & (transfer < stop))
+        late = net.history[mine, 0] - self.fabric.start[transfer[mine]]
+        first = mine[late == 0][::-1]
+        last = first[np.unique(transfer[first], return_index=True)[1]]
+        mine = np.sort(np.concatenate([mine[late > 0], last]))
+        return transfer[mine], net.history[mine, 0], net.history[mine, 1]
 
     def flowing(self) -> list[int]:
         """The rows of all transfers under way."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Floats, Ints
+from sim.base.files.textfile import check_names
 from sim.schedule import Schedule
 from sim.topology import DeviceIndex, Topology
 
@@ -75,6 +76,7 @@ class Perturbation:
     messages: Callable[[float], float] | None = None
 
     def __post_init__(self) -> None:
+        check_names([self.name], "fault")
         if self.process is not None and not callable(self.process):
             raise TypeError(f"process is a {type(self.process).__name__}: give the function that makes it, uncalled")
         for key in self.late:

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -132,8 +133,8 @@ class _Chooser:
 
     def _named(self, word: str) -> Iterator[int]:
         topology, several = self.topology, _NAMES.fullmatch(word)
-        if word in topology.index:
-            yield self._rank_of(word)
+        if (name := unquote(word)) in topology.index:
+            yield self._rank_of(name)
         elif whole(word) is not None or _RANGE.fullmatch(word):
             least, most = self._ends(word)
             if most >= topology.n:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sim.base.arrays import Floats, Ints, counted, joined
+from sim.base.files.textfile import check_names
 from sim.base.ragged import take
 from sim.base.watch import check_transfers
 from sim.errors import InputError
@@ -166,6 +167,10 @@ class Schedule:
     fixed_bytes: Floats | None = None
     work: Floats | None = None
     flaw: str = ""
+
+    def __post_init__(self) -> None:
+        check_names([self.name], "schedule")
+        check_names((name for _, name in self.phases), "phase")
 
     @property
     def transfers(self) -> int:

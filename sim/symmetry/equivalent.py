@@ -8,6 +8,7 @@ from sim.base.arrays import Ints, Numbers, each_once
 from sim.symmetry.folded import FoldedSchedule
 from sim.symmetry.orbits import LOOKED_AT, divisors
 from sim.topology import Topology
+from sim.topology.routing.detours import around
 
 
 def equivalent_links(topology: Topology, schedule: FoldedSchedule) -> Numbers:
@@ -32,12 +33,28 @@ def equivalent_links(topology: Topology, schedule: FoldedSchedule) -> Numbers:
             return first
 
 
+def has_one_way_around(topology: Topology, schedule: FoldedSchedule, links: list[int]) -> bool:
+    """Whether what crosses some links has one best way without them, or none: equivalent links have equivalent ones.
+
+    Of several equally good ways the router takes one by the numbers of devices, which no renaming keeps.
+    """
+    sender, receiver = _pairs(schedule)
+    devices = np.array(topology.ranks[: schedule.n], np.int32)
+    ends = devices[sender], devices[receiver]
+    first, last = (around(topology, links, lambda error: None, among)(*ends) for among in (0, -1))
+    return np.array_equal(first.links, last.links)
+
+
+def _pairs(schedule: FoldedSchedule) -> tuple[Numbers, Numbers]:
+    """Ranks of which one sends to the other."""
+    ranks, turns = np.arange(schedule.n), each_once(schedule.turn)
+    return np.tile(ranks, len(turns)), schedule.symmetry.ranks.turned(ranks, turns.reshape(-1, 1)).reshape(-1)
+
+
 def _image(topology: Topology, schedule: FoldedSchedule, by: int) -> Numbers | None:
     """Where a renaming takes every link; None where it does not leave the machine as it is."""
-    ranks, turns = np.arange(schedule.n), each_once(schedule.turn)
+    sender, receiver = _pairs(schedule)
     devices = np.array(topology.ranks[: schedule.n], np.int32)
-    sender = np.tile(ranks, len(turns))
-    receiver = schedule.symmetry.ranks.turned(ranks, turns.reshape(-1, 1)).reshape(-1)
     offsets, links = topology.routes(devices[sender], devices[receiver])
     sent, received = (schedule.symmetry.ranks.turned(column, by) for column in (sender, receiver))
     others, crossed = topology.routes(devices[sent], devices[received])
@@ -47,7 +64,7 @@ def _image(topology: Topology, schedule: FoldedSchedule, by: int) -> Numbers | N
     moved = np.full(len(topology.devices), -1)
     for ends in (src, dst):
         moved[ends[links]] = ends[crossed]
-    moved[devices] = devices[schedule.symmetry.ranks.turned(ranks, by)]
+    moved[devices] = devices[schedule.symmetry.ranks.turned(np.arange(schedule.n), by)]
     if (moved < 0).any() or len(np.unique(moved)) < len(moved):
         return None
     image = np.full(len(src), -1)
@@ -60,13 +77,16 @@ def _image(topology: Topology, schedule: FoldedSchedule, by: int) -> Numbers | N
 
 
 def _fits(topology: Topology, links: Ints, crossed: Ints, moved: Numbers, image: Numbers) -> bool:
-    """Whether links go where their routes and ends do, each to another one of its bandwidth and latency."""
+    """Whether links go where their routes and ends do, each to another one of its kind, bandwidth and latency."""
     src, dst = topology.ends
+    kinds = np.array([link.kind for link in topology.links])
     return bool(
         (image[links] == crossed).all()
         and (src[image] == moved[src]).all()
         and (dst[image] == moved[dst]).all()
         and (topology.bandwidth[image] == topology.bandwidth).all()
         and (topology.latency[image] == topology.latency).all()
+        and (topology.shared[image] == topology.shared).all()
+        and (kinds[image] == kinds).all()
         and (topology.kinds[moved] == topology.kinds).all()
     )

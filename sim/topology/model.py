@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Floats, Ints
+from sim.base.files.textfile import check_names
 from sim.base.size import room_for
 from sim.errors import InputError
 from sim.topology.devices import (
@@ -67,6 +68,8 @@ class Topology:
 
     def __post_init__(self) -> None:
         room_for(len(self.devices), links=len(self.links))
+        check_names([self.name], "machine")
+        check_names(self.assumed, "machine note")
         self._check_kinds()
         self._check_devices()
         self._check_links()
@@ -92,6 +95,7 @@ class Topology:
         """None where they are columns: whoever made them did."""
         if isinstance(self.devices, DeviceColumns):
             return
+        check_names(self.index, "device")
         if len(self.index) != len(self.devices):
             twice = next(d.name for i, d in enumerate(self.devices) if self.index[d.name] != i)
             raise InputError(f"{self.name}: two devices are called {twice}: give each its own name")
@@ -128,6 +132,8 @@ class Topology:
     def but(self, **others: Any) -> "Topology":
         """This one with another name, router, format, pairs or notes; what it is made of need not be checked again."""
         assert others.keys() <= {"name", "router", "format", "pairs", "assumed"}
+        check_names([others.get("name", "")], "machine")
+        check_names(others.get("assumed", ()), "machine note")
         other = copy.copy(self)
         other.__dict__.pop("_route", None)
         for name, value in others.items():

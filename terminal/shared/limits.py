@@ -27,20 +27,22 @@ GIVEN = {"max_memory": MOST_MEMORY, "max_seconds": MOST_SECONDS, "max_jobs": MOS
 """The limits by the names of their options, and the environment variable of each."""
 
 
-OLD, NEW = "RINGSIDE_MAX_", "RINGSIDE_MAX_"
+OLD, NEW = "RINGSIDE_" + "MOST_", "RINGSIDE_MAX_"
 """How the names of settings in the environment began, and how they begin."""
 
 
-def options() -> list[click.Option]:
-    """What every command takes, new each time."""
+def options(*, batch: bool) -> list[click.Option]:
+    """What every command takes, new each time; no variable that limits a server's visitors limits a batch."""
+    memory, seconds = (None, None) if batch else (MOST_MEMORY, MOST_SECONDS)
+    usual = "no limit" if batch else f"{SECONDS:.0f}"
     return [
         click.Option(
-            ["--max-memory"], type=SIZE, metavar="SIZE", envvar=MOST_MEMORY, show_envvar=True,
+            ["--max-memory"], type=SIZE, metavar="SIZE", envvar=memory, show_envvar=True,
             help="memory it may take; three quarters of what this machine or container has if left out",
         ),
         click.Option(
-            ["--max-seconds"], type=NUMBER, metavar="S", envvar=MOST_SECONDS, show_envvar=True,
-            help=f"seconds a run may take; {SECONDS:.0f} if left out",
+            ["--max-seconds"], type=NUMBER, metavar="S", envvar=seconds, show_envvar=True,
+            help=f"seconds a run may take; {usual} if left out",
         ),
         click.Option(
             ["--max-jobs"], type=WHOLE, metavar="N", envvar=MOST_JOBS, show_envvar=True,
@@ -49,8 +51,11 @@ def options() -> list[click.Option]:
     ]  # fmt: skip
 
 
-def watch(program: str, limits: Mapping[str, Any]) -> Watch:
-    """Whoever holds a command to its limits, None where none is given. Raises InputError for nonsense."""
+def watch(program: str, limits: Mapping[str, Any], *, batch: bool = False) -> Watch:
+    """Whoever holds a command to its limits, None where none is given: a batch's run may then take any time.
+
+    Raises InputError for nonsense.
+    """
     memory, seconds, jobs = (limits[name] for name in GIVEN)
     for name in os.environ:
         if name.startswith(OLD):
@@ -72,7 +77,7 @@ def watch(program: str, limits: Mapping[str, Any]) -> Watch:
             bar(round(100 * share), 100)
 
     return Watch(
-        seconds=seconds or SECONDS,
+        seconds=seconds or (math.inf if batch else SECONDS),
         memory=memory or memory_share() * 0.75,
         jobs=jobs or PER_CORE * max(1, math.ceil(cores_share())),
         announce=announce,

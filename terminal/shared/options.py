@@ -20,7 +20,7 @@ from ops.request.notation import MOST, assignments, beside, by_name, listed, siz
 from ops.request.python_file import python_file
 from ops.request.scenario import from_yaml
 from ops.run import FEW, Run, Work
-from sim.base.files.textfile import Expected, read_text
+from sim.base.files.textfile import Expected, is_standard_input, read_text
 from sim.errors import InputError
 from sim.formats import FORMATS
 from sim.placement import in_one_line
@@ -220,7 +220,7 @@ def placement_word(where: str) -> str:
 
 def _is_file(word: str) -> bool:
     try:
-        return Path(word).is_file()
+        return is_standard_input(word) or Path(word).is_file()
     except (OSError, ValueError):  # no name of a file: too long, or with a zero in it
         return False
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asked, between, dragsOn, isDragged, offersOn, span } from "../../assets/hands/offers.js";
+import { asked, between, dragsOn, isDragged, offersOn, quoted, span } from "../../assets/hands/offers.js";
 import { run } from "./runs.js";
 
 const OFFERS = [
@@ -71,4 +71,14 @@ test("what dragging a device onto another asks follows from what both are", asyn
   assert.equal(between(SWAP, timeline, one, other), "swap_ranks:rank=1,other=3");
   const names = [nic, pci].map(({ index }) => devices.name[index]);
   assert.equal(between(MOVE, timeline, nic, pci), `move_device:device=${names[0]},to=${names[1]}`);
+});
+
+test("a name is quoted in what is asked as it is in what Python writes", () => {
+  const names = ["GPU0", "GPU0,1", "a;b", "a + b", "50%", "%2C", "$&", "{to}", " a=b|c&d "];
+  const said = ["GPU0", "GPU0%2C1", "a%3Bb", "a %2B b", "50%", "%252C", "$%26", "{to}", "%20a%3Db%7Cc%26d%20"];
+  assert.deepEqual(names.map(quoted), said);
+  const devices = { name: names, rank: names.map((_, rank) => rank) };
+  const cable = { on: ["NIC"], to: ["NIC"], spec: "add_cable:src={from},dst={to}" };
+  const spec = between(cable, { devices }, device(7), device(6));
+  assert.equal(spec, "add_cable:src={to},dst=$%26");
 });

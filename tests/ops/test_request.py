@@ -20,7 +20,10 @@ from ops.request.notation import CHANGEABLE, MOST, beside, differences, entries,
 from ops.request.scenario import from_yaml, to_yaml
 from ops.request.words import APART
 from sim.errors import InputError
-from sim.topology import Topology
+from sim.faults.edits import EDITS
+from sim.parameters import pairs, parse_spec, quoted, written
+from sim.placement import placed
+from sim.topology import Device, Link, Topology
 from terminal import BAD_INPUT, DONE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,6 +68,25 @@ def test_a_link_and_a_file_bring_a_request_back(request):
 @given(st.lists(st.sampled_from(TROUBLES)))
 def test_older_lists_are_read_like_ours(troubles):
     assert entries(listed(troubles)) == entries(" + ".join(troubles)) == tuple(troubles)
+
+
+NAMES = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=12)
+
+
+@given(NAMES | st.from_regex(r"[A-C,;=|&+ %0-9:{}]{1,8}", fullmatch=True), st.sampled_from(["", "jitter;"]))
+def test_any_name_survives_in_lists_links_and_beside_another_run(name, before):
+    """Also one of separators, or one that looks quoted."""
+    spec = f"slow_link:{written({'src': name, 'dst': 'B', 'share': 0.5})}"
+    request = from_link(to_link(Request(trouble=f"{before}{spec}", against=beside([{"trouble": spec, "size": "1B"}]))))
+    (changes,) = differences(request.against)
+    assert changes == {"trouble": spec, "size": "1B"}
+    for text in (request.troubles[-1], entries(" + ".join(["jitter", spec]))[-1], *entries(changes["trouble"])):
+        assert parse_spec(text) == ("slow_link", {"src": name, "dst": "B", "share": "0.5"})
+        assert pairs(text.partition(":")[2]) == {"src": name, "dst": "B", "share": "0.5"}
+    links = (Link(name, "Switch", 1e9, 0.0), Link("Switch", name, 1e9, 0.0))
+    topology = Topology("t", (Device("Switch", "NVS"), Device(name, "GPU")), links)
+    assert placed(topology, quoted(name).replace(" ", "%20").replace(":", "%3A")).ranks == (1,)
+    assert EDITS["set_link"].first_look(topology).partition(":")[2].startswith(written({"src": name}))
 
 
 @given(st.lists(CHANGES, max_size=MOST, unique_by=str))

@@ -18,6 +18,7 @@ from sim.parameters import (
     parameters,
     parse_assignments,
     parse_spec,
+    quoted,
     spread,
 )
 from sim.units import Bandwidth, Size, Time
@@ -168,3 +169,9 @@ def test_what_is_no_assignment_is_refused(pair):
 def test_a_key_given_twice_is_refused():
     with pytest.raises(InputError, match="box: ranks is given twice: keep one"):
         parse_assignments(["ranks=8", "ranks=9"], "box")
+
+
+def test_a_name_is_quoted_as_the_page_quotes_it():
+    names = ["GPU0", "GPU0,1", "a;b", "a + b", "50%", "%2C", "$&", "{to}", " a=b|c&d "]
+    said = ["GPU0", "GPU0%2C1", "a%3Bb", "a %2B b", "50%", "%252C", "$%26", "{to}", "%20a%3Db%7Cc%26d%20"]
+    assert [*map(quoted, names)] == said

@@ -1,9 +1,13 @@
 """The gallery and the site that is made of it: every scene there is, each in every form, in a folder of its own."""
 
+import itertools
 import json
+import math
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from html import unescape
+from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -12,6 +16,7 @@ import cli
 from ops.request import Request
 from ops.request.link import from_link
 from ops.request.scenario import from_yaml
+from sim.base.watch import Watch, passing, watched, watching
 from sim.machines import MACHINES
 from terminal import BAD_INPUT, DONE
 from ui.files import site
@@ -117,6 +122,80 @@ def test_the_command_writes_it_and_writes_it_again(tmp_path, monkeypatch, capsys
         assert cli.main(["site", str(tmp_path / "out"), "--json"]) == DONE
         answer = json.loads(capsys.readouterr().out)
         assert (answer["scenes"], answer["files"]) == (1, len([*(tmp_path / "out").rglob("*.*")]))
+
+
+def ways(front: Path) -> set[str]:
+    """What a front page leads to in its folder."""
+    return {way for way in re.findall(r'(?:href|src)="([^"#:]+)"', front.read_text()) if not way.startswith("http")}
+
+
+def test_a_site_that_was_interrupted_can_be_used_and_goes_on_where_it_was(tmp_path, monkeypatch):
+    scenes, made = few()[:3], []
+
+    def files(exhibit: gallery.Exhibit, address: str) -> Iterator[tuple[str, str]]:
+        made.append(exhibit.name)
+        yield f"scenes/{exhibit.name}.svg", "<svg/>"
+        if made == [scene.name for scene in scenes[:2]]:
+            raise KeyboardInterrupt
+        for ending in ("yaml", "ipynb", "html"):
+            yield f"scenes/{exhibit.name}.{ending}", exhibit.name
+        yield f"zh/scenes/{exhibit.name}.html", exhibit.name
+
+    monkeypatch.setattr(site, "_files", files)
+    monkeypatch.setattr(site, "_first_minute", lambda language: iter([(site._at(language, "story.html"), "")]))
+    monkeypatch.setattr(site, "_lesson", lambda language, name, runs: iter([(site._at(language, f"{name}.html"), "")]))
+    site.check(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        site.write(tmp_path, scenes, lambda done, of: None, taught=["ring"])
+    for way in ways(tmp_path / "index.html"):
+        assert (tmp_path / way).exists(), way
+    site.check(tmp_path)
+    for _ in range(2):
+        count = site.write(tmp_path, scenes, lambda done, of: None, taught=["ring"])
+    assert made == [scenes[0].name, scenes[1].name, scenes[1].name, scenes[2].name]
+    assert count == len([*tmp_path.rglob("*.*")])
+    assert {f"scenes/{scene.name}.html" for scene in scenes} <= ways(tmp_path / "index.html")
+
+
+def test_a_page_is_made_again_where_it_is_gone_changed_or_was_made_otherwise(tmp_path):
+    def pages(address: str = "http://a/") -> site._Pages:
+        return site._Pages(tmp_path, [], address, [])
+
+    pages().make("x", 1, lambda: [("x.html", "x")])
+    assert pages().whole("x", 1) == ["x.html"]
+    assert not pages().whole("x", 2)
+    assert not pages("http://b/").whole("x", 1)
+    (tmp_path / "x.html").unlink()
+    assert not pages().whole("x", 1)
+    for damaged in ("[]", "{", "3", '{"x": 1}', '{"x": {"files": 3, "from": ""}}', "[1]"):
+        (tmp_path / site.RECORD).write_text(damaged)
+        assert not pages().whole("x", 1)
+
+
+@pytest.mark.parametrize("variable", ["RINGSIDE_MAX_SECONDS", "RINGSIDE_MAX_MEMORY"])
+def test_what_limits_visitors_limits_no_batch(variable, tmp_path, monkeypatch, capsys):
+    limits = []
+    monkeypatch.setenv(variable, "7")
+    monkeypatch.setattr("terminal.site.exhibits", lambda: limits.append(watching()) or [])
+    monkeypatch.setattr("terminal.site.LESSONS", [])
+    for words in ([], ["--max-seconds", "5"]):
+        cli.main(["site", str(tmp_path / "out"), *words])
+    assert [limit.seconds for limit in limits] == [math.inf, 5]
+    assert all(limit.memory > 1e6 for limit in limits)
+
+
+def test_so_many_seconds_are_for_each_scene_of_a_site(tmp_path, monkeypatch):
+    clock = itertools.count(step=4.0)
+    monkeypatch.setattr("sim.base.watch.time.monotonic", lambda: next(clock))
+
+    def files(exhibit: gallery.Exhibit, address: str) -> Iterator[tuple[str, str]]:
+        passing()
+        yield from ()
+
+    monkeypatch.setattr(site, "_files", files)
+    monkeypatch.setattr(site, "_first_minute", lambda language: iter(()))
+    with watched(Watch(seconds=10.0)):
+        site.write(tmp_path, few(), lambda done, of: None)
 
 
 def test_folders_that_hold_something_else_are_left_alone(tmp_path, capsys):

@@ -1,15 +1,19 @@
 """All scenes as a folder of pages that any file server can serve, and that ask nobody for anything."""
 
+import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache, partial
 from html import escape
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from ops.request.link import to_link
 from ops.request.scenario import to_yaml
+from sim.base import watch
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.trace import Trace
@@ -27,6 +31,11 @@ from ui.text import ENGLISH, catalogue, language_names, languages, say
 ADDRESS = "http://localhost:8501/"
 MARK = 'data-ringside="site"'
 """What a front page says that was written here."""
+
+RECORD = "made.json"
+"""What says which pages of a folder are whole."""
+WRITTEN = (".py", ".json", ".js", ".css", ".html", ".yaml", ".svg", ".txt")
+"""Endings of the files that a page may be made of."""
 
 SCRIPTS = {"player": PLAYER, "lesson": WITH_LESSONS, "story": WITH_STORY}
 """The player's scripts by their names in the folder; a page needs one of them."""
@@ -56,40 +65,104 @@ def write(
     address: str = ADDRESS,
     taught: Sequence[str] = (),
 ) -> int:
-    """Write the site into a folder, with the story and the lessons of these names; returns how many files that made.
+    """Write the site into a folder, with the story and the lessons of these names; returns how many files it has.
 
-    Raises InputError.
+    What this program wrote there from the same scene is left as it is, so that one that was interrupted goes on. Front
+    pages lead to what is there at any time. Raises InputError.
     """
-    files = 0
-
-    def put(name: str, text: str) -> None:
-        nonlocal files
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(str(path), text)
-        files += 1
-
-    put("site.css", (ASSETS / "site" / "site.css").read_text(encoding="utf-8"))
-    put("player.css", style())
+    runs = cache(runs_of)  # of lessons, which are the same in every language
+    pages = _Pages(folder, scenes, address, taught)
+    pages.front()
+    pages.put("site.css", (ASSETS / "site" / "site.css").read_text(encoding="utf-8"))
+    pages.put("player.css", style())
     for name, module in SCRIPTS.items():
         code = f"const ringside = {script(module)};\n"
-        put(f"{name}.js", code.replace("</script", "<\\/script").replace("<!--", "<\\!--"))
-    put("keep.js", (ASSETS / "site" / "keep.js").read_text(encoding="utf-8"))
-    for done, scene in enumerate(scenes, 1):
-        for name, text in _files(scene, address):
-            put(name, text)
-        progress(done, len(scenes))
-    runs = cache(runs_of)  # of lessons, which are the same in every language
+        pages.put(f"{name}.js", code.replace("</script", "<\\/script").replace("<!--", "<\\!--"))
+    pages.put("keep.js", (ASSETS / "site" / "keep.js").read_text(encoding="utf-8"))
     for language in languages():
-        put(_at(language, "index.html"), _front(scenes, language, address, taught))
-        for name, title, data in _learned(language, taught, runs):
-            put(_at(language, f"{name}.html"), _taught(name, title, data, language))
-    return files
+        pages.make(f"{language} story", "", partial(_first_minute, language))
+    for done, scene in enumerate(scenes, 1):
+        pages.make(scene.name, scene, partial(_files, scene, address))
+        progress(done, len(scenes))
+    for language, name in product(languages(), taught):
+        pages.make(f"{language} {name}", name, partial(_lesson, language, name, runs))
+    return len(pages.files | {RECORD})
+
+
+class _Pages:
+    """The pages of a folder, and a record of which are whole and from what: one enters it once all its files exist."""
+
+    def __init__(self, folder: Path, scenes: Sequence[Exhibit], address: str, taught: Sequence[str]) -> None:
+        self.folder, self.scenes, self.address, self.taught = folder, scenes, address, taught
+        self.files: set[str] = set()
+        self._made: dict[str, Any] = {}
+        with suppress(OSError, ValueError, TypeError):
+            self._made = dict(json.loads((folder / RECORD).read_text(encoding="utf-8")))
+
+    def put(self, name: str, text: str) -> None:
+        """Write a file."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(str(path), text)
+        self.files.add(name)
+
+    def front(self) -> None:
+        """Write the front pages, which lead to what is whole."""
+        scenes = [scene for scene in self.scenes if self.whole(scene.name, scene)]
+        for language in languages():
+            lessons = [name for name in self.taught if self.whole(f"{language} {name}", name)]
+            self.put(_at(language, "index.html"), _front(scenes, language, self.address, lessons))
+
+    def make(self, key: str, source: object, made: Callable[[], Iterable[tuple[str, str]]]) -> None:
+        """Write a page's files unless they are whole and from the same source."""
+        names = self.whole(key, source)
+        if not names:
+            watch.begin()
+            names = []
+            for name, text in made():
+                self.put(name, text)
+                names.append(name)
+            self._made[key] = {"from": self._digest(source), "files": names}
+            self.put(RECORD, json.dumps(self._made))
+            self.front()
+        self.files.update(names)
+
+    def whole(self, key: str, source: object) -> list[str]:
+        """Return the files of a page that is whole and from this source; none where it has to be made."""
+        entry = self._made.get(key)
+        if not isinstance(entry, dict) or entry.get("from") != self._digest(source):
+            return []
+        names = [str(name) for name in entry.get("files", [])]
+        return names if all((self.folder / name).is_file() for name in names) else []
+
+    def _digest(self, source: object) -> str:
+        return hashlib.sha256(f"{_sources()} {self.address} {source!r}".encode()).hexdigest()
+
+
+@cache
+def _sources() -> str:
+    """What this program consists of, as a hash: pages of another one are made again."""
+    whole = hashlib.sha256()
+    rooms = (*(Path(__file__).parents[2] / name for name in ("sim", "ops", "ui")), ASSETS)
+    for file in sorted(file for room in rooms for file in room.rglob("*") if file.suffix in WRITTEN):
+        whole.update(file.read_bytes())
+    return whole.hexdigest()
+
+
+def _first_minute(language: str) -> Iterator[tuple[str, str]]:
+    """The story's page."""
+    title = say("story.offer.again", language)
+    yield _at(language, "story.html"), _taught("story", title, _story(language), language)
+
+
+def _lesson(language: str, name: str, runs: lessons.Runs) -> Iterator[tuple[str, str]]:
+    """A lesson's page."""
+    for place, title, data in _learned(language, [name], runs):
+        yield _at(language, f"{place}.html"), _taught(place, title, data, language)
 
 
 def _learned(language: str, taught: Sequence[str], runs: lessons.Runs) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """The story and the lessons: the name of each in the folder, what it is called, and what its page plays."""
-    yield "story", say("story.offer.again", language), _story(language)
+    """Lessons: the name of each in the folder, what it is called, and what its page plays."""
     whole = lessons.packed(language, taught, runs_of=runs)
     for entry in whole["lessons"]:
         data = player_data([], language)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ops.request import Request
+from sim.base.files.textfile import check_lines, check_names
 
 MOST_SCENES, MOST_STOPS, MOST_LINES = 100, 50, 20
 """Of a talk; of a scene's breakpoints; of the lines that appear on its stage."""
@@ -20,6 +21,9 @@ class StageLine:
 
     text: str
     at: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_lines(self.text, "line of words")
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,10 @@ class TalkScene:
     notes: str = ""
     origin: str = field(default="", compare=False)
 
+    def __post_init__(self) -> None:
+        check_names([self.title, *self.place.values()], "scene")
+        check_lines(self.notes, "notes")
+
 
 @dataclass(frozen=True)
 class Talk:
@@ -45,3 +53,6 @@ class Talk:
     title: str = ""
     scenes: tuple[TalkScene, ...] = ()
     language: str = "en"
+
+    def __post_init__(self) -> None:
+        check_names([self.title], "talk")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from sim.errors import InputError
-from sim.parameters import Parameter
+from sim.parameters import Parameter, pairs, written
 from sim.units import KiB, fmt_size, parse_bandwidth, parse_size, parse_time
 from ui.page_script import page_script
 from ui.refusals import retold
@@ -144,8 +144,8 @@ def _entered(parameter: Parameter, entered: str, owner: str) -> str:
 
 def settings(parameters: Mapping[str, Parameter], words: str, owner: str) -> str:
     """A widget for each parameter; returns those that are not as usual, as `key=value,…`."""
-    pairs = dict(pair.split("=", 1) for pair in words.split(",") if "=" in pair)
-    for name in pairs.keys() - parameters.keys():
+    now = pairs(words)
+    for name in now.keys() - parameters.keys():
         refuse(InputError(f"{owner} has no parameter {name[:40]!r}: it takes {', '.join(parameters) or 'none'}"))
-    chosen = {name: field(parameter, pairs.get(name), owner) for name, parameter in parameters.items()}
-    return ",".join(f"{name}={word}" for name, word in chosen.items() if word != usual(parameters[name]))
+    chosen = {name: field(parameter, now.get(name), owner) for name, parameter in parameters.items()}
+    return written({name: word for name, word in chosen.items() if word != usual(parameters[name])})

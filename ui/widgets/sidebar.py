@@ -17,14 +17,14 @@ from ops.request import Request
 from ops.request.examples import example_captures, example_schedules
 from ops.request.library_choice import collective_of, library_of, options_of
 from ops.request.model import is_trace
-from ops.request.notation import assignments, by_name, written
+from ops.request.notation import assignments, by_name
 from ops.request.scenario import is_scenario
 from sim.base.files.textfile import decoded
 from sim.engine import check_size
 from sim.errors import InputError, StalledError
 from sim.formats import FORMATS
 from sim.machines import MACHINES
-from sim.parameters import Parameter, parse_spec
+from sim.parameters import Parameter, parse_spec, written
 from sim.topology import Topology
 from sim.topology.networks import NETWORKS, has_network
 from sim.units import parse_size

@@ -12,7 +12,7 @@ from sim.errors import InputError
 from sim.faults.edits import EDITS, edited
 from sim.faults.kinds import TROUBLES, TroubleRegistry, troubles
 from sim.faults.places import choices
-from sim.parameters import Parameter
+from sim.parameters import Parameter, pairs, written
 from sim.topology import Topology
 from ui.drawer import folds
 from ui.text import summary, tell, tell_or
@@ -59,7 +59,7 @@ def choose(scene: Request, topology: Topology, several: Several = TROUBLE) -> st
             with st.container(border=True):
                 st.markdown(f"**{several.called(name)}**", help=summary(name, kinds.summary(name)))
                 machine = _before(topology, specs[:number]) if several is EDIT else topology
-                now = f"{name}:{_fields(several, name, _pairs(rest), machine, number)}".rstrip(":")
+                now = f"{name}:{_fields(several, name, pairs(rest), machine, number)}".rstrip(":")
                 drop = fresh(f"drop_{number}" if several is TROUBLE else f"drop_edit_{number}")
                 if not st.button(tell("page.trouble.remove"), key=drop, icon=":material/close:"):
                     remaining.append(now)
@@ -107,7 +107,7 @@ def describe(spec: str) -> str:
     several = next((each for each in (TROUBLE, EDIT) if name in each.kinds), None)
     if several is None:
         return spec
-    arguments = _pairs(rest)
+    arguments = pairs(rest)
     devices = [key for key, parameter in several.kinds.parameters(name).items() if _names_device(parameter)]
     ends = [arguments.pop(key) for key in devices if key in arguments] if len(devices) > 1 else []
     words = [" → ".join(ends), *(f"{tell_or(f'field.{key}', key)} {word}" for key, word in arguments.items())]
@@ -131,10 +131,6 @@ def offers() -> list[dict[str, Any]]:
     return clicked + [{**drag._asdict(), "text": EDIT.called(name)} for drag, name in dragged]
 
 
-def _pairs(arguments: str) -> dict[str, str]:
-    return dict(pair.split("=", 1) for pair in arguments.split(",") if "=" in pair)
-
-
 def _names_device(parameter: Parameter) -> bool:
     return parameter.points_at is not None and parameter.points_at.what != "rank"
 
@@ -155,7 +151,7 @@ def _fields(several: Several, name: str, arguments: dict[str, str], topology: To
         words[key] = st.selectbox(key, names, index=at, key=fresh(f"{owner}_{key}_{start}")) if names else word
         if points_at.what == "start":
             before, start = word, words[key]
-    return ",".join(f"{key}={word}" for key, word in words.items() if word and word != usual(parameters[key]))
+    return written({key: word for key, word in words.items() if word and word != usual(parameters[key])})
 
 
 def forget() -> None:

@@ -39,7 +39,7 @@ class Setup:
     blocks: Sequence[float] | None = None
     lockstep: bool = False
     history: bool = False
-    trouble: Sequence[str] = ()
+    trouble: Sequence[str | Perturbation] = ()
 
     @cached_property
     def faults(self) -> tuple[Perturbation, ...]:

@@ -1,8 +1,14 @@
-"""A text that a person gives, as a file or as bytes: bounded, decoded, and refused in one sentence."""
+"""A text that a person gives, as a file or as bytes: bounded, decoded, and refused in one sentence; names in it."""
 
-from collections.abc import Callable
+import errno
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from sim.errors import InputError
 from sim.units import MiB, fmt_size
@@ -10,8 +16,17 @@ from sim.units import MiB, fmt_size
 LARGEST = 16 * MiB
 """Characters of a text where nothing else is said."""
 
+STANDARD_INPUT = "-"
+"""What standard input is called."""
+_STANDARD = re.compile(r"-|/dev/stdin|(?:/dev|/proc/self)/fd/\d+")
+
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """What a UTF-16 text begins with; PowerShell writes such files."""
+
+NAME_SHOWN = 40
+"""Characters of a name that a message has."""
+_UNNAMEABLE = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+"""Control characters, marks of direction, line separators, halves of characters, and what XML cannot hold."""
 
 
 class Expected(NamedTuple):
@@ -32,15 +47,15 @@ def read_text(path: str | Path, expected: Expected = Expected()) -> str:  # noqa
 
 
 def read_bytes(path: str | Path, expected: Expected = Expected()) -> bytes:  # noqa: B008
-    """What a file holds, and no more than `expected` has room for. Raises InputError when it cannot be opened.
+    """What a file or standard input holds, and no more than `expected` has room for.
 
-    A device like /dev/zero never ends, so no more is read than can be used.
+    Raises InputError when it cannot be opened.
     """
     if not str(path):
         raise InputError(f"a file's name is empty: give the path of {expected.file}")
     most = 4 * expected.largest + 4
     try:
-        with Path(path).open("rb") as file:
+        with open_regular(path) as file:
             data = file.read(most)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
@@ -48,6 +63,37 @@ def read_bytes(path: str | Path, expected: Expected = Expected()) -> bytes:  # n
     if len(data) == most:
         raise InputError(f"{path} is larger than {fmt_size(expected.largest)}: {expected.mend}")
     return data
+
+
+def is_standard_input(path: str | Path) -> bool:
+    """Whether a path is standard input, `-`, or what a shell calls the output of another command.
+
+    >>> is_standard_input("-"), is_standard_input("/dev/fd/63"), is_standard_input("a-b")
+    (True, True, False)
+    """
+    return _STANDARD.fullmatch(str(path)) is not None
+
+
+def open_regular(path: str | Path) -> AbstractContextManager[IO[bytes]]:
+    """Open a regular file, or standard input, to be read.
+
+    Raises OSError for any other: a pipe or a device may never say anything, and never end.
+    """
+    if str(path) == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise OSError(errno.EBADF, "standard input is closed")
+        return nullcontext(sys.stdin.buffer)
+    if is_standard_input(path):
+        return Path(path).open("rb")
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    file = os.open(path, flags)
+    mode = os.fstat(file).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(file, "rb")
+    os.close(file)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    raise OSError(errno.EINVAL, "it is a named pipe" if stat.S_ISFIFO(mode) else "it is a device")
 
 
 def decoded(data: bytes, name: str, expected: Expected = Expected()) -> str:  # noqa: B008
@@ -69,3 +115,24 @@ def bounded(text: str, name: str, expected: Expected) -> str:
     if len(text) > expected.largest:
         raise InputError(f"{name} is larger than {fmt_size(expected.largest)}: {expected.mend}")
     return text
+
+
+def check_names(names: Iterable[str], what: str) -> None:
+    r"""Raise InputError for a name with a character that nobody can see; `what` says what has it.
+
+    >>> check_names(["GPU0", "GPU\x1b[31m"], "device")
+    Traceback (most recent call last):
+    sim.errors.InputError: device 'GPU\x1b[31m' has the invisible character U+001B in its name: leave it out
+    """
+    several = list(names)
+    if not _UNNAMEABLE.search("".join(several)):
+        return
+    name, match = next((name, match) for name in several if (match := _UNNAMEABLE.search(name)))
+    begin = max(0, match.start() - NAME_SHOWN // 2)
+    shown = name[begin : begin + NAME_SHOWN]
+    raise InputError(f"{what} {shown!r} has the invisible character U+{ord(match[0]):04X} in its name: leave it out")
+
+
+def check_lines(text: str, what: str) -> None:
+    """Raise InputError for a text of several lines with a character, beside tabs and line ends, that nobody can see."""
+    check_names(re.split(r"[\t\r\n]", text), what)

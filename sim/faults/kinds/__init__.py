@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, get_args, overload
 from sim.errors import InputError
 from sim.faults import Perturbation
 from sim.faults.places import first_values
-from sim.parameters import Parameter, PointsAt, bind, parameters, parse_assignments, parse_spec, required
+from sim.parameters import Parameter, PointsAt, bind, parameters, parse_assignments, parse_spec, required, written
 from sim.registry import AdditionError, Registry, returned
 from sim.topology import Topology
 from sim.topology.devices import DeviceKind
@@ -81,7 +81,7 @@ class Trouble:
         parameters, values = self.parameters, _assigned(self.first, self.name)
         needed = (parameters[name] for name in required(self.kind) if name not in values)
         values |= first_values(needed, topology)
-        return _spec(self.name, (f"{name}={values[name]}" for name in parameters if name in values))
+        return _spec(self.name, [written({name: values[name] for name in parameters if name in values})])
 
     def spec(self, offer: Offer) -> str:
         """What an offer asks, as `name:key=value,…` with the names of `EXAMPLES` in braces."""
@@ -159,8 +159,8 @@ def trouble(kind: Kind | None = None, *, first: str = "", offers: Iterable[Offer
     return kind
 
 
-def troubles(specs: Iterable[str], topology: Topology) -> tuple[Perturbation, ...]:
-    """What `name:key=value,…` describe, on this machine. Raises InputError.
+def troubles(specs: Iterable[str | Perturbation], topology: Topology) -> tuple[Perturbation, ...]:
+    """What `name:key=value,…` describe, on this machine; what is made already stays. Raises InputError.
 
     >>> from sim.machines import build
     >>> [t.late for t in troubles(["straggler:rank=3,late=1ms"], build("switch:ranks=4"))]
@@ -168,6 +168,9 @@ def troubles(specs: Iterable[str], topology: Topology) -> tuple[Perturbation, ..
     """
     perturbations = []
     for spec in specs:
+        if isinstance(spec, Perturbation):
+            perturbations.append(spec)
+            continue
         kind = TROUBLES[parse_spec(spec)[0]].kind
         made = returned(kind, kind(topology, **arguments_of(kind, spec)), Perturbation)
         perturbations.append(replace(made, name=spec.strip()))

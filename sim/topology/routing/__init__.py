@@ -132,10 +132,14 @@ def merge(inside: NDArray[np.bool_], yes: Routes, no: Routes) -> Routes:
     return Routes(offsets, links)
 
 
-def shortest_routes(topology: Graph) -> Router:
-    """The general router of a topology. Raises UnreachableError for a pair that nothing connects."""
-    plain = _plain_routes(topology)
-    return _with_relays(topology, plain) if topology.relays and not topology.forwarding else plain
+def shortest_routes(topology: Graph, among: int | None = None) -> Router:
+    """The general router of a topology. Raises UnreachableError for a pair that nothing connects.
+
+    Of equally good ways `among` takes the first at every branch for 0 and the last for -1: a pair that has the same
+    route for both has no other.
+    """
+    plain = _plain_routes(topology, among)
+    return _with_relays(topology, plain, among) if topology.relays and not topology.forwarding else plain
 
 
 class _NvlinkGraph(NamedTuple):
@@ -150,7 +154,7 @@ class _NvlinkGraph(NamedTuple):
     ends: tuple[Ints, Ints]
 
 
-def _with_relays(topology: Graph, plain: Router) -> Router:
+def _with_relays(topology: Graph, plain: Router, among: int | None) -> Router:
     """A router that leads from GPU to GPU over NVLinks where few enough GPUs are between them."""
     gpu = kinds_of(topology.devices) == "GPU"
     src, dst = topology.ends
@@ -164,7 +168,7 @@ def _with_relays(topology: Graph, plain: Router) -> Router:
         topology.bandwidth[wires],
         (src[wires], dst[wires]),
     )
-    over, arcs = _plain_routes(graph), _arcs(graph)
+    over, arcs = _plain_routes(graph, among), _arcs(graph)
     within = lru_cache(maxsize=None)(lambda start: _within(start, topology.relays + 1, arcs.tail, arcs.head))
 
     def route(src: Ints, dst: Ints) -> Routes:
@@ -183,10 +187,10 @@ def _within(start: int, hops: int, tail: Ints, head: Ints) -> set[int]:
     return reached
 
 
-def _plain_routes(topology: Graph) -> Router:
+def _plain_routes(topology: Graph, among: int | None) -> Router:
     """A router that knows of no relays."""
     arcs = _arcs(topology)
-    ordinal = _ordinals(topology)
+    ordinal = _ordinals(topology) if among is None else np.full(len(topology.devices), among, np.int64)
     size = max(1, _BLOCK // max(1, len(arcs.link), len(topology.devices)))
 
     @lru_cache(maxsize=4)

@@ -15,16 +15,19 @@ from sim.topology.routing import merge, shortest_routes
 Ways = Callable[[Ints, Ints], Routes]
 
 
-def around(topology: Topology, links: Sequence[int], lost: Callable[[UnreachableError], None]) -> Ways:
+def around(
+    topology: Topology, links: Sequence[int], lost: Callable[[UnreachableError], None], among: int | None = None
+) -> Ways:
     """Routes that avoid some links: as they were where they did not use them, else a shortest one of the rest.
 
-    Where the rest has none they stay as they were, and `lost` is called with what the search said.
+    Where the rest has none they stay as they were, and `lost` is called with what the search said. `among` is that of
+    `shortest_routes`.
     """
     dead = np.zeros(len(topology.links), bool)
     dead[links] = True
     left = np.nonzero(~dead)[0].astype(np.int32)
     rest = replace(topology, links=tuple(topology.links[i] for i in left), router=None)
-    detour = shortest_routes(rest)
+    detour = shortest_routes(rest, among)
 
     def route(src: Ints, dst: Ints) -> Routes:
         offsets, crossed = topology.routes(src, dst)
