@@ -40,15 +40,16 @@ class Answer(NamedTuple):
     text: str
 
 
-RENAMED = {
-    "--fault": "--fault",
-    "--algorithm-id": "--algorithm-id",
-    "--retry-failed": "--retry-failed",
-    "--compare-to": "--compare-to",
-    "--default": "--default",
-    "--allow-exec": "--allow-exec",
-    **{f"--most-{what}": f"--max-{what}" for what in ("memory", "seconds", "jobs", "devices")},
+_NOW = {
+    "trouble": "fault",
+    "id": "algorithm-id",
+    "again": "retry-failed",
+    "against": "compare-to",
+    "assume": "default",
+    "trust": "allow-exec",
+    **{f"most-{what}": f"max-{what}" for what in ("memory", "seconds", "jobs", "devices")},
 }
+RENAMED = {f"--{old}": f"--{new}" for old, new in _NOW.items()}
 """Options by the names that they had."""
 
 

@@ -146,12 +146,12 @@ class Arena:
         net = self.fabric.net
         kept = int(net.count[HISTORY])
         transfer = net.history_transfer[:kept]
-        mine = np.flatnonzero((transfer >= begin) & (transfer < stop))
-        late = net.history[mine, 0] - self.fabric.start[transfer[mine]]
-        first = mine[late == 0][::-1]
+        own = np.flatnonzero((transfer >= begin) & (transfer < stop))
+        late = net.history[own, 0] - self.fabric.start[transfer[own]]
+        first = own[late == 0][::-1]
         last = first[np.unique(transfer[first], return_index=True)[1]]
-        mine = np.sort(np.concatenate([mine[late > 0], last]))
-        return transfer[mine], net.history[mine, 0], net.history[mine, 1]
+        own = np.sort(np.concatenate([own[late > 0], last]))
+        return transfer[own], net.history[own, 0], net.history[own, 1]
 
     def flowing(self) -> list[int]:
         """The rows of all transfers under way."""
