@@ -13,17 +13,22 @@ from ops.registry import Algorithm
 from ops.run.budget import Counts, counted, expect_algorithm
 from sim.base import watch
 from sim.base.watch import Estimate
+from sim.fold.edges import waits
 from sim.fold.folded import FoldedSchedule
 from sim.fold.proof import prove as prove_folded
+from sim.fold.rows import is_whole
+from sim.fold.run import proof_of
 from sim.kinds.listing import Listing, listed
 from sim.parameters import bind
 from sim.perturbation import Perturbation
-from sim.schedule import Schedule, in_rank_order
+from sim.schedule import Schedule, dependencies, in_rank_order
 from sim.schedule.verify import Proof, Verdict, prove
 from sim.topology import Topology
 
 WRITTEN = 1 << 10
 """Of fewer ranks a schedule is written out before it is known how long it is."""
+COMPARED = 1 << 14
+"""Transfers from which on a schedule is compared with rank 0's part; fewer are proved and ordered as fast."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +108,10 @@ class Work:
         return self._proved(blocks=True)
 
     def _proved(self, *, blocks: bool) -> Proof:
-        schedule, begun = self.schedule, time.perf_counter()
+        schedule = self.schedule
+        if not blocks and self.whole is not None and self.folded_verdict.ok:
+            return proof_of(schedule, self.folded_verdict)
+        begun = time.perf_counter()
         proof = prove(schedule, blocks=blocks)
         self._took("verify_s", begun)
         return proof
@@ -120,6 +128,21 @@ class Work:
             return None
         self._took("build_s", begun)
         return folded
+
+    @cached_property
+    def whole(self) -> FoldedSchedule | None:
+        """Rank 0's part where the written schedule was found to be all its renamings; None of others and small ones."""
+        if self.made is not None or self.schedule.transfers < COMPARED or self.folded is None:
+            return None
+        begun = time.perf_counter()
+        is_all = is_whole(self.folded, self.schedule)
+        self._took("verify_s", begun)
+        return self.folded if is_all else None
+
+    def order(self) -> None:
+        """Derive what its transfers wait for, of rank 0's alone where all do the same."""
+        if self.whole is not None and (self._entry.ordered or not self.in_turn):
+            dependencies.note(self.schedule, waits(self.whole, self.schedule))
 
     @cached_property
     def folded_verdict(self) -> Verdict:

@@ -42,6 +42,12 @@ def waits(schedule: Schedule) -> Waits:
     return _DERIVED[schedule]
 
 
+def note(schedule: Schedule, known: Waits | None) -> None:
+    """Keep what `derive` would find, where somebody knows it."""
+    if known is not None:
+        _DERIVED[schedule] = known
+
+
 def derive(schedule: Schedule) -> Waits:
     """Read after write, write after write and write after read, and the schedule's own program order.
 
