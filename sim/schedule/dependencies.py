@@ -42,10 +42,15 @@ def waits(schedule: Schedule) -> Waits:
     return _DERIVED[schedule]
 
 
-def note(schedule: Schedule, known: Waits | None) -> None:
+def known(schedule: Schedule) -> Waits | None:
+    """Return what every transfer waits for where that is known already."""
+    return _DERIVED.get(schedule)
+
+
+def note(schedule: Schedule, waits: Waits | None) -> None:
     """Keep what `derive` would find, where somebody knows it."""
-    if known is not None:
-        _DERIVED[schedule] = known
+    if waits is not None:
+        _DERIVED[schedule] = waits
 
 
 def derive(schedule: Schedule) -> Waits:

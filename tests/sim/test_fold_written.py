@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
 from ops.registry import Algorithm
+from ops.run import reuse
 from ops.run import work as works
 from ops.run.work import registered
 from sim import metrics
@@ -30,6 +31,7 @@ RANKS = (2, 3, 4, 5, 6, 8, 9, 12, 16, 65)
 @pytest.fixture(autouse=True)
 def _compare_small_ones(monkeypatch):
     monkeypatch.setattr(works, "COMPARED", 0)
+    reuse.forget()
 
 
 def both(name, n):
