@@ -254,8 +254,8 @@ def among(numbers: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.b
     """
     if not len(others):
         return np.zeros(len(numbers), np.bool_)
-    found: NDArray[np.bool_] = others[np.minimum(np.searchsorted(others, numbers), len(others) - 1)] == numbers
-    return found
+    present: NDArray[np.bool_] = others[np.minimum(np.searchsorted(others, numbers), len(others) - 1)] == numbers
+    return present
 
 
 def distinct(numbers: NDArray[np.int64], most: int) -> NDArray[np.int64]:

@@ -46,8 +46,8 @@ def keep(key: Hashable, parts: Mapping[str, Any]) -> None:
     """Keep parts under a key, in place of those that were kept there."""
     size = sum(array.nbytes for array in arrays_of(parts))
     with _LOCK:
-        known = _KEPT.get(key)
-        if size > MOST or (known and known.size == size and known.parts.keys() == parts.keys()):
+        entry = _KEPT.get(key)
+        if size > MOST or (entry and entry.size == size and entry.parts.keys() == parts.keys()):
             return
     kept = _FoundParts(parts, size, sums_of(parts))
     with _LOCK:
@@ -81,18 +81,18 @@ def arrays_of(whole: Any) -> list[NDArray[Any]]:
     [64]
     """
     seen: set[int] = set()
-    found, rest = [], [whole]
+    arrays, rest = [], [whole]
     while rest:
         part = rest.pop()
         if id(part) in seen:
             continue
         seen.add(id(part))
         if isinstance(part, np.ndarray):
-            found += [part] if all(part.strides) else []
+            arrays += [part] if all(part.strides) else []
         elif isinstance(part, Mapping):
             rest += part.values()
         elif isinstance(part, tuple):
             rest += part
         elif is_dataclass(part) and not isinstance(part, type):
             rest += (getattr(part, field.name) for field in fields(part))
-    return found
+    return arrays

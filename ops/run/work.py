@@ -89,8 +89,8 @@ class Work:
     def recalled(self) -> "Work":
         """Return it with all that was found of the same work before."""
         if (key := self._key) is not None:
-            found = reuse.recall(key)
-            vars(self).update((name, found[name]) for name in FOUND if name in found)
+            parts = reuse.recall(key)
+            vars(self).update((name, parts[name]) for name in FOUND if name in parts)
         return self
 
     def remember(self) -> None:
@@ -101,7 +101,7 @@ class Work:
     @property
     def _ordered(self) -> dict[str, Any]:
         """What its transfers wait for, where that is known."""
-        return {"waits": dependencies.known(self.schedule)} if "schedule" in vars(self) else {}
+        return {"waits": dependencies.derived(self.schedule)} if "schedule" in vars(self) else {}
 
     @property
     def _key(self) -> Hashable | None:
@@ -171,7 +171,7 @@ class Work:
 
     def order(self) -> None:
         """Derive what its transfers wait for, of rank 0's alone where all do the same."""
-        if self.whole is None or dependencies.known(self.schedule) is not None:
+        if self.whole is None or dependencies.derived(self.schedule) is not None:
             return
         if self._entry.ordered or not self.in_turn:
             dependencies.note(self.schedule, waits(self.whole, self.schedule))

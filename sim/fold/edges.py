@@ -54,29 +54,29 @@ def waits(part: FoldedSchedule, schedule: Schedule) -> Waits | None:
         return None
     if schedule.after is not None and max(int(end.max(initial=-1)) for end in schedule.after) >= schedule.transfers:
         return None  # marks have rows of their own
-    known = edges(part)
-    if known is None or len(known.earlier) * part.n >= 1 << 31:
+    every = edges(part)
+    if every is None or len(every.earlier) * part.n >= 1 << 31:
         return None
     n, classes = part.n, part.classes
-    each = np.bincount(known.earlier, minlength=classes)
+    each = np.bincount(every.earlier, minlength=classes)
     edge = np.concatenate([[0], np.cumsum(each)])
     start = blank(part.transfers + 1, np.int64)
     rows = start[:-1].reshape(classes, n)
     np.multiply(each.reshape(-1, 1), np.arange(n), out=rows)
     rows += edge[:-1].reshape(-1, 1) * n
     start[-1] = edge[-1] * n
-    after = blank(len(known.earlier) * n, np.int32)
+    after = blank(len(every.earlier) * n, np.int32)
     changes = np.flatnonzero(np.diff(each, prepend=-1, append=-1))
     for first, stop in zip(changes[:-1].tolist(), changes[1:].tolist(), strict=True):
         wide = int(each[first])
         step = max(1, PIECE // (n * max(1, wide)))
         for k in range(first, stop if wide else first, step):
             few = slice(int(edge[k]), int(edge[min(k + step, stop)]))
-            later = _successors(part, ClassWaits(*(column[few] for column in known)))
+            later = _successors(part, ClassWaits(*(column[few] for column in every)))
             some = after[few.start * n : few.stop * n].reshape(-1, n, wide)
             some[...] = later.reshape(-1, wide, n).transpose(0, 2, 1)
     pending = blank(part.transfers, np.int32)
-    pending.reshape(classes, n)[...] = np.bincount(known.later, minlength=classes).reshape(-1, 1)
+    pending.reshape(classes, n)[...] = np.bincount(every.later, minlength=classes).reshape(-1, 1)
     return Waits(pending, start, after)
 
 

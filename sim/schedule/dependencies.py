@@ -42,7 +42,7 @@ def waits(schedule: Schedule) -> Waits:
     return _DERIVED[schedule]
 
 
-def known(schedule: Schedule) -> Waits | None:
+def derived(schedule: Schedule) -> Waits | None:
     """Return what every transfer waits for where that is known already."""
     return _DERIVED.get(schedule)
 
