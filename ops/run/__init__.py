@@ -39,6 +39,7 @@ def carry_out(setup: Setup, written: float = FEW) -> Run:
     for entry in [STRATEGIES["written"]] if alone else cheapest_first(setup):
         simulated = entry.run(setup)
         if simulated is not None:
+            setup.work.remember()
             real = {"build_s": 0.0, "verify_s": 0.0} | setup.work.spent
             real |= {"estimated_s": simulated.estimate.seconds, "estimated_bytes": round(simulated.estimate.bytes)}
             return Run(setup.work, simulated.timing, simulated.bound, simulated.blocks, real, entry.name)

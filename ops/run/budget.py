@@ -18,6 +18,8 @@ from sim.schedule.verify import EXACT_BYTES
 
 TRANSFER, HOP, MOVE, PLACE, KEPT = 200, 30, 60, 70, 200
 """Bytes: of a transfer, each link it crosses, a move, a place where a block may lie, a rate that is kept."""
+MOVE_ALIKE, PLACE_ALIKE = 30, 25
+"""Bytes of a move and a place that nobody follows, as rank 0's part tells what all do."""
 TRANSFER_S, HOP_S, MOVE_S = 0.3e-6, 0.25e-6, 0.25e-6
 """Seconds for the same."""
 MESSAGE, MESSAGE_S = 1500, 1.5e-3
@@ -45,19 +47,25 @@ class Counts(NamedTuple):
         return cls(schedule.transfers, len(schedule.from_slot), schedule.places * schedule.slots)
 
 
-def estimate(counts: Counts, ranks: int, hops: float, *, history: bool = False) -> Estimate:
-    """What a run of such a schedule takes on so many ranks whose messages cross so many links each."""
+def estimate(counts: Counts, ranks: int, hops: float, *, history: bool = False, alike: bool = False) -> Estimate:
+    """What a run of such a schedule takes on so many ranks whose messages cross so many links each.
+
+    Ranks that are `alike` are proved by one of them.
+    """
     exact = counts.places * math.ceil(ranks / 64) * 8
     marks = exact if exact <= EXACT_BYTES else counts.places * 8
     transfer = TRANSFER + HOP * hops + (KEPT if history else 0)
-    size = counts.transfers * transfer + counts.moves * MOVE + counts.places * PLACE + marks
+    if alike:
+        size = counts.transfers * transfer + counts.moves * MOVE_ALIKE + counts.places * PLACE_ALIKE
+    else:
+        size = counts.transfers * transfer + counts.moves * MOVE + counts.places * PLACE + marks
     seconds = counts.transfers * (TRANSFER_S + HOP_S * hops) + counts.moves * MOVE_S
     return Estimate(counts.transfers, size, seconds)
 
 
-def of_schedule(schedule: Schedule, hops: float = 2.0) -> Estimate:
-    """What a run of this schedule takes where messages cross so many links."""
-    return estimate(Counts.of(schedule), schedule.n, hops)
+def of_schedule(schedule: Schedule, hops: float = 2.0, *, alike: bool = False) -> Estimate:
+    """What a run of this schedule takes where messages cross so many links; `alike` as for `estimate`."""
+    return estimate(Counts.of(schedule), schedule.n, hops, alike=alike)
 
 
 def expect_algorithm(

@@ -1,7 +1,7 @@
 """A schedule that is ready to run, whoever made it: built, proved and read only as far as a run needs it."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -10,21 +10,30 @@ import numpy as np
 
 from ops.collectives import COLLECTIVES, Collective
 from ops.registry import ALGORITHMS, Algorithm
+from ops.run import reuse
 from ops.run.budget import Counts, counted, expect_algorithm
 from sim.base import watch
 from sim.base.watch import Estimate
 from sim.faults import Perturbation
 from sim.parameters import bind
-from sim.schedule import Schedule, in_rank_order
+from sim.schedule import Schedule, dependencies, in_rank_order
 from sim.schedule.switch_devices import reduces
 from sim.schedule.verify import Proof, Verdict, prove
 from sim.symmetry.classes.listing import Listing, listed
+from sim.symmetry.edges import waits
 from sim.symmetry.folded import FoldedSchedule
+from sim.symmetry.folded_run import proof_of
 from sim.symmetry.proof import prove as prove_folded
+from sim.symmetry.rows import is_whole
 from sim.topology import Topology
 
 WRITTEN = 1 << 10
 """Of fewer ranks a schedule is written out before it is known how long it is."""
+FOUND = ("schedule", "_proof", "_proof_of_blocks", "folded", "folded_verdict", "whole", "counts")
+"""What is found of a work once."""
+OURS = __name__.removesuffix("run.work") + "algorithms."
+COMPARED = 1 << 14
+"""Transfers from which on a schedule is compared with rank 0's part; fewer are proved and ordered as fast."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +85,33 @@ class Work:
 
     def blocking(self) -> "Work":
         """Return the same with ranks that finish a step before their next; an order of its own is kept."""
-        return replace(self, in_turn=True, spent={}, announced=set())
+        return replace(self, in_turn=True, spent={}, announced=set()).recalled()
+
+    def recalled(self) -> "Work":
+        """Return it with all that was found of the same work before."""
+        if (key := self._key) is not None:
+            parts = reuse.recall(key)
+            vars(self).update((name, parts[name]) for name in FOUND if name in parts)
+        return self
+
+    def remember(self) -> None:
+        """Keep what was found of it for the same work later."""
+        if (key := self._key) is not None:
+            reuse.keep(key, {name: vars(self)[name] for name in FOUND if name in vars(self)} | self._ordered)
+
+    @property
+    def _ordered(self) -> dict[str, Any]:
+        """What its transfers wait for, where that is known."""
+        return {"waits": dependencies.derived(self.schedule)} if "schedule" in vars(self) else {}
+
+    @property
+    def _key(self) -> Hashable | None:
+        """What tells it from all other works; None where a function of somebody else makes it, which may change."""
+        entry = self.algorithm
+        if self.made is not None or entry is None or not entry.steps.__module__.startswith(OURS):
+            return None
+        functions = entry.steps, entry.collective, entry.pieces, entry.switches, entry.symmetry, entry.ordered
+        return entry.name, *functions, repr(sorted(self.settings.items())), self.ranks, self.root, self.in_turn
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -104,7 +139,10 @@ class Work:
         return self._proved(blocks=True)
 
     def _proved(self, *, blocks: bool) -> Proof:
-        schedule, begun = self.schedule, time.perf_counter()
+        schedule = self.schedule
+        if not blocks and self.whole is not None and self.folded_verdict.ok:
+            return proof_of(schedule, self.folded_verdict)
+        begun = time.perf_counter()
         proof = prove(schedule, blocks=blocks)
         self._took("verify_s", begun)
         return proof
@@ -121,6 +159,23 @@ class Work:
             return None
         self._took("build_s", begun)
         return folded
+
+    @cached_property
+    def whole(self) -> FoldedSchedule | None:
+        """Rank 0's part where the written schedule was found to be all its renamings; None of others and small ones."""
+        if self.made is not None or self.schedule.transfers < COMPARED or self.folded is None:
+            return None
+        begun = time.perf_counter()
+        is_all = is_whole(self.folded, self.schedule)
+        self._took("verify_s", begun)
+        return self.folded if is_all else None
+
+    def order(self) -> None:
+        """Derive what its transfers wait for, of rank 0's alone where all do the same."""
+        if self.whole is None or dependencies.derived(self.schedule) is not None:
+            return
+        if self._entry.ordered or not self.in_turn:
+            dependencies.note(self.schedule, waits(self.whole, self.schedule))
 
     @cached_property
     def folded_verdict(self) -> Verdict:
@@ -196,7 +251,7 @@ def registered(
     """
     values = settled(entry, n, root, topology, settings or {})
     work = Work(None, entry.collective, entry, values, ranks=n, root=root)
-    return replace(work, hops=topology.hops) if topology else work
+    return (replace(work, hops=topology.hops) if topology else work).recalled()
 
 
 def settled(

@@ -42,6 +42,17 @@ def waits(schedule: Schedule) -> Waits:
     return _DERIVED[schedule]
 
 
+def derived(schedule: Schedule) -> Waits | None:
+    """Return what every transfer waits for where that is known already."""
+    return _DERIVED.get(schedule)
+
+
+def note(schedule: Schedule, waits: Waits | None) -> None:
+    """Keep what `derive` would find, where somebody knows it."""
+    if waits is not None:
+        _DERIVED[schedule] = waits
+
+
 def derive(schedule: Schedule) -> Waits:
     """Read after write, write after write and write after read, and the schedule's own program order.
 

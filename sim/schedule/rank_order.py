@@ -68,7 +68,9 @@ def _turns(schedule: Schedule, *, by_channel: bool) -> _Turns:
         key = key * (int(schedule.channel.max(initial=0)) + 1) + schedule.channel[members]
     key = key * schedule.steps + schedule.step_of[members]
     order = np.argsort(key, kind="stable")
-    keys, start, size = np.unique(key[order], return_index=True, return_counts=True)
+    in_order = key[order]
+    start = np.flatnonzero(np.diff(in_order, prepend=-1))
+    keys, size = in_order[start], np.diff(start, append=len(in_order))
     follows = np.diff(keys // max(schedule.steps, 1), prepend=-1) == 0
     return _Turns(members[order], start, size, np.where(follows, np.concatenate([[0], size[:-1]]), 0))
 

@@ -5,18 +5,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.base.arrays import Ints
+from sim.base.arrays import Floats, Ints
 from sim.schedule import NOTHING
 from sim.symmetry.folded import FoldedSchedule
 from sim.symmetry.renamings import Numbers
 from sim.topology import Topology
-from sim.trace.metrics import cut, distinct, groupings, quickest
+from sim.trace.metrics import among, cut, distinct, groupings, quickest
 
 Mask = NDArray[np.bool_]
 
 
-def lower_bound(topology: Topology, schedule: FoldedSchedule, weight: float) -> float:
-    """No schedule that moves and adds blocks of `weight` bytes between the first n ranks can be faster, in seconds."""
+def lower_bound(topology: Topology, schedule: FoldedSchedule, weight: float, *, block_by_block: bool = False) -> float:
+    """No schedule that moves and adds blocks of `weight` bytes between the first n ranks can be faster, in seconds.
+
+    With `block_by_block` bytes are added as `sim.trace.metrics.lower_bound` adds them: the bound is the same to the bit.
+    """
     devices = np.array(topology.ranks[: schedule.n], np.int32)
     best = _latency_bound(topology, schedule, devices)
     for group in groupings(topology, devices):
@@ -26,12 +29,20 @@ def lower_bound(topology: Topology, schedule: FoldedSchedule, weight: float) -> 
         traffic = _traffic(schedule, group[devices], len(across.into))
         seconds = [0.0]
         for blocks, capacity in ((traffic.enters, across.into), (traffic.leaves, across.out_of)):
-            room = np.where(capacity > 0, capacity, np.inf)
-            seconds.append(float((blocks * weight / room).max()))
+            needed = _added(weight, int(blocks.max(initial=0)))[blocks] if block_by_block else blocks * weight
+            with np.errstate(divide="ignore", invalid="ignore"):
+                seconds.append(float(np.max(np.where(needed > 0, needed / capacity, 0.0))))
         if not schedule.promise.union:
-            seconds.append(float(traffic.messages * weight / across.out_of.sum()))
+            each = np.full(schedule.promise.blocks, weight)
+            moved = traffic.messages @ each if block_by_block else int(traffic.messages.sum()) * weight
+            seconds.append(float(moved / across.out_of.sum()))
         best = max(best, across.shortest + max(seconds) if max(seconds) > 0 else 0.0)
     return best
+
+
+def _added(weight: float, most: int) -> Floats:
+    """So many times a weight, added up one after the other; from none to `most`."""
+    return np.concatenate([[0.0], np.cumsum(np.full(most, weight))])
 
 
 class _Holders(NamedTuple):
@@ -60,7 +71,8 @@ class _BlockCounts(NamedTuple):
 
     enters: Numbers
     leaves: Numbers
-    messages: int
+    messages: Numbers
+    """Of each block."""
 
 
 class _Owed(NamedTuple):
@@ -86,7 +98,7 @@ def _traffic(schedule: FoldedSchedule, group: Numbers, groups: int) -> _BlockCou
     messages = np.where(owed.same & (takers > 0), np.maximum(0, givers + takers - 1 - (both > 0)), 0)
     enters = takes.per_group(groups, every) - _at_home(schedule, owed, takes, group, groups)
     leaves = _leaving(gives, takes, owed.same, takers, groups)
-    return _BlockCounts(enters, leaves, int(messages.sum()))
+    return _BlockCounts(enters, leaves, messages)
 
 
 def _owed(schedule: FoldedSchedule) -> _Owed:
@@ -128,7 +140,7 @@ def _holders(schedule: FoldedSchedule, blocks: Ints | Numbers, group: Numbers) -
 def _both(gives: _Holders, takes: _Holders, groups: int) -> Numbers:
     """How many groups both hold each block at first and are owed it."""
     blocks = len(gives.everywhere)
-    meeting = np.intersect1d(gives.pairs, takes.pairs, assume_unique=True)
+    meeting = gives.pairs[among(gives.pairs, takes.pairs)]
     counts = np.bincount(meeting % blocks, minlength=blocks)
     counts += np.where(gives.everywhere, takes.per_block(groups), 0)
     return counts + np.where(takes.everywhere & ~gives.everywhere, gives.per_block(groups), 0)
@@ -147,7 +159,7 @@ def _at_home(schedule: FoldedSchedule, owed: _Owed, takes: _Holders, group: Numb
     near = group[symmetry.ranks.turned(owed.contributor[single & ~steady], ranks)] == group.reshape(-1, 1)
     pairs = group.reshape(-1, 1) * count + block
     own, far = (distinct(pairs[which], groups * count) for which in (near, ~near))
-    return home + np.bincount(own[~np.isin(own, far, assume_unique=True)] // count, minlength=groups)
+    return home + np.bincount(own[~among(own, far)] // count, minlength=groups)
 
 
 def _leaving(gives: _Holders, takes: _Holders, same: Mask, takers: Numbers, groups: int) -> Numbers:
@@ -156,7 +168,7 @@ def _leaving(gives: _Holders, takes: _Holders, same: Mask, takers: Numbers, grou
     elsewhere = gives.per_group(groups, same & (takers > 1))
     own = same & (takers == 1)
     alone = gives.pairs[own[gives.pairs % blocks]]
-    keeps = np.isin(alone, takes.pairs, assume_unique=True) | takes.everywhere[alone % blocks]
+    keeps = among(alone, takes.pairs) | takes.everywhere[alone % blocks]
     elsewhere += np.bincount(alone[~keeps] // blocks, minlength=groups)
     shared = np.nonzero(own & gives.everywhere)[0]
     kept = takes.pairs[(own & gives.everywhere)[takes.pairs % blocks]] // blocks

@@ -1,16 +1,16 @@
 """What the transfers of a folded schedule wait for: classes, and by which renaming their senders differ."""
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.base.arrays import Ints
+from sim.base.arrays import Ints, blank
 from sim.base.ragged import ranges, take
-from sim.schedule import Schedule, dependencies
+from sim.schedule import Schedule
+from sim.schedule.dependencies import Waits
 from sim.symmetry.folded import FoldedSchedule
-from sim.symmetry.renamings import Numbers
+from sim.symmetry.renamings import PIECE, Numbers, renamed
 
 MOST = 1 << 26
 """Pairs of classes that are looked at."""
@@ -28,10 +28,10 @@ class ClassWaits(NamedTuple):
 
 
 def edges(schedule: FoldedSchedule) -> ClassWaits | None:
-    """All of them; None where there are too many."""
-    waits = dependencies.derive(replace(schedule.one, after=None))
-    earlier = np.repeat(np.arange(waits.rows), np.diff(waits.start))
-    parts = list(_meetings(schedule, earlier, waits.after.astype(np.int64)))
+    """All of them, those of `sim.schedule.dependencies.derive`; None where there are too many."""
+    parts = _meetings(schedule)
+    if parts is None:
+        return None
     if schedule.ordered:
         turns = _turns(schedule)
         if turns is None:
@@ -43,6 +43,63 @@ def edges(schedule: FoldedSchedule) -> ClassWaits | None:
     key = np.sort((earlier * schedule.classes + later) * schedule.n + renaming)
     pair, renaming = np.divmod(key[np.diff(key, prepend=-1) > 0], schedule.n)
     return ClassWaits(*np.divmod(pair, schedule.classes), renaming)
+
+
+def waits(part: FoldedSchedule, schedule: Schedule) -> Waits | None:
+    """Return what every transfer of a schedule waits for, which `is_whole`, as `dependencies.derive` does.
+
+    None where ranks block in a way that the part does not, or classes wait for too many.
+    """
+    if part.ordered != (schedule.after is not None):
+        return None
+    if schedule.after is not None and max(int(end.max(initial=-1)) for end in schedule.after) >= schedule.transfers:
+        return None  # marks have rows of their own
+    every = edges(part)
+    if every is None or len(every.earlier) * part.n >= 1 << 31:
+        return None
+    n, classes = part.n, part.classes
+    each = np.bincount(every.earlier, minlength=classes)
+    edge = np.concatenate([[0], np.cumsum(each)])
+    start = blank(part.transfers + 1, np.int64)
+    rows = start[:-1].reshape(classes, n)
+    np.multiply(each.reshape(-1, 1), np.arange(n), out=rows)
+    rows += edge[:-1].reshape(-1, 1) * n
+    start[-1] = edge[-1] * n
+    after = blank(len(every.earlier) * n, np.int32)
+    changes = np.flatnonzero(np.diff(each, prepend=-1, append=-1))
+    for first, stop in zip(changes[:-1].tolist(), changes[1:].tolist(), strict=True):
+        wide = int(each[first])
+        step = max(1, PIECE // (n * max(1, wide)))
+        for k in range(first, stop if wide else first, step):
+            few = slice(int(edge[k]), int(edge[min(k + step, stop)]))
+            later = _successors(part, ClassWaits(*(column[few] for column in every)))
+            some = after[few.start * n : few.stop * n].reshape(-1, n, wide)
+            some[...] = later.reshape(-1, wide, n).transpose(0, 2, 1)
+    pending = blank(part.transfers, np.int32)
+    pending.reshape(classes, n)[...] = np.bincount(every.later, minlength=classes).reshape(-1, 1)
+    return Waits(pending, start, after)
+
+
+def _successors(part: FoldedSchedule, some: ClassWaits) -> Ints:
+    """Of every rank's transfer the one that waits for it, a row per wait; those of one class in order for each rank."""
+    ranks = np.arange(part.n)
+    later = renamed(part.symmetry.ranks, some.renaming.reshape(-1, 1), ranks).view(np.int32)
+    later += (some.later * part.n).astype(np.int32).reshape(-1, 1)
+    again = (np.diff(some.earlier) == 0) & (np.diff(some.later) == 0)
+    if again.any():
+        place = _place_in_group(again)
+        for turn in range(int(place.max()) + 1):  # neighbours change places until all are in order
+            high = np.flatnonzero((place > 0) & (place % 2 == turn % 2))
+            low, top = np.minimum(later[high - 1], later[high]), np.maximum(later[high - 1], later[high])
+            later[high - 1], later[high] = low, top
+    return later
+
+
+def _place_in_group(again: NDArray[np.bool_]) -> Numbers:
+    """For each of some rows its place among those that are alike; `again[i]` says that row i + 1 is as row i."""
+    number = np.arange(len(again) + 1)
+    first = np.concatenate([[True], ~again])
+    return number - np.maximum.accumulate(np.where(first, number, 0))
 
 
 def without_detours(schedule: FoldedSchedule, waits: ClassWaits) -> ClassWaits:
@@ -95,18 +152,35 @@ def _newest(schedule: FoldedSchedule, waits: ClassWaits) -> tuple[Numbers, Numbe
     return before, by
 
 
-def _meetings(schedule: FoldedSchedule, earlier: Numbers, later: Numbers) -> list[ClassWaits]:
-    """Where transfers of two classes meet in a slot, read and written, written twice, or written and read."""
-    one, symmetry = schedule.one, schedule.symmetry
-    sent, back = schedule.turn[earlier], symmetry.back(schedule.turn[later])
+def _meetings(schedule: FoldedSchedule) -> list[ClassWaits] | None:
+    """Where transfers of two classes meet in a slot, written and read, read and written, or written twice.
+
+    A slot is read as it was last written, by all who wrote it in one step. It is written again after them, and after
+    all who have read it since, or in that step.
+    """
+    one, symmetry, every = schedule.one, schedule.symmetry, schedule.one.steps + 1
+    owner = one.transfer_of.astype(np.int64)
+    reads, writes = (slot * np.int64(every) + one.step_of[owner] for slot in (one.from_slot, one.to_slot))
+    readers, writers = (np.argsort(keys, kind="stable") for keys in (reads, writes))
+    reads_in_order, writes_in_order = reads[readers], writes[writers]
+    met = []
+    for keys, name in ((reads, "read"), (writes, "written twice")):
+        stop = np.searchsorted(writes_in_order, keys)
+        last = writes_in_order[np.maximum(stop - 1, 0)]
+        written = (stop > 0) & (last // every == keys // every)
+        last = np.where(written, last, keys // every * every)
+        met.append((name, writers, np.where(written, np.searchsorted(writes_in_order, last), stop), stop))
+        if keys is writes:
+            begin, end = np.searchsorted(reads_in_order, last), np.searchsorted(reads_in_order, keys)
+            met.append(("written", readers, begin, end))
+    if sum(float((stop - start).sum()) for *_, start, stop in met) > MOST:
+        return None
     edges = []
-    for own, other, renaming in (
-        (one.from_slot, one.to_slot, sent),
-        (one.to_slot, one.to_slot, symmetry.ranks.turned(sent, back)),
-        (one.to_slot, one.from_slot, back),
-    ):
-        met = meet(one, own, later, other, earlier)
-        edges.append(ClassWaits(earlier[met], later[met], renaming[met]))
+    for kind, others, start, stop in met:
+        earlier, later = owner[others[ranges(start, stop - start)]], np.repeat(owner, stop - start)
+        sent, back = schedule.turn[earlier], symmetry.back(schedule.turn[later])
+        renaming = {"read": sent, "written": back}.get(kind)
+        edges.append(ClassWaits(earlier, later, symmetry.ranks.turned(sent, back) if renaming is None else renaming))
     return edges
 
 

@@ -17,6 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 STAYS = -1
 """In place of a digit's number: no renaming touches it."""
 
+PIECE = 1 << 14
+"""Names that are made at once, so that they stay in the caches."""
+
 Numbers = NDArray[np.int64]
 Followers = tuple[tuple[int, int], ...]
 """Digits, the most significant first: how many values each has, and the digit of ranks that it follows or STAYS."""
@@ -67,6 +70,35 @@ class Digits(NamedTuple):
             if weight:
                 back[weight] = -digit % size * weight
         return np.sum(list(back.values()), axis=0) if back else np.zeros_like(rest)
+
+
+def renamed(digits: Digits, numbers: ArrayLike, by: ArrayLike) -> NDArray[np.uint32]:
+    """Return what `digits.turned` does, of numbers and renamings that are a row and a column.
+
+    Digits are looked at before there is one for every pair, and no pair takes a division.
+
+    >>> renamed(rotation(4).places, [0, 3], [[1], [2]]).tolist()
+    [[1, 0], [2, 1]]
+    """
+    rest, renaming = np.asarray(numbers).astype(np.uint32), np.asarray(by).astype(np.uint32)
+    if digits.are_bits:
+        return rest ^ renaming
+    fixed, place = np.zeros_like(rest), 1
+    turned: NDArray[np.uint32] | None = None
+    for size, weight in zip(digits.size[::-1].tolist(), digits.weight[::-1].tolist(), strict=True):
+        digit, rest = rest % np.uint32(size), rest // np.uint32(size)
+        if weight and size > 1:
+            digit = digit + renaming // np.uint32(weight) % np.uint32(size)
+            np.minimum(digit, digit - np.uint32(size), out=digit)  # what is below the size would wrap round
+            if place > 1:
+                digit *= np.uint32(place)
+            turned = digit if turned is None else np.add(turned, digit, out=turned)
+        else:
+            fixed += digit * np.uint32(place)
+        place *= size
+    if turned is None:
+        return np.broadcast_to(fixed, np.broadcast_shapes(rest.shape, renaming.shape)).copy()
+    return np.add(turned, fixed, out=turned)
 
 
 @dataclass(frozen=True)

@@ -213,7 +213,7 @@ def _traffic(promise: Promise, group: NDArray[np.int64], groups: int) -> _Traffi
     enters = distinct((home * blocks + block)[foreign], groups * blocks)
     givers, takers = (np.bincount(pairs % blocks, minlength=blocks) for pairs in (gives, takes))
     same = _owed_the_same_everywhere(blocks, ranks, block, first, last)
-    both = np.isin(gives, takes, assume_unique=True)
+    both = among(gives, takes)
     leaves = gives[same[gives % blocks] & (takers[gives % blocks] > both)]
     meets = np.zeros(blocks, bool)
     meets[gives[both] % blocks] = True
@@ -246,8 +246,22 @@ def _owed_the_same_everywhere(blocks: int, ranks: int, block: Ints, first: Ints,
     return same
 
 
+def among(numbers: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of some numbers are among others; both are in order, each once.
+
+    >>> among(np.array([1, 4, 9]), np.array([0, 4, 8]))
+    array([False,  True, False])
+    """
+    if not len(others):
+        return np.zeros(len(numbers), np.bool_)
+    present: NDArray[np.bool_] = others[np.minimum(np.searchsorted(others, numbers), len(others) - 1)] == numbers
+    return present
+
+
 def distinct(numbers: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Which numbers below `most` there are, in order: by a table where that is small, else by sorting."""
+    """Which numbers below `most` there are, in order: as they are, by a table where that is small, else by sorting."""
+    if (numbers[1:] > numbers[:-1]).all():
+        return numbers
     if most > 8 * len(numbers) + 4096:
         ordered = np.sort(numbers)
         return ordered[np.diff(ordered, prepend=-1) > 0]

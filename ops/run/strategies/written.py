@@ -11,6 +11,7 @@ from sim.base import watch
 from sim.base.watch import Estimate
 from sim.engine import simulate
 from sim.faults import Perturbation
+from sim.symmetry.bound import lower_bound as lower_bound_folded
 from sim.trace import Timing
 
 
@@ -25,7 +26,8 @@ def written(setup: Setup) -> Simulated:
     """Simulate every transfer of every rank, with any faults, sizes and history."""
     work, topology = setup.work, setup.topology
     schedule, promise = work.schedule, work.schedule.promise
-    needs = of_schedule(schedule, topology.hops(schedule.n))
+    whole = work.whole if setup.is_equal else None
+    needs = of_schedule(schedule, topology.hops(schedule.n), alike=whole is not None)
     work.expect("written", needs)
     own = schedule.fixed_bytes is not None
     proof = work.proof(blocks=own or setup.blocks is not None)
@@ -35,10 +37,15 @@ def written(setup: Setup) -> Simulated:
         size = largest_buffer(weights, promise)
     perturbations = (*((work.pace,) if work.pace else ()), *setup.faults)
 
+    if whole is not None and not setup.lockstep:
+        work.order()
+
     def bound() -> float:
         if promise is None:
             return 0.0
         share = size * schedule.unit_share
+        if whole is not None and promise.blocks <= whole.one.slots:  # those of every pair are counted faster one by one
+            return lower_bound_folded(topology, whole, share, block_by_block=True)
         bytes_of = np.full(promise.blocks, share) if weights is None else np.asarray(weights, np.float64)
         return lower_bound(topology, schedule, promise, bytes_of)
 
