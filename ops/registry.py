@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ops.collectives import COLLECTIVES, Collective
-from sim.errors import InputError, nearest_first
+from sim.errors import InputError, expect_kind, nearest_first
 from sim.fold.folded import FoldedSchedule, folded
 from sim.fold.symmetry import Symmetry
 from sim.parameters import Parameter, bind, parameters, summary
 from sim.registry import AdditionError, Registry, shown
 from sim.schedule import Schedule, Steps, in_rank_order, unroll
+from sim.units import fmt_object
 
 
 class Cost(NamedTuple):
@@ -70,6 +71,9 @@ class Algorithm:
     reference: str = ""
     symmetry: Callable[..., Symmetry | None] | None = None
     """`symmetry(n, **params)`: the renamings under which all ranks do what rank 0 does; None where there are none."""
+
+    def __repr__(self) -> str:
+        return fmt_object("Algorithm", f"{self.name}: {self.summary}")
 
     @property
     def summary(self) -> str:
@@ -218,6 +222,7 @@ class _Algorithms(Registry[Algorithm]):
 
     def __getitem__(self, name: str) -> Algorithm:
         algorithms = self._all()
+        expect_kind(name, str, "the name of an algorithm", "give a text like 'allreduce.ring'")
         if name in algorithms:
             return algorithms[name]
         collective, _, alias = name.casefold().partition(".")

@@ -13,6 +13,7 @@ from sim.metrics import critical_path
 from sim.topology import Floats
 from sim.trace import Trace
 from sim.trace.link_load import Spell, spells
+from sim.units import fmt_object, fmt_time
 
 PARTS = ("latency", "bytes", "slowed", "sharing", "reducing", "working", "waiting")
 """What seconds are spent on, see `Breakdown`."""
@@ -46,6 +47,10 @@ class Breakdown:
     messages: int
     bytes: float
     ahead: float
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{part} {fmt_time(seconds)}" for part, seconds in self.parts.items() if seconds)
+        return fmt_object("Breakdown", f"{fmt_time(math.fsum(self.parts.values()))}: {parts or 'nothing'}")
 
     @cached_property
     def parts(self) -> Mapping[str, float]:

@@ -15,7 +15,7 @@ import simpy
 from sim.base import watch
 from sim.base.arrays import blank
 from sim.base.compiled import compiled, is_compiled, patience, spent
-from sim.errors import InputError, StalledError
+from sim.errors import InputError, StalledError, expect_kind
 from sim.fabric import kernel
 from sim.fabric.links import HISTORY
 from sim.fabric.memory import Arena
@@ -38,6 +38,8 @@ PIECE = 1 << 23
 Event = simpy.Event
 Lock = simpy.Resource
 NOTHING_HELD = HeldBack([], [], [])
+SIZES = (int, float, np.integer, np.floating)
+"""What a number of bytes may be."""
 
 
 class Cluster:
@@ -379,6 +381,10 @@ def simulate(
     >>> f"{trace.time:.9f} s, {trace.verdict.verdict}"
     '0.075189928 s, ok'
     """
+    name, by_name = (schedule if isinstance(schedule, str) else "NAME"), "or call `run`, which takes names and texts"
+    expect_kind(topology, Topology, "topology", f"give build('dgx_h100'), {by_name}")
+    expect_kind(schedule, Schedule, "schedule", f"give ALGORITHMS[{name[:40]!r}].schedule(8), {by_name}")
+    expect_kind(size, SIZES, "size", f"give bytes, like 64 * MiB, {by_name}")
     cluster = Cluster(topology, history=history, perturbations=perturbations)
     event = cluster.start(schedule, size, blocks=blocks, lockstep=lockstep, group=group, proof=proof)
     trace: Trace = cluster.run(event)

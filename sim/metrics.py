@@ -1,14 +1,16 @@
 """Numbers about a run: bandwidths as nccl-tests defines them, link use, the critical path, a lower bound."""
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.schedule import NOTHING, Promise
-from sim.topology import Floats, Ints, Topology
+from sim.topology import Floats, Ints, Link, Topology
 from sim.trace import Trace
 from sim.trace.link_load import Spanned, capacities
+from sim.units import fmt_object, fmt_share, fmt_size
 
 
 class Timed(Protocol):
@@ -41,12 +43,41 @@ class Loaded(Timed, Spanned, Protocol):
         """Bytes that crossed every link, shape (links,)."""
 
 
-class Use(NamedTuple):
-    """How one link was used: its index, the bytes that crossed it, and the share of the run it was full."""
-
+class _LinkUse(NamedTuple):
     link: int
     bytes: float
     share: float
+
+
+class Use(_LinkUse):
+    """How one link was used: its index, the bytes that crossed it, and the share of the run in which it was full.
+
+    It is these three numbers, and has the link's names too: `src` and `dst`, its `kind` and its `bandwidth` in B/s.
+
+    >>> from sim.machines import build
+    >>> Use.of(build("switch:ranks=4").links, 0, 2**20, 0.5)
+    <Use GPU0 -> SW: 1 MiB, full for 50% of the run>
+    """
+
+    src: str = ""
+    dst: str = ""
+    kind: str = ""
+    bandwidth: float = 0.0
+
+    @classmethod
+    def of(cls, links: Sequence[Link], link: int, size: float, share: float) -> "Use":
+        """Return the use of `links[link]`: `size` bytes, and the share of the run, 0 to 1."""
+        use, ends = cls(link, size, share), links[link]
+        use.src, use.dst, use.kind, use.bandwidth = ends.src, ends.dst, ends.kind, ends.bandwidth
+        return use
+
+    @property
+    def name(self) -> str:
+        """The link by its two ends."""
+        return f"{self.src} -> {self.dst}"
+
+    def __repr__(self) -> str:
+        return fmt_object("Use", f"{self.name}: {fmt_size(self.bytes)}, full for {fmt_share(self.share)} of the run")
 
 
 def link_use(trace: Loaded) -> Floats:
@@ -61,7 +92,7 @@ def bottleneck(trace: Loaded) -> Use | None:
     if not use.size or use.max() <= 0:
         return None
     link = int(np.argmax(use))
-    return Use(link, float(trace.link_bytes[link]), float(use[link]))
+    return Use.of(trace.topology.links, link, float(trace.link_bytes[link]), float(use[link]))
 
 
 def critical_path(trace: Trace) -> list[int]:

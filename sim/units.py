@@ -13,7 +13,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Annotated, NamedTuple
 
 from sim.base.numbers import with_unit
-from sim.errors import InputError
+from sim.errors import InputError, expect_kind
 
 WHOLE = 2.0**53
 KB, MB, GB, TB = 1e3, 1e6, 1e9, 1e12
@@ -50,6 +50,7 @@ _TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9
 
 
 def _split(text: str, what: str, example: str) -> tuple[Decimal, str]:
+    expect_kind(text, str, what, f"write it as a text, like '{example}'")
     parts = with_unit(text)
     if parts is None:
         raise InputError(f"{what} {_quote(text)} is not a number with a unit: write it like {example}")
@@ -130,6 +131,16 @@ def fmt_time(seconds: float) -> str:
     ('75.19 ms', '2 µs', '0 ns')
     """
     return _fmt(seconds, _TIME_STEPS)
+
+
+def fmt_object(kind: str, words: str, most: int = 190) -> str:
+    """One line for an object: its kind and what it is, cut where that is long.
+
+    >>> fmt_object("Run", "ring: 8 ranks"), fmt_object("Run", "a very long name", 12)
+    ('<Run ring: 8 ranks>', '<Run a very …>')
+    """
+    line = " ".join(f"{kind} {words}".split())
+    return f"<{line}>" if len(line) <= most else f"<{line[: most - 1]}…>"
 
 
 class TimeScale(NamedTuple):

@@ -1,8 +1,10 @@
 """The one description of a run, in words; what it takes to run it; and the run itself."""
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from numbers import Integral
 from typing import Any
 
 from ops.formats import read_schedule
@@ -28,7 +30,7 @@ from ops.run import FEW, Run, Work, execute, kept
 from ops.run.work import imported, registered
 from sim.edits import differences as differing
 from sim.edits import edited
-from sim.errors import InputError
+from sim.errors import InputError, KindError, expect_kind, nearest_first
 from sim.formats import read_topology
 from sim.machines import build
 from sim.placement import placed
@@ -36,10 +38,16 @@ from sim.schedule.displacements import check_displs
 from sim.topology import Topology
 from sim.topology.networks import networked
 from sim.trace import FORMAT, from_json
-from sim.units import parse_size
+from sim.units import fmt_object, parse_size
 
 NCCL = "nccl."
 """`nccl.allreduce` is what NCCL would run; other libraries' choices are called so too."""
+ALWAYS = ("algorithm", "machine", "size")
+"""Words that a request shows even where they are as usual."""
+LONG, LINE = 40, 170
+"""Characters of a word and of all words in the line that shows a request."""
+KINDS: dict[str, type] = {}
+"""The kind of every word."""
 _FILES = 4
 """Schedules from outside that are kept after reading; nobody changes them, so all who give the same text share one."""
 
@@ -97,6 +105,24 @@ class Request:
     seed: int = -1
     capture_name: str = "capture"
     schedule_name: str = "schedule"
+
+    def __new__(cls, *_: object, **words: object) -> "Request":
+        """Raise KindError for a word there is none of, before the words are looked at."""
+        check_words("Request", words, cls.__match_args__)
+        return object.__new__(cls)
+
+    def __post_init__(self) -> None:
+        """Raise KindError for a word of another kind than its own."""
+        for word, kind in KINDS.items():
+            value = getattr(self, word)
+            if type(value) is not kind:
+                _expect_word(word, value, kind)
+
+    def __repr__(self) -> str:
+        words = (word for word in KINDS if word in ALWAYS or getattr(self, word) != getattr(USUAL, word))
+        shown = ((word, repr(getattr(self, word))) for word in words)
+        said = ", ".join(f"{word}={text if len(text) <= LONG else text[:LONG] + '…'}" for word, text in shown)
+        return f"Request({said})" if len(said) < LINE else f"Request({said[:LINE]}…)"
 
     @property
     def is_kept(self) -> bool:
@@ -156,12 +182,12 @@ class Request:
         name, settings = algorithm_spec(spec)
         return replace(self, algorithm=name, settings=written(settings))
 
-    def topology(self) -> Topology:
-        """The machine, joined by the network, its ranks placed, as edits left it. Raises InputError."""
+    def topology(self, given: Topology | None = None) -> Topology:
+        """The machine, or a given one, joined by the network, its ranks placed, as edits left it. Raises InputError."""
         changes = self.network or self.placement or self.edits
         if self.is_kept and changes:
             raise InputError(f"a run that was kept has its own machine: leave out {changes[:60]}")
-        machine = self._machine()
+        machine = given or self._machine()
         machine = networked(machine, self.network) if self.network else machine
         machine = placed(machine, self.placement) if self.placement else machine
         return edited(machine, entries(self.edits)) if self.edits else machine
@@ -277,6 +303,9 @@ class PreparedRun:
     topology: Topology
     work: Work
 
+    def __repr__(self) -> str:
+        return fmt_object("PreparedRun", f"{self.work.name} on {self.topology.name}: {self.work.n:,} ranks")
+
     @property
     def bytes(self) -> int:
         """The size in bytes; 0 where none is needed. Raises InputError where one is and is not given."""
@@ -317,6 +346,27 @@ class PreparedRun:
         return request.prepare(self.topology).run() if request.depends_on_size else self.run(request)
 
 
+def check_words(owner: str, words: Iterable[str], known: Sequence[str]) -> None:
+    """Raise KindError for a keyword that is not among those a call knows, the nearest ones named first."""
+    for word in words:
+        if word not in known:
+            raise KindError(
+                f"{owner} has no keyword {word[:40]!r}: choose from {', '.join(nearest_first(word, known))}"
+            )
+
+
+def _expect_word(word: str, value: object, kind: type) -> None:
+    """Raise KindError for a value of a request that is no text, whole number or truth."""
+    objects = "or pass objects and numbers to `run`, which takes them"
+    if kind is str:
+        example = repr(size_word(value)) if word == "size" and type(value) is int and value > 0 else "a text"
+        expect_kind(value, str, f"Request: {word}", f"write {example}, {objects}")
+    elif kind is bool:
+        expect_kind(value, bool, f"Request: {word}", "write True or False")
+    elif isinstance(value, bool) or not isinstance(value, Integral):
+        raise KindError(f"Request: {word} is {str(value)[:40]!r}, of type {type(value).__name__}: write a whole number")
+
+
 def is_trace(text: str) -> bool:
     """Whether a text is a run that was kept, with its machine."""
     return text.lstrip().startswith("{") and f'"format": "{FORMAT}"' in text[:200]
@@ -329,3 +379,7 @@ def _read(text: str, name: str, settings: str) -> Work:
 
 def _word(value: object) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+USUAL = Request()
+KINDS.update({field.name: type(getattr(USUAL, field.name)) for field in fields(Request)})

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ops.run.model import Run, kept
 from ops.run.strategies import FEW, STRATEGIES, Setup, Strategy
 from ops.run.work import Work
+from sim.perturbation import Perturbation
 from sim.topology import Topology
 
 __all__ = ["FEW", "Run", "Setup", "Work", "execute", "kept"]
@@ -18,7 +19,7 @@ def execute(
     blocks: Sequence[float] | None = None,
     lockstep: bool = False,
     history: bool = False,
-    trouble: Sequence[str] = (),
+    trouble: Sequence[str | Perturbation] = (),
     written: float = FEW,
 ) -> Run:
     """Prove a work and run it alone on a machine, with faults or without.

@@ -21,6 +21,7 @@ from sim.perturbation import Perturbation
 from sim.schedule import Schedule, in_rank_order
 from sim.schedule.verify import Proof, Verdict, prove
 from sim.topology import Topology
+from sim.units import fmt_object
 
 WRITTEN = 1 << 10
 """Of fewer ranks a schedule is written out before it is known how long it is."""
@@ -50,6 +51,9 @@ class Work:
     """Seconds of real time that building and proving it took, as `build_s` and `verify_s`."""
     announced: set[str] = field(default_factory=set)
     """Strategies for which was said what they take."""
+
+    def __repr__(self) -> str:
+        return fmt_object("Work", f"{self.name}: {self.n:,} ranks")
 
     @property
     def n(self) -> int:

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ops.cells import PICTURES, drawn, table
 from ops.communicators.expectation import expectation
 from ops.communicators.records import CallRecord, Span
 from sim.base.arrays import Ints
 from sim.topology import Floats, Topology
 from sim.trace.chrome_events import ChromeTrace, check_slices, nanoseconds
+from sim.units import fmt_object, fmt_size, fmt_time
 
 COMPUTE, COMM, WAIT, HOST = LANES = "compute", "comm", "wait", "host"
 """Lanes of a rank: its GPU at work; a collective it takes part in; a collective that other ranks are late for; its
@@ -76,6 +78,21 @@ class TrainingStep:
     settings: dict[str, Any] = field(default_factory=dict)
     alike: AlikeRanks | None = field(default=None, repr=False)
     beside: "dict[str, TrainingStep]" = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        times = f"{fmt_time(self.time)}, {fmt_time(self.exposed_s)} of communication exposed"
+        return fmt_object("TrainingStep", f"{self.workload} on {self.topology.name}: {self.ranks:,} ranks, {times}")
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "ranks": f"{self.ranks:,}",
+            "time": fmt_time(self.time),
+            "exposed communication": fmt_time(self.exposed_s),
+            "peak memory": fmt_size(max(self.peaks, default=0.0)) if any(self.peaks) else "",
+            "verified": "yes" if self.verified else "no",
+        }
+        picture = drawn("step", self) if "step" in PICTURES else ""
+        return table(f"{self.workload} on {self.topology.name}", rows, picture)
 
     @cached_property
     def stands_for(self) -> dict[int, int]:

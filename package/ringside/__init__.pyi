@@ -7,6 +7,8 @@ from ops.collectives import allreduce as allreduce
 from ops.lab.grid import Grid as Grid
 from ops.programs import run_program as run_program
 from ops.request import Request as Request
+from ops.request.call import run as run
+from ops.run import Run as Run
 from ops.training.world import World as World
 from ops.workloads import WORKLOADS as WORKLOADS
 from ops.workloads import workload as workload

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.base.formats import Formats, ReadingError, Words, lines, rows
+from sim.errors import expect_kind
 from sim.topology import Topology
 from sim.units import MiB
 
@@ -57,6 +58,7 @@ def read_topology(text: str, name: str, **overrides: Any) -> Topology:
 
     Raises InputError naming the place and the mend.
     """
+    expect_kind(text, str, "the machine", "give the text itself; `read_topology_file` takes a path")
     format = recognise(text, name)
     topology: Topology = FORMATS.call(format, format.read, text, name, overrides)
     return topology.but(format=format.name)

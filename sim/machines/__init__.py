@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Annotated, Any
 
+from sim.errors import expect_kind
 from sim.parameters import Bounds, bind, described, parse_spec, spread
 from sim.placement import placed
 from sim.registry import Registry, returned
@@ -105,6 +106,8 @@ def build(spec: str, **values: Any) -> Topology:
     >>> build("mesh:ranks=3").n
     3
     """
+    if not isinstance(spec, str):
+        expect_kind(spec, str, "the machine", "give a text like 'dgx_h100' or 'switch:ranks=8'")
     name, texts = parse_spec(spec)
     function = MACHINES[name]
     topology = function(**bind(function, {**texts, **values}, name))

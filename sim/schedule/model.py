@@ -18,6 +18,7 @@ from sim.base.ragged import take
 from sim.base.watch import check_transfers
 from sim.errors import InputError
 from sim.schedule.runs import StepRun, many, runs_of
+from sim.units import fmt_object
 
 COPY, REDUCE = 0, 1
 NOTHING = -1
@@ -192,6 +193,11 @@ class Schedule:
     def step_of(self) -> Ints:
         """The step of every transfer."""
         return np.repeat(np.arange(self.steps, dtype=np.int32), np.diff(self.step_start))
+
+    def __repr__(self) -> str:
+        return fmt_object(
+            "Schedule", f"{self.name}: {self.n} ranks, {self.transfers:,} transfers in {self.steps:,} steps"
+        )
 
     @cached_property
     def transfer_of(self) -> Ints:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,10 @@ from sim.topology.devices import (
     shared_by_both,
 )
 from sim.topology.routing import shortest_routes
+from sim.units import fmt_object
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 PAIRS_LOOKED_AT = 64
 """Pairs of ranks that tell how far messages go."""
@@ -70,6 +74,12 @@ class Topology:
                 raise InputError(f"{self.name}: {what} is {value}: give zero or more")
         if not self.ranks:
             object.__setattr__(self, "ranks", tuple(np.flatnonzero(self.kinds == "GPU").tolist()))
+
+    def __repr__(self) -> str:
+        counts = {kind: int(np.count_nonzero(self.kinds == kind)) for kind in DEVICE_KINDS}
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
+        made_of = f"{len(self.devices):,} devices ({kinds}), {len(self.links):,} links"
+        return fmt_object("Topology", f"{self.name}: {self.n:,} ranks on {made_of}")
 
     def _check_kinds(self) -> None:
         """What a machine is made of is what its own file puts together."""
@@ -128,6 +138,28 @@ class Topology:
         for name, value in others.items():
             object.__setattr__(other, name, value)
         return other
+
+    def to_networkx(self) -> "nx.MultiDiGraph":
+        """Return the machine as a directed graph of NetworkX: a node per device, by name, an edge per link.
+
+        Nodes have `kind`, `host`, `numa` and, where they play one, `rank`; edges have `bandwidth` (B/s), `latency` (s),
+        `kind` and `link`, the number of the link, which is their key too. A link that both directions use is an edge
+        each way. Raises ImportError where NetworkX is missing.
+        """
+        try:
+            import networkx as nx
+        except ModuleNotFoundError:
+            raise ImportError("a graph of a machine needs networkx: run `pip install networkx`") from None
+        graph = nx.MultiDiGraph(name=self.name)
+        for device in self.devices:
+            graph.add_node(device.name, kind=device.kind, host=device.host, numa=device.numa)
+        for rank, device in enumerate(self.ranks):
+            graph.nodes[self.devices[device].name]["rank"] = rank
+        for number, link in enumerate(self.links):
+            facts = {"bandwidth": link.bandwidth, "latency": link.latency, "kind": link.kind, "link": number}
+            for ends in ((link.src, link.dst), (link.dst, link.src))[: 2 if link.both else 1]:
+                graph.add_edge(*ends, key=number, **facts)
+        return graph
 
     @property
     def n(self) -> int:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sim.schedule import REDUCE, Schedule
 from sim.schedule.verify import Verdict
 from sim.topology import Floats, Ints, Routes, Topology
+from sim.units import fmt_object, fmt_size, fmt_time
 
 FORMAT = "ringside-trace"
 VERSION = 1
@@ -114,6 +115,12 @@ class Trace:
     def time(self) -> float:
         """Seconds from start to end."""
         return self.ended - self.began
+
+    def __repr__(self) -> str:
+        load = f", {fmt_size(self.size)}" if self.size else ""
+        end = "never ends" if self.stall else fmt_time(self.time)
+        whole = f"{self.schedule.name} on {self.topology.name}: {self.schedule.n:,} ranks{load}"
+        return fmt_object("Trace", f"{whole}, {self.schedule.transfers:,} transfers, {end}")
 
     @cached_property
     def arrived(self) -> Floats:
