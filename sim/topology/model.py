@@ -153,8 +153,8 @@ class Topology:
         graph = nx.MultiDiGraph(name=self.name)
         for device in self.devices:
             graph.add_node(device.name, kind=device.kind, host=device.host, numa=device.numa)
-        for rank, device in enumerate(self.ranks):
-            graph.nodes[self.devices[device].name]["rank"] = rank
+        for rank, number in enumerate(self.ranks):
+            graph.nodes[self.devices[number].name]["rank"] = rank
         for number, link in enumerate(self.links):
             facts = {"bandwidth": link.bandwidth, "latency": link.latency, "kind": link.kind, "link": number}
             for ends in ((link.src, link.dst), (link.dst, link.src))[: 2 if link.both else 1]:
