@@ -298,12 +298,44 @@ def algorithm(
     reference: str = "",
     symmetry: Callable[..., Symmetry | None] | None = None,
 ) -> Callable[[Callable[..., Steps]], Callable[..., Steps]]:
-    """Register a generator of steps as `collective.name` for each collective it serves; returned unchanged.
+    """Register a generator of steps as `collective.name` for each collective it serves.
 
-    The name is the function's own, without the collective's unless `name` is given. `ids` maps a library to
-    its own number or name, like `{"openmpi": "4", "nccl": "Ring"}`. `ordered` ranks block after each step.
-    `switches`, `presets` and `symmetry` are told under `Algorithm`; with `symmetry` a generator that makes messages for
-    `every_rank(n)` alone need not write down all n ranks.
+    Parameters
+    ----------
+    *collectives : Collective
+        What it carries out, from `ops.collectives`.
+    name : str
+        What stands behind the collective's name; the function's own name unless given.
+    cost : callable
+        `cost(n, **params)`: the αs, βs and γs that it takes, which tests hold against the simulator.
+    pieces : callable
+        `pieces(n, **params)`: into how many slots a block is cut; one unless given.
+    only : callable
+        `only(n, **params)`: why some number of ranks cannot be done, or None.
+    exact : bool
+        Whether `cost` is met exactly; otherwise it is an upper bound.
+    ordered : bool
+        Whether a rank finishes a step before its next.
+    switches : callable
+        `switches(n, **params)`: the kinds of the switches that play ranks n, n + 1 ….
+    ids : mapping
+        What libraries call it, like `{"openmpi": "4", "nccl": "Ring"}`.
+    presets : mapping
+        Parameters that a library runs it with, like `{"openmpi:2": {"chains": 4}}`.
+    reference : str
+        Its source.
+    symmetry : callable
+        `symmetry(n, **params)`: the renamings under which all do what rank 0 does; then `every_rank(n)` is enough.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the function unchanged.
+
+    Raises
+    ------
+    AdditionError
+        For what is no collective, a name that is taken, or a function without a docstring.
     """
     functions = {"cost": cost, "pieces": pieces, "only": only, "switches": switches, "symmetry": symmetry}
     if len(collectives) == 1 and inspect.isfunction(collectives[0]):  # `@algorithm` without brackets

@@ -38,8 +38,20 @@ class Breakdown:
     | waiting | being held back: a rank that is late, a delay of a trouble, what a library's way of sending costs |
 
     All are whole multiples of the smallest step that the run's time can make as a float64: they add up to it exactly,
-    in any order. `messages` are those of the path that go from one place to another, `bytes` what they carry, and
-    `ahead` the seconds from when each of them left to its first byte.
+    in any order.
+
+    Parameters
+    ----------
+    path : array of int, shape (path,)
+        Transfers of the critical path, in order.
+    seconds : array of float, shape (path, parts)
+        Seconds that each of them spent on each of `PARTS`.
+    messages : int
+        Transfers of the path that go from one place to another.
+    bytes : float
+        What these carry together.
+    ahead : float
+        Seconds from when each of them left to its first byte, together.
     """
 
     path: Path

@@ -13,13 +13,12 @@ import numpy as np
 import simpy
 
 from sim.base import watch
-from sim.base.arrays import blank
 from sim.base.compiled import compiled, is_compiled, patience, spent
 from sim.errors import InputError, StalledError, expect_kind
 from sim.fabric import kernel
 from sim.fabric.links import HISTORY
 from sim.fabric.memory import Arena
-from sim.job import Job
+from sim.job import Job, transfer_bytes
 from sim.perturbation import Perturbation
 from sim.perturbation.model import HeldBack
 from sim.perturbation.runtime import Perturber
@@ -29,7 +28,6 @@ from sim.schedule.verify import Proof, prove
 from sim.stall import stall_error, stall_of
 from sim.topology import Device, Floats, Link, Topology
 from sim.trace import Capacities, History, Stall, Trace
-from sim.units import LARGEST_SIZE
 
 INTERPRETED = 30_000
 """Calendar entries handled interpreted before the kernel goes on compiled: about what loading the compiler costs."""
@@ -316,51 +314,6 @@ def _ready() -> Any:
     return ready
 
 
-def check_size(name: str, unit_share: float, size: float) -> None:
-    """Raise InputError for bytes that a schedule of equal blocks cannot be run with; see `Schedule.unit_share`."""
-    if unit_share > 0 and not (1 <= size <= LARGEST_SIZE):
-        raise InputError(f"{name}: size {size:g} is not between 1 byte and 1 PiB: give one like 64MiB")
-    if unit_share > 0 and size * unit_share < 1:
-        least = math.ceil(1 / unit_share)
-        raise InputError(
-            f"{name} cuts {size:g} bytes into {least} blocks, which leaves less than one byte each:"
-            f" use a size of {least} bytes or more"
-        )
-
-
-def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Floats | None, proof: Proof) -> Floats:
-    """Bytes of every transfer. A message weighs what it carries: equal slots, the blocks' own sizes, or its own.
-
-    Raises InputError for a size that is not positive, leaves a block under one byte, or block sizes that do
-    not fit the schedule.
-    """
-    if schedule.fixed_bytes is not None and blocks is None:
-        return schedule.fixed_bytes.copy()
-    if blocks is None:
-        unit = size * schedule.unit_share
-        check_size(schedule.name, schedule.unit_share, size)
-        equal: Floats = blank(schedule.transfers, np.float64)
-        if schedule.single:
-            equal.fill(unit)
-        else:
-            np.multiply(np.diff(schedule.moves), unit, out=equal)
-        return equal
-    weights = np.asarray(blocks, dtype=np.float64)
-    promise = schedule.promise
-    if promise is None or weights.shape != (promise.blocks,):
-        owed = "no known blocks" if promise is None else f"{promise.blocks} blocks"
-        raise InputError(f"{schedule.name} has {owed}, but {weights.size} sizes were given: give one size per block")
-    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() > LARGEST_SIZE:
-        raise InputError(f"{schedule.name}: block sizes must be 0 bytes or more, finite, and 1 PiB at most together")
-    carried = np.where(proof.carried >= 0, weights[np.maximum(proof.carried, 0)], 0.0)
-    if schedule.single:
-        return carried
-    slots = np.diff(schedule.moves)
-    total = np.zeros(len(slots))
-    total[slots > 0] = np.add.reduceat(carried, schedule.moves[:-1][slots > 0]) if len(carried) else 0.0
-    return total
-
-
 def simulate(
     topology: Topology,
     schedule: Schedule,
@@ -373,8 +326,43 @@ def simulate(
     proof: Proof | None = None,
     perturbations: Sequence[Perturbation] = (),
 ) -> Trace:
-    """Run one collective alone on a machine and prove its result; arguments as for `Cluster.start`.
+    """Run one collective alone on a machine and prove its result.
 
+    Parameters
+    ----------
+    topology : Topology
+        The machine.
+    schedule : Schedule
+        What runs, for at most as many ranks as the machine has.
+    size : float
+        Bytes as nccl-tests counts them; not used by a schedule with bytes of its own.
+    blocks : array of float, shape (blocks,)
+        Bytes of every block, instead of `size`.
+    lockstep : bool
+        Whether every step waits for the whole step before.
+    history : bool
+        Whether every change of every rate is kept.
+    group : list of int, shape (ranks,)
+        The index of the device that plays each rank; the machine's own unless given.
+    proof : Proof
+        The proof of the schedule, where it was made before.
+    perturbations : list of Perturbation
+        Faults.
+
+    Returns
+    -------
+    Trace
+        When every transfer was ready, flowed and ended.
+
+    Raises
+    ------
+    InputError
+        Where the machine cannot take the schedule, its size or a group.
+    StalledError
+        Where it never ends.
+
+    Examples
+    --------
     >>> from ops import ALGORITHMS
     >>> from sim.machines import build
     >>> trace = simulate(build("switch:ranks=8"), ALGORITHMS["allreduce.ring"].schedule(8), size=2**30)

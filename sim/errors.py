@@ -58,9 +58,13 @@ def _shortened(message: str) -> str:
 
 
 class InputError(ValueError):
-    """Something a person typed, pasted or passed cannot be used; the message says how to mend it.
+    """Something a person typed, pasted or passed cannot be used.
 
-    A message that is too long loses its middle; of a list there it says how many entries are left out.
+    Parameters
+    ----------
+    message : str
+        What is wrong, where, and what to do. One that is too long loses its middle; of a list there it says how many
+        entries are left out.
     """
 
     def __init__(self, message: str = "") -> None:

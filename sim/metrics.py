@@ -26,12 +26,36 @@ class Timed(Protocol):
 
 
 def algbw(trace: Timed) -> float:
-    """Size over time, B/s (nccl-tests doc/PERFORMANCE.md); zero for a collective that moves no data."""
+    """Divide size by time: the algorithm bandwidth (nccl-tests doc/PERFORMANCE.md).
+
+    Parameters
+    ----------
+    trace : Trace or Run
+        What ran.
+
+    Returns
+    -------
+    float
+        Bandwidth in B/s; zero for a collective that moves no data.
+    """
     return trace.size / trace.time if trace.time > 0 else 0.0
 
 
 def busbw(trace: Timed, factor: float) -> float:
-    """Bus bandwidth: algorithm bandwidth times the collective's factor, B/s, comparable with what a link can do."""
+    """Return the bus bandwidth, which can be compared with what a link can do.
+
+    Parameters
+    ----------
+    trace : Trace or Run
+        What ran.
+    factor : float
+        The factor of the collective, like 2 (n - 1) / n for an allreduce of n ranks: `COLLECTIVES[name].busbw(n)`.
+
+    Returns
+    -------
+    float
+        Algorithm bandwidth times the factor, B/s.
+    """
     return algbw(trace) * factor
 
 
@@ -50,10 +74,32 @@ class _LinkUse(NamedTuple):
 
 
 class Use(_LinkUse):
-    """How one link was used: its index, the bytes that crossed it, and the share of the run in which it was full.
+    """How one link was used in a run.
 
-    It is these three numbers, and has the link's names too: `src` and `dst`, its `kind` and its `bandwidth` in B/s.
+    It is three numbers, and has the names of the link, too.
 
+    Parameters
+    ----------
+    link : int
+        The number of the link: `topology.links[link]`.
+    bytes : float
+        Bytes that crossed it.
+    share : float
+        Share of the run in which it was full, 0 to 1: its bytes over those that it could carry.
+
+    Attributes
+    ----------
+    src : str
+        The device it starts at.
+    dst : str
+        The device it ends at.
+    kind : str
+        NVL, PCI, SYS or NET.
+    bandwidth : float
+        What it can carry, B/s.
+
+    Examples
+    --------
     >>> from sim.machines import build
     >>> Use.of(build("switch:ranks=4").links, 0, 2**20, 0.5)
     <Use GPU0 -> SW: 1 MiB, full for 50% of the run>
@@ -87,7 +133,18 @@ def link_use(trace: Loaded) -> Floats:
 
 
 def bottleneck(trace: Loaded) -> Use | None:
-    """The link nearest to being full throughout, or None when nothing crossed any."""
+    """Find the link nearest to being full throughout a run.
+
+    Parameters
+    ----------
+    trace : Trace or Timing
+        What ran.
+
+    Returns
+    -------
+    Use or None
+        The link, by name and number, and its load; None where nothing crossed any.
+    """
     use = link_use(trace)
     if not use.size or use.max() <= 0:
         return None

@@ -83,7 +83,30 @@ def parse_size(text: str, what: str = "size") -> int:
 
 
 def parse_bandwidth(text: str, what: str = "bandwidth") -> float:
-    """Bytes per second from `25GBps`, `25GB/s`, `200Gbps` or a bare number; InputError unless 1 to 10^18."""
+    """Read a bandwidth.
+
+    Parameters
+    ----------
+    text : str
+        A number with a unit, like `25GBps`, `25GB/s` or `200Gbps`, or a bare number of bytes per second.
+    what : str
+        What messages call it.
+
+    Returns
+    -------
+    float
+        Bytes per second.
+
+    Raises
+    ------
+    InputError
+        For what is no bandwidth from 1 B/s to 1 EB/s.
+
+    Examples
+    --------
+    >>> parse_bandwidth("200Gbps")
+    25000000000.0
+    """
     value, unit = _split(text, what, "25GBps")
     base = unit.removesuffix("ps").removesuffix("/s")
     bits = base.endswith(("b", "bit"))
@@ -125,8 +148,20 @@ _TIME_STEPS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def fmt_time(seconds: float) -> str:
-    """Four digits and a unit.
+    """Write a time with four digits and a unit.
 
+    Parameters
+    ----------
+    seconds : float
+        The time, s.
+
+    Returns
+    -------
+    str
+        The words.
+
+    Examples
+    --------
     >>> fmt_time(0.075189927), fmt_time(2e-6), fmt_time(0)
     ('75.19 ms', '2 µs', '0 ns')
     """
@@ -181,8 +216,20 @@ _BINARY_STEPS = ((TiB, "TiB"), (GiB, "GiB"), (MiB, "MiB"), (KiB, "KiB"))
 
 
 def fmt_size(size: float) -> str:
-    """Binary units when they come out whole, decimal ones otherwise.
+    """Write a size in binary units when they come out whole, in decimal ones otherwise.
 
+    Parameters
+    ----------
+    size : float
+        The size, bytes.
+
+    Returns
+    -------
+    str
+        The words.
+
+    Examples
+    --------
     >>> fmt_size(67108864), fmt_size(1e9), fmt_size(700)
     ('64 MiB', '1 GB', '700 B')
     """
@@ -226,8 +273,20 @@ def fmt_number(value: float, unit: str) -> str:
 
 
 def fmt_bandwidth(rate: float) -> str:
-    """Decimal bytes per second, as nccl-tests prints them.
+    """Write a bandwidth in decimal bytes per second, as nccl-tests prints them.
 
+    Parameters
+    ----------
+    rate : float
+        The bandwidth, B/s.
+
+    Returns
+    -------
+    str
+        The words.
+
+    Examples
+    --------
     >>> fmt_bandwidth(25e9)
     '25 GB/s'
     """

@@ -12,7 +12,7 @@ from ops.patterns import Segments, rounds
 from ops.registry import algorithm
 from sim.fold.symmetry import rotation
 from sim.schedule import Step, Steps, copy
-from sim.schedule import model as schedule
+from sim.schedule import steps as schedule
 from sim.topology import Ints
 
 PAPER = "Träff, arXiv 2407.18004; MPICH src/mpi/coll/algorithms/circ_graph"

@@ -11,7 +11,7 @@ from ops.registry import algorithm
 from sim.fold.symmetry import rotation
 from sim.parameters import Count
 from sim.schedule import Steps, copy
-from sim.schedule import model as schedule
+from sim.schedule import steps as schedule
 from sim.topology import Ints
 
 

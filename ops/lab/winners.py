@@ -21,9 +21,20 @@ INLINE = 64
 
 @dataclass(frozen=True, eq=False)
 class WinnerMap:
-    """`time[r, s, a]` is how long algorithm `names[a]` takes for `sizes[s]` on `ranks[r]` ranks, in seconds.
+    """Who wins where: times of algorithms by size and number of ranks.
 
-    It is infinite where the algorithm cannot do it; `reasons` tells why, by (rank count, name).
+    Parameters
+    ----------
+    ranks : tuple of int
+        Numbers of ranks.
+    sizes : tuple of int
+        Sizes, bytes.
+    names : tuple of str
+        Algorithms, with the parameters they were given.
+    time : array of float, shape (ranks, sizes, names)
+        Seconds; infinite where an algorithm cannot do it.
+    reasons : mapping
+        Why not, by number of ranks and name.
     """
 
     ranks: tuple[int, ...]

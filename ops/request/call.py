@@ -10,7 +10,8 @@ from typing import Any
 
 from ops.formats import schedule_text
 from ops.registry import ALGORITHMS, Algorithm
-from ops.request.model import PreparedRun, Request, check_words
+from ops.request.mistakes import check_words
+from ops.request.model import PreparedRun, Request
 from ops.request.notation import assignments, entries, size_word, written
 from ops.run import FEW, Run, Work, execute
 from ops.run.work import imported, registered
@@ -49,6 +50,65 @@ def run(
     """Prove a collective and time it on a machine, with faults or without.
 
     What is left out is as in `Request`: a ring allreduce of 64 MiB on all GPUs of a DGX A100.
+
+    Parameters
+    ----------
+    algorithm : str, path, Schedule, Algorithm, Request or function
+        What runs: a name like `allreduce.ring`, perhaps with parameters (`broadcast.chain:segments=4`), a library's
+        choice (`nccl.allreduce`), the path of a schedule file, or an object. The other words override those of a
+        Request.
+    machine : str, path or Topology
+        Where it runs: a name like `dgx_h100` or `switch:ranks=8`, the text or the path of a capture, or a Topology. A
+        name comes before a file that is called so.
+    size : int or str
+        Bytes as nccl-tests counts them, like `64 * MiB` or `64MiB`.
+    faults : str, Perturbation or list of these
+        What goes wrong, like `slow_link:src=GPU0,dst=NVS0,share=0.5`; names and parameters are those of `TROUBLES`.
+    ranks : int
+        How many ranks take part; 0 for all there are.
+    root : int
+        The rank that a rooted collective starts from or ends at.
+    settings : mapping or str
+        Parameters of the algorithm by name, or of the format of a schedule.
+    counts : list of int or str
+        Bytes of every block, instead of a size, for collectives whose blocks may differ.
+    network : str
+        What joins the hosts of the machine, like `infiniband_hdr`.
+    placement : list of int or str
+        Which GPUs take part, rank 0 first, or words like `per_host=4`.
+    edits : list of str or str
+        What is changed on the machine before it runs, like `cut_cable:src=GPU0,dst=NVS0`.
+    rates : mapping or str
+        Rates that a capture does not tell, by name.
+    lockstep : bool
+        Whether every step waits for the whole step before.
+    blocking : bool
+        Whether every rank finishes its part of a step before its part of the next.
+    history : bool
+        Whether every change of every rate is kept; then every transfer is simulated.
+    written_out : bool
+        Whether every transfer of every rank is simulated, even where ranks are equivalent.
+    **unknown : Any
+        No other keyword is taken: the nearest ones are named in the error.
+
+    Returns
+    -------
+    Run
+        Time, bandwidths, bottleneck, critical path and transfers.
+
+    Raises
+    ------
+    InputError
+        Where a value cannot be used; a ValueError. One of the wrong kind raises a subclass that is a TypeError, too.
+    StalledError
+        Where a fault keeps the run from ever ending.
+
+    Examples
+    --------
+    >>> run("allreduce.ring", "dgx_h100", "64MiB")
+    <Run allreduce.ring on dgx_h100: 8 ranks, 64 MiB, 326.5 µs, busbw 359.7 GB/s, verified>
+    >>> run("allreduce.ring", "dgx_h100", "64MiB", faults=["straggler:rank=3,late=1ms"]).bottleneck
+    <Use GPU0 -> NVS0: 112 MiB, full for 24% of the run>
     """
     check_words("run", unknown, [name for name in signature(run).parameters if name != "unknown"])
     words: dict[str, Any] = {
@@ -64,7 +124,7 @@ def run(
         "placement": _list("placement", placement, ",", Integral),
         "edits": _list("edits", edits, ";"),
     }
-    request, work = _asked(algorithm)
+    request, work = _request_of(algorithm)
     request = replace(request, **{word: value for word, value in words.items() if value is not None})
     if work and request.settings and not isinstance(work, Algorithm):
         raise InputError(f"{work.name} is made already: leave out settings, or give an algorithm by its name")
@@ -84,7 +144,7 @@ def run(
     )
 
 
-def _asked(algorithm: Any) -> tuple[Request, Schedule | Algorithm | Work | None]:
+def _request_of(algorithm: Any) -> tuple[Request, Schedule | Algorithm | Work | None]:
     """The request that an algorithm makes, and the algorithm itself where words do not name it."""
     if algorithm is None:
         return Request(), None
@@ -107,25 +167,25 @@ def _asked(algorithm: Any) -> tuple[Request, Schedule | Algorithm | Work | None]
 
 def _listed(steps: Callable[..., Any]) -> Algorithm:
     """The algorithm that a function is. Raises InputError for one that is none, or carries out several collectives."""
-    found = [entry for entry in ALGORITHMS.distinct() if entry.steps is steps]
+    matches = [entry for entry in ALGORITHMS.distinct() if entry.steps is steps]
     name = getattr(steps, "__name__", type(steps).__name__)
-    if not found:
+    if not matches:
         raise InputError(f"{name} is no algorithm yet: write @algorithm(allreduce), or its collective, above it")
-    if len(found) > 1:
-        raise InputError(f"{name} carries out several collectives: give one of {', '.join(e.name for e in found)}")
-    return found[0]
+    if len(matches) > 1:
+        raise InputError(f"{name} carries out several collectives: give one of {', '.join(e.name for e in matches)}")
+    return matches[0]
 
 
-def _work(request: Request, topology: Topology, given: Schedule | Algorithm | Work | None) -> Work:
+def _work(request: Request, topology: Topology, made: Schedule | Algorithm | Work | None) -> Work:
     """What runs: what was given, or what the request names."""
-    if given is None:
+    if made is None:
         return request.work(topology)
-    if isinstance(given, Algorithm):
-        ranks, root = topology.taking_part(request.ranks), request.root if given.collective.rooted else 0
-        settings = assignments(request.settings, given.name)
-        work = registered(given, ranks, root=root, topology=topology, settings=settings)
+    if isinstance(made, Algorithm):
+        ranks, root = topology.taking_part(request.ranks), request.root if made.collective.rooted else 0
+        settings = assignments(request.settings, made.name)
+        work = registered(made, ranks, root=root, topology=topology, settings=settings)
     else:
-        work = imported(given) if isinstance(given, Schedule) else given
+        work = imported(made) if isinstance(made, Schedule) else made
         if request.ranks not in (0, work.n):
             raise InputError(f"{work.name} is for {work.n} ranks, not {request.ranks}: leave out ranks")
     return work.blocking() if request.blocking else work

@@ -1,10 +1,9 @@
 """The one description of a run, in words; what it takes to run it; and the run itself."""
 
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from numbers import Integral
+from inspect import signature
 from typing import Any
 
 from ops.formats import read_schedule
@@ -13,6 +12,7 @@ from ops.libraries.nccl.program_cost import priced
 from ops.registry import ALGORITHMS, Algorithm
 from ops.request.examples import example_captures
 from ops.request.library_choice import chosen_work, library_of
+from ops.request.mistakes import check_kind, check_words, one_line
 from ops.request.notation import (
     CHANGEABLE,
     Changes,
@@ -30,7 +30,7 @@ from ops.run import FEW, Run, Work, execute, kept
 from ops.run.work import imported, registered
 from sim.edits import differences as differing
 from sim.edits import edited
-from sim.errors import InputError, KindError, expect_kind, nearest_first
+from sim.errors import InputError
 from sim.formats import read_topology
 from sim.machines import build
 from sim.placement import placed
@@ -42,10 +42,6 @@ from sim.units import fmt_object, parse_size
 
 NCCL = "nccl."
 """`nccl.allreduce` is what NCCL would run; other libraries' choices are called so too."""
-ALWAYS = ("algorithm", "machine", "size")
-"""Words that a request shows even where they are as usual."""
-LONG, LINE = 40, 170
-"""Characters of a word and of all words in the line that shows a request."""
 KINDS: dict[str, type] = {}
 """The kind of every word."""
 _FILES = 4
@@ -54,31 +50,70 @@ _FILES = 4
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """All words, so that it can be a link, a file, a row of a table, a cache key and a form at once.
+    """A run in words, so that it can be a link, a file, a row of a table, a cache key and a form at once.
 
-    | | |
-    |---|---|
-    | `algorithm` | `allreduce.ring`, a library's number, `LIBRARY.COLLECTIVE`, or what a Python file carries out |
-    | `machine` | a spec like `switch:ranks=8` |
-    | `capture`, `rates` | instead: the text of a machine in any format, and what it does not say |
-    | `network` | what joins its hosts, like `infiniband_hdr`; its own if left out |
-    | `placement` | which of its GPUs take part, rank 0 first: `per_host=4`, a list, the text of a rank file |
-    | `edits` | what is changed on that machine, a list of specs |
-    | `ranks` | how many take part; 0 for all there are |
-    | `size` | bytes as nccl-tests counts them, like `64MiB` |
-    | `counts`, `displs` | instead, for blocks of unequal size: their bytes, and where they stand in a buffer |
-    | `root` | the rank that a rooted collective starts from or ends at |
-    | `settings` | parameters of the algorithm, or of the schedule's format |
-    | `schedule` | instead of an algorithm: the text of a schedule in any format, or of a run that was kept |
-    | `python` | instead: `FILE.py:FUNCTION`; it is executed, so it never comes from a link or an upload |
-    | `trouble` | what goes wrong, a list of specs |
-    | `against` | what runs beside this one do otherwise |
-    | `lockstep` | does every step wait for the whole step before? |
-    | `blocking` | does every rank finish its part of a step, sends too, before its part of the next? |
-    | `dtype`, `op` | numbers that move along, and how they are combined |
-    | `seed` | what the troubles draw from, where a sweep says so; -1 for nothing |
+    `run` takes objects and numbers as well. Lists are written as `ops.request.notation` says.
 
-    `capture_name` and `schedule_name` are what messages call these texts. Lists are written as `notation` says.
+    Parameters
+    ----------
+    algorithm : str
+        `allreduce.ring`, a library's number, `LIBRARY.COLLECTIVE`, or what a Python file carries out.
+    machine : str
+        A spec like `switch:ranks=8`.
+    capture : str
+        Instead of a machine: the text of one in any format.
+    rates : str
+        What a capture does not say.
+    network : str
+        What joins the hosts, like `infiniband_hdr`; the machine's own if left out.
+    placement : str
+        Which GPUs take part, rank 0 first: `per_host=4`, a list, the text of a rank file.
+    edits : str
+        What is changed on that machine, a list of specs.
+    ranks : int
+        How many take part; 0 for all there are.
+    size : str
+        Bytes as nccl-tests counts them, like `64MiB`.
+    root : int
+        The rank that a rooted collective starts from or ends at.
+    settings : str
+        Parameters of the algorithm, or of the format of the schedule.
+    schedule : str
+        Instead of an algorithm: the text of a schedule in any format, or of a run that was kept.
+    trouble : str
+        What goes wrong, a list of specs.
+    against : str
+        What runs beside this one do otherwise.
+    counts : str
+        Instead of a size, for blocks of unequal size: their bytes.
+    displs : str
+        Where these blocks stand in a buffer.
+    lockstep : bool
+        Whether every step waits for the whole step before.
+    blocking : bool
+        Whether every rank finishes its part of a step, sends too, before its part of the next.
+    dtype : str
+        The type of numbers that move along.
+    op : str
+        How these numbers are combined.
+    python : str
+        Instead of an algorithm: `FILE.py:FUNCTION`; it is executed, so it never comes from a link or an upload.
+    seed : int
+        What the faults draw from, where a sweep says so; -1 for nothing.
+    capture_name : str
+        What messages call the capture.
+    schedule_name : str
+        What messages call the schedule.
+
+    Raises
+    ------
+    InputError
+        For a word that does not exist, or a value that is no text, whole number or truth.
+
+    Examples
+    --------
+    >>> Request(size="1MiB", ranks=4).run()
+    <Run allreduce.ring on dgx_a100: 4 ranks, 1 MiB, 10.75 µs, busbw 146.3 GB/s, verified>
     """
 
     algorithm: str = "allreduce.ring"
@@ -108,7 +143,7 @@ class Request:
 
     def __new__(cls, *_: object, **words: object) -> "Request":
         """Raise KindError for a word there is none of, before the words are looked at."""
-        check_words("Request", words, cls.__match_args__)
+        check_words("Request", words.keys(), cls.__match_args__)
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
@@ -116,13 +151,10 @@ class Request:
         for word, kind in KINDS.items():
             value = getattr(self, word)
             if type(value) is not kind:
-                _expect_word(word, value, kind)
+                check_kind(word, value, kind)
 
     def __repr__(self) -> str:
-        words = (word for word in KINDS if word in ALWAYS or getattr(self, word) != getattr(USUAL, word))
-        shown = ((word, repr(getattr(self, word))) for word in words)
-        said = ", ".join(f"{word}={text if len(text) <= LONG else text[:LONG] + '…'}" for word, text in shown)
-        return f"Request({said})" if len(said) < LINE else f"Request({said[:LINE]}…)"
+        return one_line(*({word: getattr(it, word) for word in KINDS} for it in (self, USUAL)))
 
     @property
     def is_kept(self) -> bool:
@@ -182,12 +214,12 @@ class Request:
         name, settings = algorithm_spec(spec)
         return replace(self, algorithm=name, settings=written(settings))
 
-    def topology(self, given: Topology | None = None) -> Topology:
-        """The machine, or a given one, joined by the network, its ranks placed, as edits left it. Raises InputError."""
+    def topology(self, base: Topology | None = None) -> Topology:
+        """The machine, or another one, joined by the network, its ranks placed, as edits left it. Raises InputError."""
         changes = self.network or self.placement or self.edits
         if self.is_kept and changes:
             raise InputError(f"a run that was kept has its own machine: leave out {changes[:60]}")
-        machine = given or self._machine()
+        machine = base or self._machine()
         machine = networked(machine, self.network) if self.network else machine
         machine = placed(machine, self.placement) if self.placement else machine
         return edited(machine, entries(self.edits)) if self.edits else machine
@@ -346,27 +378,6 @@ class PreparedRun:
         return request.prepare(self.topology).run() if request.depends_on_size else self.run(request)
 
 
-def check_words(owner: str, words: Iterable[str], known: Sequence[str]) -> None:
-    """Raise KindError for a keyword that is not among those a call knows, the nearest ones named first."""
-    for word in words:
-        if word not in known:
-            raise KindError(
-                f"{owner} has no keyword {word[:40]!r}: choose from {', '.join(nearest_first(word, known))}"
-            )
-
-
-def _expect_word(word: str, value: object, kind: type) -> None:
-    """Raise KindError for a value of a request that is no text, whole number or truth."""
-    objects = "or pass objects and numbers to `run`, which takes them"
-    if kind is str:
-        example = repr(size_word(value)) if word == "size" and type(value) is int and value > 0 else "a text"
-        expect_kind(value, str, f"Request: {word}", f"write {example}, {objects}")
-    elif kind is bool:
-        expect_kind(value, bool, f"Request: {word}", "write True or False")
-    elif isinstance(value, bool) or not isinstance(value, Integral):
-        raise KindError(f"Request: {word} is {str(value)[:40]!r}, of type {type(value).__name__}: write a whole number")
-
-
 def is_trace(text: str) -> bool:
     """Whether a text is a run that was kept, with its machine."""
     return text.lstrip().startswith("{") and f'"format": "{FORMAT}"' in text[:200]
@@ -383,3 +394,5 @@ def _word(value: object) -> str:
 
 USUAL = Request()
 KINDS.update({field.name: type(getattr(USUAL, field.name)) for field in fields(Request)})
+_words = signature(Request.__init__)
+setattr(Request, "__signature__", _words.replace(parameters=[*_words.parameters.values()][1:]))  # noqa: B010  not __new__'s

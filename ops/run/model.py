@@ -31,8 +31,22 @@ MOST = 8
 class Run:
     """A collective that was proved and timed; times in seconds, rates in B/s.
 
-    `bound` is the lower bound of the machine without faults, 0 for what keeps no known promise. `blocks` are the bytes
-    of every block where they differ. `real` holds the real seconds that building, proving and simulating took.
+    At a prompt it is one line, in a cell of a notebook a table with a still.
+
+    Parameters
+    ----------
+    work : Work
+        What ran.
+    timing : Timing
+        What was simulated of it, and its numbers.
+    bound : float
+        Lower bound of the time on the machine without faults, s; 0 for what keeps no known promise.
+    blocks : list of float
+        Bytes of every block, where they differ.
+    real : mapping
+        Real seconds that building, proving and simulating took.
+    strategy : str
+        The strategy that simulated it, like `written` or `symmetric`.
     """
 
     work: Work

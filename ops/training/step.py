@@ -59,11 +59,37 @@ class StepCollective(CallRecord):
 
 @dataclass(frozen=True, eq=False)
 class TrainingStep:
-    """One step of a workload on a machine. `time` is in seconds; `facts` are the workload's own figures.
+    """One step of a workload on a machine; times in seconds.
 
-    Names of facts end in their unit: `_s`, `_bytes`, `_share` (0 to 1). Where some ranks stand for all, as `alike`
-    tells, spans, calls and changes are theirs; for any other rank the one that stands for it answers. `beside` are
-    other steps to look at on the same clock, by name.
+    Where some ranks stand for all, spans, calls and changes are theirs; for any other rank the one that stands for it
+    answers.
+
+    Parameters
+    ----------
+    topology : Topology
+        The machine.
+    ranks : int
+        How many ranks took part.
+    time : float
+        How long the step took, s.
+    spans : list of Span
+        What ranks did when.
+    calls : list of StepCollective
+        The collectives.
+    link_bytes : array of float, shape (links,)
+        Bytes that crossed every link.
+    changes : list of MemoryChange
+        What ranks took and gave back of memory.
+    facts : mapping
+        The workload's own numbers; their names end in their unit: `_s`, `_bytes`, `_share` (0 to 1).
+    workload : str
+        The workload's name.
+    settings : mapping
+        Its parameters.
+    alike : AlikeRanks
+        Which rank stands for which, where some stand for all.
+    beside : mapping
+        Other steps to look at on the same clock, by name.
     """
 
     topology: Topology

@@ -42,10 +42,32 @@ def ranks_at_work(topology: Topology, ranks: int) -> int:
 class World:
     """So many ranks of a machine, each with one GPU that does one thing at a time.
 
-    `library` is whose rules choose algorithms; `forced` overrules them by collective, `shape` wherever there is one of
-    it. `launch` is paid by every collective once, when the last of its ranks has come. `interference` is the share of
-    its speed that a GPU lacks for compute while it takes part in a collective, whose kernels need processors and
-    memory too. `players` are the ranks that are simulated, on `cluster`: all of the machine's unless given.
+    Parameters
+    ----------
+    topology : Topology
+        The machine.
+    ranks : int
+        How many ranks; 0 for all it has.
+    library : str
+        Whose rules choose algorithms.
+    forced : mapping
+        Algorithms that overrule them, by collective.
+    shape : str
+        An algorithm that overrules them wherever a collective has one of that name.
+    launch : float
+        Seconds that every collective pays once, when the last of its ranks has come.
+    interference : float
+        Share of its speed that a GPU lacks for compute while it takes part in a collective, whose kernels need
+        processors and memory too, 0 to 1.
+    cluster : Cluster
+        The world they are in; a new one unless given.
+    players : list of int
+        The ranks that are simulated; all unless given.
+
+    Raises
+    ------
+    InputError
+        Where the machine has too few GPUs, or none.
     """
 
     def __init__(

@@ -65,6 +65,22 @@ WORKLOADS: Registry[Workload] = Registry(
 
 
 def workload(function: Function) -> Function:
-    """Register a function under its own name; returned unchanged."""
+    """Register a workload under the name of its function.
+
+    Parameters
+    ----------
+    function : callable
+        A function from a Topology and keyword parameters, annotated, to a TrainingStep; its docstring says what it is.
+
+    Returns
+    -------
+    callable
+        The function itself.
+
+    Raises
+    ------
+    AdditionError
+        For a name that is taken, a function without a docstring, or an annotation that cannot be used.
+    """
     WORKLOADS.add(function.__name__, Workload(function.__name__, function))
     return function

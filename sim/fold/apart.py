@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Floats, Ints, each_once
-from sim.engine import NOTHING_HELD, Cluster, check_size
+from sim.engine import NOTHING_HELD, Cluster
 from sim.errors import InputError, StalledError
 from sim.fabric.alike import AlikeArena, Classes
 from sim.fabric.kernel import WAVES
@@ -23,7 +23,7 @@ from sim.fold.folded import FoldedSchedule
 from sim.fold.orbits import Orbits
 from sim.fold.rows import Chosen, Moments, exchanged, with_causes, written
 from sim.fold.symmetry import Numbers
-from sim.job import Job
+from sim.job import Job, check_size
 from sim.perturbation import Perturbation
 from sim.schedule import Schedule
 from sim.schedule.verify import Proof, Verdict

@@ -6,11 +6,12 @@ from functools import cached_property
 import numpy as np
 
 from sim.base.arrays import Floats, Ints
-from sim.engine import Cluster, check_size
+from sim.engine import Cluster
 from sim.fold.folded import FoldedSchedule
 from sim.fold.machine import LinkClasses
 from sim.fold.rows import Chosen, Moments, cause_senders, chain, exchanged, with_causes, written
 from sim.fold.symmetry import Numbers
+from sim.job import check_size
 from sim.metrics import critical_path
 from sim.schedule import Schedule, dependencies
 from sim.schedule.verify import Proof, Verdict

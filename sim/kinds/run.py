@@ -8,7 +8,8 @@ import numpy as np
 
 from sim.base.arrays import Floats, Ints, Numbers
 from sim.base.ragged import take
-from sim.engine import Cluster, check_size
+from sim.engine import Cluster
+from sim.job import check_size
 from sim.kinds import claim, kernels
 from sim.kinds.colours import Round, rounds, ways_of
 from sim.kinds.listing import Listing

@@ -41,10 +41,37 @@ PAIRS_LOOKED_AT = 64
 class Topology:
     """Devices, links and who is which rank.
 
-    `ranks[r]` is the index of rank r's device: every GPU in order unless given. `overhead` is paid once
-    per message (s), `gamma` per byte reduced (s/B). `assumed` lists what a file did not say and was filled
-    in; `pairs` is the class of each pair of devices where a capture tells it.
-    Raises InputError when a name, a number or an end is impossible.
+    Parameters
+    ----------
+    name : str
+        What the machine is called.
+    devices : tuple of Device
+        Its devices, or columns that look like them (`sim.topology.devices`).
+    links : tuple of Link
+        Its links, or columns that look like them.
+    ranks : tuple of int
+        The index of the device of every rank; every GPU in order unless given.
+    overhead : float
+        Paid once per message, s.
+    gamma : float
+        Paid per byte that is reduced, s/B.
+    forwarding : bool
+        Whether a GPU may pass on what is not for it.
+    relays : int
+        Through how many GPUs, one after another, traffic between two others may go where it stays on NVLinks.
+    router : callable
+        Routes, where they are not the shortest ones.
+    assumed : tuple of str
+        What a file did not say and was filled in.
+    pairs : mapping
+        The class of each pair of devices, where a capture tells it.
+    format : str
+        The file format it was read from.
+
+    Raises
+    ------
+    InputError
+        Where a name, a number or an end of a link is impossible.
     """
 
     name: str

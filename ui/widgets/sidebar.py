@@ -20,9 +20,9 @@ from ops.request.model import is_trace
 from ops.request.notation import assignments, by_name, written
 from ops.request.scenario import is_scenario
 from sim.base.textfile import decoded
-from sim.engine import check_size
 from sim.errors import InputError, StalledError
 from sim.formats import FORMATS
+from sim.job import check_size
 from sim.machines import MACHINES
 from sim.parameters import Parameter, parse_spec
 from sim.topology import Topology
