@@ -17,7 +17,7 @@ from sim.machines import MACHINES
 from sim.parameters import bind, parse_assignments, parse_spec
 from sim.topology.networks import NETWORKS
 from sim.trouble import TROUBLES
-from sim.units import parse_size
+from sim.units import fmt_object, parse_size
 
 OWN = "own"
 """The network that a machine has of its own."""
@@ -74,6 +74,10 @@ class Grid:
     schedules: Mapping[str, str] = field(default_factory=dict)
     python: Sequence[str] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        axes = ((axis.name, len(getattr(self, axis.name))) for axis in fields(self))
+        return fmt_object("Grid", "of " + (", ".join(f"{count} {name}" for name, count in axes if count) or "nothing"))
 
     def cells(self) -> list[Request]:
         """Every run once, those that differ in size alone together. Raises InputError for an axis that cannot be."""

@@ -17,6 +17,7 @@ from sim.base.ragged import take
 from sim.errors import InputError
 from sim.topology import Floats, Topology
 from sim.trace import Trace
+from sim.units import fmt_object
 
 if TYPE_CHECKING:
     from ops.communicators.selection import Forced
@@ -101,6 +102,9 @@ class World:
         self._pairs: dict[tuple[int, int], Stream] = {}
         self._moving = dict.fromkeys(self.players, 0)
         self._changed: dict[int, Event] = {rank: self.env.event() for rank in self.players}
+
+    def __repr__(self) -> str:
+        return fmt_object("World", f"of {self.ranks:,} ranks on {self.topology.name}")
 
     @cached_property
     def everyone(self) -> "Stream":

@@ -14,6 +14,7 @@ from sim.errors import InputError
 from sim.parameters import Parameter, about, bind, parameters, summary
 from sim.registry import Registry, returned
 from sim.topology import Topology
+from sim.units import fmt_object
 
 __all__ = ["WORKLOADS", "TrainingStep", "Workload", "workload"]
 
@@ -26,6 +27,9 @@ class Workload:
 
     name: str
     function: Function
+
+    def __repr__(self) -> str:
+        return fmt_object("Workload", f"{self.name}: {self.summary}")
 
     @property
     def summary(self) -> str:

@@ -47,6 +47,10 @@ class Promise:
     outputs: range
     union: bool = False
 
+    def __repr__(self) -> str:
+        ranks, slots = self.given.shape
+        return fmt_object("Promise", f"{self.name}: {self.blocks:,} blocks, {ranks:,} ranks of {slots:,} slots")
+
     def with_switches(self, count: int) -> "Promise":
         """The same promise with rows for `count` switches, which are given and owed nothing."""
 

@@ -10,8 +10,10 @@ from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
 from ops.lab.grid import Grid
 from ops.lab.winners import results, winner_map
+from ops.programs import run_source
 from ops.request import Request
 from ops.request.call import run
+from ops.training.world import World
 from ops.workloads import WORKLOADS
 from sim.formats import FORMATS
 from sim.machines import MACHINES, build
@@ -43,7 +45,9 @@ def test_every_object_is_one_helpful_line(ring, large, step):
     winners = winner_map(row for some in results(grid.cells(), jobs=1) for row in some)
     parts = [ring, large, run(faults=LONG), ring.trace, ring.trace.schedule, ring.topology, ring.timing, ring.breakdown]
     parts += [ring.bottleneck, ring.critical_path[0], ring.work, Request(), Request(trouble=LONG, capture="x" * 500)]
-    parts += [Request().prepare(), winners, step, ALGORITHMS["allreduce.ring"]]
+    parts += [Request().prepare(), winners, step, ALGORITHMS["allreduce.ring"], COLLECTIVES["allreduce"], grid]
+    parts += [WORKLOADS["ddp"], ring.trace.schedule.promise, World(ring.topology)]
+    parts += [run_source("print('x' * 1000)", build("switch:ranks=2"), 2)]
     parts += [ALGORITHMS, MACHINES, FORMATS, COLLECTIVES, WORKLOADS, TROUBLES]
     for part in parts:
         assert len(repr(part)) < 200, part

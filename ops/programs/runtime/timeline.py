@@ -9,6 +9,7 @@ from ops.communicators.records import Span
 from ops.programs.runtime.deadlock import Stuck
 from ops.programs.runtime.transport import ProgramCall
 from sim.trace.chrome_events import ChromeTrace, TrackPoint, check_slices, nanoseconds
+from sim.units import fmt_object, fmt_time
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,10 @@ class ProgramRun:
     spans: list[Span] = field(repr=False)
     deadlock: list[Stuck]
     expectation: Expectation
+
+    def __repr__(self) -> str:
+        end = self.failure or fmt_time(self.time)
+        return fmt_object("ProgramRun", f"on {self.machine}: {self.ranks:,} ranks, {len(self.calls):,} calls, {end}")
 
     @property
     def ok(self) -> bool:
