@@ -15,6 +15,7 @@ READERS = (
     "sim/edits",
     "sim/formats",
     "sim/engine.py",
+    "sim/job.py",
     "sim/errors.py",
     "sim/parameters.py",
     "sim/perturbation/helpers.py",

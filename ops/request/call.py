@@ -128,6 +128,8 @@ def run(
     request = replace(request, **{word: value for word, value in words.items() if value is not None})
     if work and request.settings and not isinstance(work, Algorithm):
         raise InputError(f"{work.name} is made already: leave out settings, or give an algorithm by its name")
+    if request.is_kept and not (machine is None and faults is None):
+        raise InputError(f"{request.schedule_name} is a run that was kept: leave out its machine and its faults")
     request, topology = _placed(request, machine)
     if request.is_kept:
         return request.run()

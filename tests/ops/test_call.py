@@ -89,6 +89,15 @@ def test_a_capture_is_read_from_its_text_and_its_file(tmp_path, monkeypatch):
     assert run(machine="dgx_h100").topology.name == "dgx_h100"
 
 
+def test_a_run_that_was_kept_is_as_it_was(tmp_path):
+    path, before = tmp_path / "run.json", run("allreduce.ring", SWITCH, "1MiB", faults=STRAGGLER)
+    path.write_text(before.trace.to_json(), encoding="utf-8")
+    assert run(path).time == before.time
+    for more in ({"machine": SWITCH}, {"faults": STRAGGLER}):
+        with pytest.raises(InputError, match="is a run that was kept: leave out its machine and its faults"):
+            run(path, **more)
+
+
 MISTAKES = {
     "size has no keyword": (lambda: run(sise="1MiB"), KindError, "run has no keyword 'sise': choose from size, "),
     "request has no keyword": (lambda: Request(sise="1MiB"), KindError, "no keyword 'sise': choose from size"),
