@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from ops import api_page, catalogue, trouble_page
-from ops.measured import validation_page
+from docs import api_page, catalogue, trouble_page, validation_page
 from sim.base.files.whole_file import write_whole
 from sim.registry import one_sentence
 

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ops.collectives import COLLECTIVES, Collective
-from sim.errors import InputError, nearest_first
+from sim.errors import InputError, expect_kind, nearest_first
 from sim.parameters import Parameter, bind, parameters, summary
 from sim.registry import AdditionError, Registry, shown
 from sim.schedule import Schedule, Steps, in_rank_order, unroll
 from sim.symmetry.folded import FoldedSchedule, folded
 from sim.symmetry.renamings import Symmetry
+from sim.units import fmt_object
 
 
 class Cost(NamedTuple):
@@ -70,6 +71,9 @@ class Algorithm:
     reference: str = ""
     symmetry: Callable[..., Symmetry | None] | None = None
     """`symmetry(n, **params)`: the renamings under which all ranks do what rank 0 does; None where there are none."""
+
+    def __repr__(self) -> str:
+        return fmt_object("Algorithm", f"{self.name}: {self.summary}")
 
     @property
     def summary(self) -> str:
@@ -227,6 +231,7 @@ class _Algorithms(Registry[Algorithm]):
 
     def __getitem__(self, name: str) -> Algorithm:
         algorithms = self._all()
+        expect_kind(name, str, "the name of an algorithm", "give a text like 'allreduce.ring'")
         if name in algorithms:
             return algorithms[name]
         collective, _, alias = name.casefold().partition(".")
@@ -303,12 +308,44 @@ def algorithm(
     reference: str = "",
     symmetry: Callable[..., Symmetry | None] | None = None,
 ) -> Callable[[Callable[..., Steps]], Callable[..., Steps]]:
-    """Register a generator of steps as `collective.name` for each collective it serves; returned unchanged.
+    """Register a generator of steps as `collective.name` for each collective it serves.
 
-    The name is the function's own, without the collective's unless `name` is given. `ids` maps a library to
-    its own number or name, like `{"openmpi": "4", "nccl": "Ring"}`. `ordered` ranks block after each step.
-    `switches`, `presets` and `symmetry` are told under `Algorithm`; with `symmetry` a generator that makes messages for
-    `every_rank(n)` alone need not write down all n ranks.
+    Parameters
+    ----------
+    *collectives : Collective
+        What it carries out, from `ops.collectives`.
+    name : str
+        What stands behind the collective's name; the function's own name unless given.
+    cost : callable
+        `cost(n, **params)`: the αs, βs and γs that it takes, which tests hold against the simulator.
+    pieces : callable
+        `pieces(n, **params)`: into how many slots a block is cut; one unless given.
+    only : callable
+        `only(n, **params)`: why some number of ranks cannot be done, or None.
+    exact : bool
+        Whether `cost` is met exactly; otherwise it is an upper bound.
+    ordered : bool
+        Whether a rank finishes a step before its next.
+    switches : callable
+        `switches(n, **params)`: the kinds of the switches that play ranks n, n + 1 ….
+    ids : mapping
+        What libraries call it, like `{"openmpi": "4", "nccl": "Ring"}`.
+    presets : mapping
+        Parameters that a library runs it with, like `{"openmpi:2": {"chains": 4}}`.
+    reference : str
+        Its source.
+    symmetry : callable
+        `symmetry(n, **params)`: the renamings under which all do what rank 0 does; then `every_rank(n)` is enough.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the function unchanged.
+
+    Raises
+    ------
+    AdditionError
+        For what is no collective, a name that is taken, or a function without a docstring.
     """
     functions = {"cost": cost, "pieces": pieces, "only": only, "switches": switches, "symmetry": symmetry}
     if len(collectives) == 1 and inspect.isfunction(collectives[0]):  # `@algorithm` without brackets

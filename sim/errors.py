@@ -32,6 +32,18 @@ def nearest_first(word: str, names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*within, *get_close_matches(word[:60], names), *names]))
 
 
+def expect_kind(value: object, kinds: type | tuple[type, ...], what: str, remedy: str) -> None:
+    """Raise KindError unless a value is of one of these kinds; `remedy` says what to pass instead.
+
+    >>> expect_kind(67108864, str, "size", "write '64MiB'")
+    Traceback (most recent call last):
+    sim.errors.KindError: size is 67108864, of type int: write '64MiB'
+    """
+    if not isinstance(value, kinds):
+        shown = f" {value!r}," if isinstance(value, str | int | float | None) else ""
+        raise KindError(f"{what} is{shown[:60]} of type {type(value).__name__}: {remedy}")
+
+
 def _shortened(message: str) -> str:
     """The beginning and the end of a message that is too long.
 
@@ -46,9 +58,13 @@ def _shortened(message: str) -> str:
 
 
 class InputError(ValueError):
-    """Something a person typed, pasted or passed cannot be used; the message says how to mend it.
+    """Something a person typed, pasted or passed cannot be used.
 
-    A message that is too long loses its middle; of a list there it says how many entries are left out.
+    Parameters
+    ----------
+    message : str
+        What is wrong, where, and what to do. One that is too long loses its middle; of a list there it says how many
+        entries are left out.
     """
 
     def __init__(self, message: str = "") -> None:
@@ -58,6 +74,10 @@ class InputError(ValueError):
     """What a program that could not go on ends with: 2 for bad input, 1 where it was good and the answer is no."""
     trace: Any = None
     """The Trace of what had happened until nothing moved any more, where a run began. Traces raise these errors."""
+
+
+class KindError(InputError, TypeError):
+    """A value is of a kind that a function does not take; the message names the argument and what it takes."""
 
 
 class UnreachableError(InputError):

@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from sim.errors import InputError, nearest_first
+from sim.errors import InputError, expect_kind, nearest_first
 from sim.parameters import KINDS, Parameter, about, parameters, summary
+from sim.units import fmt_object
 
 Entry = TypeVar("Entry")
 Returned = TypeVar("Returned")
@@ -24,6 +25,8 @@ MEND = "mend the file or take it away"
 """How a sentence about a file's own fault ends. Of the files that are the project's own nobody should ever read it."""
 PACKAGES: set[str] = set()
 """Those whose modules are additions: what a list is made of."""
+SHOWN = 5
+"""Names of entries in the line that shows a list."""
 THROUGH = "terminal."
 """What every error passes on its way out, whoever made it: commands are blamed for their own lines alone."""
 
@@ -113,6 +116,11 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             if parameter.flaw:
                 raise AdditionError(f"{place}: parameter {parameter.name} {parameter.flaw}")
 
+    def __repr__(self) -> str:
+        names = list(self)
+        listed = ", ".join(names[:SHOWN]) + (" …" if len(names) > SHOWN else "")
+        return fmt_object("Registry", f"{self._what}: {len(names)} entries, {listed}")
+
     def _file(self, entry: Entry) -> str:
         code = getattr(inspect.unwrap(self._function(entry)), "__code__", None) if self._function else None
         return shown(code.co_filename) if code else ""
@@ -152,7 +160,8 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
 
     def __getitem__(self, name: str) -> Entry:
         entries = self._all()
-        if name not in entries:
+        if not isinstance(name, str) or name not in entries:
+            expect_kind(name, str, f"the name of a {self._what}", "give a text")
             names = ", ".join(nearest_first(name, sorted(entries)))
             raise InputError(f"no {self._what} is called {name[:40]!r}: choose from {names}")
         return entries[name]

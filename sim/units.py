@@ -13,7 +13,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Annotated, NamedTuple
 
 from sim.base.numbers import with_unit
-from sim.errors import InputError
+from sim.errors import InputError, expect_kind
 
 WHOLE = 2.0**53
 KB, MB, GB, TB = 1e3, 1e6, 1e9, 1e12
@@ -50,6 +50,7 @@ _TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9
 
 
 def _split(text: str, what: str, example: str) -> tuple[Decimal, str]:
+    expect_kind(text, str, what, f"write it as a text, like '{example}'")
     parts = with_unit(text)
     if parts is None:
         raise InputError(f"{what} {_quote(text)} is not a number with a unit: write it like {example}")
@@ -88,7 +89,30 @@ def parse_size(text: str, what: str = "size", least: int = 1) -> int:
 
 
 def parse_bandwidth(text: str, what: str = "bandwidth") -> float:
-    """Bytes per second from `25GBps`, `25GB/s`, `200Gbps` or a bare number; InputError unless 1 to 10^18."""
+    """Read a bandwidth.
+
+    Parameters
+    ----------
+    text : str
+        A number with a unit, like `25GBps`, `25GB/s` or `200Gbps`, or a bare number of bytes per second.
+    what : str
+        What messages call it.
+
+    Returns
+    -------
+    float
+        Bytes per second.
+
+    Raises
+    ------
+    InputError
+        For what is no bandwidth from 1 B/s to 1 EB/s.
+
+    Examples
+    --------
+    >>> parse_bandwidth("200Gbps")
+    25000000000.0
+    """
     value, unit = _split(text, what, "25GBps")
     base = unit.removesuffix("ps").removesuffix("/s")
     bits = base.endswith(("b", "bit"))
@@ -130,12 +154,34 @@ _TIME_STEPS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def fmt_time(seconds: float) -> str:
-    """Four digits and a unit.
+    """Write a time with four digits and a unit.
 
+    Parameters
+    ----------
+    seconds : float
+        The time, s.
+
+    Returns
+    -------
+    str
+        The words.
+
+    Examples
+    --------
     >>> fmt_time(0.075189927), fmt_time(2e-6), fmt_time(0)
     ('75.19 ms', '2 µs', '0 ns')
     """
     return _fmt(seconds, _TIME_STEPS)
+
+
+def fmt_object(kind: str, words: str, most: int = 190) -> str:
+    """One line for an object: its kind and what it is, cut where that is long.
+
+    >>> fmt_object("Run", "ring: 8 ranks"), fmt_object("Run", "a very long name", 12)
+    ('<Run ring: 8 ranks>', '<Run a very …>')
+    """
+    line = " ".join(f"{kind} {words}".split())
+    return f"<{line}>" if len(line) <= most else f"<{line[: most - 1]}…>"
 
 
 class TimeScale(NamedTuple):
@@ -176,8 +222,20 @@ _BINARY_STEPS = ((TiB, "TiB"), (GiB, "GiB"), (MiB, "MiB"), (KiB, "KiB"))
 
 
 def fmt_size(size: float) -> str:
-    """Binary units when they come out whole, decimal ones otherwise.
+    """Write a size in binary units when they come out whole, in decimal ones otherwise.
 
+    Parameters
+    ----------
+    size : float
+        The size, bytes.
+
+    Returns
+    -------
+    str
+        The words.
+
+    Examples
+    --------
     >>> fmt_size(67108864), fmt_size(1e9), fmt_size(700)
     ('64 MiB', '1 GB', '700 B')
     """
@@ -221,8 +279,20 @@ def fmt_number(value: float, unit: str) -> str:
 
 
 def fmt_bandwidth(rate: float) -> str:
-    """Decimal bytes per second, as nccl-tests prints them.
+    """Write a bandwidth in decimal bytes per second, as nccl-tests prints them.
 
+    Parameters
+    ----------
+    rate : float
+        The bandwidth, B/s.
+
+    Returns
+    -------
+    str
+        The words.
+
+    Examples
+    --------
     >>> fmt_bandwidth(25e9)
     '25 GB/s'
     """

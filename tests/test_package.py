@@ -301,7 +301,7 @@ def test_kernels_of_a_package_that_is_read_only_are_kept_in_the_users_cache(inst
 
 @pytest.mark.slow
 def test_the_names_of_the_readme_and_the_tour_are_at_the_top(installed):
-    pages = (ROOT / "README.md", ROOT / "docs" / "tour.md")
+    pages = (ROOT / "README.md", ROOT / "docs" / "tour.md", ROOT / "docs" / "python.md")
     examples = doctest.DocTestParser().get_examples("\n".join(page.read_text(encoding="utf-8") for page in pages))
     imports = [node for example in examples for node in ast.parse(example.source).body]
     places = [(node.module, alias.name) for node in imports if isinstance(node, ast.ImportFrom) for alias in node.names]

@@ -6,6 +6,7 @@ place to come back to. Where in its runs the player stands is no part of that; t
 
 import zlib
 from collections.abc import Mapping
+from dataclasses import astuple
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -53,7 +54,7 @@ def words_of(scene: Request) -> dict[str, str]:
     """The words of a scene; of one that is too long for a link, a name for it that this visit knows."""
     if length_of(scene) <= LONGEST:
         return to_link(scene)
-    name = f"{zlib.crc32(repr(scene).encode()):08x}"
+    name = f"{zlib.crc32(repr(astuple(scene)).encode()):08x}"
     remembered = st.session_state.setdefault("long_scenes", {})
     remembered[name] = scene
     for oldest in [*remembered][:-REMEMBERED]:

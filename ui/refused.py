@@ -15,6 +15,7 @@ READERS = (
     "sim/faults/edits",
     "sim/formats",
     "sim/engine/__init__.py",
+    "sim/engine/job.py",
     "sim/errors.py",
     "sim/parameters.py",
     "sim/faults/helpers.py",

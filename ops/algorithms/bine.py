@@ -10,7 +10,7 @@ from ops.collectives import COLLECTIVES, allgather, alltoall, broadcast, gather,
 from ops.patterns import rounds, windows
 from ops.registry import algorithm, power_of_two
 from sim.schedule import Steps, copy
-from sim.schedule import model as schedule
+from sim.schedule import steps as schedule
 from sim.topology import Ints
 
 PAPER = "De Sensi et al., Bine Trees, SC 2025; HLC-Lab/pico libpico"

@@ -14,7 +14,7 @@ from ops.collectives import COLLECTIVES, allreduce, broadcast, reduce_scatter
 from ops.patterns import power_below, rounds, runs, windows
 from ops.registry import algorithm, power_of_two
 from sim.schedule import NOTHING, Steps, copy
-from sim.schedule import model as schedule
+from sim.schedule import steps as schedule
 from sim.topology import Ints
 
 

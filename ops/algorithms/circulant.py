@@ -11,7 +11,7 @@ from ops.collectives import COLLECTIVES, allgather, allreduce, broadcast, reduce
 from ops.patterns import Segments, rounds
 from ops.registry import algorithm
 from sim.schedule import Step, Steps, copy
-from sim.schedule import model as schedule
+from sim.schedule import steps as schedule
 from sim.symmetry.renamings import rotation
 from sim.topology import Ints
 

@@ -9,7 +9,7 @@ from ops.collectives import COLLECTIVES, broadcast, gather, reduce, scatter
 from ops.patterns import Radix, from_root, rounds, runs
 from ops.registry import algorithm
 from sim.schedule import NOTHING, Steps, copy
-from sim.schedule import model as schedule
+from sim.schedule import steps as schedule
 from sim.topology import Ints
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allreduce, barrier, broadcast, gather, reduce, scatter
 from ops.registry import algorithm
 from sim.schedule import NOTHING, Steps, copy
-from sim.schedule import model as schedule
+from sim.schedule import steps as schedule
 from sim.topology import Ints
 
 

@@ -12,7 +12,7 @@ from ops.collectives import broadcast, reduce
 from ops.patterns import Channels, Segments, Tree, from_root, rooted, rounds, tree
 from ops.registry import algorithm
 from sim.schedule import NOTHING, Step, Steps, copy
-from sim.schedule import model as schedule
+from sim.schedule import steps as schedule
 from sim.topology import Ints
 
 

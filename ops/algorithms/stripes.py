@@ -10,7 +10,7 @@ from ops.patterns import power_below, rounds
 from ops.registry import algorithm
 from sim.parameters import Count
 from sim.schedule import Steps, copy
-from sim.schedule import model as schedule
+from sim.schedule import steps as schedule
 from sim.symmetry.renamings import rotation
 from sim.topology import Ints
 

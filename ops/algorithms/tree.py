@@ -10,7 +10,7 @@ from ops.collectives import COLLECTIVES, allreduce, barrier, broadcast, gather, 
 from ops.patterns import from_root, rounds, runs
 from ops.registry import algorithm
 from sim.schedule import Steps, copy
-from sim.schedule import model as schedule
+from sim.schedule import steps as schedule
 from sim.topology import Ints
 
 

@@ -14,6 +14,7 @@ from sim.base.arrays import blank
 from sim.parameters import summary
 from sim.registry import Registry
 from sim.schedule import NOTHING, Promise, every_rank
+from sim.units import fmt_object
 
 Layout = Callable[[int, int, int], Promise]
 """(ranks, pieces, root) to the promise."""
@@ -37,6 +38,9 @@ class Collective:
     """Has every pair of ranks a block of its own?"""
     use: str = ""
     """What training uses it for."""
+
+    def __repr__(self) -> str:
+        return fmt_object("Collective", f"{self.name}: {self.summary}")
 
     def whole_blocks(self, n: int) -> int:
         """How many blocks have a size of their own in a v variant: one per rank, or per pair of ranks."""

@@ -17,7 +17,7 @@ from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.parameters import bind, parse_assignments, parse_spec, written
 from sim.topology.networks import NETWORKS
-from sim.units import parse_size
+from sim.units import fmt_object, parse_size
 
 OWN = "own"
 """The network that a machine has of its own."""
@@ -25,17 +25,39 @@ OWN = "own"
 
 @dataclass(frozen=True)
 class Grid:
-    """The axes, each a list of texts as a person writes them; an empty one has a single point.
+    """A grid of runs: the axes, each a list of texts as a person writes them; an empty one has a single point.
 
-    `algorithms` are `allreduce.ring:key=value`, `allreduce` for all of a collective, patterns like `*.ring`, or what a
-    library chooses, `nccl.allreduce`; `schedules` are texts of files by their names, beside or instead, and `python`
-    are functions `FILE.py:FUNCTION`, which are executed, so that no file of a grid may name them. `machines` are
-    specs, or names of `texts`, the machines that were read from files. `vary` and `set` are values of parameters of
-    machines and algorithms, used where one has such a parameter. `sizes` may hold ranges `1KiB..1GiB` by powers of two,
-    or `1KiB..1GiB*4` by those of four. `counts`, the bytes of every block with commas between, take the place of sizes
-    where blocks may be unequal, and `roots` are for collectives that have one. `networks` join the hosts of every
-    machine; `own` is the one that it has. A trouble is a spec, several with `;` between, or `none`; a seed goes to
-    every trouble that takes one.
+    Parameters
+    ----------
+    algorithms : list of str
+        `allreduce.ring:key=value`, `allreduce` for all of a collective, patterns like `*.ring`, or what a library
+        chooses, `nccl.allreduce`.
+    machines : list of str
+        Specs like `switch:ranks=8`, or names of `texts`.
+    sizes : list of str
+        Sizes, or ranges: `1KiB..1GiB` by powers of two, `1KiB..1GiB*4` by those of four.
+    ranks : list of str
+        Numbers of ranks; all that a machine has unless given.
+    vary : mapping
+        Values of parameters of machines and algorithms, used where one has such a parameter.
+    set : mapping
+        Values of parameters that every algorithm gets which has them.
+    troubles : list of str
+        Faults: a spec, several with `;` between, or `none`.
+    seeds : list of str
+        What faults draw from, for every fault that takes a seed.
+    networks : list of str
+        What joins the hosts of every machine; `own` is the network that it has.
+    roots : list of str
+        Roots, for collectives that have one.
+    counts : list of str
+        Bytes of every block, with commas between; they take the place of sizes where blocks may be unequal.
+    schedules : mapping
+        Texts of schedule files by their names, beside algorithms or instead.
+    python : list of str
+        Functions `FILE.py:FUNCTION`, which are executed, so that no file of a grid may name them.
+    texts : mapping
+        Machines that were read from files, by name.
     """
 
     algorithms: Sequence[str] = ()
@@ -52,6 +74,10 @@ class Grid:
     schedules: Mapping[str, str] = field(default_factory=dict)
     python: Sequence[str] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        axes = ((axis.name, len(getattr(self, axis.name))) for axis in fields(self))
+        return fmt_object("Grid", "of " + (", ".join(f"{count} {name}" for name, count in axes if count) or "nothing"))
 
     def cells(self) -> list[Request]:
         """Every run once, those that differ in size alone together. Raises InputError for an axis that cannot be."""

@@ -13,6 +13,7 @@ from ops.lab.pool import carried_out, cores
 from ops.request import PreparedRun, Request
 from sim.errors import InputError, StalledError
 from sim.topology import Floats
+from sim.units import fmt_object, fmt_size
 
 INLINE = 64
 """So few cells are run in this process; starting others would take longer."""
@@ -20,9 +21,20 @@ INLINE = 64
 
 @dataclass(frozen=True, eq=False)
 class WinnerMap:
-    """`time[r, s, a]` is how long algorithm `names[a]` takes for `sizes[s]` on `ranks[r]` ranks, in seconds.
+    """Who wins where: times of algorithms by size and number of ranks.
 
-    It is infinite where the algorithm cannot do it; `reasons` tells why, by (rank count, name).
+    Parameters
+    ----------
+    ranks : tuple of int
+        Numbers of ranks.
+    sizes : tuple of int
+        Sizes, bytes.
+    names : tuple of str
+        Algorithms, with the parameters they were given.
+    time : array of float, shape (ranks, sizes, names)
+        Seconds; infinite where an algorithm cannot do it.
+    reasons : mapping
+        Why not, by number of ranks and name.
     """
 
     ranks: tuple[int, ...]
@@ -30,6 +42,10 @@ class WinnerMap:
     names: tuple[str, ...]
     time: Floats
     reasons: Mapping[tuple[int, str], str]
+
+    def __repr__(self) -> str:
+        axes = f"{_span(map(str, self.ranks))} ranks, {_span(map(fmt_size, self.sizes))}"
+        return fmt_object("WinnerMap", f"of {len(self.names)} algorithms at {axes}; winners: {', '.join(self.winners)}")
 
     def winner(self, ranks: int, size: int) -> str:
         """The fastest one; of equally fast ones the first by name; nothing where none can do it."""
@@ -46,6 +62,12 @@ class WinnerMap:
         """Everyone who wins somewhere, in the order of their sizes."""
         names = (self.winner(n, size) for size in self.sizes for n in self.ranks)
         return [name for name in dict.fromkeys(names) if name]
+
+
+def _span(words: Iterable[str]) -> str:
+    """The first and the last of an axis, or its only one."""
+    first, *rest = words
+    return f"{first} to {rest[-1]}" if rest else first
 
 
 @dataclass(frozen=True)

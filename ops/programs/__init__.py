@@ -37,13 +37,41 @@ def run_program(
     history: bool = False,
     echo: Callable[[str], None] | None = None,
 ) -> ProgramRun:
-    """Run a script on so many ranks of a machine, with no MPI installed.
+    """Run a script that uses mpi4py or torch.distributed on ranks of a machine, with no MPI installed.
 
-    `library` is whose rule chooses algorithms, an entry of `ops.libraries`; Open MPI's for mpi4py and its backend's for
-    torch.distributed unless given. `forced` maps collectives to (algorithm, parameters). Messages of at most
-    `eager` bytes do not wait for their receiver. `echo` is told the output as it comes. With `history`, the traces of
-    collectives know every change of rate. Raises InputError for a script or machine that cannot be used; what goes
-    wrong in the script itself is the outcome's `failure`.
+    The script is executed.
+
+    Parameters
+    ----------
+    path : str or path
+        The script.
+    topology : Topology
+        The machine.
+    ranks : int
+        How many ranks run it.
+    argv : list of str
+        What follows the script on its command line.
+    library : str
+        Whose rule chooses algorithms, an entry of `ops.libraries`; Open MPI's for mpi4py and its backend's for
+        torch.distributed unless given.
+    forced : mapping
+        An algorithm and its parameters for some collectives.
+    eager : float
+        Messages of at most so many bytes do not wait for their receiver.
+    history : bool
+        Whether the traces of collectives know every change of rate.
+    echo : callable
+        Called with the output as it comes.
+
+    Returns
+    -------
+    ProgramRun
+        What it printed, when, and the collectives; what goes wrong in the script itself is its `failure`.
+
+    Raises
+    ------
+    InputError
+        For a script or a machine that cannot be used.
     """
     source = read_script(path)
     settings = Selection(library, forced)

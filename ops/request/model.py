@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from inspect import signature
 from typing import Any
 
 from ops.formats import read_schedule
@@ -12,6 +13,7 @@ from ops.libraries.nccl.program_cost import priced
 from ops.registry import ALGORITHMS, Algorithm
 from ops.request.examples import example_captures
 from ops.request.library_choice import chosen_work, library_of
+from ops.request.mistakes import check_kind, check_words, one_line
 from ops.request.notation import (
     CHANGEABLE,
     Changes,
@@ -39,41 +41,82 @@ from sim.schedule.displacements import check_displs
 from sim.topology import Topology
 from sim.topology.networks import networked
 from sim.trace import FORMAT, from_json
-from sim.units import parse_size
+from sim.units import fmt_object, parse_size
 
 NCCL = "nccl."
 """`nccl.allreduce` is what NCCL would run; other libraries' choices are called so too."""
+KINDS: dict[str, type] = {}
+"""The kind of every word."""
 _FILES = 4
 """Schedules from outside that are kept after reading; nobody changes them, so all who give the same text share one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """All words, so that it can be a link, a file, a row of a table, a cache key and a form at once.
+    """A run in words, so that it can be a link, a file, a row of a table, a cache key and a form at once.
 
-    | | |
-    |---|---|
-    | `algorithm` | `allreduce.ring`, a library's number, `LIBRARY.COLLECTIVE`, or what a Python file carries out |
-    | `machine` | a spec like `switch:ranks=8` |
-    | `capture`, `rates` | instead: the text of a machine in any format, and what it does not say |
-    | `network` | what joins its hosts, like `infiniband_hdr`; its own if left out |
-    | `placement` | which of its GPUs take part, rank 0 first: `per_host=4`, a list, the text of a rank file |
-    | `edits` | what is changed on that machine, a list of specs |
-    | `ranks` | how many take part; 0 for all there are |
-    | `size` | bytes as nccl-tests counts them, like `64MiB` |
-    | `counts`, `displs` | instead, for blocks of unequal size: their bytes, and where they stand in a buffer |
-    | `root` | the rank that a rooted collective starts from or ends at |
-    | `settings` | parameters of the algorithm, or of the schedule's format |
-    | `schedule` | instead of an algorithm: the text of a schedule in any format, or of a run that was kept |
-    | `python` | instead: `FILE.py:FUNCTION`; it is executed, so it never comes from a link or an upload |
-    | `trouble` | what goes wrong, a list of specs |
-    | `against` | what runs beside this one do otherwise |
-    | `lockstep` | does every step wait for the whole step before? |
-    | `blocking` | does every rank finish its part of a step, sends too, before its part of the next? |
-    | `dtype`, `op` | numbers that move along, and how they are combined |
-    | `seed` | what the troubles draw from, where a sweep says so; -1 for nothing |
+    `run` takes objects and numbers as well. Lists are written as `ops.request.notation` says.
 
-    `capture_name` and `schedule_name` are what messages call these texts. Lists are written as `notation` says.
+    Parameters
+    ----------
+    algorithm : str
+        `allreduce.ring`, a library's number, `LIBRARY.COLLECTIVE`, or what a Python file carries out.
+    machine : str
+        A spec like `switch:ranks=8`.
+    capture : str
+        Instead of a machine: the text of one in any format.
+    rates : str
+        What a capture does not say.
+    network : str
+        What joins the hosts, like `infiniband_hdr`; the machine's own if left out.
+    placement : str
+        Which GPUs take part, rank 0 first: `per_host=4`, a list, the text of a rank file.
+    edits : str
+        What is changed on that machine, a list of specs.
+    ranks : int
+        How many take part; 0 for all there are.
+    size : str
+        Bytes as nccl-tests counts them, like `64MiB`.
+    root : int
+        The rank that a rooted collective starts from or ends at.
+    settings : str
+        Parameters of the algorithm, or of the format of the schedule.
+    schedule : str
+        Instead of an algorithm: the text of a schedule in any format, or of a run that was kept.
+    trouble : str
+        What goes wrong, a list of specs.
+    against : str
+        What runs beside this one do otherwise.
+    counts : str
+        Instead of a size, for blocks of unequal size: their bytes.
+    displs : str
+        Where these blocks stand in a buffer.
+    lockstep : bool
+        Whether every step waits for the whole step before.
+    blocking : bool
+        Whether every rank finishes its part of a step, sends too, before its part of the next.
+    dtype : str
+        The type of numbers that move along.
+    op : str
+        How these numbers are combined.
+    python : str
+        Instead of an algorithm: `FILE.py:FUNCTION`; it is executed, so it never comes from a link or an upload.
+    seed : int
+        What the faults draw from, where a sweep says so; -1 for nothing.
+    capture_name : str
+        What messages call the capture.
+    schedule_name : str
+        What messages call the schedule.
+
+    Raises
+    ------
+    InputError
+        For a word that does not exist, or a value that is no text, whole number or truth.
+
+    Examples
+    --------
+    >>> Request(size="1MiB", ranks=4).run()
+    <Run allreduce.ring on dgx_a100: 4 ranks, 1 MiB, 10.75 µs, busbw 146.3 GB/s, verified>
     """
 
     algorithm: str = "allreduce.ring"
@@ -101,8 +144,21 @@ class Request:
     capture_name: str = "capture"
     schedule_name: str = "schedule"
 
+    def __new__(cls, *_: object, **words: object) -> "Request":
+        """Raise KindError for a word there is none of, before the words are looked at."""
+        check_words("Request", words.keys(), cls.__match_args__)
+        return object.__new__(cls)
+
     def __post_init__(self) -> None:
+        """Raise KindError for a word of another kind than its own."""
+        for word, kind in KINDS.items():
+            value = getattr(self, word)
+            if type(value) is not kind:
+                check_kind(word, value, kind)
         check_names([self.capture_name, self.schedule_name], "file")
+
+    def __repr__(self) -> str:
+        return one_line(*({word: getattr(it, word) for word in KINDS} for it in (self, USUAL)))
 
     @property
     def is_kept(self) -> bool:
@@ -162,12 +218,12 @@ class Request:
         name, settings = algorithm_spec(spec)
         return replace(self, algorithm=name, settings=written(settings))
 
-    def topology(self) -> Topology:
-        """The machine, joined by the network, its ranks placed, as edits left it. Raises InputError."""
+    def topology(self, base: Topology | None = None) -> Topology:
+        """The machine, or another one, joined by the network, its ranks placed, as edits left it. Raises InputError."""
         changes = self.network or self.placement or self.edits
         if self.is_kept and changes:
             raise InputError(f"a run that was kept has its own machine: leave out {changes[:60]}")
-        machine = self._machine()
+        machine = base or self._machine()
         machine = networked(machine, self.network) if self.network else machine
         machine = placed(machine, self.placement) if self.placement else machine
         return edited(machine, entries(self.edits)) if self.edits else machine
@@ -283,6 +339,9 @@ class PreparedRun:
     topology: Topology
     work: Work
 
+    def __repr__(self) -> str:
+        return fmt_object("PreparedRun", f"{self.work.name} on {self.topology.name}: {self.work.n:,} ranks")
+
     @property
     def bytes(self) -> int:
         """The size in bytes; 0 where none is needed. Raises InputError where one is and is not given."""
@@ -342,3 +401,9 @@ def _read(text: str, name: str, settings: str) -> Work:
 
 def _word(value: object) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+USUAL = Request()
+KINDS.update({field.name: type(getattr(USUAL, field.name)) for field in fields(Request)})
+_words = signature(Request.__init__)
+setattr(Request, "__signature__", _words.replace(parameters=[*_words.parameters.values()][1:]))  # noqa: B010  not __new__'s

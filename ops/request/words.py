@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 
-from ops.request.model import Request
+from ops.request.model import USUAL, Request
 from sim.base.numbers import whole
 from sim.errors import InputError
 from sim.schedule.numeric import DTYPES, OPS
@@ -16,7 +16,6 @@ APART = ("python", "seed", "capture_name", "schedule_name")
 MACHINE = ("machine", "capture", "rates", "placement", "edits")
 """Words that tell the machine."""
 WORDS = tuple(field.name for field in fields(Request) if field.name not in APART)
-USUAL = Request()
 LARGEST = 10**7
 """A number of a request is smaller."""
 NAMES: Mapping[str, Collection[str]] = {"network": NETWORKS, "dtype": DTYPES, "op": OPS}

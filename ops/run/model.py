@@ -3,26 +3,49 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ops.cells import PICTURES, drawn, table
 from ops.run.bound import lower_bound
+from ops.run.transfers import Transfer, frame, named
 from ops.run.work import Work, imported
 from sim.errors import InputError
 from sim.schedule.verify import Verdict
-from sim.topology import Floats, Ints, Link, Topology
+from sim.topology import Floats, Ints, Topology
 from sim.trace import Timing, Trace, metrics
 from sim.trace.breakdown import Breakdown, breakdown
 from sim.trace.timing import WrittenRows
+from sim.units import fmt_bandwidth, fmt_object, fmt_share, fmt_size, fmt_time
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST = 8
+"""Ranks that stand for a large run."""
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
     """A collective that was proved and timed; times in seconds, rates in B/s.
 
-    `bound` is the lower bound of the machine without faults, 0 for what keeps no known promise. `blocks` are the bytes
-    of every block where they differ. `real` holds the real seconds that building, proving and simulating took.
+    At a prompt it is one line, in a cell of a notebook a table with a still.
+
+    Parameters
+    ----------
+    work : Work
+        What ran.
+    timing : Timing
+        What was simulated of it, and its numbers.
+    bound : float
+        Lower bound of the time on the machine without faults, s; 0 for what keeps no known promise.
+    blocks : list of float
+        Bytes of every block, where they differ.
+    real : mapping
+        Real seconds that building, proving and simulating took.
+    strategy : str
+        The strategy that simulated it, like `written` or `symmetric`.
     """
 
     work: Work
@@ -69,10 +92,9 @@ class Run:
         return metrics.link_use(self.timing)
 
     @property
-    def bottleneck(self) -> tuple[metrics.Use, Link] | None:
-        """The link nearest to being full throughout, if anything crossed any."""
-        use = metrics.bottleneck(self.timing)
-        return (use, self.topology.links[use.link]) if use else None
+    def bottleneck(self) -> metrics.Use | None:
+        """The link nearest to being full throughout, by name and number; None where nothing crossed any."""
+        return metrics.bottleneck(self.timing)
 
     @property
     def is_written_out(self) -> bool:
@@ -96,6 +118,11 @@ class Run:
         return self.trace if self.is_written_out else self.timing.path()
 
     @cached_property
+    def critical_path(self) -> list[Transfer]:
+        """The transfers that made the run as long as it was, each of which waited for the one before."""
+        return named(self.path, metrics.critical_path(self.path))
+
+    @cached_property
     def breakdown(self) -> Breakdown:
         """The seconds of the critical path, by what they were spent on."""
         return breakdown(self.path)
@@ -106,6 +133,67 @@ class Run:
         if len(chosen) and not 0 <= chosen[0] <= chosen[-1] < self.timing.ranks:
             raise InputError(f"{self.work.name} has ranks 0..{self.timing.ranks - 1}, not {chosen.tolist()[:8]}")
         return self.timing.rows.of(chosen)
+
+    @property
+    def representatives(self) -> Ints:
+        """The ranks that stand for a large run: those of rank 0's host, or the first few of them."""
+        hosts = self.topology.places[0][np.array(self.topology.ranks[: self.timing.ranks], np.int64)]
+        return np.flatnonzero(hosts == hosts[0])[:MOST].astype(np.int32)
+
+    def chosen(self, ranks: Sequence[int] | None = None) -> Trace:
+        """Return the transfers of some ranks; without any all, or those of `representatives` where some stand for all.
+
+        Raises InputError for ranks that do not take part.
+        """
+        if ranks is None and self.is_written_out:
+            return self.trace
+        return self.rows(self.representatives.tolist() if ranks is None else ranks)
+
+    def to_frame(self, ranks: Sequence[int] | None = None) -> "pd.DataFrame":
+        """Return the transfers as a table of pandas: a row each, in the order of steps.
+
+        Columns are those of `Transfer`: step, ends, bytes, start and end in seconds from the run's beginning. Where
+        some ranks stand for others, `ranks` chooses whose transfers it has: `representatives` unless given. Raises
+        InputError for ranks that do not take part, ImportError where pandas is missing.
+        """
+        return frame(self.chosen(ranks))
+
+    def plot(self, ax: Any = None, ranks: Sequence[int] | None = None) -> Any:
+        """Draw when every transfer flowed, a row for each sender, with matplotlib; return the axes.
+
+        `ax` are axes to draw on, new ones unless given; `ranks` as for `to_frame`. Raises InputError for ranks that do
+        not take part, ImportError where `ui.notebook` is not loaded.
+        """
+        return drawn("plot", self.chosen(ranks), ax)
+
+    @property
+    def _facts(self) -> dict[str, str]:
+        """What there is to say of the run, by name."""
+        use, load = self.bottleneck, self.size > 0
+        return {
+            "ranks": f"{self.timing.ranks:,}",
+            "size": fmt_size(self.size) if load else "",
+            "time": fmt_time(self.time),
+            "algbw": fmt_bandwidth(self.algbw) if load else "",
+            "busbw": fmt_bandwidth(self.busbw) if load else "",
+            "lower bound": fmt_time(self.bound) if self.bound else "",
+            "bottleneck": f"{use.name}, full for {fmt_share(use.share)} of the run" if use else "",
+            "transfers": f"{self.timing.messages:,} in {self.timing.steps:,} steps",
+            "faults": "; ".join(filter(None, self.timing.troubles)),
+            "verified": "yes" if self.verdict.ok else f"{self.verdict.verdict}: {self.verdict.reason}",
+        }
+
+    def __repr__(self) -> str:
+        facts = self._facts
+        words = ", ".join(facts[name] for name in ("size", "time") if facts[name])
+        rate = f", busbw {facts['busbw']}" if facts["busbw"] else ""
+        proved = "verified" if self.verdict.ok else self.verdict.verdict
+        whole = f"{self.work.name} on {self.topology.name}: {facts['ranks']} ranks, {words}{rate}, {proved}"
+        return fmt_object("Run", whole + (f", with {facts['faults']}" if facts["faults"] else ""))
+
+    def _repr_html_(self) -> str:
+        picture = drawn("run", self) if "run" in PICTURES else ""
+        return table(f"{self.work.name} on {self.topology.name}", self._facts, picture)
 
 
 def kept(trace: Trace) -> Run:

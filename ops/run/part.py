@@ -13,19 +13,11 @@ from sim.trace import Excerpt, Trace
 
 FULL = 1 << 22
 """Transfers up to which a run is shown whole: a ring of 1,024 ranks has half as many."""
-MOST = 8
-"""Ranks that stand for a large run: those of a host, or the first."""
-
-
-def representatives(run: Run) -> Ints:
-    """Return the ranks of rank 0's host, or the first few of them."""
-    hosts = run.topology.places[0][np.array(run.topology.ranks[: run.timing.ranks], np.int64)]
-    return np.flatnonzero(hosts == hosts[0])[:MOST].astype(np.int32)
 
 
 def shown(run: Run) -> Trace:
-    """Return every transfer, or of a large run those of `representatives`, on the part of the machine they use."""
-    return run.trace if run.is_written_out else part(run, representatives(run))
+    """Return every transfer, or of a large run those of its `representatives`, on the part of the machine they use."""
+    return run.trace if run.is_written_out else part(run, run.representatives)
 
 
 def part(run: Run, ranks: Ints) -> Trace:

@@ -26,6 +26,7 @@ from sim.symmetry.folded_run import proof_of
 from sim.symmetry.proof import prove as prove_folded
 from sim.symmetry.rows import is_whole
 from sim.topology import Topology
+from sim.units import fmt_object
 
 WRITTEN = 1 << 10
 """Of fewer ranks a schedule is written out before it is known how long it is."""
@@ -60,6 +61,9 @@ class Work:
     """Seconds of real time that building and proving it took, as `build_s` and `verify_s`."""
     announced: set[str] = field(default_factory=set)
     """Strategies for which was said what they take."""
+
+    def __repr__(self) -> str:
+        return fmt_object("Work", f"{self.name}: {self.n:,} ranks")
 
     @property
     def n(self) -> int:

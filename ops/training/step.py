@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ops.cells import PICTURES, drawn, table
 from ops.communicators.expectation import expectation
 from ops.communicators.records import CallRecord, Span
 from sim.base.arrays import Ints
 from sim.topology import Floats, Topology
 from sim.trace.chrome_events import ChromeTrace, check_slices, nanoseconds
+from sim.units import fmt_object, fmt_size, fmt_time
 
 COMPUTE, COMM, WAIT, HOST = LANES = "compute", "comm", "wait", "host"
 """Lanes of a rank: its GPU at work; a collective it takes part in; a collective that other ranks are late for; its
@@ -57,11 +59,37 @@ class StepCollective(CallRecord):
 
 @dataclass(frozen=True, eq=False)
 class TrainingStep:
-    """One step of a workload on a machine. `time` is in seconds; `facts` are the workload's own figures.
+    """One step of a workload on a machine; times in seconds.
 
-    Names of facts end in their unit: `_s`, `_bytes`, `_share` (0 to 1). Where some ranks stand for all, as `alike`
-    tells, spans, calls and changes are theirs; for any other rank the one that stands for it answers. `beside` are
-    other steps to look at on the same clock, by name.
+    Where some ranks stand for all, spans, calls and changes are theirs; for any other rank the one that stands for it
+    answers.
+
+    Parameters
+    ----------
+    topology : Topology
+        The machine.
+    ranks : int
+        How many ranks took part.
+    time : float
+        How long the step took, s.
+    spans : list of Span
+        What ranks did when.
+    calls : list of StepCollective
+        The collectives.
+    link_bytes : array of float, shape (links,)
+        Bytes that crossed every link.
+    changes : list of MemoryChange
+        What ranks took and gave back of memory.
+    facts : mapping
+        The workload's own numbers; their names end in their unit: `_s`, `_bytes`, `_share` (0 to 1).
+    workload : str
+        The workload's name.
+    settings : mapping
+        Its parameters.
+    alike : AlikeRanks
+        Which rank stands for which, where some stand for all.
+    beside : mapping
+        Other steps to look at on the same clock, by name.
     """
 
     topology: Topology
@@ -76,6 +104,21 @@ class TrainingStep:
     settings: dict[str, Any] = field(default_factory=dict)
     alike: AlikeRanks | None = field(default=None, repr=False)
     beside: "dict[str, TrainingStep]" = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        times = f"{fmt_time(self.time)}, {fmt_time(self.exposed_s)} of communication exposed"
+        return fmt_object("TrainingStep", f"{self.workload} on {self.topology.name}: {self.ranks:,} ranks, {times}")
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "ranks": f"{self.ranks:,}",
+            "time": fmt_time(self.time),
+            "exposed communication": fmt_time(self.exposed_s),
+            "peak memory": fmt_size(max(self.peaks, default=0.0)) if any(self.peaks) else "",
+            "verified": "yes" if self.verified else "no",
+        }
+        picture = drawn("step", self) if "step" in PICTURES else ""
+        return table(f"{self.workload} on {self.topology.name}", rows, picture)
 
     @cached_property
     def stands_for(self) -> dict[int, int]:

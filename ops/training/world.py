@@ -17,6 +17,7 @@ from sim.base.ragged import take
 from sim.errors import InputError
 from sim.topology import Floats, Topology
 from sim.trace import Trace
+from sim.units import fmt_object
 
 if TYPE_CHECKING:
     from ops.communicators.selection import Forced
@@ -42,10 +43,32 @@ def ranks_at_work(topology: Topology, ranks: int) -> int:
 class World:
     """So many ranks of a machine, each with one GPU that does one thing at a time.
 
-    `library` is whose rules choose algorithms; `forced` overrules them by collective, `shape` wherever there is one of
-    it. `launch` is paid by every collective once, when the last of its ranks has come. `interference` is the share of
-    its speed that a GPU lacks for compute while it takes part in a collective, whose kernels need processors and
-    memory too. `players` are the ranks that are simulated, on `cluster`: all of the machine's unless given.
+    Parameters
+    ----------
+    topology : Topology
+        The machine.
+    ranks : int
+        How many ranks; 0 for all it has.
+    library : str
+        Whose rules choose algorithms.
+    forced : mapping
+        Algorithms that overrule them, by collective.
+    shape : str
+        An algorithm that overrules them wherever a collective has one of that name.
+    launch : float
+        Seconds that every collective pays once, when the last of its ranks has come.
+    interference : float
+        Share of its speed that a GPU lacks for compute while it takes part in a collective, whose kernels need
+        processors and memory too, 0 to 1.
+    cluster : Cluster
+        The world they are in; a new one unless given.
+    players : list of int
+        The ranks that are simulated; all unless given.
+
+    Raises
+    ------
+    InputError
+        Where the machine has too few GPUs, or none.
     """
 
     def __init__(
@@ -79,6 +102,9 @@ class World:
         self._pairs: dict[tuple[int, int], Stream] = {}
         self._moving = dict.fromkeys(self.players, 0)
         self._changed: dict[int, Event] = {rank: self.env.event() for rank in self.players}
+
+    def __repr__(self) -> str:
+        return fmt_object("World", f"of {self.ranks:,} ranks on {self.topology.name}")
 
     @cached_property
     def everyone(self) -> "Stream":

@@ -14,6 +14,7 @@ from sim.errors import InputError
 from sim.parameters import Parameter, about, bind, parameters, summary
 from sim.registry import Registry, returned
 from sim.topology import Topology
+from sim.units import fmt_object
 
 __all__ = ["WORKLOADS", "TrainingStep", "Workload", "workload"]
 
@@ -26,6 +27,9 @@ class Workload:
 
     name: str
     function: Function
+
+    def __repr__(self) -> str:
+        return fmt_object("Workload", f"{self.name}: {self.summary}")
 
     @property
     def summary(self) -> str:
@@ -65,6 +69,22 @@ WORKLOADS: Registry[Workload] = Registry(
 
 
 def workload(function: Function) -> Function:
-    """Register a function under its own name; returned unchanged."""
+    """Register a workload under the name of its function.
+
+    Parameters
+    ----------
+    function : callable
+        A function from a Topology and keyword parameters, annotated, to a TrainingStep; its docstring says what it is.
+
+    Returns
+    -------
+    callable
+        The function itself.
+
+    Raises
+    ------
+    AdditionError
+        For a name that is taken, a function without a docstring, or an annotation that cannot be used.
+    """
     WORKLOADS.add(function.__name__, Workload(function.__name__, function))
     return function

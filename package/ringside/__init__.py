@@ -24,6 +24,7 @@ def __getattr__(name: str) -> Any:
         return version(__name__)
     if name not in _places():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import_module("ui.notebook")  # which draws what cells of a notebook show
     place = import_module(_places()[name])
     if not hasattr(place, name):
         import_module(f"{place.__name__}.{name}")

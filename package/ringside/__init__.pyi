@@ -5,8 +5,12 @@ from ops import algorithm as algorithm
 from ops.collectives import COLLECTIVES as COLLECTIVES
 from ops.collectives import allreduce as allreduce
 from ops.lab.grid import Grid as Grid
+from ops.lab.winners import WinnerMap as WinnerMap
 from ops.programs import run_program as run_program
 from ops.request import Request as Request
+from ops.request.call import run as run
+from ops.run import Run as Run
+from ops.training.step import TrainingStep as TrainingStep
 from ops.training.world import World as World
 from ops.workloads import WORKLOADS as WORKLOADS
 from ops.workloads import workload as workload
@@ -21,6 +25,7 @@ from sim.formats import rows as rows
 from sim.machines import MACHINES as MACHINES
 from sim.machines import build as build
 from sim.machines import machine as machine
+from sim.schedule import Schedule as Schedule
 from sim.schedule import copy as copy
 from sim.schedule import reduce as reduce
 from sim.topology import Device as Device
@@ -28,6 +33,8 @@ from sim.topology import Link as Link
 from sim.topology import Topology as Topology
 from sim.topology import both_ways as both_ways
 from sim.trace import Trace as Trace
+from sim.trace.breakdown import Breakdown as Breakdown
+from sim.trace.metrics import Use as Use
 from sim.trace.metrics import algbw as algbw
 from sim.trace.metrics import bottleneck as bottleneck
 from sim.trace.metrics import busbw as busbw

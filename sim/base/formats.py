@@ -204,8 +204,24 @@ def lines(text: str, *, comment: str = "#") -> Iterator[str]:
 
 
 def rows(text: str, *, comment: str = "#", separator: str | None = None) -> Iterator[list[str]]:
-    """`lines` cut into words: at spaces, or at a `separator`, with the spaces around it left out.
+    """Cut a text into the words of its lines, so that what goes wrong in one is reported with its line.
 
+    Parameters
+    ----------
+    text : str
+        The text.
+    comment : str
+        What begins a comment.
+    separator : str
+        What stands between words; spaces unless given. Spaces around words are left out.
+
+    Yields
+    ------
+    list of str
+        The words of a line that is not empty.
+
+    Examples
+    --------
     >>> list(rows("a, b", separator=","))
     [['a', 'b']]
     """

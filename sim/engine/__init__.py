@@ -13,11 +13,10 @@ import numpy as np
 import simpy
 
 from sim.base import watch
-from sim.base.arrays import blank
 from sim.base.compiled import compiled, is_compiled, patience, spent
-from sim.engine.job import Job
+from sim.engine.job import Job, transfer_bytes
 from sim.engine.stall import stall_error, stall_of
-from sim.errors import InputError, StalledError
+from sim.errors import InputError, StalledError, expect_kind
 from sim.fabric import kernel
 from sim.fabric.memory import Arena
 from sim.faults import Perturbation
@@ -28,7 +27,6 @@ from sim.schedule.switch_devices import switch_devices
 from sim.schedule.verify import Proof, prove
 from sim.topology import Device, Floats, Link, Topology
 from sim.trace import Capacities, History, Stall, Trace
-from sim.units import LARGEST_SIZE
 
 INTERPRETED = 30_000
 """Calendar entries handled interpreted before the kernel goes on compiled: about what loading the compiler costs."""
@@ -37,6 +35,8 @@ PIECE = 1 << 23
 Event = simpy.Event
 Lock = simpy.Resource
 NOTHING_HELD = HeldBack([], [], [])
+SIZES = (int, float, np.integer, np.floating)
+"""What a number of bytes may be."""
 
 
 class Cluster:
@@ -310,51 +310,6 @@ def _ready() -> Any:
     return ready
 
 
-def check_size(name: str, unit_share: float, size: float) -> None:
-    """Raise InputError for bytes that a schedule of equal blocks cannot be run with; see `Schedule.unit_share`."""
-    if unit_share > 0 and not (1 <= size <= LARGEST_SIZE):
-        raise InputError(f"{name}: size {size:g} is not between 1 byte and 1 PiB: give one like 64MiB")
-    if unit_share > 0 and size * unit_share < 1:
-        least = math.ceil(1 / unit_share)
-        raise InputError(
-            f"{name} cuts {size:g} bytes into {least} blocks, which leaves less than one byte each:"
-            f" use a size of {least} bytes or more"
-        )
-
-
-def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Floats | None, proof: Proof) -> Floats:
-    """Bytes of every transfer. A message weighs what it carries: equal slots, the blocks' own sizes, or its own.
-
-    Raises InputError for a size that is not positive, leaves a block under one byte, or block sizes that do
-    not fit the schedule.
-    """
-    if schedule.fixed_bytes is not None and blocks is None:
-        return schedule.fixed_bytes.copy()
-    if blocks is None:
-        unit = size * schedule.unit_share
-        check_size(schedule.name, schedule.unit_share, size)
-        equal: Floats = blank(schedule.transfers, np.float64)
-        if schedule.single:
-            equal.fill(unit)
-        else:
-            np.multiply(np.diff(schedule.moves), unit, out=equal)
-        return equal
-    weights = np.asarray(blocks, dtype=np.float64)
-    promise = schedule.promise
-    if promise is None or weights.shape != (promise.blocks,):
-        owed = "no known blocks" if promise is None else f"{promise.blocks} blocks"
-        raise InputError(f"{schedule.name} has {owed}, but {weights.size} sizes were given: give one size per block")
-    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() > LARGEST_SIZE:
-        raise InputError(f"{schedule.name}: block sizes must be 0 bytes or more, finite, and 1 PiB at most together")
-    carried = np.where(proof.carried >= 0, weights[np.maximum(proof.carried, 0)], 0.0)
-    if schedule.single:
-        return carried
-    slots = np.diff(schedule.moves)
-    total = np.zeros(len(slots))
-    total[slots > 0] = np.add.reduceat(carried, schedule.moves[:-1][slots > 0]) if len(carried) else 0.0
-    return total
-
-
 def simulate(
     topology: Topology,
     schedule: Schedule,
@@ -367,14 +322,53 @@ def simulate(
     proof: Proof | None = None,
     perturbations: Sequence[Perturbation] = (),
 ) -> Trace:
-    """Run one collective alone on a machine and prove its result; arguments as for `Cluster.start`.
+    """Run one collective alone on a machine and prove its result.
 
+    Parameters
+    ----------
+    topology : Topology
+        The machine.
+    schedule : Schedule
+        What runs, for at most as many ranks as the machine has.
+    size : float
+        Bytes as nccl-tests counts them; not used by a schedule with bytes of its own.
+    blocks : array of float, shape (blocks,)
+        Bytes of every block, instead of `size`.
+    lockstep : bool
+        Whether every step waits for the whole step before.
+    history : bool
+        Whether every change of every rate is kept.
+    group : list of int, shape (ranks,)
+        The index of the device that plays each rank; the machine's own unless given.
+    proof : Proof
+        The proof of the schedule, where it was made before.
+    perturbations : list of Perturbation
+        Faults.
+
+    Returns
+    -------
+    Trace
+        When every transfer was ready, flowed and ended.
+
+    Raises
+    ------
+    InputError
+        Where the machine cannot take the schedule, its size or a group.
+    StalledError
+        Where it never ends.
+
+    Examples
+    --------
     >>> from ops import ALGORITHMS
     >>> from sim.machines import build
     >>> trace = simulate(build("switch:ranks=8"), ALGORITHMS["allreduce.ring"].schedule(8), size=2**30)
     >>> f"{trace.time:.9f} s, {trace.verdict.verdict}"
     '0.075189928 s, ok'
     """
+    name, by_name = (schedule if isinstance(schedule, str) else "NAME"), "or call `run`, which takes names and texts"
+    expect_kind(topology, Topology, "topology", f"give build('dgx_h100'), {by_name}")
+    expect_kind(schedule, Schedule, "schedule", f"give ALGORITHMS[{name[:40]!r}].schedule(8), {by_name}")
+    expect_kind(size, SIZES, "size", f"give bytes, like 64 * MiB, {by_name}")
     cluster = Cluster(topology, history=history, perturbations=perturbations)
     event = cluster.start(schedule, size, blocks=blocks, lockstep=lockstep, group=group, proof=proof)
     trace: Trace = cluster.run(event)

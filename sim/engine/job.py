@@ -1,12 +1,18 @@
-"""A schedule under way in a cluster."""
+"""A schedule under way in a cluster, and the bytes of its transfers."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim.base.arrays import Ints
+import numpy as np
+
+from sim.base.arrays import Floats, Ints, blank
+from sim.errors import InputError
 from sim.faults.model import HeldBack
 from sim.schedule import Schedule
 from sim.schedule.verify import Proof
+from sim.units import LARGEST_SIZE
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,3 +32,48 @@ class Job:
     devices: Ints
     held: HeldBack
     background: bool
+
+
+def check_size(name: str, unit_share: float, size: float) -> None:
+    """Raise InputError for bytes that a schedule of equal blocks cannot be run with; see `Schedule.unit_share`."""
+    if unit_share > 0 and not (1 <= size <= LARGEST_SIZE):
+        raise InputError(f"{name}: size {size:g} is not between 1 byte and 1 PiB: give one like 64MiB")
+    if unit_share > 0 and size * unit_share < 1:
+        least = math.ceil(1 / unit_share)
+        raise InputError(
+            f"{name} cuts {size:g} bytes into {least} blocks, which leaves less than one byte each:"
+            f" use a size of {least} bytes or more"
+        )
+
+
+def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Floats | None, proof: Proof) -> Floats:
+    """Bytes of every transfer. A message weighs what it carries: equal slots, the blocks' own sizes, or its own.
+
+    Raises InputError for a size that is not positive, leaves a block under one byte, or block sizes that do
+    not fit the schedule.
+    """
+    if schedule.fixed_bytes is not None and blocks is None:
+        return schedule.fixed_bytes.copy()
+    if blocks is None:
+        unit = size * schedule.unit_share
+        check_size(schedule.name, schedule.unit_share, size)
+        equal: Floats = blank(schedule.transfers, np.float64)
+        if schedule.single:
+            equal.fill(unit)
+        else:
+            np.multiply(np.diff(schedule.moves), unit, out=equal)
+        return equal
+    weights = np.asarray(blocks, dtype=np.float64)
+    promise = schedule.promise
+    if promise is None or weights.shape != (promise.blocks,):
+        owed = "no known blocks" if promise is None else f"{promise.blocks} blocks"
+        raise InputError(f"{schedule.name} has {owed}, but {weights.size} sizes were given: give one size per block")
+    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() > LARGEST_SIZE:
+        raise InputError(f"{schedule.name}: block sizes must be 0 bytes or more, finite, and 1 PiB at most together")
+    carried = np.where(proof.carried >= 0, weights[np.maximum(proof.carried, 0)], 0.0)
+    if schedule.single:
+        return carried
+    slots = np.diff(schedule.moves)
+    total = np.zeros(len(slots))
+    total[slots > 0] = np.add.reduceat(carried, schedule.moves[:-1][slots > 0]) if len(carried) else 0.0
+    return total

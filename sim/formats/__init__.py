@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.base.formats import Formats, ReadingError, Words, lines, rows
+from sim.errors import expect_kind
 from sim.topology import Topology
 from sim.units import MiB
 
@@ -53,10 +54,28 @@ reader, writer, recognise = FORMATS.reader, FORMATS.writer, FORMATS.recognise
 
 
 def read_topology(text: str, name: str, **overrides: Any) -> Topology:
-    """The machine a text describes, whatever its format; `overrides` are the reader's options, parsed when texts.
+    """Read the machine that a text describes, whatever its format.
 
-    Raises InputError naming the place and the mend.
+    Parameters
+    ----------
+    text : str
+        What a tool printed or a file holds.
+    name : str
+        What the machine is called, and messages about the text.
+    **overrides : Any
+        Options of the reader, like rates that the text does not tell; parsed when they are texts.
+
+    Returns
+    -------
+    Topology
+        The machine; `assumed` lists what the text did not say.
+
+    Raises
+    ------
+    InputError
+        For a text of no known format, or one that is damaged; the message names the line.
     """
+    expect_kind(text, str, "the machine", "give the text itself; `read_topology_file` takes a path")
     format = recognise(text, name)
     topology: Topology = FORMATS.call(format, format.read, text, name, overrides)
     return topology.but(format=format.name)

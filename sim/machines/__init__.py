@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Annotated, Any
 
+from sim.errors import expect_kind
 from sim.parameters import Bounds, bind, described, parse_spec, spread
 from sim.placement import placed
 from sim.registry import Registry, returned
@@ -38,7 +39,23 @@ MACHINES: Registry[MachineFunction] = Registry(__name__, "machine", function=lam
 
 
 def machine(function: MachineFunction) -> MachineFunction:
-    """Register a machine under its function's name; returned with parameters that all machines have beside its own."""
+    """Register a machine under the name of its function.
+
+    Parameters
+    ----------
+    function : callable
+        A function from keyword parameters, annotated, to a Topology; its docstring says what the machine is.
+
+    Returns
+    -------
+    callable
+        The function with the parameters that all machines have beside its own.
+
+    Raises
+    ------
+    AdditionError
+        For a name that is taken, a function without a docstring, or an annotation that cannot be used.
+    """
     whole = _priced(function)
     MACHINES.add(function.__name__, whole)
     return whole
@@ -100,11 +117,32 @@ def _priced(function: MachineFunction) -> MachineFunction:
 
 
 def build(spec: str, **values: Any) -> Topology:
-    """The machine that `name:key=value,…` describes; `values` add to these or override them. Raises InputError.
+    """Build the machine that `name:key=value,…` describes.
 
+    Parameters
+    ----------
+    spec : str
+        A name of `MACHINES` with parameters, like `switch:ranks=8,bandwidth=25GBps`.
+    **values : Any
+        More parameters; they override those of `spec`. Texts are parsed, numbers are in SI units.
+
+    Returns
+    -------
+    Topology
+        The machine.
+
+    Raises
+    ------
+    InputError
+        For a name or a parameter that does not exist, or a value out of bounds.
+
+    Examples
+    --------
     >>> build("mesh:ranks=3").n
     3
     """
+    if not isinstance(spec, str):
+        expect_kind(spec, str, "the machine", "give a text like 'dgx_h100' or 'switch:ranks=8'")
     name, texts = parse_spec(spec)
     function = MACHINES[name]
     topology = function(**bind(function, {**texts, **values}, name))

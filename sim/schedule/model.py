@@ -5,13 +5,13 @@ from integer arrays with one entry per message; a `str` in between names the pha
 Transfers of one step read the state before the step. A slot is a place in its rank's address space.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sim.base.arrays import Floats, Ints, counted, joined
 from sim.base.files.textfile import check_names
@@ -19,74 +19,11 @@ from sim.base.ragged import take
 from sim.base.watch import check_transfers
 from sim.errors import InputError
 from sim.schedule.runs import StepRun, many, runs_of
+from sim.schedule.steps import NOTHING, WORD, Step
+from sim.units import fmt_object
 
-COPY, REDUCE = 0, 1
-NOTHING = -1
-"""No slot, no block: pads ragged slot arrays and marks places that hold nothing."""
-_WORD = 1 << 31
 PIECE = 1 << 13
 """Entries of a column that are looked at together."""
-
-
-class Step(NamedTuple):
-    """Messages that start from the same state: `src[i]` sends `slot[i, :]` into `to[i, :]` of `dst[i]`."""
-
-    op: int
-    src: Ints
-    dst: Ints
-    slot: Ints
-    to: Ints
-    channel: Ints
-
-
-Steps = Iterator[Step | tuple[Step, ...] | str]
-"""What an algorithm yields."""
-
-
-def copy(src: ArrayLike, dst: ArrayLike, slot: ArrayLike, to: ArrayLike | None = None, channel: ArrayLike = 0) -> Step:
-    """Messages that overwrite their destination.
-
-    `slot` has one entry per message, or one row of slots per message, padded with -1; `to` are the
-    slots at the destination, the same ones unless given. `src == dst` is a local copy.
-    """
-    return _step(COPY, src, dst, slot, to, channel)
-
-
-def reduce(
-    src: ArrayLike, dst: ArrayLike, slot: ArrayLike, to: ArrayLike | None = None, channel: ArrayLike = 0
-) -> Step:
-    """Messages that are added to their destination; arguments as for `copy`."""
-    return _step(REDUCE, src, dst, slot, to, channel)
-
-
-def _step(op: int, src: Any, dst: Any, slot: Any, to: Any, channel: Any) -> Step:
-    words = src, dst, slot, slot if to is None else to, channel
-    if all(type(x) is int and abs(x) < _WORD for x in words):  # one message, as a loop over ranks writes it
-        one = np.array(words, np.int32)
-        return Step(op, one[:1], one[1:2], one[2:3, np.newaxis], one[3:4, np.newaxis], one[4:])
-    src, dst, slot = (_whole(x) for x in (src, dst, slot))
-    to = slot if to is None else _whole(to)
-    lengths = [len(x) for x in (src, dst, slot, to) if x.ndim]
-    messages = 0 if 0 in lengths else max(lengths, default=1)
-    width = max(slot.shape[1] if slot.ndim == 2 else 1, to.shape[1] if to.ndim == 2 else 1)
-
-    def column(x: Ints) -> Ints:
-        return x if x.shape == (messages,) else np.broadcast_to(x.reshape(-1) if x.ndim else x, messages)
-
-    def table(x: Ints) -> Ints:
-        rows = x if x.ndim == 2 else x.reshape(-1, 1)
-        return rows if rows.shape == (messages, width) else np.broadcast_to(rows, (messages, width))
-
-    rows = table(slot)
-    return Step(op, column(src), column(dst), rows, rows if to is slot else table(to), column(_whole(channel)))
-
-
-def _whole(numbers: Any) -> Ints:
-    """Ranks, slots or channels. Raises ValueError for what is no whole number."""
-    array = np.asarray(numbers)
-    if array.dtype.kind not in "iub" and not (array.dtype.kind == "f" and (array == np.floor(array)).all()):
-        raise ValueError(f"ranks, slots and channels are whole numbers, not {str(array.reshape(-1)[:1])[1:-1][:40]}")
-    return array.astype(np.int32, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +48,10 @@ class Promise:
     outputs: range
     union: bool = False
 
+    def __repr__(self) -> str:
+        ranks, slots = self.given.shape
+        return fmt_object("Promise", f"{self.name}: {self.blocks:,} blocks, {ranks:,} ranks of {slots:,} slots")
+
     def with_switches(self, count: int) -> "Promise":
         """The same promise with rows for `count` switches, which are given and owed nothing."""
 
@@ -134,16 +75,56 @@ class Promise:
 class Schedule:
     """A collective's transfers, in step order.
 
-    Transfer i belongs to step `step_of[i]`, goes from rank `src[i]` to `dst[i]`, copies or reduces
-    (`op[i]`), and moves `from_slot[m]` into `to_slot[m]` for m in `moves[i]:moves[i + 1]`.
-    `after` holds extra (before, after) pairs that a program order adds to the derived dependencies; numbers
-    from `transfers` up are marks that take no time, so that many can wait for many without a pair for each.
-    `unit_share` is one slot's part of the size a person gives; it is unused where blocks differ in size.
-    Numbers from n up are switches that add and copy: `switches` has the device kind of each, NVS for the one
-    inside a node, NET for the one between nodes. What is added to an empty slot of a switch fills it.
-    `fixed_bytes` are every transfer's own bytes where sizes are absolute, whatever size a person gives; `work`
-    are seconds that a local transfer computes before it is done. `flaw` says, in a sentence, why a program that was
-    read is wrong although these transfers, one of the ways it may go, keep the promise: a race, a message unread.
+    Columns have one entry per transfer, shape (transfers,). What a transfer moves is `from_slot[m]` into `to_slot[m]`
+    for m in `moves[i]:moves[i + 1]`. Ranks from n up are switches that add and copy; what is added to an empty slot of
+    a switch fills it.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    n : int
+        How many ranks it has.
+    slots : int
+        Slots of every rank.
+    promise : Promise
+        What it owes; None where that is not known.
+    unit_share : float
+        One slot's part of the size that a person gives; not used where blocks differ in size.
+    steps : int
+        How many steps it has.
+    step_start : array of int, shape (steps + 1,)
+        The first transfer of every step.
+    op : array of int
+        What every transfer does: COPY or REDUCE.
+    src : array of int
+        Sending ranks.
+    dst : array of int
+        Receiving ranks.
+    channel : array of int
+        Channels: messages of one connection on one channel follow each other.
+    moves : array of int, shape (transfers + 1,)
+        The first move of every transfer.
+    from_slot : array of int, shape (moves,)
+        Slots that are read.
+    to_slot : array of int, shape (moves,)
+        Slots that are written.
+    phases : tuple
+        The first step and the name of every phase.
+    after : tuple of two arrays
+        Pairs (before, after) that a program order adds to the derived dependencies; numbers from `transfers` up are
+        marks that take no time, so that many can wait for many without a pair for each.
+    root : int
+        The rank that a rooted collective starts from or ends at.
+    switches : tuple of str
+        The device kind of each switch: NVS for the one inside a node, NET for the one between nodes.
+    fixed_bytes : array of float
+        Bytes of every transfer, where sizes are absolute, whatever size a person gives.
+    work : array of float
+        Seconds that a local transfer computes before it is done.
+    flaw : str
+        Why a program that was read is wrong although these transfers, one of the ways it may go, keep the promise: a
+        race, a message unread.
     """
 
     name: str
@@ -197,6 +178,11 @@ class Schedule:
     def step_of(self) -> Ints:
         """The step of every transfer."""
         return np.repeat(np.arange(self.steps, dtype=np.int32), np.diff(self.step_start))
+
+    def __repr__(self) -> str:
+        return fmt_object(
+            "Schedule", f"{self.name}: {self.n} ranks, {self.transfers:,} transfers in {self.steps:,} steps"
+        )
 
     @cached_property
     def transfer_of(self) -> Ints:
@@ -328,7 +314,7 @@ def _moves(parts: list[Step]) -> tuple[NDArray[np.int32] | NDArray[np.int64], In
     if any(p.to is not p.slot for p in parts):
         to_slot = joined([p.to.reshape(-1) for p in parts])
     widths = [p.slot.shape[1] for p in parts]
-    if set(widths) <= {1} and len(from_slot) < _WORD and from_slot.min(initial=0) >= 0:
+    if set(widths) <= {1} and len(from_slot) < WORD and from_slot.min(initial=0) >= 0:
         return counted(len(from_slot) + 1), from_slot, to_slot
     counts = [len(part.src) for part in parts]
     moves = np.concatenate([[0], np.cumsum(np.repeat(widths, counts), dtype=np.int64)]).astype(np.int64)

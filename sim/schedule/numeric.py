@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from sim.base.ragged import ranges
 from sim.errors import InputError
-from sim.schedule.model import NOTHING, REDUCE, Promise, Schedule
+from sim.schedule.model import Promise, Schedule
+from sim.schedule.steps import NOTHING, REDUCE
 
 Buffers = NDArray[Any]
 OPS: dict[str, np.ufunc] = {

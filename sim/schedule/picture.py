@@ -3,7 +3,8 @@
 import numpy as np
 
 from sim.errors import InputError
-from sim.schedule.model import NOTHING, Schedule
+from sim.schedule.model import Schedule
+from sim.schedule.steps import NOTHING
 from sim.schedule.verify import prove
 
 MOST = 16

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sim.base.arrays import blank
-from sim.schedule.model import Step
+from sim.schedule.steps import Step
 
 Ranks = NDArray[np.int64]
 _FEW: ContextVar[Ranks | None] = ContextVar("ringside_senders", default=None)

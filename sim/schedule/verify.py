@@ -17,7 +17,8 @@ from sim.base.arrays import blank
 from sim.base.compiled import compiled, is_compiled, twin
 from sim.errors import first_few
 from sim.schedule import replay as kernels
-from sim.schedule.model import NOTHING, Promise, Schedule
+from sim.schedule.model import Promise, Schedule
+from sim.schedule.steps import NOTHING
 from sim.topology import Ints
 
 Words = NDArray[np.uint64]

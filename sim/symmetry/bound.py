@@ -18,7 +18,7 @@ Mask = NDArray[np.bool_]
 def lower_bound(topology: Topology, schedule: FoldedSchedule, weight: float, *, block_by_block: bool = False) -> float:
     """No schedule that moves and adds blocks of `weight` bytes between the first n ranks can be faster, in seconds.
 
-    With `block_by_block` bytes are added as `sim.trace.metrics.lower_bound` adds them: the bound is the same to the bit.
+    With `block_by_block` bytes are added as `sim.trace.metrics.lower_bound` adds them, so both are the same bit by bit.
     """
     devices = np.array(topology.ranks[: schedule.n], np.int32)
     best = _latency_bound(topology, schedule, devices)

@@ -6,7 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from sim.base.arrays import Floats, Ints
-from sim.engine import Cluster, check_size
+from sim.engine import Cluster
+from sim.engine.job import check_size
 from sim.schedule import Schedule, dependencies
 from sim.schedule.verify import Proof, Verdict
 from sim.symmetry.folded import FoldedSchedule

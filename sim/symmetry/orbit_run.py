@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Floats, Ints, each_once
-from sim.engine import NOTHING_HELD, Cluster, check_size
-from sim.engine.job import Job
+from sim.engine import NOTHING_HELD, Cluster
+from sim.engine.job import Job, check_size
 from sim.engine.stall import standing
 from sim.errors import InputError, StalledError
 from sim.fabric.alike import AlikeArena, Classes

@@ -26,7 +26,19 @@ class DeviceIndex(int):
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A box on the map. `numa` is -1 where the machine has or tells no NUMA domain."""
+    """A box on the map: a GPU, a switch, a NIC or a processor.
+
+    Parameters
+    ----------
+    name : str
+        Its own name, like `GPU0` or `H1.GPU0`.
+    kind : str
+        GPU, NVS, PCI, CPU, NIC or NET.
+    numa : int
+        Its NUMA domain; -1 where the machine has or tells none.
+    host : int
+        The number of its host.
+    """
 
     name: str
     kind: DeviceKind
@@ -36,9 +48,26 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A capacity from `src` to `dst`, in B/s and s.
+    """A capacity from one device to another.
 
-    One direction each; a half-duplex or shared medium is one link that `both` directions use.
+    It leads one way; a half-duplex or shared medium is one link that both directions use.
+
+    Parameters
+    ----------
+    src : str
+        The device it starts at.
+    dst : str
+        The device it ends at.
+    bandwidth : float
+        What it can carry, B/s.
+    latency : float
+        Seconds until the first byte has crossed it.
+    kind : str
+        NVL, PCI, SYS or NET.
+    both : bool
+        Whether both directions use it.
+    lanes : int
+        NVLinks bonded into it: the # of class NV#.
     """
 
     src: str
@@ -52,7 +81,28 @@ class Link:
 
 
 def both_ways(a: str, b: str, bandwidth: float, latency: float, kind: LinkKind, lanes: int = 1) -> tuple[Link, Link]:
-    """A full-duplex cable: one link there, one link back."""
+    """Join two devices by a full-duplex cable: one link there, one link back.
+
+    Parameters
+    ----------
+    a : str
+        A device.
+    b : str
+        Another device.
+    bandwidth : float
+        What each direction can carry, B/s.
+    latency : float
+        Seconds.
+    kind : str
+        NVL, PCI, SYS or NET.
+    lanes : int
+        NVLinks bonded into it.
+
+    Returns
+    -------
+    tuple of two Link
+        From `a` to `b`, and back.
+    """
     return (
         Link(a, b, bandwidth, latency, kind, lanes=lanes),
         Link(b, a, bandwidth, latency, kind, lanes=lanes),

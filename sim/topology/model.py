@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,10 @@ from sim.topology.devices import (
 from sim.topology.generations import Generation
 from sim.topology.nodes import nodes_of
 from sim.topology.routing import shortest_routes
+from sim.units import fmt_object
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 PAIRS_LOOKED_AT = 64
 """Pairs of ranks that tell how far messages go."""
@@ -41,10 +45,37 @@ PAIRS_LOOKED_AT = 64
 class Topology:
     """Devices, links and who is which rank.
 
-    `ranks[r]` is the index of rank r's device: every GPU in order unless given. `overhead` is paid once
-    per message (s), `gamma` per byte reduced (s/B). `assumed` lists what a file did not say and was filled
-    in; `pairs` is the class of each pair of devices where a capture tells it.
-    Raises InputError when a name, a number or an end is impossible.
+    Parameters
+    ----------
+    name : str
+        What the machine is called.
+    devices : tuple of Device
+        Its devices, or columns that look like them (`sim.topology.devices`).
+    links : tuple of Link
+        Its links, or columns that look like them.
+    ranks : tuple of int
+        The index of the device of every rank; every GPU in order unless given.
+    overhead : float
+        Paid once per message, s.
+    gamma : float
+        Paid per byte that is reduced, s/B.
+    forwarding : bool
+        Whether a GPU may pass on what is not for it.
+    relays : int
+        Through how many GPUs, one after another, traffic between two others may go where it stays on NVLinks.
+    router : callable
+        Routes, where they are not the shortest ones.
+    assumed : tuple of str
+        What a file did not say and was filled in.
+    pairs : mapping
+        The class of each pair of devices, where a capture tells it.
+    format : str
+        The file format it was read from.
+
+    Raises
+    ------
+    InputError
+        Where a name, a number or an end of a link is impossible.
     """
 
     name: str
@@ -78,6 +109,12 @@ class Topology:
                 raise InputError(f"{self.name}: {what} is {value}: give zero or more")
         if not self.ranks:
             object.__setattr__(self, "ranks", tuple(np.flatnonzero(self.kinds == "GPU").tolist()))
+
+    def __repr__(self) -> str:
+        counts = {kind: int(np.count_nonzero(self.kinds == kind)) for kind in DEVICE_KINDS}
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
+        made_of = f"{len(self.devices):,} devices ({kinds}), {len(self.links):,} links"
+        return fmt_object("Topology", f"{self.name}: {self.n:,} ranks on {made_of}")
 
     def _check_kinds(self) -> None:
         """What a machine is made of is what its own file puts together."""
@@ -139,6 +176,28 @@ class Topology:
         for name, value in others.items():
             object.__setattr__(other, name, value)
         return other
+
+    def to_networkx(self) -> "nx.MultiDiGraph":
+        """Return the machine as a directed graph of NetworkX: a node per device, by name, an edge per link.
+
+        Nodes have `kind`, `host`, `numa` and, where they play one, `rank`; edges have `bandwidth` (B/s), `latency` (s),
+        `kind` and `link`, the number of the link, which is their key too. A link that both directions use is an edge
+        each way. Raises ImportError where NetworkX is missing.
+        """
+        try:
+            import networkx as nx
+        except ModuleNotFoundError:
+            raise ImportError("a graph of a machine needs networkx: run `pip install networkx`") from None
+        graph = nx.MultiDiGraph(name=self.name)
+        for device in self.devices:
+            graph.add_node(device.name, kind=device.kind, host=device.host, numa=device.numa)
+        for rank, number in enumerate(self.ranks):
+            graph.nodes[self.devices[number].name]["rank"] = rank
+        for number, link in enumerate(self.links):
+            facts = {"bandwidth": link.bandwidth, "latency": link.latency, "kind": link.kind, "link": number}
+            for ends in ((link.src, link.dst), (link.dst, link.src))[: 2 if link.both else 1]:
+                graph.add_edge(*ends, key=number, **facts)
+        return graph
 
     @property
     def n(self) -> int:

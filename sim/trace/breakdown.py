@@ -13,6 +13,7 @@ from sim.topology import Floats
 from sim.trace import Trace
 from sim.trace.link_load import Spell, spells
 from sim.trace.metrics import critical_path
+from sim.units import fmt_object, fmt_time
 
 PARTS = ("latency", "bytes", "slowed", "sharing", "reducing", "working", "waiting")
 """What seconds are spent on, see `Breakdown`."""
@@ -37,8 +38,20 @@ class Breakdown:
     | waiting | being held back: a rank that is late, a delay of a trouble, what a library's way of sending costs |
 
     All are whole multiples of the smallest step that the run's time can make as a float64: they add up to it exactly,
-    in any order. `messages` are those of the path that go from one place to another, `bytes` what they carry, and
-    `ahead` the seconds from when each of them left to its first byte.
+    in any order.
+
+    Parameters
+    ----------
+    path : array of int, shape (path,)
+        Transfers of the critical path, in order.
+    seconds : array of float, shape (path, parts)
+        Seconds that each of them spent on each of `PARTS`.
+    messages : int
+        Transfers of the path that go from one place to another.
+    bytes : float
+        What these carry together.
+    ahead : float
+        Seconds from when each of them left to its first byte, together.
     """
 
     path: Path
@@ -46,6 +59,10 @@ class Breakdown:
     messages: int
     bytes: float
     ahead: float
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{part} {fmt_time(seconds)}" for part, seconds in self.parts.items() if seconds)
+        return fmt_object("Breakdown", f"{fmt_time(math.fsum(self.parts.values()))}: {parts or 'nothing'}")
 
     @cached_property
     def parts(self) -> Mapping[str, float]:

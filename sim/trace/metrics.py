@@ -1,14 +1,16 @@
 """Numbers about a run: bandwidths as nccl-tests defines them, link use, the critical path, a lower bound."""
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.schedule import NOTHING, Promise
-from sim.topology import Floats, Ints, Topology
+from sim.topology import Floats, Ints, Link, Topology
 from sim.trace import Trace
 from sim.trace.link_load import Spanned, capacities
+from sim.units import fmt_object, fmt_share, fmt_size
 
 
 class Timed(Protocol):
@@ -24,12 +26,36 @@ class Timed(Protocol):
 
 
 def algbw(trace: Timed) -> float:
-    """Size over time, B/s (nccl-tests doc/PERFORMANCE.md); zero for a collective that moves no data."""
+    """Divide size by time: the algorithm bandwidth (nccl-tests doc/PERFORMANCE.md).
+
+    Parameters
+    ----------
+    trace : Trace or Run
+        What ran.
+
+    Returns
+    -------
+    float
+        Bandwidth in B/s; zero for a collective that moves no data.
+    """
     return trace.size / trace.time if trace.time > 0 else 0.0
 
 
 def busbw(trace: Timed, factor: float) -> float:
-    """Bus bandwidth: algorithm bandwidth times the collective's factor, B/s, comparable with what a link can do."""
+    """Return the bus bandwidth, which can be compared with what a link can do.
+
+    Parameters
+    ----------
+    trace : Trace or Run
+        What ran.
+    factor : float
+        The factor of the collective, like 2 (n - 1) / n for an allreduce of n ranks: `COLLECTIVES[name].busbw(n)`.
+
+    Returns
+    -------
+    float
+        Algorithm bandwidth times the factor, B/s.
+    """
     return algbw(trace) * factor
 
 
@@ -41,12 +67,63 @@ class Loaded(Timed, Spanned, Protocol):
         """Bytes that crossed every link, shape (links,)."""
 
 
-class Use(NamedTuple):
-    """How one link was used: its index, the bytes that crossed it, and the share of the run it was full."""
-
+class _LinkUse(NamedTuple):
     link: int
     bytes: float
     share: float
+
+
+class Use(_LinkUse):
+    """How one link was used in a run.
+
+    It is three numbers, and has the names of the link, too.
+
+    Parameters
+    ----------
+    link : int
+        The number of the link: `topology.links[link]`.
+    bytes : float
+        Bytes that crossed it.
+    share : float
+        Share of the run in which it was full, 0 to 1: its bytes over those that it could carry.
+
+    Attributes
+    ----------
+    src : str
+        The device it starts at.
+    dst : str
+        The device it ends at.
+    kind : str
+        NVL, PCI, SYS or NET.
+    bandwidth : float
+        What it can carry, B/s.
+
+    Examples
+    --------
+    >>> from sim.machines import build
+    >>> Use.of(build("switch:ranks=4").links, 0, 2**20, 0.5)
+    <Use GPU0 -> SW: 1 MiB, full for 50% of the run>
+    """
+
+    src: str = ""
+    dst: str = ""
+    kind: str = ""
+    bandwidth: float = 0.0
+
+    @classmethod
+    def of(cls, links: Sequence[Link], link: int, size: float, share: float) -> "Use":
+        """Return the use of `links[link]`: `size` bytes, and the share of the run, 0 to 1."""
+        use, ends = cls(link, size, share), links[link]
+        use.src, use.dst, use.kind, use.bandwidth = ends.src, ends.dst, ends.kind, ends.bandwidth
+        return use
+
+    @property
+    def name(self) -> str:
+        """The link by its two ends."""
+        return f"{self.src} -> {self.dst}"
+
+    def __repr__(self) -> str:
+        return fmt_object("Use", f"{self.name}: {fmt_size(self.bytes)}, full for {fmt_share(self.share)} of the run")
 
 
 def link_use(trace: Loaded) -> Floats:
@@ -56,12 +133,23 @@ def link_use(trace: Loaded) -> Floats:
 
 
 def bottleneck(trace: Loaded) -> Use | None:
-    """The link nearest to being full throughout, or None when nothing crossed any."""
+    """Find the link nearest to being full throughout a run.
+
+    Parameters
+    ----------
+    trace : Trace or Timing
+        What ran.
+
+    Returns
+    -------
+    Use or None
+        The link, by name and number, and its load; None where nothing crossed any.
+    """
     use = link_use(trace)
     if not use.size or use.max() <= 0:
         return None
     link = int(np.argmax(use))
-    return Use(link, float(trace.link_bytes[link]), float(use[link]))
+    return Use.of(trace.topology.links, link, float(trace.link_bytes[link]), float(use[link]))
 
 
 def critical_path(trace: Trace) -> list[int]:

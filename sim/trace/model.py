@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sim.schedule import REDUCE, Schedule
 from sim.schedule.verify import Verdict
 from sim.topology import Floats, Ints, Routes, Topology
+from sim.units import fmt_object, fmt_size, fmt_time
 
 FORMAT = "ringside-trace"
 VERSION = 1
@@ -77,10 +78,54 @@ NO_HITS = Hits(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
 class Trace:
     """One collective's run; times in seconds, one entry per transfer.
 
-    `ready[i]` is when its dependencies were met, `left[i]` when it left: then, or later if its connection sent others
-    meanwhile. `start[i]` is when its first byte flowed (overhead and latency later), `end[i]` when its data was in
-    place, reduced. `cause[i]` is the transfer it waited for last, or -1. `real` holds what running it cost in real
-    seconds.
+    Columns have the shape (transfers,). What has not happened in a run that never ends happens at infinity.
+
+    Parameters
+    ----------
+    topology : Topology
+        The machine, as faults left it.
+    schedule : Schedule
+        What ran.
+    verdict : Verdict
+        Whether it keeps its promise.
+    size : float
+        Bytes as nccl-tests counts them.
+    began : float
+        When it began, s.
+    ended : float
+        When it had ended, or stalled, s.
+    bytes : array of float
+        Bytes of every transfer.
+    route : array of int
+        The number of every transfer's route.
+    routes : Routes
+        The links of every route.
+    ready : array of float
+        When the dependencies of every transfer were met, s.
+    left : array of float
+        When it left, s: then, or later if its connection sent others meanwhile.
+    start : array of float
+        When its first byte flowed, s: overhead and latency later.
+    end : array of float
+        When its data was in place, reduced, s.
+    cause : array of int
+        The transfer that it waited for last, or -1.
+    history : History
+        Changes of rate, where they were kept.
+    instants : int
+        How many moments the simulator looked at.
+    real : mapping
+        Real seconds that running it took.
+    troubles : tuple of str
+        What went wrong in its world, as it was given.
+    hits : Hits
+        Which transfers the faults affected, and for how long.
+    stall : Stall
+        Set for a run that never ends.
+    excerpt : Excerpt
+        Set where these are the transfers of a few ranks of a larger run.
+    capacities : Capacities
+        When links could carry other than their own bandwidth; changes before it began count, too.
     """
 
     topology: Topology
@@ -114,6 +159,12 @@ class Trace:
     def time(self) -> float:
         """Seconds from start to end."""
         return self.ended - self.began
+
+    def __repr__(self) -> str:
+        load = f", {fmt_size(self.size)}" if self.size else ""
+        end = "never ends" if self.stall else fmt_time(self.time)
+        whole = f"{self.schedule.name} on {self.topology.name}: {self.schedule.n:,} ranks{load}"
+        return fmt_object("Trace", f"{whole}, {self.schedule.transfers:,} transfers, {end}")
 
     @cached_property
     def arrived(self) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 from sim.schedule.verify import Verdict
 from sim.topology import Floats, Ints, Topology
 from sim.trace.model import NO_CAPACITIES, NO_HITS, Capacities, Hits, Trace
+from sim.units import fmt_object, fmt_size, fmt_time
 
 
 class Rows(Protocol):
@@ -49,6 +50,11 @@ class Timing:
     troubles: tuple[str, ...] = ()
     hits: Hits = NO_HITS
     capacities: Capacities = NO_CAPACITIES
+
+    def __repr__(self) -> str:
+        load = f", {fmt_size(self.size)}" if self.size else ""
+        whole = f"{self.topology.name}: {self.ranks:,} ranks{load}, {self.messages:,} messages"
+        return fmt_object("Timing", f"{whole} ({self.simulated:,} simulated), {fmt_time(self.time)}")
 
     @property
     def time(self) -> float:

@@ -33,8 +33,7 @@ def facts(outcome: Run) -> dict[str, Any]:
         "verified": timing.verdict.verdict == "ok",
         "verdict": timing.verdict.verdict,
         "troubles": _troubles(timing),
-        "bottleneck": worst
-        and {"src": worst[1].src, "dst": worst[1].dst, "bytes": worst[0].bytes, "share": worst[0].share},
+        "bottleneck": worst and {"src": worst.src, "dst": worst.dst, "bytes": worst.bytes, "share": worst.share},
     }
 
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ops import ALGORITHMS, algorithm, catalogue
+from docs import catalogue
+from ops import ALGORITHMS, algorithm
 from ops.algorithms.double_tree import two_parents
 from ops.collectives import COLLECTIVES, allreduce
 from sim.errors import InputError

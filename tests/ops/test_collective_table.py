@@ -2,7 +2,7 @@
 
 import pytest
 
-from ops import catalogue
+from docs import catalogue
 from ops.collectives import COLLECTIVES, blank_promise, collective
 from ops.collectives.table import WORDS, markdown, row_of, rows
 from ui.text import languages, say, written

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ops.request import Request
-from ops.run.part import representatives, shown
+from ops.run.part import shown
 from ui.player.payload import pack, unpack
 
 RING = Request("allreduce.ring", "nodes:nodes=4,gpus=4", size="1MiB")
@@ -19,7 +19,7 @@ def test_a_run_that_is_written_out_is_shown_whole():
 @pytest.mark.parametrize("request_", [TWO_LEVELS, RING.changed({"machine": "switch:ranks=24"})])
 def test_a_host_of_ranks_stands_for_the_others_under_its_own_names(request_):
     run, whole = request_.run(written=0), request_.run().trace
-    part, chosen = shown(run), representatives(run)
+    part, chosen = shown(run), run.representatives
     numbers = np.array(part.excerpt.numbers)
     assert (part.excerpt.shown, part.excerpt.ranks) == (len(chosen), whole.schedule.n)
     assert numbers[: len(chosen)].tolist() == chosen.tolist()

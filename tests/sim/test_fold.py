@@ -86,7 +86,7 @@ def test_a_folded_run_is_the_run_of_all_ranks(run):
     assert lower_bound(trace.topology, part, trace.size * part.unit_share) == pytest.approx(whole.bound, rel=1e-9)
     use, fullest = bottleneck(trace), whole.bottleneck
     assert (use is None) == (fullest is None)
-    assert use is None or use.share == pytest.approx(fullest[0].share, rel=1e-9)
+    assert use is None or use.share == pytest.approx(fullest.share, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", FOLDING)

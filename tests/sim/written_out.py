@@ -12,7 +12,7 @@ def is_written_out(trace, whole):
     np.testing.assert_allclose(trace.link_bytes, whole.trace.link_bytes, rtol=1e-9)
     use, fullest = bottleneck(trace), whole.bottleneck
     assert (use is None) == (fullest is None)
-    assert use is None or use.share == pytest.approx(fullest[0].share, rel=1e-9)
+    assert use is None or use.share == pytest.approx(fullest.share, rel=1e-9)
     own, written = (np.lexsort(hits[1::-1]) for hits in (trace.hits, whole.trace.hits))
     for column, other in zip(trace.hits[:2], whole.trace.hits[:2], strict=True):
         np.testing.assert_array_equal(column[own], other[written])

@@ -165,6 +165,13 @@ def test_a_folder_without_measurements_is_refused_in_chinese(tmp_path, most, mon
     assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", said), said
 
 
+def test_a_size_that_leaves_a_block_less_than_a_byte_is_refused_in_chinese():
+    with pytest.raises(InputError) as refused:
+        carried_out(Request(size="3"))
+    said = in_language(str(refused.value), "zh")
+    assert not re.search(r"[a-z]{2,} [a-z]{2,}", said), said
+
+
 def test_no_sentence_is_half_in_one_language_and_half_in_another():
     """The first fits `{} is {}: choose from {}`, which is about a value, too."""
     half = "no such thing is called 'warp': choose from a, b"

@@ -154,4 +154,4 @@ def busiest(outcome: Run) -> str:
     """The link nearest to being full throughout, as `A → B`."""
     worst = outcome.bottleneck
     assert worst is not None, "every lesson's run moves something"
-    return f"{worst[1].src} → {worst[1].dst}"
+    return f"{worst.src} → {worst.dst}"

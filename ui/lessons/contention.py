@@ -18,7 +18,7 @@ def _crossing(runs: Runs) -> float:
     trace = runs[0].trace
     worst = runs[0].bottleneck
     assert worst is not None, "an alltoall moves something"
-    on_it = [i for i in range(trace.schedule.transfers) if worst[0].link in trace.route_of(i)]
+    on_it = [i for i in range(trace.schedule.transfers) if worst.link in trace.route_of(i)]
     middle = (trace.start[on_it].max() + trace.arrived[on_it].min()) / 2
     return float(np.count_nonzero((trace.start[on_it] <= middle) & (middle < trace.arrived[on_it])))
 
@@ -27,13 +27,13 @@ def _share(runs: Runs) -> float:
     """GB/s of each of them."""
     worst = runs[0].bottleneck
     assert worst is not None, "an alltoall moves something"
-    return worst[1].bandwidth / _crossing(runs) / GBps
+    return worst.bandwidth / _crossing(runs) / GBps
 
 
 def _facts(runs: Runs) -> dict[str, str]:
     worst = runs[0].bottleneck
     assert worst is not None, "an alltoall moves something"
-    return {"flows": f"{_crossing(runs):g}", "rate": fmt_bandwidth(worst[1].bandwidth)}
+    return {"flows": f"{_crossing(runs):g}", "rate": fmt_bandwidth(worst.bandwidth)}
 
 
 @lesson(order=90)

@@ -15,7 +15,7 @@ LINKS = ("CPU0 → CPU1", "GPU0 → PCI0", "PCI0 → CPU0", "NIC0 → PCI0")
 def _kind(runs: Runs) -> str:
     worst = runs[0].bottleneck
     assert worst is not None, "the ring moves something"
-    return worst[1].kind
+    return worst.kind
 
 
 def _slower(share: float) -> LessonStep:

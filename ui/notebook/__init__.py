@@ -1,12 +1,15 @@
-"""The player under a cell of JupyterLab or marimo: `show` is all there is to it.
+"""The player under a cell of JupyterLab or marimo: `show` is all there is to it, and pictures of results as they are.
 
-What it returns is a widget, drawn when it is a cell's last line. Its `time` and `view` are the player's: setting them
-moves it, and they are what a person has moved it to. A saved notebook keeps a still and a link.
+Once this is imported a run at a cell's end is a table with a still, and `Run.plot` draws. What `show` returns is a
+widget, drawn when it is a cell's last line. Its `time` and `view` are the player's: setting them moves it, and they are
+what a person has moved it to. A saved notebook keeps a still and a link.
 """
 
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ui.notebook.subject import Played, Trained, read
+from ops.cells import draw_with
 from ui.text import ENGLISH
 
 if TYPE_CHECKING:
@@ -46,6 +49,8 @@ def show(
         if (error.name or "").partition(".")[0] not in ("anywidget", "traitlets"):
             raise
         raise ImportError("a notebook shows nothing without anywidget: run `pip install anywidget`") from None
+    from ui.notebook.subject import Played, Trained, read
+
     subject, words = read(what)
     said = dict(words)
     language = said.get("lang", language) if language == ENGLISH else language
@@ -57,3 +62,11 @@ def show(
     if isinstance(subject, Trained):
         return widgets.TrainingWidget(subject, display, time or 0.0)
     return widgets.MapWidget(subject, display)
+
+
+def _drawn(what: str, *arguments: Any) -> Any:
+    """A picture; how it is drawn is loaded with the first one, as that takes a while."""
+    return getattr(import_module(f"{__name__}.pictures"), what)(*arguments)
+
+
+draw_with(**{what: partial(_drawn, what) for what in ("run", "step", "plot")})

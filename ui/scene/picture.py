@@ -75,7 +75,7 @@ def run(scene: Request, language: str) -> Picture:
         busbw=fmt_bandwidth(outcome.busbw),
         bound=fmt_time(bound) if bound else "",
         near=bound / trace.time if trace.time > 0 else 1.0,
-        bottleneck=f"{worst[1].src} → {worst[1].dst}, {fmt_share(worst[0].share)}" if worst else "",
+        bottleneck=f"{worst.src} → {worst.dst}, {fmt_share(worst.share)}" if worst else "",
         worst=_carried(outcome),
         size=fmt_size(trace.size),
         factor=collective.busbw(outcome.timing.ranks) if collective else 1.0,
@@ -90,10 +90,10 @@ def run(scene: Request, language: str) -> Picture:
 
 def _carried(outcome: Run) -> dict[str, str]:
     """What crossed the link nearest to being full, in words: its `bytes`, its `rate` and its `share` of the run."""
-    if outcome.bottleneck is None:
+    use = outcome.bottleneck
+    if use is None:
         return {}
-    use, link = outcome.bottleneck
-    return {"bytes": fmt_size(use.bytes), "rate": fmt_bandwidth(link.bandwidth), "share": fmt_share(use.share)}
+    return {"bytes": fmt_size(use.bytes), "rate": fmt_bandwidth(use.bandwidth), "share": fmt_share(use.share)}
 
 
 def _stalled(trace: Trace, language: str) -> Picture:

@@ -91,11 +91,11 @@ def figures(outcome: Run, before: Run, run: Mapping[str, Any]) -> dict[str, str]
         "sum": str(run["goal"][0]),
         "cable": fmt_bandwidth(cable.bandwidth),
     }
-    if outcome.bottleneck is None:
+    use = outcome.bottleneck
+    if use is None:
         return figures
-    use, link = outcome.bottleneck
     return figures | {
-        "link": f"{link.src} → {link.dst}",
+        "link": f"{use.src} → {use.dst}",
         "share": fmt_share(use.share),
-        "rate": fmt_bandwidth(link.bandwidth),
+        "rate": fmt_bandwidth(use.bandwidth),
     }

@@ -20,7 +20,7 @@ from ops.request.model import is_trace
 from ops.request.notation import assignments, by_name
 from ops.request.scenario import is_scenario
 from sim.base.files.textfile import decoded
-from sim.engine import check_size
+from sim.engine.job import check_size
 from sim.errors import InputError, StalledError
 from sim.formats import FORMATS
 from sim.machines import MACHINES

@@ -10,6 +10,7 @@ from ops.programs.runtime.deadlock import Stuck
 from ops.programs.runtime.transport import ProgramCall
 from ops.training.step import COMPUTE
 from sim.trace.chrome_events import ChromeTrace, TrackPoint, check_slices, nanoseconds
+from sim.units import fmt_object, fmt_time
 
 
 class Straggler(NamedTuple):
@@ -48,6 +49,10 @@ class ProgramRun:
     """Seconds of communication that no computing hides, of the rank that has most."""
     charged: bool = False
     """Whether `time` has what the libraries' own processors take."""
+
+    def __repr__(self) -> str:
+        end = self.failure or fmt_time(self.time)
+        return fmt_object("ProgramRun", f"on {self.machine}: {self.ranks:,} ranks, {len(self.calls):,} calls, {end}")
 
     @property
     def ok(self) -> bool:

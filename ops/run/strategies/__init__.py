@@ -44,7 +44,10 @@ class Setup:
     @cached_property
     def faults(self) -> tuple[Perturbation, ...]:
         """What makes the machine differ, without what a library's way of sending costs."""
-        return troubles(self.trouble, self.topology) if self.trouble else ()
+        if not self.trouble:
+            return ()
+        made = iter(troubles([fault for fault in self.trouble if isinstance(fault, str)], self.topology))
+        return tuple(next(made) if isinstance(fault, str) else fault for fault in self.trouble)
 
     @cached_property
     def links(self) -> LinkClasses | None:

@@ -8,7 +8,8 @@ import numpy as np
 
 from sim.base.arrays import Floats, Ints, Numbers
 from sim.base.ragged import take
-from sim.engine import Cluster, check_size
+from sim.engine import Cluster
+from sim.engine.job import check_size
 from sim.schedule import Schedule
 from sim.schedule.verify import Proof, Verdict
 from sim.symmetry.classes import claim, kernels

@@ -19,7 +19,7 @@ from ops.measured.accuracy import (
 )
 from sim.units import fmt_share
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
+PAGE = Path(__file__).with_name("validation.md")
 EXPECT = """**On a machine nobody measured** expect NCCL's times on one host of {known} to be {host_large} off from
 1 MiB on, and {host_small} below (medians). So far off were the {host_tables} tables of such GPUs, each
 with all its own times left out of the fit, so that other tables of the same GPUs, or other generations, were all there

@@ -1,0 +1,261 @@
+"""A run as one call of Python, from names, texts, numbers and objects in any mixture."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from inspect import signature
+from numbers import Integral, Real
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from ops.formats import schedule_text
+from ops.registry import ALGORITHMS, Algorithm
+from ops.request.mistakes import check_words
+from ops.request.model import PreparedRun, Request
+from ops.request.notation import assignments, entries, size_word
+from ops.run import FEW, Run, Work, execute
+from ops.run.work import imported, registered
+from sim.errors import InputError, KindError, expect_kind
+from sim.faults import Perturbation
+from sim.formats import FORMATS
+from sim.machines import MACHINES
+from sim.parameters import parse_spec, written
+from sim.schedule import Schedule
+from sim.topology import Topology
+
+OBJECTS = (Schedule, Algorithm, Work)
+"""What an algorithm may be that no word describes."""
+
+
+def run(
+    algorithm: "str | PathLike[str] | Schedule | Algorithm | Work | Request | Callable[..., Any] | None" = None,
+    machine: str | PathLike[str] | Topology | None = None,
+    size: float | str | None = None,
+    *,
+    faults: str | Perturbation | Iterable[str | Perturbation] | None = None,
+    ranks: int | None = None,
+    root: int | None = None,
+    settings: Mapping[str, Any] | str | None = None,
+    counts: Sequence[int | str] | str | None = None,
+    network: str | None = None,
+    placement: Sequence[int] | str | None = None,
+    edits: Sequence[str] | str | None = None,
+    rates: Mapping[str, Any] | str | None = None,
+    lockstep: bool | None = None,
+    blocking: bool | None = None,
+    history: bool = False,
+    written_out: bool = False,
+    **unknown: Any,
+) -> Run:
+    """Prove a collective and time it on a machine, with faults or without.
+
+    What is left out is as in `Request`: a ring allreduce of 64 MiB on all GPUs of a DGX A100.
+
+    Parameters
+    ----------
+    algorithm : str, path, Schedule, Algorithm, Request or function
+        What runs: a name like `allreduce.ring`, perhaps with parameters (`broadcast.chain:segments=4`), a library's
+        choice (`nccl.allreduce`), the path of a schedule file, or an object. The other words override those of a
+        Request.
+    machine : str, path or Topology
+        Where it runs: a name like `dgx_h100` or `switch:ranks=8`, the text or the path of a capture, or a Topology. A
+        name comes before a file that is called so.
+    size : int or str
+        Bytes as nccl-tests counts them, like `64 * MiB` or `64MiB`.
+    faults : str, Perturbation or list of these
+        What goes wrong, like `slow_link:src=GPU0,dst=NVS0,share=0.5`; names and parameters are those of `TROUBLES`.
+    ranks : int
+        How many ranks take part; 0 for all there are.
+    root : int
+        The rank that a rooted collective starts from or ends at.
+    settings : mapping or str
+        Parameters of the algorithm by name, or of the format of a schedule.
+    counts : list of int or str
+        Bytes of every block, instead of a size, for collectives whose blocks may differ.
+    network : str
+        What joins the hosts of the machine, like `infiniband_hdr`.
+    placement : list of int or str
+        Which GPUs take part, rank 0 first, or words like `per_host=4`.
+    edits : list of str or str
+        What is changed on the machine before it runs, like `cut_cable:src=GPU0,dst=NVS0`.
+    rates : mapping or str
+        Rates that a capture does not tell, by name.
+    lockstep : bool
+        Whether every step waits for the whole step before.
+    blocking : bool
+        Whether every rank finishes its part of a step before its part of the next.
+    history : bool
+        Whether every change of every rate is kept; then every transfer is simulated.
+    written_out : bool
+        Whether every transfer of every rank is simulated, even where ranks are equivalent.
+    **unknown : Any
+        No other keyword is taken: the nearest ones are named in the error.
+
+    Returns
+    -------
+    Run
+        Time, bandwidths, bottleneck, critical path and transfers.
+
+    Raises
+    ------
+    InputError
+        Where a value cannot be used; a ValueError. One of the wrong kind raises a subclass that is a TypeError, too.
+    StalledError
+        Where a fault keeps the run from ever ending.
+
+    Examples
+    --------
+    >>> run("allreduce.ring", "dgx_h100", "64MiB")
+    <Run allreduce.ring on dgx_h100: 8 ranks, 64 MiB, 326.5 µs, busbw 359.7 GB/s, verified>
+    >>> run("allreduce.ring", "dgx_h100", "64MiB", faults=["straggler:rank=3,late=1ms"]).bottleneck
+    <Use GPU0 -> NVS0: 112 MiB, full for 24% of the run>
+    """
+    check_words("run", unknown, [name for name in signature(run).parameters if name != "unknown"])
+    words: dict[str, Any] = {
+        "ranks": ranks,
+        "root": root,
+        "network": network,
+        "lockstep": lockstep,
+        "blocking": blocking,
+        "size": None if size is None else _size(size),
+        "settings": _pairs("settings", settings),
+        "rates": _pairs("rates", rates),
+        "counts": _list("counts", counts, ",", Integral),
+        "placement": _list("placement", placement, ",", Integral),
+        "edits": _list("edits", edits, ";"),
+    }
+    request, work = _request_of(algorithm)
+    request = replace(request, **{word: value for word, value in words.items() if value is not None})
+    if work and request.settings and not isinstance(work, Algorithm):
+        raise InputError(f"{work.name} is made already: leave out settings, or give an algorithm by its name")
+    if request.is_kept and not (machine is None and faults is None):
+        raise InputError(f"{request.schedule_name} is a run that was kept: leave out its machine and its faults")
+    request, topology = _placed(request, machine)
+    if request.is_kept:
+        return request.run()
+    prepared = PreparedRun(request, topology, _work(request, topology, work))
+    return execute(
+        topology,
+        prepared.work,
+        prepared.bytes,
+        blocks=request.blocks(prepared.work),
+        lockstep=request.lockstep,
+        history=history,
+        trouble=request.troubles if faults is None else _faults(faults),
+        written=float("inf") if written_out or history else FEW,
+    )
+
+
+def _request_of(algorithm: Any) -> tuple[Request, Schedule | Algorithm | Work | None]:
+    """The request that an algorithm makes, and the algorithm itself where words do not name it."""
+    if algorithm is None:
+        return Request(), None
+    if isinstance(algorithm, Request):
+        return algorithm, None
+    if isinstance(algorithm, OBJECTS):
+        return Request(), algorithm
+    if callable(algorithm):
+        return Request(), _listed(algorithm)
+    expect_kind(
+        algorithm, (str, PathLike), "algorithm", "give a name like 'allreduce.ring', a file, a Schedule or a Request"
+    )
+    text = fspath(algorithm)
+    if isinstance(algorithm, str) and (text in ALGORITHMS or not _is_file(text)):
+        return Request().of(text), None
+    if text.endswith(".py"):
+        raise InputError(f"{text[:80]} is a Python file: import it, and give its schedule or its algorithm")
+    return Request(schedule=schedule_text(text), schedule_name=text), None
+
+
+def _listed(steps: Callable[..., Any]) -> Algorithm:
+    """The algorithm that a function is. Raises InputError for one that is none, or carries out several collectives."""
+    matches = [entry for entry in ALGORITHMS.distinct() if entry.steps is steps]
+    name = getattr(steps, "__name__", type(steps).__name__)
+    if not matches:
+        raise InputError(f"{name} is no algorithm yet: write @algorithm(allreduce), or its collective, above it")
+    if len(matches) > 1:
+        raise InputError(f"{name} carries out several collectives: give one of {', '.join(e.name for e in matches)}")
+    return matches[0]
+
+
+def _work(request: Request, topology: Topology, made: Schedule | Algorithm | Work | None) -> Work:
+    """What runs: what was given, or what the request names."""
+    if made is None:
+        return request.work(topology)
+    if isinstance(made, Algorithm):
+        ranks, root = topology.taking_part(request.ranks), request.root if made.collective.rooted else 0
+        settings = assignments(request.settings, made.name)
+        work = registered(made, ranks, root=root, topology=topology, settings=settings)
+    else:
+        work = imported(made) if isinstance(made, Schedule) else made
+        if request.ranks not in (0, work.n):
+            raise InputError(f"{work.name} is for {work.n} ranks, not {request.ranks}: leave out ranks")
+    return work.blocking() if request.blocking else work
+
+
+def _placed(request: Request, machine: Any) -> tuple[Request, Topology]:
+    """The machine, and the request with its words."""
+    if machine is None:
+        return request, request.topology()
+    if isinstance(machine, Topology):
+        return request, request.topology(machine)
+    expect_kind(machine, (str, PathLike), "machine", "give a name like 'dgx_h100', a file, a capture or a Topology")
+    text = fspath(machine)
+    if "\n" in text:
+        request = replace(request, capture=text)
+    elif isinstance(machine, str) and (parse_spec(text)[0] in MACHINES or not _is_file(text)):
+        request = replace(request, machine=text, capture="")
+    else:
+        request = replace(request, capture=FORMATS.text(text), capture_name=text)
+    return request, request.topology()
+
+
+def _is_file(text: str) -> bool:
+    """Whether a text is the path of a file; no text that is too long for one is."""
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _size(size: Any) -> str:
+    """Bytes as a word of a request. Raises InputError for a number of bytes that cannot be."""
+    if isinstance(size, str):
+        return size
+    if isinstance(size, bool) or not isinstance(size, Real):
+        raise KindError(f"size is of type {type(size).__name__}: give bytes, or a text like '64MiB'")
+    number = float(size)
+    if not number.is_integer() or number < 1:
+        raise InputError(f"size={number:g} is not a whole number of bytes of 1 or more: give one like 64 * MiB")
+    return size_word(int(number))
+
+
+def _pairs(word: str, pairs: Any) -> str | None:
+    """Parameters as a word of a request."""
+    if pairs is None or isinstance(pairs, str):
+        return pairs
+    expect_kind(pairs, Mapping, word, "give a mapping like {'segments': 4}, or a text like 'segments=4'")
+    return written({key: "x".join(map(str, it)) if isinstance(it, tuple) else it for key, it in pairs.items()})
+
+
+def _list(word: str, several: Any, between: str, kind: type = str) -> str | None:
+    """A list as a word of a request."""
+    if several is None or isinstance(several, str):
+        return several
+    expect_kind(several, Iterable, word, "give a list, or a text")
+    entries = list(several)
+    for entry in entries:
+        expect_kind(entry, (str, kind), word, "give a list of texts" if kind is str else "give a list of whole numbers")
+    return between.join(map(str, entries))
+
+
+def _faults(faults: Any) -> list[str | Perturbation]:
+    """Faults one by one."""
+    if isinstance(faults, str | Perturbation):
+        faults = [faults]
+    expect_kind(faults, Iterable, "faults", "give a list of texts like 'straggler:rank=3,late=1ms'")
+    several: list[str | Perturbation] = []
+    for fault in faults:
+        expect_kind(fault, (str, Perturbation), "faults", "give texts like 'straggler:rank=3,late=1ms'")
+        several += entries(fault) if isinstance(fault, str) else [fault]
+    return several
