@@ -5,10 +5,13 @@ from dataclasses import replace
 import click
 
 from ops.programs.pytorch import run_torch
-from ops.programs.pytorch.gpus import EFFICIENCY, roofline
+from ops.programs.pytorch.gpus import EFFICIENCY, Compute, LayerTimes, roofline
 from ops.programs.runtime.steps import training_step
 from ops.request import Request
+from ops.training.layers import parse_layers
+from sim.base.files.textfile import Expected, read_text
 from sim.base.files.whole_file import write_whole
+from sim.errors import InputError
 from sim.machines import MACHINES
 from sim.parameters import parameters
 from terminal import Answer, command
@@ -39,6 +42,14 @@ from terminal.shared.types import WHOLE
 @click.option(
     "--efficiency", type=float, default=EFFICIENCY, metavar="SHARE", help="of a GPU's peaks that computing reaches"
 )
+@click.option(
+    "--interference",
+    type=float,
+    default=0.0,
+    metavar="SHARE",
+    help="of its speed that a GPU lacks for compute while it takes part in a collective; 0 if left out",
+)
+@click.option("--layers", metavar="FILE", help="instead: a table of modules, `name shapes forward backward` per line")
 @asks(*MACHINE, machine=False)
 @with_options
 def torchrun(
@@ -49,6 +60,8 @@ def torchrun(
     nodes: int,
     gpu: str | None,
     efficiency: float,
+    interference: float,
+    layers: str | None,
     library: str | None,
     algorithms: tuple[str, ...],
     eager: int,
@@ -63,8 +76,15 @@ def torchrun(
     """
     request = replace(request, machine=_machine(request, per_node, nodes))
     machine = request.topology()
+    if not 0 <= interference < 1:
+        raise InputError(f"--interference {interference:g} is no share of a speed: give 0 or more and less than 1")
+    if layers is not None and gpu is not None:
+        raise InputError("--layers and --gpu both say how fast ranks compute: give one")
+    compute: Compute | None = roofline(machine, gpu, efficiency)
+    if layers is not None:
+        compute = LayerTimes(parse_layers(read_text(layers, Expected("a table of layers"))))
     outcome = run_torch(
-        script, machine, per_node, list(args), nodes=nodes, compute=roofline(machine, gpu, efficiency), library=library,
+        script, machine, per_node, list(args), nodes=nodes, compute=compute, interference=interference, library=library,
         forced=dict(map(forced_algorithm, algorithms)), eager=eager, history=opened is not None, echo=echoes(),
     )  # fmt: skip
     if trace is not None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ops.communicators.selection import Forced, Selection
-from ops.programs.pytorch.gpus import Roofline
+from ops.programs.pytorch.gpus import Compute
 from ops.programs.pytorch.hub import follow, gather, outcome_of
 from ops.programs.pytorch.processes import Process, environments, interpreter, require_torch
 from ops.programs.runtime.scripts import compiled, read_script
@@ -37,7 +37,8 @@ def run_torch(
     nodes: int = 1,
     library: str | None = None,
     forced: Mapping[str, Forced] | None = None,
-    compute: Roofline | None = None,
+    compute: Compute | None = None,
+    interference: float = 0.0,
     eager: float = EAGER,
     history: bool = False,
     echo: Callable[[str], None] | None = None,
@@ -45,17 +46,15 @@ def run_torch(
 ) -> ProgramRun:
     """Run a PyTorch script as torchrun does, with `per_node` processes on each of `nodes` hosts of a machine.
 
-    `compute` says how long the script's own operations take: no time without it. The arguments beyond are those of
+    `compute` says how long the script's own operations take: no time without it. `interference` is the share of its
+    speed that a GPU lacks for them while it takes part in a collective. The arguments beyond are those of
     `run_program`; `start` starts a process. A script may also start its ranks itself. Raises InputError for a script or
     machine that cannot be used, and where PyTorch is not installed; what goes wrong in the script is the outcome's
     `failure`.
     """
     require_torch()
     compiled(read_script(path), os.path.abspath(path))
-    if per_node < 1 or nodes < 1:
-        raise InputError(f"{per_node} processes on {nodes} nodes: ask for at least one of each")
-    selection = Selection(library, forced)
-    seated = _seated(topology, per_node, nodes)
+    selection, seated = Selection(library, forced), _seated(topology, per_node, nodes)
     said: list[str] = []
 
     def heard(text: str) -> None:
@@ -70,11 +69,13 @@ def run_torch(
             listener.bind(hub)
             listener.listen(4096)
             command = [interpreter(), str(path), *argv]
-            places = environments(per_node, nodes, folder, hub, eager, compute.to_json() if compute else "")
+            places = environments(per_node, nodes, folder, hub, eager, _written(compute, private))
             processes = [start(command, place, rank, heard) for rank, place in enumerate(places)]
             try:
                 ranks = gather(listener, processes)
-                failure, world = follow(ranks, seated, folder, selection, eager, history)
+                failure, world = follow(
+                    ranks, seated, folder, selection, eager=eager, history=history, interference=interference
+                )
                 if failure is None:
                     for process in processes:
                         process.wait(GRACE)
@@ -89,6 +90,15 @@ def run_torch(
     return replace(outcome, exposed=training_step(outcome, topology).exposed_s)
 
 
+def _written(compute: Compute | None, folder: str) -> str:
+    """The file that tells processes how long their work takes; empty where it takes no time."""
+    if compute is None:
+        return ""
+    file = os.path.join(folder, "compute.json")
+    Path(file).write_text(compute.to_json(), encoding="utf-8")
+    return file
+
+
 def _crashed(processes: list[Process], lost: list[int]) -> str:
     """What became of processes that a signal ended."""
     for process in processes:
@@ -99,7 +109,9 @@ def _crashed(processes: list[Process], lost: list[int]) -> str:
 
 
 def _seated(topology: Topology, per_node: int, nodes: int) -> Topology:
-    """The machine whose rank r is GPU `r % per_node` of host `r // per_node`."""
+    """The machine whose rank r is GPU `r % per_node` of host `r // per_node`. Raises InputError."""
+    if per_node < 1 or nodes < 1:
+        raise InputError(f"{per_node} processes on {nodes} nodes: ask for at least one of each")
     if nodes == 1:
         return topology
     hosts: dict[int, list[int]] = {}

@@ -1,8 +1,10 @@
 """What GPUs compute and how fast they read their memory, as their makers' data sheets have it."""
 
 import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from ops.training.layers import Layer
 from sim.errors import InputError
 from sim.topology import Topology
 
@@ -53,6 +55,22 @@ class Roofline(NamedTuple):
         gpu = GPUS[self.gpu]
         single, half = (peak * TERA * self.efficiency for peak in (gpu.single, gpu.half))
         return json.dumps({"single": single, "half": half, "memory": gpu.memory * GIGA * self.efficiency})
+
+
+class LayerTimes(NamedTuple):
+    """How long work takes: what a table says of each module, everything else no time."""
+
+    layers: Sequence[Layer]
+
+    def __str__(self) -> str:
+        return f"compute by a table of {len(self.layers)} modules"
+
+    def to_json(self) -> str:
+        """Return forward and backward seconds by module, as processes of a script read them."""
+        return json.dumps({"layers": {layer.name: (layer.forward, layer.backward) for layer in self.layers}})
+
+
+Compute = Roofline | LayerTimes
 
 
 def roofline(topology: Topology, gpu: str | None, efficiency: float = EFFICIENCY) -> Roofline | None:

@@ -70,7 +70,14 @@ def gather(listener: socket.socket, processes: list[Process]) -> Arrivals:
 
 
 def follow(
-    ranks: Arrivals, topology: Topology, folder: str, selection: Selection, eager: float, history: bool
+    ranks: Arrivals,
+    topology: Topology,
+    folder: str,
+    selection: Selection,
+    *,
+    eager: float,
+    history: bool = False,
+    interference: float = 0.0,
 ) -> tuple[str | None, TorchWorld | None]:
     """Simulate a run to its end; returns what it failed with, and the world it was in. Raises InputError."""
     if ranks.failure is not None or not ranks.size:
@@ -80,6 +87,7 @@ def follow(
         return f"{name_ranks(missing)} ended before init_process_group, in which {name_ranks(ranks.wires)} wait", None
     wires = [ranks.wires[rank] for rank in range(ranks.size)]
     world = TorchWorld(topology, wires, folder, ranks.backend, selection=selection, eager=eager, history=history)
+    world.interference = interference
     world.run(ranks.size, world.serve, folder)
     for wire in wires:
         wire.close()

@@ -23,7 +23,7 @@ def serve(address: str, spec: str, folder: str, eager: float) -> int:
             machine = build(spec)
             ranks = gather(listener, [])
             os.unlink(address)
-            failure, world = follow(ranks, machine, folder, Selection(), eager, history=False)
+            failure, world = follow(ranks, machine, folder, Selection(), eager=eager)
         except InputError as error:
             sys.stderr.write(f"ringside: {error}\n")
             return 2

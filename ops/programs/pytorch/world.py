@@ -20,7 +20,7 @@ from ops.programs.pytorch.rank.wire import Wire
 from ops.programs.runtime.deadlock import name_ranks
 from ops.programs.runtime.messages import ANY_SOURCE, Mailbox, Message, Receive
 from ops.programs.runtime.rendezvous import Contribution, ProcessGroup, ProgramMeeting
-from ops.programs.runtime.tasks import CALL, Pending, Task
+from ops.programs.runtime.tasks import Pending, Slept, Task
 from ops.programs.runtime.transport import Transport
 from ops.training.backends import burdened
 from ops.training.step import COMPUTE
@@ -54,7 +54,7 @@ class TorchGroup(ProcessGroup):
 
     def __init__(self, world: "TorchWorld", ranks: tuple[int, ...], name: str, backend: str) -> None:
         super().__init__(world, ranks, name)
-        self.costs = BACKENDS[served(backend)]
+        self.torch_world, self.costs = world, BACKENDS[served(backend)]
         self.busy = False
         self.waiting: deque[StreamedMeeting] = deque()
 
@@ -90,10 +90,13 @@ class StreamedMeeting(ProgramMeeting):
                 meeting.move()
             meeting.record.start = started
 
+        stream.torch_world.move(stream.ranks, +1)
+
         self.world.at(started if alone else started + stream.costs.launch, run)
 
     def _end(self, parts: list[Contribution]) -> None:
         super()._end(parts)
+        self.stream.torch_world.move(self.stream.ranks, -1)
         self.stream.busy = False
         self._next()
 
@@ -117,6 +120,10 @@ class TorchWorld(Transport):
         super().__init__(machine, len(wires), folder, selection=selection, eager=eager, history=history)
         self.wires = wires
         self.untimed: Counter[str] = Counter()
+        self.interference = 0.0
+        """The share of its speed that a GPU lacks for compute while it takes part in a collective."""
+        self._moving = [0] * len(wires)
+        self._changes: dict[int, Slept] = {}
         self.lost: list[int] = []
         """Ranks whose processes ended without a word."""
         self.groups: dict[str, TorchGroup] = {}
@@ -140,12 +147,39 @@ class TorchWorld(Transport):
                 return
             task.place = ScriptLine(*request["at"])
             for name, seconds in request["after"]:
-                self.sleep(seconds, name, CALL if name == SLEEP else COMPUTE)
+                if name == SLEEP:
+                    self.sleep(seconds)
+                else:
+                    self._work(task, seconds, name)
             getattr(self, f"_{request['do']}")(task, request)
+
+    def _work(self, task: Task, seconds: float, name: str) -> None:
+        """Work that takes so many seconds at full speed, longer where collectives are under way."""
+        if not self.interference:
+            self.sleep(seconds, name, COMPUTE)
+            return
+        while True:
+            speed = 1 - self.interference if self._moving[task.rank] else 1.0
+            begin, end, change = self.now, Slept(), Slept()
+            self._changes[task.rank] = change
+            self.at(begin + seconds / speed, end.finish)
+            self.wait((end, change), name, every=False, lane=COMPUTE)
+            if end.done:
+                return
+            seconds -= (self.now - begin) * speed
+
+    def move(self, ranks: tuple[int, ...], change: int) -> None:
+        """A collective of these ranks begins (+1) or has ended (-1)."""
+        for rank in ranks if self.interference else ():
+            before = self._moving[rank] > 0
+            self._moving[rank] += change
+            if before != (self._moving[rank] > 0) and rank in self._changes:
+                self._changes.pop(rank).finish()
 
     def _next_request(self, task: Task) -> Request | None:
         heapq.heappush(self._listening, task.rank)
-        self._stop()
+        while task.rank not in self._requests:  # what it no longer waits for may wake it, too
+            self._stop()
         return self._requests.pop(task.rank)
 
     def _listen(self) -> bool:

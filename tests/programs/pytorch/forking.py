@@ -128,7 +128,7 @@ def fork(line, others):
         return pid, line
     for other in (line, *others):
         other.close()
-    os.setsid() if os.getpid() != os.getpgrp() else None
+    os.setpgid(0, 0)
     os.dup2(output, 1)
     os.environ.clear()
     os.environ.update(request["environment"])

@@ -88,3 +88,11 @@ def test_bad_input_is_told_in_one_line(tmp_path, capsys, flags, part):
     (tmp_path / "train.py").write_text("pass\n", encoding="utf-8")
     assert cli.main(["torchrun", *flags, str(tmp_path / "train.py")]) == BAD_INPUT
     assert part in capsys.readouterr().err.splitlines()[-1]
+
+
+@TORCH
+def test_a_table_and_a_gpu_exclude_each_other(tmp_path, capsys):
+    (tmp_path / "train.py").write_text("pass\n", encoding="utf-8")
+    flags = ["--machine", "dgx_h100", "--gpu", "h100", "--layers", str(tmp_path / "train.py")]
+    assert cli.main(["torchrun", *flags, str(tmp_path / "train.py")]) == BAD_INPUT
+    assert "--layers and --gpu both say how fast ranks compute" in capsys.readouterr().err.splitlines()[-1]

@@ -4,8 +4,10 @@ import json
 
 import pytest
 
-from ops.programs.pytorch.gpus import GPUS, Roofline, roofline
+from ops.programs.pytorch.gpus import GPUS, LayerTimes, Roofline, roofline
 from ops.programs.runtime.steps import training_step
+from ops.training.layers import parse_layers
+from ops.training.models import layers_of
 from ops.training.step import COMM, COMPUTE
 from sim.errors import InputError
 from sim.machines import build
@@ -94,3 +96,86 @@ def test_the_machine_says_which_gpu_it_has_unless_one_is_named():
 def test_a_gpu_that_is_unknown_is_refused(gpu, efficiency, part):
     with pytest.raises(InputError, match=part):
         roofline(build("dgx_a100"), gpu, efficiency)
+
+
+TABLE = (
+    HEAD
+    + """
+import sys
+
+
+class Part(nn.Module):
+    def __init__(self, shapes):
+        super().__init__()
+        self.tensors = nn.ParameterList(torch.zeros(*map(int, shape.split("x"))) for shape in shapes.split("+"))
+
+    def forward(self, x):
+        return x + sum(p.view(-1)[0] for p in self.tensors)
+
+
+model = nn.Sequential()
+for line in open(sys.argv[1]):
+    name, shapes, *_ = line.split()
+    model.add_module(name, Part(shapes))
+model = nn.parallel.DistributedDataParallel(model, bucket_cap_mb=25)
+start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+for _ in range(2):  # buckets are made in the first
+    start.record()
+    model(torch.ones(1)).sum().backward()
+    end.record()
+if rank == 0:
+    print(start.elapsed_time(end) / 1e3)
+"""
+)
+
+
+def table(model, seconds):
+    """A preset's layers that take so long together, forward and backward."""
+    layers = layers_of(model, "", 0, 0.0)
+    share = seconds / sum(layer.forward + layer.backward for layer in layers)
+    times = [(layer.forward * share, layer.backward * share) for layer in layers]
+    return [
+        layer._replace(name=layer.name.replace(".", "_"), forward=forward, backward=backward)
+        for layer, (forward, backward) in zip(layers, times, strict=True)
+    ]
+
+
+def test_a_table_of_modules_says_how_long_they_take(run, tmp_path):
+    script = (
+        HEAD
+        + """
+model = nn.Sequential()
+model.add_module("one", nn.Linear(4, 4))
+model.add_module("two", nn.Sequential(nn.Linear(4, 4), nn.ReLU(inplace=True)))
+model = nn.parallel.DistributedDataParallel(model)
+begin = time.perf_counter()
+loss = model(torch.ones(2, 4)).sum()
+forward = time.perf_counter() - begin
+loss.backward()
+print(round(forward, 3))
+"""
+    )
+    layers = parse_layers("one 4x4+4 1ms 2ms; two.0 4x4+4 10ms 20ms; two.1 1 100ms 200ms")
+    outcome = run(script, compute=LayerTimes(layers))
+    assert (outcome.failure, outcome.output) == (None, "0.111\n" * 4)
+    assert outcome.compute == "compute by a table of 3 modules"
+    assert outcome.to_dict()["per_rank"][2]["compute_s"] == pytest.approx(0.333, rel=1e-9)
+    told = run(script, compute=LayerTimes(parse_layers("other 4x4 1ms 2ms"))).failure
+    assert "none of the table's layers is a module of this model, which has one, two, two.0, two.1" in told
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ranks", [2, 4, 8, 16])
+def test_ddp_on_v100_takes_what_was_measured(run, tmp_path, ranks):
+    """ResNet-50 of tests/data/ddp, given the step of one GPU under DDP, and half of its speed beside collectives."""
+    measured = {1: 0.100, 2: 0.103, 4: 0.103, 8: 0.104, 16: 0.104}
+    layers = table("resnet50", measured[1])
+    lines = [f"{x.name} {'+'.join('x'.join(map(str, s)) for s in x.tensors)} 0 0\n" for x in layers]
+    (tmp_path / "table.txt").write_text("".join(lines), encoding="utf-8")
+    hosts = max(1, ranks // 8)
+    outcome = run(
+        TABLE, f"dgx1v:hosts={hosts}", ranks // hosts, nodes=hosts, argv=[str(tmp_path / "table.txt")],
+        compute=LayerTimes(layers), interference=0.5,
+    )  # fmt: skip
+    assert outcome.failure is None
+    assert float(outcome.output) == pytest.approx(measured[ranks], rel=0.03)

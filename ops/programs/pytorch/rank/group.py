@@ -13,6 +13,7 @@ import torch._C._distributed_c10d as c10d
 import torch.distributed as dist
 
 from .link import EAGER, LINK
+from .operations import for_gloo, name_of, op_of, scaled
 from .work import RingsideWork, Together
 
 Tensors = Sequence[torch.Tensor]
@@ -94,18 +95,18 @@ class RingsideGroup(dist.ProcessGroup):
     def _reduced(
         self, name: str, collective: str, tensors: Tensors, opts: Any, move: Callable[..., Any], root: int = 0
     ) -> Any:
-        op = _op(opts)
+        op = op_of(opts)
         options = c10d.ReduceOptions() if collective == "reduce" else c10d.AllreduceOptions()
-        options.reduceOp, scale = _for_gloo(op, self.size())
+        options.reduceOp, scale = for_gloo(op, self.size())
         if collective == "reduce":
             options.rootRank = root
         size = sum(tensor.nbytes for tensor in tensors)
         number = self._call(
             name, collective, [size], root=root, length=size, counted=sum(t.numel() for t in tensors),
-            same={"op": _name(op), "dtype": _dtype(tensors[0])},
+            same={"op": name_of(op), "dtype": _dtype(tensors[0])},
         )  # fmt: skip
         here = collective == "allreduce" or self.rank() == root
-        then = _scaled(tensors, scale) if scale is not None and here else None
+        then = scaled(tensors, scale) if scale is not None and here else None
         return self._done(
             RingsideWork(number, tensors, lambda _: [move([_plain(one)], options) for one in tensors], then, opts)
         )
@@ -171,15 +172,15 @@ class RingsideGroup(dist.ProcessGroup):
     reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
 
     def _scattered(self, name: str, output: torch.Tensor, parts: list[torch.Tensor], opts: Any) -> Any:
-        op = _op(opts)
+        op = op_of(opts)
         sizes = [part.nbytes for part in parts]
         number = self._call(
             name, "reduce_scatter", sizes, length=sum(sizes), counted=sum(part.numel() for part in parts),
-            room=[output.nbytes], same={"op": _name(op), "dtype": _dtype(output)},
+            room=[output.nbytes], same={"op": name_of(op), "dtype": _dtype(output)},
         )  # fmt: skip
         whole = _joined(parts)  # which gloo sums up for all
         options = c10d.AllreduceOptions()
-        options.reduceOp, scale = _for_gloo(op, self.size())
+        options.reduceOp, scale = for_gloo(op, self.size())
         begin = sum(part.numel() for part in parts[: self.rank()])
 
         def then() -> None:
@@ -360,35 +361,6 @@ def _options(options: Any, **values: Any) -> Any:
 
 def _root(opts: Any) -> int:
     return int(opts) if isinstance(opts, int) else 0 if opts is None else int(opts.rootRank)
-
-
-def _op(opts: Any) -> Any:
-    if opts is None:
-        return dist.ReduceOp.SUM
-    return getattr(opts, "reduceOp", opts)
-
-
-def _name(op: Any) -> str:
-    return str(getattr(op, "op", op)).rpartition(".")[2]
-
-
-def _for_gloo(op: Any, n: int) -> tuple[Any, Callable[[torch.Tensor], torch.Tensor] | None]:
-    """What gloo adds up with, and what makes of its sum what the operation is."""
-    if op == dist.ReduceOp.AVG:
-        return dist.ReduceOp.SUM, lambda total: total / n
-    if op == dist.ReduceOp.PREMUL_SUM:
-        factor = op.__getstate__()[1]
-        return dist.ReduceOp.SUM, lambda total: total * factor
-    return op, None
-
-
-def _scaled(tensors: Tensors, scale: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[], None]:
-    def then() -> None:
-        with torch.no_grad():
-            for tensor in tensors:
-                tensor.copy_(scale(tensor))
-
-    return then
 
 
 def _counted(name: str) -> Callable[..., Any]:

@@ -19,7 +19,7 @@ wait for its receiver."""
 NCCL = "RINGSIDE_NCCL"
 """The release of NCCL whose tables choose."""
 GPU = "RINGSIDE_GPU"
-"""How fast the simulated GPU computes, as JSON; nothing where computing takes no time."""
+"""The JSON file that says how fast the simulated GPU computes; empty where computing takes no time."""
 OWN = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 60.0
 """Seconds in which the simulator must begin to listen."""
