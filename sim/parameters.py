@@ -56,7 +56,7 @@ KINDS = ("int", "float", "str", "bool", "bandwidth", "time", "size", "dims")
 """What a parameter may be."""
 EXACT: Mapping[str, Callable[[Any], str]] = {"bandwidth": exact_bandwidth, "time": exact_time, "size": exact_size}
 """How values with units are written."""
-_SEPARATES = re.compile(r"%(?=[0-9A-Fa-f]{2})|[,;=|&]|(?<= )\+(?= )|^\s+|\s+$")
+_SEPARATES = re.compile(r"%(?=[0-9A-Fa-f]{2})|[,;=|&]|(?<= )\+(?= )|^\s|\s$")
 """What of a value a reader of lists would take for the end of it, or for a quoted character."""
 
 

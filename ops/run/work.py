@@ -22,7 +22,7 @@ from sim.schedule.verify import Proof, Verdict, prove
 from sim.symmetry.classes.listing import Listing, listed
 from sim.symmetry.edges import waits
 from sim.symmetry.folded import FoldedSchedule
-from sim.symmetry.folded_run import proof_of
+from sim.symmetry.proof import proof_of
 from sim.symmetry.proof import prove as prove_folded
 from sim.symmetry.rows import is_whole
 from sim.topology import Topology

@@ -99,8 +99,8 @@ class _Plans:
         return self._of[key]
 
     def _folded(self, decision: Decision, n: int) -> _FoldedPlan:
-        from sim.symmetry.folded_run import proof_of, timed_schedule
-        from sim.symmetry.proof import prove
+        from sim.symmetry.folded_run import timed_schedule
+        from sim.symmetry.proof import proof_of, prove
 
         key = decision.algorithm, n, tuple(sorted(decision.settings.items()))
         if key not in self._decided:

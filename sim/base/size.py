@@ -19,7 +19,7 @@ LINKS = 8
 """Links that a machine may have per device it may have."""
 
 
-def most_devices() -> int:
+def max_devices() -> int:
     """The maximum that holds now. Raises InputError where the environment's is no number."""
     return number_of_devices(os.environ.get(SETTING) or str(USUAL), SETTING)
 
@@ -34,7 +34,7 @@ def number_of_devices(text: str, owner: str) -> int:
 
 def room_for(devices: int, owner: str = "the machine", links: int = 0) -> None:
     """Raise InputError where a machine with so many devices and links is larger than what is allowed."""
-    most = most_devices()
+    most = max_devices()
     for count, limit, needed in ((devices, most, devices), (links, LINKS * most, -(-links // LINKS))):
         if count > limit:
             raise InputError(

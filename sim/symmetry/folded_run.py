@@ -9,9 +9,10 @@ from sim.base.arrays import Floats, Ints
 from sim.engine import Cluster
 from sim.engine.job import check_size
 from sim.schedule import Schedule, dependencies
-from sim.schedule.verify import Proof, Verdict
+from sim.schedule.verify import Verdict
 from sim.symmetry.folded import FoldedSchedule
 from sim.symmetry.link_classes import LinkClasses
+from sim.symmetry.proof import proof_of
 from sim.symmetry.renamings import Numbers
 from sim.symmetry.rows import Chosen, Moments, cause_senders, chain, exchanged, with_causes, written
 from sim.topology import Topology
@@ -128,8 +129,3 @@ def timed_schedule(schedule: FoldedSchedule, turns: Numbers, *, lockstep: bool =
         phases=one.phases,
         after=(earlier, waits.after),
     )
-
-
-def proof_of(schedule: Schedule, verdict: Verdict) -> Proof:
-    """Of the timed form, what its folded schedule's proof has found."""
-    return Proof(schedule, verdict, np.zeros(0, np.int32), np.zeros((0, 0), np.uint64))

@@ -9,9 +9,9 @@ import numpy as np
 
 from sim.base.arrays import Floats
 from sim.base.compiled import twin
-from sim.schedule import NOTHING
+from sim.schedule import NOTHING, Schedule
 from sim.schedule.replay import EMPTY
-from sim.schedule.verify import Verdict, rank_words, said_of
+from sim.schedule.verify import Proof, Verdict, rank_words, said_of
 from sim.symmetry import follow
 from sim.symmetry.folded import FoldedSchedule
 from sim.symmetry.renamings import Numbers
@@ -105,3 +105,8 @@ def _difference(schedule: FoldedSchedule, slot: int, held: Numbers, times: Numbe
             words.append(f"{rank_words(ranks.tolist())} {'is' if len(ranks) == 1 else 'are'} {what}")
     extra = np.nonzero((times > 0) & (due == 0))[0]
     return " and ".join([*words, *([f"{rank_words(extra.tolist())} should not be in it"] if len(extra) else [])])
+
+
+def proof_of(schedule: Schedule, verdict: Verdict) -> Proof:
+    """Of the timed form, what its folded schedule's proof has found."""
+    return Proof(schedule, verdict, np.zeros(0, np.int32), np.zeros((0, 0), np.uint64))

@@ -71,6 +71,8 @@ class Topology:
         The class of each pair of devices, where a capture tells it.
     format : str
         The file format it was read from.
+    generation : str
+        Generation of its GPUs, like Hopper; empty where nothing says which they are.
 
     Raises
     ------

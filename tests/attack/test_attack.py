@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import click
 import pytest
 
+from ops.run import reuse
 from sim.base.formats import Format
 from sim.errors import InputError
 from sim.formats import FORMATS
@@ -117,6 +118,7 @@ def test_a_fault_of_a_page_s_own_is_found_though_a_sentence_tells_it(monkeypatch
 
 
 def test_a_fault_of_a_command_s_own_is_found_though_a_sentence_tells_it(monkeypatch, tmp_path):
+    reuse.forget()
     monkeypatch.setattr("ops.algorithms.ring.around", None)
     ring = ["run", "allreduce.ring", "--machine", "switch:ranks=4", "--size", "1MiB", "--unfolded"]
     with pytest.raises(AssertionError, match=r"a fault of ours: cli.py: ops/algorithms/ring.py, line \d+: TypeError"):

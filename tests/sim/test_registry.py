@@ -228,7 +228,7 @@ def test_what_an_addition_calls_with_something_wrong_is_told_with_its_own_line(s
     assert "round" in known
     with pytest.raises(TypeError) as caught:
         sys.modules["shapes_here.round"].roll()
-    assert str(addition_fault(caught.value)).startswith("shapes_here/round.py, line 15: TypeError: ")
+    assert str(addition_fault(caught.value)).startswith("shapes_here/round.py, line 15: KindError: ")
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_a_talk_is_read_and_written_back(talk):
     "scene",
     [
         TalkScene(Request(capture="GPU0 GPU1\n\tX\n  end ", machine="ring"), "a: b", notes="  # no\n\n\ttab\n- x\n"),
-        TalkScene(Request(schedule="<algo>\n\n</algo>"), '"', {"view": "time", "chosen": "rank_1*"}, notes="\x07\n"),
+        TalkScene(Request(schedule="<algo>\n\n</algo>"), '"', {"view": "time", "chosen": "rank_1*"}, notes="a\n"),
         TalkScene(Request(), "no", {}, (StageLine("~"), StageLine("{x}", 1 / 3)), (1e-9, 1 / 3), "one line: #1"),
     ],
 )
