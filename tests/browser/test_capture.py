@@ -17,7 +17,7 @@ from sim.formats import FORMATS, write_topology
 from sim.machines import build
 from ui.pages.measured import EXAMPLE
 from ui.text import catalogue
-from ui.widgets import dropped
+from ui.workers import reading
 
 pytestmark = pytest.mark.browser
 PASTE = """text => {
@@ -111,7 +111,7 @@ KINDS = {
 @pytest.mark.parametrize("opens", KINDS)
 def test_readers_say_what_a_text_is(opens):
     for name, text in KINDS[opens].items():
-        arrival = next(each for each in dropped.ARRIVALS if each.matches(text))
-        assert arrival.opens.__name__ == opens, name
+        kind = next(kind for kind, (matches, _) in reading.KINDS.items() if matches(text))
+        assert f"_{kind}" == opens, name
     assert measured_formats.MEASUREMENTS.recognise(EXAMPLE, "")
     assert is_training(KINDS["_training"]["yaml"])

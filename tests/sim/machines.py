@@ -4,12 +4,15 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
+from sim.base.files.textfile import _UNNAMEABLE
 from sim.errors import InputError
 from sim.topology import Device, Link, Topology
 from sim.topology.routing.tables import tabled
 
 KINDS = ("GPU", "NVS", "PCI", "CPU", "NIC", "NET")
-NAMES = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+NAMES = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(
+    lambda name: not _UNNAMEABLE.search(name)
+)
 RATES = st.floats(1.0, 1e18)
 TIMES = st.floats(0.0, 1e6)
 

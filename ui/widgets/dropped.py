@@ -45,31 +45,39 @@ def receive() -> None:
     state = st.session_state
 
     def arrived() -> None:
-        state.received = state.script_drop.received
+        if state.script_drop.received is not None:
+            state.received = state.script_drop.received
 
     page_script("drop")(key="script_drop", data={"text": tell("page.drop")}, on_received_change=arrived)
     place = st.empty()  # there whether or not anything is said, so that what follows keeps its place
     if state.get("received") is not None:
         with place.container():
-            _take(state.pop("received"))
+            _take(state.received)
     refusal: Refusal | None = state.get("refusal")
     if refusal and refusal.page == st.query_params.get("page") and time.monotonic() < refusal.until:
         place.error(plain(retold(refusal.error)), icon=":material/error:")
 
 
 def _take(received: Any) -> None:
-    """Open what has arrived and draw the page that shows it, or keep what it is refused with."""
+    """Open what has arrived and draw the page that shows it, or keep what it is refused with.
+
+    It stays in the state until then: the page may be drawn again, for another reason, before it is opened.
+    """
     state = st.session_state
     state.pop("refusal", None)
     try:
         _open(_texts(received))
     except (InputError, StalledError) as error:
         state.refusal = Refusal(error, st.query_params.get("page"), time.monotonic() + STAYS)
+        state.received = None
         state.pop("stopped", None)  # who drops it once more means it
         return
-    except (RerunException, StopException):  # the page is drawn anew before this was opened
-        state.received = received
+    except (RerunException, StopException):
         raise
+    except Exception:
+        state.received = None
+        raise
+    state.received = None
     st.rerun()
 
 

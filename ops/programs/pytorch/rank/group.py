@@ -96,7 +96,7 @@ class RingsideGroup(dist.ProcessGroup):
         self, name: str, collective: str, tensors: Tensors, opts: Any, move: Callable[..., Any], root: int = 0
     ) -> Any:
         op = op_of(opts)
-        options = c10d.ReduceOptions() if collective == "reduce" else c10d.AllreduceOptions()
+        options: Any = c10d.ReduceOptions() if collective == "reduce" else c10d.AllreduceOptions()
         options.reduceOp, scale = for_gloo(op, self.size())
         if collective == "reduce":
             options.rootRank = root
