@@ -1,13 +1,13 @@
 """Pages are drawn by few threads at once: the process that draws them has one interpreter, and answers with it, too.
 
-Fifty pages drawn at once are there no sooner than two at a time, and meanwhile nothing else of the server gets a turn.
+Fifty pages drawn at once are there no sooner than a few at a time, and meanwhile nothing else of the server gets a turn.
 """
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-AT_ONCE = 2
+AT_ONCE = 8
 """Pages that are drawn at the same time."""
 _TURNS = threading.Semaphore(AT_ONCE)
 _OWN = threading.local()
