@@ -1,6 +1,6 @@
 """Pages are drawn by few threads at once: the process that draws them has one interpreter, and answers with it, too.
 
-Fifty pages drawn at once are there no sooner than a few at a time, and meanwhile nothing else of the server gets a turn.
+Fifty pages drawn at once are there no sooner than a few at a time, and nothing else of the server gets a turn then.
 """
 
 import threading
