@@ -285,7 +285,8 @@ def _read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
             raise InputError(f"{path} is not a Parquet table: give the file of a sweep") from None
         mend = f"take a copy of it, or move it away and sweep again{_still_kept(path)}"
         raise InputError(f"{path} is damaged ({error}): {mend}") from None
-    table = table.rename_columns([RENAMED.get(name, name) for name in table.column_names])
+    today = [RENAMED.get(name, name) for name in table.column_names]
+    table = table.rename_columns(today).replace_schema_metadata(table.schema.metadata)
     for name in _LATER if columns is None else ():
         if name not in table.column_names:
             table = table.append_column(SCHEMA.field(name), pa.nulls(table.num_rows, SCHEMA.field(name).type))
