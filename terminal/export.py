@@ -45,11 +45,11 @@ Exported = Callable[[Request, str, dict[str, str]], tuple[str, str]]
 
 def _machine(request: Request, format_name: str, options: dict[str, str]) -> tuple[str, str]:
     if request.algorithm or request.schedule or request.python:
-        raise InputError(f"{format_name} holds machines, not schedules: leave out the algorithm, or choose msccl_xml")
+        raise InputError("export.machines", format=format_name)
     if request.ranks or request.root or request.settings:
-        raise InputError("--ranks, --root and --set are for schedules: a machine is written whole, leave them out")
+        raise InputError("export.schedule_options")
     if not (request.machine or request.capture):
-        raise InputError("a machine must be given once: add either --machine NAME or the file of a topology")
+        raise InputError("option.machine_once")
     machine = request.topology()
     return machine.name, write_topology(machine, format_name, **options)
 
@@ -57,7 +57,7 @@ def _machine(request: Request, format_name: str, options: dict[str, str]) -> tup
 def _schedule(request: Request, format_name: str, options: dict[str, str]) -> tuple[str, str]:
     machine = request.topology() if request.machine or request.capture else None
     if machine is not None and not (request.algorithm or request.schedule or request.python):
-        raise InputError(f"{format_name} holds schedules, not machines: name an algorithm, or choose ringside_yaml")
+        raise InputError("export.schedules", format=format_name)
     work = request.work(machine)
     refuse_needless(request, work)
     return work.name, write_schedule(work.schedule, format_name, machine=machine, **options)
@@ -72,7 +72,5 @@ def _writer(word: str) -> tuple[str, Exported]:
     names = [part] if part in writers else [name for name in writers if part in name.split("_")]
     if len(names) == 1:
         return names[0], writers[names[0]]
-    raise InputError(
-        f"--to {word[:40]!r} is {'several written formats' if names else 'no format that is written'}: choose from"
-        f" {', '.join(machines)} for machines, {', '.join(schedules)} for schedules"
-    )
+    why = "export.several" if names else "export.unknown"
+    raise InputError(why, word=word, machines=machines, schedules=schedules)

@@ -4,9 +4,8 @@ import streamlit as st
 
 from sim.errors import InputError, StalledError
 from ui.pages import first, leave, page
-from ui.refusals import retold
 from ui.scene.gallery import GROUPS, Exhibit, exhibits
-from ui.text import plain, spoken, tell
+from ui.text import plain, retold, spoken, tell
 from ui.widgets.past import restore
 from ui.widgets.take_away import ways
 from ui.workers import tasks

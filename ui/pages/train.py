@@ -20,9 +20,8 @@ from ui import address
 from ui.charts import gaps, training
 from ui.files import step_page
 from ui.pages import page
-from ui.refusals import retold
 from ui.scene.machines import machine_of
-from ui.text import plain, spoken, tell
+from ui.text import plain, retold, spoken, tell
 from ui.widgets import playhead, sidebar
 from ui.widgets.parameter import field, refuse, usual
 from ui.workers import tasks

@@ -11,9 +11,8 @@ from ops.request.notation import entries
 from sim.errors import InputError, StalledError
 from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_time
-from ui.refusals import retold
 from ui.scene.machines import format_of
-from ui.text import plain, tell, tell_or
+from ui.text import plain, retold, tell, tell_or
 from ui.widgets import compare
 from ui.widgets.parameter import fresh
 from ui.widgets.past import restore

@@ -18,11 +18,10 @@ from sim.errors import InputError, StalledError
 from sim.units import fmt_size
 from ui.page_script import page_script
 from ui.pages import leave, visit
-from ui.refusals import retold
 from ui.scene.beginning import instant_in
 from ui.scene.machines import machine_of
 from ui.share import talks
-from ui.text import plain, tell
+from ui.text import plain, retold, tell
 from ui.widgets.past import restore
 from ui.workers import reading, tasks
 from ui.workers.asking import ask, read

@@ -11,6 +11,7 @@ from ops.formats.interpreter.order import Access, Order, Trials
 from ops.formats.interpreter.replays import Race, Replay
 from ops.formats.interpreter.turns import Turns, Worker, reading, writing
 from ops.formats.msccl_xml.program import RECEIVES, SENDS, Instruction, Program, ThreadBlock
+from sim.errors import Message
 from sim.schedule import COPY, REDUCE, Promise
 
 Key = tuple[str, int, int, int]
@@ -114,11 +115,18 @@ class MscclRun:
             connection = self._connections.setdefault((*ends, block.channel), _Connection())
             other = connection.sender if sending else connection.receiver
             if other is not None:
-                way = "send to" if sending else "receive from"
+                way = Message("msccl.send_to" if sending else "msccl.receive_from")
                 raise ScheduleProblem(
                     "duplicate_connection",
-                    f"{self.program.source}, line {block.line}: tb {other.id} and tb {block.id} of gpu {block.gpu}"
-                    f" both {way} gpu {peer} on channel {block.channel}: give each its own channel",
+                    "msccl.connection_twice",
+                    file=self.program.source,
+                    line=block.line,
+                    tb=other.id,
+                    other=block.id,
+                    gpu=block.gpu,
+                    way=way,
+                    peer=peer,
+                    channel=block.channel,
                 )
             if sending:
                 connection.sender = block
@@ -243,9 +251,13 @@ class MscclRun:
         move = self.moves.all[i]
         if len(move.slots) != expected:
             malformed(
-                f"{self.program.source}, line {received.line}",
-                f"{received.type} takes {expected} chunks, but gpu {move.src} sends {len(move.slots)} at line"
-                f" {sent.line}: make the two cnt equal",
+                Message("place.line", file=self.program.source, line=received.line),
+                "msccl.count",
+                type=received.type,
+                expected=expected,
+                gpu=move.src,
+                sent=len(move.slots),
+                line=sent.line,
             )
 
     def unreceived(self) -> str:

@@ -294,6 +294,10 @@ def _pairs(operation: Operation) -> list[tuple[Ref, Ref]]:
     if len(sources) != len(targets):
         raise ScheduleProblem(
             "malformed",
-            f"{operation.place}: {operation.name} has {len(sources)} sources for {len(targets)} targets: give one each",
+            "mscclpp.sources",
+            place=operation.place,
+            operation=operation.name,
+            sources=len(sources),
+            targets=len(targets),
         )
     return list(zip(sources, targets, strict=True))
