@@ -259,7 +259,7 @@ def _schedule(part: TracePart, promise: TracePart | None, ranks: int) -> Schedul
 def _offsets(part: TracePart, end: int, rows: int) -> NDArray[np.int64]:
     """Where rows begin, and where the last one ends."""
     offsets = part.wholes(0, end, rows + 1, np.int64)
-    if offsets[0] or offsets[-1] != end or (np.diff(offsets) < 0).any():
+    if not len(offsets) or offsets[0] or offsets[-1] != end or (np.diff(offsets) < 0).any():
         part.damaged("trace.rows", count=end)
     return offsets
 

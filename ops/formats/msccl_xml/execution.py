@@ -297,7 +297,7 @@ class MscclRun:
             f' {self._blocks[first].id} (depid="{self._blocks[first].id}" deps="{before.position}", hasdep="1" there)'
         )
 
-    def _deadlock(self) -> str:
+    def _deadlock(self) -> Message:
         """One sentence about a circle of thread blocks, or about a wait for what never comes."""
         number = {(block.gpu, block.id): w for w, block in enumerate(self._blocks)}
         stuck: dict[int, Key] = self._turns.stuck
@@ -309,10 +309,11 @@ class MscclRun:
             after = None if holder is None else number[holder.gpu, holder.id]
             if after is None or after not in stuck:
                 why = self._never(stuck[path[-1]], holder)
-                return f"{self.program.source}: deadlock: {self._place(path[-1], self._now[path[-1]])} {why}"
+                place = self._place(path[-1], self._now[path[-1]])
+                return Message("msccl.deadlock", file=self.program.source, place=place, why=why)
             w = after
-        circle = " -> ".join(self._place(k, self._now[k]) for k in [*path[path.index(w) :], w])
-        return f"{self.program.source}: deadlock: {circle}, each waiting for the next: reorder the steps of one of them"
+        circle = [self._place(k, self._now[k]) for k in [*path[path.index(w) :], w]]
+        return Message("msccl.circle", file=self.program.source, circle=circle)
 
     def _holder(self, key: Key) -> ThreadBlock | None:
         """The thread block that would have to move on first."""
@@ -326,14 +327,14 @@ class MscclRun:
         block = self._blocks[w]
         return f"gpu {block.gpu}/tb {block.id}/step {instruction.position} (line {instruction.line})"
 
-    def _never(self, key: Key, holder: ThreadBlock | None) -> str:
+    def _never(self, key: Key, holder: ThreadBlock | None) -> Message:
         kind, src, dst, channel = key
         if kind == "step":
-            return f"waits for a step of tb {dst} that nothing publishes: set its hasdep=1 or correct depid and deps"
+            return Message("msccl.no_step", tb=dst)
         if kind == "slot":
-            return f"has all slots to gpu {dst} on channel {channel} full, and they are never emptied: add receives"
-        who = "no thread block sends there" if holder is None else f"tb {holder.id} has ended"
-        return f"waits for a message from gpu {src} on channel {channel} that never comes, for {who}: add the send"
+            return Message("msccl.full", gpu=dst, channel=channel)
+        who = Message("msccl.nobody_sends") if holder is None else Message("msccl.ended", tb=holder.id)
+        return Message("msccl.never_comes", gpu=src, channel=channel, who=who)
 
 
 def _messages(count: int) -> str:
