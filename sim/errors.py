@@ -1,6 +1,6 @@
 """Errors that are reported in one sentence: what is wrong, where, and what to do, by the id of the text.
 
-English texts are in `messages.json` beside this file, which is read when the first error is shown. Other languages have
+English texts are in `base/messages.json`, which is read when the first error is shown. Other languages have
 catalogues of their own with the same ids and places.
 """
 
@@ -84,7 +84,7 @@ class _Places(string.Formatter):
 @cache
 def english_texts() -> Mapping[str, str]:
     """Return the English texts of all messages by id."""
-    texts: dict[str, str] = json.loads(Path(__file__).with_name("messages.json").read_text(encoding="utf-8"))
+    texts: dict[str, str] = json.loads((Path(__file__).parent / "base" / "messages.json").read_text(encoding="utf-8"))
     return texts
 
 
@@ -143,16 +143,7 @@ def _shortened(message: str, texts: Mapping[str, str]) -> str:
 
 
 class ReportedError(Exception):
-    """What a person is told in one sentence instead of a traceback.
-
-    Parameters
-    ----------
-    text : str, Message or Exception
-        The id of a text, or a sentence of one's own: what is wrong, where, and what to do. One that is too long loses
-        its middle; of a list there it says how many entries are left out.
-    **values
-        What fills the places of the text.
-    """
+    """What is reported in one sentence instead of a traceback."""
 
     def __init__(self, text: str | Message | BaseException = "", /, **values: object) -> None:
         super().__init__(Message(text, **values) if isinstance(text, str) else _portable(text))
@@ -178,7 +169,16 @@ def _remade(kind: type[ReportedError], args: tuple[object, ...]) -> ReportedErro
 
 
 class InputError(ReportedError, ValueError):
-    """Something a person typed, pasted or passed cannot be used."""
+    """Something a person typed, pasted or passed cannot be used.
+
+    Parameters
+    ----------
+    text : str, Message or Exception
+        The id of a text, or a sentence of one's own: what is wrong, where, and what to do. One that is too long loses
+        its middle; of a list there it says how many entries are left out.
+    **values : object
+        What fills the places of the text.
+    """
 
 
 class KindError(InputError, TypeError):
