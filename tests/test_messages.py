@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from ops.formats import SCHEDULE_FORMATS, ScheduleProblem
 from ops.measured.formats import MEASUREMENTS
 from ops.measured.machine import UntoldError
-from ops.request import Request, scenario, training
-from ops.request.examples import example_captures, example_schedules
+from ops.plan import Plan, plan_file, training
+from ops.plan.examples import example_captures, example_schedules
 from sim.errors import InputError, Message, StalledError, UnreachableError, english_texts
 from sim.formats import FORMATS, write_topology
 from sim.machines import build
@@ -134,7 +134,7 @@ def test_words_of_a_file_of_ones_own_are_said_as_they_are():
     assert chinese(InputError("only {odd} numbers: give one")) == "only {odd} numbers: give one"
 
 
-PLAN = Request(machine="switch:ranks=4", size="1MiB")
+PLAN = Plan(machine="switch:ranks=4", size="1MiB")
 MEASURED = [path.read_text(errors="replace") for path in sorted((ROOT / "tests" / "data").rglob("*.txt"))[::9]]
 READERS = {
     "captures": (FORMATS.read, [*example_captures().values()]),
@@ -142,9 +142,9 @@ READERS = {
     "platforms": (FORMATS.read, [write_topology(build("ring:ranks=3"), "simgrid_xml")]),
     "schedules": (SCHEDULE_FORMATS.read, [*example_schedules().values()]),
     "measurements": (MEASUREMENTS.read, MEASURED),
-    "plans": (scenario.from_yaml, [scenario.to_yaml(PLAN)]),
-    "steps": (training.from_yaml, [training.to_yaml(training.TrainingRequest(machine=PLAN))]),
-    "talks": (document.from_text, [document.to_text(Talk("A talk", (TalkScene(PLAN, "A scene"),)))]),
+    "plans": (plan_file.from_yaml, [plan_file.to_yaml(PLAN)]),
+    "steps": (training.from_yaml, [training.to_yaml(training.WorkloadPlan(machine=PLAN))]),
+    "talks": (document.from_text, [document.to_text(Talk("A talk", (TalkScene(PLAN, "A plan"),)))]),
     "traces": (lambda text, name: from_json(text), [PLAN.run().trace.to_json()]),
 }
 """What reads, and texts that it reads well."""

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from ops.lab.cells import Row
 from ops.lab.checksums import CUT_SHORT, LONGEST_LINE, DamageError, checked_table, open_table, opened, sealed
+from ops.plan.notation import RENAMED
 from sim.base.files.locks import is_at, lock, notice
 from sim.base.files.textfile import check_names, open_regular
 from sim.base.files.whole_file import clear_unfinished, put_whole, refused, sync_folder, unfinished, write_all
@@ -35,7 +36,7 @@ SCHEMA = pa.schema(
         ("network", pa.string()),
         ("ranks", pa.int64()),
         ("size_bytes", pa.int64()),
-        ("trouble", pa.string()),
+        ("fault", pa.string()),
         ("seed", pa.int64()),
         ("time_s", pa.float64()),
         ("algbw_Bps", pa.float64()),
@@ -223,7 +224,7 @@ def read_table(path: Path) -> pa.Table:
     if not os.path.exists(path):  # unlike pathlib it has an answer for a name that is too long
         raise InputError("table.missing", path=path)
     table = _read_table(path)
-    for column in ("algorithm", "settings", "machine", "network", "trouble", "bottleneck"):
+    for column in ("algorithm", "settings", "machine", "network", "fault", "bottleneck"):
         check_names(pc.unique(table[column]).drop_null().to_pylist(), column)
     return table
 
@@ -309,9 +310,9 @@ def _as_rows(table: pa.Table, path: Path) -> pa.Table:
 
 
 def _one_notation(table: pa.Table) -> pa.Table:
-    """Tables of old have ` + ` between the troubles of a row."""
-    at = table.schema.get_field_index("trouble")
-    return table.set_column(at, SCHEMA.field("trouble"), pc.replace_substring(table["trouble"], " + ", ";"))
+    """Tables of old have ` + ` between the faults of a row."""
+    at = table.schema.get_field_index("fault")
+    return table.set_column(at, SCHEMA.field("fault"), pc.replace_substring(table["fault"], " + ", ";"))
 
 
 def _in_order(table: pa.Table, order: Sequence[str]) -> pa.Table:
