@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ops.plan.notation import renamed
 from sim.errors import ReportedError
 
 CUT_SHORT = "row.cut_short"
