@@ -28,10 +28,9 @@ from ui.plan.machines import format_of, machine_of
 from ui.plan.picture import STALLED, Picture
 from ui.player import component
 from ui.player.views import VIEWS
-from ui.refusals import retold
 from ui.share import offer, take_away
 from ui.story import visit as story
-from ui.text import plain, spoken
+from ui.text import plain, retold, spoken
 from ui.text import tell as _say
 from ui.widgets import compare, diagnosis, past, questions, sidebar, title, whatif
 from ui.widgets.load import load_of
@@ -121,8 +120,8 @@ def _carried_out(plan: Plan) -> list[compare.Run]:
         try:
             runs.append((each, compare.picture_of(each), name))
         except (InputError, StalledError) as error:
-            of_which = InputError(f"{name}: {error}") if k else error
-            st.error(plain(str(of_which)), icon=":material/error:")
+            of_which = InputError("at.place", place=name, what=error) if k else error
+            st.error(plain(retold(of_which)), icon=":material/error:")
             if not k:
                 return []
     return runs

@@ -21,8 +21,7 @@ from ui.charts import gaps, training
 from ui.files import step_page
 from ui.pages import page
 from ui.plan.machines import machine_of
-from ui.refusals import retold
-from ui.text import plain, spoken, tell
+from ui.text import plain, retold, spoken, tell
 from ui.widgets import playhead, sidebar
 from ui.widgets.parameter import field, refuse, usual
 from ui.workers import tasks

@@ -20,9 +20,8 @@ from ui.page_script import page_script
 from ui.pages import leave, visit
 from ui.plan.beginning import instant_in
 from ui.plan.machines import machine_of
-from ui.refusals import retold
 from ui.share import talks
-from ui.text import plain, tell
+from ui.text import plain, retold, tell
 from ui.widgets.past import restore
 from ui.workers import reading, tasks
 from ui.workers.asking import ask, read
