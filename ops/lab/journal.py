@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from ops.lab.cells import Row
 from ops.lab.checksums import CUT_SHORT, LONGEST_LINE, DamageError, checked_table, open_table, opened, sealed
+from ops.plan.notation import RENAMED
 from sim.base.files.locks import is_at, lock, notice
 from sim.base.files.textfile import check_names, open_regular
 from sim.base.files.whole_file import clear_unfinished, put_whole, refused, sync_folder, unfinished, write_all
