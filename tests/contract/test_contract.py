@@ -38,7 +38,7 @@ COMPLAINTS = (
     "workload ddp:bucket=none --machine switch:ranks=2",
     "workload fdsp --machine switch:ranks=2",
     "topology LICENSE",
-    "verify docs/tour.md",
+    "run --schedule docs/tour.md --machine switch:ranks=4",
 )
 """Command lines that are refused, in sentences that pages show too."""
 
