@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ops.plan.notation import renamed
 from sim.errors import ReportedError
 
 CUT_SHORT = "row.cut_short"
@@ -64,6 +65,7 @@ def opened(line: bytes, schema: pa.Schema) -> dict[str, Any]:
         of_old = line.endswith(tail) and check == _sum(line[: -len(tail)])
         if not (now or of_old):
             raise DamageError("row.checksum")
+    row = renamed(row)
     _check_values(row, schema)
     return row
 

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from ops.lab.cells import Row
 from ops.lab.checksums import CUT_SHORT, LONGEST_LINE, DamageError, checked_table, open_table, opened, sealed
+from ops.plan.notation import RENAMED
 from sim.base.files.locks import is_at, lock, notice
 from sim.base.files.textfile import check_names, open_regular
 from sim.base.files.whole_file import clear_unfinished, put_whole, refused, sync_folder, unfinished, write_all
@@ -281,6 +282,7 @@ def _read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
         if b"PAR1" not in (data[:4], data[-4:]):
             raise InputError("table.not_parquet", path=path) from None
         raise InputError("table.damaged", path=path, why=error, kept=_still_kept(path)) from None
+    table = table.rename_columns([RENAMED.get(name, name) for name in table.column_names])
     for name in _LATER if columns is None else ():
         if name not in table.column_names:
             table = table.append_column(SCHEMA.field(name), pa.nulls(table.num_rows, SCHEMA.field(name).type))
