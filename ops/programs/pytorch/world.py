@@ -19,6 +19,7 @@ from ops.programs.pytorch.rank.link import SLEEP, STREAM
 from ops.programs.pytorch.rank.wire import Message as Request
 from ops.programs.pytorch.rank.wire import Wire
 from ops.programs.runtime.deadlock import name_ranks
+from ops.programs.runtime.memory import thinned
 from ops.programs.runtime.messages import ANY_SOURCE, Mailbox, Message, Receive
 from ops.programs.runtime.rendezvous import Contribution, ProcessGroup, ProgramMeeting
 from ops.programs.runtime.tasks import Pending, Slept, Task
@@ -28,6 +29,8 @@ from ops.training.step import COMPUTE, MemoryChange
 from sim.topology import Topology
 
 DEFAULT = "default group"
+MOST_CHANGES = 1_000_000
+"""Changes of memory that are kept as they are."""
 SERVED = {"nccl": "nccl", "gloo": "gloo", "mpi": "mpi", "ucc": "mpi"}
 """Whose costs and rules stand for a backend of PyTorch: MPI's and UCC's are taken for Open MPI's."""
 
@@ -155,8 +158,10 @@ class TorchWorld(Transport):
                     self._work(task, seconds, name)
                 stretch = (self.now - begin) / seconds if seconds else 1.0
                 self.changes += [
-                    MemoryChange(task.rank, begin + after * stretch, kind, size) for after, kind, size in changes
+                    MemoryChange(task.rank, begin + after * stretch, kind, float(size)) for after, kind, size in changes
                 ]
+            if len(self.changes) > MOST_CHANGES:
+                self.changes = thinned(self.changes)
             if request["do"] == "bye":
                 self.untimed.update(request["untimed"])
                 self.guessed.update(request["guessed"])

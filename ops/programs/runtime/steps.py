@@ -16,14 +16,14 @@ def training_step(outcome: ProgramRun, topology: Topology) -> TrainingStep:
     """Return the run of a program on a machine as one step, like a workload's.
 
     Its collectives and messages are on the lane `comm` while data moves, on `wait` while a rank waits for others to
-    come; sleeping is the processor's work. Bytes of links and memory are not in it.
+    come; sleeping is the processor's work. Bytes of links are not in it.
     """
     ended = [call for call in outcome.calls if call.start is not None and call.end is not None]
     spans = [*_at_work(outcome), *(span for call in ended for span in _moving(call))]
     return TrainingStep(
         topology, outcome.ranks, outcome.time, sorted(spans, key=lambda span: (span.rank, span.lane, span.start)),
         [_collective(call) for call in ended if call.tag is None and len(call.ranks) > 1],
-        np.zeros(len(topology.links)), [], {"compute": outcome.compute}, workload="program",
+        np.zeros(len(topology.links)), outcome.changes, {"compute": outcome.compute}, workload="program",
     )  # fmt: skip
 
 

@@ -142,10 +142,13 @@ class CountedOperations(TorchDispatchMode):
         self._whole = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if any(kind.__torch_dispatch__ is not PLAIN for kind in types):
+        others = {kind.__name__ for kind in types if kind.__torch_dispatch__ is not PLAIN}
+        if others - {"FakeTensor"}:
             return NotImplemented  # a tensor of several ranks, say, whose own part is seen next
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
+        if others:
+            return result  # a shape without numbers
         if func.namespace == "profiler":
             self._follow(func, args)
         elif not LINK.quiet:
