@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import click
 
-from ops.programs.pytorch import run_torch
+from ops.programs.pytorch import run_torch, seats
 from ops.programs.pytorch.gpus import EFFICIENCY, Compute, LayerTimes, roofline
 from ops.programs.pytorch.profile import read_profile
+from ops.programs.result import result_of
 from ops.programs.runtime.steps import training_step
 from ops.request import Request
 from ops.training.layers import parse_layers
@@ -94,9 +95,11 @@ def torchrun(
         script, machine, per_node, list(args), nodes=nodes, compute=compute, interference=interference, library=library,
         forced=dict(map(forced_algorithm, algorithms)), eager=eager, history=opened is not None, echo=echoes(),
     )  # fmt: skip
+    seated = seats(machine, per_node, nodes)
+    step = training_step(outcome, seated)
     if trace is not None:
-        write_whole(trace, training_step(outcome, machine).to_perfetto())
-    return answer(outcome, opened)
+        write_whole(trace, step.to_perfetto())
+    return answer(outcome, opened, result_of(outcome, step, request, seated))
 
 
 def _machine(request: Request, per_node: int, nodes: int) -> str:

@@ -80,15 +80,18 @@ def is_training(text: str) -> bool:
 
 def to_yaml(request: TrainingRequest) -> str:
     """The request as a file."""
-    machine = {"machine": request.machine.machine} | {k: v for k, v in unusual(request.machine) if k in MACHINE}
-    if request.machine.capture:
-        machine.pop("machine")
     lines = [f"ringside: {VERSION}", *line_of("workload", request.workload)]
-    for word, text in machine.items():
+    for word, text in machine_words(request.machine).items():
         lines += line_of(word, text)
     settings = [f"  {line}" for key, text in request.settings if text for line in line_of(key, text)]
     lines += ["settings:", *settings] if settings else []
     return "\n".join(lines) + "\n"
+
+
+def machine_words(request: Request) -> dict[str, str]:
+    """Return the words that tell a request's machine, as files have them."""
+    words = {"machine": request.machine} | {word: text for word, text in unusual(request) if word in MACHINE}
+    return {word: text for word, text in words.items() if word != "machine" or not request.capture}
 
 
 def from_yaml(text: str, name: str) -> TrainingRequest:

@@ -8,11 +8,13 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from ops.programs.result import ProgramResult
 from ops.request import Request
 from ops.request.link import to_link
 from ops.request.training import TrainingRequest, from_query, to_query, to_yaml
 from ops.training.facts import is_table
 from ops.workloads import WORKLOADS, TrainingStep
+from sim.base.files.textfile import decoded
 from sim.errors import InputError, StalledError
 from sim.parameters import Parameter
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
@@ -25,8 +27,8 @@ from ui.scene.machines import machine_of
 from ui.text import plain, spoken, tell
 from ui.widgets import playhead, sidebar
 from ui.widgets.parameter import field, refuse, usual
-from ui.workers import tasks
-from ui.workers.asking import ask
+from ui.workers import reading, tasks
+from ui.workers.asking import ask, read
 
 FIRST = TrainingRequest(machine=Request(machine="switch:ranks=4,bandwidth=3GBps"))
 """What the page opens with: a network where some communication stands in the open."""
@@ -51,6 +53,12 @@ def train() -> None:
     with st.sidebar:
         st.markdown(f"**{tell('page.train.title')}**")
         st.caption(tell("train.tagline"))
+        brought = _brought()
+    if brought is not None:
+        _draw(brought.machine, brought.step)
+        _downloads(brought.step)
+        return
+    with st.sidebar:
         name = _choose_workload()
         machine, topology = sidebar.choose_machine(st.session_state.train.machine)
         settings = _choose_parameters(name)
@@ -58,12 +66,45 @@ def train() -> None:
     if problem:
         st.error(plain(problem), icon=":material/link_off:")
     request, step = _shown(TrainingRequest(name, settings, machine) if topology is not None else None, place)
-    st.title(tell(f"train.name.{request.workload}"), anchor=False)
-    st.markdown(tell(f"train.about.{request.workload}"))
+    _draw(request.machine, step)
+    _downloads(step, request)
+
+
+def _draw(machine: Request, step: TrainingStep) -> None:
+    """Draw a step and what is known of it."""
+    st.title(tell(f"train.name.{step.workload}"), anchor=False)
+    st.markdown(tell(f"train.about.{step.workload}"))
     _headline(step)
-    _timeline(step, request.machine)
-    _facts(step)
-    _downloads(request, step)
+    _timeline(step, machine)
+    _facts(step, machine)
+
+
+def _brought() -> ProgramResult | None:
+    """A program's result that somebody opened here or dropped on a page; None where there is none."""
+    state = st.session_state
+    if "program" not in state:
+        with st.expander(tell("train.program.open"), icon=":material/upload_file:"):
+            st.caption(tell("train.program.hint"))
+            file = st.file_uploader(
+                tell("train.program.file"), type=["json"], key=f"program_file_{state.get('turn', 0)}"
+            )
+        if file is None:
+            return None
+        try:
+            state.program = decoded(file.getvalue(), file.name), file.name
+            result = read(reading.program, *state.program)
+        except InputError as error:
+            state.pop("program", None)
+            st.error(plain(retold(error)), icon=":material/error:")
+            return None
+        st.rerun()
+    result = read(reading.program, *state.program)
+    st.markdown(tell("train.program.shown", name=plain(state.program[1])))
+    if st.button(tell("train.program.close"), icon=":material/close:", key="program_close"):
+        del state.program
+        state.turn = state.get("turn", 0) + 1
+        st.rerun()
+    return result
 
 
 def _shown(request: TrainingRequest | None, place: DeltaGenerator) -> tuple[TrainingRequest, TrainingStep]:
@@ -105,6 +146,7 @@ def _arrive() -> str:
     address.stands_for(FIRST)
     if not st.query_params.keys() - {*address.FRAME}:
         return ""
+    state.pop("program", None)
     try:
         request = from_query({key: st.query_params[key] for key in st.query_params})
         machine_of(request.machine)
@@ -215,7 +257,7 @@ def _gaps(step: TrainingStep, ranks: range, texts: dict[str, str]) -> None:
         st.markdown("\n".join(lines))
 
 
-def _facts(step: TrainingStep) -> None:
+def _facts(step: TrainingStep, machine: Request) -> None:
     figures = {key: value for key, value in step.facts.items() if not is_table(value) and key not in training.DRAWN}
     tables = {key: value for key, value in step.facts.items() if is_table(value)}
     left, right = st.columns(2, gap="large")
@@ -234,17 +276,15 @@ def _facts(step: TrainingStep) -> None:
     if step.collectives:
         st.subheader(tell("train.collectives", machine=plain(step.topology.name)), anchor=False)
         _table(step.collectives)
-        _watch(step)
+        _watch(step, machine)
 
 
-def _watch(step: TrainingStep) -> None:
-    """A link to the collective that takes longest, where the stage can show it: one of all ranks, of equal blocks."""
+def _watch(step: TrainingStep, machine: Request) -> None:
+    """A link to the collective that is played or else takes longest, where the stage can show it."""
     longest = max(playhead.playable(step).values(), key=lambda call: call.end - call.start, default=None)
     if longest is None:
         return
-    words = to_link(playhead.alone(st.session_state.train.machine, longest)) | (
-        {"lang": spoken()} if spoken() != "en" else {}
-    )
+    words = to_link(playhead.alone(machine, longest, step)) | ({"lang": spoken()} if spoken() != "en" else {})
     label = tell("train.watch", name=longest.algorithm)
     st.link_button(label, f"?{urlencode(words)}", help=tell("train.watch.help"), icon=":material/movie:")
 
@@ -265,7 +305,7 @@ def _table(rows: list[dict[str, Any]]) -> None:
     )
 
 
-def _downloads(request: TrainingRequest, step: TrainingStep) -> None:
+def _downloads(step: TrainingStep, request: TrainingRequest | None = None) -> None:
     def everything() -> str:
         return json.dumps(step.to_dict(), allow_nan=False)
 
@@ -282,6 +322,8 @@ def _downloads(request: TrainingRequest, step: TrainingStep) -> None:
         for label, make in (("train.download.json", everything), ("train.download.perfetto", step.to_perfetto)):
             name = f"{step.workload}-{label.rpartition('.')[2]}.json"
             st.download_button(tell(label), make, name, "application/json", on_click="ignore")
+        if request is None:
+            return
         st.download_button(
             tell("train.download.scenario"), to_yaml(request), f"{step.workload}.yaml", "text/yaml",
             help=tell("train.download.scenario.help"), on_click="ignore",

@@ -22,18 +22,23 @@ KEY, CHOICE, PLAYER = "script_train_calls", "train_call", "train_player"
 
 
 def playable(step: TrainingStep) -> dict[int, StepCollective]:
-    """The collectives that the stage can show, by their place among all: those of all ranks, of equal blocks."""
-    everyone = tuple(range(step.ranks))
+    """The collectives that the stage can show, by their place among all: those whose blocks' sizes are kept."""
     return {
         k: call
         for k, call in enumerate(step.calls)
-        if call.ranks == everyone and not ALGORITHMS[call.algorithm].collective.vector
+        if call.algorithm in ALGORITHMS and (call.counts or not ALGORITHMS[call.algorithm].collective.vector)
     }
 
 
-def alone(machine: Request, call: StepCollective) -> Request:
-    """A collective of a step as a scene: with nothing else on the machine."""
+def alone(machine: Request, call: StepCollective, step: TrainingStep) -> Request:
+    """A collective of a step as a scene: with nothing else on the machine, and only its ranks' GPUs taking part."""
+    topology = step.topology
     run = replace(machine, algorithm=call.algorithm, ranks=len(call.ranks))
+    if call.ranks != tuple(range(len(call.ranks))):
+        names = [topology.devices[topology.ranks[rank]].name for rank in call.ranks]
+        run = replace(run, placement=",".join(names))
+    if call.counts:
+        return replace(run, counts=call.counts)
     return replace(run, size=str(round(call.size))) if call.size >= 1 else run
 
 
@@ -89,7 +94,7 @@ def draw(step: TrainingStep, machine: Request) -> None:
         return
     call = calls[chosen]
     try:
-        picture = ask(tasks.run, alone(machine, call), spoken())
+        picture = ask(tasks.run, alone(machine, call, step), spoken())
     except (InputError, StalledError) as error:
         st.error(plain(retold(error)), icon=":material/error:")
         return

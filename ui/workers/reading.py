@@ -4,10 +4,12 @@ All of it can be sent; a text that nobody can use is refused with an InputError.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ops.formats import SCHEDULE_FORMATS
 from ops.measured.formats import MEASUREMENTS
+from ops.programs.result import ProgramResult, is_result, read_result
 from ops.request import Request
 from ops.request import training as training_request
 from ops.request.model import is_trace
@@ -108,6 +110,12 @@ def _is_one(formats: Formats[Any]) -> Callable[[str], bool]:
     return is_one
 
 
+def program(text: str, name: str) -> ProgramResult:
+    """A program's result, on a machine without its way of finding routes. Raises InputError."""
+    result = read_result(text, name)
+    return result._replace(step=replace(result.step, topology=result.step.topology.but(router=None)))
+
+
 def _later(_text: str, _name: str) -> None:
     """Nothing: what it describes depends on what the page shows."""
 
@@ -120,6 +128,7 @@ def _measured(text: str, name: str) -> None:
 KINDS = {
     "talk": Kind(document.is_talk, document.from_text),
     "scenario": Kind(is_scenario, scenario),
+    "program": Kind(is_result, program),
     "training": Kind(training_request.is_training, training_request.from_yaml),
     "trace": Kind(is_trace, _later),
     "machine": Kind(_is_one(FORMATS), _later),

@@ -52,4 +52,5 @@ def _collective(call: ProgramCall) -> StepCollective:
     return StepCollective(
         name=call.name, algorithm=call.algorithm, protocol=call.protocol, ranks=call.ranks, size=call.size,
         start=call.start, end=call.end, verified=bool(call.verified), latest=max(call.latest), links="",
+        counts=call.counts,
     )  # fmt: skip

@@ -29,7 +29,10 @@ begin, side = event(), torch.cuda.Stream()
 """
 CASES = {
     "both at once": ("with torch.cuda.stream(side):\n    a @ a\na @ a\ntorch.cuda.synchronize()", 1),
-    "the side stream is launched first of all": ("a @ a\nwith torch.cuda.stream(side):\n    a @ a\nside.synchronize()", 1),
+    "the side stream is launched first of all": (
+        "a @ a\nwith torch.cuda.stream(side):\n    a @ a\nside.synchronize()",
+        1,
+    ),
     "it waits for the default stream": (
         "a @ a\nside.wait_stream(torch.cuda.current_stream())\nwith torch.cuda.stream(side):\n    a @ a\n"
         "torch.cuda.current_stream().wait_stream(side)",
