@@ -1,4 +1,4 @@
-"""The result of a PyTorch program as a file: written by `torchrun --json`, read as data and drawn as a training step."""
+"""The result of a PyTorch program as a file: `torchrun --json` writes it, and it is read as data, a training step."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ops.communicators.records import Span
+from ops.programs.result import PROGRAM
 from ops.request import Request
 from ops.training.facts import is_table
 from ops.training.step import COMM, COMPUTE, StepCollective, TrainingStep
@@ -58,7 +59,7 @@ def test_every_workload_is_drawn(name):
 @pytest.mark.slow
 def test_every_workload_and_every_fact_has_words_in_every_language():
     machine = build("nodes:nodes=2,gpus=2")
-    facts, kinds = set(), set()
+    facts, kinds = {"compute"}, set()  # as a program's step has it
 
     def note(rows):
         for row in rows:
@@ -76,7 +77,7 @@ def test_every_workload_and_every_fact_has_words_in_every_language():
         assert {f"train.kind.{kind}" for kind in kinds} == {key for key in texts if key.startswith("train.kind.")}
         for kind in ("name", "about"):
             told = {key for key in texts if key.startswith(f"train.{kind}.")}
-            assert told == {f"train.{kind}.{name}" for name in WORKLOADS}
+            assert told == {f"train.{kind}.{name}" for name in (*WORKLOADS, PROGRAM)}
 
 
 def test_it_speaks_chinese():

@@ -3,14 +3,12 @@
 import json
 from itertools import chain
 from typing import Any
-from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ops.programs.result import ProgramResult
 from ops.request import Request
-from ops.request.link import to_link
 from ops.request.training import TrainingRequest, from_query, to_query, to_yaml
 from ops.training.facts import is_table
 from ops.workloads import WORKLOADS, TrainingStep
@@ -76,7 +74,7 @@ def _draw(machine: Request, step: TrainingStep) -> None:
     st.markdown(tell(f"train.about.{step.workload}"))
     _headline(step)
     _timeline(step, machine)
-    _facts(step, machine)
+    _facts(step)
 
 
 def _brought() -> ProgramResult | None:
@@ -257,7 +255,7 @@ def _gaps(step: TrainingStep, ranks: range, texts: dict[str, str]) -> None:
         st.markdown("\n".join(lines))
 
 
-def _facts(step: TrainingStep, machine: Request) -> None:
+def _facts(step: TrainingStep) -> None:
     figures = {key: value for key, value in step.facts.items() if not is_table(value) and key not in training.DRAWN}
     tables = {key: value for key, value in step.facts.items() if is_table(value)}
     left, right = st.columns(2, gap="large")
@@ -276,17 +274,6 @@ def _facts(step: TrainingStep, machine: Request) -> None:
     if step.collectives:
         st.subheader(tell("train.collectives", machine=plain(step.topology.name)), anchor=False)
         _table(step.collectives)
-        _watch(step, machine)
-
-
-def _watch(step: TrainingStep, machine: Request) -> None:
-    """A link to the collective that is played or else takes longest, where the stage can show it."""
-    longest = max(playhead.playable(step).values(), key=lambda call: call.end - call.start, default=None)
-    if longest is None:
-        return
-    words = to_link(playhead.alone(machine, longest, step)) | ({"lang": spoken()} if spoken() != "en" else {})
-    label = tell("train.watch", name=longest.algorithm)
-    st.link_button(label, f"?{urlencode(words)}", help=tell("train.watch.help"), icon=":material/movie:")
 
 
 def _label(key: str) -> str:

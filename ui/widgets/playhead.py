@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from ops import ALGORITHMS
 from ops.request import Request
+from ops.request.link import to_link
 from ops.training.step import Interval, StepCollective, TrainingStep
 from sim.errors import InputError, StalledError
 from sim.units import fmt_size
@@ -90,9 +92,13 @@ def draw(step: TrainingStep, machine: Request) -> None:
         width=420,
         key=CHOICE,
     )
+    longest = max(calls, key=lambda k: calls[k].end - calls[k].start)
+    call = calls[longest if chosen is None else chosen]
+    words = to_link(alone(machine, call, step)) | ({"lang": spoken()} if spoken() != "en" else {})
+    label = tell("train.watch", name=f"{call.name} · {call.algorithm}")
+    st.link_button(label, f"?{urlencode(words)}", help=tell("train.watch.help"), icon=":material/movie:")
     if chosen is None:
         return
-    call = calls[chosen]
     try:
         picture = ask(tasks.run, alone(machine, call, step), spoken())
     except (InputError, StalledError) as error:

@@ -83,20 +83,27 @@ def _of_trace(events: list[Mapping[str, Any]], path: str) -> Iterator[Recorded]:
     if not kernels:
         raise InputError(f"{path}: it has no kernels of a GPU: record it with ProfilerActivity.CUDA")
     for entries in threads.values():
-        open_: list[tuple[float, list[float], Mapping[str, Any]]] = []
-        done = []
-        for start, negative, event in sorted(entries, key=lambda entry: entry[:2]):
-            while open_ and open_[-1][0] <= start:
-                open_.pop()
-            if str(event["cat"]).lower() in LAUNCHES:
-                for _, spent, _ in open_:
-                    spent.append(kernels.get(_argument(event, "correlation"), 0.0))
-            else:
-                open_.append((start - negative, [], event))
-                done.append(open_[-1])
-        for _, spent, event in done:
+        yield from _of_thread(sorted(entries, key=lambda entry: entry[:2]), kernels)
+
+
+def _of_thread(
+    entries: list[tuple[float, float, Mapping[str, Any]]], kernels: Mapping[Any, float]
+) -> Iterator[Recorded]:
+    """Add up the kernels that a thread's operations launched; entries have start and negative length, in order."""
+    under_way: list[tuple[float, list[float]]] = []
+    done: list[tuple[Mapping[str, Any], list[list[int]], list[float]]] = []
+    for start, negative, event in entries:
+        while under_way and under_way[-1][0] <= start:
+            under_way.pop()
+        if str(event["cat"]).lower() in LAUNCHES:
+            for _, spent in under_way:
+                spent[0] += kernels.get(_argument(event, "correlation"), 0.0)
+        else:
+            under_way.append((start - negative, [0.0]))
             shapes = _shapes(_argument(event, "Input Dims") or [])
-            yield Recorded(str(event.get("name", "")), str(shapes), sum(spent) * US, 1)
+            done.append((event, shapes, under_way[-1][1]))
+    for event, shapes, spent in done:
+        yield Recorded(str(event.get("name", "")), str(shapes), spent[0] * US, 1)
 
 
 def _argument(event: Mapping[str, Any], name: str) -> Any:

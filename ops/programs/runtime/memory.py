@@ -1,6 +1,7 @@
 """What ranks held in memory, in as few changes as a picture can show."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -30,7 +31,7 @@ def _of_rank(changes: list[MemoryChange]) -> list[MemoryChange]:
     total = np.cumsum([change.bytes for change in changes])
     kinds = list(dict.fromkeys(change.kind for change in changes))
     ends, few, first = np.linspace(0, len(changes), MOMENTS // (2 * len(kinds)) + 1).astype(int), [], 0
-    for begin, end in zip(ends[:-1], ends[1:], strict=True):
+    for begin, end in pairwise(ends.tolist()):
         for last in sorted({begin + int(total[begin:end].argmax()), end - 1}):
             sums = dict.fromkeys(kinds, 0.0)
             for change in changes[first : last + 1]:

@@ -50,7 +50,7 @@ CASES = {
         2,
     ),
     "what is read has been computed": (
-        "with torch.cuda.stream(side):\n    (a @ a)[0, 0].item()\nwith torch.cuda.stream(torch.cuda.Stream()):\n    a @ a\n"
+        "with side:\n    (a @ a)[0, 0].item()\nwith torch.cuda.stream(torch.cuda.Stream()):\n    a @ a\n"
         "torch.cuda.synchronize()",
         2,
     ),

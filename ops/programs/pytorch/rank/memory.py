@@ -22,7 +22,8 @@ class HeldTensors:
     def __init__(self) -> None:
         self._held: dict[int, tuple[str, int, Any]] = {}
         """Kind and bytes by the address of a storage, and what notices its end."""
-        self._now = self._peak = 0
+        self.allocated = self.peak = 0
+        """Bytes that are held, and the most that were held at once."""
         self._counts = False
 
     def install(self) -> None:
@@ -40,17 +41,9 @@ class HeldTensors:
 
         torch.UntypedStorage.resize_ = resize  # type: ignore[method-assign]
 
-    def allocated(self, device: Any = None) -> int:
-        """Return the bytes that are held."""
-        return self._now
-
-    def peak(self, device: Any = None) -> int:
-        """Return the most bytes that were held at once."""
-        return self._peak
-
-    def reset_peak(self, device: Any = None) -> None:
+    def reset_peak(self) -> None:
         """Let the peak be what is held now."""
-        self._peak = self._now
+        self.peak = self.allocated
 
     def made(self, tensors: Iterable[torch.Tensor], kind: str, source: Any = None) -> None:
         """Note what an operation has made; a copy of a parameter is one itself."""
@@ -91,8 +84,8 @@ class HeldTensors:
         self._change(kind, -size)
 
     def _change(self, kind: str, size: int) -> None:
-        self._now += size
-        self._peak = max(self._peak, self._now)
+        self.allocated += size
+        self.peak = max(self.peak, self.allocated)
         if size:
             LINK.hold(kind, size)
 
