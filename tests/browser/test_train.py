@@ -199,7 +199,8 @@ def test_a_program_s_result_is_dropped_drawn_and_played_and_its_group_opens_on_t
     link = page.get_by_role("link", name="Watch all_reduce · allreduce.ring").get_attribute("href")
     stage = visit(link[link.index("?") :])
     assert "placement=GPU1" in stage.page.url
-    stage.page.get_by_text("4 MiB").first.wait_for()
+    assert "size=4194304" in stage.page.url
+    assert stage.data("steps") == "2"
     page.get_by_role("button", name=one.told("train.program.close")).click()
     page.get_by_role("heading", name=one.told("train.name.ddp")).wait_for()
 

@@ -285,8 +285,9 @@ def _value(key: str, value: Any) -> str:
 
 
 def _table(rows: list[dict[str, Any]]) -> None:
+    columns = [key for key in rows[0] if any(row[key] != "" for row in rows)] if rows else []
     st.dataframe(
-        [{_label(key): _value(key, value) for key, value in row.items()} for row in rows],
+        [{_label(key): _value(key, row[key]) for key in columns} for row in rows],
         hide_index=True,
         width="stretch",
     )

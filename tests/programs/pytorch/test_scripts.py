@@ -4,11 +4,15 @@ import pytest
 
 from ops.programs.pytorch.gpus import Roofline
 from tests.programs.pytorch.scripts import HEAD, SCRIPTS
+from tests.programs.pytorch.tutorials import TUTORIALS
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+EVERY = SCRIPTS | TUTORIALS
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_a_script_prints_what_it_prints_under_gloo(run, plainly, name):
-    script = HEAD + SCRIPTS[name]
+    script = HEAD + EVERY[name]
     outcome = run(script, compute=Roofline("h100"))
     assert outcome.failure is None
     assert sorted(outcome.output.splitlines()) == plainly(script)
