@@ -1,0 +1,40 @@
+"""CLIP's local loss: every rank computes the rows of its own samples alone."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ops.request import Request
+from ops.request.training import TrainingRequest
+from sim.units import MiB
+from ui.lessons import Ask, LessonStep, TrainingRuns, lesson, program
+
+BATCH = 256
+
+
+def _scene(n: int) -> TrainingRequest:
+    return TrainingRequest("contrastive", (("batch", str(BATCH)),), Request(machine=f"switch:ranks={n}"))
+
+
+def _logits(runs: TrainingRuns) -> float:
+    """MiB of logits that a rank holds."""
+    return max(change.bytes for change in runs[0].changes if change.kind == "logits") / MiB
+
+
+def _all_rows(runs: TrainingRuns) -> float:
+    """MiB where every rank computes the rows of all."""
+    return _logits(runs) * runs[0].ranks
+
+
+@lesson(order=84)
+def local_loss() -> Iterator[LessonStep]:
+    """CLIP compares every image with every text of all ranks."""
+
+    def facts(runs: TrainingRuns) -> dict[str, object]:
+        n = runs[0].ranks
+        return {"batch": BATCH, "samples": n * BATCH, "local": f"{_logits(runs):g}", "towers": 2, "width": 4}
+
+    rows = LessonStep(
+        _scene(8), Ask(_logits, within=0.01, unit="MiB", facts=facts), reads=program("local_loss"), rows=1, memory=True
+    )
+    yield replace(rows, again=(replace(rows, scene=_scene(16)),))
+    yield replace(rows, ask=Ask(_all_rows, within=0.01, unit="MiB", facts=facts), reads="")
