@@ -34,7 +34,8 @@ def local_loss() -> Iterator[LessonStep]:
         return {"batch": BATCH, "samples": n * BATCH, "local": f"{_logits(runs):g}", "towers": 2, "width": 4}
 
     rows = LessonStep(
-        _scene(8), Ask(_logits, within=0.01, unit="MiB", facts=facts), reads=program("local_loss"), rows=1, memory=True
-    )
+        _scene(8), Ask(_logits, within=0.01, unit="MiB", facts=facts), reads=program("local_loss"), before=0.3,
+        rows=1, memory=True,
+    )  # fmt: skip
     yield replace(rows, again=(replace(rows, scene=_scene(16)),))
     yield replace(rows, ask=Ask(_all_rows, within=0.01, unit="MiB", facts=facts), reads="")

@@ -10,6 +10,8 @@ from ui.lessons import Ask, LessonStep, Run, Runs, fastest, lesson, program
 MACHINE = "nodes:nodes=4,gpus=4,nic=12.5GBps"
 BLOCKS = ",".join(f"{(r % 4 + 1) * 64}KiB" for r in range(16))
 FOURTH = Request(algorithm="allgatherv.kucg:I:4", machine=MACHINE, counts=BLOCKS)
+REPORT = 128
+"""Ranks on a host in the report."""
 NAMES = ("linear", "ring", "neighbor_exchange", "bruck")
 BOTH = ("I:4", "I:2")
 CABLE = "H0.NIC0 → SPINE"
@@ -36,7 +38,12 @@ def numbered() -> Iterator[LessonStep]:
             lambda runs: _leaves(runs[0]),
             within=0.02,
             unit="MiB",
-            facts=lambda runs: {"blocks": f"{sum(runs[0].blocks or []) / 4 / MiB:g}", "elsewhere": 12, "hosts": 4},
+            facts=lambda runs: {
+                "blocks": f"{sum(runs[0].blocks or []) / 4 / MiB:g}",
+                "elsewhere": 12,
+                "hosts": 4,
+                "report": REPORT,
+            },
         ),
     )
     yield replace(crosses, again=(replace(crosses, scene=replace(FOURTH, counts=",".join(["256KiB"] * 16))),))
@@ -51,5 +58,4 @@ def numbered() -> Iterator[LessonStep]:
                 "times": f"{max(run.time for run in runs) / min(run.time for run in runs):.1f}",
             },
         ),
-        view="time",
     )

@@ -6,7 +6,6 @@ from ops.programs.pytorch.gpus import Roofline
 from tests.programs.pytorch.scripts import HEAD, SCRIPTS
 from tests.programs.pytorch.tutorials import TUTORIALS
 
-
 EVERY = SCRIPTS | TUTORIALS
 
 
