@@ -82,8 +82,8 @@ def torchrun(
     machine = request.topology()
     if not 0 <= interference < 1:
         raise InputError(f"--interference {interference:g} is no share of a speed: give 0 or more and less than 1")
-    given = {"--gpu": gpu, "--layers": layers, "--profile": profile}
-    flags = [flag for flag, value in given.items() if value is not None]
+    sources = {"--gpu": gpu, "--layers": layers, "--profile": profile}
+    flags = [flag for flag, value in sources.items() if value is not None]
     if len(flags) > 1:
         raise InputError(f"{' and '.join(flags)} say how fast ranks compute: give one")
     compute: Compute | None = roofline(machine, gpu, efficiency)

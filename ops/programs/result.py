@@ -24,6 +24,8 @@ LONGEST = 200
 """Characters of a name."""
 MOST = 1_000_000
 """Rows of each list."""
+KINDS: dict[Any, str] = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
+"""What refusals call a type."""
 Value = TypeVar("Value")
 
 
@@ -71,7 +73,7 @@ def read_result(text: str, name: str) -> ProgramResult:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name}: this is no JSON ({error}): give all of what `torchrun --json` printed") from None
     file = _Fields(whole, name)
-    words = file.take("words", dict)
+    words: dict[Any, Any] = file.take("words", dict)
     if not all(key in MACHINE and isinstance(word, str) for key, word in words.items()):
         raise InputError(f"{name}: words tells no machine: give it as `torchrun --json` printed it")
     machine = replace(Request(), **words)
@@ -90,46 +92,50 @@ class _Fields:
 
     def __init__(self, values: Any, where: str) -> None:
         if not isinstance(values, Mapping):
-            raise InputError(f"{where} is no object: give the file as `torchrun --json` printed it")
+            raise InputError(f"{where} is not an object: give the file as `torchrun --json` printed it")
         self._values, self._where = values, where
 
     def refuse(self, key: str, what: str) -> InputError:
         """Return what is said of a value that does not fit."""
-        return InputError(f"{self._where}: {key} is no {what}: give the file as `torchrun --json` printed it")
+        return InputError(f"{self._where}: {key} is not {what}: give the file as `torchrun --json` printed it")
 
     def take(self, key: str, kind: Callable[..., Value]) -> Value:
         """Return a value of a type."""
         value = self._values.get(key)
         if not isinstance(value, kind):  # type: ignore[arg-type]
-            raise self.refuse(key, getattr(kind, "__name__", "value"))
+            raise self.refuse(key, KINDS[kind])
         return value  # type: ignore[return-value]
 
     def number(self, key: str, least: float = 0.0, most: float = 1e18) -> float:
         """Return a finite number in a range."""
         value = self._values.get(key)
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-            raise self.refuse(key, f"number from {least:g} to {most:g}")
+            raise self.refuse(key, f"a number from {least:g} to {most:g}")
         return float(value)
 
     def name(self, key: str) -> str:
         """Return a short text."""
         value = self.take(key, str)
         if len(value) > LONGEST or not value.isprintable():
-            raise self.refuse(key, f"text of at most {LONGEST} characters")
+            raise self.refuse(key, f"a text of at most {LONGEST} characters")
         return value
 
     def rows(self, key: str) -> Iterable["_Fields"]:
         """Return a list's rows."""
-        rows = self.take(key, list)
+        rows: list[Any] = self.take(key, list)
         if len(rows) > MOST:
-            raise self.refuse(key, f"list of at most {MOST:,} rows")
+            raise self.refuse(key, f"a list of at most {MOST:,} rows")
         return (_Fields(row, f"{self._where}, {key} {number}") for number, row in enumerate(rows))
 
     def ranks(self, key: str, count: float) -> tuple[int, ...]:
         """Return ranks, each of them once."""
-        values = self.take(key, list)
-        if not all(type(rank) is int and 0 <= rank < count for rank in values) or len(set(values)) < len(values):
-            raise self.refuse(key, f"list of ranks below {count:.0f}")
+        values: list[Any] = self.take(key, list)
+        if (
+            not values
+            or not all(type(rank) is int and 0 <= rank < count for rank in values)
+            or len(set(values)) < len(values)
+        ):
+            raise self.refuse(key, f"a list of ranks below {count:.0f}")
         return tuple(values)
 
 

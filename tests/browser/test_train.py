@@ -209,5 +209,5 @@ def test_a_damaged_result_is_told_in_one_sentence_and_the_page_stays(visit):
     text = (DATA / "ddp-4-ranks.json").read_text(encoding="utf-8")
     one = visit(DDP, awaited=TIMELINE)
     one.page.evaluate(DROP, [["result.json", text.replace('"lane": "compute"', '"lane": "computed"', 1)]])
-    one.page.get_by_text("lane is no one of compute, comm, wait, host").wait_for()
+    one.page.get_by_text("lane is not one of compute, comm, wait, host").wait_for()
     one.page.locator(TIMELINE).wait_for()

@@ -21,6 +21,7 @@ from ui.text import catalogue, languages
 from ui.widgets import playhead
 
 APP = str(Path(__file__).parents[2] / "app.py")
+RESULT = Path(__file__).parents[1] / "data" / "torchrun" / "ddp-4-ranks.json"
 WORDS = {
     key: key
     for key in ("compute", "backward", "hidden", "exposed", "wait", "host", "timeline", "buffer", "bubble", "open")
@@ -239,3 +240,16 @@ def test_blocks_have_their_true_widths():
     ]
     assert bars(buffer(rows, WORDS)) == [("block", 75, 100), ("block", 0, 75)]
     assert buffer([{"rank": 0, "count_bytes": 0, "displacement_bytes": 0}], WORDS) == ""
+
+
+def test_a_program_s_result_stays_until_it_is_closed():
+    at = page()
+    at.session_state["program"] = RESULT.read_text(encoding="utf-8"), "result.json"
+    at.run()
+    assert [title.value for title in at.title] == [catalogue("en")["train.name.program"]]
+    assert "all_reduce" in pictures(at)[0]
+    assert "result.json" in at.sidebar.markdown[1].value
+    at.selectbox(key="train_call").set_value(0).run()
+    assert not at.exception
+    at.button(key="program_close").click().run()
+    assert [title.value for title in at.title] == [catalogue("en")["train.name.ddp"]]

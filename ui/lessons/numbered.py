@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ops.request import Request
+from ops.run import Run
 from sim.units import MiB
-from ui.lessons import Ask, LessonStep, Run, Runs, fastest, lesson, program
+from ui.lessons import Ask, LessonStep, Runs, fastest, lesson, program
 
 MACHINE = "nodes:nodes=4,gpus=4,nic=12.5GBps"
 BLOCKS = ",".join(f"{(r % 4 + 1) * 64}KiB" for r in range(16))

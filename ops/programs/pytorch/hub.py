@@ -10,7 +10,7 @@ from ops.programs.pytorch.processes import Process
 from ops.programs.pytorch.rank.wire import Message, Wire
 from ops.programs.pytorch.world import TorchWorld
 from ops.programs.runtime.deadlock import name_ranks
-from ops.programs.runtime.memory import thinned
+from ops.programs.runtime.steps import thinned
 from ops.programs.runtime.timeline import ProgramRun
 from sim.topology import Topology
 

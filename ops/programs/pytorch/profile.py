@@ -59,12 +59,12 @@ def _parsed(text: str, path: str) -> list[Mapping[str, Any]]:
 
 
 class Recorded(NamedTuple):
-    """`count` calls of an operation with tensors of these shapes, and their seconds in all."""
+    """An operation called `calls` times with tensors of these shapes, and their seconds in all."""
 
     name: str
     shapes: str
     seconds: float
-    count: int
+    calls: int
 
 
 def _of_trace(events: list[Mapping[str, Any]], path: str) -> Iterator[Recorded]:
@@ -171,7 +171,7 @@ def _averages(rows: Iterable[Recorded], path: str) -> Times:
             continue
         for key in {row.shapes, ""}:
             seconds, count = sums[row.name][key]
-            sums[row.name][key] = seconds + row.seconds, count + row.count
+            sums[row.name][key] = seconds + row.seconds, count + row.calls
     if not sums:
         raise InputError(f"{path}: it has none of PyTorch's operations: record it with ProfilerActivity.CPU too")
     return {name: {key: s / n for key, (s, n) in by.items()} for name, by in sums.items()}

@@ -19,9 +19,9 @@ from ops.programs.pytorch.rank.link import SLEEP, STREAM
 from ops.programs.pytorch.rank.wire import Message as Request
 from ops.programs.pytorch.rank.wire import Wire
 from ops.programs.runtime.deadlock import name_ranks
-from ops.programs.runtime.memory import thinned
 from ops.programs.runtime.messages import ANY_SOURCE, Mailbox, Message, Receive
 from ops.programs.runtime.rendezvous import Contribution, ProcessGroup, ProgramMeeting
+from ops.programs.runtime.steps import thinned
 from ops.programs.runtime.tasks import Pending, Slept, Task
 from ops.programs.runtime.transport import Transport
 from ops.training.backends import burdened

@@ -1,6 +1,7 @@
 """A program's run as a training step: what every GPU did when, what communication nothing hid."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -8,8 +9,11 @@ from ops.communicators.records import Span
 from ops.programs.runtime.tasks import CALL
 from ops.programs.runtime.timeline import ProgramRun
 from ops.programs.runtime.transport import ProgramCall
-from ops.training.step import COMM, COMPUTE, HOST, WAIT, StepCollective, TrainingStep
+from ops.training.step import COMM, COMPUTE, HOST, WAIT, MemoryChange, StepCollective, TrainingStep
 from sim.topology import Topology
+
+MOMENTS = 1000
+"""Moments at which a rank's memory is kept."""
 
 
 def training_step(outcome: ProgramRun, topology: Topology) -> TrainingStep:
@@ -54,3 +58,34 @@ def _collective(call: ProgramCall) -> StepCollective:
         start=call.start, end=call.end, verified=bool(call.verified), latest=max(call.latest), links="",
         counts=call.counts,
     )  # fmt: skip
+
+
+def thinned(changes: Sequence[MemoryChange]) -> list[MemoryChange]:
+    """Return every rank's changes at no more than MOMENTS moments, its peak among them.
+
+    >>> many = [MemoryChange(0, t, "activations", 2.0 - 3 * (t % 2)) for t in range(9000)]
+    >>> few = thinned(many)
+    >>> len(few) <= MOMENTS, sum(change.bytes for change in few) == sum(change.bytes for change in many)
+    (True, True)
+    """
+    by_rank: dict[int, list[MemoryChange]] = {}
+    for change in changes:
+        by_rank.setdefault(change.rank, []).append(change)
+    return [change for rank in sorted(by_rank) for change in _of_rank(by_rank[rank])]
+
+
+def _of_rank(changes: list[MemoryChange]) -> list[MemoryChange]:
+    if len(changes) <= MOMENTS:
+        return changes
+    total = np.cumsum([change.bytes for change in changes])
+    kinds = list(dict.fromkeys(change.kind for change in changes))
+    ends, few, first = np.linspace(0, len(changes), MOMENTS // (2 * len(kinds)) + 1).astype(int), [], 0
+    for begin, end in pairwise(ends.tolist()):
+        for last in sorted({begin + int(total[begin:end].argmax()), end - 1}):
+            sums = dict.fromkeys(kinds, 0.0)
+            for change in changes[first : last + 1]:
+                sums[change.kind] += change.bytes
+            here = changes[last]
+            few += [MemoryChange(here.rank, here.time, kind, size) for kind, size in sums.items() if size]
+            first = last + 1
+    return few

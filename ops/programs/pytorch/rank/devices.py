@@ -109,9 +109,9 @@ def _put(tensor: torch.Tensor) -> torch.Tensor:
     if tensor in _ON_GPU:
         return tensor
     with LINK.quietly():
-        there = tensor.clone()
-    HELD.copied(tensor, there)
-    return _mark(there)
+        copy = tensor.clone()
+    HELD.copied(tensor, copy)
+    return _mark(copy)
 
 
 def _mark(tensor: torch.Tensor) -> torch.Tensor:

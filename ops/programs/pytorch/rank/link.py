@@ -32,7 +32,7 @@ MOST_CHANGES = 4096
 """Changes of memory that are told at once."""
 
 
-class Stretch:
+class TimeAhead:
     """Simulated time of one kind, s, and the changes of memory in it: seconds from its start, kind and bytes."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class SimulatorLink:
     def __init__(self) -> None:
         self.now = 0.0
         """The simulated time of the last answer, seconds."""
-        self.ahead: list[Stretch] = []
+        self.ahead: list[TimeAhead] = []
         """What this process has done since, in order."""
         self.beside: list[tuple[str, float, float]] = []
         """Work of side streams since then: name, start and end."""
@@ -104,7 +104,7 @@ class SimulatorLink:
             self.stream.compute(seconds, name)
             return
         if not self.ahead or self.ahead[-1].name not in ("", name):
-            self.ahead.append(Stretch())
+            self.ahead.append(TimeAhead())
         self.ahead[-1].name = name
         self.ahead[-1].seconds += seconds
         if name == SLEEP:
@@ -118,7 +118,7 @@ class SimulatorLink:
     def hold(self, kind: str, size: int) -> None:
         """Note that the process holds `size` bytes more of a kind from now on."""
         if not self.ahead:
-            self.ahead.append(Stretch())
+            self.ahead.append(TimeAhead())
         changes = self.ahead[-1].changes
         changes.append((self.ahead[-1].seconds, kind, size))
         if len(changes) >= MOST_CHANGES:

@@ -39,7 +39,7 @@ class HeldTensors:
                 self._take(storage, self._held[storage._cdata][0])
             return result
 
-        torch.UntypedStorage.resize_ = resize  # type: ignore[method-assign]
+        torch.UntypedStorage.resize_ = resize
 
     def reset_peak(self) -> None:
         """Let the peak be what is held now."""
@@ -53,10 +53,10 @@ class HeldTensors:
                 copied = source is not None and self._kind(source) == PARAMETERS
                 self._take(storage, PARAMETERS if copied else kind)
 
-    def copied(self, source: torch.Tensor, there: torch.Tensor) -> None:
+    def copied(self, source: torch.Tensor, copy: torch.Tensor) -> None:
         """Note a copy."""
         if self._counts:
-            self.made([there], self._kind(source))
+            self.made([copy], self._kind(source))
 
     def _kind(self, tensor: torch.Tensor) -> str:
         storage = _storage(tensor)
