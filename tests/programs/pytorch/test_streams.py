@@ -58,7 +58,7 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def lengths(servers, tmp_path_factory):
+def lengths(server, tmp_path_factory):
     """How often a product's time every case takes: all are one script."""
     from ops.programs.pytorch import run_torch
 
@@ -68,7 +68,7 @@ def lengths(servers, tmp_path_factory):
         lines += ["print(begin.elapsed_time(event()) / one)"]
     file = tmp_path_factory.mktemp("streams") / "script.py"
     file.write_text("\n".join(lines), encoding="utf-8")
-    outcome = run_torch(file, build("switch:ranks=2"), 1, start=servers[0].start, compute=Roofline("h100"))
+    outcome = run_torch(file, build("switch:ranks=2"), 1, start=server.start, compute=Roofline("h100"))
     assert outcome.failure is None
     return dict(zip(CASES, map(float, outcome.output.splitlines()), strict=True))
 
