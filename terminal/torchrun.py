@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import click
 
+from ops.plan import Plan
 from ops.programs.pytorch import run_torch, seats
 from ops.programs.pytorch.gpus import EFFICIENCY, Compute, LayerTimes, roofline
 from ops.programs.pytorch.profile import read_profile
 from ops.programs.result import result_of
 from ops.programs.runtime.steps import training_step
-from ops.request import Request
 from ops.training.layers import parse_layers
 from sim.base.files.textfile import Expected, read_text
 from sim.base.files.whole_file import write_whole
@@ -56,7 +56,7 @@ from terminal.shared.types import WHOLE
 @asks(*MACHINE, machine=False)
 @with_options
 def torchrun(
-    request: Request,
+    plan: Plan,
     script: str,
     args: tuple[str, ...],
     per_node: int,
@@ -78,8 +78,8 @@ def torchrun(
     ARGs are what it finds in sys.argv, as for `mpi`. The machine is a switch with a GPU per process if none is named;
     a machine with a parameter `hosts` has as many as --nnodes says, unless its own are given.
     """
-    request = replace(request, machine=_machine(request, per_node, nodes))
-    machine = request.topology()
+    plan = replace(plan, machine=_machine(plan, per_node, nodes))
+    machine = plan.topology()
     if not 0 <= interference < 1:
         raise InputError(f"--interference {interference:g} is no share of a speed: give 0 or more and less than 1")
     sources = {"--gpu": gpu, "--layers": layers, "--profile": profile}
@@ -99,16 +99,16 @@ def torchrun(
     step = training_step(outcome, seated)
     if trace is not None:
         write_whole(trace, step.to_perfetto())
-    return answer(outcome, opened, result_of(outcome, step, request, seated))
+    return answer(outcome, opened, result_of(outcome, step, plan, seated))
 
 
-def _machine(request: Request, per_node: int, nodes: int) -> str:
+def _machine(plan: Plan, per_node: int, nodes: int) -> str:
     """The machine's spec, with as many hosts as nodes where it leaves that open."""
-    if request.capture:
-        return request.machine
-    if not request.machine:
+    if plan.capture:
+        return plan.machine
+    if not plan.machine:
         return f"switch:ranks={max(2, per_node)}" if nodes == 1 else f"nodes:nodes={nodes},gpus={per_node}"
-    name = request.machine
+    name = plan.machine
     if nodes > 1 and name in MACHINES and "hosts" in parameters(MACHINES[name]):
         return f"{name}:hosts={nodes}"
     return name

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ops.communicators.records import Span
+from ops.plan.model import Request
+from ops.plan.training import machine_words
+from ops.plan.words import MACHINE
 from ops.programs.runtime.timeline import ProgramRun
-from ops.request.model import Request
-from ops.request.training import machine_words
-from ops.request.words import MACHINE
 from ops.training.step import LANES, MemoryChange, StepCollective, TrainingStep
 from sim.errors import InputError
 from sim.placement import placement_of

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from ops.training.losses import numbers
 from ui.lessons import Ask, LessonStep, TrainingRuns, lesson, program
 
 
-def _scene(gradient: str, n: int = 4) -> TrainingRequest:
-    return TrainingRequest("contrastive", (("gradient", gradient),), Request(machine=f"switch:ranks={n}"))
+def _plan(gradient: str, n: int = 4) -> WorkloadPlan:
+    return WorkloadPlan("contrastive", (("gradient", gradient),), Plan(machine=f"switch:ranks={n}"))
 
 
 def _too_small(gathered: np.ndarray) -> float:
@@ -41,6 +41,6 @@ def _through(runs: TrainingRuns) -> float:
 @lesson(order=83)
 def averaged() -> Iterator[LessonStep]:
     """Every rank gathers all features, puts its own block back where it has a gradient, and computes the whole loss."""
-    own = LessonStep(_scene("own"), Ask(_own, within=0.01), reads=program("average"), rows=2)
-    yield replace(own, again=(replace(own, scene=_scene("own", 8)),))
-    yield LessonStep(_scene("reduce_scatter"), Ask(_through, within=0.01), reads=program("average"), rows=2)
+    own = LessonStep(_plan("own"), Ask(_own, within=0.01), reads=program("average"), rows=2)
+    yield replace(own, again=(replace(own, plan=_plan("own", 8)),))
+    yield LessonStep(_plan("reduce_scatter"), Ask(_through, within=0.01), reads=program("average"), rows=2)

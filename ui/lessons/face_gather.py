@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from ops.training.losses import GRADIENTS
 from ops.training.step import TrainingStep
 from sim.units import fmt_size, fmt_time
 from ui.lessons import Ask, LessonStep, TrainingRuns, lesson, program
 
 COMES_BACK = ("nothing", "what this rank's own loss has for it", "the sum of what all ranks' losses have for it")
-MACHINE = Request(machine="switch:ranks=8,bandwidth=3GBps")
+MACHINE = Plan(machine="switch:ranks=8,bandwidth=3GBps")
 
 
-def _faces(gradient: str, machine: Request = MACHINE) -> TrainingRequest:
-    return TrainingRequest("contrastive", (("loss", "faces"), ("gradient", gradient)), machine)
+def _faces(gradient: str, machine: Plan = MACHINE) -> WorkloadPlan:
+    return WorkloadPlan("contrastive", (("loss", "faces"), ("gradient", gradient)), machine)
 
 
 def _due(runs: TrainingRuns) -> str:
@@ -63,6 +63,6 @@ def face_gather() -> Iterator[LessonStep]:
         beside=(_faces("reduce_scatter"),),
         rows=1,
     )
-    more = Request(machine="switch:ranks=16,bandwidth=3GBps")
-    again = replace(back, scene=_faces("allreduce", more), beside=(_faces("reduce_scatter", more),))
+    more = Plan(machine="switch:ranks=16,bandwidth=3GBps")
+    again = replace(back, plan=_faces("allreduce", more), beside=(_faces("reduce_scatter", more),))
     yield replace(back, again=(again,))

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from sim.units import MiB
 from ui.lessons import Ask, LessonStep, TrainingRuns, lesson, program
 
 BATCH = 256
 
 
-def _scene(n: int) -> TrainingRequest:
-    return TrainingRequest("contrastive", (("batch", str(BATCH)),), Request(machine=f"switch:ranks={n}"))
+def _plan(n: int) -> WorkloadPlan:
+    return WorkloadPlan("contrastive", (("batch", str(BATCH)),), Plan(machine=f"switch:ranks={n}"))
 
 
 def _logits(runs: TrainingRuns) -> float:
@@ -34,8 +34,8 @@ def local_loss() -> Iterator[LessonStep]:
         return {"batch": BATCH, "samples": n * BATCH, "local": f"{_logits(runs):g}", "towers": 2, "width": 4}
 
     rows = LessonStep(
-        _scene(8), Ask(_logits, within=0.01, unit="MiB", facts=facts), reads=program("local_loss"), before=0.3,
+        _plan(8), Ask(_logits, within=0.01, unit="MiB", facts=facts), reads=program("local_loss"), before=0.3,
         rows=1, memory=True,
     )  # fmt: skip
-    yield replace(rows, again=(replace(rows, scene=_scene(16)),))
+    yield replace(rows, again=(replace(rows, plan=_plan(16)),))
     yield replace(rows, ask=Ask(_all_rows, within=0.01, unit="MiB", facts=facts), reads="")

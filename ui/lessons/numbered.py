@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.request import Request
+from ops.plan import Plan
 from ops.run import Run
 from sim.units import MiB
 from ui.lessons import Ask, LessonStep, Runs, fastest, lesson, program
 
 MACHINE = "nodes:nodes=4,gpus=4,nic=12.5GBps"
 BLOCKS = ",".join(f"{(r % 4 + 1) * 64}KiB" for r in range(16))
-FOURTH = Request(algorithm="allgatherv.kucg:I:4", machine=MACHINE, counts=BLOCKS)
+FOURTH = Plan(algorithm="allgatherv.kucg:I:4", machine=MACHINE, counts=BLOCKS)
 REPORT = 128
 """Ranks on a host in the report."""
 NAMES = ("linear", "ring", "neighbor_exchange", "bruck")
@@ -47,7 +47,7 @@ def numbered() -> Iterator[LessonStep]:
             },
         ),
     )
-    yield replace(crosses, again=(replace(crosses, scene=replace(FOURTH, counts=",".join(["256KiB"] * 16))),))
+    yield replace(crosses, again=(replace(crosses, plan=replace(FOURTH, counts=",".join(["256KiB"] * 16))),))
     yield LessonStep(
         replace(FOURTH, against="algorithm=allgatherv.kucg:I:2"),
         Ask(

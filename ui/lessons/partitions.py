@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from ops.training.step import TrainingStep
 from sim.units import fmt_size, fmt_time
 from ui.lessons import Ask, LessonStep, TrainingRuns, lesson, program
 
 WAYS = ("an all-gather", "a broadcast from every owner")
-MACHINE = Request(machine="switch:ranks=4,bandwidth=10GBps")
+MACHINE = Plan(machine="switch:ranks=4,bandwidth=10GBps")
 
 
-def _zero(machine: Request = MACHINE, **settings: str) -> TrainingRequest:
-    return TrainingRequest("zero", (("stage", "1"), ("model", "gpt2"), *settings.items()), machine)
+def _zero(machine: Plan = MACHINE, **settings: str) -> WorkloadPlan:
+    return WorkloadPlan("zero", (("stage", "1"), ("model", "gpt2"), *settings.items()), machine)
 
 
 def _way_back(step: TrainingStep) -> float:
@@ -59,4 +59,4 @@ def partitions() -> Iterator[LessonStep]:
         rows=1,
         memory=True,
     )
-    yield replace(buckets, again=(replace(buckets, scene=_zero(allgather_bucket_size="100MB")),))
+    yield replace(buckets, again=(replace(buckets, plan=_zero(allgather_bucket_size="100MB")),))

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from sim.units import fmt_time
 from ui.lessons import Ask, LessonStep, TrainingRuns, lesson, program, ranks
 
-MACHINE = Request(machine="switch:ranks=4")
+MACHINE = Plan(machine="switch:ranks=4")
 
 
-def _scene(**settings: str) -> TrainingRequest:
-    return TrainingRequest("zero_first", tuple(settings.items()), MACHINE)
+def _plan(**settings: str) -> WorkloadPlan:
+    return WorkloadPlan("zero_first", tuple(settings.items()), MACHINE)
 
 
 def _waited_for(runs: TrainingRuns) -> str:
@@ -36,9 +36,9 @@ def _facts(runs: TrainingRuns) -> dict[str, object]:
 @lesson(order=102)
 def rank_zero_first() -> Iterator[LessonStep]:
     """The first rank of a host downloads what all ranks then read."""
-    usual = _scene(prepare="2s", arrivals="0s,100ms,200ms,300ms")
+    usual = _plan(prepare="2s", arrivals="0s,100ms,200ms,300ms")
     opens = LessonStep(usual, Ask(_opens, within=0.05, unit="s", facts=_facts), reads=program("zero_first"))
-    sooner = replace(opens, scene=_scene(prepare="1s", arrivals="500ms,100ms,200ms,300ms"))
+    sooner = replace(opens, plan=_plan(prepare="1s", arrivals="500ms,100ms,200ms,300ms"))
     yield replace(opens, again=(sooner,))
-    late = _scene(prepare="2s", arrivals="0s,100ms,200ms,3s")
+    late = _plan(prepare="2s", arrivals="0s,100ms,200ms,3s")
     yield LessonStep(late, Ask(_waited_for, ranks(4), facts=_facts))

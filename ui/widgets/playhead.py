@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from ops import ALGORITHMS
-from ops.request import Request
-from ops.request.link import to_link
+from ops.plan import Plan
+from ops.plan.link import to_link
 from ops.training.step import Interval, StepCollective, TrainingStep
 from sim.errors import InputError, StalledError
 from sim.units import fmt_size
@@ -32,8 +32,8 @@ def playable(step: TrainingStep) -> dict[int, StepCollective]:
     }
 
 
-def alone(machine: Request, call: StepCollective, step: TrainingStep) -> Request:
-    """A collective of a step as a scene: with nothing else on the machine, and only its ranks' GPUs taking part."""
+def alone(machine: Plan, call: StepCollective, step: TrainingStep) -> Plan:
+    """A collective of a step as a plan: with nothing else on the machine, and only its ranks' GPUs taking part."""
     topology = step.topology
     run = replace(machine, algorithm=call.algorithm, ranks=len(call.ranks))
     if call.ranks != tuple(range(len(call.ranks))):
@@ -73,7 +73,7 @@ def listen(step: TrainingStep, window: Interval) -> None:
         page_script("buckets")(key=KEY, data=data, default={"asked": None}, on_asked_change=partial(clicked, step))
 
 
-def draw(step: TrainingStep, machine: Request) -> None:
+def draw(step: TrainingStep, machine: Plan) -> None:
     """Play what is chosen in the timeline or here."""
     calls, chosen, state = playable(step), chosen_of(step), st.session_state
     if chosen is None:

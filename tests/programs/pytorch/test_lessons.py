@@ -1,7 +1,7 @@
 """The programs that lessons show run here and under gloo, and print what the lessons tell."""
 
+from ops.plan.examples import PROGRAMS
 from ops.programs import run_program
-from ops.request.examples import PROGRAMS
 from sim.machines import build
 
 
