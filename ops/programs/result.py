@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ops.communicators.records import Span
-from ops.plan.model import Request
+from ops.plan import Plan
 from ops.plan.training import machine_words
 from ops.plan.words import MACHINE
 from ops.programs.runtime.timeline import ProgramRun
@@ -32,11 +32,11 @@ Value = TypeVar("Value")
 class ProgramResult(NamedTuple):
     """The machine in words, with its ranks placed as the program's were, and the step."""
 
-    machine: Request
+    machine: Plan
     step: TrainingStep
 
 
-def result_of(outcome: ProgramRun, step: TrainingStep, machine: Request, topology: Topology) -> dict[str, Any]:
+def result_of(outcome: ProgramRun, step: TrainingStep, machine: Plan, topology: Topology) -> dict[str, Any]:
     """Return a run of a program as plain data; `topology` has its ranks in their seats."""
     seats = placement_of(topology, step.ranks)
     words = machine_words(replace(machine, placement=",".join(seats)) if seats else machine)
@@ -76,7 +76,7 @@ def read_result(text: str, name: str) -> ProgramResult:
     words: dict[Any, Any] = file.take("words", dict)
     if not all(key in MACHINE and isinstance(word, str) for key, word in words.items()):
         raise InputError(f"{name}: words tells no machine: give it as `torchrun --json` printed it")
-    machine = replace(Request(), **words)
+    machine = replace(Plan(), **words)
     topology, ranks = machine.topology(), file.number("ranks", 1, 1 << 20)
     topology.taking_part(int(ranks))
     step = TrainingStep(
