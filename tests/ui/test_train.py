@@ -214,7 +214,11 @@ def test_a_collective_of_another_step_is_chosen_no_longer(monkeypatch):
     for each in (step, replace(step, calls=[])):
         state = SessionState()
         state[playhead.CHOICE] = 4
-        shown = SimpleNamespace(session_state=state, selectbox=lambda *_, format_func, **__: drawn.append(format_func))
+        shown = SimpleNamespace(
+            session_state=state,
+            selectbox=lambda *_, format_func, **__: drawn.append(format_func),
+            link_button=lambda *_, **__: None,
+        )
         monkeypatch.setattr(playhead, "st", shown)
         playhead.draw(each, Plan(machine="dgx_a100"))
         assert state[playhead.CHOICE] is None

@@ -1,4 +1,4 @@
-"""The programs that lessons show run here and under gloo, and print what the lessons tell."""
+"""The programs that lessons show print what the lessons tell: `test_scripts` compares them with gloo."""
 
 from ops.plan.examples import PROGRAMS
 from ops.programs import run_program
@@ -9,31 +9,21 @@ def text(name):
     return (PROGRAMS / f"{name}.py").read_text(encoding="utf-8")
 
 
-def both(run, plainly, name):
-    """The lines that a program prints here, in the order of ranks; under gloo they are the same."""
-    outcome = run(text(name))
-    assert outcome.failure is None
-    lines = sorted(outcome.output.splitlines())
-    assert lines == plainly(text(name))
-    return lines
+def test_tface_s_gather_gives_back_the_sum_of_all_ranks_and_a_plain_one_nothing(under_gloo):
+    assert under_gloo["gather_gradient"] == [f"{rank} plain: None TFace: {1.0 + 2 + 3 + 4}" for rank in range(4)]
 
 
-def test_tface_s_gather_gives_back_the_sum_of_all_ranks_and_a_plain_one_nothing(run, plainly):
-    lines = both(run, plainly, "gather_gradient")
-    assert lines == [f"{rank} plain: None TFace: {1.0 + 2 + 3 + 4}" for rank in range(4)]
-
-
-def test_ddp_s_average_makes_an_own_gradient_n_times_too_small(run, plainly):
-    for line in both(run, plainly, "average"):
+def test_ddp_s_average_makes_an_own_gradient_n_times_too_small(under_gloo):
+    for line in under_gloo["average"]:
         assert line[2:] == str({"own": 4.0, "own, loss times n": 1.0, "through the gather": 1.0})
 
 
-def test_a_local_loss_needs_an_nth_of_the_logits_for_the_same_gradient(run, plainly):
-    for line in both(run, plainly, "local_loss"):
+def test_a_local_loss_needs_an_nth_of_the_logits_for_the_same_gradient(under_gloo):
+    for line in under_gloo["local_loss"]:
         assert line[2:] == f"logits: {2 * 4 * 16} of {2 * 16 * 16} gradients equal: True"
 
 
-def test_all_wait_for_the_first_rank_and_find_what_it_prepared(run, plainly):
+def test_all_wait_for_the_first_rank_and_find_what_it_prepared(run):
     lines = run(text("zero_first")).output.splitlines()
     assert sorted(lines) == ["0 prepared 2.0", "1 found 1.9", "2 found 1.8", "3 found 1.7"]
 
