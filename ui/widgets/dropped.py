@@ -150,7 +150,13 @@ def _training(arrived: Arrived) -> None:
     state = st.session_state
     leave("train")
     state.train = arrived.thing
+    state.pop("program", None)
     state.turn = state.get("turn", 0) + 1
+
+
+def _program(arrived: Arrived) -> None:
+    leave("train")
+    st.session_state.program = arrived.text, arrived.name
 
 
 def _measured(arrived: Arrived) -> None:
@@ -171,6 +177,7 @@ def _talk(arrived: Arrived) -> None:
 OPENERS: dict[str, Callable[[Arrived], None]] = {
     "talk": _talk,
     "plan": _plan,
+    "program": _program,
     "training": _training,
     "trace": _trace,
     "machine": _machine,
