@@ -19,8 +19,8 @@ export class Timeline {
   #stretches;
 
   constructor(header, columns) {
-    const { meta, devices, places, links, steps, block_names: blockNames, shape, troubles, kinds, why } = header;
-    Object.assign(this, { meta, devices, places, links, steps, blockNames, shape, troubles, kinds, why });
+    const { meta, devices, places, links, steps, block_names: blockNames, shape, troubles, kinds } = header;
+    Object.assign(this, { header, meta, devices, places, links, steps, blockNames, shape, troubles, kinds });
     this.c = columns;
     this.tick = meta.tick;
     this.time = meta.time;
@@ -40,6 +40,11 @@ export class Timeline {
     this.largest = this.largestOwn; // and of all that are drawn to one scale
     this.#sets = new Sets(columns.sets ?? []);
     if (meta.full) this.#index();
+  }
+
+  // What its time is made of, or null for one that never ended.
+  get why() {
+    return this.header.why;
   }
 
   #index() {
