@@ -1,20 +1,15 @@
 // The kernel's memory for one run, laid out as `sim.fabric.memory` does: what stays as it is from what-if to what-if is
 // made once.
 
-import { added } from "./sums.js";
-
 const NONE = -1;
-const [LONE, TICKET, OVERTAKEN, HISTORY] = [1, 2, 6, 4]; // as in `sim.fabric.links`
 const [FEWEST, SPARSE, MOST] = [32, 8, 2048]; // as in `sim.fabric.crossbar.group`
-const [WORD, MARGIN] = [32, 16]; // as in `sim.fabric.crossbar.table`
-const REDUCE = 1;
-export { HISTORY };
 
 // Whom each row of a run lets go, which connection it is on, and where the links of its route are.
 export class Rows {
+  #bytes = null; // of the size asked for last
+
   constructor({ c, meta, links, count }) {
     this.count = count;
-    this.transfers = Array.from({ length: count }, (_, i) => i);
     this.links = links.src.length;
     this.meta = meta;
     this.c = c;
@@ -42,7 +37,10 @@ export class Rows {
     this.routes = c.route_start.length - 1;
     this.overhead = new Float64Array(this.routes);
     this.op = c.op.map((op, i) => (c.dst[i] < meta.ranks ? op : 0));
-    for (let i = 0; i < count; i += 1) this.overhead[c.route[i]] = c.src[i] < meta.ranks ? meta.overhead : 0;
+    for (let i = 0; i < count; i += 1) {
+      const crosses = c.route_start[c.route[i] + 1] > c.route_start[c.route[i]];
+      this.overhead[c.route[i]] = crosses && c.src[i] < meta.ranks ? meta.overhead : 0;
+    }
   }
 
   // Numbers of connections by pair of places and channel, as `Arena._connections` gives them.
@@ -96,124 +94,128 @@ export class Rows {
     this.width = fits && !this.keepsHistory ? Math.max(a, b) : 0;
   }
 
-  // Seconds of every route from ready to the first byte.
-  leads(latency) {
-    const { route_start: start, route_link: link } = this.c;
-    return this.overhead.map((overhead, r) => {
-      const from = start[r];
-      const hops = start[r + 1] - from;
-      return hops ? overhead + added((k) => latency[link[from + k]], hops) : 0;
-    });
-  }
-
   // Bytes of every transfer.
   bytes(size) {
-    const { c, meta } = this;
-    const known = size === meta.size;
-    return Float64Array.from(this.transfers, (i) => (known ? c.sizes[c.size[i]] : c.moves[i] * (size * meta.share)));
+    const { c, meta, count } = this;
+    if (this.#bytes?.size === size) return this.#bytes.each;
+    const [each, unit] = [new Float64Array(count), size * meta.share];
+    for (let i = 0; i < count; i += 1) each[i] = size === meta.size ? c.sizes[c.size[i]] : c.moves[i] * unit;
+    this.#bytes = { size, each };
+    return each;
   }
 }
 
-const whole = (from, length, value, into) => {
-  const all = new into(length).fill(value);
-  all.set(from);
+// Some values in longer memory, filled with another one.
+function longer(values, length, fill) {
+  const all = new values.constructor(length).fill(fill);
+  all.set(values);
   return all;
-};
+}
 
-// The arrays of a run by their paths, each with its shape and what is in it, for `Kernel.place`.
-export function arena(rows, { bandwidth, lead, bytes, gates }) {
-  const { c, count, links: m, room, width, meta } = rows;
-  const marks = rows.rows - count + gates.length;
-  const stop = count + marks;
-  const held = gates.flatMap(({ rows: held_ }) => held_);
-  const edges = rows.after.length;
-  const [after, afterStart] = [rows.after, rows.afterStart];
-  const [pending, starts] = [whole(rows.pending, stop, 0, Int32Array), whole(afterStart, stop + 1, 0n, BigInt64Array)];
-  let end = edges;
-  gates.forEach(({ rows: some }, k) => {
-    end += some.length;
-    starts[rows.rows + 1 + k] = BigInt(end);
-  });
-  for (const i of held) pending[i] += 1;
-  const nowhere = rows.routes; // a route that leaves no device, for marks; then one for each gate
-  const routes = marks ? rows.routes + 1 + gates.length : rows.routes;
-  const route = whole(c.route, stop, nowhere, Int32Array);
-  gates.forEach((_, k) => (route[rows.rows + k] = nowhere + 1 + k));
-  const leads = whole(lead, routes, 0, Float64Array);
-  gates.forEach(({ seconds }, k) => (leads[nowhere + 1 + k] = seconds));
-  const changes = rows.keepsHistory ? 8 * stop + 1024 : 0;
-  const state = new Int32Array(8 * m);
-  for (let k = 0; k < m; k += 1) state[8 * k + LONE] = state[8 * k + TICKET] = NONE;
-  const netCount = new BigInt64Array(8);
-  netCount[OVERTAKEN] = BigInt(NONE);
-  const upward = BigInt64Array.from({ length: m }, (_, k) => BigInt(k));
-  const entries = 4 * stop + 64;
-  const words = (name, length) => [`net.${name}`, [length, null]];
+const each = (names, shape, value = null) => Object.fromEntries(names.map((name) => [name, [shape, value]]));
+
+// The arrays of a run by their paths, each with its shape and what is in it, for `Kernel.place`. Gates, `{ seconds, rows }`, hold
+// rows back for some seconds.
+export function arena(rows, { bandwidth, lead, bytes, gates }, constants) {
+  const stop = rows.rows + gates.length;
   return {
+    ...network(rows, bandwidth, constants.links),
+    ...waits(rows, gates, stop),
+    ...routing(rows, lead, gates, stop),
+    ...each(["net.history_transfer"], rows.keepsHistory ? 8 * stop + 1024 : 0),
+    ...each(["net.history"], [rows.keepsHistory ? 8 * stop + 1024 : 0, 2]),
     count: [5, BigInt64Array.of(1n, 0n, 0n, 0n, 0n)],
     now: [1, 0],
-    gamma: [1, meta.gamma],
-    "net.count": [8, netCount],
-    "net.capacity": [m, bandwidth],
-    "net.state": [[m, 8], state],
-    "net.clock": [[m, 5], 0],
-    "net.parent": [m, upward],
-    "net.ring": [m, upward],
-    "net.order": [[m, 2], 0],
-    "net.first": [m + 1, rows.first],
-    "net.flow": [[room, 2], null],
-    ...Object.fromEntries(["members", "elsewhere", "finish"].map((name) => words(name, room))),
-    ...Object.fromEntries(
-      ["room", "unfixed", "links", "stale", "vacated", "fired", "level_link"].map((name) => words(name, m)),
-    ),
-    "net.route_start": [routes + 1, whole(c.route_start, routes + 1, c.route_start[rows.routes], Int32Array)],
-    "net.route_links": [c.route_link.length, c.route_link],
-    "net.level": [m + 4, null],
-    "net.place": [m, NONE],
-    "net.history_transfer": [changes, null],
-    "net.history": [[changes, 2], null],
+    gamma: [1, rows.meta.gamma],
     "calendar.size": [3, BigInt64Array.of(0n, 0n, BigInt(NONE))],
-    "calendar.time": [entries, null],
-    "calendar.heap": [[entries, 2], null],
-    "calendar.nodes": [[entries, 2], null],
+    "calendar.time": [4 * stop + 64, null],
+    ...each(["calendar.heap", "calendar.nodes"], [4 * stop + 64, 2]),
     "calendar.last_time": [3, 0],
     "calendar.last_node": [3, NONE],
-    lead: [routes, leads],
-    op: [stop, whole(rows.op, stop, 0, Uint8Array)],
-    route: [stop, route],
-    size: [stop, whole(bytes, stop, 0, Float64Array)],
-    connection: [stop, whole(rows.connection, stop, NONE, Int32Array)],
+    op: [stop, longer(rows.op, stop, 0)],
+    size: [stop, longer(bytes, stop, 0)],
+    connection: [stop, longer(rows.connection, stop, NONE)],
     behind: [stop, NONE],
-    pending: [stop, pending],
-    after_start: [stop + 1, starts],
-    after: [end, held.length ? Int32Array.from([...after, ...held]) : after],
     "alike.count": [6, 0],
     "connections.state": [[rows.connections, 4], NONE],
     "connections.flows": [1, 0],
-    ...Object.fromEntries(["ready", "end", "cause", "wave"].map((name) => [name, [stop, null]])),
+    ...each(["ready", "end", "cause", "wave"], stop),
     start: [stop, NaN],
-    job_stop: [1, stop],
-    job_left: [1, stop],
+    ...each(["job_stop", "job_left"], 1, stop),
     job_end: [1, 0],
     finished: [1, null],
-    ...crossbar(m, width),
+    ...crossbar(rows.links, rows.width, constants.crossbar),
   };
 }
 
-function crossbar(m, width) {
+function network({ links: m, room, first }, bandwidth, { LONE, TICKET, OVERTAKEN }) {
+  const state = new Int32Array(8 * m);
+  for (let k = 0; k < m; k += 1) state[8 * k + LONE] = state[8 * k + TICKET] = NONE;
+  const count = new BigInt64Array(8);
+  count[OVERTAKEN] = BigInt(NONE);
+  return {
+    "net.count": [8, count],
+    "net.capacity": [m, bandwidth],
+    "net.state": [[m, 8], state],
+    "net.clock": [[m, 5], 0],
+    ...each(
+      ["net.parent", "net.ring"],
+      m,
+      BigInt64Array.from({ length: m }, (_, k) => BigInt(k)),
+    ),
+    "net.order": [[m, 2], 0],
+    "net.first": [m + 1, first],
+    "net.flow": [[room, 2], null],
+    ...each(["net.members", "net.elsewhere", "net.finish"], room),
+    ...each(["net.room", "net.unfixed", "net.links", "net.stale", "net.vacated", "net.fired", "net.level_link"], m),
+    "net.level": [m + 4, null],
+    "net.place": [m, NONE],
+  };
+}
+
+// Who waits for whom; gates come last.
+function waits(rows, gates, stop) {
+  const [pending, start] = [longer(rows.pending, stop, 0), longer(rows.afterStart, stop + 1, 0n)];
+  const held = gates.flatMap((gate) => gate.rows);
+  for (const i of held) pending[i] += 1;
+  let end = rows.after.length;
+  gates.forEach((gate, k) => {
+    end += gate.rows.length;
+    start[rows.rows + 1 + k] = BigInt(end);
+  });
+  const after = longer(rows.after, end, 0);
+  after.set(held, rows.after.length);
+  return { pending: [stop, pending], after_start: [stop + 1, start], after: [end, after] };
+}
+
+// Routes of transfers, then one that leaves no device, for marks, and one that takes its seconds for each gate.
+function routing({ c, rows, count, routes: nowhere }, lead, gates, stop) {
+  const many = stop > count ? nowhere + 1 + gates.length : nowhere;
+  const [route, leads] = [longer(Int32Array.from(c.route), stop, nowhere), longer(lead, many, 0)];
+  gates.forEach(({ seconds }, k) => {
+    route[rows + k] = nowhere + 1 + k;
+    leads[nowhere + 1 + k] = seconds;
+  });
+  const start = longer(Int32Array.from(c.route_start), many + 1, c.route_start[nowhere]);
+  return {
+    route: [stop, route],
+    lead: [many, leads],
+    "net.route_start": [many + 1, start],
+    "net.route_links": [c.route_link.length, Int32Array.from(c.route_link)],
+  };
+}
+
+function crossbar(m, width, { WORD, MARGIN }) {
   const [blocks, rows] = [Math.ceil(width / WORD), width ? width + MARGIN : 0];
   return {
     "bar.count": [5, BigInt64Array.of(BigInt(NONE), 0n, 0n, 0n, 0n)],
     "bar.cursor": [[2, 4], 0],
     "bar.number": [width ? m : 0, null],
     "bar.turn": [2 * width, null],
-    "bar.lines": [[7, 2, rows], null],
-    "bar.rows": [[7, 2, rows], null],
+    ...each(["bar.lines", "bar.rows"], [7, 2, rows]),
     "bar.crosses": [[2, blocks + 1, rows], null],
     "bar.finish": [[2, width, width], null],
     "bar.slot": [[width, width], null],
     "bar.table": [[2, 4, 256], null],
   };
 }
-
-export { REDUCE };

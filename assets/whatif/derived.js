@@ -80,7 +80,8 @@ function changesOf({ count }, { history }, ticks) {
   const { transfer, time, rate } = history;
   const often = new Uint32Array(count);
   for (const i of transfer) often[i] += 1;
-  const rows = transfer.map((_, k) => k).filter((k) => often[transfer[k]] > 1);
+  const rows = [];
+  for (let k = 0; k < transfer.length; k += 1) if (often[transfer[k]] > 1) rows.push(k);
   rows.sort((a, b) => transfer[a] - transfer[b] || a - b);
   return {
     change: small(rows.map((k) => transfer[k])),
@@ -89,34 +90,42 @@ function changesOf({ count }, { history }, ticks) {
   };
 }
 
+// When transfers left and ended, in ticks, and the columns that tell it; and the wait of every route for its first byte.
+function timesOf({ c, count }, run, ticks) {
+  const [ends, left] = [new Float64Array(count), new Float64Array(count)];
+  const [end, span, cause] = [new Int32Array(count), new Int32Array(count), new Int32Array(count)];
+  const latency = new Float64Array(c.route_start.length - 1);
+  let last = 0;
+  for (let i = 0; i < count; i += 1) {
+    ends[i] = ticks(run.end[i]);
+    left[i] = ticks(run.left[i]);
+    end[i] = ends[i] - last;
+    span[i] = ends[i] - left[i];
+    cause[i] = run.cause[i] < 0 ? 0 : i - run.cause[i];
+    latency[c.route[i]] = run.start[i] - run.left[i];
+    last = ends[i];
+  }
+  return { ends, left, columns: { end, span, cause, latency } };
+}
+
 function sizesOf(bytes) {
   const sizes = Float64Array.from(new Set(bytes)).sort();
   const number = new Map(Array.from(sizes, (size, k) => [size, k]));
   return { sizes, size: small(bytes.map((size) => number.get(size))) };
 }
 
-// Seconds from leaving to the first byte, by route.
-function latencies({ c }, { start, left }) {
-  const latency = new Float64Array(c.route_start.length - 1);
-  start.forEach((moment, i) => (latency[c.route[i]] = moment - left[i]));
-  return latency;
-}
-
 // `timeline` is the run that the plan changes, `run` what the kernel gave.
 export function derived(timeline, plan, run) {
-  const { c, meta, links, count, header } = timeline;
+  const { c, meta, links, header } = timeline;
   const { time } = run;
   const tick = Math.max(time / MOST_TICKS, LEAST);
   const ticks = (moment) => rounded(Math.min(moment, time + tick) / tick);
-  const [ends, left] = [run.end, run.left].map((moments) => Float64Array.from(moments, ticks));
+  const { ends, left, columns: moments } = timesOf(timeline, run, ticks);
   const spells = spellsOf(run.changes, plan.bandwidth, time);
   const shared = lazily({}, [
     [["arrived"], () => ({ arrived: arrivals(timeline, run) })],
     [["path"], () => ({ path: criticalPath(run) })],
-    [
-      ["why", "bits"],
-      () => breakdown(timeline, run, { path: shared.path, arrived: shared.arrived, plan, spells }),
-    ],
+    [["why", "bits"], () => breakdown(timeline, run, { path: shared.path, arrived: shared.arrived, plan, spells })],
   ]);
   const isSame = plan.size === meta.size;
   const columns = lazily({ ...c, ...(isSame ? {} : sizesOf(run.bytes)) }, [
@@ -126,13 +135,7 @@ export function derived(timeline, plan, run) {
     [["leaves", "sets"], () => ({ leaves: c.leaves, sets: c.sets, ...leavesAt(timeline, ends) })],
     [["hit", "hit_by", "hit_for"], () => hitsOf(timeline, run, plan)],
   ]);
-  Object.assign(columns, {
-    end: Int32Array.from(ends, (end, i) => end - (i ? ends[i - 1] : 0)),
-    span: Int32Array.from(ends, (end, i) => end - left[i]),
-    cause: Int32Array.from(run.cause, (cause, i) => (cause < 0 ? 0 : i - cause)),
-    latency: latencies(timeline, run),
-    ...changesOf({ count }, run, ticks),
-  });
+  Object.assign(columns, moments, changesOf(timeline, run, ticks));
   const machine = plan.isEdited ? `${meta.machine.replace(/, edited$/, "")}${EDITED}` : meta.machine;
   const least = isSame ? meta.least : (meta.least / (meta.size * meta.share)) * (plan.size * meta.share);
   const others = { machine, size: plan.size, time, tick, least };

@@ -18,16 +18,12 @@ function meets({ c, meta, moveStart, steps }) {
   return false;
 }
 
-// `leaves` and `sets` for other ends, in ticks; as they are where no order makes a difference.
-export function leavesAt(timeline, ends) {
-  const { c, meta, moveStart, steps, count } = timeline;
-  if (!c.sets.length && meta.named) return {}; // nobody followed contributors
-  timeline.meeting ??= meets(timeline);
-  if (!timeline.meeting) return {};
-  const words = Array.from(c.sets);
+// What gives the number of the union of two sets, each two words; one that is new is added to them.
+function unions(words) {
   const known = new Map();
   for (let k = 0; 2 * k < words.length; k += 1) known.set(`${words[2 * k]},${words[2 * k + 1]}`, k);
-  const numberOf = (low, high) => {
+  return (a, b) => {
+    const [low, high] = [0, 1].map((half) => (words[2 * a + half] | words[2 * b + half]) >>> 0);
     const key = `${low},${high}`;
     if (!known.has(key)) {
       known.set(key, words.length / 2);
@@ -35,23 +31,33 @@ export function leavesAt(timeline, ends) {
     }
     return known.get(key);
   };
-  const both = (a, b) => {
-    if (a < 0) return b;
-    if (!meta.named) return a + b;
-    return numberOf((words[2 * a] | words[2 * b]) >>> 0, (words[2 * a + 1] | words[2 * b + 1]) >>> 0);
-  };
+}
+
+// `leaves` and `sets` for other ends, in ticks; as they are where no order makes a difference.
+export function leavesAt(timeline, ends) {
+  const { c, meta, moveStart, steps } = timeline;
+  if (!c.sets.length && meta.named) return {}; // nobody followed contributors
+  timeline.meeting ??= meets(timeline);
+  if (!timeline.meeting) return {};
+  const words = Array.from(c.sets);
+  const both = meta.named ? unions(words) : (a, b) => a + b;
   const held = Int32Array.from(c.given, (block, place) => (block < 0 ? -1 : c.single[Math.floor(place / meta.slots)]));
   const leaves = new Uint32Array(c.leaves.length);
+  for (const i of inTime(steps, ends))
+    for (let m = moveStart[i]; m < moveStart[i + 1]; m += 1) {
+      const place = c.dst[i] * meta.slots + c.to[m];
+      leaves[m] = c.op[i] === REDUCE && held[place] >= 0 ? both(held[place], c.brings[m]) : c.brings[m];
+      held[place] = leaves[m];
+    }
+  return { leaves, sets: Uint32Array.from(words) };
+}
+
+// Transfers step by step, those of one as they end.
+function inTime({ messages }, ends) {
   let first = 0;
-  for (const messages of steps.messages) {
-    const rows = Array.from({ length: messages }, (_, k) => first + k);
-    first += messages;
-    for (const i of rows.toSorted((a, b) => ends[a] - ends[b] || a - b))
-      for (let m = moveStart[i]; m < moveStart[i + 1]; m += 1) {
-        const place = c.dst[i] * meta.slots + c.to[m];
-        leaves[m] = c.op[i] === REDUCE ? both(held[place], c.brings[m]) : c.brings[m];
-        held[place] = leaves[m];
-      }
-  }
-  return count ? { leaves, sets: Uint32Array.from(words) } : {};
+  return messages.flatMap((count) => {
+    const rows = Array.from({ length: count }, (_, k) => first + k);
+    first += count;
+    return rows.sort((a, b) => ends[a] - ends[b] || a - b);
+  });
 }

@@ -1,11 +1,9 @@
 // One run of a plan in the kernel: what `sim.engine` does for a collective that is alone on its machine.
 
-import { HISTORY, arena } from "./arena.js";
+import { arena } from "./arena.js";
 import { NeedsPythonError } from "./words.js";
 
-const [HORIZON, DONE, PAUSED] = [1, 2, 3];
-const ALLOWANCE = 3; // the entry of `FabricState.count`
-const PIECE = 1n << 40n;
+const PIECE = 1n << 50n; // of work between two pauses: more than there is
 const REDUCE = 1;
 
 // What links can carry from when on, in the order in which it happens: moments as SimPy adds them up.
@@ -26,8 +24,7 @@ function changesOf(plan) {
   const later = (time, act) => due.push({ time, turn: (turn += 1), act });
   const begin = (time, spell) => {
     limit(time, spell, spell.share);
-    if (spell.end > time && spell.end < Infinity)
-      later(time + (spell.end - time), (now) => limit(now, spell, 1));
+    if (spell.end > time && spell.end < Infinity) later(time + (spell.end - time), (now) => limit(now, spell, 1));
   };
   for (const spell of plan.spells)
     if (spell.start > 0) later(spell.start, (now) => begin(now, spell));
@@ -55,26 +52,28 @@ function gatesOf({ late }, { c, count }) {
 // Changes of rate as `Arena.changes` gives them: transfer, s and B/s of each.
 function historyOf(kernel, rows, start) {
   if (!rows.keepsHistory) return null;
-  const kept = Number(kernel.view("net.count")[HISTORY]);
+  const kept = Number(kernel.view("net.count")[kernel.constants.links.HISTORY]);
   const [transfer, history] = [kernel.view("net.history_transfer"), kernel.view("net.history")];
   const last = new Int32Array(rows.count).fill(-1); // of those at the instant of its start
   for (let k = 0; k < kept; k += 1) if (history[2 * k] === start[transfer[k]]) last[transfer[k]] = k;
-  const [whose, time, rate] = [[], [], []];
+  const [whose, time, rate] = [new Int32Array(kept), new Float64Array(kept), new Float64Array(kept)];
+  let count = 0;
   for (let k = 0; k < kept; k += 1) {
     const own = transfer[k];
     if (!(history[2 * k] > start[own] || last[own] === k)) continue;
-    whose.push(own);
-    time.push(history[2 * k]);
-    rate.push(history[2 * k + 1]);
+    [whose[count], time[count], rate[count]] = [own, history[2 * k], history[2 * k + 1]];
+    count += 1;
   }
-  return { transfer: whose, time, rate };
+  return { transfer: whose.subarray(0, count), time: time.subarray(0, count), rate: rate.subarray(0, count) };
 }
 
-function advance(kernel, horizon) {
+// Whether the run has ended by a moment.
+function hasEnded(kernel, horizon) {
+  const { ALLOWANCE, DONE, PAUSED } = kernel.constants.kernel;
   for (;;) {
     kernel.view("count")[ALLOWANCE] = PIECE;
     const why = kernel.advance(horizon);
-    if (why !== PAUSED) return why;
+    if (why !== PAUSED) return why === DONE;
     const room = kernel.view("net.history_transfer").length;
     kernel.resize("net.history_transfer", 2 * room);
     kernel.resize("net.history", [2 * room, 2]);
@@ -83,19 +82,22 @@ function advance(kernel, horizon) {
 
 function carryOut(kernel, changes) {
   for (const { time, link, bandwidth } of changes) {
-    if (time > 0 && advance(kernel, time) === DONE) return;
+    if (time > 0 && hasEnded(kernel, time)) return;
     kernel.view("net.capacity")[link] = bandwidth;
     kernel.touch(link, time);
   }
-  if (advance(kernel, Infinity) !== DONE) throw new NeedsPythonError("it never ends");
+  if (!hasEnded(kernel, Infinity)) throw new NeedsPythonError("it never ends");
 }
 
 // When every transfer of a run with such a plan was ready, left, flowed and ended, in s, and what it waited for last.
 export function carriedOut(kernel, rows, plan) {
   const { count } = rows;
   const [changes, gates] = [changesOf(plan), gatesOf(plan, rows)];
-  const [bytes, lead] = [rows.bytes(plan.size), rows.leads(plan.latency)];
-  kernel.place(arena(rows, { bandwidth: plan.bandwidth, lead, bytes, gates }));
+  const { route_start: routeStart, route_link: links } = rows.c;
+  const routes = { routeStart: Int32Array.from(routeStart), routeLinks: Int32Array.from(links) };
+  const lead = kernel.leads({ overhead: rows.overhead, latency: plan.latency, ...routes });
+  const bytes = rows.bytes(plan.size);
+  kernel.place(arena(rows, { bandwidth: plan.bandwidth, lead, bytes, gates }, kernel.constants));
   carryOut(kernel, changes);
   const time = kernel.view("job_end")[0];
   const column = (name) => kernel.view(name).slice(0, count);
@@ -103,7 +105,7 @@ export function carriedOut(kernel, rows, plan) {
   const behind = kernel.view("behind");
   const left = ready.slice();
   const waited = kernel.view("cause").slice();
-  const held = gates.map((gate, k) => ({ ...gate, row: rows.rows + k }));
+  const held = gates.map(({ fault }, k) => ({ fault, row: rows.rows + k }));
   for (let i = 0; i < count; i += 1) {
     while (cause[i] >= count) cause[i] = waited[cause[i]];
     if (behind[i] < 0) continue;

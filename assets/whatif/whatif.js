@@ -23,14 +23,15 @@ export class Runner {
 
   // What happens with these what-ifs, in order. Throws NeedsPythonError.
   raw(specs) {
-    const plan = Plan.of(this.#timeline, specs);
+    const plan = new Plan(this.#timeline, specs);
     return { plan, run: carriedOut(this.#kernel, this.#rows, plan) };
   }
 
-  // The run with these what-ifs, in order, decoded. Throws NeedsPythonError.
+  // The run with these what-ifs, in order, decoded; `isFurther` where the last one only goes on with the one before. Throws
+  // NeedsPythonError.
   run(specs) {
     const { plan, run } = this.raw(specs);
     const { header, columns } = derived(this.#timeline, plan, run);
-    return new Timeline(header, columns);
+    return { timeline: new Timeline(header, columns), isFurther: plan.isFurther };
   }
 }

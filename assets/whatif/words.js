@@ -1,6 +1,6 @@
 // A what-if in words: edits of the machine and faults as Python's `sim.faults` reads them, or a size.
 
-const BRACES = /^([\d.]+(?:e[+-]?\d+)?)\s*([a-zµμ/]*)$/i;
+const MEASURED = /^([\d.]+(?:e[+-]?\d+)?)\s*([a-zµμ/]*)$/i;
 const TIMES = { "": 1, s: 1, ms: 1e-3, us: 1e-6, µs: 1e-6, μs: 1e-6, ns: 1e-9, ps: 1e-12 };
 const SCALES = { "": 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12, p: 1e15 };
 const BINARY = { ki: 2 ** 10, mi: 2 ** 20, gi: 2 ** 30, ti: 2 ** 40, pi: 2 ** 50 };
@@ -8,6 +8,7 @@ const LARGEST_BANDWIDTH = 1e18; // B/s
 const LARGEST_SIZE = 2 ** 50; // bytes
 const SLOWEST = 1e6;
 const ALL = "all";
+const SHARE = /(?<=[:,]share=)([\d.]+(?:e-?\d+)?)(?=,|$)/;
 
 // What only Python can work out.
 export class NeedsPythonError extends Error {}
@@ -17,7 +18,7 @@ function expect(isFine, why) {
 }
 
 function measured(text) {
-  const parts = BRACES.exec(text.trim());
+  const parts = MEASURED.exec(text.trim());
   expect(parts, `${text} is not a number with a unit`);
   return [Number(parts[1]), parts[2]];
 }
@@ -48,7 +49,7 @@ function bytes(text) {
   return size;
 }
 
-function number(text) {
+function plain(text) {
   const value = Number(text);
   expect(text !== "" && Number.isFinite(value), `${text} is not a number`);
   return value;
@@ -71,36 +72,44 @@ function read({ name, words }, readers) {
 const yes = (word) => ["yes", "true", "on", "1"].includes(word.toLowerCase());
 const same = (word) => word;
 const LINK = { src: same, dst: same };
-const RATES = { bandwidth, latency: seconds, times: number };
+const RATES = { bandwidth, latency: seconds, times: plain };
 const SPELL = { start: seconds, end: seconds };
 
-// A machine and what happens to it, on the way to a run: `plan` may change `bandwidth`, `latency`, `size`, `late` and `spells`.
+// The last of some faults with what is left of its share, where another one differs in its share alone; as
+// `ui.widgets.compare` has it.
+function takenFurther(last, spec) {
+  const [before, now] = [last, spec].map((each) => each?.split(SHARE) ?? []);
+  if (before.length !== 3 || now.length !== 3 || before[0] !== now[0] || before[2] !== now[2]) return "";
+  return `${before[0]}${Number((Number(before[1]) * Number(now[1])).toPrecision(4))}${before[2]}`;
+}
+
+const isFault = (spec) => taken(spec).name in FAULTS;
+
+// A machine and what happens to it: `bandwidth` and `latency` by link, `size` in bytes, ranks that are `late`, and `spells` in
+// which links have a share of their bandwidth.
 export class Plan {
   #timeline;
   #isSlowed = false;
 
-  constructor(timeline) {
+  // What a run shows, with these what-ifs, in order: edits come before faults. Throws NeedsPythonError.
+  constructor(timeline, specs) {
     const { links, meta } = timeline;
     this.#timeline = timeline;
     [this.bandwidth, this.latency] = [links.bandwidth, links.latency].map((values) => Float64Array.from(values));
     this.size = meta.size;
     this.late = []; // rank, seconds, and which fault
     this.spells = []; // links, share, start, end, and which fault
-    this.faults = timeline.troubles;
-    this.isEdited = false;
-    this.faults.forEach((spec, number) => this.#fault(taken(spec), number, true));
-  }
-
-  // The plan with these what-ifs, in order: edits come before faults. Throws NeedsPythonError.
-  static of(timeline, specs) {
-    const plan = new Plan(timeline);
-    const asked = specs.map(taken);
-    const isFault = ({ name }) => name in FAULTS;
-    for (const spec of asked.filter((each) => !isFault(each))) plan.#edit(spec);
-    const added = asked.filter(isFault);
-    added.forEach((spec, k) => plan.#fault(spec, plan.faults.length + k, false));
-    plan.faults = [...plan.faults, ...specs.filter((_, k) => isFault(asked[k]))];
-    return plan;
+    this.isEdited = this.isFurther = false;
+    this.faults = [...timeline.troubles];
+    this.#isSlowed = this.faults.some((spec) => taken(spec).words.has("slower"));
+    for (const spec of specs.filter((each) => !isFault(each))) this.#edit(taken(spec));
+    for (const spec of specs.filter(isFault)) {
+      const further = takenFurther(this.faults.at(-1), spec);
+      this.isFurther = Boolean(further) && spec === specs.at(-1);
+      this.faults.splice(further ? -1 : this.faults.length, 1, further || spec);
+    }
+    const there = timeline.troubles.length;
+    this.faults.forEach((spec, fault) => this.#fault(taken(spec), { timeline, fault, isThere: fault < there }));
   }
 
   #edit(spec) {
@@ -112,10 +121,9 @@ export class Plan {
     EDITS[spec.name](this, spec, this.#timeline);
   }
 
-  #fault(spec, number, isThere) {
+  #fault(spec, how) {
     expect(spec.name in FAULTS, spec.name);
-    const isSlowed = FAULTS[spec.name](this, spec, { timeline: this.#timeline, number, isThere });
-    this.#isSlowed ||= isSlowed === true;
+    FAULTS[spec.name](this, spec, how);
   }
 
   // Give links other rates.
@@ -157,8 +165,8 @@ const EDITS = {
 };
 
 const FAULTS = {
-  straggler(plan, spec, { timeline, number: fault, isThere }) {
-    const { rank, late = 0, slower = 1 } = read(spec, { rank: number, late: seconds, slower: number });
+  straggler(plan, spec, { timeline, fault, isThere }) {
+    const { rank, late = 0, slower = 1 } = read(spec, { rank: plain, late: seconds, slower: plain });
     const device = timeline.devices.rank.indexOf(rank);
     expect(device >= 0 && slower >= 1 && slower <= SLOWEST, "a straggler");
     const { src, dst } = timeline.links;
@@ -167,14 +175,13 @@ const FAULTS = {
         if (src[k] === device || dst[k] === device) plan.bandwidth[k] = rate / slower;
       });
     if (late > 0) plan.late.push({ rank, seconds: late, fault });
-    return slower > 1;
   },
-  slow_link(plan, spec, { timeline, number: fault }) {
-    const { share = 0.5, start = 0, end = Infinity, ...link } = read(spec, { ...LINK, ...SPELL, share: number });
+  slow_link(plan, spec, { timeline, fault }) {
+    const { share = 0.5, start = 0, end = Infinity, ...link } = read(spec, { ...LINK, ...SPELL, share: plain });
     expect(share > 0 && share <= 1 && start < end, "a share");
     plan.spells.push({ links: between(timeline, link), share, start, end, fault });
   },
-  dead_link(plan, spec, { timeline, number: fault }) {
+  dead_link(plan, spec, { timeline, fault }) {
     const { start = 0, end = Infinity, reroute = false, ...link } = read(spec, { ...LINK, ...SPELL, reroute: yes });
     const links = between(timeline, link);
     const isIdle = links.every((k) => timeline.links.bytes[k] === 0);
@@ -182,3 +189,6 @@ const FAULTS = {
     plan.spells.push({ links, share: 0, start, end, fault });
   },
 };
+
+// Whether a page may be able to work out what is asked.
+export const isKnown = (spec) => taken(spec).name in { ...FAULTS, ...EDITS };

@@ -23,6 +23,7 @@ from ui.drawer import ahead, fork, form
 from ui.files.exports import EXPORTS
 from ui.pages import page
 from ui.player import component
+from ui.player.offers import offers
 from ui.player.views import VIEWS
 from ui.refusals import retold
 from ui.scene import picture
@@ -33,7 +34,7 @@ from ui.share import offer, take_away
 from ui.story import visit as story
 from ui.text import plain, spoken
 from ui.text import tell as _say
-from ui.widgets import compare, diagnosis, past, questions, sidebar, title, whatif
+from ui.widgets import compare, diagnosis, past, questions, sidebar, title
 from ui.widgets.load import load_of
 from ui.workers import reading
 from ui.workers.asking import read
@@ -286,12 +287,12 @@ def _picture() -> None:
         is_linked=True,
     )
     state.keep = False
-    offers = [] if scene.is_kept else whatif.offers()
+    asked = [] if scene.is_kept else offers(spoken())
     player, memory = st.container(key="picture"), st.container()
     with memory:
         story.remember()
     offered, fills = story.shown(scene), st.context.is_embedded and len(runs) == 1 + len(scene.others())
-    more = {"offers": offers, "story": offered, "fills": fills, "turn": state.drawings}
+    more = {"offers": asked, "story": offered, "fills": fills, "turn": state.drawings}
     more["future"] = ahead.asking(scene)
     data = component.player_data(fork.packed(runs), spoken(), start, **more)
     with player:

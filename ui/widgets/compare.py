@@ -13,7 +13,7 @@ from ops.libraries import LIBRARIES
 from ops.request import Request
 from ops.request.examples import example_captures
 from ops.request.library_choice import collective_of
-from ops.request.notation import MOST, Changes, beside, differences, entries, listed
+from ops.request.notation import MOST, Changes, beside, differences, entries, listed, size_word
 from sim.errors import InputError, StalledError
 from sim.faults.edits import EDITS
 from sim.machines import MACHINES
@@ -34,6 +34,8 @@ from ui.workers.asking import ask
 COMPARED = ("run", "time", "busbw", "messages")
 """Columns of the table below the runs, before those of what their times are made of."""
 SHARE = re.compile(r"(?<=[:,]share=)([\d.]+(?:e-?\d+)?)(?=,|$)")
+SIZE = "size:bytes="
+"""What a hand asks that moves the size, before the bytes."""
 Run = tuple[Request, Picture, str]
 """A scene, what it looks like run, and what it is called beside others."""
 
@@ -45,7 +47,9 @@ def forked(scene: Request, spec: str) -> Request:
     """
     if further := _taken_further(scene.troubles, spec):
         return replace(scene, trouble=listed([*scene.troubles[:-1], further]))
-    if spec.partition(":")[0] in EDITS:
+    if spec.startswith(SIZE):
+        changed, before = replace(scene, size=size_word(int(spec.removeprefix(SIZE)))), {"size": scene.size}
+    elif spec.partition(":")[0] in EDITS:
         changed, before = replace(scene, edits=listed([*entries(scene.edits), spec])), {"edits": scene.edits}
     else:
         changed, before = replace(scene, trouble=listed([*scene.troubles, spec])), {"trouble": scene.trouble}
