@@ -55,6 +55,7 @@ export class Pane {
       blocks: () => this.#blocks(),
       slots: (rank) => this.#timeline?.slots(rank, this.#t) ?? [],
       loads: () => this.#timeline?.carried(this.#t) ?? [],
+      run: () => this.#timeline,
       seek: (t) => host.seek(t),
     };
     this.#listen();

@@ -81,8 +81,10 @@ function hasEnded(kernel, horizon) {
 }
 
 function carryOut(kernel, changes) {
+  let now = 0;
   for (const { time, link, bandwidth } of changes) {
-    if (time > 0 && hasEnded(kernel, time)) return;
+    if (time > now && hasEnded(kernel, time)) return; // those of one instant are made together
+    now = time;
     kernel.view("net.capacity")[link] = bandwidth;
     kernel.touch(link, time);
   }

@@ -20,6 +20,7 @@ def offers(language: str) -> list[dict[str, Any]]:
             for offer in kind.offers
             for text in [offer.text or summary(name, kinds.summary(name))]
         ]
+        clicked.sort(key=lambda offer: "{kind}" in offer["spec"])  # what is changed alone comes first
         clicked.append({"on": ("machine",), "text": tell("player.whatif.size"), "spec": "size:bytes={bytes}"})
         drags = [(drag, name) for name, kind in EDITS.items() if (drag := kind.drag)]
         dragged = sorted(drags, key=lambda each: len(each[0].on))
