@@ -60,12 +60,14 @@ export class Timeline {
     return this.#own.order;
   }
 
-  // Show what another run of the same schedule shows; that one shows what this one did.
+  // Show what another run of the same schedule shows, but for what is held; that one shows what this one did.
   exchange(other) {
+    const contents = this.#arrivals;
     const shown = { ...this };
     Object.assign(this, other);
     Object.assign(other, shown);
     [this.#own, other.#own] = [other.#own, this.#own];
+    [this.#own.contents, other.#own.contents] = [contents, this.#own.contents];
   }
 
   // In as few words as it takes: this is done once per run, before any of it is compiled.

@@ -51,17 +51,22 @@ ASK = """async ([scene, asked]) => {
 ROW = "{:>5} ranks  {:>10} {:>10} {:>8} {:>10}  {:>10}  {}"
 
 
-def dragged(browser: Any, file: Path) -> tuple[list[float], list[float], list[float]]:
+LINKS = 256
+"""Ranks up to which links can be chosen from the list; beyond, all links of a rank are dragged."""
+
+
+def dragged(browser: Any, file: Path, n: int) -> tuple[list[float], list[float], list[float]]:
     """Milliseconds of work, until a frame, and until one of an idle page, for each step of a drag."""
     visit = Visit(browser, file.parent.as_uri())
     visit.page.goto(file.as_uri())
     visit.page.locator(PLAYER).wait_for()
     visit.player.evaluate("e => e.ringside.seek(e.ringside.run().time / 2)")
-    visit.player.get_by_label("Look at").select_option(label="SW → GPU3")
-    slider = visit.player.locator("[data-drag=share]").first.element_handle()
+    label, key = ("SW → GPU3", "share") if n <= LINKS else ("rank 3 · GPU3", "slower")
+    visit.player.get_by_label("Look at").select_option(label=label)
+    slider = visit.player.locator(f"[data-drag={key}]").first.element_handle()
     visit.page.wait_for_timeout(3000)
-    visit.page.evaluate(PAINTED, [slider, [50, 60]])
-    said = visit.page.evaluate(PAINTED, [slider, [90 - 4 * k for k in range(STEPS)]])
+    visit.page.evaluate(PAINTED, [slider, [38, 39]])
+    said = visit.page.evaluate(PAINTED, [slider, [36 - k for k in range(STEPS)]])
     if not visit.player.locator(".rs-answer").is_visible():
         raise AssertionError("nothing was answered")
     visit.context.close()
@@ -92,7 +97,7 @@ def main(*ranks: str) -> None:
                 request = Request(machine=f"switch:ranks={n}", algorithm="allreduce.ring", size="64MiB")
                 file = Path(folder) / f"{n}.html"
                 file.write_bytes(played([carried_out(request).trace], Shot()))
-                worked, painted, idle = dragged(browser, file)
+                worked, painted, idle = dragged(browser, file, n)
                 medians = (f"{statistics.median(times):.1f} ms" for times in (worked, painted, idle))
                 wanted = f"{WANTED.get(n, 10)} frames a second"
                 print(ROW.format(n, *medians, f"{max(painted):.1f} ms", asked(visit, request), wanted), flush=True)
