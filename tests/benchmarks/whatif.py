@@ -1,8 +1,8 @@
 """How long a drag takes from the input event to the painted frame, in the page, and the same question to the server.
 
-Run `python -m tests.benchmarks.whatif [RANKS]...`. A page that was exported is opened from disk, a bandwidth is dragged,
-and each step of the drag is timed until the frame after it has been handed over; `idle` is what that takes when nothing
-is done at all. The server is asked for the same run, and timed until its answer is read; nothing is decoded or drawn.
+Run `python -m tests.benchmarks.whatif [RANKS]...`. An exported page is opened from disk and a bandwidth is dragged; each
+step of the drag is timed until the frame after it has been handed over. `idle` is what an empty step takes. The server
+is asked for the same run, and timed until its answer is read; nothing is decoded or drawn.
 """
 
 import statistics
@@ -74,7 +74,7 @@ def dragged(browser: Any, file: Path, n: int) -> tuple[list[float], list[float],
     return list(worked), list(painted), said["idle"]
 
 
-def asked(visit: Visit, request: Request) -> str:
+def answered(visit: Visit, request: Request) -> str:
     """Milliseconds until the server has answered the same question."""
     times = []
     for k in range(ASKED):
@@ -100,7 +100,7 @@ def main(*ranks: str) -> None:
                 worked, painted, idle = dragged(browser, file, n)
                 medians = (f"{statistics.median(times):.1f} ms" for times in (worked, painted, idle))
                 wanted = f"{WANTED.get(n, 10)} frames a second"
-                print(ROW.format(n, *medians, f"{max(painted):.1f} ms", asked(visit, request), wanted), flush=True)
+                print(ROW.format(n, *medians, f"{max(painted):.1f} ms", answered(visit, request), wanted), flush=True)
             browser.close()
     finally:
         server.terminate()

@@ -8,15 +8,16 @@ from playwright.sync_api import expect
 
 from ops.request.link import from_link
 from ui.player.payload import pack, unpack
-from ui.widgets.compare import forked
 from ui.scene.picture import carried_out
+from ui.widgets.compare import forked
 
 pytestmark = pytest.mark.browser
 RING = "?machine=switch:ranks=8&algorithm=allreduce.ring&size=64MiB"
 LINK, RANK = "SW → GPU3", "rank 2 · GPU2"
 ENDS = "src=SW,dst=GPU3"
 RUN = """e => { const { meta, c } = e.ringside.run();
-  return { time: meta.time, ...Object.fromEntries(["end", "span", "cause", "load", "path"].map((k) => [k, [...c[k]]])) }; }"""
+  const columns = ["end", "span", "cause", "load", "path"].map((name) => [name, [...c[name]]]);
+  return { time: meta.time, ...Object.fromEntries(columns) }; }"""
 DRAGS = [
     (LINK, "share", 30, f"slow_link:{ENDS},share=0.3"),
     (LINK, "share", 75, f"slow_link:{ENDS},share=0.75"),

@@ -104,7 +104,7 @@ def recorded(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory):
+def what_ifs(tmp_path_factory):
     """A folder of what-ifs and what Python says of them."""
     folder = tmp_path_factory.mktemp("whatifs")
     for name in whatifs.BASES:
@@ -114,9 +114,9 @@ def asked(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(HERE.glob("*.test.js")), ids=lambda path: path.name)
-def test_the_players_modules(path, runs, recorded, asked):
+def test_the_players_modules(path, runs, recorded, what_ifs):
     command = [node(), "--test-reporter=dot", path]  # `--test` would start a second Node for the one file
-    folders = {"RINGSIDE_RUNS": str(runs), "RINGSIDE_ARENAS": str(recorded), "RINGSIDE_WHATIFS": str(asked)}
+    folders = {"RINGSIDE_RUNS": str(runs), "RINGSIDE_ARENAS": str(recorded), "RINGSIDE_WHATIFS": str(what_ifs)}
     done = subprocess.run(command, env=folders, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

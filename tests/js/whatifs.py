@@ -30,7 +30,7 @@ BASES = {
 }
 
 
-def asked(draw: random.Random, trace: Trace) -> str:
+def question(draw: random.Random, trace: Trace) -> str:
     """Return a random question about a run, in the words of a hand."""
     machine, end = trace.topology, trace.time * 1e6
     link, rank = draw.choice(machine.links), draw.randrange(machine.n)
@@ -70,7 +70,7 @@ def cases(name: str) -> dict[str, Any]:
     trace = traced(base, history=history)
     whatifs: list[dict[str, Any]] = []
     while len(whatifs) < EACH:
-        specs = [asked(draw, trace) for _ in range(draw.choice([1, 1, 2, 3]))]
+        specs = [question(draw, trace) for _ in range(draw.choice([1, 1, 2, 3]))]
         changed = base
         for spec in specs:
             changed = forked(changed, spec)

@@ -287,12 +287,12 @@ def _picture() -> None:
         is_linked=True,
     )
     state.keep = False
-    asked = [] if scene.is_kept else offers(spoken())
+    questions_here = [] if scene.is_kept else offers(spoken())
     player, memory = st.container(key="picture"), st.container()
     with memory:
         story.remember()
     offered, fills = story.shown(scene), st.context.is_embedded and len(runs) == 1 + len(scene.others())
-    more = {"offers": asked, "story": offered, "fills": fills, "turn": state.drawings}
+    more = {"offers": questions_here, "story": offered, "fills": fills, "turn": state.drawings}
     more["future"] = ahead.asking(scene)
     data = component.player_data(fork.packed(runs), spoken(), start, **more)
     with player:

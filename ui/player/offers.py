@@ -1,4 +1,4 @@
-"""What a click on a picture may ask: what if?"""
+"""What a click on a picture may ask."""
 
 from typing import Any
 

@@ -21,15 +21,16 @@ def can_rerun(trace: Trace) -> bool:
 def rerun_columns(trace: Trace) -> dict[str, Array]:
     """Return the columns for `assets/whatif`; none where a page cannot run it again.
 
-    `waiters` counts the rows that wait for each row, shape (rows,): transfers, then the marks between them. `waiter` are
-    those rows, end to end, as differences to the row they wait for.
+    `waiters` counts the rows that wait for each row, shape (rows,): transfers, then the marks between them. `waiter`
+    are those rows, end to end, as differences to the row they wait for.
     """
     if trace.alone is None or not can_rerun(trace):
         return {}
     order = lockstep(trace.schedule) if trace.alone.lockstep else waits(trace.schedule)
     often = np.diff(order.start)
-    waiter = order.after - np.repeat(np.arange(order.rows), often)
-    return {"channel": small(trace.schedule.channel), "waiters": small(often), "waiter": waiter.astype(np.int32)}
+    later = order.after - np.repeat(np.arange(order.rows), often)
+    waiter = later.astype(np.int32) if later.min(initial=0) < 0 else small(later)  # marks stand behind what waits for them
+    return {"channel": small(trace.schedule.channel), "waiters": small(often), "waiter": waiter}
 
 
 def small(values: Array) -> Array:

@@ -28,8 +28,18 @@ MOST = 64
 PLACES = {"start": "src", "end": "dst", "rank": "rank", "device": "device"}
 """What is filled in for a parameter that points at a place."""
 EXAMPLES = {
-    **{"src": "GPU0", "dst": "GPU1", "rank": "0", "device": "GPU0", "kind": "all", "now": "1us", "time": "1us"},
-    **{"share": "0.5", "times": "2", "latency": "1us", "late": "1us", "slower": "2"},
+    "src": "GPU0",
+    "dst": "GPU1",
+    "rank": "0",
+    "device": "GPU0",
+    "kind": "all",
+    "now": "1us",
+    "time": "1us",
+    "share": "0.5",
+    "times": "2",
+    "latency": "1us",
+    "late": "1us",
+    "slower": "2",
 }
 """All that can be filled in: places, a link's kind, the instant shown, the run's time, and what a slider stands at."""
 BRACES = re.compile(r"{(\w+)(?:\*[\d.]+)?}")
