@@ -1,7 +1,7 @@
 """How long a drag takes from the input event to the painted frame, in the page, and the same question to the server.
 
-Run `python -m tests.benchmarks.whatif [RANKS]...`. An exported page is opened from disk and a bandwidth is dragged; each
-step of the drag is timed until the frame after it has been handed over. `idle` is what an empty step takes. The server
+Run `python -m tests.benchmarks.whatif [RANKS]...`. An exported page is opened from disk, a bandwidth is dragged, and
+each step is timed until the frame after it has been handed over. `idle` is what an empty step takes. The server
 is asked for the same run, and timed until its answer is read; nothing is decoded or drawn.
 """
 
