@@ -1,4 +1,4 @@
-// What a click may ask of what was chosen: troubles that come from Python with what is filled in here in braces.
+// What a click may ask of what was chosen: faults that come from Python with what is filled in here in braces.
 
 import { bytesText, percent, rateText, seconds } from "../trace/words.js";
 

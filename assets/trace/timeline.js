@@ -15,8 +15,8 @@ export class Timeline {
   #paths = [];
 
   constructor(header, columns) {
-    const { meta, devices, places, links, steps, block_names: blockNames, shape, troubles, kinds } = header;
-    Object.assign(this, { header, meta, devices, places, links, steps, blockNames, shape, troubles, kinds });
+    const { meta, devices, places, links, steps, block_names: blockNames, shape, faults, kinds } = header;
+    Object.assign(this, { header, meta, devices, places, links, steps, blockNames, shape, faults, kinds });
     this.c = columns;
     this.tick = meta.tick;
     this.time = meta.time;
@@ -256,11 +256,11 @@ export class Timeline {
     return sends[firstFrom(sends.length, (k) => this.left[sends[k]], t + this.half)] ?? -1;
   }
 
-  // Troubles that bore on a transfer, and for how long.
+  // Faults that bore on a transfer, and for how long.
   hits(i) {
     const { hit, hit_by: by, hit_for: seconds } = this.c;
     const hits = [];
-    for (let k = 0; k < (hit?.length ?? 0); k += 1) if (hit[k] === i) hits.push([this.troubles[by[k]], seconds[k]]);
+    for (let k = 0; k < (hit?.length ?? 0); k += 1) if (hit[k] === i) hits.push([this.faults[by[k]], seconds[k]]);
     return hits;
   }
 
@@ -283,14 +283,14 @@ export class Timeline {
   }
 
   // Where links carry other than their own bandwidth now.
-  troubled(t) {
+  faulty(t) {
     const now = t + this.half;
     return this.spells.filter(({ begin, end }) => begin < now && (now <= end || this.over(end)));
   }
 
   // What every link can carry now, in bytes per second.
   capacities(t) {
-    const changed = this.troubled(t);
+    const changed = this.faulty(t);
     if (!changed.length) return this.links.bandwidth;
     const now = this.links.bandwidth.slice();
     for (const { link, bandwidth } of changed) now[link] = bandwidth;

@@ -46,7 +46,7 @@ function through(run, i, { links, bandwidth, spells, until }) {
 export function breakdown({ c, meta }, run, { path, arrived, plan, spells }) {
   const step = ulp(run.time);
   const whole = rounded(run.time / step);
-  const troubled = new Set(spells.map(({ link }) => link));
+  const faulty = new Set(spells.map(({ link }) => link));
   const spent = PARTS.map(() => 0);
   const bits = new Uint8Array(path.length);
   let last = 0;
@@ -58,8 +58,8 @@ export function breakdown({ c, meta }, run, { path, arrived, plan, spells }) {
     const [left, start, there, end] = [run.left[i], run.start[i], arrived[i], run.end[i]];
     const latency = same(Math.min(left + lead, start), start, start - left);
     const own = same(Math.min(start + alone, there), there, there - start);
-    const isTroubled = links.some((link) => troubled.has(link));
-    const later = isTroubled
+    const isFaulty = links.some((link) => faulty.has(link));
+    const later = isFaulty
       ? through(run, i, { links, bandwidth: plan.bandwidth, spells, until: there })
       : start + alone;
     const slowed = Math.max(own, same(Math.min(later, there), there, there - start));

@@ -150,7 +150,7 @@ export function derived(timeline, plan, run) {
       spells: spells.map((spell) => [spell.link, ticks(spell.begin), ticks(spell.end), spell.bandwidth]),
     },
     steps: { ...header.steps, ...stepsOf(header.steps, ends, left) },
-    troubles: plan.faults,
+    faults: plan.faults,
   };
   return { header: lazily(whole, [[["why"], () => ({ why: shared.why })]]), columns };
 }

@@ -9,12 +9,12 @@ import { Runner } from "./whatif.js";
 import { NeedsPythonError, isKnown } from "./words.js";
 
 const REST = 300; // ms
-const MOST = 3; // runs beside one, as in `ops.request.notation`
+const MOST = 3; // runs beside one, as in `ops.plan.notation`
 const players = new WeakMap();
 
-// The runs of what the page would show of a scene with what is asked, or null where it has to say more itself.
-async function futureOf({ scene, language, to }, asked = "") {
-  const body = JSON.stringify({ scene, language, asked });
+// The runs of what the page would show of a plan with what is asked, or null where it has to say more itself.
+async function futureOf({ plan, language, to }, asked = "") {
+  const body = JSON.stringify({ plan, language, asked });
   const headers = { "content-type": "application/json" };
   try {
     const answer = await fetch(new URL(to, document.baseURI), { method: "POST", headers, body });
@@ -24,10 +24,10 @@ async function futureOf({ scene, language, to }, asked = "") {
   }
 }
 
-// The size that a scene has where it differs from another in that alone, or "".
-function otherSize(scene, other) {
-  const names = Object.keys({ ...scene, ...other }).filter((name) => scene[name] !== other?.[name]);
-  return names.join() === "size" ? scene.size : "";
+// The size that a plan has where it differs from another in that alone, or "".
+function otherSize(plan, other) {
+  const names = Object.keys({ ...plan, ...other }).filter((name) => plan[name] !== other?.[name]);
+  return names.join() === "size" ? plan.size : "";
 }
 
 class Ahead {
@@ -100,8 +100,8 @@ class Ahead {
   }
 
   // The page's run with another size, where that is all that differs.
-  async #resized({ scene }) {
-    const size = otherSize(scene, this.#page.future?.scene);
+  async #resized({ plan }) {
+    const size = otherSize(plan, this.#page.future?.plan);
     if (!size) return null;
     await this.prepare();
     const worked = this.#worked(`size:bytes=${size}`);

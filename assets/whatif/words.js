@@ -100,7 +100,7 @@ export class Plan {
     this.late = []; // rank, seconds, and which fault
     this.spells = []; // links, share, start, end, and which fault
     this.isEdited = this.isFurther = false;
-    this.faults = [...timeline.troubles];
+    this.faults = [...timeline.faults];
     this.#isSlowed = this.faults.some((spec) => taken(spec).words.has("slower"));
     for (const spec of specs.filter((each) => !isFault(each))) this.#edit(taken(spec));
     for (const spec of specs.filter(isFault)) {
@@ -108,7 +108,7 @@ export class Plan {
       this.isFurther = Boolean(further) && spec === specs.at(-1);
       this.faults.splice(further ? -1 : this.faults.length, 1, further || spec);
     }
-    const there = timeline.troubles.length;
+    const there = timeline.faults.length;
     this.faults.forEach((spec, fault) => this.#fault(taken(spec), { timeline, fault, isThere: fault < there }));
   }
 

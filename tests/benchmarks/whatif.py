@@ -13,11 +13,11 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from ops.request import Request
-from ops.request.link import to_link
+from ops.plan import Plan
+from ops.plan.link import to_link
 from tests.browser.conftest import FLAGS, PLAYER, Visit, chromium_path, serve
 from ui.files.exports import Shot, played
-from ui.scene.picture import carried_out
+from ui.plan.picture import carried_out
 
 RANKS = (8, 64, 256, 512)
 WANTED = {8: 60, 64: 60, 256: 10, 512: 10}
@@ -42,9 +42,9 @@ PAINTED = """async ([slider, places]) => {
   }
   return { drags, idle };
 }"""
-ASK = """async ([scene, asked]) => {
+ASK = """async ([plan, asked]) => {
   const begun = performance.now();
-  const body = JSON.stringify({ scene, language: "en", asked });
+  const body = JSON.stringify({ plan, language: "en", asked });
   const answer = await fetch("ahead/future", { method: "POST", headers: { "content-type": "application/json" }, body });
   return [performance.now() - begun, await answer.json() !== null];
 }"""
@@ -74,11 +74,11 @@ def dragged(browser: Any, file: Path, n: int) -> tuple[list[float], list[float],
     return list(worked), list(painted), said["idle"]
 
 
-def answered(visit: Visit, request: Request) -> str:
+def answered(visit: Visit, plan: Plan) -> str:
     """Milliseconds until the server has answered the same question."""
     times = []
     for k in range(ASKED):
-        took, is_there = visit.page.evaluate(ASK, [to_link(request), f"slow_link:src=SW,dst=GPU3,share=0.{11 + k}"])
+        took, is_there = visit.page.evaluate(ASK, [to_link(plan), f"slow_link:src=SW,dst=GPU3,share=0.{11 + k}"])
         if not is_there:
             return "over 1 s"
         times.append(took)
@@ -94,13 +94,13 @@ def main(*ranks: str) -> None:
             browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
             visit = Visit(browser, address).open("?machine=switch:ranks=4")
             for n in map(int, ranks or RANKS):
-                request = Request(machine=f"switch:ranks={n}", algorithm="allreduce.ring", size="64MiB")
+                plan = Plan(machine=f"switch:ranks={n}", algorithm="allreduce.ring", size="64MiB")
                 file = Path(folder) / f"{n}.html"
-                file.write_bytes(played([carried_out(request).trace], Shot()))
+                file.write_bytes(played([carried_out(plan).trace], Shot()))
                 worked, painted, idle = dragged(browser, file, n)
                 medians = (f"{statistics.median(times):.1f} ms" for times in (worked, painted, idle))
                 wanted = f"{WANTED.get(n, 10)} frames a second"
-                print(ROW.format(n, *medians, f"{max(painted):.1f} ms", answered(visit, request), wanted), flush=True)
+                print(ROW.format(n, *medians, f"{max(painted):.1f} ms", answered(visit, plan), wanted), flush=True)
             browser.close()
     finally:
         server.terminate()

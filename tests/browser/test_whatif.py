@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from ops.request.link import from_link
+from ops.plan.link import from_link
+from ui.plan.picture import carried_out
 from ui.player.payload import pack, unpack
-from ui.scene.picture import carried_out
 from ui.widgets.compare import forked
 
 pytestmark = pytest.mark.browser

@@ -47,7 +47,7 @@ for (const { file, base, whatifs } of BASES) {
       for (const name of SETS) assert.deepEqual(spelled(got.columns, name), spelled(want.c, name), name);
       const { caption: _, ...steps } = want.steps; // sentences stay those of the run that was packed
       for (const [name, value] of Object.entries(steps)) assert.deepEqual(got.header.steps[name], value, name);
-      for (const name of ["meta", "links", "troubles", "why"])
+      for (const name of ["meta", "links", "faults", "why"])
         assert.deepEqual(got.header[name], want.header[name], name);
     });
 }

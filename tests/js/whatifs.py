@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.errors import StalledError
 from sim.trace import Trace
 from ui.player.payload import pack
@@ -12,20 +12,20 @@ from ui.widgets.compare import forked
 EACH = 6
 """What-ifs of every base."""
 BASES = {
-    "ring": Request(machine="switch:ranks=8", algorithm="allreduce.ring", size="1MiB"),
-    "server": Request(machine="dgx_h100", algorithm="allreduce.ring", size="16MiB"),
-    "hosts": Request(machine="dgx_h100:hosts=2", algorithm="alltoall.linear", size="16MiB"),
-    "sockets": Request(machine="dual_socket_pcie:gamma=0.01ns", algorithm="allreduce.ring", size="64MiB"),
-    "in switch": Request(machine="switch:ranks=8", algorithm="allreduce.nvls", size="1MiB"),
-    "contention": Request(machine="nodes:nodes=2,gpus=4", algorithm="alltoall.linear", size="64MiB"),
-    "adding": Request(machine="switch:ranks=4,overhead=1us", algorithm="allreduce.linear", size="1MiB"),
-    "tree": Request(machine="fat_tree", algorithm="allreduce.rabenseifner", size="16MiB"),
-    "lockstep": Request(machine="switch:ranks=16", algorithm="allreduce.ring", size="1MiB", lockstep=True),
-    "faulty": Request(
+    "ring": Plan(machine="switch:ranks=8", algorithm="allreduce.ring", size="1MiB"),
+    "server": Plan(machine="dgx_h100", algorithm="allreduce.ring", size="16MiB"),
+    "hosts": Plan(machine="dgx_h100:hosts=2", algorithm="alltoall.linear", size="16MiB"),
+    "sockets": Plan(machine="dual_socket_pcie:gamma=0.01ns", algorithm="allreduce.ring", size="64MiB"),
+    "in switch": Plan(machine="switch:ranks=8", algorithm="allreduce.nvls", size="1MiB"),
+    "contention": Plan(machine="nodes:nodes=2,gpus=4", algorithm="alltoall.linear", size="64MiB"),
+    "adding": Plan(machine="switch:ranks=4,overhead=1us", algorithm="allreduce.linear", size="1MiB"),
+    "tree": Plan(machine="fat_tree", algorithm="allreduce.rabenseifner", size="16MiB"),
+    "lockstep": Plan(machine="switch:ranks=16", algorithm="allreduce.ring", size="1MiB", lockstep=True),
+    "faulty": Plan(
         machine="switch:ranks=16",
         algorithm="reduce_scatter.ring",
         size="1MiB",
-        trouble="straggler:rank=3,late=20us;slow_link:src=SW,dst=GPU1,share=0.7,start=3us,end=50us",
+        fault="straggler:rank=3,late=20us;slow_link:src=SW,dst=GPU1,share=0.7,start=3us,end=50us",
     ),
 }
 
@@ -54,9 +54,9 @@ def question(draw: random.Random, trace: Trace) -> str:
     )
 
 
-def traced(request: Request, *, history: bool) -> Trace:
-    """Return what Python says of a request, whatever stands beside it."""
-    return request.prepare().run(history=history).trace
+def traced(plan: Plan, *, history: bool) -> Trace:
+    """Return what Python says of a plan, whatever stands beside it."""
+    return plan.prepare().run(history=history).trace
 
 
 def raw(trace: Trace) -> dict[str, list[float]]:

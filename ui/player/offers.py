@@ -3,7 +3,7 @@
 from typing import Any
 
 from sim.faults.edits import EDITS
-from sim.faults.kinds import TROUBLES
+from sim.faults.kinds import FAULTS
 from ui.text import speaking, summary, tell, tell_or
 
 
@@ -15,7 +15,7 @@ def offers(language: str) -> list[dict[str, Any]]:
     with speaking(language):
         clicked: list[dict[str, Any]] = [
             {"on": kind.targets(offer), "text": tell_or(f"offer.{name}.{offer.key}", text), "spec": kind.spec(offer)}
-            for kinds in (TROUBLES, EDITS)
+            for kinds in (FAULTS, EDITS)
             for name, kind in kinds.items()
             for offer in kind.offers
             for text in [offer.text or summary(name, kinds.summary(name))]

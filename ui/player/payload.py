@@ -67,7 +67,7 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
         },
         "block_names": _block_names(trace.schedule) if full else [],
         "shape": _shape(shape) if shape else None,
-        "troubles": list(trace.troubles),
+        "faults": list(trace.faults),
         "why": _why(why) if why else None,
     }
     columns = _rows(trace, contents) | _routes(trace) | rerun_columns(trace) if full else {}
@@ -288,7 +288,7 @@ def _rows(trace: Trace, contents: Contents) -> dict[str, Array]:
         "sizes": sizes,
         "cause": np.where(trace.cause < 0, 0, np.arange(schedule.transfers) - trace.cause).astype(np.int32),
         "hit": small(trace.hits.transfer),
-        "hit_by": small(trace.hits.trouble),
+        "hit_by": small(trace.hits.fault),
         "hit_for": trace.hits.seconds.astype(np.float32),
     }
     return columns | _changes(trace)

@@ -14,7 +14,7 @@ Array = NDArray[Any]
 
 def can_rerun(trace: Trace) -> bool:
     """Return whether a page can run it again: alone, whole, to its end, at nobody's costs but the machine's."""
-    schedule, is_plain = trace.schedule, all(trace.troubles) and trace.excerpt is None and trace.stall is None
+    schedule, is_plain = trace.schedule, all(trace.faults) and trace.excerpt is None and trace.stall is None
     return bool(trace.alone and is_plain and schedule.work is None and schedule.transfers <= FEW)
 
 
@@ -29,7 +29,9 @@ def rerun_columns(trace: Trace) -> dict[str, Array]:
     order = lockstep(trace.schedule) if trace.alone.lockstep else waits(trace.schedule)
     often = np.diff(order.start)
     later = order.after - np.repeat(np.arange(order.rows), often)
-    waiter = later.astype(np.int32) if later.min(initial=0) < 0 else small(later)  # marks stand behind what waits for them
+    waiter = (
+        later.astype(np.int32) if later.min(initial=0) < 0 else small(later)
+    )  # marks stand behind what waits for them
     return {"channel": small(trace.schedule.channel), "waiters": small(often), "waiter": waiter}
 
 
