@@ -7,7 +7,6 @@ import numpy as np
 from ops import ALGORITHMS
 from sim.engine import Cluster
 from sim.fabric.kernel import WAVES
-from sim.faults.kinds import faults
 from sim.machines import build
 
 GIVEN = ("ready", "start", "end", "cause", "behind", "lead", "now", "job_end")
