@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 from package import webassembly
 from sim.base import compiled as compiler
 from sim.base.files.whole_file import write_whole
+from sim.errors import InputError
 from sim.fabric import calendar, kernel, links, rows
 from sim.fabric.crossbar import table
 from sim.fabric.memory import Arena
@@ -37,7 +38,6 @@ PLAIN = {
     "NUMBA_SLP_VECTORIZE": "0",
 }
 """Settings under which numba's LLVM code does not depend on the computer: it is optimised for WebAssembly alone."""
-TARGET = "wasm32-unknown-unknown"
 FEATURES = "+bulk-memory,+nontrapping-fptoint,+sign-ext,+mutable-globals"
 FUNCTIONS: dict[str, tuple[str, ...]] = {
     "advance": ("float64",),
@@ -149,7 +149,7 @@ def code_of(name: str, twin: Any, kinds: list[Any], result: str) -> str:
 
     word, whole = ir.IntType(64), types.Tuple(kinds)
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]
     def read(_context: Any, _table: Any) -> Any:
         def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             start, at = builder.inttoptr(arguments[0], word.as_pointer()), count()
@@ -181,40 +181,53 @@ def code_of(name: str, twin: Any, kinds: list[Any], result: str) -> str:
     return str(made.inspect_llvm()).replace(f"@{made.native_name}(", f"@{name}(")
 
 
-def compile_all() -> bytes:
-    """Return the module, for which numba must have been imported under the settings of `PLAIN`."""
+def linked(codes: Mapping[str, str], bits: int = 32) -> bytes:
+    """Return a module that exports functions, given by their LLVM code, for a memory with addresses of so many bits.
+
+    Raises InputError for a function that calls what is no kernel function.
+    """
     import llvmlite.binding as llvm
 
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    machine = llvm.Target.from_triple(TARGET).create_target_machine(
+    target = f"wasm{bits}-unknown-unknown"
+    machine = llvm.Target.from_triple(target).create_target_machine(
         cpu="mvp", features=FEATURES, opt=3, reloc="static", codemodel="default"
     )
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
-    whole = llvm.parse_assembly("")
-    whole.triple, whole.data_layout = TARGET, str(machine.target_data)
-    for name in FUNCTIONS:
-        twin = getattr(compiler.compiled(module_of(name)), name)
-        code = code_of(name, twin, kinds_of(name), RESULTS.get(name, "void"))
-        code = re.sub(r"^target (datalayout|triple) = .*\n", "", code, flags=re.M)
-        module = llvm.parse_assembly(f'target datalayout = "{machine.target_data}"\ntarget triple = "{TARGET}"\n{code}')
+    head = f'target datalayout = "{machine.target_data}"\ntarget triple = "{target}"\n'
+    whole = llvm.parse_assembly(head)
+    for name, code in codes.items():
+        module = llvm.parse_assembly(head + re.sub(r"^target (datalayout|triple) = .*\n", "", code, flags=re.M))
         for it in [*module.functions, *module.global_variables]:
             if not it.is_declaration and it.name != name:
                 it.linkage = "internal"
         builder.getModulePassManager().run(module, builder)
         lacking = [it.name for it in module.functions if it.is_declaration and not it.name.startswith("llvm.")]
         if lacking:
-            raise ValueError(f"{name} cannot be compiled ahead of time: it calls {', '.join(lacking)}")
+            raise InputError(f"{name} cannot be compiled ahead of time, as it calls {', '.join(lacking)}: do without")
         whole.link_in(module)
-    return webassembly.module_of(machine.emit_object(whole), list(FUNCTIONS))
+    return webassembly.module_of(machine.emit_object(whole), list(codes), bits)
+
+
+def compile_all() -> bytes:
+    """Return the kernel's module, for which numba must be imported under the settings of `PLAIN`."""
+    twins = {name: getattr(compiler.compiled(module_of(name)), name) for name in FUNCTIONS}
+    kinds = {name: kinds_of(name) for name in FUNCTIONS}
+    return linked({name: code_of(name, twin, kinds[name], RESULTS.get(name, "void")) for name, twin in twins.items()})
+
+
+def prepare() -> None:
+    """Have numba, which must not be imported yet, make code that does not depend on this computer, and keep none."""
+    os.environ.update(PLAIN)
+    compiler.OPTIONS["cache"] = False
 
 
 def build(folder: Path) -> list[str]:
     """Write the module and its description into a folder; return the names of the files that changed."""
-    os.environ.update(PLAIN)
-    compiler.OPTIONS["cache"] = False
+    prepare()
     import numba
 
     text = json.dumps(describe(numba.__version__), separators=(",", ":"))

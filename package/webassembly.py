@@ -12,7 +12,11 @@ STACK = 4 * PAGE
 """Bytes at the start of the memory that the functions use as their stack; what follows is free."""
 CUSTOM, TYPES, IMPORTS, FUNCTIONS, MEMORY, GLOBALS, EXPORTS, CODE, DATA_COUNT = 0, 1, 2, 3, 5, 6, 7, 10, 12
 """Numbers of sections."""
-I32, MUTABLE, CONST, END = 0x7F, 1, 0x41, 0x0B
+POINTER = {32: bytes([0x7F, 1, 0x41]), 64: bytes([0x7E, 1, 0x42])}
+"""A variable of 32 or 64 bits, and the instruction that loads a constant of that kind."""
+LIMITS = {32: 0, 64: 4}
+"""Flags of a memory without a largest size."""
+END = 0x0B
 SYMBOL_TABLE, FUNCTION, DATA, SECTION = 8, 0, 1, 3
 UNDEFINED, EXPLICIT = 0x10, 0x40
 """Flags of symbols."""
@@ -50,10 +54,10 @@ class Cursor:
         return self._at < len(self._raw)
 
 
-def module_of(raw: bytes, names: Sequence[str]) -> bytes:
+def module_of(raw: bytes, names: Sequence[str], bits: int = 32) -> bytes:
     """Return the module of an object that exports `memory` and functions of these names.
 
-    Raises ValueError if the object needs more than a memory and a stack pointer.
+    Addresses have 32 or 64 bits. Raises ValueError if the object needs more than a memory and a stack pointer.
     """
     sections = dict(_sections(raw))
     linking = sections.pop("linking")
@@ -67,8 +71,8 @@ def module_of(raw: bytes, names: Sequence[str]) -> bytes:
     made = {
         TYPES: sections[TYPES],
         FUNCTIONS: sections[FUNCTIONS],
-        MEMORY: bytes([1, 0]) + _number(STACK // PAGE),
-        GLOBALS: bytes([1, I32, MUTABLE, CONST]) + _signed(STACK) + bytes([END]),
+        MEMORY: bytes([1, LIMITS[bits]]) + _number(STACK // PAGE),
+        GLOBALS: bytes([1]) + POINTER[bits] + _signed(STACK) + bytes([END]),
         EXPORTS: _number(len(exports)) + b"".join(exports),
         CODE: sections[CODE],
     }
