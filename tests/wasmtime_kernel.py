@@ -1,15 +1,16 @@
 """The kernel's WebAssembly run by wasmtime, in place of the kernel that numba compiled."""
 
 import ctypes
-import json
 import math
 
 import numpy as np
 import wasmtime
 
-from package import ahead
+from package import ahead, webassembly
 
 PAGE, LINE = 1 << 16, 64
+RESERVED = 1 << 36
+"""Bytes of addresses that are kept free for the memory to grow into, so that it stays where it is."""
 
 
 def leaves(value):
@@ -21,17 +22,24 @@ def leaves(value):
         yield value
 
 
-class WasmtimeKernel:
-    """Functions of `sim.fabric.kernel` and `links`, on arrays that lie in the module's memory or are copied there."""
+class WasmtimeModule:
+    """A module whose functions take a table of words; arrays lie in its memory or are copied there for a call."""
 
-    def __init__(self):
-        description = json.loads((ahead.FOLDER / "kernel.json").read_text())
-        self.store = wasmtime.Store()
-        module = wasmtime.Module.from_file(self.store.engine, str(ahead.FOLDER / "kernel.wasm"))
-        exports = wasmtime.Instance(self.store, module, []).exports(self.store)
-        self.functions = {name: exports[name] for name in description["functions"]}
-        self.memory = exports["memory"]
-        self.top = description["free"]
+    def __init__(self, path, bits=32, kept=None):
+        config = wasmtime.Config()
+        config.wasm_memory64 = bits == 64
+        config.memory_reservation = RESERVED
+        engine = wasmtime.Engine(config)
+        self.store = wasmtime.Store(engine)
+        if kept and kept.exists():
+            module = wasmtime.Module.deserialize_file(engine, str(kept))
+        else:
+            module = wasmtime.Module.from_file(engine, str(path))
+            if kept:
+                kept.write_bytes(module.serialize())
+        self.exports = wasmtime.Instance(self.store, module, []).exports(self.store)
+        self.memory = self.exports["memory"]
+        self.top = webassembly.STACK
         self.base = ctypes.addressof(self.memory.data_ptr(self.store).contents)
         self.calls = 0
 
@@ -70,11 +78,18 @@ class WasmtimeKernel:
             words += [at, *it.shape]
         table = self.empty(len(words), np.int64)
         table[:] = words
-        result = self.functions[name](self.store, table.ctypes.data - self.base)
+        result = self.exports[name](self.store, table.ctypes.data - self.base)
         for array, copy in copies:
             array[...] = copy
         self.top = top
         return result
+
+
+class WasmtimeKernel(WasmtimeModule):
+    """`sim.fabric.kernel` as `assets/kernel` has it."""
+
+    def __init__(self):
+        super().__init__(ahead.FOLDER / "kernel.wasm")
 
     def advance(self, fabric, bar, horizon):
         return self.call("advance", fabric, bar, float(horizon))
@@ -84,6 +99,3 @@ class WasmtimeKernel:
 
     def divert(self, fabric, bar, i, other, time):
         self.call("divert", fabric, bar, int(i), int(other), float(time))
-
-    def leads(self, overhead, latency, offsets, links, lead):
-        self.call("leads", overhead, latency, offsets, links, lead)
