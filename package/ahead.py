@@ -160,8 +160,11 @@ def code_of(name: str, twin: Any, kinds: list[Any], result: str) -> str:
             def made(kind: Any) -> Any:
                 if isinstance(kind, types.BaseTuple):
                     return context.make_tuple(builder, kind, [made(it) for it in kind.types])
+                if kind == types.none:
+                    return context.get_dummy_value()
                 if not isinstance(kind, types.Array):
-                    return builder.bitcast(load(), context.get_value_type(kind))
+                    form = context.get_value_type(kind)
+                    return builder.trunc(load(), form) if kind == types.boolean else builder.bitcast(load(), form)
                 item = context.get_data_type(kind.dtype)
                 data = builder.inttoptr(load(), item.as_pointer())
                 shape = [load() for _ in range(kind.ndim)]
@@ -205,8 +208,7 @@ def linked(codes: Mapping[str, str], bits: int = 32) -> bytes:
             if not it.is_declaration and it.name != name:
                 it.linkage = "internal"
         builder.getModulePassManager().run(module, builder)
-        lacking = [it.name for it in module.functions if it.is_declaration and not it.name.startswith("llvm.")]
-        if lacking:
+        if lacking := webassembly.lacking(machine.emit_object(module)):
             raise InputError(f"{name} cannot be compiled ahead of time, as it calls {', '.join(lacking)}: do without")
         whole.link_in(module)
     return webassembly.module_of(machine.emit_object(whole), list(codes), bits)

@@ -18,6 +18,8 @@ LIMITS = {32: 0, 64: 4}
 """Flags of a memory without a largest size."""
 END = 0x0B
 SYMBOL_TABLE, FUNCTION, DATA, SECTION = 8, 0, 1, 3
+TABLE, GLOBAL = 1, 3
+"""Kinds of imports, beside `FUNCTION` and memories."""
 UNDEFINED, EXPLICIT = 0x10, 0x40
 """Flags of symbols."""
 
@@ -63,8 +65,6 @@ def module_of(raw: bytes, names: Sequence[str], bits: int = 32) -> bytes:
     linking = sections.pop("linking")
     if extra := {it for it in sections if isinstance(it, int)} - {TYPES, IMPORTS, FUNCTIONS, CODE, DATA_COUNT}:
         raise ValueError(f"the kernel's object has sections {sorted(extra)}: kernels must have no data and no tables")
-    if set(_imports(sections[IMPORTS])) - {b"__linear_memory", b"__stack_pointer"}:
-        raise ValueError("the kernel's object imports more than its memory")
     index = dict(_functions(linking))
     exports = [_part(b"memory") + bytes([2, 0])]
     exports += [_part(name.encode()) + bytes([0]) + _number(index[name.encode()]) for name in names]
@@ -79,6 +79,12 @@ def module_of(raw: bytes, names: Sequence[str], bits: int = 32) -> bytes:
     return raw[:8] + b"".join(bytes([kind]) + _part(body) for kind, body in made.items())
 
 
+def lacking(raw: bytes) -> list[str]:
+    """List what an object needs from others beside its memory and its stack pointer: functions, above all."""
+    imports = _imports(dict(_sections(raw))[IMPORTS])
+    return [name for name in imports if name not in ("__linear_memory", "__stack_pointer")]
+
+
 def _sections(raw: bytes) -> Iterator[tuple[int | str, bytes]]:
     """List an object's sections by number, or by name where they have one."""
     cursor = Cursor(raw, 8)
@@ -87,16 +93,16 @@ def _sections(raw: bytes) -> Iterator[tuple[int | str, bytes]]:
         yield (body.part().decode() if kind == CUSTOM else kind), body.rest()
 
 
-def _imports(section: bytes) -> Iterator[bytes]:
+def _imports(section: bytes) -> Iterator[str]:
     cursor = Cursor(section)
     for _ in range(cursor.number()):
         cursor.part()
-        yield cursor.part()
-        if cursor.number() == 2:  # a memory: its limits
-            for _ in range(1 + (cursor.number() & 1)):
-                cursor.number()
-        else:  # a global: its type, and whether it changes
-            cursor.number()
+        yield cursor.part().decode()
+        kind = cursor.number()
+        if kind == TABLE:
+            cursor.number()  # the type of its entries
+        first = cursor.number()  # the type of a function or a global, or which limits the others have
+        for _ in range({FUNCTION: 0, GLOBAL: 1}.get(kind, 1 + (first & 1))):
             cursor.number()
 
 

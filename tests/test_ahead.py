@@ -59,6 +59,23 @@ def test_numbers_are_written_as_webassembly_has_them():
     assert (webassembly._signed(63), webassembly._signed(64)) == (b"\x3f", b"\xc0\x00")
 
 
+LACKING = """
+import math
+from package import ahead
+ahead.prepare()
+import numba
+twin = numba.njit(_nrt=False, error_model="numpy")(lambda x, values: math.exp(x) + values[0])
+code = ahead.code_of("f", twin, [numba.float64, numba.float64[::1]], "float64")
+ahead.linked({"f": code})
+"""
+
+
+@pytest.mark.slow
+def test_a_function_that_calls_others_is_named_by_the_build():
+    done = subprocess.run([sys.executable, "-c", LACKING], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "InputError: f cannot be compiled ahead of time, as it calls exp: do without" in done.stderr
+
+
 @pytest.mark.long
 def test_the_same_bytes_are_made_again(tmp_path):
     for name in ahead.NAMES:

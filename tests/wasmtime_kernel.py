@@ -67,7 +67,7 @@ class WasmtimeModule:
         top, words, copies = self.top, [], []
         for it in leaves(arguments):
             if not isinstance(it, np.ndarray):
-                words.append(it if isinstance(it, int) else np.float64(it).view(np.int64))
+                words += [] if it is None else [np.float64(it).view(np.int64) if isinstance(it, float) else int(it)]
                 continue
             at = self.address(it)
             if at is None:

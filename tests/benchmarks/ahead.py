@@ -45,7 +45,9 @@ SLOW = 64
 """Ranks up to which runs are interpreted, too."""
 SMALL = 1 << 16
 """Bytes up to which arrays stay outside the module's memory until a call."""
-LETTERS = {float: "f", int: "i", np.float64: "f", np.int64: "i", np.int32: "i"}
+LETTERS = {float: "f", int: "i", bool: "b", type(None): "n", np.float64: "f", np.int64: "i", np.bool_: "b"}
+COLD = 64
+"""Ranks for which processes without machine code on disk are tried: what they compile is the same for others."""
 AT_ONCE = 3_000
 """Array operations from which on wasmtime is loaded: a tenth of numba's, since it takes a tenth of the time."""
 
@@ -105,7 +107,7 @@ def key_of(kinds: list) -> str:
         elif isinstance(kind, types.Array):
             parts.append(f"{kind.dtype}{kind.ndim}")
         else:
-            parts.append("f" if isinstance(kind, types.Float) else "i")
+            parts.append({"none": "n", "bool": "b", "int64": "i", "float64": "f"}[str(kind)])
     return " ".join(parts)
 
 
@@ -197,7 +199,7 @@ def row(workload: str, n: int, folder: Path, warm: str) -> dict[str, float]:
     names = [name for name in ENGINES if name != "interpreted" or n <= SLOW]
     spent, answers = defaultdict(list), set()
     with tempfile.TemporaryDirectory() as cold:
-        for name in ("numba", "wasmtime"):
+        for name in ("numba", "wasmtime") if n == COLD else ():
             spent[f"{name}, cold"].append(cell(name, workload, n, folder, cold)[0])
     for _ in range(REPEATS):
         for name in names:
