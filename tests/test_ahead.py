@@ -12,7 +12,7 @@ from ops import ALGORITHMS
 from package import ahead, webassembly
 from sim import engine
 from sim.errors import InputError, StalledError
-from sim.faults.kinds import troubles
+from sim.faults.kinds import faults
 from sim.machines import build
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -88,7 +88,7 @@ def test_the_same_bytes_are_made_again(tmp_path):
 def outcome(kernel, topology, schedule, size, *, blocks=None, faults=(), **more):
     """All that a run gives, or why it ends early."""
     try:
-        cluster = engine.Cluster(topology, perturbations=troubles(faults, topology), history=more.pop("history"))
+        cluster = engine.Cluster(topology, perturbations=faults(faults, topology), history=more.pop("history"))
         cluster.kernel = kernel
         trace = cluster.run(cluster.start(schedule, size, blocks=blocks, **more))
     except (InputError, StalledError) as error:

@@ -7,7 +7,7 @@ import numpy as np
 from ops import ALGORITHMS
 from sim.engine import Cluster
 from sim.fabric.kernel import WAVES
-from sim.faults.kinds import troubles
+from sim.faults.kinds import faults
 from sim.machines import build
 
 GIVEN = ("ready", "start", "end", "cause", "behind", "lead", "now", "job_end")
@@ -57,7 +57,7 @@ def packed(named):
 def recorded(machine, algorithm, *, uneven=False, history=False, lockstep=False, faults=()):
     """The arrays of a run before it, changes of bandwidth meanwhile, and what it gives."""
     topology = build(machine)
-    cluster = Cluster(topology, history=history, perturbations=troubles(list(faults), topology))
+    cluster = Cluster(topology, history=history, perturbations=faults(list(faults), topology))
     n = topology.taking_part(len(topology.ranks))
     schedule = ALGORITHMS[algorithm].schedule(n)
     blocks = SIZE / n**2 * np.random.default_rng(7).random(schedule.promise.blocks) if uneven else None
