@@ -85,10 +85,10 @@ def test_the_same_bytes_are_made_again(tmp_path):
     assert done.stdout == "identical\n"
 
 
-def outcome(kernel, topology, schedule, size, *, blocks=None, faults=(), **more):
+def outcome(kernel, topology, schedule, size, *, blocks=None, named=(), **more):
     """All that a run gives, or why it ends early."""
     try:
-        cluster = engine.Cluster(topology, perturbations=faults(faults, topology), history=more.pop("history"))
+        cluster = engine.Cluster(topology, perturbations=faults(named, topology), history=more.pop("history"))
         cluster.kernel = kernel
         trace = cluster.run(cluster.start(schedule, size, blocks=blocks, **more))
     except (InputError, StalledError) as error:
@@ -116,7 +116,7 @@ def test_every_algorithm_runs_alike_by_wasmtime(spec):
                 "blocks": SIZES[1] / n**2 * np.random.default_rng(k).random(schedule.promise.blocks)
                 if uneven
                 else None,
-                "faults": [fault.format(*ends)] if fault else [],
+                "named": [fault.format(*ends)] if fault else [],
                 "history": k % 2 == 0,
                 "lockstep": k % 5 == 1,
             }
