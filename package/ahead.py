@@ -2,8 +2,8 @@
 
 Numba compiles the kernel functions to LLVM code, which is then compiled for WebAssembly instead of this computer. The
 module needs no other code. It owns a memory; the caller lays the arrays of `FabricState` and `Crossbar` out in it, and
-passes every function the address of a table of 64-bit words: the address and the extents of each array. `kernel.json`
-lists the arrays, the arguments and the constants. The same numba makes the same bytes on every computer.
+passes every function the address of a table of 64-bit words: the address and the extents of each array, then the other
+arguments. `kernel.json` lists them all, and the constants. The same numba makes the same bytes on every computer.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 from package import webassembly
 from sim.base import compiled as compiler
 from sim.base.files.whole_file import write_whole
+from sim.errors import InputError
 from sim.fabric import calendar, kernel, links, rows
 from sim.fabric.crossbar import table
 from sim.fabric.memory import Arena
@@ -37,15 +38,14 @@ PLAIN = {
     "NUMBA_SLP_VECTORIZE": "0",
 }
 """Settings under which numba's LLVM code does not depend on the computer: it is optimised for WebAssembly alone."""
-TARGET = "wasm32-unknown-unknown"
 FEATURES = "+bulk-memory,+nontrapping-fptoint,+sign-ext,+mutable-globals"
-FUNCTIONS: dict[str, dict[str, str]] = {
-    "advance": {"horizon": "float64"},
-    "touch": {"link": "int64", "time": "float64"},
-    "divert": {"i": "int64", "other": "int64", "time": "float64"},
-    "leads": {},
+FUNCTIONS: dict[str, tuple[str, ...]] = {
+    "advance": ("float64",),
+    "touch": ("int64", "float64"),
+    "divert": ("int64", "int64", "float64"),
+    "leads": (),
 }
-"""The functions of the module with their arguments after the arrays."""
+"""The functions of the module, with the types of their arguments after the arrays."""
 RESULTS = {"advance": "int64"}
 """Functions that return something."""
 LEADS = {"overhead": "float64", "latency": "float64", "route_start": "int32", "route_links": "int32", "lead": "float64"}
@@ -127,22 +127,29 @@ def _constants(module: Any) -> Iterator[tuple[str, int]]:
             yield name, int(value)
 
 
-def code_of(function: str) -> str:
-    """Return the LLVM code of a kernel function behind a door that reads its arrays from a table of words."""
+def kinds_of(function: str) -> list[Any]:
+    """Return numba's types of a function's arguments."""
+    import numba
+    from numba import types
+
+    memory = arena()
+    arrays = [numba.typeof(memory.fabric), numba.typeof(memory.crossbar)]
+    if function == "leads":
+        arrays = [types.Array(getattr(types, dtype), 1, "C") for dtype in LEADS.values()]
+    return arrays + [getattr(types, kind) for kind in FUNCTIONS[function]]
+
+
+def code_of(name: str, twin: Any, kinds: list[Any], result: str) -> str:
+    """Return the LLVM code of a compiled function that reads its arguments from a table of words."""
     import numba
     from llvmlite import ir
     from numba import types
     from numba.extending import intrinsic
     from numba.np.arrayobj import make_array, populate_array
 
-    word = ir.IntType(64)
-    taken = [types.Array(getattr(types, dtype), 1, "C") for dtype in LEADS.values()]
-    if function != "leads":
-        memory = arena()
-        taken = [numba.typeof(memory.fabric), numba.typeof(memory.crossbar)]
-    whole = types.Tuple(taken)
+    word, whole = ir.IntType(64), types.Tuple(kinds)
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]
     def read(_context: Any, _table: Any) -> Any:
         def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             start, at = builder.inttoptr(arguments[0], word.as_pointer()), count()
@@ -153,6 +160,11 @@ def code_of(function: str) -> str:
             def made(kind: Any) -> Any:
                 if isinstance(kind, types.BaseTuple):
                     return context.make_tuple(builder, kind, [made(it) for it in kind.types])
+                if kind == types.none:
+                    return context.get_dummy_value()
+                if not isinstance(kind, types.Array):
+                    form = context.get_value_type(kind)
+                    return builder.trunc(load(), form) if kind == types.boolean else builder.bitcast(load(), form)
                 item = context.get_data_type(kind.dtype)
                 data = builder.inttoptr(load(), item.as_pointer())
                 shape = [load() for _ in range(kind.ndim)]
@@ -167,52 +179,57 @@ def code_of(function: str) -> str:
 
         return whole(types.int64), build
 
-    twin = getattr(compiler.compiled(module_of(function)), function)
-    doors: list[Callable[..., Any]] = [
-        lambda words: twin(*read(words)),
-        lambda words, a: twin(*read(words), a),
-        lambda words, a, b: twin(*read(words), a, b),
-        lambda words, a, b, c: twin(*read(words), a, b, c),
-    ]
-    scalars = [getattr(types, kind) for kind in FUNCTIONS[function].values()]
-    result = types.int64 if function in RESULTS else types.void
-    options = {name: compiler.OPTIONS[name] for name in ("_nrt", "error_model")}
-    made = numba.cfunc(result(types.int64, *scalars), **options)(doors[len(scalars)])
-    return str(made.inspect_llvm()).replace(f"@{made.native_name}(", f"@{function}(")
+    options = {option: compiler.OPTIONS[option] for option in ("_nrt", "error_model")}
+    made = numba.cfunc(getattr(types, result)(types.int64), **options)(lambda words: twin(*read(words)))
+    return str(made.inspect_llvm()).replace(f"@{made.native_name}(", f"@{name}(")
 
 
-def compile_all() -> bytes:
-    """Return the module, for which numba must have been imported under the settings of `PLAIN`."""
+def linked(codes: Mapping[str, str], bits: int = 32) -> bytes:
+    """Return a module that exports functions, given by their LLVM code, for a memory with addresses of so many bits.
+
+    Raises InputError for a function that calls what is no kernel function.
+    """
     import llvmlite.binding as llvm
 
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    machine = llvm.Target.from_triple(TARGET).create_target_machine(
+    target = f"wasm{bits}-unknown-unknown"
+    machine = llvm.Target.from_triple(target).create_target_machine(
         cpu="mvp", features=FEATURES, opt=3, reloc="static", codemodel="default"
     )
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
-    whole = llvm.parse_assembly("")
-    whole.triple, whole.data_layout = TARGET, str(machine.target_data)
-    for name in FUNCTIONS:
-        code = re.sub(r"^target (datalayout|triple) = .*\n", "", code_of(name), flags=re.M)
-        module = llvm.parse_assembly(f'target datalayout = "{machine.target_data}"\ntarget triple = "{TARGET}"\n{code}')
+    head = f'target datalayout = "{machine.target_data}"\ntarget triple = "{target}"\n'
+    whole = llvm.parse_assembly(head)
+    for name, code in codes.items():
+        module = llvm.parse_assembly(head + re.sub(r"^target (datalayout|triple) = .*\n", "", code, flags=re.M))
         for it in [*module.functions, *module.global_variables]:
             if not it.is_declaration and it.name != name:
                 it.linkage = "internal"
         builder.getModulePassManager().run(module, builder)
-        lacking = [it.name for it in module.functions if it.is_declaration and not it.name.startswith("llvm.")]
-        if lacking:
-            raise ValueError(f"{name} cannot be compiled ahead of time: it calls {', '.join(lacking)}")
+        if lacking := webassembly.lacking(machine.emit_object(module)):
+            raise InputError(f"{name} cannot be compiled ahead of time, as it calls {', '.join(lacking)}: do without")
         whole.link_in(module)
-    return webassembly.module_of(machine.emit_object(whole), list(FUNCTIONS))
+    return webassembly.module_of(machine.emit_object(whole), list(codes), bits)
+
+
+def compile_all() -> bytes:
+    """Return the kernel's module, for which numba must be imported under the settings of `PLAIN`."""
+    twins = {name: getattr(compiler.compiled(module_of(name)), name) for name in FUNCTIONS}
+    kinds = {name: kinds_of(name) for name in FUNCTIONS}
+    return linked({name: code_of(name, twin, kinds[name], RESULTS.get(name, "void")) for name, twin in twins.items()})
+
+
+def prepare() -> None:
+    """Have numba, which must not be imported yet, make code that does not depend on this computer, and keep none."""
+    os.environ.update(PLAIN)
+    compiler.OPTIONS["cache"] = False
 
 
 def build(folder: Path) -> list[str]:
     """Write the module and its description into a folder; return the names of the files that changed."""
-    os.environ.update(PLAIN)
-    compiler.OPTIONS["cache"] = False
+    prepare()
     import numba
 
     text = json.dumps(describe(numba.__version__), separators=(",", ":"))

@@ -12,8 +12,14 @@ STACK = 4 * PAGE
 """Bytes at the start of the memory that the functions use as their stack; what follows is free."""
 CUSTOM, TYPES, IMPORTS, FUNCTIONS, MEMORY, GLOBALS, EXPORTS, CODE, DATA_COUNT = 0, 1, 2, 3, 5, 6, 7, 10, 12
 """Numbers of sections."""
-I32, MUTABLE, CONST, END = 0x7F, 1, 0x41, 0x0B
+POINTER = {32: bytes([0x7F, 1, 0x41]), 64: bytes([0x7E, 1, 0x42])}
+"""A variable of 32 or 64 bits, and the instruction that loads a constant of that kind."""
+LIMITS = {32: 0, 64: 4}
+"""Flags of a memory without a largest size."""
+END = 0x0B
 SYMBOL_TABLE, FUNCTION, DATA, SECTION = 8, 0, 1, 3
+TABLE, GLOBAL = 1, 3
+"""Kinds of imports, beside `FUNCTION` and memories."""
 UNDEFINED, EXPLICIT = 0x10, 0x40
 """Flags of symbols."""
 
@@ -50,29 +56,33 @@ class Cursor:
         return self._at < len(self._raw)
 
 
-def module_of(raw: bytes, names: Sequence[str]) -> bytes:
+def module_of(raw: bytes, names: Sequence[str], bits: int = 32) -> bytes:
     """Return the module of an object that exports `memory` and functions of these names.
 
-    Raises ValueError if the object needs more than a memory and a stack pointer.
+    Addresses have 32 or 64 bits. Raises ValueError if the object needs more than a memory and a stack pointer.
     """
     sections = dict(_sections(raw))
     linking = sections.pop("linking")
     if extra := {it for it in sections if isinstance(it, int)} - {TYPES, IMPORTS, FUNCTIONS, CODE, DATA_COUNT}:
         raise ValueError(f"the kernel's object has sections {sorted(extra)}: kernels must have no data and no tables")
-    if set(_imports(sections[IMPORTS])) - {b"__linear_memory", b"__stack_pointer"}:
-        raise ValueError("the kernel's object imports more than its memory")
     index = dict(_functions(linking))
     exports = [_part(b"memory") + bytes([2, 0])]
     exports += [_part(name.encode()) + bytes([0]) + _number(index[name.encode()]) for name in names]
     made = {
         TYPES: sections[TYPES],
         FUNCTIONS: sections[FUNCTIONS],
-        MEMORY: bytes([1, 0]) + _number(STACK // PAGE),
-        GLOBALS: bytes([1, I32, MUTABLE, CONST]) + _signed(STACK) + bytes([END]),
+        MEMORY: bytes([1, LIMITS[bits]]) + _number(STACK // PAGE),
+        GLOBALS: bytes([1]) + POINTER[bits] + _signed(STACK) + bytes([END]),
         EXPORTS: _number(len(exports)) + b"".join(exports),
         CODE: sections[CODE],
     }
     return raw[:8] + b"".join(bytes([kind]) + _part(body) for kind, body in made.items())
+
+
+def lacking(raw: bytes) -> list[str]:
+    """List what an object needs from others beside its memory and its stack pointer: functions, above all."""
+    imports = _imports(dict(_sections(raw))[IMPORTS])
+    return [name for name in imports if name not in ("__linear_memory", "__stack_pointer")]
 
 
 def _sections(raw: bytes) -> Iterator[tuple[int | str, bytes]]:
@@ -83,16 +93,16 @@ def _sections(raw: bytes) -> Iterator[tuple[int | str, bytes]]:
         yield (body.part().decode() if kind == CUSTOM else kind), body.rest()
 
 
-def _imports(section: bytes) -> Iterator[bytes]:
+def _imports(section: bytes) -> Iterator[str]:
     cursor = Cursor(section)
     for _ in range(cursor.number()):
         cursor.part()
-        yield cursor.part()
-        if cursor.number() == 2:  # a memory: its limits
-            for _ in range(1 + (cursor.number() & 1)):
-                cursor.number()
-        else:  # a global: its type, and whether it changes
-            cursor.number()
+        yield cursor.part().decode()
+        kind = cursor.number()
+        if kind == TABLE:
+            cursor.number()  # the type of its entries
+        first = cursor.number()  # the type of a function or a global, or which limits the others have
+        for _ in range({FUNCTION: 0, GLOBAL: 1}.get(kind, 1 + (first & 1))):
             cursor.number()
 
 

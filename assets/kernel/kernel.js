@@ -1,7 +1,7 @@
 // The simulator's kernel, compiled ahead of time: kernel.wasm, with the memory that it works on.
 //
-// kernel.json lists the arrays that a function takes, in order. The function gets the address of a table of 64-bit
-// words: for each array its address and its extents.
+// kernel.json lists the arrays that a function takes, in order, and its other arguments. The function gets the address
+// of a table of 64-bit words: for each array its address and its extents, then the other arguments.
 
 const KINDS = {
   float64: Float64Array,
@@ -11,6 +11,7 @@ const KINDS = {
   uint8: Uint8Array,
 };
 const PAGE = 65_536;
+const WORD = 8;
 const ALIGNED = 64; // bytes: a line of a cache
 
 const after = (address) => Math.ceil(address / ALIGNED) * ALIGNED;
@@ -18,22 +19,24 @@ const after = (address) => Math.ceil(address / ALIGNED) * ALIGNED;
 export class Kernel {
   #exports;
   #memory;
+  #functions;
   #records;
-  #words; // per record: the address of its table
+  #words = {}; // per record: the address of its table, and of the words after those of its arrays
   #free; // the first byte that no array of the fabric has
   #top;
   #placed = new Map(); // path of an array: { kind, at, shape, word }
 
-  constructor(instance, { records, free, constants }) {
+  constructor(instance, { records, functions, free, constants }) {
     this.constants = constants;
     this.#exports = instance.exports;
     this.#memory = instance.exports.memory;
+    this.#functions = functions;
     this.#records = records;
-    this.#words = {};
     let at = free;
     for (const [name, arrays] of Object.entries(records)) {
-      this.#words[name] = at;
-      at += 8 * arrays.reduce((words, [, , axes]) => words + 1 + axes, 0);
+      const end = at + WORD * arrays.reduce((words, [, , axes]) => words + 1 + axes, 0);
+      this.#words[name] = { at, end };
+      at = end + WORD * Math.max(...Object.values(functions).map(({ scalars }) => scalars.length));
     }
     this.#free = after(at);
     this.#top = this.#free;
@@ -56,23 +59,23 @@ export class Kernel {
     const inputs = { overhead, latency, route_start: routeStart, route_links: routeLinks };
     const named = Object.fromEntries(Object.entries(inputs).map(([name, values]) => [name, [values.length, values]]));
     this.#place("leads", { ...named, lead: [overhead.length, null] });
-    this.#exports.leads(BigInt(this.#words.leads));
+    this.#call("leads");
     return this.view("lead").slice();
   }
 
   // Let time pass until a moment; why it stopped is one of IDLE, HORIZON, DONE and PAUSED of `constants.kernel`.
   advance(horizon) {
-    return Number(this.#exports.advance(BigInt(this.#words.fabric), horizon));
+    return this.#call("advance", horizon);
   }
 
   // Have flows share a link anew, whose capacity was changed before.
   touch(link, time) {
-    this.#exports.touch(BigInt(this.#words.fabric), BigInt(link), time);
+    this.#call("touch", link, time);
   }
 
   // Have the rest of a flow take another route.
   divert(row, route, time) {
-    this.#exports.divert(BigInt(this.#words.fabric), BigInt(row), BigInt(route), time);
+    this.#call("divert", row, route, time);
   }
 
   // An array as it is now; views are void once others are placed or resized.
@@ -92,11 +95,22 @@ export class Kernel {
     this.#tell(entry);
   }
 
+  #call(name, ...values) {
+    const { record, scalars } = this.#functions[name];
+    const { at, end } = this.#words[record];
+    values.forEach((value, k) => {
+      new KINDS[scalars[k]](this.#memory.buffer, end + WORD * k, 1).fill(
+        scalars[k] === "int64" ? BigInt(value) : value,
+      );
+    });
+    return Number(this.#exports[name](BigInt(at)));
+  }
+
   #place(record, named) {
     this.#top = this.#free;
     this.#placed.clear();
     const entries = [];
-    let word = this.#words[record] / 4;
+    let word = this.#words[record].at / WORD;
     for (const [path, kind, axes] of this.#records[record]) {
       const [shape, value] = named[path] ?? [Array.from({ length: axes }, () => 0), null];
       const entry = { kind, shape: [shape].flat(), word, at: this.#top };
@@ -104,7 +118,7 @@ export class Kernel {
       this.#top = after(this.#top + room(entry));
       this.#placed.set(path, entry);
       entries.push([path, entry, value]);
-      word += 2 * (1 + axes);
+      word += 1 + axes;
     }
     this.#claim(0);
     for (const [path, entry, value] of entries) {
@@ -126,8 +140,8 @@ export class Kernel {
   #tell({ word, at, shape }) {
     const words = new Uint32Array(this.#memory.buffer);
     [at, ...shape].forEach((value, k) => {
-      words[word + 2 * k] = value;
-      words[word + 2 * k + 1] = 0;
+      words[2 * (word + k)] = value;
+      words[2 * (word + k) + 1] = 0;
     });
   }
 }

@@ -7,6 +7,7 @@ import numpy as np
 from ops import ALGORITHMS
 from sim.engine import Cluster
 from sim.fabric.kernel import WAVES
+from sim.faults.kinds import faults
 from sim.machines import build
 
 GIVEN = ("ready", "start", "end", "cause", "behind", "lead", "now", "job_end")
@@ -21,14 +22,14 @@ RUNS = {
     "crossbar": ("switch:ranks=36", "alltoallv.linear", {"uneven": True}),
     "history": ("nodes:nodes=2,gpus=4", "alltoallv.linear", {"history": True, "uneven": True}),
     "lockstep": ("dual_socket_pcie", "allreduce.recursive_doubling", {"lockstep": True}),
-    "late": ("dual_socket_pcie", "allreduce.ring", {"faults": ["straggler:rank=1,late=20us,slower=1.5"]}),
-    "jitter": ("switch:ranks=8", "allgather.bruck", {"faults": ["jitter:mean=1us,seed=3"]}),
+    "late": ("dual_socket_pcie", "allreduce.ring", {"named": ["straggler:rank=1,late=20us,slower=1.5"]}),
+    "jitter": ("switch:ranks=8", "allgather.bruck", {"named": ["jitter:mean=1us,seed=3"]}),
     "slow": (
         "switch:ranks=8",
         "alltoall.linear",
-        {"faults": ["slow_link:src=SW,dst=GPU3,share=0.3,start=1ms"]},
+        {"named": ["slow_link:src=SW,dst=GPU3,share=0.3,start=1ms"]},
     ),
-    "dead": ("switch:ranks=8", "allreduce.ring", {"faults": ["dead_link:src=SW,dst=GPU3,start=1ms,end=5ms"]}),
+    "dead": ("switch:ranks=8", "allreduce.ring", {"named": ["dead_link:src=SW,dst=GPU3,start=1ms,end=5ms"]}),
     "far": ("torus:dims=24", "alltoall.pairwise", {}),
 }
 
@@ -53,10 +54,10 @@ def packed(named):
     }
 
 
-def recorded(machine, algorithm, *, uneven=False, history=False, lockstep=False, faults=()):
+def recorded(machine, algorithm, *, uneven=False, history=False, lockstep=False, named=()):
     """The arrays of a run before it, changes of bandwidth meanwhile, and what it gives."""
     topology = build(machine)
-    cluster = Cluster(topology, history=history, perturbations=faults(list(faults), topology))
+    cluster = Cluster(topology, history=history, perturbations=faults(list(named), topology))
     n = topology.taking_part(len(topology.ranks))
     schedule = ALGORITHMS[algorithm].schedule(n)
     blocks = SIZE / n**2 * np.random.default_rng(7).random(schedule.promise.blocks) if uneven else None
@@ -71,7 +72,7 @@ def recorded(machine, algorithm, *, uneven=False, history=False, lockstep=False,
     return {
         "before": before,
         "leads": packed({"overhead": overhead, "latency": topology.latency}),
-        "plain": not faults and not lockstep,
+        "plain": not named and not lockstep,
         "changes": cluster._capacities,
         "after": packed({name: after[name] for name in GIVEN} | history),
         "waves": int(after["count"][WAVES]),
