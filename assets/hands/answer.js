@@ -3,7 +3,7 @@
 import { make } from "../player/elements.js";
 import { TimeScale, fill } from "../trace/words.js";
 
-const BARS = ["before", "after"];
+const BARS = { before: "player.whatif.before", after: "player.whatif.after" };
 
 export class Answer {
   #bars = {};
@@ -16,10 +16,10 @@ export class Answer {
   constructor(parent, text) {
     this.#text = text;
     this.#root = make("div", "rs-answer", parent, { hidden: "" });
-    for (const name of BARS) {
+    for (const [name, said] of Object.entries(BARS)) {
       const row = make("div", `rs-answer-${name}`, this.#root);
       this.#rows[name] = row;
-      make("span", "", row).textContent = text[`player.whatif.${name}`];
+      make("span", "", row).textContent = text[said];
       this.#bars[name] = make("i", "", make("span", "rs-part-bar", row));
       this.#said[name] = make("b", "", row);
     }
@@ -34,7 +34,7 @@ export class Answer {
     const most = Math.max(before, after);
     const scale = TimeScale.of(most);
     const counts = scale.counts([before, after]);
-    BARS.forEach((name, k) => {
+    Object.keys(BARS).forEach((name, k) => {
       this.#rows[name].hidden = false;
       this.#bars[name].style.width = `${(100 * times[name]) / most}%`;
       this.#said[name].textContent = scale.text(counts[k]);
