@@ -30,6 +30,8 @@ function otherSize(plan, other) {
   return names.join() === "size" ? plan.size : "";
 }
 
+const idsOf = ({ turn, runs }) => [turn, ...runs.map(({ id }) => id)].join();
+
 class Ahead {
   #asked = []; // what hands have asked for, of which the page knows nothing yet
   #isFollowing = false;
@@ -72,7 +74,7 @@ class Ahead {
     try {
       return runner?.run([...this.#sent, ...this.#asked, spec]) ?? null;
     } catch (error) {
-      if (!(error instanceof NeedsPythonError)) throw error;
+      if (!(error instanceof NeedsPythonError || error instanceof RangeError)) throw error; // the latter for memory
       return null;
     }
   }
@@ -176,8 +178,9 @@ class Ahead {
 
   // What to show of what the page sends: until its `turn` is another one it only repeats itself.
   take(data) {
-    if (this.#page?.turn !== data.turn) {
+    if (this.#page && idsOf(this.#page) !== idsOf(data)) {
       this.#sent = [];
+      if (!this.tell) this.#asked = []; // nobody is going to hear of it
       if (!this.#asked.length) this.#runs = null;
     }
     this.#page = data;
