@@ -3,7 +3,7 @@
 import { Rows } from "./arena.js";
 import { derived } from "./derived.js";
 import { carriedOut } from "./run.js";
-import { Plan } from "./words.js";
+import { Plan, isKnown } from "./words.js";
 import { Timeline } from "../trace/timeline.js";
 
 export class Runner {
@@ -17,8 +17,8 @@ export class Runner {
     this.#rows = new Rows(timeline);
   }
 
-  static canRun({ c }) {
-    return Boolean(c.waiters);
+  static canRun({ c, faults }) {
+    return Boolean(c.waiters) && faults.every(isKnown);
   }
 
   // What happens with these what-ifs, in order. Throws NeedsPythonError.
