@@ -19,6 +19,7 @@ from ui.files.exports import Shot, render
 from ui.notebook.stills import image, still
 from ui.notebook.subject import Mapped, Played, Trained
 from ui.player.component import player_data, script, style
+from ui.player.offers import offers
 from ui.player.payload import pack
 from ui.player.views import FIRST, VIEWS
 from ui.stage.frames import Film
@@ -94,7 +95,7 @@ class RunWidget(Shown):
             pack(trace, display.language) | {"title": title}
             for trace, title in zip(played.traces, played.titles, strict=True)
         ]
-        data = player_data(runs, display.language)
+        data = player_data(runs, display.language, offers=offers(display.language))
         super().__init__(display, played.link, data=data, view=view or FIRST, time=time)
 
     @property
