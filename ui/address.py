@@ -14,13 +14,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ops.request import Request
 from ops.request.link import LONGEST, PLACE, from_link, to_link
+from ui.state import become, change, state
+from ui.visit import VisitState
 
 FRAME = ("page", "lang")
 """Words of every page."""
 SCENE = "scene"
 """The word that names a scene too long for a link: this visit remembers it."""
-REMEMBERED = 50
-"""Long scenes that a visit remembers."""
 
 
 def is_revisited() -> bool:
@@ -36,12 +36,12 @@ def words() -> dict[str, str]:
 
 def stands_for(what: object) -> None:
     """Take down what the address, as it is, names."""
-    st.session_state.address = what
+    change(VisitState, address=what)
 
 
 def write(named: Mapping[str, str], what: object) -> None:
     """Make the address name something in these words, unless it does so already."""
-    if st.session_state.get("address") == what:
+    if state(VisitState).address == what:
         return
     stands_for(what)
     now = words()
@@ -55,10 +55,7 @@ def words_of(scene: Request) -> dict[str, str]:
     if length_of(scene) <= LONGEST:
         return to_link(scene)
     name = f"{zlib.crc32(repr(astuple(scene)).encode()):08x}"
-    remembered = st.session_state.setdefault("long_scenes", {})
-    remembered[name] = scene
-    for oldest in [*remembered][:-REMEMBERED]:
-        del remembered[oldest]
+    become(state(VisitState).remembering(name, scene))
     return {SCENE: name}
 
 
@@ -74,5 +71,4 @@ def scene_of(named: Mapping[str, str]) -> Request | None:
     """The scene that words name, None for a long one of another visit. Raises InputError for damaged words."""
     if SCENE not in named:
         return from_link(named)
-    remembered: dict[str, Request] = st.session_state.get("long_scenes", {})
-    return remembered.get(named[SCENE])
+    return state(VisitState).long_scenes.get(named[SCENE])

@@ -9,7 +9,9 @@ from sim.registry import addition_fault
 from ui import address
 from ui.pages import PAGES, first, forget, leave
 from ui.refusals import retold
+from ui.state import become, callback, put, state, value
 from ui.text import language_names, plain, say, spoken, tell
+from ui.visit import VisitState
 from ui.widgets import dropped
 from ui.workers.turns import turn
 
@@ -113,10 +115,9 @@ def _draw() -> None:
     name = page if page in PAGES else first()
     if address.is_revisited():
         forget(name)
-    st.session_state.came = st.session_state.get("drawn", name) != name
-    st.session_state.drawn = name
-    state: Any = "collapsed" if name == first() else "auto"
-    st.set_page_config(page_title=tell("page.title"), layout="wide", initial_sidebar_state=state)
+    become(state(VisitState).drawing(name))
+    sidebar: Any = "collapsed" if name == first() else "auto"
+    st.set_page_config(page_title=tell("page.title"), layout="wide", initial_sidebar_state=sidebar)
     if not st.context.is_embedded:
         _choose(name)
         dropped.receive()
@@ -137,13 +138,17 @@ def _choose(name: str) -> None:
     pages = sorted(PAGES.values(), key=lambda page: page.order)
     names = [page.name for page in pages if page.listed or page.name == name]
     titles = language_names()
-    st.session_state.page, st.session_state.language = name, spoken()
+    put("page", name)
+    put("language", spoken())
 
+    @callback
     def turned() -> None:
-        leave(st.session_state.page if st.session_state.page in PAGES else name)
+        chosen = value("page")
+        leave(chosen if chosen in PAGES else name)
 
+    @callback
     def translated() -> None:
-        st.query_params["lang"] = st.session_state.language or spoken()
+        st.query_params["lang"] = value("language") or spoken()
 
     with st.container(horizontal=True, horizontal_alignment="distribute", key="ways"):
         st.segmented_control(

@@ -5,7 +5,7 @@ reads nothing else, so it is tested without a browser; `become` keeps it. Values
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -14,6 +14,13 @@ from streamlit.runtime.scriptrunner import RerunData, RerunException, get_script
 
 State = TypeVar("State")
 Arguments = ParamSpec("Arguments")
+
+
+@dataclass(frozen=True)
+class PageState:
+    """The state of a page; until it `is_read` the page begins with what the address says."""
+
+    is_read: bool = False
 
 
 def state(owner: type[State]) -> State:

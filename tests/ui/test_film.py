@@ -9,7 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from ops.request import Request
 from sim.units import fmt_time
+from tests.ui.visited import state_of
 from ui.files.exports import Shot
+from ui.simulate.state import SimulateState
 from ui.text import say
 from ui.workers import tasks
 
@@ -36,7 +38,7 @@ def test_a_part_of_a_run_is_made_into_a_film_and_saved():
     at.button(key="film_make").click().run()
     assert not at.exception
     assert not at.error
-    scene, kind, shot = at.session_state.film
+    scene, kind, shot = state_of(at, SimulateState).film
     assert (shot.begin, shot.end, shot.width, shot.dark) == (
         pytest.approx(length / 2),
         pytest.approx(length),

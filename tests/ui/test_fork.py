@@ -7,7 +7,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace
 
 import pytest
 from starlette.applications import Starlette
@@ -20,6 +19,8 @@ from ui.drawer import ahead, fork
 from ui.player.payload import unpack
 from ui.scene import picture
 from ui.server import future
+from ui.simulate.state import SimulateState
+from ui.state import become, change, state
 from ui.text import say
 from ui.workers.one import OwnProcess
 
@@ -34,25 +35,16 @@ class AgainError(Exception):
     """All of the page is drawn."""
 
 
-class _State(dict):
-    """As a page's: names are attributes, too."""
-
-    __getattr__ = dict.__getitem__
-    __setattr__ = dict.__setitem__
-
-
 @pytest.fixture
-def state(monkeypatch):
-    """The state of a visit whose stage shows SCENE."""
+def simulated(monkeypatch):
+    """The state of a visit that shows SCENE."""
 
     def again():
         raise AgainError
 
-    state = _State(scene=SCENE, staged=fork.Staged(SCENE, [(SCENE, "as it was", "")]), is_brief=True)
-    shown = SimpleNamespace(session_state=state, rerun=again)
-    for module in (fork, fork.past, fork.whatif, ahead, ahead.address):
-        monkeypatch.setattr(module, "st", shown)
-    return state
+    monkeypatch.setattr("streamlit.session_state", {})
+    monkeypatch.setattr("streamlit.rerun", again)
+    become(SimulateState(scene=SCENE, has_scene=True, is_brief=True))
 
 
 @pytest.fixture
@@ -105,20 +97,23 @@ def test_futures_are_told_in_the_language_of_the_page(ran):
     assert "share 0.5" in asked(HALF)[1][0]["title"]
 
 
-def test_a_page_is_drawn_with_all_that_hands_have_asked(state):
-    state.forked = f"{LATE};{HALF}"
+@pytest.mark.usefixtures("simulated")
+def test_a_page_is_drawn_with_all_that_hands_have_asked():
+    change(SimulateState, forked=f"{LATE};{HALF}")
     with pytest.raises(AgainError):
-        fork.take()
-    assert state.scene.trouble == f"{LATE};{HALF}"
-    assert state.past == [SCENE, fork.compare.forked(SCENE, LATE)]
-    assert state.keep
-    fork.take()  # the player says where it stands: nothing is new
+        fork.take(SCENE)
+    after = state(SimulateState)
+    assert after.scene.trouble == f"{LATE};{HALF}"
+    assert after.past == (SCENE, fork.compare.forked(SCENE, LATE))
+    assert after.keeps_instant
+    fork.take(SCENE)  # the player says where it stands: nothing is new
 
 
-def test_a_player_may_ask_where_the_page_would_have_no_more_to_say(state, monkeypatch):
+@pytest.mark.usefixtures("simulated")
+def test_a_player_may_ask_where_the_page_would_have_no_more_to_say():
     assert ahead.asking(SCENE) == {"to": ahead.WHERE, "scene": to_link(SCENE), "language": "en"}
     assert ahead.asking(replace(SCENE, capture=" ".join(map(str, range(20_000))))) is None
-    state.is_brief = False
+    change(SimulateState, is_brief=False)
     assert ahead.asking(SCENE) is None
 
 

@@ -2,12 +2,10 @@
 
 All of a page is run and drawn anew when a scene changes, which takes several times as long as the run somebody waits
 for. So the player is told what it needs to ask `ui.server.future`, and shows what a slider stands for while it moves;
-the page itself comes after the last of its movements, of which each is a fragment of its own. A hand that has moved one
-mostly moves it on: while it looks at one run, the next on its way is carried out.
+the page itself comes after the last of its movements, of which each is a fragment of its own.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -18,9 +16,9 @@ from ops.request.link import LONGEST
 from ui import address
 from ui.page_script import page_script
 from ui.scene.picture import Picture
+from ui.simulate.state import SimulateState
+from ui.state import callback, change, state
 from ui.text import spoken
-from ui.workers import tasks
-from ui.workers.asking import expect
 
 WHERE = "ahead/future"
 """The address that players ask, below that of the page."""
@@ -30,39 +28,34 @@ MOST = 50_000
 
 def begin() -> None:
     """Count the times that the page is drawn: with each of them what came ahead gives way to what it shows."""
-    st.session_state.drawings = st.session_state.get("drawings", 0) + 1
+    change(SimulateState, drawings=state(SimulateState).drawings + 1)
 
 
 def allow(now: Picture) -> None:
     """Let runs come ahead where this one, which is shown now, says that they will not take long."""
-    st.session_state.is_brief = now.transfers <= MOST
+    change(SimulateState, is_brief=now.transfers <= MOST)
 
 
 def asking(scene: Request) -> dict[str, Any] | None:
     """What a player needs to ask for what a scene may become; None where the page has more to do or to say."""
-    if not st.session_state.get("is_brief") or scene.is_kept or address.length_of(scene) > LONGEST:
+    if not state(SimulateState).is_brief or scene.is_kept or address.length_of(scene) > LONGEST:
         return None
     return {"to": WHERE, "scene": address.words_of(scene), "language": spoken()}
 
 
 def follow(slider: str, place: int, places: range, words: Callable[[int], Mapping[str, Any]]) -> None:
     """Stand in the fragment of a slider of this name, at one of its places; `words` are those of the scene there."""
-    state = st.session_state
-    if state.pop(f"rested_{slider}", False):
+    now = state(SimulateState)
+    if slider in now.rested:
+        change(SimulateState, rested=now.rested - {slider})
         st.rerun()
-    scene: Request = state.scene
-    is_moved = is_alone()
-    if is_moved:
-        following = 2 * place - state.get(f"place_{slider}", place)
-        if following != place and following in places:
-            expect(tasks.run, replace(scene, **words(following)), spoken())
-    state[f"place_{slider}"] = place
 
+    @callback
     def rested() -> None:
-        state[f"rested_{slider}"] = True
+        change(SimulateState, rested=state(SimulateState).rested | {slider})
 
-    is_settled = scene == state.get("good") and not scene.against
-    data = {"place": place if is_moved else None, "question": asking(scene) if is_settled else None}
+    is_settled = now.scene == now.good and not now.scene.against
+    data = {"place": place if is_alone() else None, "question": asking(now.scene) if is_settled else None}
     if data["question"]:
         changes = [words(each) for each in places]
         data |= {"first": places.start, "words": {name: [str(each[name]) for each in changes] for name in changes[0]}}

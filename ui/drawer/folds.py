@@ -8,15 +8,17 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ui.page_script import page_script
+from ui.state import callback, change, state
+from ui.visit import VisitState
 from ui.widgets.parameter import fresh
 
 
 def is_made(fold: str, is_needed: bool | None = False) -> bool:
     """Whether to make what a fold holds: it is open or has to be there now, or was before in this visit."""
-    made: set[str] = st.session_state.setdefault("folds", set())
-    if is_needed:
-        made.add(fold)
-    return fold in made
+    made = state(VisitState).folds
+    if is_needed and fold not in made:
+        change(VisitState, folds=made | {fold})
+    return bool(is_needed) or fold in made
 
 
 def fold(name: str, label: str, icon: str | None = None, *, is_needed: bool = False) -> tuple[DeltaGenerator, bool]:
@@ -28,6 +30,7 @@ def fold(name: str, label: str, icon: str | None = None, *, is_needed: bool = Fa
 def watch(fold: str) -> None:
     """Stand in a fold that Streamlit tells nothing of, until it comes into sight."""
 
+    @callback
     def seen() -> None:
         is_made(fold, is_needed=True)
 

@@ -5,32 +5,29 @@ All of a page takes several times as long to draw as one run takes; so the playe
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
 from ops.request import Request
 from ops.request.notation import entries
-from ui.widgets import compare, past, whatif
+from ui.simulate.state import SimulateState
+from ui.state import become, change, state
+from ui.widgets import compare, whatif
 
 
-class Staged(NamedTuple):
-    """What the stage shows: a scene and its runs."""
-
-    scene: Request
-    runs: list[compare.Run]
-
-
-def take() -> None:
-    """Take what was asked since the picture was last drawn: the page is drawn anew with it."""
-    state = st.session_state
-    if "forked" not in state:
+def take(shown: Request) -> None:
+    """Take what a hand asked for since the picture of this scene was drawn, and draw the page again."""
+    now = state(SimulateState)
+    if not now.forked:
         return
-    past.move_on(state.staged.scene)
-    for scene in scenes(state.staged.scene, state.pop("forked")):
-        past.move_on(scene)
+    change(SimulateState, forked="")
+    after = now.moved_on(shown)
+    for scene in scenes(shown, now.forked):
+        after = after.moved_on(scene)
+    become(replace(after, forked="", keeps_instant=True))
     whatif.forget()
-    state.keep = True
     st.rerun()
 
 

@@ -1,7 +1,5 @@
 """The form in the drawer over the picture: it is made when somebody opens it, or has to be told what is wrong."""
 
-import streamlit as st
-
 from ops.request import Request
 from ops.request.notation import by_name
 from sim.errors import InputError
@@ -9,6 +7,9 @@ from sim.topology import Topology
 from ui import address
 from ui.drawer import folds
 from ui.scene.machines import machine_of
+from ui.simulate.state import SimulateState
+from ui.state import change, state
+from ui.visit import VisitState
 from ui.widgets import sidebar
 
 FORM = "form"
@@ -30,22 +31,23 @@ def choose(is_run: bool) -> tuple[Request, Topology | None]:
 
     `is_run` says of the visit's scene that it was run as it is, without the form.
     """
-    state = st.session_state
-    state.refused = []
+    change(VisitState, refused=())
+    before = state(SimulateState).scene
     if not folds.is_made(FORM, is_needed=not is_run):
         folds.watch(FORM)
-        state.broken, state.unopened = False, True
-        return state.scene, machine_of(state.scene)
-    scene, topology = sidebar.choose(state.scene)
-    if state.pop("unopened", False) and topology is not None:
+        change(SimulateState, is_broken=False, is_unopened=True)
+        return before, machine_of(before)
+    scene, topology = sidebar.choose(before)
+    if state(SimulateState).is_unopened and topology is not None:
         _rewritten(scene)
-    state.broken = bool(state.refused) or topology is None or scene != state.scene  # until it has been carried out
+    is_another = scene != state(SimulateState).scene  # until it has run
+    is_broken = bool(state(VisitState).refused) or topology is None or is_another
+    change(SimulateState, is_broken=is_broken, is_unopened=False)
     return scene, topology
 
 
 def _rewritten(scene: Request) -> None:
     """A form that has just been made may write a scene otherwise than a link did, which changes nothing."""
-    state = st.session_state
-    if state.get("address") == state.scene:
+    if state(VisitState).address == state(SimulateState).scene:
         address.stands_for(scene)
-    state.scene = scene
+    change(SimulateState, scene=scene)

@@ -8,10 +8,12 @@ import streamlit as st
 
 from ops.request.training import TrainingRequest
 from sim.units import fmt_number
-from ui.learning.predictions import predicted, predictions, step_of
+from ui.learning.predictions import predictions, step_of
 from ui.learning.runs import runs_of
+from ui.learning.state import LearnState
 from ui.lessons import Ask, Lesson, LessonStep, Scene
 from ui.player.views import label_of
+from ui.state import become, callback, change, state, value
 from ui.text import catalogue, spoken, tell, tell_or
 
 
@@ -49,14 +51,15 @@ def question(exercise: Exercise, ask: Ask) -> bool | None:
     """
     _form(exercise, ask)
     key = exercise.key
-    if key not in st.session_state:
+    now = state(LearnState)
+    if key not in now.answers:
         st.caption(tell("page.learn.first"))
         return None
-    right = ask.grade(st.session_state[key], exercise.runs)
-    if not right and not st.session_state.get(f"{key}_shown"):
+    right = ask.grade(now.answers[key], exercise.runs)
+    if not right and key not in now.shown:
         st.info(_way_back(exercise.step), icon=":material/visibility:")
         if st.button(tell("page.learn.tell"), key=f"{key}_tell"):
-            st.session_state[f"{key}_shown"] = True
+            change(LearnState, shown=now.shown | {key})
             st.rerun()
         return False
     words = said(ask, ask.answer(exercise.runs))
@@ -72,11 +75,12 @@ def _form(exercise: Exercise, ask: Ask) -> None:
     key = exercise.key
     field = f"{key}_{'choice' if ask.options else 'number'}"
 
+    @callback
     def answered() -> None:
-        answer = st.session_state[field]
+        answer = value(field)
         if answer is not None and answer in (ask.options or (answer,)):  # not the words of another language
-            st.session_state[key] = answer
-            _keep(exercise, answer)
+            asked = exercise.lesson.name, exercise.number, exercise.turn
+            become(state(LearnState).answered(key, asked, answer))
 
     with st.form(f"{key}_form", border=True):
         st.markdown(f"**{exercise.text('.ask', ask.question or tell('page.learn.guess'))}**")
@@ -99,25 +103,16 @@ def _form(exercise: Exercise, ask: Ask) -> None:
 
 def is_settled(exercise: Exercise) -> bool:
     """Whether nothing is asked, or it was answered rightly or told: until then going on is not what comes next."""
-    ask, key, state = exercise.step.ask, exercise.key, st.session_state
-    if ask is None or state.get(f"{key}_shown"):
+    ask, key, now = exercise.step.ask, exercise.key, state(LearnState)
+    if ask is None or key in now.shown:
         return True
-    return key in state and ask.grade(state[key], exercise.runs)
-
-
-def _keep(exercise: Exercise, answer: str | float) -> None:
-    """What was said first is kept; what is said after having seen it is no prediction."""
-    state = st.session_state
-    if (exercise.lesson.name, exercise.number, exercise.turn) not in predictions(state.learned):
-        state.learned = state.learned | {
-            predicted(state.learned, exercise.lesson.name, exercise.number, exercise.turn, answer)
-        }
+    return key in now.answers and ask.grade(now.answers[key], exercise.runs)
 
 
 def _compare(exercise: Exercise) -> None:
     """What was predicted the time before, and what was seen then."""
     name, number, turn = exercise.lesson.name, exercise.number, exercise.turn
-    before = predictions(st.session_state.learned).get((name, number, turn - 1))
+    before = predictions(state(LearnState).words).get((name, number, turn - 1))
     step = step_of(name, number, turn - 1)
     if before is None or step.ask is None:
         return

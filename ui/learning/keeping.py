@@ -9,9 +9,11 @@ from sim.base.files.textfile import decoded
 from sim.errors import InputError
 from ui.drawer.folds import fold
 from ui.learning.predictions import ProgressWords, finished, from_text, from_word, predictions, to_text, to_word
+from ui.learning.state import LearnState
 from ui.lessons import LESSONS
 from ui.player.local_storage import remembered
 from ui.refusals import retold
+from ui.state import become, callback, change, state, value
 from ui.text import plain, spoken, tell
 
 WORD = "progress"
@@ -19,31 +21,28 @@ WORD = "progress"
 FILE = "ringside-progress.txt"
 
 
-def learned() -> set[str]:
+def learned() -> frozenset[str]:
     """The words of this visit, with those that the browser and the link bring."""
-    state = st.session_state
-    state.setdefault("learned", set())
     _arrive()
-    state.learned = remembered("lessons", state.learned, ProgressWords())
-    words: set[str] = state.learned
+    words = frozenset(remembered("lessons", set(state(LearnState).words), ProgressWords()))
+    change(LearnState, words=words)
     return words
 
 
 def _arrive() -> None:
     """Take what the link brings, once; a damaged one is told."""
-    state = st.session_state
     if WORD in st.query_params:
         try:
-            state.learned = state.learned | from_word(st.query_params[WORD])
-            state.progress_told = ""
+            become(state(LearnState).brought(from_word(st.query_params[WORD])))
         except InputError as error:
-            state.progress_told = retold(error)
+            change(LearnState, problem=retold(error))
         del st.query_params[WORD]
 
 
 def announce() -> None:
     """What was wrong with a link or a file, or that it was taken over."""
-    problem = st.session_state.pop("progress_told", None)
+    problem = state(LearnState).problem
+    change(LearnState, problem=None)
     if problem:
         st.error(plain(problem), icon=":material/link_off:")
     elif problem == "":
@@ -51,14 +50,14 @@ def announce() -> None:
 
 
 def _summary() -> str:
-    words = st.session_state.learned
+    words = state(LearnState).words
     first = [key for key in predictions(words) if not key[2]]
     return tell("page.learn.kept", done=len(finished(words)), lessons=len(LESSONS), said=len(first))
 
 
 def controls() -> None:
     """How far one is, and the ways to take that along; nothing of it stays on the server."""
-    words = st.session_state.learned
+    words = state(LearnState).words
     panel, is_made = fold("progress", tell("page.learn.progress"), ":material/history_edu:")
     if not is_made:
         return
@@ -74,14 +73,14 @@ def controls() -> None:
         st.file_uploader(tell("page.learn.progress.load"), key="progress_file", on_change=_load)
 
 
+@callback
 def _load() -> None:
     """Take what a file brings, all of it or nothing."""
-    state = st.session_state
-    file = state.progress_file
+    file = value("progress_file")
     if file is None:
         return
     try:
-        state.learned = state.learned | from_text(decoded(file.getvalue(), file.name[:80]), file.name[:80])
-        state.progress_told = ""
+        words = from_text(decoded(file.getvalue(), file.name[:80]), file.name[:80])
+        become(state(LearnState).brought(words))
     except InputError as error:
-        state.progress_told = retold(error)
+        change(LearnState, problem=retold(error))

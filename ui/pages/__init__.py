@@ -4,31 +4,36 @@ A page's title is the text `page.NAME.title`, or its name as long as there is no
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sim.registry import Registry
+from ui.state import PageState
 
 Draw = Callable[[], None]
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page; `order` is its place among the others. One that is not `listed` is found by its address alone."""
+    """A page; `order` is its place among the others. One that is not `listed` is found by its address alone.
+
+    `state` is what it takes from the address at first.
+    """
 
     name: str
     draw: Draw
     order: int
     listed: bool = True
+    state: type[PageState] = PageState
 
 
 PAGES: Registry[Page] = Registry(__name__, "page")
 
 
-def page(*, order: int = 1000, listed: bool = True) -> Callable[[Draw], Draw]:
+def page(*, order: int = 1000, listed: bool = True, state: type[PageState] = PageState) -> Callable[[Draw], Draw]:
     """Register a function that draws a page under its own name; returned unchanged."""
 
     def register(draw: Draw) -> Draw:
-        PAGES.add(draw.__name__, Page(draw.__name__, draw, order, listed))
+        PAGES.add(draw.__name__, Page(draw.__name__, draw, order, listed, state))
         return draw
 
     return register
@@ -44,11 +49,12 @@ def go(name: str) -> None:
 
 def leave(name: str) -> None:
     """Make the address name another page, in the same language; the stage with the scene that stands there."""
-    import streamlit as st
-
     from ui import address
+    from ui.simulate.state import SimulateState
+    from ui.state import state
 
-    scene = st.session_state.get("scene") if name == first() else None
+    simulated = state(SimulateState)
+    scene = simulated.scene if name == first() and simulated.has_scene else None
     _turn_to({"page": name} if name != first() else address.words_of(scene) if scene else {})
     address.stands_for(scene)
 
@@ -61,16 +67,11 @@ def visit(words: Mapping[str, str]) -> None:
 
 def forget(name: str) -> None:
     """Have a page begin with what the address says."""
-    import streamlit as st
+    from ui.state import become, change, state
+    from ui.visit import VisitState
 
-    from ui import address
-
-    if name == first():
-        st.session_state.reread = True
-    else:
-        st.session_state.pop(name, None)
-    st.session_state.turn = st.session_state.get("turn", 0) + 1
-    address.stands_for(None)
+    change(PAGES[name].state, is_read=False)
+    become(replace(state(VisitState).renewed(), address=None))
 
 
 def _turn_to(words: Mapping[str, str]) -> None:

@@ -5,7 +5,9 @@ import streamlit as st
 from sim.errors import InputError, StalledError
 from ui.pages import first, leave, page
 from ui.refusals import retold
+from ui.scene.beginning import Beginning
 from ui.scene.gallery import GROUPS, Exhibit, exhibits
+from ui.state import callback
 from ui.text import plain, spoken, tell
 from ui.widgets.past import restore
 from ui.widgets.take_away import ways
@@ -48,6 +50,7 @@ def _card(exhibit: Exhibit) -> None:
     ways(exhibit)
 
 
+@callback
 def _open(exhibit: Exhibit) -> None:
-    restore(exhibit.scene, exhibit.view)
+    restore(exhibit.scene, Beginning(view=exhibit.view))
     leave(first())

@@ -1,7 +1,7 @@
 """The stage: choices in the sidebar, the player in the middle, the numbers and the code around it."""
 
-import math
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -30,9 +30,12 @@ from ui.scene.beginning import LONGEST_WORD, beginning_of, explaining
 from ui.scene.machines import format_of, machine_of
 from ui.scene.picture import STALLED, Picture
 from ui.share import offer, take_away
+from ui.simulate.state import SimulateState
+from ui.state import become, callback, change, state, value
 from ui.story import visit as story
 from ui.text import plain, spoken
 from ui.text import tell as _say
+from ui.visit import VisitState
 from ui.widgets import compare, diagnosis, past, questions, sidebar, title, whatif
 from ui.widgets.load import load_of
 from ui.workers import reading
@@ -43,7 +46,7 @@ LONGEST_CODE = 20_000
 """Characters of a schedule's file that are shown."""
 
 
-@page(order=10)
+@page(order=10, state=SimulateState)
 def stage() -> None:
     """Draw the page once."""
     ahead.begin()
@@ -52,9 +55,9 @@ def stage() -> None:
         st.error(plain(problem), icon=":material/link_off:")
     if st.context.is_embedded:
         if not problem:  # which would be hidden by a picture that fills its frame, and of another scene
-            _embedded(st.session_state.scene)
+            _embedded(state(SimulateState).scene)
         return
-    runs = _run_at_once(st.session_state.scene)
+    runs = _run_at_once(state(SimulateState).scene)
     with st.sidebar:
         st.markdown(f"**{_say('page.title')}**")
         st.caption(_say("page.tagline"))
@@ -82,7 +85,7 @@ def _run_at_once(scene: Request) -> list[compare.Run]:
     """The runs of a scene that needs no form; none where one has to say what is wrong with it."""
     with st.container():  # there whether or not anything is waited for, so that what follows keeps its place
         try:
-            if "stopped" in st.session_state or not form.is_skipped(scene):
+            if state(VisitState).stopped is not None or not form.is_skipped(scene):
                 return []
             if scene.capture:
                 format_of(scene)  # what cannot be read in time is tried once, and not in each of its runs
@@ -99,10 +102,10 @@ def _shown(
     with st.container():  # there whether or not anything is refused, so that the picture below stays the same one
         runs = runs or (_carried_out(scene) if topology is not None else [])
         is_told = topology is not None and not runs  # what fields refused is mostly of the same cause, and beside them
-        for reason in [] if is_told else st.session_state.refused:
+        for reason in [] if is_told else state(VisitState).refused:
             st.warning(_say("page.stays", reason=plain(reason)), icon=":material/error:")
         if topology is None or not runs:
-            scene = st.session_state.get("good", Request())
+            scene = state(SimulateState).good or Request()
             return scene, machine_of(scene), _carried_out(scene)
     _depart(scene)
     ahead.allow(runs[0][1])
@@ -135,22 +138,16 @@ def _arrive() -> str:
 
     That stands until another scene is chosen: the first picture of a visit is soon drawn again.
     """
-    state = st.session_state
-    if not state.pop("reread", False) and "scene" in state:
-        problem, instead = state.get("problem", ("", None))
-        if state.scene != instead:
-            state.problem = problem, instead = "", None
-        if state.get("came") and "stood" in state:
-            state.start, state.view = state.stood
-        return str(problem)
+    now = state(SimulateState)
+    if now.is_read:
+        become(now.drawn_again(has_come=state(VisitState).has_come))
+        return state(SimulateState).problem
     words = address.words()
     scene, problem = _named(words)
-    past.move_on(scene)
-    address.stands_for(scene)
-    (state.start, state.view, state.place), late = beginning_of(words)
-    state.begun = state.get("begun", 0) + 1
+    start, late = beginning_of(words)
     problem = problem or (retold(late) if late else "")
-    state.problem = problem, scene
+    become(now.arrived(scene, start, problem))
+    address.stands_for(scene)
     return problem
 
 
@@ -174,7 +171,7 @@ def _named(words: dict[str, str]) -> tuple[Request, str]:
 
 def _depart(scene: Request) -> None:
     """Write the scene into the address."""
-    past.remember(scene)
+    become(state(SimulateState).ran(scene, is_refused=bool(state(VisitState).refused)))
     address.write(address.words_of(scene), scene)
 
 
@@ -216,7 +213,7 @@ def _as_file(scene: Request, place: Mapping[str, str]) -> bytes:
 
 def _place() -> dict[str, str]:
     """Where the player stands, in the words of a link."""
-    place = getattr(st.session_state.get(PLAYER), "place", None)
+    place = getattr(value(PLAYER), "place", None)
     words = place if isinstance(place, Mapping) else {}
     return {name: str(words[name])[:LONGEST_WORD] for name in PLACE if words.get(name)}
 
@@ -258,64 +255,60 @@ def _why(figure: str, picture: Picture) -> str:
     return _say(f"page.{figure}.help", **words)
 
 
-def _stage(scene: Request, runs: list[compare.Run]) -> None:
-    st.session_state.staged = fork.Staged(scene, runs)
-    _picture()
-
-
 @st.fragment
-def _picture() -> None:
-    state = st.session_state
+def _stage(scene: Request, runs: list[compare.Run]) -> None:
     with st.container():  # there whether or not anything is waited for
-        fork.take()
-    if story.ended() or state.pop("brushed", False):  # what is marked is the part of a film
+        fork.take(scene)
+    is_brushed = state(SimulateState).is_brushed  # what is marked is the part of a film
+    change(SimulateState, is_brushed=False)
+    if story.ended() or is_brushed:
         st.rerun()
-    scene, runs = state.staged
     if address.length_of(scene) > LONGEST and not st.context.is_embedded:
         _offer_file(scene)
     usual = explaining(scene, (picture.shaped for _, picture, _ in runs))
-    if state.view not in VIEWS:
-        state.view = usual
+    now = state(SimulateState)
+    if now.start.view not in VIEWS:
+        now = replace(now, start=now.start._replace(view=usual))
     start = component.Start(
-        state.start,
-        state.view,
-        keep=state.get("keep", False),
-        number=state.get("begun", 0),
-        place=state.place,
+        now.start.t,
+        now.start.view,
+        keep=now.keeps_instant,
+        number=now.number,
+        place=now.start.place,
         usual=usual,
         is_linked=True,
     )
-    state.keep = False
+    become(replace(now, keeps_instant=False))
     offers = [] if scene.is_kept else whatif.offers()
     player, memory = st.container(key="picture"), st.container()
     with memory:
         story.remember()
     offered, fills = story.shown(scene), st.context.is_embedded and len(runs) == 1 + len(scene.others())
-    more = {"offers": offers, "story": offered, "fills": fills, "turn": state.drawings}
+    more = {"offers": offers, "story": offered, "fills": fills, "turn": now.drawings}
     more["future"] = ahead.asking(scene)
     data = component.player_data(fork.packed(runs), spoken(), start, **more)
     with player:
-        heard = lambda: story.hear(state[PLAYER].story)  # noqa: E731
-        component.show(data, key=PLAYER, moved=_moved, forked=_forked, heard=heard)
+        component.show(data, key=PLAYER, moved=_moved, forked=_forked, heard=_heard)
 
 
+@callback
+def _heard() -> None:
+    story.hear(value(PLAYER).story)
+
+
+@callback
 def _moved() -> None:
     """Remember the instant and the view that a person stopped at, for when they come back from another page."""
-    still = st.session_state[PLAYER]
-    state = st.session_state
-    t, view = state.get("stood", (state.start, state.view))
-    if isinstance(still.t, int | float) and math.isfinite(still.t):
-        t = float(still.t)
-    state.stood = t, still.view if still.view in VIEWS else view
-    brush, before = _place().get("brush", ""), state.get("brush", "")
-    state.brush, state.brushed = brush, brush != before
+    still = value(PLAYER)
+    become(state(SimulateState).played(still.t, still.view, VIEWS, _place().get("brush", "")))
 
 
+@callback
 def _forked() -> None:
     """What if this happened: the page is drawn again with it, and without it beside."""
-    spec = st.session_state[PLAYER].fork
+    spec = value(PLAYER).fork
     if isinstance(spec, str) and len(spec) < LONGEST:
-        st.session_state.forked = spec
+        change(SimulateState, forked=spec)
 
 
 def _below(scene: Request, topology: Topology, shown: Picture) -> None:
@@ -335,8 +328,8 @@ def _below(scene: Request, topology: Topology, shown: Picture) -> None:
     with machine:
         _machine_panel(topology, scene)
         if shown.verdict != STALLED:
-            still = st.session_state.get(PLAYER)
-            take_away.draw(scene, shown.seconds, still, getattr(still, "view", st.session_state.view))
+            still = value(PLAYER)
+            take_away.draw(scene, shown.seconds, still, getattr(still, "view", state(SimulateState).start.view))
 
 
 def _code(scene: Request, topology: Topology) -> None:

@@ -22,14 +22,15 @@ from ui.files import step_page
 from ui.pages import page
 from ui.refusals import retold
 from ui.scene.machines import machine_of
+from ui.state import become, change, state
 from ui.text import plain, spoken, tell
+from ui.train.state import FIRST, TrainState
+from ui.visit import VisitState
 from ui.widgets import playhead, sidebar
 from ui.widgets.parameter import field, refuse, usual
 from ui.workers import tasks
 from ui.workers.asking import ask
 
-FIRST = TrainingRequest(machine=Request(machine="switch:ranks=4,bandwidth=3GBps"))
-"""What the page opens with: a network where some communication stands in the open."""
 ROWS = 8
 """Ranks drawn at once."""
 LONGEST = 6
@@ -44,7 +45,7 @@ CHARTS = {
 """Tables that are drawn too: what goes along, and what goes up."""
 
 
-@page(order=20)
+@page(order=20, state=TrainState)
 def train() -> None:
     """Draw the page once."""
     problem = _arrive()
@@ -52,7 +53,7 @@ def train() -> None:
         st.markdown(f"**{tell('page.train.title')}**")
         st.caption(tell("train.tagline"))
         name = _choose_workload()
-        machine, topology = sidebar.choose_machine(st.session_state.train.machine)
+        machine, topology = sidebar.choose_machine(state(TrainState).request.machine)
         settings = _choose_parameters(name)
         place = st.container()
     if problem:
@@ -68,22 +69,20 @@ def train() -> None:
 
 def _shown(request: TrainingRequest | None, place: DeltaGenerator) -> tuple[TrainingRequest, TrainingStep]:
     """The step that was chosen, or where there is none the last one that there was, and why above it."""
-    state = st.session_state
     chosen = None
     try:
         chosen = ask(tasks.step, request) if request is not None else None
     except (InputError, StalledError) as error:
         with place:
             refuse(error)
-    for reason in state.refused:
+    for reason in state(VisitState).refused:
         st.warning(tell("page.stays", reason=plain(reason)), icon=":material/error:")
     if chosen is not None and request is not None:
-        _depart(request)
-        state.train_good = request, chosen
+        become(state(TrainState).ran(request, chosen))
+        address.write(to_query(request), request)
         return request, chosen
-    if "train_good" not in state:
-        state.train_good = FIRST, _first()
-    good: tuple[TrainingRequest, TrainingStep] = state.train_good
+    good = state(TrainState).good or (FIRST, _first())
+    change(TrainState, good=good)
     return good
 
 
@@ -98,21 +97,18 @@ def _first() -> TrainingStep:
 
 def _arrive() -> str:
     """Take the request from the address, once per session; returns what was wrong with it."""
-    state = st.session_state
-    if "train" in state:
+    if state(TrainState).is_read:
         return ""
-    state.train = FIRST
-    address.stands_for(FIRST)
-    if not st.query_params.keys() - {*address.FRAME}:
-        return ""
-    try:
-        request = from_query({key: st.query_params[key] for key in st.query_params})
-        machine_of(request.machine)
-    except InputError as error:
-        return retold(error)
-    state.train = request
+    request, problem, words = FIRST, "", address.words()
+    if words.keys() - {*address.FRAME}:
+        try:
+            request = from_query(words)
+            machine_of(request.machine)
+        except InputError as error:
+            request, problem = FIRST, retold(error)
+    become(state(TrainState).arrived(request))
     address.stands_for(request)
-    return ""
+    return problem
 
 
 def _choose_workload() -> str:
@@ -120,7 +116,7 @@ def _choose_workload() -> str:
     name: str = st.selectbox(
         tell("train.workload"),
         names,
-        index=names.index(st.session_state.train.workload),
+        index=names.index(state(TrainState).request.workload),
         format_func=lambda x: tell(f"train.name.{x}"),
         key="train_workload",
     )
@@ -129,7 +125,7 @@ def _choose_workload() -> str:
 
 def _choose_parameters(name: str) -> tuple[tuple[str, str], ...]:
     """The parameters that differ from the workload's own."""
-    before: TrainingRequest = st.session_state.train
+    before = state(TrainState).request
     entry, first = WORKLOADS[name], dict(before.settings) if name == before.workload else {}
     with st.expander(tell("train.parameters"), expanded=True):
         settings = {key: _field(p, first.get(key), name) for key, p in entry.params.items()}
@@ -144,12 +140,6 @@ def _field(parameter: Parameter, word: str | None, owner: str) -> str:
     height, key = LARGE[parameter.name], f"{owner}_{parameter.name}"
     hint = tell("train.layers.help")
     return st.text_area(parameter.name, word or "", height=height, key=key, placeholder=hint).strip()
-
-
-def _depart(request: TrainingRequest) -> None:
-    """Write what is shown into the address."""
-    st.session_state.train = request
-    address.write(to_query(request), request)
 
 
 def _headline(step: TrainingStep) -> None:
@@ -242,7 +232,7 @@ def _watch(step: TrainingStep) -> None:
     longest = max(playhead.playable(step).values(), key=lambda call: call.end - call.start, default=None)
     if longest is None:
         return
-    words = to_link(playhead.alone(st.session_state.train.machine, longest)) | (
+    words = to_link(playhead.alone(state(TrainState).request.machine, longest)) | (
         {"lang": spoken()} if spoken() != "en" else {}
     )
     label = tell("train.watch", name=longest.algorithm)

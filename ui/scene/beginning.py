@@ -18,9 +18,12 @@ FEW = 16
 class Beginning(NamedTuple):
     """Seconds from the runs' beginning, a view's name or none, and the rest of the place in the words of a link."""
 
-    t: float
-    view: str
-    place: dict[str, str]
+    t: float = 0.0
+    view: str = ""
+    place: Mapping[str, str] = {}
+
+
+FROM_THE_START = Beginning()
 
 
 def beginning_of(words: Mapping[str, str]) -> tuple[Beginning, InputError | None]:

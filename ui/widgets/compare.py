@@ -23,6 +23,8 @@ from sim.units import TimeScale
 from ui.drawer import folds
 from ui.scene.machines import able_on, machine_of
 from ui.scene.picture import STALLED, Picture
+from ui.simulate.state import SimulateState
+from ui.state import callback, change, state
 from ui.text import plain, spoken, tell
 from ui.widgets import whatif
 from ui.widgets.load import SIZES
@@ -68,6 +70,7 @@ def keep(scene: Request) -> None:
     """A button that keeps a run beside whatever is chosen next: another collective, size, machine or capture."""
     runs = differences(scene.against)
 
+    @callback
     def is_kept() -> None:
         restore(replace(scene, against=beside([*runs, scene.kept_beside()])))
 
@@ -130,7 +133,7 @@ def choose(scene: Request) -> Request:
     try:
         runs = differences(scene.against)
     except InputError:
-        st.session_state.scene = replace(st.session_state.scene, against="")
+        change(SimulateState, scene=replace(state(SimulateState).scene, against=""))
         raise
     panel, is_made = folds.fold("compare", tell("page.compare"), ":material/compare_arrows:", is_needed=bool(runs))
     if not is_made:

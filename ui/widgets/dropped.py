@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import RerunException, StopException
@@ -19,10 +19,14 @@ from sim.units import fmt_size
 from ui.page_script import page_script
 from ui.pages import leave, visit
 from ui.refusals import retold
-from ui.scene.beginning import instant_in
+from ui.scene.beginning import Beginning, instant_in
 from ui.scene.machines import machine_of
 from ui.share import talks
+from ui.simulate.state import SimulateState
+from ui.state import become, callback, change, put, state, value
 from ui.text import plain, tell
+from ui.train.state import TrainState
+from ui.visit import Refusal, VisitState
 from ui.widgets.past import restore
 from ui.workers import reading, tasks
 from ui.workers.asking import ask, read
@@ -32,28 +36,22 @@ STAYS = 20.0
 """Seconds for which a refusal is told on its page, however often that is drawn anew meanwhile for other reasons."""
 
 
-class Refusal(NamedTuple):
-    """What was refused on which page, and the time of the monotonic clock until which it is told."""
-
-    error: Exception
-    page: str | None
-    until: float
-
-
 def receive() -> None:
     """Listen on the whole page; what has arrived is opened, or refused in one sentence beside a page that stays."""
-    state = st.session_state
 
+    @callback
     def arrived() -> None:
-        if state.script_drop.received is not None:
-            state.received = state.script_drop.received
+        received = value("script_drop").received
+        if received is not None:
+            change(VisitState, received=received)
 
     page_script("drop")(key="script_drop", data={"text": tell("page.drop")}, on_received_change=arrived)
     place = st.empty()  # there whether or not anything is said, so that what follows keeps its place
-    if state.get("received") is not None:
+    received = state(VisitState).received
+    if received is not None:
         with place.container():
-            _take(state.received)
-    refusal: Refusal | None = state.get("refusal")
+            _take(received)
+    refusal = state(VisitState).refusal
     if refusal and refusal.page == st.query_params.get("page") and time.monotonic() < refusal.until:
         place.error(plain(retold(refusal.error)), icon=":material/error:")
 
@@ -63,21 +61,19 @@ def _take(received: Any) -> None:
 
     It stays in the state until then: the page may be drawn again, for another reason, before it is opened.
     """
-    state = st.session_state
-    state.pop("refusal", None)
+    change(VisitState, refusal=None)
     try:
         _open(_texts(received))
     except (InputError, StalledError) as error:
-        state.refusal = Refusal(error, st.query_params.get("page"), time.monotonic() + STAYS)
-        state.received = None
-        state.pop("stopped", None)  # who drops it once more means it
+        refusal = Refusal(error, st.query_params.get("page"), time.monotonic() + STAYS)
+        change(VisitState, received=None, refusal=refusal, stopped=None)  # who drops it once more means it
         return
     except (RerunException, StopException):
         raise
     except Exception:
-        state.received = None
+        change(VisitState, received=None)
         raise
-    state.received = None
+    change(VisitState, received=None)
     st.rerun()
 
 
@@ -116,7 +112,7 @@ def _open(texts: Sequence[Text]) -> None:
 
 
 def _machine(arrived: Arrived) -> None:
-    before = st.session_state.get("scene", Request())
+    before = state(SimulateState).scene
     scene = Request(capture=arrived.text, capture_name=arrived.name, against=kept(before.against))
     machine_of(scene)
     _stage(replace(scene, capture_name=Request().capture_name), view="machine")
@@ -131,7 +127,7 @@ def _trace(arrived: Arrived) -> None:
 def _schedule(arrived: Arrived) -> None:
     scene = Request(schedule=arrived.text, schedule_name=arrived.name)
     ranks = read(tasks.load, replace(scene, machine="")).n
-    before = st.session_state.get("scene", Request())
+    before = state(SimulateState).scene
     machine = replace(before, schedule="", against="", trouble="", settings="", algorithm=Request().algorithm)
     if before.is_kept or machine_of(machine).n < ranks:
         machine = Request(machine=f"switch:ranks={ranks}")
@@ -148,19 +144,18 @@ def _scenario(arrived: Arrived) -> None:
 
 def _training(arrived: Arrived) -> None:
     ask(tasks.step, arrived.thing)
-    state = st.session_state
     leave("train")
-    state.train = arrived.thing
-    state.turn = state.get("turn", 0) + 1
+    change(TrainState, request=arrived.thing, is_read=True)
+    become(state(VisitState).renewed())
 
 
 def _measured(arrived: Arrived) -> None:
     leave("measured")
-    st.session_state.measured_text = arrived.text
+    put("measured_text", arrived.text)
 
 
 def _stage(scene: Request, view: str = "", place: Mapping[str, str] = MappingProxyType({})) -> None:
-    restore(scene, view or place.get("view", ""), instant_in(place) or 0.0, place)
+    restore(scene, Beginning(instant_in(place) or 0.0, view or place.get("view", ""), place))
     leave("stage")
 
 

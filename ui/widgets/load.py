@@ -3,8 +3,6 @@
 import math
 from dataclasses import replace
 
-import streamlit as st
-
 from ops import ALGORITHMS
 from ops.request import Request
 from ops.request.library_choice import library_of
@@ -13,6 +11,8 @@ from ops.run.work import settled
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.units import GiB, KiB, exact_size, parse_size
+from ui.simulate.state import SimulateState
+from ui.state import change, state
 from ui.workers import tasks
 from ui.workers.asking import ask, read
 from ui.workers.tasks import Load
@@ -41,5 +41,5 @@ def sizes(own: str) -> list[str]:
     try:
         return sorted([*SIZES, own], key=parse_size)
     except InputError:
-        st.session_state.scene = replace(st.session_state.scene, size=Request().size)
+        change(SimulateState, scene=replace(state(SimulateState).scene, size=Request().size))
         raise

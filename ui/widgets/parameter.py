@@ -9,7 +9,9 @@ from sim.parameters import Parameter, pairs, written
 from sim.units import KiB, fmt_size, parse_bandwidth, parse_size, parse_time
 from ui.page_script import page_script
 from ui.refusals import retold
+from ui.state import change, state
 from ui.text import catalogue, plain, spoken, tell
+from ui.visit import VisitState
 
 BANDWIDTHS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "KB/s"), (1.0, "B/s"))
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -21,14 +23,14 @@ class RefusedError(Exception):
 
 def fresh(key: str) -> str:
     """A widget's key for this scene: another one once a scene has been restored, so that widgets forget theirs."""
-    turn = st.session_state.get("turn", 0)
+    turn = state(VisitState).turn
     return f"{key}~{turn}" if turn else key
 
 
 def refuse(error: Exception) -> None:
     """Say here why what was typed cannot be used; pages repeat it above the picture that stays."""
-    refused = [*st.session_state.get("refused", []), retold(error)]
-    st.session_state.refused = refused
+    refused = (*state(VisitState).refused, retold(error))
+    change(VisitState, refused=refused)
     with st.container():
         st.error(plain(retold(error)), icon=":material/error:")
         page_script("seen")(key=f"script_refused_{len(refused)}", data={"message": retold(error)})

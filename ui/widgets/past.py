@@ -1,71 +1,42 @@
-"""The scenes that a visit has left, for undoing, and those that were undone, for doing again."""
-
-from collections.abc import Mapping
+"""Buttons that undo and redo, and what leads to another scene from anywhere."""
 
 import streamlit as st
 
 from ops.request import Request
+from ui.scene.beginning import FROM_THE_START, Beginning
+from ui.simulate.state import SimulateState
+from ui.state import become, callback, state
 from ui.text import tell
-
-MOST = 50
-"""Scenes that are kept."""
+from ui.visit import VisitState
 
 
-def move_on(scene: Request) -> None:
-    """Stand at another scene; the one that is left can be undone to."""
-    state = st.session_state
-    if "scene" in state and state.scene != scene:
-        state.past = [*state.get("past", []), state.scene][-MOST:]
-        state.future = []
-    state.scene = scene
-
-
-def restore(scene: Request, view: str = "", t: float = 0.0, place: Mapping[str, str] | None = None) -> None:
-    """Stand at another scene, whatever the widgets hold: others take their places.
-
-    Where a view is named the player begins anew in it, at an instant, and in `place` as the other words of a link say.
+def restore(scene: Request, start: Beginning = FROM_THE_START) -> None:
+    """Show another scene, whatever the widgets hold: others take their places.
 
     Nothing is deleted: a browser goes on sending what a widget holds until it has been told that it is gone, and a
     widget whose state was deleted would then seem to have been changed.
     """
-    state = st.session_state
-    move_on(scene)
-    state.start, state.view, state.place = t, view, dict(place or {})
-    state.pop("stood", None)
-    state.turn = state.get("turn", 0) + 1
-    if view:
-        state.begun = state.get("begun", 0) + 1
+    _renewed(state(SimulateState).restored(scene, start))
 
 
-def remember(scene: Request) -> None:
-    """Keep the scene that is being left, for undoing."""
-    state = st.session_state
-    move_on(scene)
-    state.good = scene
-    state.broken = bool(state.get("refused"))
+def _renewed(after: SimulateState) -> None:
+    become(after)
+    become(state(VisitState).renewed())
 
 
 def undo() -> None:
-    """Back to the scene before; what was typed and never worked goes first. And on again, where one has gone back."""
-    state = st.session_state
+    """Draw a button that leads back, and one that leads on again where somebody has gone back."""
+    now = state(SimulateState)
 
+    @callback
     def undone() -> None:
-        before, after = list(state.get("past", [])), list(state.get("future", []))
-        is_typed = state.get("broken", False) and state.scene == state.get("good")  # and not what a hand asked
-        if is_typed or not before:
-            restore(state.scene)
-        else:
-            after.append(state.scene)
-            restore(before.pop())
-        state.past, state.future = before, after
+        _renewed(state(SimulateState).undone())
 
+    @callback
     def redone() -> None:
-        before, after = [*state.get("past", []), state.scene], list(state.get("future", []))
-        if after:
-            restore(after.pop())
-        state.past, state.future = before, after
+        _renewed(state(SimulateState).redone())
 
-    can_undo = state.get("broken", False) or bool(state.get("past"))
+    can_undo = now.is_broken or bool(now.past)
     st.button(tell("page.undo"), icon=":material/undo:", on_click=undone, disabled=not can_undo, key="undo")
-    if state.get("future"):
+    if now.future:
         st.button(tell("page.redo"), icon=":material/redo:", on_click=redone, key="redo")

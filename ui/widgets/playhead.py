@@ -14,7 +14,9 @@ from sim.units import fmt_size
 from ui.page_script import page_script
 from ui.player import component
 from ui.refusals import retold
+from ui.state import become, callback, put, state, value
 from ui.text import plain, spoken, tell
+from ui.train.state import TrainState
 from ui.workers import tasks
 from ui.workers.asking import ask
 
@@ -39,22 +41,21 @@ def alone(machine: Request, call: StepCollective) -> Request:
 
 def chosen_of(step: TrainingStep) -> int | None:
     """The collective that is played; None where none is."""
-    call = st.session_state.get(CHOICE)
+    call = value(CHOICE)
     return call if isinstance(call, int) and call in playable(step) else None
 
 
 def _play(share: float) -> None:
     """Play the collective that has just been chosen from a share of it on."""
-    state = st.session_state
-    state.train_from, state.train_plays = share, state.get("train_plays", 0) + 1
+    become(state(TrainState).playing(share))
 
 
 def clicked(step: TrainingStep) -> None:
     """Take what a browser says was clicked, which may be anything."""
-    words = getattr(st.session_state.get(KEY), "asked", None)
+    words = getattr(value(KEY), "asked", None)
     call, share = (words.get(name) for name in ("call", "share")) if isinstance(words, Mapping) else (None, None)
     if isinstance(call, int) and call in playable(step) and isinstance(share, int | float) and 0 <= share <= 1:
-        st.session_state[CHOICE] = call
+        put(CHOICE, call)
         _play(float(share))
 
 
@@ -63,14 +64,16 @@ def listen(step: TrainingStep, window: Interval) -> None:
     times = {str(k): [call.start, call.end] for k, call in playable(step).items()}
     data = {"calls": times, "chosen": chosen_of(step), "window": list(window)}
     if times:
-        page_script("buckets")(key=KEY, data=data, default={"asked": None}, on_asked_change=partial(clicked, step))
+        page_script("buckets")(
+            key=KEY, data=data, default={"asked": None}, on_asked_change=callback(partial(clicked, step))
+        )
 
 
 def draw(step: TrainingStep, machine: Request) -> None:
     """Play what is chosen in the timeline or here."""
-    calls, chosen, state = playable(step), chosen_of(step), st.session_state
+    calls, chosen = playable(step), chosen_of(step)
     if chosen is None:
-        state[CHOICE] = None  # it was one of another step, which had more of them
+        put(CHOICE, None)  # it was one of another step, which had more of them
     if not calls:
         return
     titles = {k: f"{call.name} · {fmt_size(round(call.size))}" for k, call in calls.items()}
@@ -80,7 +83,7 @@ def draw(step: TrainingStep, machine: Request) -> None:
         index=None,
         format_func=lambda k: titles.get(k, ""),
         placeholder=tell("train.play.hint"),
-        on_change=_play,
+        on_change=callback(_play),
         args=(0.0,),
         width=420,
         key=CHOICE,
@@ -95,7 +98,8 @@ def draw(step: TrainingStep, machine: Request) -> None:
         return
     size, name = fmt_size(round(call.size)), plain(call.name)
     st.markdown(f"**{tell('train.play', name=name, algorithm=call.algorithm, size=size)}**")
-    command = {"n": state.get("train_plays", 0), "from": state.get("train_from", 0.0) * picture.seconds, "play": True}
+    now = state(TrainState)
+    command = {"n": now.plays, "from": now.share * picture.seconds, "play": True}
     packed = [picture.payload["packed"]]
     component.show(
         component.player_data(packed, spoken(), component.Start(view="machine"), cmd=command),

@@ -13,8 +13,11 @@ from sim.parameters import parse_spec
 from sim.units import fmt_share, fmt_time
 from ui.drawer import folds
 from ui.pages import visit
+from ui.scene.beginning import Beginning
 from ui.scene.examples import SCENARIOS
 from ui.scene.picture import STALLED
+from ui.simulate.state import SimulateState
+from ui.state import callback, change, state
 from ui.text import catalogue, plain, spoken, tell
 from ui.widgets.compare import Run
 from ui.widgets.parameter import fresh
@@ -32,22 +35,27 @@ def menu() -> None:
                 label = tell(f"scenario.{name}")
                 st.button(label, on_click=_open, args=(name,), key=f"ask_{name}", type="tertiary", width="stretch")
         st.button(
-            tell("scenes.all"), on_click=visit, args=({"page": "gallery"},), key="all_scenes", icon=":material/apps:"
+            tell("scenes.all"),
+            on_click=callback(visit),
+            args=({"page": "gallery"},),
+            key="all_scenes",
+            icon=":material/apps:",
         )
 
 
+@callback
 def _open(name: str) -> None:
     example = SCENARIOS[name]
-    st.session_state.asked_for = name
+    change(SimulateState, question=name)
     if example.words:
         visit(example.words)
     else:
-        restore(example.scene, example.view)
+        restore(example.scene, Beginning(view=example.view))
 
 
 def answer(runs: Sequence[Run]) -> None:
     """What the scene answers, as long as it is the one that a question opened."""
-    name = st.session_state.get("asked_for", "")
+    name = state(SimulateState).question
     with st.container():  # there whether or not there is an answer, so that what follows keeps its place
         if name not in SCENARIOS or f"answer.{name}" not in catalogue(spoken()):
             return

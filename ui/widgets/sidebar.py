@@ -31,7 +31,10 @@ from sim.units import parse_size
 from ui.drawer import ahead, folds
 from ui.scene.examples import SCENARIOS
 from ui.scene.machines import able_on, format_of, is_on, machine_of, plain_machine
+from ui.simulate.state import SimulateState
+from ui.state import change, state
 from ui.text import plain, summary, tell
+from ui.visit import VisitState
 from ui.widgets import compare, whatif
 from ui.widgets.load import SIZES, load_of, sizes
 from ui.widgets.parameter import RefusedError, can_be_read, fresh, refuse, settings
@@ -74,7 +77,7 @@ def choose(scene: Request) -> tuple[Request, Topology | None]:
 
 def choose_machine(scene: Request) -> tuple[Request, Topology | None]:
     """The machine alone, for pages that run something else on it; None as in `choose`."""
-    st.session_state.refused = []
+    change(VisitState, refused=())
     try:
         return _choose_machine(scene)
     except (InputError, StalledError) as error:
@@ -366,7 +369,7 @@ def _ranks(most: int, now: int) -> int:
     chosen = st.slider(tell("page.ranks"), 2, most, now, key=fresh(f"ranks_{most}"))
 
     def words(place: int) -> dict[str, int]:
-        return {"ranks": 0 if place == most else place, "root": min(st.session_state.scene.root, place - 1)}
+        return {"ranks": 0 if place == most else place, "root": min(state(SimulateState).scene.root, place - 1)}
 
     ahead.follow("ranks", chosen, range(2, most + 1), words)
     return int(words(chosen)["ranks"])

@@ -18,6 +18,7 @@ from sim.errors import InputError, StalledError
 from sim.machines import MACHINES
 from sim.topology import Topology
 from ui.scene.machines import able_on
+from ui.state import callback, value
 from ui.text import plain, tell
 from ui.widgets.load import sizes
 from ui.widgets.parameter import fresh
@@ -91,8 +92,9 @@ def _word(label: str, options: Sequence[str], now: str, change: Change, shown: C
     """One word: what it is now, and what it may be instead."""
     key = fresh(f"{label}_{now}")
 
+    @callback
     def changed() -> None:
-        word = st.session_state[key]
+        word = value(key)
         if word != now and word in options:  # else of a title that is no longer there, which a browser still sends
             restore(change(word))
 

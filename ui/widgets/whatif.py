@@ -15,8 +15,10 @@ from sim.faults.places import choices
 from sim.parameters import Parameter, pairs, written
 from sim.topology import Topology
 from ui.drawer import folds
+from ui.simulate.state import SimulateState
+from ui.state import become, change, state
 from ui.text import summary, tell, tell_or
-from ui.widgets import past
+from ui.visit import VisitState
 from ui.widgets.parameter import RefusedError, field, fresh, refuse, usual
 
 
@@ -79,7 +81,7 @@ def choose(scene: Request, topology: Topology, several: Several = TROUBLE) -> st
     if len(remaining) != len(specs):
         forget()
         changed: dict[str, Any] = {word: listed(remaining)}
-        past.move_on(replace(scene, **changed))
+        become(state(SimulateState).moved_on(replace(scene, **changed)))
         st.rerun()
     return listed(remaining)
 
@@ -156,10 +158,10 @@ def _fields(several: Several, name: str, arguments: dict[str, str], topology: To
 
 def forget() -> None:
     """Widgets of troubles are numbered, so others take their places when the numbers shift."""
-    st.session_state.shift = st.session_state.get("shift", 0) + 1
+    change(VisitState, shift=state(VisitState).shift + 1)
 
 
 def _numbered(number: int, name: str) -> str:
     """What the widgets of a trouble begin their keys with."""
-    shift = st.session_state.get("shift", 0)
+    shift = state(VisitState).shift
     return f"t{number}.{shift}_{name}" if shift else f"t{number}_{name}"
