@@ -11,7 +11,7 @@ from sim.errors import InputError, StalledError
 from ui.pages import first, leave, page
 from ui.player import component
 from ui.refusals import retold
-from ui.scene.beginning import Beginning, instant_in
+from ui.scene.beginning import left_at
 from ui.share import talks
 from ui.state import become, callback, change, state, value
 from ui.talk import LONGEST_NOTES, LONGEST_TITLE, Talk, TalkScene, document, pages
@@ -162,7 +162,7 @@ def _order(own: Talk, chosen: int) -> None:
     @callback
     def shown() -> None:
         entry = own.scenes[chosen]
-        restore(entry.scene, Beginning(instant_in(entry.place) or 0.0, entry.place.get("view", ""), entry.place))
+        restore(entry.scene, left_at(entry.place))
         leave(first())
 
     with st.container(horizontal=True, gap="small", key="talk_order"):

@@ -38,6 +38,11 @@ def beginning_of(words: Mapping[str, str]) -> tuple[Beginning, InputError | None
     return Beginning(t, view, place), wrong
 
 
+def left_at(place: Mapping[str, str]) -> Beginning:
+    """Return where a player was left, from the words of a link, which anybody may have written."""
+    return Beginning(instant_in(place) or 0.0, place.get("view", ""), place)
+
+
 def instant_in(place: Mapping[str, str]) -> float | None:
     """Seconds from the runs' beginning that a place says, whose words anybody may have written; None for none."""
     t = real(place.get("t", "0"))

@@ -5,7 +5,6 @@ import binascii
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -19,7 +18,7 @@ from sim.units import fmt_size
 from ui.page_script import page_script
 from ui.pages import leave, visit
 from ui.refusals import retold
-from ui.scene.beginning import Beginning, instant_in
+from ui.scene.beginning import FROM_THE_START, Beginning, left_at
 from ui.scene.machines import machine_of
 from ui.share import talks
 from ui.simulate.state import SimulateState
@@ -115,7 +114,7 @@ def _machine(arrived: Arrived) -> None:
     before = state(SimulateState).scene
     scene = Request(capture=arrived.text, capture_name=arrived.name, against=kept(before.against))
     machine_of(scene)
-    _stage(replace(scene, capture_name=Request().capture_name), view="machine")
+    _stage(replace(scene, capture_name=Request().capture_name), Beginning(view="machine"))
 
 
 def _trace(arrived: Arrived) -> None:
@@ -139,7 +138,7 @@ def _schedule(arrived: Arrived) -> None:
 def _scenario(arrived: Arrived) -> None:
     written: Scenario = arrived.thing
     ask(tasks.can_be_run, written.scene)
-    _stage(written.scene, place=written.place)
+    _stage(written.scene, left_at(written.place))
 
 
 def _training(arrived: Arrived) -> None:
@@ -154,8 +153,8 @@ def _measured(arrived: Arrived) -> None:
     put("measured_text", arrived.text)
 
 
-def _stage(scene: Request, view: str = "", place: Mapping[str, str] = MappingProxyType({})) -> None:
-    restore(scene, Beginning(instant_in(place) or 0.0, view or place.get("view", ""), place))
+def _stage(scene: Request, start: Beginning = FROM_THE_START) -> None:
+    restore(scene, start)
     leave("stage")
 
 
