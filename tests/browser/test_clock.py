@@ -3,14 +3,14 @@
 import pytest
 
 from ops import ALGORITHMS
+from package.bundle import bundle
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import MACHINES, build
 from sim.schedule import NOTHING
 from sim.schedule.verify import prove
-from ui.player.bundle import bundle
-from ui.player.component import ASSETS
 from ui.player.payload import pack
+from ui.player.scripts import ASSETS
 from ui.stage.frames import Film
 
 pytestmark = pytest.mark.browser

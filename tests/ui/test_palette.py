@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ui.files.figures import DARK, LIGHT, SHADES
-from ui.player.component import ASSETS, style
+from ui.player.component import style
+from ui.player.scripts import ASSETS
 from ui.stage.palette import BLOCKS, LOAD, contrast, ink_on
 
 # Machado, Oliveira and Fernandes 2009, full deficiency; linear RGB

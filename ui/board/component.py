@@ -3,25 +3,21 @@
 import json
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from ui.player.bundle import bundle
+from ui.player.scripts import ASSETS, BOARD, script
 from ui.text import catalogue
-
-ASSETS = Path(__file__).parents[2] / "assets"
 
 
 @cache
 def _component() -> Callable[..., Any]:
-    script = bundle("build/board.js", lambda path: (ASSETS / path).read_text(encoding="utf-8"))
     mounted: Callable[..., Any] = st.components.v2.component(
         "ringside_board",
         html='<div class="rb-root">\n</div>',
         css=(ASSETS / "build" / "board.css").read_text(encoding="utf-8"),
-        js=f"export default {script}.default;",
+        js=f"export default {script(BOARD)};",
     )
     return mounted
 

@@ -196,8 +196,9 @@ def html(trace: Trace, shot: Shot) -> bytes:
 
 def played(traces: Sequence[Trace], shot: Shot, titles: Sequence[str] = ()) -> bytes:
     """A page of one file with a player of one run, or of several on one clock, each called something."""
-    from ui.player.component import ASSETS, Start, player_data, script, style
+    from ui.player.component import Start, player_data, style
     from ui.player.payload import pack
+    from ui.player.scripts import ASSETS, script
 
     names = titles or [""] * len(traces)
     packed = [pack(trace, shot.language) | {"title": name} for trace, name in zip(traces, names, strict=True)]

@@ -20,8 +20,9 @@ from sim.trace import Trace
 from ui.learning.runs import runs_of
 from ui.lessons import LESSONS
 from ui.notebook.subject import Played, read
-from ui.player.component import ASSETS, PLAYER, WITH_LESSONS, WITH_STORY, Start, player_data, script, style
+from ui.player.component import Start, player_data, style
 from ui.player.payload import pack
+from ui.player.scripts import ASSETS, PLAYER, WITH_LESSONS, WITH_STORY, script
 from ui.scene.gallery import GROUPS, Exhibit
 from ui.scene.thumbnail import of_run
 from ui.story import VIEW, telling

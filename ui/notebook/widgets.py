@@ -18,8 +18,9 @@ from ui.charts import training
 from ui.files.exports import Shot, render
 from ui.notebook.stills import image, still
 from ui.notebook.subject import Mapped, Played, Trained
-from ui.player.component import player_data, script, style
+from ui.player.component import player_data, style
 from ui.player.payload import pack
+from ui.player.scripts import script
 from ui.player.views import FIRST, VIEWS
 from ui.stage.frames import Film
 from ui.stage.palette import BLOCKS, ink_on

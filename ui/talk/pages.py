@@ -11,8 +11,9 @@ from sim.errors import InputError, StalledError
 from sim.trace import Trace
 from sim.units import fmt_time
 from ui.notebook.subject import Played, read
-from ui.player.component import ASSETS, WITH_TALK, Start, player_data, script, style
+from ui.player.component import Start, player_data, style
 from ui.player.payload import has_rows, pack
+from ui.player.scripts import ASSETS, WITH_TALK, script
 from ui.player.views import FIRST
 from ui.scene.beginning import instant_in
 from ui.scene.thumbnail import of_run
