@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None, *, alone: bool = False) -> int:
     """Run one command; returns the exit status. `alone` lets it limit the memory of this process."""
     try:
         line = sys.argv[1:] if argv is None else argv
-        status = _told(ringside.main(list(line), PROGRAM, standalone_mode=False, obj=alone))
+        status = _printed(ringside.main(list(line), PROGRAM, standalone_mode=False, obj=alone))
         sys.stdout.flush()
     except click.UsageError as error:
         _tell(str(InputError(usage_message(error))))
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None, *, alone: bool = False) -> int:
     return status
 
 
-def _told(answer: Answer | int) -> int:
+def _printed(answer: Answer | int) -> int:
     """Print what a command answers and return its status; what click answers itself has been printed."""
     if isinstance(answer, int):
         return answer

@@ -7,7 +7,8 @@ import streamlit as st
 
 from sim.registry import addition_fault
 from ui import address
-from ui.pages import PAGES, first, forget, leave
+from ui.navigation import first, forget, leave
+from ui.pages import PAGES
 from ui.refusals import retold
 from ui.state import become, callback, put, state, value
 from ui.text import language_names, plain, say, spoken, tell

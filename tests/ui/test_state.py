@@ -1,5 +1,8 @@
 """The state of a visit: kept by class, and changed by callbacks that a busy machine does not lose."""
 
+import ast
+from pathlib import Path
+
 from streamlit.testing.v1 import AppTest
 
 
@@ -29,3 +32,41 @@ def test_a_click_is_not_lost_when_another_request_arrives_during_its_callback():
     at.button(key="kept").click().run()
     assert at.text[0].value == "pressed 1"
     assert not at.exception
+
+
+ROOT = Path(__file__).parents[2]
+FILES = [ROOT / "app.py", *(path for room in ("ui", "terminal") for path in sorted((ROOT / room).rglob("*.py")))]
+
+
+def test_one_module_touches_the_session():
+    touching = [path for path in FILES if "session_state" in path.read_text(encoding="utf-8")]
+    assert touching == [ROOT / "ui" / "state.py"]
+
+
+def test_every_callback_of_a_widget_runs_to_its_end():
+    """Whatever stands behind `on_click=` and its like is wrapped, or a parameter that somebody else wraps."""
+    bare = []
+    for path in FILES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        safe = {f.name for f in functions if "callback" in map(ast.unparse, f.decorator_list)}
+        safe |= {argument.arg for f in functions for argument in (*f.args.args, *f.args.kwonlyargs)}
+        for node in ast.walk(tree):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="callback"))):
+                    safe.add(name)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.keyword) and (node.arg or "").startswith("on_"):
+                bare += [f"{path.name}:{node.value.lineno}" for _ in range(not is_wrapped(node.value, safe))]
+    assert bare == []
+
+
+def is_wrapped(value, safe):
+    match value:
+        case ast.Constant() | ast.Lambda(body=ast.Constant()):
+            return True
+        case ast.Call(func=ast.Name(id="callback")):
+            return True
+        case ast.Name(id=name):
+            return name in safe
+    return False

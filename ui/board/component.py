@@ -27,7 +27,7 @@ def show(
 ) -> None:
     """Mount the board with what is drawn on it; `document` tells one drawing from another.
 
-    `drawn` is called when a person has drawn something, which `session_state[key].drawn` then tells as `document` and
+    `drawn` is called when a person has drawn something, which the value of `key` then has as `drawn`: `document` and
     `steps`.
     """
     texts = {name: text for name, text in catalogue(language).items() if name.startswith("board.")}

@@ -79,8 +79,8 @@ def _form(exercise: Exercise, ask: Ask) -> None:
     def answered() -> None:
         answer = value(field)
         if answer is not None and answer in (ask.options or (answer,)):  # not the words of another language
-            asked = exercise.lesson.name, exercise.number, exercise.turn
-            become(state(LearnState).answered(key, asked, answer))
+            place = exercise.lesson.name, exercise.number, exercise.turn
+            become(state(LearnState).answered(key, place, answer))
 
     with st.form(f"{key}_form", border=True):
         st.markdown(f"**{exercise.text('.ask', ask.question or tell('page.learn.guess'))}**")

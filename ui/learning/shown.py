@@ -13,7 +13,7 @@ from ui.learning import timeline
 from ui.learning.asking import Exercise, outcomes
 from ui.learning.runs import titles
 from ui.lessons import after
-from ui.pages import go, visit
+from ui.navigation import go, visit
 from ui.player import component
 from ui.player.payload import pack
 from ui.scene.gallery import LESSON, Exhibit

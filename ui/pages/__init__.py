@@ -3,8 +3,8 @@
 A page's title is the text `page.NAME.title`, or its name as long as there is none; the address says `?page=NAME`.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from sim.registry import Registry
 from ui.state import PageState
@@ -37,50 +37,3 @@ def page(*, order: int = 1000, listed: bool = True, state: type[PageState] = Pag
         return draw
 
     return register
-
-
-def go(name: str) -> None:
-    """Leave for another page, now."""
-    import streamlit as st
-
-    leave(name)
-    st.rerun()
-
-
-def leave(name: str) -> None:
-    """Make the address name another page, in the same language; the stage with the scene that stands there."""
-    from ui import address
-    from ui.simulate.state import SimulateState
-    from ui.state import state
-
-    simulated = state(SimulateState)
-    scene = simulated.scene if name == first() and simulated.has_scene else None
-    _turn_to({"page": name} if name != first() else address.words_of(scene) if scene else {})
-    address.stands_for(scene)
-
-
-def visit(words: Mapping[str, str]) -> None:
-    """Make the address name another page with words of its own, in the same language; what it was is forgotten."""
-    _turn_to(words)
-    forget(words["page"])
-
-
-def forget(name: str) -> None:
-    """Have a page begin with what the address says."""
-    from ui.state import become, change, state
-    from ui.visit import VisitState
-
-    change(PAGES[name].state, is_read=False)
-    become(replace(state(VisitState).renewed(), address=None))
-
-
-def _turn_to(words: Mapping[str, str]) -> None:
-    import streamlit as st
-
-    language = {"lang": st.query_params["lang"]} if "lang" in st.query_params else {}
-    st.query_params.from_dict({**words, **language})
-
-
-def first() -> str:
-    """The page that an address without one opens."""
-    return min(PAGES.values(), key=lambda page: page.order).name

@@ -19,7 +19,8 @@ from ui import address
 from ui.board import component, payload
 from ui.board.state import MACHINES, OWN, BuildState, HandDrawing, of_task
 from ui.learning.ticked import meant, ticked
-from ui.pages import go, page
+from ui.navigation import go
+from ui.pages import page
 from ui.player.local_storage import remembered
 from ui.refusals import retold
 from ui.state import become, callback, change, put, state, value

@@ -3,7 +3,8 @@
 import streamlit as st
 
 from sim.errors import InputError, StalledError
-from ui.pages import first, leave, page
+from ui.navigation import first, leave
+from ui.pages import page
 from ui.refusals import retold
 from ui.scene.beginning import Beginning
 from ui.scene.gallery import GROUPS, Exhibit, exhibits

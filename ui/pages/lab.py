@@ -18,7 +18,8 @@ from sim.topology.networks import NETWORKS
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui import address
 from ui.charts import kept
-from ui.pages import go, page
+from ui.navigation import go
+from ui.pages import page
 from ui.refusals import retold
 from ui.scene.machines import able_on
 from ui.state import PageState, become, state

@@ -8,7 +8,8 @@ from typing import Any
 import streamlit as st
 
 from sim.errors import InputError, StalledError
-from ui.pages import first, leave, page
+from ui.navigation import first, leave
+from ui.pages import page
 from ui.player import component
 from ui.refusals import retold
 from ui.scene.beginning import left_at

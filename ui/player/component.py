@@ -106,9 +106,9 @@ def show(
 ) -> None:
     """Mount the player.
 
-    `moved` is called when a person has stopped somewhere else, which `session_state[key]` then tells as `t`, `view`
-    and, in the words of a link, `place`; `forked` when they have asked what if, in the words of troubles in
-    `session_state[key].fork`; `heard` when the story was opened or put away, in a word in `session_state[key].story`.
+    `moved` is called when a person has stopped somewhere else, which the value of `key` then has as `t`, `view` and,
+    in the words of a link, `place`; `forked` when they have asked what if, in the words of troubles, `fork`; `heard`
+    when the story was opened or put away, in a word, `story`.
     """
     start = data["start"]
     still = {"t": start["t"], "view": start["view"], "place": start["place"]}

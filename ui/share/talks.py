@@ -6,7 +6,7 @@ from dataclasses import replace
 import streamlit as st
 
 from ops.request import Request
-from ui.pages import visit
+from ui.navigation import visit
 from ui.state import become, callback, state
 from ui.talk import MOST_SCENES, Talk, TalkScene
 from ui.talk.state import TalkState

@@ -15,8 +15,8 @@ from ops.request.notation import kept
 from sim.base.files.textfile import decoded
 from sim.errors import InputError, StalledError
 from sim.units import fmt_size
+from ui.navigation import leave, visit
 from ui.page_script import page_script
-from ui.pages import leave, visit
 from ui.refusals import retold
 from ui.scene.beginning import FROM_THE_START, Beginning, left_at
 from ui.scene.machines import machine_of

@@ -12,7 +12,7 @@ from sim.machines import MACHINES
 from sim.parameters import parse_spec
 from sim.units import fmt_share, fmt_time
 from ui.drawer import folds
-from ui.pages import visit
+from ui.navigation import visit
 from ui.scene.beginning import Beginning
 from ui.scene.examples import SCENARIOS
 from ui.scene.picture import STALLED
