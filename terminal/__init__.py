@@ -134,7 +134,7 @@ class LazyGroup(click.Group):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.commands = dict.fromkeys(commands())  # type: ignore[arg-type]  # names, for lists and suggestions
+        self.commands = dict.fromkeys(commands())  # type: ignore[assignment]  # names, for lists and suggestions
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """The command of that name, if there is one."""

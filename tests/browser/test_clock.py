@@ -9,9 +9,9 @@ from sim.errors import InputError
 from sim.machines import MACHINES, build
 from sim.schedule import NOTHING
 from sim.schedule.verify import prove
+from ui.drawing.frames import Film
 from ui.player.payload import pack
 from ui.player.scripts import ASSETS
-from ui.stage.frames import Film
 
 pytestmark = pytest.mark.browser
 SIZES = (1 << 10, 1 << 20, 1 << 26, 1 << 30, 123_456_792)

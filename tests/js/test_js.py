@@ -13,8 +13,8 @@ from sim.engine import simulate
 from sim.faults.kinds import troubles
 from sim.machines import build
 from sim.units import fmt_share
+from ui.drawing.frames import Film
 from ui.player import payload
-from ui.stage.frames import Film
 from ui.story.telling import added_up, gradients
 
 HERE = Path(__file__).parent

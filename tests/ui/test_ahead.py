@@ -4,7 +4,7 @@ import pytest
 
 from ops.request import Request
 from ops.request.link import from_link
-from ui.drawer import ahead
+from ui.simulate import ahead
 from ui.simulate.state import SimulateState
 from ui.state import become
 

@@ -13,9 +13,9 @@ from tests.browser.test_visits import DAMAGED, said
 from tests.ui.test_page import page, players
 from tests.ui.visited import change_state, state_of
 from ui import text
-from ui.drawer import folds
-from ui.scene import machines
-from ui.scene.machines import machine_of
+from ui.controls import folds
+from ui.simulate import machines
+from ui.simulate.machines import machine_of
 from ui.simulate.state import SimulateState
 
 

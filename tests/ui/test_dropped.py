@@ -6,10 +6,10 @@ from ops.request import Request
 from ops.request.scenario import to_yaml
 from tests.ui.test_page import page
 from tests.ui.visited import change_state, state_of
+from ui.frame import dropped
 from ui.simulate.state import SimulateState
 from ui.text import say
 from ui.visit import VisitState
-from ui.widgets import dropped
 from ui.workers import tasks
 from ui.workers.process import Call
 

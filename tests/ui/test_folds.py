@@ -5,7 +5,7 @@ import pytest
 from tests.ui.test_page import page as opened
 from tests.ui.test_page import players
 from tests.ui.visited import change_state
-from ui.drawer import folds
+from ui.controls import folds
 from ui.visit import VisitState
 
 

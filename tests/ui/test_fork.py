@@ -15,10 +15,11 @@ from starlette.routing import Route
 from ops.request import Request
 from ops.request.link import to_link
 from tests.ui.asgi import messages_of
-from ui.drawer import ahead, fork
+from ui.controls import fork
 from ui.player.payload import unpack
 from ui.scene import picture
 from ui.server import future
+from ui.simulate import ahead
 from ui.simulate.state import SimulateState
 from ui.state import become, change, state
 from ui.text import say

@@ -9,11 +9,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.visited import state_of
+from ui.controls.questions import is_same
 from ui.scene.examples import SCENARIOS
 from ui.scene.gallery import exhibits
 from ui.simulate.state import SimulateState
 from ui.text import say
-from ui.widgets.questions import is_same
 from ui.workers.tasks import page_alone
 
 APP = str(Path(__file__).parents[2] / "app.py")

@@ -12,7 +12,7 @@ from ops.request import Request
 from sim.units import fmt_size, fmt_time
 from tests.ui.test_page import players
 from tests.ui.visited import state_of
-from ui.files.exports import Shot, played
+from ui.export.exports import Shot, played
 from ui.learning.predictions import finished, step_of
 from ui.learning.runs import figures
 from ui.learning.runs import runs_of as carried_out

@@ -16,7 +16,7 @@ from sim.faults.kinds import TROUBLES
 from sim.machines import build
 from sim.units import MiB, fmt_time
 from tests.ui.visited import state_of
-from ui.files.exports import EXPORTS, Shot
+from ui.export.exports import EXPORTS, Shot
 from ui.scene.examples import SCENARIOS
 from ui.scene.picture import export, file_name, run
 from ui.simulate.state import SimulateState

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from sim.errors import InputError
 from tests.ui.visited import state_of
-from ui.learning.asking import outcomes
+from ui.learn.asking import outcomes
 from ui.learning.predictions import (
     HEAD,
     LARGEST,

@@ -168,7 +168,7 @@ def test_what_is_dropped_and_blocks_its_reader_is_refused_in_the_language_of_the
 
 BLOCKING_APP = """
 if __name__ == "__main__":
-    from ui.front import main
+    from ui.frame.front import main
 
     main()
 elif __name__ != "__mp_main__":

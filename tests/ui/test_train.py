@@ -18,8 +18,8 @@ from ui.charts import gaps
 from ui.charts.training import buffer, columns, timeline
 from ui.state import state
 from ui.text import catalogue, languages
+from ui.train import playhead
 from ui.train.state import TrainState
-from ui.widgets import playhead
 
 APP = str(Path(__file__).parents[2] / "app.py")
 WORDS = {

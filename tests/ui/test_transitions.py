@@ -6,7 +6,7 @@ import pytest
 
 from ops.ladder import ladder
 from ops.request import Request
-from ui.board.state import BuildState, of_task
+from ui.build.state import BuildState, of_task
 from ui.learning.predictions import predictions
 from ui.learning.state import LearnState
 from ui.scene.beginning import Beginning

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from ops.request import Request
 from sim.units import MiB
+from ui.drawing.holders import holders
 from ui.lessons import Ask, LessonStep, lesson, ranks, ratio, sent, times
-from ui.scene.holders import holders
 
 N = 8
 RING = Request(algorithm="allreduce.ring", machine=f"switch:ranks={N}", size="64MiB")

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ops.request import Request
+from ui.drawing.holders import holders
 from ui.lessons import Ask, LessonStep, fastest, lesson, ratio
-from ui.scene.holders import holders
 
 N, ROUNDS = 16, 3
 TREE = Request(algorithm="broadcast.binomial", machine=f"switch:ranks={N}", size="64MiB")

@@ -16,16 +16,16 @@ from ops.sketch.as_python import as_python
 from sim.base.numbers import whole
 from sim.errors import InputError, StalledError
 from ui import address
-from ui.board import component, payload
-from ui.board.state import MACHINES, OWN, BuildState, HandDrawing, of_task
+from ui.build import component, payload
+from ui.build.state import MACHINES, OWN, BuildState, HandDrawing, of_task
 from ui.learning.ticked import meant, ticked
 from ui.navigation import go
 from ui.pages import page
 from ui.player.local_storage import remembered
 from ui.refusals import retold
+from ui.simulate import past
 from ui.state import become, callback, change, put, state, value
 from ui.text import plain, spoken, tell, tell_or
-from ui.widgets import past
 from ui.workers.asking import ask, ask_apart, visitor
 
 WORDS = ("task", "collective", "ranks", "pieces", "root", "machine", "edits", "size", "steps")

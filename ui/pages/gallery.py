@@ -8,10 +8,10 @@ from ui.pages import page
 from ui.refusals import retold
 from ui.scene.beginning import Beginning
 from ui.scene.gallery import GROUPS, Exhibit, exhibits
+from ui.share.ways import ways
+from ui.simulate.past import restore
 from ui.state import callback
 from ui.text import plain, spoken, tell
-from ui.widgets.past import restore
-from ui.widgets.take_away import ways
 from ui.workers import tasks
 from ui.workers.asking import ask
 

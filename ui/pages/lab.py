@@ -18,14 +18,14 @@ from sim.topology.networks import NETWORKS
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui import address
 from ui.charts import kept
+from ui.controls.parameter import fresh
 from ui.navigation import go
 from ui.pages import page
 from ui.refusals import retold
-from ui.scene.machines import able_on
+from ui.simulate import past
+from ui.simulate.machines import able_on
 from ui.state import PageState, become, state
 from ui.text import plain, tell
-from ui.widgets import past
-from ui.widgets.parameter import fresh
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_rows
 

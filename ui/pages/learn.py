@@ -8,9 +8,10 @@ from ops.collectives import table
 from ops.request import Request
 from sim.base.numbers import whole
 from ui import address
-from ui.learning import keeping, shown
-from ui.learning.aloud import say_aloud
-from ui.learning.asking import Exercise, is_settled, outcomes, question
+from ui.controls.parameter import fresh
+from ui.learn import keeping, shown
+from ui.learn.aloud import say_aloud
+from ui.learn.asking import Exercise, is_settled, outcomes, question
 from ui.learning.predictions import due, finished, step_of
 from ui.learning.runs import figures
 from ui.learning.state import LearnState
@@ -20,7 +21,6 @@ from ui.pages import page
 from ui.state import become, callback, change, state, value
 from ui.text import plain, tell, tell_or
 from ui.visit import VisitState
-from ui.widgets.parameter import fresh
 
 SHOWN = 40
 """Characters of a parameter that is shown."""

@@ -19,25 +19,24 @@ from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
 from sim.units import TimeScale, fmt_share
 from ui import address
-from ui.drawer import ahead, fork, form
-from ui.files.exports import EXPORTS
+from ui.controls import compare, diagnosis, fork, form, questions, sidebar, title, whatif
+from ui.export.exports import EXPORTS
 from ui.pages import page
 from ui.player import component
 from ui.player.views import VIEWS
 from ui.refusals import retold
 from ui.scene import picture
 from ui.scene.beginning import LONGEST_WORD, beginning_of, explaining
-from ui.scene.machines import format_of, machine_of
 from ui.scene.picture import STALLED, Picture
 from ui.share import offer, take_away
+from ui.simulate import ahead, past, story
+from ui.simulate.load import load_of
+from ui.simulate.machines import format_of, machine_of
 from ui.simulate.state import SimulateState
 from ui.state import become, callback, change, state, value
-from ui.story import visit as story
 from ui.text import plain, spoken
 from ui.text import tell as _say
 from ui.visit import VisitState
-from ui.widgets import compare, diagnosis, past, questions, sidebar, title, whatif
-from ui.widgets.load import load_of
 from ui.workers import reading
 from ui.workers.asking import read
 

@@ -14,6 +14,7 @@ from ui.player import component
 from ui.refusals import retold
 from ui.scene.beginning import left_at
 from ui.share import talks
+from ui.simulate.past import restore
 from ui.state import become, callback, change, state, value
 from ui.talk import LONGEST_NOTES, LONGEST_TITLE, Talk, TalkScene, document, pages
 from ui.talk.example import example
@@ -21,7 +22,6 @@ from ui.talk.notation import in_lines, in_words, lines_of, stops_of
 from ui.talk.pages import PackedScene
 from ui.talk.state import TalkState
 from ui.text import plain, spoken, tell
-from ui.widgets.past import restore
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_apart, visitor
 

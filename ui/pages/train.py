@@ -18,16 +18,17 @@ from sim.parameters import Parameter
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
 from ui import address
 from ui.charts import gaps, training
+from ui.controls import sidebar
+from ui.controls.parameter import field, refuse, usual
 from ui.files import step_page
 from ui.pages import page
 from ui.refusals import retold
-from ui.scene.machines import machine_of
+from ui.simulate.machines import machine_of
 from ui.state import become, change, state
 from ui.text import plain, spoken, tell
+from ui.train import playhead
 from ui.train.state import FIRST, TrainState
 from ui.visit import VisitState
-from ui.widgets import playhead, sidebar
-from ui.widgets.parameter import field, refuse, usual
 from ui.workers import tasks
 from ui.workers.asking import ask
 

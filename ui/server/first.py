@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from ops.request.link import from_link
 from ui.address import SCENE
-from ui.drawer import fork
+from ui.controls import fork
 from ui.navigation import first
 from ui.player.component import Start, player_data, player_file
 from ui.scene.beginning import beginning_of, explaining

@@ -8,7 +8,7 @@ from ops.request import Request
 from sim.base.numbers import real
 from sim.errors import InputError, StalledError
 from sim.units import fmt_time
-from ui.files.exports import EXPORTS, Shot
+from ui.export.exports import EXPORTS, Shot
 from ui.refusals import retold
 from ui.simulate.state import SimulateState
 from ui.state import callback, change, state

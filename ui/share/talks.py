@@ -6,12 +6,12 @@ from dataclasses import replace
 import streamlit as st
 
 from ops.request import Request
+from ui.controls.parameter import fresh
 from ui.navigation import visit
 from ui.state import become, callback, state
 from ui.talk import MOST_SCENES, Talk, TalkScene
 from ui.talk.state import TalkState
 from ui.text import spoken, tell
-from ui.widgets.parameter import fresh
 
 
 def current() -> Talk:

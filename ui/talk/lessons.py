@@ -11,9 +11,9 @@ from sim.units import fmt_number
 from ui.learning import timeline
 from ui.learning.runs import figures, runs_of, titles
 from ui.lessons import LESSONS, Ask, Lesson, LessonStep, Scene, after
-from ui.notebook.subject import Played, read
 from ui.player.payload import pack
 from ui.player.views import label_of
+from ui.scene.subject import Played, read
 from ui.text import catalogue, say
 
 WORDS = ("back", "next", "finish", "done", "check", "guess", "first", "tell", "lessons")

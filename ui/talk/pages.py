@@ -10,14 +10,14 @@ from ops.request import Request
 from sim.errors import InputError, StalledError
 from sim.trace import Trace
 from sim.units import fmt_time
-from ui.notebook.subject import Played, read
+from ui.drawing.thumbnail import of_run
+from ui.layout.algorithm_layout import MOST
 from ui.player.component import Start, player_data, style
 from ui.player.payload import has_rows, pack
 from ui.player.scripts import ASSETS, WITH_TALK, script
 from ui.player.views import FIRST
 from ui.scene.beginning import instant_in
-from ui.scene.thumbnail import of_run
-from ui.stage.algorithm_layout import MOST
+from ui.scene.subject import Played, read
 from ui.talk import Talk, TalkScene
 from ui.text import catalogue
 

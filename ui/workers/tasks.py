@@ -19,11 +19,12 @@ from ops.request.training import TrainingRequest
 from ops.run.part import shown
 from ops.training.step import TrainingStep
 from sim.errors import InputError, StalledError
-from ui.files.exports import Shot, played
+from ui.drawing import thumbnail
+from ui.export.exports import Shot, played
 from ui.lessons import LESSONS
-from ui.notebook.subject import Played, read
-from ui.scene import picture, thumbnail
+from ui.scene import picture
 from ui.scene.picture import Picture
+from ui.scene.subject import Played, read
 from ui.story import telling
 from ui.talk import lessons, pages
 from ui.talk.pages import PackedScene

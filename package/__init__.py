@@ -1,0 +1,1 @@
+"""What makes the package `ringside` of a checkout."""
