@@ -24,11 +24,11 @@ def go(name: str) -> None:
 
 
 def leave(name: str) -> None:
-    """Make the address name another page, in the same language; the first one with the scene that it shows."""
+    """Make the address name another page, in the same language; the first one with the plan that it shows."""
     simulated = state(SimulateState)
-    scene = simulated.scene if name == first() and simulated.has_scene else None
-    _turn_to({"page": name} if name != first() else address.words_of(scene) if scene else {})
-    address.stands_for(scene)
+    plan = simulated.plan if name == first() and simulated.has_plan else None
+    _turn_to({"page": name} if name != first() else address.words_of(plan) if plan else {})
+    address.stands_for(plan)
 
 
 def visit(words: Mapping[str, str]) -> None:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from ops.request import Request
+from ops.plan import Plan
 
 REMEMBERED = 50
-"""Long scenes that a visit remembers."""
+"""Long plans that a visit remembers."""
 
 
 class Refusal(NamedTuple):
@@ -23,7 +23,7 @@ class VisitState:
     """The state of a visit that belongs to no page.
 
     `page` was drawn last, after another one if `has_come`; `turn` and `shift` number widgets, so that new ones take
-    their places; `address` is what the address stands for, and `long_scenes` are those too long for it, by name.
+    their places; `address` is what the address stands for, and `long_plans` are those too long for it, by name.
     `stopped` is the call that the visitor stopped, `waits` counts bars; `received` is what was dropped and not opened.
     """
 
@@ -34,7 +34,7 @@ class VisitState:
     folds: frozenset[str] = frozenset()
     refused: tuple[str, ...] = ()
     address: object = None
-    long_scenes: Mapping[str, Request] = field(default_factory=dict)
+    long_plans: Mapping[str, Plan] = field(default_factory=dict)
     stopped: object = None
     waits: int = 0
     received: Any = None
@@ -48,7 +48,7 @@ class VisitState:
         """Give every widget a new key."""
         return replace(self, turn=self.turn + 1)
 
-    def remembering(self, name: str, scene: Request) -> "VisitState":
-        """Keep a long scene under a name, and no more than the newest."""
-        scenes = {**{key: old for key, old in self.long_scenes.items() if key != name}, name: scene}
-        return replace(self, long_scenes={key: scenes[key] for key in [*scenes][-REMEMBERED:]})
+    def remembering(self, name: str, plan: Plan) -> "VisitState":
+        """Keep a long plan under a name, and no more than the newest."""
+        plans = {**{key: old for key, old in self.long_plans.items() if key != name}, name: plan}
+        return replace(self, long_plans={key: plans[key] for key in [*plans][-REMEMBERED:]})

@@ -2,13 +2,13 @@
 
 import pytest
 
-from ops.request import Request
-from ops.request.link import from_link
+from ops.plan import Plan
+from ops.plan.link import from_link
 from ui.simulate import ahead
 from ui.simulate.state import SimulateState
 from ui.state import become
 
-SCENE = Request(machine="switch:ranks=16")
+PLAN = Plan(machine="switch:ranks=16")
 
 
 @pytest.fixture
@@ -18,10 +18,10 @@ def slider(monkeypatch):
     monkeypatch.setattr("streamlit.session_state", {})
     monkeypatch.setattr(ahead, "is_alone", lambda: True)
     monkeypatch.setattr(ahead, "page_script", lambda _: ask)
-    become(SimulateState(scene=SCENE, good=SCENE, is_brief=True))
+    become(SimulateState(plan=PLAN, good=PLAN, is_brief=True))
 
     def ask(key, data, on_rested_change):
-        place, named = data["place"] - data["first"], data["question"]["scene"]
+        place, named = data["place"] - data["first"], data["question"]["plan"]
         asked.append(from_link(named | {name: texts[place] for name, texts in data["words"].items()}).ranks)
 
     def move(place):

@@ -14,7 +14,7 @@ LEVELS = (
     {"drawings", "charts"},
     {"export"},
     {"lessons"},
-    {"scene"},
+    {"plan"},
     {"learning", "story"},
     {"talk"},
     {"workers", "files", "notebook"},

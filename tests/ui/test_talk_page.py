@@ -9,7 +9,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Radio
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.errors import InputError
 from tests.ui.test_page import page
 from tests.ui.visited import change_state, state_of
@@ -19,7 +19,7 @@ from ui.talk.state import TalkState
 from ui.text import say
 
 APP = str(Path(__file__).parents[2] / "app.py")
-FIRST, SECOND = (Request(machine=f"switch:ranks={n}", size="1KiB") for n in (2, 3))
+FIRST, SECOND = (Plan(machine=f"switch:ranks={n}", size="1KiB") for n in (2, 3))
 
 
 @pytest.mark.slow
@@ -28,7 +28,7 @@ def test_scenes_are_edited_and_what_cannot_be_is_told():
     at.query_params["page"] = "talk"
     at.run()
     assert any(say("page.talk.intro") == each.value for each in at.markdown)
-    change_state(at, TalkState, own=Talk("t", (TalkScene(FIRST, "a", stops=(1.0,)), TalkScene(Request(machine="no")))))
+    change_state(at, TalkState, own=Talk("t", (TalkScene(FIRST, "a", stops=(1.0,)), TalkScene(Plan(machine="no")))))
     at.run()
     assert not at.exception
     errors = [each.value for each in at.error]
@@ -48,9 +48,9 @@ def test_scenes_are_edited_and_what_cannot_be_is_told():
     assert any("never" in each.value for each in at.error)
     assert state_of(at, TalkState).own == own
     at.button(key="talk_down").click().run()
-    assert [entry.scene for entry in state_of(at, TalkState).own.scenes] == [SECOND, FIRST]
+    assert [entry.plan for entry in state_of(at, TalkState).own.scenes] == [SECOND, FIRST]
     at.button(key="talk_remove").click().run()
-    assert [entry.scene for entry in state_of(at, TalkState).own.scenes] == [SECOND]
+    assert [entry.plan for entry in state_of(at, TalkState).own.scenes] == [SECOND]
     at.button(key="talk_show").click().run()
     assert state_of(at, SimulateState).scene == SECOND
     assert not at.exception

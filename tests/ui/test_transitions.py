@@ -1,15 +1,15 @@
-"""What a page's state becomes, without a page: scenes undone and redone, talks in order, answers that count."""
+"""What a page's state becomes, without a page: plans undone and redone, talks in order, answers that count."""
 
 import math
 
 import pytest
 
 from ops.ladder import ladder
-from ops.request import Request
+from ops.plan import Plan
 from ui.build.state import BuildState, of_task
 from ui.learning.predictions import predictions
 from ui.learning.state import LearnState
-from ui.scene.beginning import Beginning
+from ui.plan.beginning import Beginning
 from ui.simulate.state import MOST, SimulateState
 from ui.story.state import StoryState
 from ui.talk import Talk, TalkScene
@@ -17,34 +17,34 @@ from ui.talk.state import TalkState
 from ui.train.state import TrainState
 from ui.visit import REMEMBERED, VisitState
 
-ONE, TWO, THREE = (Request(machine=f"switch:ranks={n}") for n in (2, 3, 4))
+ONE, TWO, THREE = (Plan(machine=f"switch:ranks={n}") for n in (2, 3, 4))
 VIEWS = ("machine", "shape")
 
 
-def visited(*scenes):
+def visited(*plans):
     now = SimulateState()
-    for scene in scenes:
-        now = now.moved_on(scene)
+    for plan in plans:
+        now = now.moved_on(plan)
     return now
 
 
-def test_scenes_are_undone_and_redone_in_order():
+def test_plans_are_undone_and_redone_in_order():
     now = visited(ONE, TWO, TWO, THREE)
     assert now.past == (ONE, TWO)
     back = now.undone().undone()
-    assert (back.scene, back.past, back.future) == (ONE, (), (THREE, TWO))
+    assert (back.plan, back.past, back.future) == (ONE, (), (THREE, TWO))
     assert back.redone().redone() == visited(ONE, TWO, THREE).undone().undone().redone().redone()
-    assert (back.redone().scene, back.redone().past, back.redone().future) == (TWO, (ONE,), (THREE,))
+    assert (back.redone().plan, back.redone().past, back.redone().future) == (TWO, (ONE,), (THREE,))
     assert back.moved_on(THREE).future == ()
     assert visited(ONE).redone() == visited(ONE)
-    assert len(visited(*(Request(size=f"{n} B") for n in range(MOST + 9))).past) == MOST
+    assert len(visited(*(Plan(size=f"{n} B") for n in range(MOST + 9))).past) == MOST
 
 
 def test_what_was_typed_and_never_ran_is_undone_first():
     typed = visited(ONE, TWO).ran(TWO, is_refused=True)
-    assert (typed.undone().scene, typed.undone().past) == (TWO, (ONE,))
-    assert typed.moved_on(THREE).undone().scene == TWO  # a hand asked for it
-    assert typed.ran(TWO, is_refused=False).undone().scene == ONE
+    assert (typed.undone().plan, typed.undone().past) == (TWO, (ONE,))
+    assert typed.moved_on(THREE).undone().plan == TWO  # a hand asked for it
+    assert typed.ran(TWO, is_refused=False).undone().plan == ONE
 
 
 def test_a_player_begins_again_only_where_a_view_is_named():
@@ -64,7 +64,7 @@ def test_a_page_is_found_as_it_was_left():
         assert now.played(t, view, VIEWS, "").stood == (2.0, "shape")
 
 
-def test_a_damaged_link_is_told_until_another_scene_is_shown():
+def test_a_damaged_link_is_told_until_another_plan_is_shown():
     now = SimulateState().arrived(ONE, Beginning(), "the link is damaged")
     assert now.is_read
     assert now.drawn_again(has_come=False).problem
@@ -85,13 +85,13 @@ def test_a_story_is_told_again_and_known_once_it_was_put_away():
     assert away.heard("end").has_ended
 
 
-def test_scenes_of_a_talk_change_places_and_keep_what_is_written_to_them():
+def test_plans_of_a_talk_change_places_and_keep_what_is_written_to_them():
     now = TalkState().added(TalkScene(ONE, "a")).added(TalkScene(TWO, "b"))
     assert now.chosen == 1
     turned = now.moved(1, 0)
-    assert ([entry.title for entry in turned.own.scenes], turned.chosen, turned.turn) == (["b", "a"], 0, 1)
-    assert turned.written(1, notes="n").own.scenes[1] == TalkScene(ONE, "a", notes="n")
-    assert turned.removed(0).own == Talk(scenes=(TalkScene(ONE, "a"),))
+    assert ([entry.title for entry in turned.own.plans], turned.chosen, turned.turn) == (["b", "a"], 0, 1)
+    assert turned.written(1, notes="n").own.plans[1] == TalkScene(ONE, "a", notes="n")
+    assert turned.removed(0).own == Talk(plans=(TalkScene(ONE, "a"),))
     assert turned.removed(0).removed(0).own == Talk()
 
 
@@ -118,11 +118,11 @@ def test_a_collective_plays_again_each_time_it_is_chosen():
     assert TrainState().playing(0.25).playing(0.25) == TrainState(share=0.25, plays=2)
 
 
-def test_a_visit_remembers_the_newest_long_scenes():
+def test_a_visit_remembers_the_newest_long_plans():
     now = VisitState()
     for n in range(REMEMBERED + 5):
         now = now.remembering(str(n % (REMEMBERED + 2)), ONE)
-    assert len(now.long_scenes) == REMEMBERED
-    assert [*now.long_scenes][-1] == "2"
+    assert len(now.long_plans) == REMEMBERED
+    assert [*now.long_plans][-1] == "2"
     assert not VisitState().drawing("stage").has_come
     assert VisitState().drawing("stage").drawing("learn").has_come

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ops.ladder import TASKS, LadderTask, ladder
-from ops.request import Request
+from ops.plan import Plan
 from ops.sketch import Sketch
 from ui.state import PageState
 
@@ -29,7 +29,7 @@ class HandDrawing:
 
     task: str
     sketch: Sketch
-    machine: Request = field(default_factory=lambda: Request(machine=MACHINES[0].format(n=4), size="4MB"))
+    machine: Plan = field(default_factory=lambda: Plan(machine=MACHINES[0].format(n=4), size="4MB"))
 
     @property
     def document(self) -> str:

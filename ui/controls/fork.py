@@ -10,33 +10,33 @@ from typing import Any
 
 import streamlit as st
 
-from ops.request import Request
-from ops.request.notation import entries
+from ops.plan import Plan
+from ops.plan.notation import entries
 from ui.controls import compare, whatif
 from ui.simulate.state import SimulateState
 from ui.state import become, change, state
 
 
-def take(shown: Request) -> None:
-    """Take what a hand asked for since the picture of this scene was drawn, and draw the page again."""
+def take(shown: Plan) -> None:
+    """Take what a hand asked for since the picture of this plan was drawn, and draw the page again."""
     now = state(SimulateState)
     if not now.forked:
         return
     change(SimulateState, forked="")
     after = now.moved_on(shown)
-    for scene in scenes(shown, now.forked):
-        after = after.moved_on(scene)
+    for plan in plans(shown, now.forked):
+        after = after.moved_on(plan)
     become(replace(after, forked="", keeps_instant=True))
     whatif.forget()
     st.rerun()
 
 
-def scenes(scene: Request, specs: str) -> list[Request]:
-    """The scene after each of the troubles and edits that hands asked for, one after the other."""
+def plans(plan: Plan, specs: str) -> list[Plan]:
+    """The plan after each of the faults and edits that hands asked for, one after the other."""
     after = []
     for spec in entries(specs):
-        scene = compare.forked(scene, spec)
-        after.append(scene)
+        plan = compare.forked(plan, spec)
+        after.append(plan)
     return after
 
 

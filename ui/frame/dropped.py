@@ -10,15 +10,15 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import RerunException, StopException
 
-from ops.request import Request
-from ops.request.notation import kept
+from ops.plan import Plan
+from ops.plan.notation import kept
 from sim.base.files.textfile import decoded
 from sim.errors import InputError, StalledError
 from sim.units import fmt_size
 from ui.navigation import leave, visit
 from ui.page_script import page_script
+from ui.plan.beginning import FROM_THE_START, Beginning, left_at
 from ui.refusals import retold
-from ui.scene.beginning import FROM_THE_START, Beginning, left_at
 from ui.share import talks
 from ui.simulate.machines import machine_of
 from ui.simulate.past import restore
@@ -29,7 +29,7 @@ from ui.train.state import TrainState
 from ui.visit import Refusal, VisitState
 from ui.workers import reading, tasks
 from ui.workers.asking import ask, read
-from ui.workers.reading import Arrived, Scenario, Text
+from ui.workers.reading import Arrived, Text, WrittenPlan
 
 STAYS = 20.0
 """Seconds for which a refusal is told on its page, however often that is drawn anew meanwhile for other reasons."""
@@ -111,40 +111,40 @@ def _open(texts: Sequence[Text]) -> None:
 
 
 def _machine(arrived: Arrived) -> None:
-    before = state(SimulateState).scene
-    scene = Request(capture=arrived.text, capture_name=arrived.name, against=kept(before.against))
-    machine_of(scene)
-    _stage(replace(scene, capture_name=Request().capture_name), Beginning(view="machine"))
+    before = state(SimulateState).plan
+    plan = Plan(capture=arrived.text, capture_name=arrived.name, against=kept(before.against))
+    machine_of(plan)
+    _stage(replace(plan, capture_name=Plan().capture_name), Beginning(view="machine"))
 
 
 def _trace(arrived: Arrived) -> None:
-    scene = Request(schedule=arrived.text, schedule_name=arrived.name)
-    ask(tasks.can_be_run, scene)
-    _stage(replace(scene, schedule_name=Request().schedule_name))
+    plan = Plan(schedule=arrived.text, schedule_name=arrived.name)
+    ask(tasks.can_be_run, plan)
+    _stage(replace(plan, schedule_name=Plan().schedule_name))
 
 
 def _schedule(arrived: Arrived) -> None:
-    scene = Request(schedule=arrived.text, schedule_name=arrived.name)
-    ranks = read(tasks.load, replace(scene, machine="")).n
-    before = state(SimulateState).scene
-    machine = replace(before, schedule="", against="", trouble="", settings="", algorithm=Request().algorithm)
+    plan = Plan(schedule=arrived.text, schedule_name=arrived.name)
+    ranks = read(tasks.load, replace(plan, machine="")).n
+    before = state(SimulateState).plan
+    machine = replace(before, schedule="", against="", fault="", settings="", algorithm=Plan().algorithm)
     if before.is_kept or machine_of(machine).n < ranks:
-        machine = Request(machine=f"switch:ranks={ranks}")
-    scene = replace(machine, schedule=arrived.text, schedule_name=arrived.name, ranks=0, root=0)
-    ask(tasks.can_be_run, scene)
-    _stage(replace(scene, schedule_name=Request().schedule_name))
+        machine = Plan(machine=f"switch:ranks={ranks}")
+    plan = replace(machine, schedule=arrived.text, schedule_name=arrived.name, ranks=0, root=0)
+    ask(tasks.can_be_run, plan)
+    _stage(replace(plan, schedule_name=Plan().schedule_name))
 
 
-def _scenario(arrived: Arrived) -> None:
-    written: Scenario = arrived.thing
-    ask(tasks.can_be_run, written.scene)
-    _stage(written.scene, left_at(written.place))
+def _plan(arrived: Arrived) -> None:
+    written: WrittenPlan = arrived.thing
+    ask(tasks.can_be_run, written.plan)
+    _stage(written.plan, left_at(written.place))
 
 
 def _training(arrived: Arrived) -> None:
     ask(tasks.step, arrived.thing)
     leave("train")
-    change(TrainState, request=arrived.thing, is_read=True)
+    change(TrainState, plan=arrived.thing, is_read=True)
     become(state(VisitState).renewed())
 
 
@@ -153,8 +153,8 @@ def _measured(arrived: Arrived) -> None:
     put("measured_text", arrived.text)
 
 
-def _stage(scene: Request, start: Beginning = FROM_THE_START) -> None:
-    restore(scene, start)
+def _stage(plan: Plan, start: Beginning = FROM_THE_START) -> None:
+    restore(plan, start)
     leave("stage")
 
 
@@ -165,7 +165,7 @@ def _talk(arrived: Arrived) -> None:
 
 OPENERS: dict[str, Callable[[Arrived], None]] = {
     "talk": _talk,
-    "scenario": _scenario,
+    "plan": _plan,
     "training": _training,
     "trace": _trace,
     "machine": _machine,

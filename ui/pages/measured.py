@@ -9,7 +9,7 @@ from ops.libraries.nccl.layers import LARGE
 from ops.measured.accuracy import Cell, MeasuredRun, cells, published
 from ops.measured.comparison import Compared, Outside, verdict
 from ops.measured.formats import MEASUREMENTS
-from ops.request import Request
+from ops.plan import Plan
 from sim.base.files.textfile import decoded
 from sim.errors import InputError, StalledError
 from sim.units import fmt_share, fmt_size, fmt_time
@@ -38,7 +38,7 @@ HEIGHT = 520
 class MeasuredState(PageState):
     """The last measurement that could be read: its text and name, the machine and its ranks."""
 
-    good: tuple[str, str, str | Request, int] | None = None
+    good: tuple[str, str, str | Plan, int] | None = None
 
 
 @page(order=50)
@@ -77,16 +77,16 @@ def measured() -> None:
         _clock(more)
 
 
-def _machine() -> str | Request:
-    """Where it was measured: a machine's spec, empty if the output shall tell, or the scene whose machine it was."""
+def _machine() -> str | Plan:
+    """Where it was measured: a machine's spec, empty if the output shall tell, or the plan whose machine it was."""
     simulated = state(SimulateState)
-    scene = simulated.scene
-    own = (scene.capture_name or scene.machine) if simulated.has_scene else ""
+    plan = simulated.plan
+    own = (plan.capture_name or plan.machine) if simulated.has_plan else ""
     spec = st.text_input(
         tell("page.measured.machine"), key="measured_machine", placeholder="dgx_a100:hosts=2", max_chars=200
     )
     if own and st.checkbox(tell("page.measured.stage", name=plain(own)), key="measured_on_stage"):
-        return scene
+        return plan
     return spec.strip()
 
 
@@ -123,7 +123,7 @@ def _refuse_nothing(text: str, message: str, name: str) -> None:
         raise InputError(tell(message, name=name))
 
 
-def _show(text: str, name: str, machine: str | Request, ranks: int) -> Sequence[MeasuredRun]:
+def _show(text: str, name: str, machine: str | Plan, ranks: int) -> Sequence[MeasuredRun]:
     """Every table: its machine, the curves, the numbers, what was left out; as runs.
 
     Raises InputError and StalledError before anything is drawn.

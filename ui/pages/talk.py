@@ -10,9 +10,9 @@ import streamlit as st
 from sim.errors import InputError, StalledError
 from ui.navigation import first, leave
 from ui.pages import page
+from ui.plan.beginning import left_at
 from ui.player import component
 from ui.refusals import retold
-from ui.scene.beginning import left_at
 from ui.share import talks
 from ui.simulate.past import restore
 from ui.state import become, callback, change, state, value
@@ -69,14 +69,14 @@ def _packed(own: Talk) -> list[PackedScene | None]:
     before: Mapping[Any, PackedScene] = state(TalkState).packed
     now: dict[Any, PackedScene] = {}
     for number, entry in enumerate(own.scenes, 1):
-        key = entry.scene, entry.place.get("view", ""), own.language
+        key = entry.plan, entry.place.get("view", ""), own.language
         try:
             now[key] = before.get(key) or now.get(key) or ask(tasks.talk_scene, *key)
             pages.check(replace(entry, origin=""), now[key].time)
         except (InputError, StalledError) as error:
             st.error(plain(f"{number}. {entry.title}: {error}"), icon=":material/error:")
     change(TalkState, packed=now)
-    return [now.get((entry.scene, entry.place.get("view", ""), own.language)) for entry in own.scenes]
+    return [now.get((entry.plan, entry.place.get("view", ""), own.language)) for entry in own.scenes]
 
 
 def _data(own: Talk, scenes: Sequence[PackedScene]) -> dict[str, Any]:
@@ -144,8 +144,8 @@ def _edit(own: Talk) -> None:
 
 
 def _called(entry: TalkScene) -> str:
-    scene = entry.scene
-    return entry.title or f"{scene.algorithm or tell('page.talk.schedule')} · {scene.machine}"
+    plan = entry.plan
+    return entry.title or f"{plan.algorithm or tell('page.talk.schedule')} · {plan.machine}"
 
 
 def _order(own: Talk, chosen: int) -> None:
@@ -163,7 +163,7 @@ def _order(own: Talk, chosen: int) -> None:
     @callback
     def shown() -> None:
         entry = own.scenes[chosen]
-        restore(entry.scene, left_at(entry.place))
+        restore(entry.plan, left_at(entry.place))
         leave(first())
 
     with st.container(horizontal=True, gap="small", key="talk_order"):

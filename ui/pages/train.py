@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from ops.request import Request
-from ops.request.link import to_link
-from ops.request.training import TrainingRequest, from_query, to_query, to_yaml
+from ops.plan import Plan
+from ops.plan.link import to_link
+from ops.plan.training import WorkloadPlan, from_query, to_query, to_yaml
 from ops.training.facts import is_table
 from ops.workloads import WORKLOADS, TrainingStep
 from sim.errors import InputError, StalledError
@@ -54,34 +54,34 @@ def train() -> None:
         st.markdown(f"**{tell('page.train.title')}**")
         st.caption(tell("train.tagline"))
         name = _choose_workload()
-        machine, topology = sidebar.choose_machine(state(TrainState).request.machine)
+        machine, topology = sidebar.choose_machine(state(TrainState).plan.machine)
         settings = _choose_parameters(name)
         place = st.container()
     if problem:
         st.error(plain(problem), icon=":material/link_off:")
-    request, step = _shown(TrainingRequest(name, settings, machine) if topology is not None else None, place)
-    st.title(tell(f"train.name.{request.workload}"), anchor=False)
-    st.markdown(tell(f"train.about.{request.workload}"))
+    plan, step = _shown(WorkloadPlan(name, settings, machine) if topology is not None else None, place)
+    st.title(tell(f"train.name.{plan.workload}"), anchor=False)
+    st.markdown(tell(f"train.about.{plan.workload}"))
     _headline(step)
-    _timeline(step, request.machine)
+    _timeline(step, plan.machine)
     _facts(step)
-    _downloads(request, step)
+    _downloads(plan, step)
 
 
-def _shown(request: TrainingRequest | None, place: DeltaGenerator) -> tuple[TrainingRequest, TrainingStep]:
+def _shown(plan: WorkloadPlan | None, place: DeltaGenerator) -> tuple[WorkloadPlan, TrainingStep]:
     """The step that was chosen, or where there is none the last one that there was, and why above it."""
     chosen = None
     try:
-        chosen = ask(tasks.step, request) if request is not None else None
+        chosen = ask(tasks.step, plan) if plan is not None else None
     except (InputError, StalledError) as error:
         with place:
             refuse(error)
     for reason in state(VisitState).refused:
         st.warning(tell("page.stays", reason=plain(reason)), icon=":material/error:")
-    if chosen is not None and request is not None:
-        become(state(TrainState).ran(request, chosen))
-        address.write(to_query(request), request)
-        return request, chosen
+    if chosen is not None and plan is not None:
+        become(state(TrainState).ran(plan, chosen))
+        address.write(to_query(plan), plan)
+        return plan, chosen
     good = state(TrainState).good or (FIRST, _first())
     change(TrainState, good=good)
     return good
@@ -97,18 +97,18 @@ def _first() -> TrainingStep:
 
 
 def _arrive() -> str:
-    """Take the request from the address, once per session; returns what was wrong with it."""
+    """Take the plan from the address, once per session; returns what was wrong with it."""
     if state(TrainState).is_read:
         return ""
-    request, problem, words = FIRST, "", address.words()
+    plan, problem, words = FIRST, "", address.words()
     if words.keys() - {*address.FRAME}:
         try:
-            request = from_query(words)
-            machine_of(request.machine)
+            plan = from_query(words)
+            machine_of(plan.machine)
         except InputError as error:
-            request, problem = FIRST, retold(error)
-    become(state(TrainState).arrived(request))
-    address.stands_for(request)
+            plan, problem = FIRST, retold(error)
+    become(state(TrainState).arrived(plan))
+    address.stands_for(plan)
     return problem
 
 
@@ -117,7 +117,7 @@ def _choose_workload() -> str:
     name: str = st.selectbox(
         tell("train.workload"),
         names,
-        index=names.index(state(TrainState).request.workload),
+        index=names.index(state(TrainState).plan.workload),
         format_func=lambda x: tell(f"train.name.{x}"),
         key="train_workload",
     )
@@ -126,7 +126,7 @@ def _choose_workload() -> str:
 
 def _choose_parameters(name: str) -> tuple[tuple[str, str], ...]:
     """The parameters that differ from the workload's own."""
-    before = state(TrainState).request
+    before = state(TrainState).plan
     entry, first = WORKLOADS[name], dict(before.settings) if name == before.workload else {}
     with st.expander(tell("train.parameters"), expanded=True):
         settings = {key: _field(p, first.get(key), name) for key, p in entry.params.items()}
@@ -163,7 +163,7 @@ def _headline(step: TrainingStep) -> None:
 
 
 @st.fragment
-def _timeline(step: TrainingStep, machine: Request) -> None:
+def _timeline(step: TrainingStep, machine: Plan) -> None:
     """The picture, what part of it to look at, and a collective of it played."""
     if not step.time or not step.spans:
         st.info(tell("train.nothing"))
@@ -233,7 +233,7 @@ def _watch(step: TrainingStep) -> None:
     longest = max(playhead.playable(step).values(), key=lambda call: call.end - call.start, default=None)
     if longest is None:
         return
-    words = to_link(playhead.alone(state(TrainState).request.machine, longest)) | (
+    words = to_link(playhead.alone(state(TrainState).plan.machine, longest)) | (
         {"lang": spoken()} if spoken() != "en" else {}
     )
     label = tell("train.watch", name=longest.algorithm)
@@ -256,7 +256,7 @@ def _table(rows: list[dict[str, Any]]) -> None:
     )
 
 
-def _downloads(request: TrainingRequest, step: TrainingStep) -> None:
+def _downloads(plan: WorkloadPlan, step: TrainingStep) -> None:
     def everything() -> str:
         return json.dumps(step.to_dict(), allow_nan=False)
 
@@ -274,6 +274,6 @@ def _downloads(request: TrainingRequest, step: TrainingStep) -> None:
             name = f"{step.workload}-{label.rpartition('.')[2]}.json"
             st.download_button(tell(label), make, name, "application/json", on_click="ignore")
         st.download_button(
-            tell("train.download.scenario"), to_yaml(request), f"{step.workload}.yaml", "text/yaml",
-            help=tell("train.download.scenario.help"), on_click="ignore",
+            tell("train.download.plan"), to_yaml(plan), f"{step.workload}.yaml", "text/yaml",
+            help=tell("train.download.plan.help"), on_click="ignore",
         )  # fmt: skip

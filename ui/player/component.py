@@ -107,7 +107,7 @@ def show(
     """Mount the player.
 
     `moved` is called when a person has stopped somewhere else, which the value of `key` then has as `t`, `view` and,
-    in the words of a link, `place`; `forked` when they have asked what if, in the words of troubles, `fork`; `heard`
+    in the words of a link, `place`; `forked` when they have asked what if, in the words of faults, `fork`; `heard`
     when the story was opened or put away, in a word, `story`.
     """
     start = data["start"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ops.request import Request
+from ops.plan import Plan
 from ui.controls.parameter import fresh
 from ui.navigation import visit
 from ui.state import become, callback, state
@@ -24,20 +24,20 @@ def opened(talk: Talk) -> None:
     become(state(TalkState).opened(talk))
 
 
-def offer(scene: Request, place: Callable[[], Mapping[str, str]]) -> None:
-    """A button that puts the scene, where it stands, at the end of the talk; and the way there."""
+def offer(plan: Plan, place: Callable[[], Mapping[str, str]]) -> None:
+    """A button that puts the plan, where it stands, at the end of the talk; and the way there."""
     talk = current()
 
     @callback
     def added() -> None:
-        become(state(TalkState).added(TalkScene(scene, place=dict(place()))))
+        become(state(TalkState).added(TalkScene(plan, place=dict(place()))))
 
     full = len(talk.scenes) >= MOST_SCENES
     st.button(
         tell("page.talk.add"),
         icon=":material/co_present:",
         on_click=added,
-        disabled=full or bool(scene.python),
+        disabled=full or bool(plan.python),
         help=tell("page.talk.add.full", most=MOST_SCENES) if full else tell("page.talk.add.help"),
         key="talk_add",
     )

@@ -1,6 +1,6 @@
 """What comes ahead of the page: its player asks for a run by itself and draws it, and the page follows.
 
-All of a page is run and drawn anew when a scene changes, which takes several times as long as the run somebody waits
+All of a page is run and drawn anew when a plan changes, which takes several times as long as the run somebody waits
 for. So the player is told what it needs to ask `ui.server.future`, and shows what a slider stands for while it moves;
 the page itself comes after the last of its movements, of which each is a fragment of its own.
 """
@@ -11,11 +11,11 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from ops.request import Request
-from ops.request.link import LONGEST
+from ops.plan import Plan
+from ops.plan.link import LONGEST
 from ui import address
 from ui.page_script import page_script
-from ui.scene.picture import Picture
+from ui.plan.picture import Picture
 from ui.simulate.state import SimulateState
 from ui.state import callback, change, state
 from ui.text import spoken
@@ -36,15 +36,15 @@ def allow(now: Picture) -> None:
     change(SimulateState, is_brief=now.transfers <= MOST)
 
 
-def asking(scene: Request) -> dict[str, Any] | None:
-    """What a player needs to ask for what a scene may become; None where the page has more to do or to say."""
-    if not state(SimulateState).is_brief or scene.is_kept or address.length_of(scene) > LONGEST:
+def asking(plan: Plan) -> dict[str, Any] | None:
+    """What a player needs to ask for what a plan may become; None where the page has more to do or to say."""
+    if not state(SimulateState).is_brief or plan.is_kept or address.length_of(plan) > LONGEST:
         return None
-    return {"to": WHERE, "scene": address.words_of(scene), "language": spoken()}
+    return {"to": WHERE, "plan": address.words_of(plan), "language": spoken()}
 
 
 def follow(slider: str, place: int, places: range, words: Callable[[int], Mapping[str, Any]]) -> None:
-    """Stand in the fragment of a slider of this name, at one of its places; `words` are those of the scene there."""
+    """Stand in the fragment of a slider of this name, at one of its places; `words` are those of the plan there."""
     now = state(SimulateState)
     if slider in now.rested:
         change(SimulateState, rested=now.rested - {slider})
@@ -54,8 +54,8 @@ def follow(slider: str, place: int, places: range, words: Callable[[int], Mappin
     def rested() -> None:
         change(SimulateState, rested=state(SimulateState).rested | {slider})
 
-    is_settled = now.scene == now.good and not now.scene.against
-    data = {"place": place if is_alone() else None, "question": asking(now.scene) if is_settled else None}
+    is_settled = now.plan == now.good and not now.plan.against
+    data = {"place": place if is_alone() else None, "question": asking(now.plan) if is_settled else None}
     if data["question"]:
         changes = [words(each) for each in places]
         data |= {"first": places.start, "words": {name: [str(each[name]) for each in changes] for name in changes[0]}}

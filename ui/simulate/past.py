@@ -1,22 +1,22 @@
-"""Buttons that undo and redo, and what leads to another scene from anywhere."""
+"""Buttons that undo and redo, and what leads to another plan from anywhere."""
 
 import streamlit as st
 
-from ops.request import Request
-from ui.scene.beginning import FROM_THE_START, Beginning
+from ops.plan import Plan
+from ui.plan.beginning import FROM_THE_START, Beginning
 from ui.simulate.state import SimulateState
 from ui.state import become, callback, state
 from ui.text import tell
 from ui.visit import VisitState
 
 
-def restore(scene: Request, start: Beginning = FROM_THE_START) -> None:
-    """Show another scene, whatever the widgets hold: others take their places.
+def restore(plan: Plan, start: Beginning = FROM_THE_START) -> None:
+    """Show another plan, whatever the widgets hold: others take their places.
 
     Nothing is deleted: a browser goes on sending what a widget holds until it has been told that it is gone, and a
     widget whose state was deleted would then seem to have been changed.
     """
-    _renewed(state(SimulateState).restored(scene, start))
+    _renewed(state(SimulateState).restored(plan, start))
 
 
 def _renewed(after: SimulateState) -> None:

@@ -4,34 +4,34 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ops.request import Request
-from ui.scene.beginning import FROM_THE_START, Beginning
+from ops.plan import Plan
+from ui.plan.beginning import FROM_THE_START, Beginning
 from ui.state import PageState
 from ui.story.state import StoryState
 
 MOST = 50
-"""Scenes that are kept for undoing."""
+"""Plans that are kept for undoing."""
 
 
 @dataclass(frozen=True)
 class SimulateState(PageState):
     """What is simulated, how it came to that, and where the player stands.
 
-    `good` is the last scene that ran; a form that `is_broken` says something else. `past` and `future` are scenes to
-    undo and redo. `problem` was wrong with a link in whose place the scene `instead` is shown. The player begins at
+    `good` is the last plan that ran; a form that `is_broken` says something else. `past` and `future` are plans to
+    undo and redo. `problem` was wrong with a link in whose place the plan `instead` is shown. The player begins at
     `start`, again whenever `number` is another one, and was left at `stood` (s, view). `forked` are the faults that a
     hand asked for, `film` what a film is made of, and sliders in `rested` have just come to rest.
     """
 
-    scene: Request = field(default_factory=Request)
-    has_scene: bool = False
-    good: Request | None = None
+    plan: Plan = field(default_factory=Plan)
+    has_plan: bool = False
+    good: Plan | None = None
     is_broken: bool = False
     is_unopened: bool = False
-    past: tuple[Request, ...] = ()
-    future: tuple[Request, ...] = ()
+    past: tuple[Plan, ...] = ()
+    future: tuple[Plan, ...] = ()
     problem: str = ""
-    instead: Request | None = None
+    instead: Plan | None = None
     start: Beginning = FROM_THE_START
     number: int = 0
     stood: tuple[float, str] | None = None
@@ -46,46 +46,46 @@ class SimulateState(PageState):
     question: str = ""
     story: StoryState = field(default_factory=StoryState)
 
-    def moved_on(self, scene: Request) -> "SimulateState":
-        """Show another scene; the one before can be undone to."""
-        after = replace(self, scene=scene, has_scene=True, is_read=True)
-        if not self.has_scene or scene == self.scene:
+    def moved_on(self, plan: Plan) -> "SimulateState":
+        """Show another plan; the one before can be undone to."""
+        after = replace(self, plan=plan, has_plan=True, is_read=True)
+        if not self.has_plan or plan == self.plan:
             return after
-        return replace(after, past=(*self.past, self.scene)[-MOST:], future=())
+        return replace(after, past=(*self.past, self.plan)[-MOST:], future=())
 
-    def restored(self, scene: Request, start: Beginning = FROM_THE_START) -> "SimulateState":
-        """Show another scene from `start` on; where that names a view the player begins again."""
+    def restored(self, plan: Plan, start: Beginning = FROM_THE_START) -> "SimulateState":
+        """Show another plan from `start` on; where that names a view the player begins again."""
         number = self.number + bool(start.view)
-        return replace(self.moved_on(scene), start=start, stood=None, number=number)
+        return replace(self.moved_on(plan), start=start, stood=None, number=number)
 
-    def arrived(self, scene: Request, start: Beginning, problem: str) -> "SimulateState":
+    def arrived(self, plan: Plan, start: Beginning, problem: str) -> "SimulateState":
         """Show what an address names, or a stand-in and what is wrong with the address."""
-        after = replace(self.moved_on(scene), start=start, number=self.number + 1)
-        return replace(after, problem=problem, instead=scene)
+        after = replace(self.moved_on(plan), start=start, number=self.number + 1)
+        return replace(after, problem=problem, instead=plan)
 
     def drawn_again(self, *, has_come: bool) -> "SimulateState":
-        """Forget a problem once another scene is shown; after another page begin where the player was left."""
-        after = self if self.scene == self.instead else replace(self, problem="", instead=None)
+        """Forget a problem once another plan is shown; after another page begin where the player was left."""
+        after = self if self.plan == self.instead else replace(self, problem="", instead=None)
         if not has_come or self.stood is None:
             return after
         return replace(after, start=Beginning(*self.stood, self.start.place))
 
-    def ran(self, scene: Request, *, is_refused: bool) -> "SimulateState":
-        """Keep a scene that ran, while a field of the form may be refused."""
-        return replace(self.moved_on(scene), good=scene, is_broken=is_refused)
+    def ran(self, plan: Plan, *, is_refused: bool) -> "SimulateState":
+        """Keep a plan that ran, while a field of the form may be refused."""
+        return replace(self.moved_on(plan), good=plan, is_broken=is_refused)
 
     def undone(self) -> "SimulateState":
-        """Show the scene before; what was typed and never ran goes first."""
-        is_typed = self.is_broken and self.scene == self.good  # and is not what a hand asked for
+        """Show the plan before; what was typed and never ran goes first."""
+        is_typed = self.is_broken and self.plan == self.good  # and is not what a hand asked for
         if is_typed or not self.past:
-            return self.restored(self.scene)
-        return replace(self.restored(self.past[-1]), past=self.past[:-1], future=(*self.future, self.scene))
+            return self.restored(self.plan)
+        return replace(self.restored(self.past[-1]), past=self.past[:-1], future=(*self.future, self.plan))
 
     def redone(self) -> "SimulateState":
-        """Show again the scene that was undone last."""
+        """Show again the plan that was undone last."""
         if not self.future:
             return self
-        return replace(self.restored(self.future[-1]), past=(*self.past, self.scene), future=self.future[:-1])
+        return replace(self.restored(self.future[-1]), past=(*self.past, self.plan), future=self.future[:-1])
 
     def played(self, t: object, view: object, views: tuple[str, ...], brush: str) -> "SimulateState":
         """Keep where the player stands and what is marked in it; what is no number or view leaves the former one."""

@@ -5,9 +5,9 @@ from typing import Any
 
 import streamlit as st
 
-from ops.request import Request
+from ops.plan import Plan
+from ui.plan.beginning import Beginning
 from ui.player.local_storage import remembered
-from ui.scene.beginning import Beginning
 from ui.simulate.past import restore
 from ui.simulate.state import SimulateState
 from ui.state import change, state
@@ -19,10 +19,10 @@ from ui.workers.asking import ask
 NAME, SEEN = "story", "seen"
 
 
-def shown(scene: Request) -> dict[str, Any] | None:
+def shown(plan: Plan) -> dict[str, Any] | None:
     """What the player is given of the story: nothing, that there is one, or all of it."""
     now = state(SimulateState).story
-    if st.context.is_embedded or scene != Request():
+    if st.context.is_embedded or plan != Plan():
         return None
     offer = {name: text for name, text in catalogue(spoken()).items() if name.startswith("story.offer")}
     data = {"text": offer, "seen": now.is_known}
@@ -42,7 +42,7 @@ def ended() -> bool:
     if not now.story.has_ended:
         return False
     change(SimulateState, story=replace(now.story, has_ended=False))
-    restore(CHAPTERS[-1].scene, Beginning(view=VIEW))
+    restore(CHAPTERS[-1].plan, Beginning(view=VIEW))
     return True
 
 

@@ -2,34 +2,34 @@
 
 from dataclasses import dataclass, replace
 
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from ops.training.step import TrainingStep
 from ui.state import PageState
 
-FIRST = TrainingRequest(machine=Request(machine="switch:ranks=4,bandwidth=3GBps"))
+FIRST = WorkloadPlan(machine=Plan(machine="switch:ranks=4,bandwidth=3GBps"))
 """What the page opens with: a network where some communication is exposed."""
 
 
 @dataclass(frozen=True)
 class TrainState(PageState):
-    """The step that is chosen, and in `good` the last one that ran, with its request.
+    """The step that is chosen, and in `good` the last one that ran, with its plan.
 
     A collective of it plays from `share` of its time on, again whenever `plays` is another number.
     """
 
-    request: TrainingRequest = FIRST
-    good: tuple[TrainingRequest, TrainingStep] | None = None
+    plan: WorkloadPlan = FIRST
+    good: tuple[WorkloadPlan, TrainingStep] | None = None
     share: float = 0.0
     plays: int = 0
 
-    def arrived(self, request: TrainingRequest) -> "TrainState":
+    def arrived(self, plan: WorkloadPlan) -> "TrainState":
         """Show what an address names."""
-        return replace(self, request=request, is_read=True)
+        return replace(self, plan=plan, is_read=True)
 
-    def ran(self, request: TrainingRequest, step: TrainingStep) -> "TrainState":
+    def ran(self, plan: WorkloadPlan, step: TrainingStep) -> "TrainState":
         """Keep a step that ran."""
-        return replace(self, request=request, good=(request, step))
+        return replace(self, plan=plan, good=(plan, step))
 
     def playing(self, share: float) -> "TrainState":
         """Play the chosen collective from a share of its time on."""
