@@ -52,8 +52,8 @@ def put(key: str, held: object) -> None:
 def callback(function: Callable[Arguments, object]) -> Callable[Arguments, None]:
     """Run a widget's callback to its end, even when the browser asks for another run of the page meanwhile.
 
-    Streamlit interrupts a callback at its first access to the session when a newer plan is pending, and does not
-    call it again: the click is lost. So the callback starts over, and the newer plan follows it.
+    Streamlit interrupts a callback at its first access to the session when a newer request is pending, and does not
+    call it again: the click is lost. So the callback starts over, and the newer request follows it.
     """
 
     @wraps(function)
@@ -66,7 +66,7 @@ def callback(function: Callable[Arguments, object]) -> Callable[Arguments, None]
             except RerunException as interruption:
                 newer.append(interruption.rerun_data)
         context = get_script_run_ctx(suppress_warning=True)
-        if newer and context is not None and context.script_plans is not None:
-            context.script_plans.plan_rerun_batch(newer)
+        if newer and context is not None and context.script_requests is not None:
+            context.script_requests.request_rerun_batch(newer)
 
     return run

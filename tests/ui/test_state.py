@@ -16,7 +16,7 @@ def interrupted_page():
     def pressed():
         if not arrived:
             arrived.append(True)
-            get_script_run_ctx().script_plans.plan_rerun(RerunData())
+            get_script_run_ctx().script_requests.request_rerun(RerunData())
         st.session_state.count = st.session_state.get("count", 0) + 1
 
     arrived = []
@@ -25,7 +25,7 @@ def interrupted_page():
     st.text(f"pressed {st.session_state.get('count', 0)}")
 
 
-def test_a_click_is_not_lost_when_another_plan_arrives_during_its_callback():
+def test_a_click_is_not_lost_when_another_request_arrives_during_its_callback():
     at = AppTest.from_function(interrupted_page).run()
     at.button(key="lost").click().run()
     assert at.text[0].value == "pressed 0"  # Streamlit's own way

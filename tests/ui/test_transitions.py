@@ -85,13 +85,13 @@ def test_a_story_is_told_again_and_known_once_it_was_put_away():
     assert away.heard("end").has_ended
 
 
-def test_plans_of_a_talk_change_places_and_keep_what_is_written_to_them():
+def test_scenes_of_a_talk_change_places_and_keep_what_is_written_to_them():
     now = TalkState().added(TalkScene(ONE, "a")).added(TalkScene(TWO, "b"))
     assert now.chosen == 1
     turned = now.moved(1, 0)
-    assert ([entry.title for entry in turned.own.plans], turned.chosen, turned.turn) == (["b", "a"], 0, 1)
-    assert turned.written(1, notes="n").own.plans[1] == TalkScene(ONE, "a", notes="n")
-    assert turned.removed(0).own == Talk(plans=(TalkScene(ONE, "a"),))
+    assert ([entry.title for entry in turned.own.scenes], turned.chosen, turned.turn) == (["b", "a"], 0, 1)
+    assert turned.written(1, notes="n").own.scenes[1] == TalkScene(ONE, "a", notes="n")
+    assert turned.removed(0).own == Talk(scenes=(TalkScene(ONE, "a"),))
     assert turned.removed(0).removed(0).own == Talk()
 
 
