@@ -52,7 +52,7 @@ def test_scenes_are_edited_and_what_cannot_be_is_told():
     at.button(key="talk_remove").click().run()
     assert [entry.plan for entry in state_of(at, TalkState).own.scenes] == [SECOND]
     at.button(key="talk_show").click().run()
-    assert state_of(at, SimulateState).scene == SECOND
+    assert state_of(at, SimulateState).plan == SECOND
     assert not at.exception
 
 
