@@ -77,9 +77,9 @@ def torchrun(
     plan = replace(plan, machine=_machine(plan, per_node, nodes))
     machine = plan.topology()
     if not 0 <= interference < 1:
-        raise InputError(f"--interference {interference:g} is no share of a speed: give 0 or more and less than 1")
+        raise InputError("option.interference", interference=interference)
     if layers is not None and gpu is not None:
-        raise InputError("--layers and --gpu both say how fast ranks compute: give one")
+        raise InputError("option.layers_or_gpu")
     compute: Compute | None = roofline(machine, gpu, efficiency)
     if layers is not None:
         compute = LayerTimes(parse_layers(read_text(layers, Expected("a table of layers"))))

@@ -152,9 +152,9 @@ class Cluster:
     def set_bandwidth(self, link: int, bandwidth: float) -> None:
         """Change a link's capacity from now on, in B/s; zero kills it. Raises InputError for nonsense."""
         if not 0 <= link < len(self.topology.links):
-            raise InputError(f"{self.topology.name} has no link {link}: links count from 0")
+            raise InputError("engine.no_link", topology=self.topology.name, link=link)
         if not (math.isfinite(bandwidth) and bandwidth >= 0):
-            raise InputError(f"{self.topology.name}: link {link} cannot have bandwidth {bandwidth}: give 0 or more")
+            raise InputError("engine.bandwidth", topology=self.topology.name, link=link, bandwidth=bandwidth)
         self._capacities.append((link, float(self.env.now), bandwidth))
         self.kernel.touch(
             self.arena.fabric, self.arena.crossbar, self.arena.limit(link, bandwidth), float(self.env.now)
@@ -168,7 +168,7 @@ class Cluster:
         machine = self.topology
         devices = list(machine.ranks[: machine.taking_part(schedule.n)] if group is None else group)
         if len(devices) != schedule.n or len(set(devices)) != len(devices):
-            raise InputError(f"{schedule.name} needs {schedule.n} different devices, not {devices[:8]}: name each once")
+            raise InputError("engine.devices", schedule=schedule.name, n=schedule.n, devices=devices[:8])
         return [*devices, *switch_devices(machine, schedule, devices)]
 
     def _expect(self, transfers: int) -> None:

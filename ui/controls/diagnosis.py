@@ -13,10 +13,9 @@ from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_time
 from ui.controls import compare
 from ui.controls.parameter import fresh
-from ui.refusals import retold
 from ui.simulate.machines import format_of
 from ui.simulate.past import restore
-from ui.text import plain, tell, tell_or
+from ui.text import plain, retold, tell, tell_or
 from ui.workers import tasks
 from ui.workers.asking import ask
 

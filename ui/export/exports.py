@@ -67,19 +67,17 @@ class Shot:
     def check(self, ending: str = "") -> None:
         """Raise InputError for what cannot be shown, or not in a file of this kind."""
         if self.view not in VIEWS:
-            raise InputError(f"no view is called {self.view[:40]!r}: choose from {', '.join(VIEWS)}")
+            raise InputError("view.unknown", view=self.view, choices=VIEWS)
         if ending in EXPORTS and EXPORTS[ending].drawn and self.view not in DRAWINGS:
             drawn = ", ".join(view for view in VIEWS if view in DRAWINGS)
-            raise InputError(f"only the player shows the view {self.view}: choose from {drawn}, or write .html")
+            raise InputError("view.player_only", view=self.view, choices=drawn)
         if ending in EXPORTS and ending != "svg" and not EXPORTS[ending].filmed and self.is_part:
             films = " or ".join(f".{kind}" for kind, entry in EXPORTS.items() if entry.filmed)
-            raise InputError(f"a part of a run, and its tempo, are for films: leave them out, or write {films}")
+            raise InputError("export.film_only", films=films)
         if not 320 <= self.width <= MOST_PIXELS:
-            raise InputError(f"a width of {self.width} pixels is not between 320 and {MOST_PIXELS}: try 1280")
+            raise InputError("export.width", width=self.width, most=MOST_PIXELS)
         if not (1 <= self.fps <= 60 and 0 < self.seconds * self.fps <= MOST_FRAMES):
-            raise InputError(
-                f"{self.seconds:g} s at {self.fps} frames per second are not 1 to {MOST_FRAMES} frames: give fewer"
-            )
+            raise InputError("export.frames", seconds=self.seconds, fps=self.fps, most=MOST_FRAMES)
 
 
 Writer = Callable[[Trace, Shot], bytes]
@@ -119,7 +117,7 @@ def render(trace: Trace, ending: str, shot: Shot | None = None) -> bytes:
     """A run as a file of some kind. Raises InputError for a kind there is none of, or a shot that cannot be."""
     shot = shot or Shot()
     if ending not in EXPORTS:
-        raise InputError(f"no kind of file ends in {ending[:20]!r}: choose from {', '.join(EXPORTS)}")
+        raise InputError("export.ending", ending=ending, choices=EXPORTS)
     if ending == "svg" and shot.is_part:
         ending = "film.svg"
     kind = EXPORTS[ending]
@@ -239,7 +237,7 @@ def msccl(trace: Trace, shot: Shot) -> bytes:
 def yaml(trace: Trace, shot: Shot) -> bytes:
     """What was chosen, for `--plan` and the dashboard."""
     if shot.plan is None:
-        raise InputError("nobody knows what this run came from: write another kind of file")
+        raise InputError("export.unknown_origin")
     return to_yaml(shot.plan).encode()
 
 
@@ -265,18 +263,13 @@ def _times(trace: Trace, shot: Shot) -> NDArray[np.float64]:
     start, end = shot.begin or 0.0, trace.time if shot.end is None else min(shot.end, trace.time)
     if not 0 <= start < max(end, 1e-15):
         last = trace.time if shot.end is None else shot.end
-        raise InputError(
-            f"from {fmt_time(start)} to {fmt_time(last)} nothing is to be seen: the run takes {fmt_time(trace.time)},"
-            " choose a part of that"
-        )
+        raise InputError("export.nothing_seen", start=fmt_time(start), last=fmt_time(last), time=fmt_time(trace.time))
     if shot.tempo is not None and not shot.tempo > 0:
-        raise InputError(f"a tempo of {fmt_time(shot.tempo)} a second stands still: give one like 100us")
+        raise InputError("export.tempo_still", tempo=fmt_time(shot.tempo))
     seconds = shot.seconds if shot.tempo is None else (end - start) / shot.tempo
     count = max(2, round(seconds * shot.fps)) if seconds * shot.fps <= MOST_FRAMES else math.inf
     if count > MOST_FRAMES:
-        raise InputError(
-            f"at {fmt_time(shot.tempo or 0.0)} a second a film has more than {MOST_FRAMES} frames: give a larger tempo"
-        )
+        raise InputError("export.tempo_frames", tempo=fmt_time(shot.tempo or 0.0), most=MOST_FRAMES)
     return trace.began + np.linspace(start, end, int(count))
 
 

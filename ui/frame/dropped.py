@@ -18,13 +18,12 @@ from sim.units import fmt_size
 from ui.navigation import leave, visit
 from ui.page_script import page_script
 from ui.plan.beginning import FROM_THE_START, Beginning, left_at
-from ui.refusals import retold
 from ui.share import talks
 from ui.simulate.machines import machine_of
 from ui.simulate.past import restore
 from ui.simulate.state import SimulateState
 from ui.state import become, callback, change, put, state, value
-from ui.text import plain, tell
+from ui.text import plain, retold, tell
 from ui.train.state import TrainState
 from ui.visit import Refusal, VisitState
 from ui.workers import reading, tasks

@@ -10,9 +10,8 @@ from ui import address
 from ui.frame import dropped
 from ui.navigation import first, forget, leave
 from ui.pages import PAGES
-from ui.refusals import retold
 from ui.state import become, callback, put, state, value
-from ui.text import language_names, plain, say, spoken, tell
+from ui.text import language_names, plain, retold, say, spoken, tell
 from ui.visit import VisitState
 from ui.workers.turns import turn
 

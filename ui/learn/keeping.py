@@ -12,9 +12,8 @@ from ui.learning.predictions import ProgressWords, finished, from_text, from_wor
 from ui.learning.state import LearnState
 from ui.lessons import LESSONS
 from ui.player.local_storage import remembered
-from ui.refusals import retold
 from ui.state import become, callback, change, state, value
-from ui.text import plain, spoken, tell
+from ui.text import plain, retold, spoken, tell
 
 WORD = "progress"
 """The word of a link that carries it."""

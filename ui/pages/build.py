@@ -22,10 +22,9 @@ from ui.learning.ticked import meant, ticked
 from ui.navigation import go
 from ui.pages import page
 from ui.player.local_storage import remembered
-from ui.refusals import retold
 from ui.simulate import past
 from ui.state import become, callback, change, put, state, value
-from ui.text import plain, spoken, tell, tell_or
+from ui.text import plain, retold, spoken, tell, tell_or
 from ui.workers.asking import ask, ask_apart, visitor
 
 WORDS = ("task", "collective", "ranks", "pieces", "root", "machine", "edits", "size", "steps")
@@ -62,7 +61,7 @@ def from_query(words: Mapping[str, str]) -> HandDrawing:
     """The drawing that query words describe. Raises InputError naming the word that is damaged."""
     steps = words.get("steps", "")
     if len(steps) > LONGEST:
-        raise InputError(f"the link's steps have more than {LONGEST:,} characters: open them as a file instead")
+        raise InputError("build.steps_long", most=LONGEST)
     if "task" in words or "collective" not in words:
         task = TASKS[words["task"]] if "task" in words else ladder()[0]
         drawing = of_task(task)
@@ -74,13 +73,13 @@ def from_query(words: Mapping[str, str]) -> HandDrawing:
     try:
         return replace(drawing, sketch=drawing.sketch.with_columns(columns_of(steps)))
     except InputError as error:
-        raise InputError(f"the link's steps, {error}") from None
+        raise InputError("build.steps", error=error) from None
 
 
 def _whole(words: Mapping[str, str], key: str, usual: int) -> int:
     number = whole(words.get(key, str(usual)))
     if number is None:
-        raise InputError(f"the link's {key}={words[key][:20]!r} is not a whole number: correct the address")
+        raise InputError("link.whole", word=key, text=words[key])
     return number
 
 
@@ -90,8 +89,11 @@ def _check(drawing: HandDrawing) -> None:
     slots = sketch.promise.given.shape[1]
     if sketch.ranks > payload.MOST_RANKS or slots > payload.MOST_SLOTS:
         raise InputError(
-            f"a board has at most {payload.MOST_RANKS} ranks with {payload.MOST_SLOTS} places each, not {sketch.ranks}"
-            f" with {slots}: choose fewer ranks or pieces, or write the steps in Python"
+            "build.too_large",
+            most_ranks=payload.MOST_RANKS,
+            most_slots=payload.MOST_SLOTS,
+            ranks=sketch.ranks,
+            slots=slots,
         )
 
 

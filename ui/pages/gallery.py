@@ -7,11 +7,10 @@ from ui.navigation import first, leave
 from ui.pages import page
 from ui.plan.beginning import Beginning
 from ui.plan.gallery import GROUPS, Exhibit, exhibits
-from ui.refusals import retold
 from ui.share.ways import ways
 from ui.simulate.past import restore
 from ui.state import callback
-from ui.text import plain, spoken, tell
+from ui.text import plain, retold, spoken, tell
 from ui.workers import tasks
 from ui.workers.asking import ask
 

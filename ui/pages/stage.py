@@ -27,14 +27,13 @@ from ui.plan.beginning import LONGEST_WORD, beginning_of, explaining
 from ui.plan.picture import STALLED, Picture
 from ui.player import component
 from ui.player.views import VIEWS
-from ui.refusals import retold
 from ui.share import offer, take_away
 from ui.simulate import ahead, past, story
 from ui.simulate.load import load_of
 from ui.simulate.machines import format_of, machine_of
 from ui.simulate.state import SimulateState
 from ui.state import become, callback, change, state, value
-from ui.text import plain, spoken
+from ui.text import plain, retold, spoken
 from ui.text import tell as _say
 from ui.visit import VisitState
 from ui.workers import reading
@@ -123,8 +122,8 @@ def _carried_out(plan: Plan) -> list[compare.Run]:
         try:
             runs.append((each, compare.picture_of(each), name))
         except (InputError, StalledError) as error:
-            of_which = InputError(f"{name}: {error}") if k else error
-            st.error(plain(str(of_which)), icon=":material/error:")
+            of_which = InputError("at.place", place=name, what=error) if k else error
+            st.error(plain(retold(of_which)), icon=":material/error:")
             if not k:
                 return []
     return runs

@@ -12,7 +12,6 @@ from ui.navigation import first, leave
 from ui.pages import page
 from ui.plan.beginning import left_at
 from ui.player import component
-from ui.refusals import retold
 from ui.share import talks
 from ui.simulate.past import restore
 from ui.state import become, callback, change, state, value
@@ -21,7 +20,7 @@ from ui.talk.example import example
 from ui.talk.notation import in_lines, in_words, lines_of, stops_of
 from ui.talk.pages import PackedScene
 from ui.talk.state import TalkState
-from ui.text import plain, spoken, tell
+from ui.text import plain, retold, spoken, tell
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_apart, visitor
 

@@ -22,10 +22,9 @@ from ui.controls import sidebar
 from ui.controls.parameter import field, refuse, usual
 from ui.files import step_page
 from ui.pages import page
-from ui.refusals import retold
 from ui.simulate.machines import machine_of
 from ui.state import become, change, state
-from ui.text import plain, spoken, tell
+from ui.text import plain, retold, spoken, tell
 from ui.train import playhead
 from ui.train.state import FIRST, TrainState
 from ui.visit import VisitState

@@ -9,10 +9,9 @@ from sim.base.numbers import real
 from sim.errors import InputError, StalledError
 from sim.units import fmt_time
 from ui.export.exports import EXPORTS, Shot
-from ui.refusals import retold
 from ui.simulate.state import SimulateState
 from ui.state import callback, change, state
-from ui.text import plain, tell
+from ui.text import plain, retold, tell
 from ui.workers import tasks
 from ui.workers.asking import ask
 

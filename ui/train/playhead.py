@@ -13,9 +13,8 @@ from sim.errors import InputError, StalledError
 from sim.units import fmt_size
 from ui.page_script import page_script
 from ui.player import component
-from ui.refusals import retold
 from ui.state import become, callback, put, state, value
-from ui.text import plain, spoken, tell
+from ui.text import plain, retold, spoken, tell
 from ui.train.state import TrainState
 from ui.workers import tasks
 from ui.workers.asking import ask

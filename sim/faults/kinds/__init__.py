@@ -15,7 +15,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, get_args, overload
 
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.faults import Perturbation
 from sim.faults.places import first_values
 from sim.parameters import Parameter, PointsAt, bind, parameters, parse_assignments, parse_spec, required, written
@@ -119,9 +119,9 @@ class FaultKind:
             spec = self.spec(offer)
             braces = set(BRACES.findall(spec))
             if unknown := braces - EXAMPLES.keys():
-                raise InputError(f"nothing fills in {{{min(unknown)}}}: choose from {', '.join(EXAMPLES)}")
+                raise InputError("fault.placeholder", place=min(unknown), choices=EXAMPLES)
             if sum(bool(braces & place) for place in ({"src", "dst"}, {"rank", "device"})) > 1:
-                raise InputError(f"{spec} asks on a link and on a device at once: say one of them in its arguments")
+                raise InputError("fault.asks_twice", spec=spec)
             arguments_of(self.kind, BRACES.sub(lambda match: EXAMPLES[match[1]], spec))
 
 
@@ -133,7 +133,9 @@ class FaultRegistry(Registry[FaultKind]):
         try:
             entry.check()
         except InputError as error:
-            raise AdditionError(f"{self._file(entry)}: {self._what} {name}: {error}") from error
+            raise AdditionError(
+                "addition.problem", file=self._file(entry), what=Message(self._what), name=name, error=error
+            ) from error
 
 
 FAULTS = FaultRegistry(__name__, "fault", function=lambda entry: entry.kind, leading=("topology",))
@@ -175,7 +177,7 @@ def faults(specs: Iterable[str | Perturbation], topology: Topology) -> tuple[Per
         made = returned(kind, kind(topology, **arguments_of(kind, spec)), Perturbation)
         perturbations.append(replace(made, name=spec.strip()))
     if len(perturbations) > MOST:
-        raise InputError(f"{len(perturbations)} faults at once are more than {MOST}: leave some out")
+        raise InputError("fault.too_many", count=len(perturbations), most=MOST)
     return tuple(perturbations)
 
 
@@ -185,7 +187,7 @@ def arguments_of(kind: Callable[..., Any], spec: str) -> dict[str, Any]:
     values = bind(kind, texts, name, skip=("topology",))
     for key in required(kind):
         if key not in values:
-            raise InputError(f"{name} needs {key}: write {name}:{key}=…")
+            raise InputError("fault.needs", name=name, key=key)
     return values
 
 

@@ -30,7 +30,7 @@ def straggler(topology: Topology, *, rank: RankNumber, late: Time = 0.0, slower:
     """
     name = rank_device(topology, "straggler", rank)
     if not 1 <= slower <= SLOWEST:
-        raise InputError(f"straggler: slower={slower:g} is not between 1 and {SLOWEST:g}: 2 is half as fast")
+        raise InputError("straggler.slower", slower=slower, most=SLOWEST)
     device = rank_index(topology, "straggler", rank)
 
     def slowed(machine: Topology) -> Topology:
