@@ -1,1 +1,1 @@
-"""What makes the package `ringside` of a checkout."""
+"""Makes what is shipped: the package `ringside`, and the kernel compiled ahead of time."""

@@ -1,8 +1,10 @@
 """Runs as files to take away, one function per kind of file; `@export` puts it on the only list."""
 
+import base64
 import io
 import json
 import math
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -195,19 +197,20 @@ def html(trace: Trace, shot: Shot) -> bytes:
 def played(traces: Sequence[Trace], shot: Shot, titles: Sequence[str] = ()) -> bytes:
     """A page of one file with a player of one run, or of several on one clock, each called something."""
     from ui.player.component import Start, player_data, style
+    from ui.player.offers import offers
     from ui.player.payload import pack
     from ui.player.scripts import ASSETS, script
 
     names = titles or [""] * len(traces)
     packed = [pack(trace, shot.language) | {"title": name} for trace, name in zip(traces, names, strict=True)]
-    data = player_data(packed, shot.language, Start(shot.at or 0.0, shot.view))
+    data = player_data(packed, shot.language, Start(shot.at or 0.0, shot.view), offers=offers(shot.language))
     title = f"{traces[0].schedule.name} · {traces[0].topology.name}"
     page = (ASSETS / "player" / "offline.html").read_text(encoding="utf-8")
     parts = {
         "language": "zh-Hans" if shot.language == "zh" else shot.language,
         "title": _escaped(title),
         "style": style(),
-        "script": f"const mount = {script()};".replace("</script", "<\\/script").replace("<!--", "<\\!--"),
+        "script": base64.b64encode(zlib.compress(script().encode(), 9)).decode(),
         "data": json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
     }
     for name, text in parts.items():

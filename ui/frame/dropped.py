@@ -143,8 +143,13 @@ def _plan(arrived: Arrived) -> None:
 def _training(arrived: Arrived) -> None:
     ask(tasks.step, arrived.thing)
     leave("train")
-    change(TrainState, plan=arrived.thing, is_read=True)
+    become(replace(state(TrainState), plan=arrived.thing, program=None, is_read=True))
     become(state(VisitState).renewed())
+
+
+def _program(arrived: Arrived) -> None:
+    leave("train")
+    change(TrainState, program=(arrived.text, arrived.name))
 
 
 def _measured(arrived: Arrived) -> None:
@@ -165,6 +170,7 @@ def _talk(arrived: Arrived) -> None:
 OPENERS: dict[str, Callable[[Arrived], None]] = {
     "talk": _talk,
     "plan": _plan,
+    "program": _program,
     "training": _training,
     "trace": _trace,
     "machine": _machine,

@@ -21,6 +21,7 @@ from ui.layout.palette import BLOCKS, ink_on
 from ui.notebook.stills import image, still
 from ui.plan.subject import Mapped, Played, Trained
 from ui.player.component import player_data, style
+from ui.player.offers import offers
 from ui.player.payload import pack
 from ui.player.scripts import script
 from ui.player.views import FIRST, VIEWS
@@ -95,7 +96,7 @@ class RunWidget(Shown):
             pack(trace, display.language) | {"title": title}
             for trace, title in zip(played.traces, played.titles, strict=True)
         ]
-        data = player_data(runs, display.language)
+        data = player_data(runs, display.language, offers=offers(display.language))
         super().__init__(display, played.link, data=data, view=view or FIRST, time=time)
 
     @property

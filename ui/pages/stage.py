@@ -19,13 +19,14 @@ from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
 from sim.units import TimeScale, fmt_share
 from ui import address
-from ui.controls import compare, diagnosis, fork, form, questions, sidebar, title, whatif
+from ui.controls import compare, diagnosis, fork, form, questions, sidebar, title
 from ui.export.exports import EXPORTS
 from ui.pages import page
 from ui.plan import picture
 from ui.plan.beginning import LONGEST_WORD, beginning_of, explaining
 from ui.plan.picture import STALLED, Picture
 from ui.player import component
+from ui.player.offers import offers
 from ui.player.views import VIEWS
 from ui.share import offer, take_away
 from ui.simulate import ahead, past, story
@@ -275,12 +276,12 @@ def _stage(plan: Plan, runs: list[compare.Run]) -> None:
         is_linked=True,
     )
     become(replace(now, keeps_instant=False))
-    offers = [] if plan.is_kept else whatif.offers()
+    questions_here = [] if plan.is_kept else offers(spoken())
     player, memory = st.container(key="picture"), st.container()
     with memory:
         story.remember()
     offered, fills = story.shown(plan), st.context.is_embedded and len(runs) == 1 + len(plan.others())
-    more = {"offers": offers, "story": offered, "fills": fills, "turn": now.drawings}
+    more = {"offers": questions_here, "story": offered, "fills": fills, "turn": now.drawings}
     more["future"] = ahead.asking(plan)
     data = component.player_data(fork.packed(runs), spoken(), start, **more)
     with player:

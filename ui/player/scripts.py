@@ -4,7 +4,9 @@ The package comes with what it was built with; a checkout puts the modules toget
 module needs nothing but Python, as the package is built where nothing else is installed.
 """
 
+import base64
 import json
+import zlib
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +16,7 @@ ASSETS = Path(__file__).parents[2] / "assets"
 BUILT = "built"
 """Where the package has what it was built with, below the assets."""
 ENTRY = "all.js"
-PLAYER = "player/player.js"
+PLAYER = "whatif/page.js"
 WITH_TALK, WITH_LESSONS, WITH_STORY = "talk/offline.js", "talk/lesson.js", "story/page.js"
 """The player on pages of their own: it leads through a talk, asks the questions of lessons, or tells the story."""
 ON_PAGES = "talk/page.js"
@@ -37,6 +39,8 @@ def bundled(part: str) -> str:
     from package.bundle import bundle  # the checkout's; the package has no need of it
 
     def source(path: str) -> str:
+        if path.endswith(".wasm"):
+            return base64.b64encode(zlib.compress((ASSETS / path).read_bytes(), 9)).decode()
         return _entry(part) if path == ENTRY else (ASSETS / path).read_text(encoding="utf-8")
 
     return f"{bundle(BOARD if part == BOARD else ENTRY, source)}.default"

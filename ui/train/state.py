@@ -15,11 +15,13 @@ FIRST = WorkloadPlan(machine=Plan(machine="switch:ranks=4,bandwidth=3GBps"))
 class TrainState(PageState):
     """The step that is chosen, and in `good` the last one that ran, with its plan.
 
-    A collective of it plays from `share` of its time on, again whenever `plays` is another number.
+    `program` is the text and the name of a program's result that is shown instead. A collective of the step plays from
+    `share` of its time on, again whenever `plays` is another number.
     """
 
     plan: WorkloadPlan = FIRST
     good: tuple[WorkloadPlan, TrainingStep] | None = None
+    program: tuple[str, str] | None = None
     share: float = 0.0
     plays: int = 0
 
