@@ -9,7 +9,7 @@ import pytest
 
 from ops.programs.result import PROGRAM, is_result, read_result
 from sim.errors import InputError
-from ui.widgets.playhead import alone, playable
+from ui.train.playhead import alone, playable
 
 TEXT = (Path(__file__).parents[1] / "data" / "torchrun" / "ddp-4-ranks.json").read_text(encoding="utf-8")
 
