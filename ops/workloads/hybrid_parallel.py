@@ -8,7 +8,7 @@ import numpy as np
 
 from ops.training.backends import BackendChoice, communicates, world_of
 from ops.training.blocks import TransformerBlock, degree_of, transformer_block
-from ops.training.folded import PlannedCall, Replicas
+from ops.training.standins.folded import PlannedCall, Replicas
 from ops.training.options import WIDTHS, Type
 from ops.training.step import COMPUTE, TrainingStep
 from ops.training.world import Process, Stream, World, ranks_at_work
