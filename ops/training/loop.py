@@ -1,5 +1,6 @@
 """The training loop of data parallelism: forward, backward with buckets leaving on the way, update."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -37,6 +38,10 @@ class TrainingPlan:
     """Seconds a gradient's copy into its bucket, or out of it, takes to launch."""
     view: bool = True
     """Do gradients live in their buckets?"""
+    buffers: bool = False
+    """Does rank 0 send everybody its buffers before a forward pass?"""
+    variation: float = 0.0
+    """Standard deviation of the GPUs' speeds."""
     update: float = 0.0
     state: float = 8.0
     """Bytes of the optimizer per parameter."""
@@ -64,7 +69,7 @@ def carry_out(topology: Topology, ranks: int, plan: TrainingPlan) -> TrainingSte
 def _steps(
     topology: Topology, ranks: int, plan: TrainingPlan, count: int, period: float = 0.0
 ) -> tuple[World, "BucketedSteps"]:
-    world = world_of(topology, ranks, plan.transport, plan.interference)
+    world = world_of(topology, ranks, plan.transport, plan.interference, variation=plan.variation)
     loop = BucketedSteps(world, plan, count, period)
     world.run(loop.rank)
     return world, loop
@@ -88,12 +93,14 @@ class BucketedSteps:
         width = plan.codec.width
         parameters = sum(layer.parameters for layer in plan.layers)
         world.hold(rank, "parameters", parameters * width)
-        world.hold(rank, "gradients", parameters * width * (plan.stale + (1 if plan.view or world.ranks < 2 else 2)))
+        world.hold(rank, "gradients", parameters * width * (plan.stale + (1 if plan.view else 2)))
         world.hold(rank, "optimizer", parameters * plan.state)
         for step in range(self.steps):
             if rank == self.longest:
                 self.begins[step] = world.env.now
             for micro in range(plan.accumulate):
+                if plan.buffers and not micro:
+                    yield from self.receive_buffers(rank)
                 yield from self.forward(rank)
                 yield from self.backward(rank, step, exchange=micro == plan.accumulate - 1)
             for work in self.works.pop((rank, step - plan.stale), []):
@@ -112,16 +119,24 @@ class BucketedSteps:
         return (self.end - self.begins[-1 - self.plan.stale]) / (self.plan.stale + 1)
 
     def pace(self, rank: int) -> float:
-        """How many times longer this rank computes."""
+        """How many times longer this rank computes than a GPU of the mean speed."""
         return self.plan.slow if rank == self.world.ranks - 1 else 1.0
+
+    def receive_buffers(self, rank: int) -> Process:
+        """Rank 0's running means and variances for everybody, in one broadcast, each copied to its place."""
+        tensors = [shape for layer in self.plan.layers for shape in layer.buffers]
+        size = 4.0 * sum(map(math.prod, tensors))
+        yield self.world.everyone.post(rank, "broadcast", size, "buffers")
+        yield from self.world.compute(rank, self.plan.copy * len(tensors), "copy buffers")
 
     def forward(self, rank: int) -> Process:
         """All layers, their activations kept."""
         world, layers = self.world, self.plan.layers
         yield from world.compute(rank, sum(layer.forward for layer in layers) * self.pace(rank), "forward")
-        start = world.env.now - sum(layer.forward for layer in layers) * self.pace(rank)
+        pace = self.pace(rank) * world.slowness[rank]
+        start = world.env.now - sum(layer.forward for layer in layers) * pace
         for layer in layers:
-            start += layer.forward * self.pace(rank)
+            start += layer.forward * pace
             world.hold(rank, "activations", layer.activation, at=start)
         yield from world.compute(rank, self.plan.search, "look for unused parameters")
 
@@ -131,7 +146,7 @@ class BucketedSteps:
         done = len(plan.layers)
         waiting: list[tuple[Bucket, Encoded]] = []
         works = self.works[rank, step] = []
-        exchange = exchange and world.ranks > 1
+        exchange = exchange and (world.ranks > 1 or not plan.view)
         for bucket, encoded in zip(plan.buckets, self.encoded, strict=True):
             layer = min(done, bucket.layer)
             yield from self.layers_back(rank, layer, done)
@@ -160,7 +175,7 @@ class BucketedSteps:
         at = self.world.env.now
         for layer in layers:
             self.world.hold(rank, "activations", -layer.activation, at=at)
-            at -= layer.backward * self.pace(rank)
+            at -= layer.backward * self.pace(rank) * self.world.slowness[rank]
 
     def send(self, rank: int, bucket: Bucket, encoded: Encoded) -> Process:
         """Encode a bucket, start its first collective, and leave the rest to a process; returns what to wait for."""
