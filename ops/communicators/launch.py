@@ -33,7 +33,9 @@ class Prepared(NamedTuple):
 
     def start(self, cluster: "Cluster", members: Members, units: Floats) -> "Event":
         """Start it now with unit blocks of so many bytes; the event happens at its end, with the trace as value."""
-        return cluster.start(self.schedule, blocks=self._blocks(units), group=members.devices, proof=self.work.proof(blocks=True))
+        return cluster.start(
+            self.schedule, blocks=self._blocks(units), group=members.devices, proof=self.work.proof(blocks=True)
+        )
 
     def _blocks(self, units: Floats) -> Floats | None:
         """Bytes of every block of the schedule, which may cut each unit block into equal pieces."""

@@ -69,7 +69,9 @@ def carry_out(topology: Topology, ranks: int, plan: TrainingPlan) -> TrainingSte
 def _steps(
     topology: Topology, ranks: int, plan: TrainingPlan, count: int, period: float = 0.0
 ) -> tuple[World, "BucketedSteps"]:
-    world = world_of(topology, ranks, plan.transport, plan.interference, variation=plan.variation)
+    world = world_of(
+        topology, ranks, plan.transport, plan.interference, variation=plan.variation, uniform=plan.slow == 1
+    )
     loop = BucketedSteps(world, plan, count, period)
     world.run(loop.rank)
     return world, loop

@@ -218,8 +218,8 @@ class _Whole(_Life):
                 events.append(self.post(rank, "allgather", min(left, plan.gather_bucket), "gather parameters"))
                 left -= plan.gather_bucket
         else:
-            for root in range(self.n):
-                events.append(self.post(rank, "broadcast", plan.bytes / self.n, f"broadcast part {root}", root))
+            size = plan.bytes / self.n
+            events = [self.post(rank, "broadcast", size, f"broadcast part {k}", k) for k in range(self.n)]
         yield self.world.env.all_of(events)
 
 

@@ -128,7 +128,7 @@ class World:
         self.players = tuple(players) or range(self.ranks)
         self.slowness = {rank: slowness(rank, self.ranks, variation) for rank in self.players}
         self._gpus = {rank: self.cluster.lock() for rank in self.players}
-        self._pairs: dict[tuple[int, int], Stream] = {}
+        self._pairs: dict[tuple[int, int, str], Stream] = {}
         self._moving = dict.fromkeys(self.players, 0)
         self._changed: dict[int, Event] = {rank: self.env.event() for rank in self.players}
 
@@ -140,18 +140,19 @@ class World:
         """All ranks."""
         return self.group(range(self.ranks))
 
-    def pair(self, src: int, dst: int) -> "Stream":
-        """The two ends of messages from one rank to another, which follow each other."""
-        if (src, dst) not in self._pairs:
-            self._pairs[src, dst] = Stream(self, (src, dst), patient=True)
-        return self._pairs[src, dst]
+    def pair(self, src: int, dst: int, lane: str = "") -> "Stream":
+        """The two ends of messages from one rank to another, which follow each other in one lane."""
+        key = src, dst, lane
+        if key not in self._pairs:
+            self._pairs[key] = Stream(self, (src, dst), patient=True)
+        return self._pairs[key]
 
-    def message(self, rank: int, src: int, dst: int, size: float, name: str) -> "Event":
+    def message(self, rank: int, src: int, dst: int, size: float, name: str, *, lane: str = "") -> "Event":
         """One end's part in a message from `src` to `dst`; the event happens when it has arrived.
 
         Neither end is held up until it waits for the event, so no waiting is noted.
         """
-        group = self.pair(src, dst)
+        group = self.pair(src, dst, lane)
         return group.post(rank, "broadcast", size, name, algorithm="broadcast.linear")
 
     def group(self, ranks: Sequence[int]) -> "Stream":

@@ -77,7 +77,8 @@ def ddp(
     plan = TrainingPlan(
         layers=trained.table, buckets=cut(bucket), codec=codec, transport=transport, overlap=overlap,
         accumulate=accumulate, stale=stale, slow=slow, interference=interference, search=search * tensors,
-        bitmap=4 * tensors, copy=copy, view=bucket_view, buffers=broadcast_buffers, variation=variation, update=update, state=float(state),
+        bitmap=4 * tensors, copy=copy, view=bucket_view, buffers=broadcast_buffers,
+        variation=variation, update=update, state=float(state),
     )  # fmt: skip
     step = carry_out(topology, ranks, plan)
     facts = step.facts | dict(_facts(topology, ranks, plan, step))

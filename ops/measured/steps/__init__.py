@@ -1,21 +1,25 @@
 """Published training steps: of each group the smallest gives one GPU's speed, the others are predicted from it.
 
 A source is a file of this folder: `groups` of `rows` of one workload and its settings, each a number of ranks and what
-was published, in seconds or, where a row has `work` per GPU, as work per second. `outside` names what no parameter says.
+was published: seconds or, where a row has `work` per GPU, work per second. `outside` names what no parameter says.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 from ops.workloads import WORKLOADS, TrainingStep
+from sim.errors import InputError
 from sim.machines import build
 from sim.topology import Topology
 
 FOLDER = Path(__file__).parent
+KEPT = FOLDER.with_name("predicted_steps.json")
+"""Every row of all sources, as `accuracy --steps all -o` writes it."""
 NEAR = 1e-4
 """How near the given row's time is met, as a share."""
 ROUNDS = 8
@@ -122,9 +126,17 @@ def _source(data: dict[str, Any]) -> StepSource:
     return StepSource(**{**data, "groups": tuple(groups), "outside": tuple(data["outside"])})
 
 
+def source_of(name: str) -> StepSource:
+    """A publication by the name of its file. Raises InputError where there is none of that name."""
+    every = sources()
+    if name not in every:
+        raise InputError(f"no source of training steps is called {name[:40]!r}: choose from {', '.join(every)}, or all")
+    return every[name]
+
+
 def predicted(source: str) -> Iterator[PredictedRow]:
-    """Every row of a source, group by group; the first of each is the one that is given."""
-    published = sources()[source]
+    """Every row of a source, group by group; the first of each is the one that is given. Raises InputError."""
+    published = source_of(source)
     for group in published.groups:
         tflops = group.speed()
         for place, row in enumerate(group.rows):
@@ -134,3 +146,26 @@ def predicted(source: str) -> Iterator[PredictedRow]:
                 source, group.name, row.ranks, place == 0, row.seconds, step.time, step.exposed_s, published.unit,
                 row.published, stated
             )  # fmt: skip
+
+
+def judged(rows: Iterable[PredictedRow]) -> dict[str, dict[str, float | int]]:
+    """By source, how many rows are predicted, and the median and the largest of their errors, without their signs."""
+    errors: dict[str, list[float]] = {}
+    for row in rows:
+        if not row.given:
+            errors.setdefault(row.source, []).append(abs(row.error))
+    return {
+        name: {"rows": len(some), "median_error": median(some), "largest_error": max(some)}
+        for name, some in errors.items()
+    }
+
+
+def written(rows: Iterable[PredictedRow]) -> str:
+    """Rows as a file keeps them, a line each."""
+    lines = (json.dumps(row._asdict(), ensure_ascii=False) for row in rows)
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def kept() -> list[PredictedRow]:
+    """The rows that were kept."""
+    return [PredictedRow(**row) for row in json.loads(KEPT.read_text(encoding="utf-8"))]

@@ -1,4 +1,4 @@
-"""Ranks that all do the same and call collectives of all: one is simulated, and every collective is a run of its own."""
+"""Ranks that all do the same and call collectives of all: one is simulated, each collective is a run of its own."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ops.run import Run
     from sim.engine import Event
 
-MOST_RANKS = 64
+MOST_RANKS = 16
 """More ranks than these are simulated as one where all do the same."""
 
 
