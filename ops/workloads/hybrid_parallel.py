@@ -104,6 +104,8 @@ class _HybridStep:
     shared: str = "none"
     overlap: bool = False
     words: int = 0
+    scatter: bool = False
+    """Does each rank of a group send its part of what the group passes on, which is gathered where it arrives?"""
 
     @property
     def blocks(self) -> int:
@@ -153,7 +155,8 @@ class _HybridStep:
     def place(self, rank: int) -> StagePlace:
         """A rank's place among the stages."""
         grid = self.grid
-        return StagePlace(rank, grid.stage(rank), grid.row(rank), self.chunks, self.activation)
+        size = self.activation / (grid.tensor if self.scatter else 1)
+        return StagePlace(rank, grid.stage(rank), grid.row(rank), self.chunks, size)
 
     def replicas(self, *, tensor: bool) -> Replicas:
         """What the step calls, told of one rank for all that do the same."""
@@ -168,6 +171,8 @@ class _HybridStep:
         grid = self.grid
         if grid.tensor > 1:
             yield PlannedCall(grid.near(rank), "allreduce", self.activation)
+            if self.scatter and grid.stages > 1:
+                yield PlannedCall(grid.near(rank), "allgather", self.activation)
         if grid.context > 1:
             yield PlannedCall(grid.sample(rank), "allgather", self.keys)
             yield PlannedCall(grid.sample(rank), "reduce_scatter", self.keys)
@@ -235,6 +240,8 @@ class _HybridRank:
         for turn in turns:
             if turn in arrivals:
                 yield arrivals[turn]
+                if plan.scatter and plan.grid.tensor > 1:
+                    yield self.near.post(rank, "allgather", plan.activation, f"gather input {turn.micro}")
             yield from self.turn(turn, ending=plan.overlap and turn == final[turn.chunk])
             place.send(world, turn)
         if several and not plan.overlap:
@@ -300,6 +307,7 @@ def hybrid_parallel(
     recompute: bool = False,
     shared: Annotated[str, Choice(SHARED)] = "none",
     overlap_gradients: bool = False,
+    scatter_messages: bool = False,
     depth: Depth = 8,
     hidden: Hidden = 4096,
     length: Length = 2048,
@@ -320,7 +328,8 @@ def hybrid_parallel(
     over the replicas in the end, or block by block behind the last backward pass with `overlap_gradients`. With
     `recompute` blocks run forward again before they run backward. `shared` says what replicas hold a part of: the
     `optimizer`, whose updated parameters come back in an allgather, or `parameters` too, gathered once for a step as
-    FSDP does in a pipeline. `words` adds the vocabulary's embedding and logits to the ends. Ranks that do and see the
+    FSDP does in a pipeline. With `scatter_messages` each rank of a group sends its part of what the group passes on, which
+    is gathered where it arrives. `words` adds the vocabulary's embedding and logits to the ends. Ranks that do and see the
     same are simulated once, unless `unfolded`: the times are those of the run of them all.
     """
     n = ranks_at_work(topology, ranks)
@@ -340,7 +349,7 @@ def hybrid_parallel(
     pipeline = PIPELINES[schedule]
     plan = _HybridStep(
         grid, block, depth // (stages * chunks), micro_batches, pipeline, chunks, recompute, shared,
-        overlap_gradients, words,
+        overlap_gradients, words, scatter_messages,
     )  # fmt: skip
     world = plan.world(topology, transport, unfolded=unfolded)
     step = plan.run(world)
