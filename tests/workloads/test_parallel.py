@@ -150,14 +150,41 @@ def test_1f1b_keeps_fewer_activations_than_gpipe():
     assert (peaks["gpipe"]["activations"], peaks["1f1b"]["activations"]) == (8e6, 2e6)
 
 
-@pytest.mark.parametrize("schedule", ("gpipe", "1f1b"))
-@pytest.mark.parametrize("stages, micros", ((2, 1), (4, 4), (4, 16), (8, 3)))
-def test_equal_stages_that_talk_for_nothing_idle_as_the_formula_says(schedule, stages, micros):
-    layers = "\n".join(f"l{k} 1 1ms 2ms" for k in range(stages))
+@pytest.mark.parametrize(
+    "schedule, chunks, share",
+    (
+        ("gpipe", 1, lambda p, m: (p - 1) / (m + p - 1)),
+        ("1f1b", 1, lambda p, m: (p - 1) / (m + p - 1)),
+        ("interleaved", 1, lambda p, m: (p - 1) / (m + p - 1)),
+        ("interleaved", 3, lambda p, m: (p - 1) / (3 * m + p - 1)),
+        ("zero_bubble", 1, lambda p, m: (p - 1) / (3 * m + p - 1)),
+    ),
+)
+@pytest.mark.parametrize("stages, micros", ((2, 2), (4, 4), (4, 16), (3, 9)))
+def test_equal_stages_that_talk_for_nothing_idle_as_the_formula_says(schedule, chunks, share, stages, micros):
+    """Huang et al. 2019; Narayanan et al. 2021, section 2.2; Qi et al. 2023, table 2 with passes of one length."""
+    layers = "\n".join(f"l{k} 1 1ms 2ms" for k in range(stages * chunks))
     machine = build(f"switch:ranks={stages},bandwidth=1EBps,latency=0us".replace("1EBps", "1e18Bps"))
-    found = run("pipeline_parallel", machine, layers=layers, schedule=schedule, micro_batches=micros, message=1)
-    assert found.facts["bubble_share"] == pytest.approx(found.facts["ideal_bubble_share"], abs=1e-9)
-    assert found.time == exactly((micros + stages - 1) * 3e-3)
+    words = {"schedule": schedule, "chunks": chunks, "micro_batches": micros, "message": 1}
+    found = run("pipeline_parallel", machine, layers=layers, **words)
+    assert found.facts["ideal_bubble_share"] == exactly(share(stages, micros))
+    assert found.facts["bubble_share"] == pytest.approx(share(stages, micros), abs=1e-9)
+    assert found.time == exactly(micros * chunks * 3e-3 / (1 - share(stages, micros)))
+
+
+def test_schedules_that_cannot_be_are_told():
+    with pytest.raises(InputError, match="3 micro-batches do not make rounds of 2 stages"):
+        run("pipeline_parallel", layers=TWO, schedule="interleaved", micro_batches=3)
+    with pytest.raises(InputError, match="chunks=2 needs schedule=interleaved"):
+        run("pipeline_parallel", layers=f"{TWO}; third 1 1ms 2ms; fourth 1 1ms 2ms", chunks=2)
+
+
+def test_zero_bubble_keeps_what_1f1b_keeps_on_its_first_stage():
+    peaks = {
+        schedule: run("pipeline_parallel", layers=TWO, schedule=schedule, micro_batches=8).memory_at_peak(rank)
+        for schedule, rank in (("zero_bubble", 1), ("1f1b", 0))
+    }
+    assert peaks["zero_bubble"]["activations"] == peaks["1f1b"]["activations"] == 2e6
 
 
 def test_replicas_of_a_stage_sum_its_gradients():
@@ -168,13 +195,19 @@ def test_replicas_of_a_stage_sum_its_gradients():
     assert found.facts["replicas"] == 2
 
 
-@given(st.sampled_from(("gpipe", "1f1b")), st.integers(1, 9), st.integers(1, 12), st.data())
+@given(st.sampled_from([*PIPELINES]), st.integers(1, 9), st.integers(1, 12), st.integers(1, 4), st.data())
 @settings(max_examples=80)
-def test_every_micro_batch_goes_forward_then_back(schedule, stages, micros, data):
-    stage = data.draw(st.integers(0, stages - 1))
-    done = [turn[:2] for turn in PIPELINES[schedule].turns(stage, stages, micros, 1)]
-    assert sorted(done) == sorted((what, k) for what in "FB" for k in range(micros))
-    assert all(done.index(("F", k)) < done.index(("B", k)) for k in range(micros))
+def test_every_micro_batch_goes_forward_then_back(schedule, stages, micros, chunks, data):
+    stage, pipeline = data.draw(st.integers(0, stages - 1)), PIPELINES[schedule]
+    chunks = chunks if pipeline.chunks else 1
+    micros *= stages if schedule == "interleaved" else 1
+    done = pipeline.turns(stage, stages, micros, chunks)
+    kinds = "FBW" if pipeline.splits else "FB"
+    assert sorted(done) == sorted((what, k, chunk) for what in kinds for k in range(micros) for chunk in range(chunks))
+    place = {turn: at for at, turn in enumerate(done)}
+    for k in range(micros):
+        for chunk in range(chunks):
+            assert sorted(kinds, key=lambda what: place[what, k, chunk]) == list(kinds)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.data())

@@ -138,14 +138,18 @@ def predicted(source: str) -> Iterator[PredictedRow]:
     """Every row of a source, group by group; the first of each is the one that is given. Raises InputError."""
     published = source_of(source)
     for group in published.groups:
-        tflops = group.speed()
-        for place, row in enumerate(group.rows):
-            step = group.step(row, tflops)
-            stated = row.stated(step.time)
-            yield PredictedRow(
-                source, group.name, row.ranks, place == 0, row.seconds, step.time, step.exposed_s, published.unit,
-                row.published, stated
-            )  # fmt: skip
+        yield from predicted_rows(source, group, published.unit)
+
+
+def predicted_rows(source: str, group: StepGroup, unit: str) -> Iterator[PredictedRow]:
+    """The rows of one group of a source, which states them in a unit."""
+    tflops = group.speed()
+    for place, row in enumerate(group.rows):
+        step = group.step(row, tflops)
+        yield PredictedRow(
+            source, group.name, row.ranks, place == 0, row.seconds, step.time, step.exposed_s, unit,
+            row.published, row.stated(step.time)
+        )  # fmt: skip
 
 
 def judged(rows: Iterable[PredictedRow]) -> dict[str, dict[str, float | int]]:
