@@ -30,6 +30,8 @@ class TrainingPlan:
     stale: int = 0
     slow: float = 1.0
     interference: float = 0.0
+    contention: float = 0.0
+    """By which share compressing takes longer beside a backward pass, as both want the GPU."""
     search: float = 0.0
     """Seconds of looking for unused parameters after every forward pass."""
     bitmap: int = 0
@@ -88,6 +90,8 @@ class BucketedSteps:
         self.longest = world.ranks - 1 if plan.slow > 1 else 0
         self.encoded = [plan.codec.encode(bucket.tensors) for bucket in plan.buckets]
         self.works: dict[tuple[int, int], list[Event]] = {}
+        self.going_back: set[int] = set()
+        """Ranks whose backward pass is under way."""
 
     def rank(self, rank: int) -> Process:
         """One rank's life."""
@@ -148,11 +152,14 @@ class BucketedSteps:
         done = len(plan.layers)
         waiting: list[tuple[Bucket, Encoded]] = []
         works = self.works[rank, step] = []
+        self.going_back.add(rank)
         exchange = exchange and (world.ranks > 1 or not plan.view)
         for bucket, encoded in zip(plan.buckets, self.encoded, strict=True):
             layer = min(done, bucket.layer)
             yield from self.layers_back(rank, layer, done)
             done = layer
+            if not done:
+                self.going_back.discard(rank)
             if exchange:
                 if not plan.view:
                     yield from world.compute(rank, plan.copy * len(bucket.tensors), f"copy into {bucket.name}")
@@ -160,6 +167,7 @@ class BucketedSteps:
             if exchange and plan.overlap:
                 works += yield from self.send(rank, *waiting.pop())
         yield from self.layers_back(rank, 0, done)
+        self.going_back.discard(rank)
         for bucket, encoded in waiting:
             works += yield from self.send(rank, bucket, encoded)
         if exchange and plan.bitmap:
@@ -182,20 +190,25 @@ class BucketedSteps:
     def send(self, rank: int, bucket: Bucket, encoded: Encoded) -> Process:
         """Encode a bucket, start its first collective, and leave the rest to a process; returns what to wait for."""
         first, *rest = encoded.phases
-        yield from self.world.compute(rank, first.seconds, f"encode {bucket.name}")
+        yield from self.coding(rank, first.seconds, f"encode {bucket.name}")
         event = self.world.everyone.post(rank, first.collective, first.size, bucket.name)
         if not rest and not encoded.decode and self.plan.view:
             return [event]
         return [self.world.env.process(self.finish(rank, bucket, encoded, event))]
+
+    def coding(self, rank: int, seconds: float, name: str) -> Process:
+        """Encode or decode, which takes longer beside the backward pass."""
+        beside = rank in self.going_back
+        yield from self.world.compute(rank, seconds * (1 + self.plan.contention * beside), name)
 
     def finish(self, rank: int, bucket: Bucket, encoded: Encoded, event: "Event") -> Process:
         """What follows a bucket's first collective."""
         world = self.world
         for phase in encoded.phases[1:]:
             yield event
-            yield from world.compute(rank, phase.seconds, f"encode {bucket.name}")
+            yield from self.coding(rank, phase.seconds, f"encode {bucket.name}")
             event = world.everyone.post(rank, phase.collective, phase.size, bucket.name)
         yield event
-        yield from world.compute(rank, encoded.decode, f"decode {bucket.name}")
+        yield from self.coding(rank, encoded.decode, f"decode {bucket.name}")
         if not self.plan.view:
             yield from world.compute(rank, self.plan.copy * len(bucket.tensors), f"copy out of {bucket.name}")

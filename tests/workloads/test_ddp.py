@@ -129,6 +129,16 @@ def test_power_sgd_sums_two_thin_matrices_a_bucket():
     assert found.facts["sent_bytes"] == 4 * 16e3
 
 
+def test_compressing_beside_the_backward_pass_takes_longer():
+    """Both products of the second layer's bucket want the GPU before the first layer's backward pass has ended."""
+    words = {"compression": "powersgd", "powersgd_rank": 1, "tflops": 1e-3}
+    apart, together = step(**words), step(**words, contention=0.5)
+    products, orthogonal = 2.0 * 1000 * 1000 / 1e9, 2.0 * 1000 / 1e9
+    assert together.time == exactly(apart.time + 0.5 * (2 * products + orthogonal))
+    assert together.facts["without_overlap_s"] == exactly(apart.facts["without_overlap_s"])
+    assert step(**words, contention=9.0).facts["overlap_saves_share"] < 0
+
+
 def test_power_sgd_leaves_small_matrices_and_vectors_alone():
     table = "a 10x10+1000 1ms 2ms"
     assert run("ddp", layers=table, compression="powersgd").facts["sent_bytes"] == 4 * 1100
