@@ -23,6 +23,10 @@ from terminal.shared.progress import Bar
 @axes
 @click.option("--grid", "file", metavar="FILE.yaml", help="instead: the axes as YAML, a key for each")
 @click.option(
+    "--workload", "workloads", multiple=True, metavar="SPEC",
+    help="a training step, NAME[:key=value,…], see `list workloads`; --set gives values of its parameters; repeatable",
+)
+@click.option(
     "--fault",
     "trouble",
     multiple=True,
@@ -37,6 +41,7 @@ from terminal.shared.progress import Bar
 def sweep(
     grid: Grid,
     file: str | None,
+    workloads: tuple[str, ...],
     trouble: tuple[str, ...],
     seeds: str,
     output: str,
@@ -47,7 +52,7 @@ def sweep(
     """Run a whole grid of what-ifs into a Parquet table; started again, it goes on where it stopped."""
     if Path(output).suffix != ".parquet":
         raise InputError(f"{output[:80]} does not end in .parquet: a sweep is a Parquet table")
-    grid = replace(grid, troubles=trouble, seeds=split(seeds))
+    grid = replace(grid, workloads=workloads, troubles=trouble, seeds=split(seeds))
     grid = grid if file is None else _from_file(file, grid)
     done = swept(grid, Path(output), jobs=jobs, dask=dask, again=retry_failed, progress=Bar("cells"))
     data = {

@@ -1,12 +1,14 @@
 """A grid of runs: every algorithm on every machine at every size, and so on, from words or YAML."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any
 
 from ops.formats import schedule_text
+from ops.lab.cells import Cell
 from ops.lab.sources import MOST, Source, algorithms, all_used, combinations, functions, schedules
+from ops.lab.steps import taken, training_steps
 from ops.request import Request
 from ops.request.notation import entries, listed, parse_blocks, size_word
 from ops.run.budget import expect_cells
@@ -54,6 +56,8 @@ class Grid:
         Bytes of every block, with commas between; they take the place of sizes where blocks may be unequal.
     schedules : mapping
         Texts of schedule files by their names, beside algorithms or instead.
+    workloads : list of str
+        Training steps: specs like `fsdp:model=gpt2`, whose parameters `set` may give values too.
     python : list of str
         Functions `FILE.py:FUNCTION`, which are executed, so that no file of a grid may name them.
     texts : mapping
@@ -72,6 +76,7 @@ class Grid:
     roots: Sequence[str] = ()
     counts: Sequence[str] = ()
     schedules: Mapping[str, str] = field(default_factory=dict)
+    workloads: Sequence[str] = ()
     python: Sequence[str] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
 
@@ -79,12 +84,22 @@ class Grid:
         axes = ((axis.name, len(getattr(self, axis.name))) for axis in fields(self))
         return fmt_object("Grid", "of " + (", ".join(f"{count} {name}" for name, count in axes if count) or "nothing"))
 
-    def cells(self) -> list[Request]:
+    def cells(self) -> list[Cell]:
         """Every run once, those that differ in size alone together. Raises InputError for an axis that cannot be."""
-        sources = [*algorithms(self.algorithms, self.set), *schedules(self.schedules), *functions(self.python)]
-        for some, axis, example in ((sources, "algorithms", "allreduce.ring"), (self.machines, "machines", "dgx_a100")):
+        of_steps = taken(self.workloads, self.set)
+        of_runs = {key: values for key, values in self.set.items() if key not in of_steps}
+        of_runs = of_runs if self.algorithms or not self.workloads else {}
+        sources = [*algorithms(self.algorithms, of_runs), *schedules(self.schedules), *functions(self.python)]
+        if self.workloads and not sources:
+            all_used(self.set, of_steps, "no workload of this grid has a parameter", ", ".join(self.workloads))
+            if self.sizes:
+                raise InputError("workloads bring their own sizes: leave out sizes, or name an algorithm")
+        runs = sources or self.workloads
+        for some, axis, example in ((runs, "algorithms", "allreduce.ring"), (self.machines, "machines", "dgx_a100")):
             if not some:
                 raise InputError(f"a sweep needs {axis}: name one or more, like {example}")
+        if self.workloads and (self.troubles or self.seeds):
+            raise InputError("workloads run on machines without faults: leave out faults and seeds, or the workloads")
         machines, networks, disturbed = list(self._machines()), list(self._networks()), list(self._disturbed())
         ranks = [_whole(text, "ranks", 1) for text in self.ranks] or [0]
         carried = self._carried(sources)
@@ -93,7 +108,9 @@ class Grid:
         if count > MOST:
             raise InputError(f"a grid of {count:,} cells is larger than {MOST:,}: make its axes shorter")
         expect_cells(count)
-        cells: dict[Request, None] = {}
+        everywhere = [replace(self.on(machine), network=network) for machine in machines for network in networks]
+        steps = training_steps(self.workloads, self.set, ranks, everywhere)
+        cells: dict[Cell, None] = dict.fromkeys(steps)
         for machine, network, (source, loads) in product(machines, networks, carried):
             on = self.on(machine)
             where: dict[str, Any] = {

@@ -27,6 +27,8 @@ State = Annotated[int, Bounds(0, 64)]
 """Bytes of the optimizer per parameter."""
 Variation = Annotated[float, Bounds(0.0, 0.2)]
 """Standard deviation of the GPUs' speeds, as a share of their mean."""
+SAME = "same"
+"""Numbers that travel are those that compute."""
 Type = Annotated[str, Choice(tuple(WIDTHS))]
 
 

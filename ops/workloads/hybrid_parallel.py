@@ -328,9 +328,9 @@ def hybrid_parallel(
     over the replicas in the end, or block by block behind the last backward pass with `overlap_gradients`. With
     `recompute` blocks run forward again before they run backward. `shared` says what replicas hold a part of: the
     `optimizer`, whose updated parameters come back in an allgather, or `parameters` too, gathered once for a step as
-    FSDP does in a pipeline. With `scatter_messages` each rank of a group sends its part of what the group passes on, which
-    is gathered where it arrives. `words` adds the vocabulary's embedding and logits to the ends. Ranks that do and see the
-    same are simulated once, unless `unfolded`: the times are those of the run of them all.
+    FSDP does in a pipeline. With `scatter_messages` each rank of a group sends its part of what the group passes on,
+    and the parts are gathered where they arrive. `words` adds the vocabulary's embedding and logits to the ends. Ranks
+    that do and see the same are simulated once, unless `unfolded`: the times are those of the run of them all.
     """
     n = ranks_at_work(topology, ranks)
     tensor = tensor or degree_of(topology, n, 0, "hybrid_parallel")

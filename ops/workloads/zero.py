@@ -5,7 +5,7 @@ from typing import Annotated
 
 from ops.training.backends import BackendChoice, communicates, world_of
 from ops.training.blocks import degree_of
-from ops.training.options import WIDTHS, Ranks, State, TrainedModel, Variation, trains
+from ops.training.options import SAME, WIDTHS, Ranks, State, TrainedModel, Variation, trains
 from ops.training.shards import Shards
 from ops.training.step import TrainingStep
 from ops.training.world import ranks_at_work
@@ -16,8 +16,6 @@ from sim.units import MB, Size, Time
 
 OPTIMIZER = 12
 """Bytes per parameter of Adam in mixed precision: float32 copy, momentum, variance (Rajbhandari et al. 2020, 3.1)."""
-SAME = "same"
-"""Gradients are summed in the numbers of the parameters."""
 Passes = Annotated[int, Bounds(1, 1024)]
 
 

@@ -120,6 +120,42 @@ def test_capacity_drops_what_is_too_much():
     assert found.facts["tokens_by_rank"] == [64, 32]
 
 
+def crossing(step):
+    """Bytes that leave the first host by its NICs."""
+    links = zip(step.topology.links, step.link_bytes, strict=True)
+    return sum(float(sent) for link, sent in links if link.kind == "NET" and link.src.startswith("H0"))
+
+
+def test_a_token_crosses_the_network_once_for_all_its_experts_there():
+    """Two hosts of two, two choices each: half of the copies cross, or 1 - (1 - 1/2)^2 of the tokens."""
+    machine = build("nodes:nodes=2,gpus=2")
+    words = {"tokens": 1000, "hidden": 64, "depth": 1, "skew": 0.0, "experts": 8, "degree": 4, "chosen": 2}
+    token, ways = 64 * 2, 4  # there and back, forward and backward
+    sent = {once: crossing(run("expert_parallel", machine, once=once, **words)) for once in ("expert", "rank", "node")}
+    assert sent["expert"] == 2 * ways * token * 1000
+    assert sent["rank"] == 2 * ways * token * 2 * round(1000 * (1 - 0.75**2))
+    assert sent["node"] == 2 * ways * token * 750
+    eighth = run("expert_parallel", machine, once="node", dispatch_dtype="float8", **words)
+    assert crossing(eighth) == 2 * token * 750 * (0.5 + 3)
+    assert eighth.facts["tokens_by_rank"] == [2000] * 4
+
+
+def test_skewed_tokens_pass_on_to_the_favourite_inside_its_host():
+    """Expert 0 alone is chosen: every token goes to the first host, and there to rank 0."""
+    step = run(
+        "expert_parallel", build("nodes:nodes=2,gpus=2"), once="node", tokens=100, hidden=64, depth=1, skew=16.0,
+        experts=4, degree=4, chosen=1,
+    )  # fmt: skip
+    assert step.facts["tokens_by_rank"] == [400, 0, 0, 0]
+    assert step.facts["load_imbalance"] == 4
+    assert crossing(step) == 2 * 100 * 128 * 2  # combined tokens go back, forward and backward
+
+
+def test_one_copy_a_node_needs_hosts_of_several_ranks():
+    with pytest.raises(InputError, match="once=node needs hosts"):
+        run("expert_parallel", build("nodes:nodes=4,gpus=1"), once="node", degree=4)
+
+
 @given(st.integers(1, 5000), st.integers(1, 64), st.integers(1, 8), st.floats(0, 4))
 @settings(max_examples=60)
 def test_every_token_is_routed(tokens, experts, chosen, skew):
