@@ -23,7 +23,10 @@ from terminal.shared.progress import Bar
 @axes
 @click.option("--grid", "file", metavar="FILE.yaml", help="instead: the axes as YAML, a key for each")
 @click.option(
-    "--workload", "workloads", multiple=True, metavar="SPEC",
+    "--workload",
+    "workloads",
+    multiple=True,
+    metavar="SPEC",
     help="a training step, NAME[:key=value,…], see `list workloads`; --set gives values of its parameters; repeatable",
 )
 @click.option(

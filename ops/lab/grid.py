@@ -6,11 +6,11 @@ from itertools import product
 from typing import Any
 
 from ops.formats import schedule_text
-from ops.lab.cells import Cell
 from ops.lab.sources import MOST, Source, algorithms, all_used, combinations, functions, schedules
 from ops.lab.steps import taken, training_steps
 from ops.request import Request
 from ops.request.notation import entries, listed, parse_blocks, size_word
+from ops.request.training import TrainingRequest
 from ops.run.budget import expect_cells
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.errors import InputError
@@ -84,33 +84,44 @@ class Grid:
         axes = ((axis.name, len(getattr(self, axis.name))) for axis in fields(self))
         return fmt_object("Grid", "of " + (", ".join(f"{count} {name}" for name, count in axes if count) or "nothing"))
 
-    def cells(self) -> list[Cell]:
+    def steps(self) -> list[TrainingRequest]:
+        """Every training step once. Raises InputError for an axis that cannot be."""
+        if not self.workloads:
+            return []
+        if self.troubles or self.seeds:
+            raise InputError("workloads run on machines without faults: leave out faults and seeds, or the workloads")
+        if not (self.algorithms or self.schedules or self.python):
+            used = taken(self.workloads, self.set)
+            all_used(self.set, used, "no workload of this grid has a parameter", ", ".join(self.workloads))
+            if self.sizes:
+                raise InputError("workloads bring their own sizes: leave out sizes, or name an algorithm")
+        where = [
+            replace(self.on(machine), network=network) for machine in self._machines() for network in self._networks()
+        ]
+        return list(training_steps(self.workloads, self.set, self._ranks(), where))
+
+    def _ranks(self) -> list[int]:
+        return [_whole(text, "ranks", 1) for text in self.ranks] or [0]
+
+    def cells(self) -> list[Request]:
         """Every run once, those that differ in size alone together. Raises InputError for an axis that cannot be."""
         of_steps = taken(self.workloads, self.set)
         of_runs = {key: values for key, values in self.set.items() if key not in of_steps}
         of_runs = of_runs if self.algorithms or not self.workloads else {}
         sources = [*algorithms(self.algorithms, of_runs), *schedules(self.schedules), *functions(self.python)]
-        if self.workloads and not sources:
-            all_used(self.set, of_steps, "no workload of this grid has a parameter", ", ".join(self.workloads))
-            if self.sizes:
-                raise InputError("workloads bring their own sizes: leave out sizes, or name an algorithm")
         runs = sources or self.workloads
         for some, axis, example in ((runs, "algorithms", "allreduce.ring"), (self.machines, "machines", "dgx_a100")):
             if not some:
                 raise InputError(f"a sweep needs {axis}: name one or more, like {example}")
-        if self.workloads and (self.troubles or self.seeds):
-            raise InputError("workloads run on machines without faults: leave out faults and seeds, or the workloads")
         machines, networks, disturbed = list(self._machines()), list(self._networks()), list(self._disturbed())
-        ranks = [_whole(text, "ranks", 1) for text in self.ranks] or [0]
+        ranks = self._ranks()
         carried = self._carried(sources)
         around = len(machines) * len(networks) * len(disturbed)
         count = around * sum(len(words) * (1 if each.brings_ranks else len(ranks)) for each, words in carried)
         if count > MOST:
             raise InputError(f"a grid of {count:,} cells is larger than {MOST:,}: make its axes shorter")
         expect_cells(count)
-        everywhere = [replace(self.on(machine), network=network) for machine in machines for network in networks]
-        steps = training_steps(self.workloads, self.set, ranks, everywhere)
-        cells: dict[Cell, None] = dict.fromkeys(steps)
+        cells: dict[Request, None] = {}
         for machine, network, (source, loads) in product(machines, networks, carried):
             on = self.on(machine)
             where: dict[str, Any] = {

@@ -35,14 +35,15 @@ def test_every_step_is_what_a_run_of_its_own_gives(tmp_path):
 
 def test_runs_and_steps_share_a_grid():
     grid = Grid(algorithms=["allreduce.ring"], sizes=["1MiB"], workloads=["ddp"], machines=["switch:ranks=4"])
-    assert [type(cell) for cell in grid.cells()] == [TrainingRequest, Request]
-    assert len({name_of(cell) for cell in grid.cells()}) == 2
+    assert [cell.workload for cell in grid.steps()] == ["ddp"]
+    assert [cell.algorithm for cell in grid.cells()] == ["allreduce.ring"]
+    assert len({name_of(cell) for cell in [*grid.steps(), *grid.cells()]}) == 2
 
 
 def test_a_grid_in_yaml_names_workloads():
     text = "workloads: [ddp, 'fsdp:prefetch=0']\nmachines: dgx_a100\nset: {bucket: [1MiB, 25MiB]}\n"
     grid = read_grid(text, "grid.yaml", lambda path: "")
-    assert [(cell.workload, cell.settings) for cell in grid.cells()] == [
+    assert [(cell.workload, cell.settings) for cell in grid.steps()] == [
         ("ddp", (("bucket", "1MiB"),)), ("ddp", (("bucket", "25MiB"),)), ("fsdp", (("prefetch", "0"),))
     ]  # fmt: skip
 
@@ -80,4 +81,4 @@ def test_terminal_sweeps_workloads(capsys, tmp_path):
 
 def test_faults_of_a_grid_are_refused_for_steps():
     with pytest.raises(InputError, match="without faults"):
-        Grid(workloads=["ddp"], machines=["switch:ranks=4"], seeds=["1"]).cells()
+        Grid(workloads=["ddp"], machines=["switch:ranks=4"], seeds=["1"]).steps()
