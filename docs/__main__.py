@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from docs import api_page, catalogue, published_page, trouble_page, validation_page
+from docs import api_page, catalogue, fault_page, published_page, validation_page
 from sim.base.files.whole_file import write_whole
 from sim.registry import one_sentence
 
@@ -11,7 +11,7 @@ MADE = {
     "api.md": api_page.page,
     "published.md": published_page.page,
     "validation.md": validation_page.page,
-    "what-if.md": trouble_page.page,
+    "what-if.md": fault_page.page,
 }
 
 if __name__ == "__main__":

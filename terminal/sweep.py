@@ -31,7 +31,7 @@ from terminal.shared.progress import Bar
 )
 @click.option(
     "--fault",
-    "trouble",
+    "fault",
     multiple=True,
     metavar="SPEC",
     help="KIND:key=value,…, several with `;` between, or none; each is a point",
@@ -45,7 +45,7 @@ def sweep(
     grid: Grid,
     file: str | None,
     workloads: tuple[str, ...],
-    trouble: tuple[str, ...],
+    fault: tuple[str, ...],
     seeds: str,
     output: str,
     jobs: int,
@@ -55,7 +55,7 @@ def sweep(
     """Run a whole grid of what-ifs into a Parquet table; started again, it goes on where it stopped."""
     if Path(output).suffix != ".parquet":
         raise InputError(f"{output[:80]} does not end in .parquet: a sweep is a Parquet table")
-    grid = replace(grid, workloads=workloads, troubles=trouble, seeds=split(seeds))
+    grid = replace(grid, workloads=workloads, faults=fault, seeds=split(seeds))
     grid = grid if file is None else _from_file(file, grid)
     done = swept(grid, Path(output), jobs=jobs, dask=dask, again=retry_failed, progress=Bar("cells"))
     data = {

@@ -1,4 +1,4 @@
-"""One cell of a sweep: a request, its name for ever, and the row it becomes."""
+"""One cell of a sweep: a plan, its name for ever, and the row it becomes."""
 
 import hashlib
 import json
@@ -12,10 +12,10 @@ from typing import Any
 
 from ops.lab.steps import facts_of, hashed, words_of
 from ops.libraries.nccl.layers import expected_error
-from ops.request import PreparedRun, Request
-from ops.request.library_choice import collective_of
-from ops.request.python_file import python_file
-from ops.request.training import TrainingRequest
+from ops.plan import Plan, PreparedRun
+from ops.plan.library_choice import collective_of
+from ops.plan.python_file import python_file
+from ops.plan.training import WorkloadPlan
 from ops.run import Run
 from sim.base.compiled import compiled
 from sim.errors import InputError, StalledError
@@ -24,7 +24,7 @@ from sim.schedule import replay
 from sim.topology import Topology
 
 Row = dict[str, Any]
-Cell = Request | TrainingRequest
+Cell = Plan | WorkloadPlan
 
 BUDGET = 1.0
 """Seconds after which a process tells what it has finished; what is killed loses no more than that, or one cell."""
@@ -39,12 +39,12 @@ def name_of(cell: Cell) -> str:
 
     Tables of every age are continued by these names, so what is hashed stays as it was written first.
     """
-    said = hashed(cell) if isinstance(cell, TrainingRequest) else _said(cell)
+    said = hashed(cell) if isinstance(cell, WorkloadPlan) else _said(cell)
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:20]
 
 
-def _said(cell: Request) -> list[Any]:
-    words = (cell.algorithm, cell.settings, machine_of(cell), cell.ranks, cell.bytes, " + ".join(cell.troubles))
+def _said(cell: Plan) -> list[Any]:
+    words = (cell.algorithm, cell.settings, machine_of(cell), cell.ranks, cell.bytes, " + ".join(cell.faults))
     network = [cell.network] if cell.network else []
     more = {key: getattr(cell, key) for key in ("root", "counts", "schedule", "python") if getattr(cell, key)}
     if cell.python:
@@ -59,7 +59,7 @@ def _code(python: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
-def machine_of(cell: Request) -> str:
+def machine_of(cell: Plan) -> str:
     """What a table calls the machine: its spec, or its file."""
     return cell.capture_name if cell.capture else cell.machine
 
@@ -74,7 +74,7 @@ def prepare(runs: int) -> None:
 def row(cell: Cell) -> Row:
     """What a cell's run came to, or in `reason` why it could not be. Never raises for a cell that cannot be."""
     try:
-        facts = facts_of(cell) if isinstance(cell, TrainingRequest) else _facts(outcome(cell))
+        facts = facts_of(cell) if isinstance(cell, WorkloadPlan) else _facts(outcome(cell))
         return _words(cell) | facts
     except (InputError, StalledError) as error:
         return failed(cell, str(error))
@@ -97,32 +97,32 @@ def rows(cells: Sequence[Cell], budget: float = BUDGET) -> list[Row]:
         return done
 
 
-def outcome(cell: Request) -> Run:
+def outcome(cell: Plan) -> Run:
     """A cell's run. Raises InputError or StalledError for one that cannot be."""
     size = cell.size if cell.depends_on_size else ""
-    return _prepared(replace(cell, size=size, trouble="", seed=-1)).run(cell)
+    return _prepared(replace(cell, size=size, fault="", seed=-1)).run(cell)
 
 
 @lru_cache(4)
-def _topology(machine: Request) -> Topology:
+def _topology(machine: Plan) -> Topology:
     return machine.topology()
 
 
-def _on(cell: Request) -> Topology:
+def _on(cell: Plan) -> Topology:
     """The cell's machine, kept for those that follow."""
     return _topology(
-        Request(machine=cell.machine, capture=cell.capture, capture_name=cell.capture_name, network=cell.network)
+        Plan(machine=cell.machine, capture=cell.capture, capture_name=cell.capture_name, network=cell.network)
     )
 
 
 @lru_cache(1)
-def _prepared(cell: Request) -> PreparedRun:
-    """Cells that differ in size and troubles alone follow each other, and share their schedule and its proof."""
+def _prepared(cell: Plan) -> PreparedRun:
+    """Cells that differ in size and faults alone follow each other, and share their schedule and its proof."""
     return cell.prepare(_on(cell))
 
 
 def _words(cell: Cell) -> Row:
-    if isinstance(cell, TrainingRequest):
+    if isinstance(cell, WorkloadPlan):
         return {"cell": name_of(cell)} | words_of(cell)
     return {
         "cell": name_of(cell),
@@ -133,14 +133,14 @@ def _words(cell: Cell) -> Row:
         "network": cell.network or None,
         "ranks": cell.ranks or _whole(cell),
         "size_bytes": cell.bytes or sum(cell.block_bytes),
-        "trouble": cell.trouble,
+        "fault": cell.fault,
         "seed": cell.seed if cell.seed >= 0 else None,
         "root": cell.root or None,
         "counts": cell.counts or None,
     }
 
 
-def _whole(cell: Request) -> int | None:
+def _whole(cell: Plan) -> int | None:
     """How many ranks the whole machine holds, if there can be such a machine."""
     try:
         return _on(cell).n

@@ -6,8 +6,8 @@ from typing import Any
 
 from ops.communicators.expectation import expectation
 from ops.lab.sources import combinations
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from ops.workloads import WORKLOADS
 from sim.parameters import bind, parse_spec, written
 from sim.topology import Topology
@@ -22,8 +22,8 @@ def taken(specs: Sequence[str], values: Mapping[str, Sequence[str]]) -> set[str]
 
 
 def training_steps(
-    specs: Sequence[str], values: Mapping[str, Sequence[str]], ranks: Sequence[int], machines: Sequence[Request]
-) -> Iterator[TrainingRequest]:
+    specs: Sequence[str], values: Mapping[str, Sequence[str]], ranks: Sequence[int], machines: Sequence[Plan]
+) -> Iterator[WorkloadPlan]:
     """Yield every workload everywhere, on every number of ranks, with all of `values` combined. Raises InputError."""
     for spec in specs:
         name, arguments = parse_spec(spec)
@@ -35,16 +35,16 @@ def training_steps(
             for machine in machines:
                 for n in ranks:
                     words = settings | ({"ranks": str(n)} if n else {})
-                    yield TrainingRequest(name, tuple(words.items()), machine)
+                    yield WorkloadPlan(name, tuple(words.items()), machine)
 
 
-def hashed(cell: TrainingRequest) -> list[Any]:
+def hashed(cell: WorkloadPlan) -> list[Any]:
     """Return what a step's name for ever is made of."""
     machine = cell.machine
     return [NAMED, cell.workload, sorted(cell.settings), machine.machine, machine.capture, machine.network]
 
 
-def words_of(cell: TrainingRequest) -> dict[str, Any]:
+def words_of(cell: WorkloadPlan) -> dict[str, Any]:
     """Return what a row says of a step before it has run."""
     settings = dict(cell.settings)
     ranks = settings.pop("ranks", "")
@@ -56,11 +56,11 @@ def words_of(cell: TrainingRequest) -> dict[str, Any]:
         "network": cell.machine.network or None,
         "ranks": int(ranks) if ranks else None,
         "size_bytes": 0,
-        "trouble": "",
+        "fault": "",
     }
 
 
-def facts_of(cell: TrainingRequest) -> dict[str, Any]:
+def facts_of(cell: WorkloadPlan) -> dict[str, Any]:
     """Return what a step came to. Raises InputError and StalledError."""
     step = cell.entry.run(_topology(cell.machine), dict(cell.settings))
     links = step.topology.links
@@ -77,5 +77,5 @@ def facts_of(cell: TrainingRequest) -> dict[str, Any]:
 
 
 @lru_cache(4)
-def _topology(machine: Request) -> Topology:
+def _topology(machine: Plan) -> Topology:
     return machine.topology()

@@ -6,8 +6,8 @@ import cli
 from ops.lab.cells import name_of, row
 from ops.lab.grid import Grid, read_grid
 from ops.lab.sweep import sweep
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from sim.errors import InputError
 from terminal import BAD_INPUT, DONE
 
@@ -24,7 +24,7 @@ def test_every_step_is_what_a_run_of_its_own_gives(tmp_path):
     assert table.num_rows == 8
     for found in table.to_pylist():
         spec = f"{found['algorithm']}:{found['settings']},ranks={found['ranks']}"
-        step = TrainingRequest.of(spec, Request(machine=found["machine"])).run()
+        step = WorkloadPlan.of(spec, Plan(machine=found["machine"])).run()
         assert (found["time_s"], found["exposed_s"], found["peak_memory_bytes"]) == (
             step.time, step.exposed_s, max(step.peaks)
         )  # fmt: skip
@@ -49,7 +49,7 @@ def test_a_grid_in_yaml_names_workloads():
 
 
 def test_a_step_that_cannot_be_has_its_reason():
-    cell = TrainingRequest.of("pipeline_parallel:stages=3", Request(machine="switch:ranks=4"))
+    cell = WorkloadPlan.of("pipeline_parallel:stages=3", Plan(machine="switch:ranks=4"))
     found = row(cell)
     assert (found["verified"], found["ranks"]) == (False, None)
     assert "4 ranks do not make 3 equal stages" in found["reason"]
