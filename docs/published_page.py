@@ -58,5 +58,5 @@ def _source(name: str, source: StepSource, rows: list[PredictedRow]) -> str:
 
 def _row(row: PredictedRow) -> str:
     sign = "+" if row.error >= 0 else "−"
-    error = "given" if row.given else f"{sign}{fmt_share(abs(row.error), 1)}"
+    error = "given" if row.reference else f"{sign}{fmt_share(abs(row.error), 1)}"
     return f"| {row.group} | {row.ranks} | {row.published:,g} | {row.predicted:,.5g} | {error} |"

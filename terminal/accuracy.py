@@ -272,7 +272,7 @@ def _steps(names: Sequence[str], output: str | None) -> Answer:
     scored = judged(rows)
     outside = [{"source": name, **left} for name, one in publications.items() for left in one.outside]
     data = {
-        "rows": [{**row._asdict(), "error": None if row.given else row.error} for row in rows],
+        "rows": [{**row._asdict(), "error": None if row.reference else row.error} for row in rows],
         "sources": {name: {"source": one.source, **scored.get(name, {})} for name, one in publications.items()},
         "outside": outside,
     }
@@ -290,6 +290,6 @@ def _steps(names: Sequence[str], output: str | None) -> Answer:
 
 def _step_line(row: PredictedRow) -> str:
     """One row: what is given is not predicted."""
-    error = "given" if row.given else f"{row.error:+.1%}"
+    error = "given" if row.reference else f"{row.error:+.1%}"
     stated = f"{row.published:>9,g} {row.unit:13} simulated {row.predicted:>9,.5g}"
     return f"  {row.group:36} {row.ranks:5} GPUs {stated}  step {fmt_time(row.simulated):>9}  {error:>6}"

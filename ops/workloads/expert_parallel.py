@@ -64,21 +64,21 @@ class _Hop:
 class _ExpertStep:
     """`depth` layers of experts; tokens take the hops `ways[rank]` to their experts, and the same back.
 
-    `received[rank]` tokens reach a rank's experts; a number of a token has `there` bytes on its way there.
+    `received[rank]` tokens reach a rank's experts; a number of a token has `dispatch_width` bytes on its way there.
     """
 
     block: TransformerBlock
     depth: int
     ways: list[list[_Hop]]
     received: list[int]
-    there: int
+    dispatch_width: int
 
     def rank(self, world: World, rank: int, streams: dict[range, Stream]) -> Process:
         block, hops = self.block, self.ways[rank]
         received = self.received[rank]
         expert = 16.0 * received * block.hidden**2 / block.speed
         for name, times, sign in (("", 1, 1), (" backward", 2, -1)):
-            width = block.width if name else self.there
+            width = block.width if name else self.dispatch_width
             for _ in range(self.depth):
                 yield from world.compute(rank, times * block.attention, f"attention{name}")
                 for hop in hops:
@@ -157,8 +157,8 @@ def expert_parallel(
     received = per_rank * size
     node = _node(world, size) if once == "node" else 1
     ways = _ways(per_rank, tokens, chosen, once, node, world.ranks)
-    there = block.width if dispatch_dtype == SAME else WIDTHS[dispatch_dtype]
-    loop = _ExpertStep(block, depth, ways, np.tile(received, world.ranks // size).tolist(), there)
+    dispatch_width = block.width if dispatch_dtype == SAME else WIDTHS[dispatch_dtype]
+    loop = _ExpertStep(block, depth, ways, np.tile(received, world.ranks // size).tolist(), dispatch_width)
     streams = {group: world.group(group) for group in dict.fromkeys(hop.ranks for way in ways for hop in way)}
     step = world.step(world.run(lambda rank: loop.rank(world, rank, streams)))
     step.facts.update(

@@ -61,8 +61,8 @@ def measured():
 def test_steps_of_ddp_on_v100_are_within_3_percent():
     """One GPU's step without DDP is given; the other 20 rows are predicted, those of one GPU with DDP too."""
     rows = list(predicted("pytorch_ddp"))
-    assert [(row.ranks, row.measured) for row in rows if not row.given] == [(n, s) for _, n, s in measured()]
-    assert max(abs(row.error) for row in rows if not row.given) < 0.03
+    assert [(row.ranks, row.measured) for row in rows if not row.reference] == [(n, s) for _, n, s in measured()]
+    assert max(abs(row.error) for row in rows if not row.reference) < 0.03
 
 
 def test_what_was_kept_of_published_steps_is_what_is_simulated():
@@ -72,7 +72,7 @@ def test_what_was_kept_of_published_steps_is_what_is_simulated():
     for name, source in sources().items():
         rows = [(row.group, row.ranks, row.published) for row in old if row.source == name]
         assert rows == [(group.name, row.ranks, row.published) for group in source.groups for row in group.rows]
-    assert sum(not row.given for row in old) >= 60
+    assert sum(not row.reference for row in old) >= 60
     group = next(group for group in sources()["llm_foundry"].groups if group.name == "A100 MPT 350m, micro-batch 18")
     again = list(predicted_rows("llm_foundry", group, "tokens/s/GPU"))
     assert [row.predicted for row in again] == pytest.approx([row.predicted for row in old if row.group == group.name])

@@ -94,7 +94,7 @@ class PredictedRow(NamedTuple):
     source: str
     group: str
     ranks: int
-    given: bool
+    reference: bool
     measured: float
     simulated: float
     exposed: float
@@ -156,7 +156,7 @@ def judged(rows: Iterable[PredictedRow]) -> dict[str, dict[str, float | int]]:
     """By source, how many rows are predicted, and the median and the largest of their errors, without their signs."""
     errors: dict[str, list[float]] = {}
     for row in rows:
-        if not row.given:
+        if not row.reference:
             errors.setdefault(row.source, []).append(abs(row.error))
     return {
         name: {"rows": len(some), "median_error": median(some), "largest_error": max(some)}
