@@ -62,6 +62,7 @@ class StepGroup:
         """The TFLOP/s of one GPU with which the first row takes what was published.
 
         A step's time is a/tflops + b, near where it is measured: compute gets shorter, what is exposed does not.
+        Raises InputError where what is exposed takes longer than the whole step did.
         """
         first = self.rows[0]
         slow = 100.0
@@ -72,7 +73,13 @@ class StepGroup:
             if abs(time / first.seconds - 1) < NEAR:
                 break
             computing = (taken - time) / (1 / slow - 1 / fast) if slow != fast else time * fast
-            slow, taken, fast = fast, time, computing / (first.seconds - time + computing / fast)
+            left = first.seconds - time + computing / fast
+            if left <= 0:
+                raise InputError(
+                    f"{self.name}: communication alone takes longer than the {first.seconds:g} s that were published:"
+                    " correct the machine or the settings"
+                )
+            slow, taken, fast = fast, time, computing / left
         return fast
 
 
@@ -114,6 +121,7 @@ def machine_of(spec: str) -> Topology:
     return build(spec)
 
 
+@cache
 def sources() -> dict[str, StepSource]:
     """Every publication, by the name of its file."""
     return {file.stem: _source(json.loads(file.read_text(encoding="utf-8"))) for file in sorted(FOLDER.glob("*.json"))}
