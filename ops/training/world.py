@@ -65,6 +65,14 @@ def slowness(place: int, n: int, variation: float) -> float:
     return 1 / (1 - variation * NormalDist().inv_cdf((place + 0.625) / (n + 0.25)))
 
 
+def check_group(n: int) -> None:
+    """Raise InputError for more ranks than a collective is written out for."""
+    if n > LARGEST_GROUP:
+        raise InputError(
+            f"a collective of {n:,} ranks is more than the {LARGEST_GROUP:,} of a simulated step: take fewer ranks"
+        )
+
+
 class World:
     """So many ranks of a machine, each with one GPU that does one thing at a time.
 
@@ -252,11 +260,7 @@ class World:
 
     def prepare(self, call: CollectiveCall, algorithm: str) -> Prepared:
         """What a call comes to. Raises InputError where the step grows too large to simulate."""
-        if call.n > LARGEST_GROUP:
-            raise InputError(
-                f"a collective of {call.n:,} ranks is more than the {LARGEST_GROUP:,} of a simulated step:"
-                " take fewer ranks"
-            )
+        check_group(call.n)
         prepared = self.launcher.prepare(call, algorithm)
         self.expect(prepared.schedule.transfers)
         return prepared

@@ -248,3 +248,14 @@ def test_all_wait_for_the_slowest_gpu():
     slowest = 1 / (1 - 0.1 * NormalDist().inv_cdf(2.625 / 3.25))
     assert step.time - even.time == pytest.approx(6e-3 * (slowest - 1), rel=1e-6)
     assert step.busy(1, "compute") == exactly(6e-3)
+
+
+def test_thousands_of_ranks_are_a_step_of_one():
+    """A ring of 4,096: every gather and reduction takes 4,095 messages of a 4,096th each."""
+    n = 4096
+    step = fsdp(build(f"switch:ranks={n},bandwidth=25GBps,latency=1us"))
+    part = (n - 1) * (ALPHA + 4e6 / n * BETA)
+    assert step.stands_for == {0: n}
+    assert step.time == exactly(6 * part + 1e-3)  # they follow each other, but for the second layer forward
+    assert step.link_bytes.max() == pytest.approx(3 * 8e6 * (n - 1) / n)
+    assert step.verified

@@ -7,7 +7,7 @@ import numpy as np
 
 from ops.libraries import CollectiveCall, Decision
 from ops.training.step import AlikeRanks
-from ops.training.world import Stream, StreamedCall, World, WorldOptions, ranks_at_work, slowness
+from ops.training.world import Stream, StreamedCall, World, WorldOptions, check_group, ranks_at_work, slowness
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.trace import Timing, Trace
@@ -32,6 +32,7 @@ class UniformWorld(World):
         ranks = ranks_at_work(topology, ranks)
         super().__init__(topology, ranks, cluster=Cluster(topology), players=(0,), **options._asdict())
         self.slowness = {0: slowness(ranks - 1, ranks, options.variation)}  # all wait for the slowest
+        self._options = options
         self._runs: dict[tuple[str, float], tuple[Decision, Run]] = {}
 
     def group(self, ranks: Sequence[int]) -> Stream:
@@ -44,10 +45,15 @@ class UniformWorld(World):
             from ops.run import execute
 
             call = CollectiveCall.counted(collective, World.group(self, range(self.ranks)), size, size / 4)
+            if self._options.library == "nccl" and collective not in self._options.forced:
+                check_group(self.ranks)  # its search looks at every pair of ranks
             decision = self.launcher.choose(call)
             if decision.size is not None:
                 raise InputError(f"{collective} of {self.ranks:,} ranks is no run of its own: take fewer ranks")
-            run = execute(self.topology, self.launcher.work(decision, self.ranks), size)
+            work = self.launcher.work(decision, self.ranks)
+            if work.folded is None:
+                check_group(self.ranks)
+            run = execute(self.topology, work, size)
             self._runs[collective, size] = decision, run
         return self._runs[collective, size]
 
