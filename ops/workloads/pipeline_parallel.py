@@ -18,7 +18,7 @@ from sim.parameters import Bounds, Choice
 from sim.topology import Topology
 from sim.units import MiB, Size
 
-NAMES = {FORWARD: "forward", BACKWARD: "backward", WEIGHTS: "weights of"}
+NAMES = {FORWARD: "forward", BACKWARD: "backward", WEIGHTS: "backward of weights"}
 ScheduleName = Annotated[str, Choice(tuple(PIPELINES))]
 Chunks = Annotated[int, Bounds(1, 64)]
 """Parts of the model that a stage holds."""

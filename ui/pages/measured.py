@@ -112,11 +112,11 @@ def _steps() -> None:
 def _step(row: steps.PredictedRow) -> dict[str, str]:
     error = tell("page.measured.steps.reference") if row.reference else fmt_share(row.error, 1)
     return {
-        tell("page.measured.steps.group"): f"{steps.sources()[row.source].title}: {row.group}",
+        tell("page.measured.steps.group"): row.group,
         "GPU": str(row.ranks),
+        tell("page.measured.error"): error,
         tell("page.measured.measured"): f"{row.published:,g} {row.unit}",
         tell("page.measured.simulated"): f"{row.predicted:,.5g}",
-        tell("page.measured.error"): error,
     }
 
 

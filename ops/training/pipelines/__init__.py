@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sim.engine import Event
 
 FORWARD, BACKWARD, WEIGHTS = "F", "B", "W"
-SAID = {FORWARD: "", BACKWARD: " backward", WEIGHTS: " weights"}
+SAID = {FORWARD: "", BACKWARD: " backward", WEIGHTS: " backward of weights"}
 """What follows a part's name in the name of a pass."""
 
 
