@@ -146,10 +146,7 @@ def expert_parallel(
     world = world_of(topology, ranks, transport)
     size = degree_of(topology, world.ranks, degree, "expert_parallel")
     if experts % size or chosen > experts:
-        raise InputError(
-            f"expert_parallel: {experts} experts, {chosen} chosen, cannot be kept by {size} ranks each with as many:"
-            f" choose a multiple of {size}, and at least {chosen}"
-        )
+        raise InputError("expert_parallel.experts", experts=experts, chosen=chosen, size=size)
     routes = routed(tokens, experts, chosen, skew)
     limit = int(capacity * tokens * chosen / experts) if capacity else int(routes.max())
     taken = np.minimum(routes, limit)
@@ -173,8 +170,5 @@ def _node(world: World, size: int) -> int:
     """How many ranks of a group share a host. Raises InputError where hosts do not hold runs of one length."""
     per_host = world.group(range(size)).per_host
     if size % per_host or per_host < 2:
-        raise InputError(
-            f"expert_parallel: once=node needs hosts that hold as many ranks of a group of {size}, two or more:"
-            " choose another degree, or once=rank"
-        )
+        raise InputError("expert_parallel.node", size=size)
     return min(per_host, size)

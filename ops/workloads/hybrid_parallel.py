@@ -336,14 +336,9 @@ def hybrid_parallel(
     tensor = tensor or degree_of(topology, n, 0, "hybrid_parallel")
     stages = stages or 2 - (n % (2 * tensor) > 0 or depth % 2 > 0)
     if n % (tensor * context * stages):
-        group = f"{tensor}" if context == 1 else f"{tensor} x {context}"
-        raise InputError(
-            f"hybrid_parallel: {n} ranks do not make {stages} stages of groups of {group}:"
-            f" choose tensor and stages whose product divides {n}"
-        )
+        raise InputError("hybrid_parallel.ranks", n=n, stages=stages, tensor=tensor * context)
     if depth % (stages * chunks):
-        parts = f"{stages} equal stages" if chunks == 1 else f"{stages} equal stages of {chunks} chunks"
-        raise InputError(f"hybrid_parallel: {depth} blocks do not make {parts}: choose a divisor")
+        raise InputError("hybrid_parallel.blocks", depth=depth, stages=stages * chunks)
     block = transformer_block(hidden, length, batch, WIDTHS[dtype], tflops, "hybrid_parallel")
     grid = ParallelGrid(tensor, n // (tensor * stages), stages, context)
     pipeline = PIPELINES[schedule]

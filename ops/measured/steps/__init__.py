@@ -75,10 +75,7 @@ class StepGroup:
             computing = (taken - time) / (1 / slow - 1 / fast) if slow != fast else time * fast
             left = first.seconds - time + computing / fast
             if left <= 0:
-                raise InputError(
-                    f"{self.name}: communication alone takes longer than the {first.seconds:g} s that were published:"
-                    " correct the machine or the settings"
-                )
+                raise InputError("steps.exposed", group=self.name, seconds=first.seconds)
             slow, taken, fast = fast, time, computing / left
         return fast
 
@@ -138,7 +135,7 @@ def source_of(name: str) -> StepSource:
     """A publication by the name of its file. Raises InputError where there is none of that name."""
     every = sources()
     if name not in every:
-        raise InputError(f"no source of training steps is called {name[:40]!r}: choose from {', '.join(every)}, or all")
+        raise InputError("steps.source", source=name, choices=every)
     return every[name]
 
 

@@ -47,7 +47,7 @@ class Pipeline:
     def turns(self, stage: int, stages: int, micros: int, chunks: int) -> list[Turn]:
         """What a stage does. Raises InputError for what this schedule cannot do."""
         if chunks > 1 and not self.chunks:
-            raise InputError(f"chunks={chunks} needs schedule=interleaved: a stage of another schedule is in one piece")
+            raise InputError("pipeline.chunks", chunks=chunks)
         return list(self.order(stage, stages, micros, chunks))
 
 

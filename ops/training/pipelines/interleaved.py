@@ -18,10 +18,7 @@ def interleaved(stage: int, stages: int, micros: int, chunks: int) -> Iterator[T
     'F0.0 F1.0 F0.1 B0.1 F1.1 B1.1 B0.0 B1.0'
     """
     if micros % stages:
-        raise InputError(
-            f"schedule=interleaved: {micros} micro-batches do not make rounds of {stages} stages:"
-            " choose a multiple of the stages"
-        )
+        raise InputError("pipeline.rounds", micros=micros, stages=stages)
     count, round_ = micros * chunks, stages * chunks
 
     def turn(what: str, i: int) -> Turn:

@@ -49,7 +49,7 @@ class UniformWorld(World):
                 check_group(self.ranks)  # its search looks at every pair of ranks
             decision = self.launcher.choose(call)
             if decision.size is not None:
-                raise InputError(f"{collective} of {self.ranks:,} ranks is no run of its own: take fewer ranks")
+                raise InputError("training.no_run", collective=collective, n=self.ranks)
             work = self.launcher.work(decision, self.ranks)
             if work.folded is None:
                 check_group(self.ranks)
