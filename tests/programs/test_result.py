@@ -47,11 +47,11 @@ def test_every_collective_can_be_played_among_its_own_ranks():
 
 
 BAD = {
-    TEXT[:-30]: "this is no JSON",
+    TEXT[:-30]: "this is not JSON",
     '{"ringside": "program-1"}': "words is not an object",
-    "[" * 100_000: "this is no JSON",
+    "[" * 100_000: "this is not JSON",
     "[]": "file is not an object",
-    changed("words", to={"algorithm": "x"}): "words tells no machine",
+    changed("words", to={"algorithm": "x"}): "`words` names no machine",
     changed("words", "machine", to="dgx_h1000"): "dgx_h1000",
     changed("words", "machine", to="switch:ranks=2"): "2",
     changed("ranks", to=0): "ranks is not a number from 1",
