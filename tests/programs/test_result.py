@@ -1,6 +1,8 @@
 """A program's result as a file: read as data, and refused in one sentence that says where it is wrong."""
 
 import json
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -77,3 +79,17 @@ def test_what_is_damaged_is_told_in_one_sentence(text):
     with pytest.raises(InputError, match=BAD[text]) as told:
         read_result(text, "file")
     assert "\n" not in str(told.value)
+
+
+def test_spans_of_a_lane_that_overlap_have_rows_of_their_own_in_perfetto():
+    _, step = read_result(TEXT, "file")
+    _, lane, start, end, *_ = step.spans[0]
+    beside = replace(step, spans=[*step.spans, step.spans[0]._replace(start=(start + end) / 2, name="beside")])
+    events = json.loads(beside.to_perfetto())["traceEvents"]
+    (added,) = (event for event in events if event["name"] == "beside")
+    names = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    assert names[added["tid"]] == f"{lane} 2"
+    for pid, tid in {(event["pid"], event["tid"]) for event in events if event["ph"] == "X"}:
+        ours = [e for e in events if e["ph"] == "X" and (e["pid"], e["tid"]) == (pid, tid)]
+        slices = sorted((e["ts"], e["ts"] + e["dur"]) for e in ours)
+        assert all(before[1] <= after[0] + 1e-3 for before, after in pairwise(slices))
