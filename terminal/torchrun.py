@@ -81,11 +81,11 @@ def torchrun(
     plan = replace(plan, machine=_machine(plan, per_node, nodes))
     machine = plan.topology()
     if not 0 <= interference < 1:
-        raise InputError(f"--interference {interference:g} is no share of a speed: give 0 or more and less than 1")
+        raise InputError("option.interference", interference=interference)
     sources = {"--gpu": gpu, "--layers": layers, "--profile": profile}
     flags = [flag for flag, value in sources.items() if value is not None]
     if len(flags) > 1:
-        raise InputError(f"{' and '.join(flags)} say how fast ranks compute: give one")
+        raise InputError("option.one_compute", flags=flags)
     compute: Compute | None = roofline(machine, gpu, efficiency)
     if layers is not None:
         compute = LayerTimes(parse_layers(read_text(layers, Expected("a table of layers"))))

@@ -9,7 +9,7 @@ import pytest
 
 from ops.programs.result import PROGRAM, is_result, read_result
 from sim.errors import InputError
-from ui.widgets.playhead import alone, playable
+from ui.train.playhead import alone, playable
 
 TEXT = (Path(__file__).parents[1] / "data" / "torchrun" / "ddp-4-ranks.json").read_text(encoding="utf-8")
 
@@ -49,11 +49,11 @@ def test_every_collective_can_be_played_among_its_own_ranks():
 
 
 BAD = {
-    TEXT[:-30]: "this is no JSON",
+    TEXT[:-30]: "this is not JSON",
     '{"ringside": "program-1"}': "words is not an object",
-    "[" * 100_000: "this is no JSON",
+    "[" * 100_000: "this is not JSON",
     "[]": "file is not an object",
-    changed("words", to={"algorithm": "x"}): "words tells no machine",
+    changed("words", to={"algorithm": "x"}): "`words` names no machine",
     changed("words", "machine", to="dgx_h1000"): "dgx_h1000",
     changed("words", "machine", to="switch:ranks=2"): "2",
     changed("ranks", to=0): "ranks is not a number from 1",

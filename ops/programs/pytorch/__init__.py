@@ -111,7 +111,7 @@ def _crashed(processes: list[Process], lost: list[int]) -> str:
 def seats(topology: Topology, per_node: int, nodes: int) -> Topology:
     """Return the machine whose rank r is GPU `r % per_node` of host `r // per_node`. Raises InputError."""
     if per_node < 1 or nodes < 1:
-        raise InputError(f"{per_node} processes on {nodes} nodes: ask for at least one of each")
+        raise InputError("program.processes", per_node=per_node, nodes=nodes)
     if nodes == 1:
         return topology
     hosts: dict[int, list[int]] = {}
@@ -119,7 +119,5 @@ def seats(topology: Topology, per_node: int, nodes: int) -> Topology:
         hosts.setdefault(topology.devices[device].host, []).append(device)
     fit = [devices[:per_node] for devices in hosts.values() if len(devices) >= per_node]
     if len(fit) < nodes:
-        raise InputError(
-            f"{topology.name} has {len(fit)} hosts with {per_node} GPUs or more, not {nodes}: choose a machine that has"
-        )
+        raise InputError("program.hosts", topology=topology.name, count=len(fit), per_node=per_node, nodes=nodes)
     return replace(topology, ranks=tuple(device for devices in fit[:nodes] for device in devices))

@@ -87,7 +87,7 @@ def roofline(topology: Topology, gpu: str | None, efficiency: float = EFFICIENCY
     if not name or name == "none":
         return None
     if name not in GPUS:
-        raise InputError(f"no GPU is called {name[:40]!r}: choose from none, {', '.join(GPUS)}")
+        raise InputError("gpu.unknown", gpu=name, choices=GPUS)
     if not 0 < efficiency <= 1:
-        raise InputError(f"efficiency={efficiency:g} is no share of a peak: give more than 0 and at most 1")
+        raise InputError("gpu.efficiency", efficiency=efficiency)
     return Roofline(name, efficiency)

@@ -19,7 +19,7 @@ from ops.programs.pytorch.rank.link import SLEEP, STREAM
 from ops.programs.pytorch.rank.wire import Message as Request
 from ops.programs.pytorch.rank.wire import Wire
 from ops.programs.runtime.deadlock import name_ranks
-from ops.programs.runtime.messages import ANY_SOURCE, Mailbox, Message, Receive
+from ops.programs.runtime.messages import ANY_SOURCE, Mailbox, PostedMessage, Receive
 from ops.programs.runtime.rendezvous import Contribution, ProcessGroup, ProgramMeeting
 from ops.programs.runtime.steps import thinned
 from ops.programs.runtime.tasks import Pending, Slept, Task
@@ -251,14 +251,14 @@ class TorchWorld(Transport):
     def _send(self, task: Task, request: Request) -> None:
         group = self.groups[request["group"]]
         here = group.place_of[task.rank]
-        message = Message(here, request["dst"], request["tag"], (request["dtype"], task.place), request["bytes"])
+        message = PostedMessage(here, request["dst"], request["tag"], (request["dtype"], task.place), request["bytes"])
         self._works[task.rank, request["work"]] = self._box(group, request["dst"]).post(message, "send")
 
     def _recv(self, task: Task, request: Request) -> None:
         group = self.groups[request["group"]]
         here, place, room, dtype = group.place_of[task.rank], task.place, request["bytes"], request["dtype"]
 
-        def take(message: Message) -> None:
+        def take(message: PostedMessage) -> None:
             sent, line = message.data
             if (message.size, sent) == (room, dtype):
                 return

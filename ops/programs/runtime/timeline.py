@@ -120,7 +120,7 @@ class ProgramRun:
     def to_perfetto(self) -> str:
         """Chrome trace-event JSON: a track per rank, messages as arrows. Raises InputError when it is too large."""
         slices = len(self.spans) + len(self.calls)
-        check_slices(slices, f"the program made {slices:,} calls", "run fewer ranks or steps")
+        check_slices(slices, "perfetto.calls")
         chrome = ChromeTrace()
         for rank in range(self.ranks):
             chrome.track(0, rank, f"rank {rank}", order=rank)
