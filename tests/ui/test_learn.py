@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ops.plan import Plan
-from sim.units import fmt_size, fmt_time
+from sim.units import fmt_number, fmt_size, fmt_time
 from tests.ui.test_page import players
 from tests.ui.visited import state_of
 from ui.export.exports import Shot, played
@@ -57,7 +57,8 @@ def test_every_question_has_one_right_answer_and_an_explanation(name, number, tu
         assert answer > 0
         assert not ask.grade(answer * 3, runs)
         assert not ask.grade(0.0, runs)
-    words = figures(runs) | dict(ask.facts(runs)) | {"answer": answer}
+    said = answer if isinstance(answer, str) else fmt_number(answer, ask.unit)  # as pages say it
+    words = figures(runs) | dict(ask.facts(runs)) | {"answer": said}
     for language, (key, own) in product(languages(), LESSONS[name].words().items()):
         if key.startswith(f"lesson.{name}.{number}"):
             assert "{" not in catalogue(language).get(key, own).format(**words)
