@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from ops.answers.phrase import Phrase
-from ops.request import Request
-from ops.request.notation import CHANGEABLE, entries
+from ops.plan import Plan
+from ops.plan.notation import CHANGEABLE, entries
 from sim.faults.edits import EDITS
-from sim.faults.kinds import TROUBLES
+from sim.faults.kinds import FAULTS
 from sim.parameters import pairs
 from sim.units import fmt_share
 
-LISTS = {"trouble": TROUBLES, "edits": EDITS}
+LISTS = {"fault": FAULTS, "edits": EDITS}
 """Words of a plan that are lists, and the kinds of their entries."""
 CHOICES = {
     "straggler": ("slower", "late"),
@@ -20,12 +20,12 @@ CHOICES = {
 """Kinds that do one of several things: the parameters that say which."""
 
 
-def changed_words(before: Request, after: Request) -> list[str]:
+def changed_words(before: Plan, after: Plan) -> list[str]:
     """Return the words in which two plans differ."""
     return [word for word in CHANGEABLE if getattr(before, word) != getattr(after, word)]
 
 
-def change_of(before: Request, after: Request) -> Phrase:
+def change_of(before: Plan, after: Plan) -> Phrase:
     """Return what `after` does otherwise than `before`."""
     phrases = [phrase for word in changed_words(before, after) for phrase in _changes(word, before, after)]
     if not phrases:
@@ -36,7 +36,7 @@ def change_of(before: Request, after: Request) -> Phrase:
     return joined
 
 
-def _changes(word: str, before: Request, after: Request) -> Iterator[Phrase]:
+def _changes(word: str, before: Plan, after: Plan) -> Iterator[Phrase]:
     old, new = getattr(before, word), getattr(after, word)
     if word in LISTS:
         yield from (described(word, spec) for spec in entries(new) if spec not in entries(old))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ops.request import Request
+from ops.plan import Plan
 from ops.run import Run
 from sim.errors import InputError, StalledError
 from sim.topology import Floats, Topology
@@ -18,7 +18,7 @@ FULL = 1 << 18
 class Outcome:
     """A plan and how it ended: exactly one of `run` and `stalled` is set."""
 
-    plan: Request
+    plan: Plan
     run: Run | None = None
     stalled: Trace | None = None
 
@@ -55,7 +55,7 @@ class Outcome:
             return None
 
 
-def outcome_of(plan: Request) -> Outcome:
+def outcome_of(plan: Plan) -> Outcome:
     """Run a plan, whatever stands beside it. Raises InputError where it cannot be run at all."""
     try:
         return Outcome(plan, replace(plan, against="").run(written=FULL))

@@ -8,10 +8,10 @@ from ops.answers.outcome import Outcome
 from ops.answers.phrase import Phrase
 from ops.answers.reason import LEAST
 from ops.answers.waits import link_waited_for
+from ops.plan import Plan
+from ops.plan.library_choice import collective_of
+from ops.plan.notation import entries, listed
 from ops.registry import ALGORITHMS
-from ops.request import Request
-from ops.request.library_choice import collective_of
-from ops.request.notation import entries, listed
 from sim.errors import InputError, StalledError
 from sim.parameters import pairs, written
 from sim.units import fmt_time
@@ -38,7 +38,7 @@ def remedy(outcome: Outcome) -> Phrase | None:
     return phrase if time < WORTH * outcome.time else None
 
 
-def _changes(plan: Request, outcome: Outcome) -> Iterator[tuple[Request, Phrase]]:
+def _changes(plan: Plan, outcome: Outcome) -> Iterator[tuple[Plan, Phrase]]:
     """Changes of the machine: other ways round a dead link, twice the bandwidth where everybody waits."""
     for word in LISTS:
         specs = list(entries(getattr(plan, word)))
@@ -56,13 +56,13 @@ def _changes(plan: Request, outcome: Outcome) -> Iterator[tuple[Request, Phrase]
         yield _with(plan, "edits", listed([*entries(plan.edits), spec]), phrase)
 
 
-def _with(plan: Request, word: str, value: str, phrase: Phrase) -> tuple[Request, Phrase]:
+def _with(plan: Plan, word: str, value: str, phrase: Phrase) -> tuple[Plan, Phrase]:
     other = replace(plan, **{word: value})  # type: ignore[arg-type]
     time = _time(other)
     return other, Phrase(phrase.id, {**phrase.values, "time": fmt_time(time or 0.0)}, phrase.shows)
 
 
-def _algorithms(plan: Request) -> Iterator[Request]:
+def _algorithms(plan: Plan) -> Iterator[Plan]:
     """The other algorithms of the same collective."""
     collective = collective_of(plan.algorithm)
     for name, entry in ALGORITHMS.items():
@@ -70,7 +70,7 @@ def _algorithms(plan: Request) -> Iterator[Request]:
             yield replace(plan, algorithm=name, settings="")
 
 
-def _time(plan: Request) -> float | None:
+def _time(plan: Plan) -> float | None:
     """Return the seconds that a plan takes; None where it cannot be run here, takes too long to try, or never ends."""
     try:
         prepared = plan.prepare()

@@ -127,13 +127,13 @@ class Use(_LinkUse):
 
 
 def capacity(trace: Loaded) -> Floats:
-    """What every link could carry on average in the run, as troubles left it, B/s, shape (links,)."""
+    """What every link could carry on average in the run, as faults left it, B/s, shape (links,)."""
     average: Floats = capacities(trace, np.array([trace.began, trace.ended]))[:, 0]
     return average
 
 
 def link_use(trace: Loaded) -> Floats:
-    """For every link, the bytes that crossed it over those it could carry in the run, as troubles left it."""
+    """For every link, the bytes that crossed it over those it could carry in the run, as faults left it."""
     room = capacity(trace) * trace.time
     return np.divide(trace.link_bytes, room, out=np.zeros_like(room), where=room > 0)
 

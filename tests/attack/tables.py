@@ -30,7 +30,7 @@ from ops.lab.grid import Grid
 from ops.lab.journal import read_table
 from ops.lab.pool import Pool
 from ops.lab.sweep import Swept, sweep
-from ops.request import Request
+from ops.plan import Plan
 from sim.errors import InputError
 from tests.ops.lab.clusters import AXES
 
@@ -39,7 +39,7 @@ GRID = Grid(**AXES)
 COMMAND = [
     *("cli.py", "sweep", *AXES["algorithms"], "--sizes", ",".join(AXES["sizes"]), "--seeds", "1,2,3", "--jobs", "2"),
     *(word for text in AXES["machines"] for word in ("--machine", text)),
-    *(word for text in AXES["troubles"] for word in ("--fault", text)),
+    *(word for text in AXES["faults"] for word in ("--fault", text)),
 ]
 KILLS, FLIPS, CUTS, DISKS = 50, 200, 20, 50
 
@@ -62,7 +62,7 @@ class Prepared:
     def sweep(self, table: Path, after: int = 1 << 30) -> Swept:
         """The sweep, with these rows, a few at a time; it is interrupted when it has so many of them."""
 
-        def submit(batch: Sequence[Request]) -> Future[list[Row]]:
+        def submit(batch: Sequence[Plan]) -> Future[list[Row]]:
             done: Future[list[Row]] = Future()
             done.set_result([self.rows[name_of(cell)] for cell in batch[:5]])
             return done

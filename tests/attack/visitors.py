@@ -28,17 +28,17 @@ from tests.browser.conftest import serve
 from ui.drawer.ahead import WHERE
 from ui.server.first import WHERE as FIRST
 
-SCENES = (
+PLANS = (
     "", "machine=switch:ranks={n}", "machine=dgx_a100&size={m}MiB", "machine=switch:ranks={n}&algorithm=allgather.ring",
     "machine=nodes:nodes=2&algorithm=allreduce.hierarchical_2d&size={m}MiB", "page=learn", "page=train",
-    "machine=switch:ranks={n}&algorithm=alltoall.bruck", "machine=dual_socket_pcie&trouble=slow_link:src=GPU0,dst=PCI0",
+    "machine=switch:ranks={n}&algorithm=alltoall.bruck", "machine=dual_socket_pcie&fault=slow_link:src=GPU0,dst=PCI0",
     "machine=switch:ranks=16&against=algorithm=allreduce.rabenseifner",
 )  # fmt: skip
 HOSTILE = (
     "machine=switch:ranks=4096", "machine=switch:ranks=2048", "machine=switch:ranks=1024&algorithm=alltoall.linear",
     "machine=switch:ranks=1500&size=1GiB", "machine=switch:ranks=8192",
-    "machine=switch:ranks=8&size=4GiB&trouble=background:src=GPU0,dst=GPU1,size=1",
-    "machine=switch:ranks=8&trouble=background:src=GPU0,dst=GPU1,size=1,streams=65536",
+    "machine=switch:ranks=8&size=4GiB&fault=background:src=GPU0,dst=GPU1,size=1",
+    "machine=switch:ranks=8&fault=background:src=GPU0,dst=GPU1,size=1,streams=65536",
     "page=lab&collective=allreduce&algorithms=&machines=switch:ranks=512&sizes=1KiB..1GiB",
     "page=![x](http://evil.example/x.png)", "schedule=" + "%0A" * 3000, "machine=switch:ranks=65536",
     "machine=" + "(" * 4000,
@@ -94,16 +94,16 @@ class Tab:
                 return time.perf_counter() - begun
 
 
-def scene(draw: random.Random) -> str:
+def plan(draw: random.Random) -> str:
     """A link somebody of a class might open."""
-    return quote(draw.choice(SCENES).format(n=draw.randrange(4, 33), m=1 << draw.randrange(0, 8)), safe="=&:,.")
+    return quote(draw.choice(PLANS).format(n=draw.randrange(4, 33), m=1 << draw.randrange(0, 8)), safe="=&:,.")
 
 
 async def visitor(address: str, record: Record, draw: random.Random, until: float) -> None:
-    """Come, look at a few scenes, leave, and come again."""
+    """Come, look at a few plans, leave, and come again."""
     while time.monotonic() < until:
         try:
-            query = scene(draw)
+            query = plan(draw)
             async with Tab(address) as tab:
                 for _ in range(draw.randrange(1, 4)):
                     try:
@@ -134,25 +134,25 @@ async def hostile(address: str, draw: random.Random, until: float, tabs: int = 4
     async def ask() -> None:
         """As many futures and first pictures as the server will listen to, as no player would."""
         while time.monotonic() < until:
-            await asyncio.gather(*(asyncio.to_thread(_post, address, draw.choice(SCENES)) for _ in range(8)))
+            await asyncio.gather(*(asyncio.to_thread(_post, address, draw.choice(PLANS)) for _ in range(8)))
             await asyncio.gather(*(asyncio.to_thread(_get, address, draw.choice(HOSTILE)) for _ in range(8)))
             await asyncio.sleep(draw.uniform(0.2, 8.0))
 
     await asyncio.gather(*(one() for _ in range(tabs)), ask())
 
 
-def _post(address: str, scene: str) -> None:
+def _post(address: str, plan: str) -> None:
     """Ask for a future, whatever is answered."""
-    named = dict(word.split("=", 1) for word in scene.format(n=1024, m=64).split("&") if word)
-    body = json.dumps({"scene": named, "asked": f"straggler:rank=0,late={time.time_ns()}ns", "language": "en"})
+    named = dict(word.split("=", 1) for word in plan.format(n=1024, m=64).split("&") if word)
+    body = json.dumps({"plan": named, "asked": f"straggler:rank=0,late={time.time_ns()}ns", "language": "en"})
     asked = urllib.request.Request(f"{address}/{WHERE}", body.encode(), {"content-type": "application/json"})
     with contextlib.suppress(OSError), urllib.request.urlopen(asked, timeout=30) as answer:
         answer.read()
 
 
-def _get(address: str, scene: str) -> None:
+def _get(address: str, plan: str) -> None:
     """Ask for the picture that comes before a page, whatever is answered."""
-    asked = f"{address}/{FIRST}?{quote(scene, safe='=&:,.%')}&t={time.time_ns()}"
+    asked = f"{address}/{FIRST}?{quote(plan, safe='=&:,.%')}&t={time.time_ns()}"
     with contextlib.suppress(OSError), urllib.request.urlopen(asked, timeout=30) as answer:
         answer.read()
 

@@ -16,12 +16,12 @@ from urllib.parse import parse_qsl
 
 from playwright.sync_api import sync_playwright
 
-from ops.request.link import from_link
+from ops.plan.link import from_link
 from sim.trace import Trace
 from tests.browser.conftest import FLAGS, PLAYER, Visit, chromium_path
 from ui.files.exports import Shot, played
+from ui.plan.picture import carried_out
 from ui.player.views import VIEWS
-from ui.scene.picture import carried_out
 
 RUNS = {
     8: "machine=dgx_h100",

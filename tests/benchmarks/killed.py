@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from tests.ops.lab.clusters import dask_cluster, killed, lines, started
 
 MILLION = 10**6
-MACHINE, TROUBLE = "switch:ranks=4", "jitter:mean=1us"
+MACHINE, FAULT = "switch:ranks=4", "jitter:mean=1us"
 WORKERS = 2
 
 
@@ -23,7 +23,7 @@ def words(cells: int, table: Path) -> list[str]:
     """A sweep of so many cells or a few more: as many sizes as seeds."""
     side = math.isqrt(cells - 1) + 1
     sizes, seeds = (",".join(str(first + k) for k in range(side)) for first in (4096, 1))
-    axes = ["--machine", MACHINE, "--fault", TROUBLE, "--sizes", sizes, "--seeds", seeds]
+    axes = ["--machine", MACHINE, "--fault", FAULT, "--sizes", sizes, "--seeds", seeds]
     return ["cli.py", "sweep", "allreduce.ring", *axes, "-o", str(table)]
 
 

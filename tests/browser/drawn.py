@@ -17,12 +17,12 @@ from urllib.parse import parse_qsl
 import numpy as np
 from playwright.sync_api import sync_playwright
 
-from ops.request.link import from_link
+from ops.plan.link import from_link
 from sim.trace import Trace
 from sim.trace.kept import from_json
 from tests.browser.conftest import FLAGS, PLAYER, Visit, chromium_path
 from ui.files.exports import Shot, played
-from ui.scene.picture import carried_out
+from ui.plan.picture import carried_out
 from ui.stage.frames import Film
 
 RUNS = (
@@ -30,8 +30,8 @@ RUNS = (
     ("machine=dual_socket_pcie",),
     ("machine=gb200_nvl72&algorithm=allreduce.rabenseifner&size=1MiB",),
     ("machine=nodes:nodes=4&algorithm=alltoall.linear",),
-    ("machine=dgx1v&trouble=slow_link:src=CPU0,dst=CPU1,share=0.5,start=300us,end=900us&algorithm=alltoall.linear",),
-    ("machine=switch:ranks=16&trouble=straggler:rank=3,late=200us&algorithm=allgather.bruck&size=1MiB",),
+    ("machine=dgx1v&fault=slow_link:src=CPU0,dst=CPU1,share=0.5,start=300us,end=900us&algorithm=alltoall.linear",),
+    ("machine=switch:ranks=16&fault=straggler:rank=3,late=200us&algorithm=allgather.bruck&size=1MiB",),
     ("machine=dgx_h100:hosts=32",),
     ("machine=fat_tree:pods=16,leaves=4,gpus=16&algorithm=allreduce.recursive_doubling",),
     ("machine=switch:ranks=1024",),

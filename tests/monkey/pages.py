@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.testing.v1 import AppTest, element_tree
 
-from ops.request.examples import example_captures, example_schedules
+from ops.plan.examples import example_captures, example_schedules
 from sim.registry import MEND
 from tests.monkey.garbage import LINKS, TEXTS
 from tests.monkey.once import look_for_components_once

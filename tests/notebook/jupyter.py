@@ -18,8 +18,8 @@ HASTE, TRIES = 10_000, 4
 TOKEN = "only-here"
 PLAYER = '[data-ringside="player"][data-steps]'
 CELLS = [
-    "from ringside import Request\nfrom ringside.notebook import show",
-    "run = show(Request(machine='switch:ranks=4', size='1MiB', against='algorithm=allreduce.rabenseifner'))\nrun",
+    "from ringside import Plan\nfrom ringside.notebook import show",
+    "run = show(Plan(machine='switch:ranks=4', size='1MiB', against='algorithm=allreduce.rabenseifner'))\nrun",
     "print('stands at', run.time, run.view)",
     "run.time = run.end / 2\nrun.view = 'matrix'",
 ]

@@ -11,14 +11,14 @@ app = marimo.App()
 @app.cell
 def _():
     import marimo as mo
-    from ringside import Request
+    from ringside import Plan
     from ringside.notebook import show
-    return Request, mo, show
+    return Plan, mo, show
 
 
 @app.cell
-def _(Request, mo, show):
-    run = mo.ui.anywidget(show(Request(machine="switch:ranks=4", size="1MiB")))
+def _(Plan, mo, show):
+    run = mo.ui.anywidget(show(Plan(machine="switch:ranks=4", size="1MiB")))
     run
     return (run,)
 

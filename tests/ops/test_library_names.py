@@ -9,7 +9,7 @@ import pytest
 from cli import main
 from ops import ALGORITHMS
 from ops.algorithms.circulant import circulant
-from ops.request.notation import algorithm_spec
+from ops.plan.notation import algorithm_spec
 from tests.ops.library_oracles import held, held_with_shares, sends
 
 # Circulant graphs: Träff's example of 17 ranks, skips 1 2 3 5 9, which MPICH's circ_graph.c repeats.
