@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from ops.libraries.nccl.layers import LARGE
+from ops.measured import steps
 from ops.measured.accuracy import Cell, MeasuredRun, cells, published
 from ops.measured.comparison import Compared, Outside, verdict
 from ops.measured.formats import MEASUREMENTS
@@ -108,6 +109,25 @@ def _clock(more: Sequence[MeasuredRun]) -> None:
     with st.expander(tell("page.measured.nearest")):
         behind = [cell for cell in every if cell.behind]
         st.dataframe([_behind(cell, pictures.label) for cell in behind], hide_index=True)
+    _steps()
+
+
+def _steps() -> None:
+    """Training steps that others published, beside those that are predicted from the first of each group."""
+    with st.expander(tell("page.measured.steps")):
+        st.caption(tell("page.measured.steps.what"))
+        st.dataframe([_step(row) for row in steps.kept()], hide_index=True)
+
+
+def _step(row: steps.PredictedRow) -> dict[str, str]:
+    error = tell("page.measured.steps.reference") if row.reference else fmt_share(row.error, 1)
+    return {
+        tell("page.measured.steps.group"): row.group,
+        "GPU": str(row.ranks),
+        tell("page.measured.error"): error,
+        tell("page.measured.measured"): f"{row.published:,g} {row.unit}",
+        tell("page.measured.simulated"): f"{row.predicted:,.5g}",
+    }
 
 
 def _behind(cell: Cell, label: Callable[[str], str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitDuplicateElementKey
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from ops.lab.cells import Row, rows
+from ops.lab.cells import Cell, Row, rows
 from ops.lab.pool import Pool, carried_out
 from ops.plan import Plan
 from sim.errors import InputError, StalledError
@@ -101,7 +101,7 @@ def ask_rows(cells: Sequence[Plan]) -> Iterator[list[Row]]:
     """The rows of cells as they come; what is not taken is not carried out."""
     pool, whose, jobs = the_pool(), visitor(), set[PageJob]()
 
-    def submit(batch: Sequence[Plan]) -> Future[list[Row]]:
+    def submit(batch: Sequence[Cell]) -> Future[list[Row]]:
         future: Future[list[Row]] = Future()
         job = pool.ask(whose, Call(rows, (tuple(batch),)), shared=False)
         jobs.add(job)

@@ -14,9 +14,8 @@ import numpy as np
 
 from ops.communicators.launch import Launcher, Prepared
 from ops.libraries import CollectiveCall, Decision, Members
-from ops.registry import ALGORITHMS
 from ops.training.step import AlikeRanks
-from ops.training.world import Stream, StreamedCall, World
+from ops.training.world import Stream, StreamedCall, World, WorldOptions
 from sim.base.arrays import Floats, Ints, each_once
 from sim.symmetry.folded import FoldedSchedule
 from sim.symmetry.renamings import Numbers
@@ -24,21 +23,11 @@ from sim.topology import Topology
 from sim.topology.devices import LINK_KINDS, LinkColumns
 
 if TYPE_CHECKING:
-    from ops.communicators.selection import Forced
+    from ops.run.work import Work
     from sim.engine import Event
     from sim.schedule import Schedule
     from sim.schedule.verify import Proof
     from sim.symmetry.link_classes import PairClasses
-
-
-class WorldOptions(NamedTuple):
-    """What a `World` takes beside its machine and ranks."""
-
-    library: str
-    forced: "dict[str, Forced]"
-    shape: str
-    launch: float
-    interference: float
 
 
 class PlannedCall(NamedTuple):
@@ -85,7 +74,7 @@ class _Plans:
     topology: Topology
     launcher: Launcher
     _of: dict[Any, _FoldedPlan] = field(default_factory=dict)
-    _decided: dict[Any, _FoldedPlan] = field(default_factory=dict)
+    _decided: "dict[Work, _FoldedPlan]" = field(default_factory=dict)
 
     def of(self, ranks: range, collective: str, size: float) -> _FoldedPlan:
         """The plan for a call. Raises _UnlikeError where there is none."""
@@ -100,17 +89,18 @@ class _Plans:
 
     def _folded(self, decision: Decision, n: int) -> _FoldedPlan:
         from sim.symmetry.folded_run import timed_schedule
-        from sim.symmetry.proof import proof_of, prove
+        from sim.symmetry.proof import proof_of
 
-        key = decision.algorithm, n, tuple(sorted(decision.settings.items()))
-        if key not in self._decided:
-            schedule = ALGORITHMS[decision.algorithm].folded(n, **decision.settings)
+        work = self.launcher.work(decision, n)
+        if work not in self._decided:
+            schedule = work.folded
             if schedule is None:
                 raise _UnlikeError
             turns = each_once(schedule.turn[schedule.turn != 0])
             timed = timed_schedule(schedule, turns)
-            self._decided[key] = _FoldedPlan(decision, schedule, timed, proof_of(timed, prove(schedule)), turns)
-        return self._decided[key]
+            self._decided[work] = _FoldedPlan(decision, schedule, timed, proof_of(timed, work.folded_verdict), turns)
+            work.remember()
+        return self._decided[work]
 
 
 @dataclass(eq=False)
