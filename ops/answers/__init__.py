@@ -2,6 +2,5 @@
 
 from ops.answers.answer import Answered, answer
 from ops.answers.outcome import Outcome, outcome_of
-from ops.answers.phrase import Phrase
 
-__all__ = ["Answered", "Outcome", "Phrase", "answer", "outcome_of"]
+__all__ = ["Answered", "Outcome", "answer", "outcome_of"]

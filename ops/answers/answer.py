@@ -1,14 +1,13 @@
 """The answer to a what-if: what changed, from what to what, by which factor, why, and what would win it back."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ops.answers.change import change_of
 from ops.answers.outcome import Outcome
-from ops.answers.phrase import Phrase
 from ops.answers.reason import why_longer, why_never, why_same
 from ops.answers.remedy import remedy
+from sim.errors import Message
 from sim.units import fmt_share, fmt_time
 
 SAME = 1e-9
@@ -25,16 +24,19 @@ class Answered:
     ----------
     before, after : float
         Seconds; infinite for a run that never ends.
-    sentence : Phrase
+    sentence : Message
         The sentence.
-    remedy : Phrase or None
+    remedy : Message or None
         What would win the time back, as a second sentence.
+    shows : str
+        What shows the reason: `link:SRC>DST`, `rank:N` or `part:NAME`; nothing where no picture does.
     """
 
     before: float
     after: float
-    sentence: Phrase
-    remedy: Phrase | None = None
+    sentence: Message
+    remedy: Message | None = None
+    shows: str = ""
 
     @property
     def factor(self) -> float:
@@ -59,28 +61,22 @@ def answer(before: Outcome, after: Outcome, *, remedies: bool = True) -> Answere
     Answered
         The sentence, and the numbers in it.
     """
-    key, values = "", {"change": change_of(before.plan, after.plan)}
-    worse = after.time > before.time * (1 + SAME) or after.run is None
+    change, words = change_of(before.plan, after.plan), dict[str, object]()
     if after.stalled:
-        key = "answer.never"
-        values |= {"why": why_never(after.stalled)}
+        key, why = "answer.never", why_never(after.stalled)
     elif before.stalled:
-        key = "answer.ends"
-        values |= {"after": fmt_time(after.time), "why": why_never(before.stalled)}
-    elif worse or after.time < before.time * (1 - SAME):
+        key, words, why = "answer.ends", {"after": fmt_time(after.time)}, why_never(before.stalled)
+    elif abs(after.time - before.time) <= SAME * before.time:
+        key, words, why = "answer.same", {"after": fmt_time(after.time)}, why_same(before, after)
+    else:
+        worse = after.time > before.time
         slower, faster = (after, before) if worse else (before, after)
         old, new = _times(before.time, after.time)
-        key = "answer.slower" if worse else "answer.faster"
-        values |= {
-            "before": old,
-            "after": new,
-            "factor": _factor(slower.time / faster.time),
-            "why": why_longer(slower, faster, ahead=not worse),
-        }
-    else:
-        key = "answer.same"
-        values |= {"after": fmt_time(after.time), "why": why_same(before, after)}
-    return Answered(before.time, after.time, Phrase(key, values), remedy(after) if worse and remedies else None)
+        words = {"before": old, "after": new, "factor": _factor(slower.time / faster.time)}
+        key, why = "answer.slower" if worse else "answer.faster", why_longer(slower, faster, ahead=not worse)
+    sentence = Message(key, change=change, why=why.message, **words)
+    lost = remedies and key in ("answer.never", "answer.slower")
+    return Answered(before.time, after.time, sentence, remedy(after) if lost else None, why.shows)
 
 
 def _times(before: float, after: float) -> tuple[str, str]:
@@ -94,22 +90,12 @@ def _times(before: float, after: float) -> tuple[str, str]:
     return (number if unit == new.partition(" ")[2] else old), new
 
 
-def _factor(factor: float) -> Phrase:
+def _factor(factor: float) -> str | Message:
     """How many times as long, or how many percent longer.
 
-    >>> _factor(1.7737).values, _factor(12.6).values, _factor(1.032).values, _factor(1.00001).values
-    ({'factor': '1.8×'}, {'factor': '13×'}, {'factor': '3.2%'}, {'factor': '0.1%'})
+    >>> [str(_factor(factor)) for factor in (1.7737, 12.6, 1.032, 1.00001)]
+    ['1.8×', '13×', '3.2%', 'less than 0.1%']
     """
     if factor >= SLIGHT:
-        return Phrase("answer.times", {"factor": f"{float(f'{factor:.2g}'):g}×"})
-    if factor < 1.0005:
-        return Phrase("answer.hardly", {"factor": fmt_share(0.001, 1)})
-    return Phrase("answer.percent", {"factor": fmt_share(factor - 1, 1)})
-
-
-def parts(phrase: Phrase) -> Iterator[Phrase]:
-    """Return a phrase and all phrases in it."""
-    yield phrase
-    for value in phrase.values.values():
-        if isinstance(value, Phrase):
-            yield from parts(value)
+        return f"{float(f'{factor:.2g}'):g}×"
+    return Message("answer.hardly", factor="0.1%") if factor < 1.0005 else fmt_share(factor - 1, 1)

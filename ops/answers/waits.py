@@ -19,9 +19,8 @@ WAITING = PARTS.index("waiting")
 class Holder(NamedTuple):
     """A link or a rank of a run, the share of the run that its critical path spends on it, and who waits for it.
 
-    `ranks` is how many ranks have their last message after a chain of messages that passes it, `name` what it is called:
-    `A ↔ B` where more ranks wait for one of the two directions than for this one. `ranks` is 0 where not every transfer
-    has a row.
+    `ranks` counts the ranks whose last message comes after a chain of messages that passes it; 0 where not every
+    transfer has a row. The name is `A ↔ B` where more ranks wait for one of both directions than for this one.
     """
 
     name: str
