@@ -43,7 +43,7 @@ def why_longer(longer: Outcome, shorter: Outcome, *, ahead: bool) -> Reason:
         return _waits("link", link, longer.run.timing.ranks, ending)
     if part == WAITING and (rank := rank_waited_for(longer)):
         return _waits("rank", rank, longer.run.timing.ranks, ending)
-    if PARTS[part] == "latency" and slow.messages != fast.messages:
+    if PARTS[part] == "latency" and slow.messages > fast.messages:
         after, before = (fast, slow) if ahead else (slow, fast)
         values = {"after": f"{after.messages:,}", "before": f"{before.messages:,}"}
         return Reason(Message("answer.why.messages", **values), "part:latency")
