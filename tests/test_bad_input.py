@@ -247,7 +247,7 @@ def test_the_most_extreme_numbers_that_are_taken_give_finite_answers(size, bandw
 
 
 @pytest.mark.slow
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=30), where=st.integers(0, 4))
 def test_any_text_in_any_place_is_done_or_refused_in_one_line(text, where, capsys):
     places = ["1MiB", "2", "0", "switch:ranks=2", "allreduce.ring"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import FEW, SOME, shorten, waiting_for_their_turn
+from tests.conftest import waiting_for_their_turn
 
 PAGES, LANGUAGES = range(4), ("en", "zh", "fr")
 
@@ -19,8 +19,8 @@ def case(test, *over, **params):
     )
 
 
-def tried(cases):
-    waiting = list(waiting_for_their_turn(cases))
+def tried(cases, day=0):
+    waiting = list(waiting_for_their_turn(cases, day))
     return [one.callspec.params for one in cases if not any(one is other for other in waiting)]
 
 
@@ -41,28 +41,18 @@ def test_what_is_not_marked_is_tried_whole():
     assert len(tried([case("test", page=page) for page in PAGES])) == len(PAGES)
 
 
-@pytest.mark.parametrize(
-    ("marks", "most", "is_long"),
-    [
-        ("not long", SOME, False),
-        ("not slow and not browser and not long", FEW, False),
-        ("long", 10 * SOME, True),
-        ("", 10 * SOME, False),
-    ],
-)
-def test_drawn_examples_are_fewer_and_those_after_them_are_long(marks, most, is_long):
-    tried, marked = [], []
+def test_every_case_has_its_day():
+    cases = [case("test", "language", language=word) for word in LANGUAGES]
+    assert {params["language"] for day in range(len(LANGUAGES)) for params in tried(cases, day)} == {*LANGUAGES}
 
-    @settings(max_examples=10 * SOME, database=None)
-    @given(st.integers(0, 1 << 60))
+
+def test_a_profile_says_how_many_examples_are_drawn():
+    numbers = []
+
+    @given(number=st.integers(0, 1 << 60))
     def test(number):
-        tried.append(number)
+        numbers.append(number)
 
-    def plain():
-        """No example is drawn of this one."""
-
-    items = [SimpleNamespace(obj=each, add_marker=marked.append) for each in (test, plain)]
-    shorten(items, marks)
     test()
-    assert len(tried) == most
-    assert marked == ["long"] * is_long
+    assert len(numbers) == settings.default.max_examples
+    assert [settings.get_profile(name).derandomize for name in ("quick", "check", "long")] == [False] * 3

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -150,7 +150,6 @@ def test_work_is_done_where_it_stands_and_at_no_link():
     assert trace.link_bytes.sum() == 2 * 1500
 
 
-@settings(max_examples=200)
 @given(st.data())
 def test_damaged_files_are_judged_or_refused_and_nothing_else(data):
     text = data.draw(st.sampled_from([PING_PONG, two("a: calc 1", "b: send 1000b to 1", "b irequires a")]))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -364,7 +364,6 @@ def test_a_correct_program_is_told_which_runtime_would_refuse_it(text, message):
     assert re.search(message, judged.reason)
 
 
-@settings(max_examples=150)
 @given(st.data())
 def test_damaged_files_are_judged_or_refused_and_nothing_else(data):
     text = data.draw(st.sampled_from([TREE[:6000], HIERARCHY, EXCHANGE, MADE["cpy and re"]]))

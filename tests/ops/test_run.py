@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -73,7 +73,6 @@ def runs_of(setup):
     return setup, found
 
 
-@settings(max_examples=200)
 @given(setups())
 def test_every_strategy_is_the_run_that_is_written_out(setup):
     try:

@@ -5,7 +5,7 @@ import io
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.errors import InputError
@@ -190,7 +190,6 @@ def test_rocm_smi_is_recommended_only_where_it_still_exists():
             read_topology(text, "it")
 
 
-@settings(max_examples=100)
 @given(st.sampled_from(sorted(FORMS)), st.data())
 def test_a_mutilated_output_is_read_or_refused_in_one_sentence(form, data):
     text = FORMS[form](3, dies)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -80,7 +80,6 @@ def test_dimensions_are_crossed_in_order_and_npus_count_the_first_fastest():
     assert [x.dst for x in found.path("GPU5", "GPU4")] == ["GPU4"]
 
 
-@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["Ring", "FullyConnected", "Switch"]), st.integers(2, 5)), min_size=1, max_size=3
@@ -132,7 +131,6 @@ def test_what_is_wrong_is_told_with_its_line_and_the_mend(text, message):
         read(text)
 
 
-@settings(max_examples=100)
 @given(st.integers(0, 400))
 def test_a_file_cut_anywhere_is_a_machine_or_a_message(cut):
     assert machine_or_message(read, (NETWORKS / "Ring_FullyConnected_Switch.yml").read_text()[:cut], "net.yml")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -71,7 +71,6 @@ def test_unequal_blocks_arrive_whole_and_in_rank_order(name):
             assert np.array_equal(np.concatenate(received), np.concatenate(sent))
 
 
-@settings(max_examples=80)
 @given(
     st.sampled_from([name for name in MOVING if ALGORITHMS[name].collective.reduces]),
     st.integers(2, 24),
@@ -88,7 +87,6 @@ def test_any_length_and_any_numbers(name, n, elements, dtype, op, seed):
     assert compare(schedule, random_inputs(schedule.promise, cut(schedule, elements), dtype, op, seed), op).ok
 
 
-@settings(max_examples=80)
 @given(st.sampled_from(MOVING), st.integers(2, 9), st.data())
 def test_the_numbers_and_the_proof_agree_on_a_schedule_that_lost_a_transfer(name, n, data):
     try:

@@ -8,7 +8,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -134,14 +134,12 @@ def interpreted(few=0):
         yield
 
 
-@settings(max_examples=150)
 @given(scenes())
 def test_every_transfer_ends_when_independent_water_filling_says(scene):
     with interpreted():
         assert ours(scene, history=True).end == pytest.approx(reference(*scene), rel=1e-9, abs=1e-15)
 
 
-@settings(max_examples=100)
 @given(scenes())
 def test_interpreted_and_compiled_agree_bit_for_bit(scene):
     with plain():
@@ -182,7 +180,6 @@ def crowds(draw):
     return routes, sizes, waits, capacity, [0.0] * links
 
 
-@settings(max_examples=40)
 @given(crowds(), st.sampled_from([1, 2, 3, amend.NEAR]))
 def test_shares_put_right_after_a_completion_are_those_of_a_solve_from_nothing(scene, near):
     with interpreted():
@@ -234,7 +231,6 @@ def test_the_compiled_kernel_puts_shares_right_as_the_plain_one_does():
         assert run().tobytes() == slow.tobytes()
 
 
-@settings(max_examples=50)
 @given(scenes())
 def test_memory_that_was_never_written_is_never_read(scene):
     class Soiled:
@@ -253,7 +249,6 @@ def test_memory_that_was_never_written_is_never_read(scene):
     assert soiled.tobytes() == ours(scene).end.tobytes()
 
 
-@settings(max_examples=100)
 @given(scenes(), st.sampled_from([0, groups.FEW]))
 def test_what_was_sent_is_what_arrived_and_no_link_carries_more_than_it_can(scene, few):
     routes, sizes, _, capacity, _ = scene

@@ -8,7 +8,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sim.engine import Cluster
@@ -251,7 +251,6 @@ LATER = [
 DIVERTED = Job(0.0, [[0], [0]], [1e7, 1e7], [False] * 2, [set(), set()], (0, 0), (0, 0))
 
 
-@settings(max_examples=150)
 @example(World(LATER[:1], [1e9] * 3, [0.0] * 3, 0.0, []), False)
 @example(World(LATER[1:], [1e9] * 3, [0.0] * 3, 0.0, []), False)
 @example(World([DIVERTED], [7e9, 1e9], [0.0, 0.003], 0.0, [(0.002, (0, 1), [1])]), False)

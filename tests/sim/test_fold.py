@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -58,7 +58,6 @@ def runs(draw):
     return name, machine, n, draw(st.booleans())
 
 
-@settings(max_examples=60)
 @given(runs())
 def test_a_folded_run_is_the_run_of_all_ranks(run):
     *which, lockstep = run

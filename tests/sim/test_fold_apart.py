@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -68,7 +68,6 @@ def runs(draw):
     return name, machine, n, trouble
 
 
-@settings(max_examples=60)
 @given(runs())
 def test_it_is_the_run_that_is_written_out(run):
     try:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -62,7 +62,6 @@ def runs(draw):
     return name, machine, n, trouble
 
 
-@settings(max_examples=80)
 @given(runs())
 def test_it_is_the_run_that_is_written_out(run):
     try:

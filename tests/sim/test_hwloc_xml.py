@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -236,7 +236,6 @@ def test_what_is_wrong_is_told_with_its_line_and_the_mend(text, message):
         read_topology(text, "m")
 
 
-@settings(max_examples=150)
 @given(st.data())
 def test_a_file_cut_anywhere_is_a_machine_or_a_message(data):
     text = text_of(data.draw(st.sampled_from(["power8gpudistances", "24em64t-2n6c2t-pci"])))

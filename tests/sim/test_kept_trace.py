@@ -132,7 +132,6 @@ JUNK = st.one_of(
 
 
 @pytest.mark.slow
-@hypothesis.settings(max_examples=300)
 @hypothesis.given(st.sampled_from([RUN, SWITCHED, TROUBLED]), st.data())
 def test_whatever_is_damaged_is_a_run_still_or_a_sentence(document, data):
     for _ in range(data.draw(st.integers(1, 2))):

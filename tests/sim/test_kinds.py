@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -62,7 +62,6 @@ def at_once(monkeypatch):
     monkeypatch.setattr(colours, "FEW", 0)
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_moments_are_those_of_the_run_that_is_written_out(data):
     name, machine = data.draw(st.sampled_from(sorted(ALGORITHMS))), data.draw(st.sampled_from(MACHINES))

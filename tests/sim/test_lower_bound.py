@@ -6,7 +6,7 @@ from itertools import count
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops.collectives import COLLECTIVES
@@ -160,7 +160,6 @@ def promises(draw, n):
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
 @given(st.data(), machines(), st.booleans())
 def test_the_bound_is_the_strongest_of_its_arguments(data, topology, in_switch):
     devices = [*topology.ranks]

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -202,14 +202,12 @@ def read_or_told(text, name):
         return "\n" not in str(error)
 
 
-@settings(max_examples=60)
 @given(st.sampled_from(READ), st.floats(0, 1))
 def test_any_beginning_of_a_file_is_a_machine_or_a_sentence(file, share):
     text = file.read_text(encoding="utf-8")
     assert read_or_told(text[: int(len(text) * share)], file.name)
 
 
-@settings(max_examples=60)
 @given(st.sampled_from(READ), st.integers(0, 10**6), st.sampled_from(["", "9" * 30, "-1", "<", '"', "nan", "&x;"]))
 def test_any_damage_is_read_or_told(file, place, with_what):
     text = file.read_text(encoding="utf-8")

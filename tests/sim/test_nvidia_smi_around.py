@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.errors import InputError
@@ -38,7 +38,6 @@ def test_a_prefix_on_every_line_changes_nothing(number, prefix):
     same(prefixed(text_of(path), prefix), path)
 
 
-@settings(max_examples=60)
 @given(st.sampled_from(READ), several_prefixes())
 def test_any_known_prefixes_on_every_line_change_nothing(path, prefixes):
     same(prefixed(text_of(path), *prefixes), path)

@@ -5,7 +5,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.errors import InputError
@@ -230,7 +230,6 @@ def affinity_first(rows):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(matrices())
 def test_every_layout_of_a_matrix_is_the_same_machine(matrix):
     names, cells, _, _ = matrix
@@ -243,7 +242,6 @@ def test_every_layout_of_a_matrix_is_the_same_machine(matrix):
         assert (machine.devices, machine.links, machine.pairs) == (plain.devices, plain.links, plain.pairs), layout
 
 
-@settings(max_examples=100)
 @given(matrices())
 def test_every_tree_is_rebuilt_with_its_classes(matrix):
     names, cells, _, _ = matrix
@@ -252,7 +250,6 @@ def test_every_tree_is_rebuilt_with_its_classes(matrix):
     assert {(a, b): derived[a][b] for a in names for b in names if a != b} == cells
 
 
-@settings(max_examples=60)
 @given(matrices(), st.data())
 def test_swapping_two_different_cells_of_a_row_is_noticed(matrix, data):
     rows = [list(row) for row in rows_of(matrix)]
@@ -291,7 +288,6 @@ def mutilated(text, data):
             return "".join(tokens)
 
 
-@settings(max_examples=200)
 @given(st.sampled_from(sorted(CAPTURES.glob("*.txt"))), st.data())
 def test_a_mutilated_capture_is_read_or_refused_in_one_sentence(capture, data):
     text = capture.read_bytes().decode()
@@ -305,7 +301,6 @@ def test_a_mutilated_capture_is_read_or_refused_in_one_sentence(capture, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
 @given(st.text(max_size=200))
 def test_whatever_follows_a_table_it_is_read_or_refused(text):
     try:

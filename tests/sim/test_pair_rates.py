@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cli
@@ -147,7 +147,6 @@ def test_a_second_text_must_be_a_matrix():
         beside(PAIRS, "hello", "p2p.txt")
 
 
-@settings(max_examples=60)
 @given(st.integers(0, len(FULL)), st.integers(0, len(FULL)), st.sampled_from(["", "x", "N/A", "-1", "\n", "1e999"]))
 def test_a_mutilated_matrix_is_read_or_refused_in_one_sentence(start, end, word):
     start, end = sorted((start, end))

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sim.base.pasted import pasted_lines
@@ -86,7 +86,6 @@ def test_quotes_of_words_are_no_strings(line):
     assert pasted_lines(line)[0].text == line
 
 
-@settings(max_examples=200)
 @given(st.text(max_size=200))
 @example('"' + "\\" * 5001)
 @example("{" * 5000 + "}")

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cli
@@ -92,7 +92,6 @@ def test_what_cannot_be_placed_is_one_sentence(text, why):
     assert "\n" not in str(refused.value)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 7)), min_size=2, unique=True), st.randoms())
 def test_a_rank_file_and_the_line_it_becomes_place_alike(spots, random):
     lines = [f"rank {rank}=H{host} slot={gpu}" for rank, (host, gpu) in enumerate(spots)]

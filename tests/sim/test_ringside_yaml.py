@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -131,7 +131,6 @@ def test_every_machine_reads_back_as_it_was_written(spec):
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
 @given(topologies())
 def test_any_machine_reads_back_as_it_was_written(topology):
     gpus = tuple(i for i, device in enumerate(topology.devices) if device.kind == "GPU")
@@ -207,7 +206,6 @@ def test_what_is_wrong_is_told_with_its_line_and_the_mend(text, message):
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
 @given(st.data())
 def test_a_file_cut_anywhere_is_a_machine_or_a_message(data):
     text = write_topology(build("nodes:nodes=2,gpus=2,nics=2"), "ringside_yaml")

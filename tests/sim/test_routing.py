@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.errors import InputError
@@ -79,7 +79,6 @@ def one(topology, router, src, dst):
     return links.tolist()
 
 
-@settings(max_examples=150)
 @given(small_machines())
 def test_a_route_is_a_shortest_path_and_the_widest_of_those(topology):
     router = shortest_routes(topology)
@@ -106,7 +105,6 @@ def test_a_relay_goes_on_over_a_half_duplex_wire_whichever_way_it_is_written():
     assert one(machine, shortest_routes(machine), 1, 2) == [0, 1]
 
 
-@settings(max_examples=60)
 @given(small_machines(), st.randoms(use_true_random=False))
 def test_a_route_is_the_same_whatever_else_is_asked_for(topology, random):
     n = len(topology.devices)

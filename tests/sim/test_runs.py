@@ -5,7 +5,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -35,7 +35,6 @@ def steps(draw):
     return shared, [Step(each.op, *(column.copy() for column in each[1:])) for each in shared]
 
 
-@settings(max_examples=200)
 @given(steps(), st.integers(0, 2))
 def test_runs_follow_each_other_and_their_first_transfers_stand_for_all(both, more):
     shared, _ = both
@@ -50,7 +49,6 @@ def test_runs_follow_each_other_and_their_first_transfers_stand_for_all(both, mo
     assert moved.size == 0 or not np.shares_memory(moved, first)
 
 
-@settings(max_examples=100)
 @given(steps())
 def test_a_schedule_is_the_same_whether_or_not_steps_share_their_ends(both):
     one, other = (unroll(iter(each), name="mine", n=5, promise=None) for each in both)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -305,7 +305,6 @@ def wild_platforms(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
 @given(wild_platforms())
 def test_any_routes_become_connected_ways_over_just_those_links(drawn):
     text, ways = drawn
@@ -328,7 +327,6 @@ def test_version_3_calls_zones_as_and_means_the_same():
     assert read(old).links == read(new).links
 
 
-@settings(max_examples=200)
 @given(st.data())
 def test_a_file_cut_anywhere_is_a_machine_or_a_message(data):
     text = (PLATFORMS / data.draw(st.sampled_from(["own-bypass.xml", "griffon.xml", "own-dragonfly.xml"]))).read_text()

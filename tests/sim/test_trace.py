@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -42,7 +42,6 @@ def test_a_cut_trace_is_refused(cut):
         from_json(run().to_json()[:cut])
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 111), st.lists(st.floats(0, 1), min_size=2, max_size=20))
 def test_what_is_delivered_only_grows_from_nothing_to_everything(i, shares):
     trace = run()

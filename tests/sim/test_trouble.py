@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -212,7 +212,6 @@ def test_troubles_of_all_kinds_at_once_keep_the_result_right():
     assert all((a == b).all() for a, b in zip(again.hits, trace.hits, strict=True))
 
 
-@settings(max_examples=40)
 @given(
     st.sampled_from(["allreduce.ring", "alltoall.linear", "broadcast.binomial", "allgather.recursive_doubling"]),
     st.lists(

@@ -201,7 +201,6 @@ def test_ranks_are_called_by_a_word_where_it_has_room_and_by_their_number_where_
     assert words or "0" in said
 
 
-@settings(max_examples=30)
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=2).map(sorted), st.integers(1, 16), st.integers(1, 16))
 def test_what_has_changed_since_an_instant_is_all_that_has(shares, places, slots):
     film, (since, t) = Film(HOSTS), (share * HOSTS.time for share in shares)

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -136,7 +136,6 @@ def test_half_a_million_messages_are_sent_and_so_many_routes_are_not(monkeypatch
     assert module.has_rows(run("allreduce.ring", "switch:ranks=8", 8))
 
 
-@settings(max_examples=25)
 @given(st.sampled_from(sorted(ALGORITHMS)), st.integers(2, 9))
 def test_any_run_can_be_packed_and_says_a_sentence_per_step(name, n):
     algorithm = ALGORITHMS[name]

@@ -245,7 +245,6 @@ TABLES = st.lists(st.tuples(SIDES, TIMES, TIMES), min_size=1, max_size=6)
     slow=st.sampled_from((0.5, 1.0, 3.0)),
     interference=st.sampled_from((0.0, 0.4)),
 )
-@hypothesis.settings(max_examples=60)
 def test_whatever_is_asked_a_step_ends_and_its_figures_agree(table, machine, **given):
     """No rank waits for ever; compute is never faster than alone, nor anything exposed that did not take place."""
     layers = "\n".join(
@@ -267,7 +266,6 @@ def test_whatever_is_asked_a_step_ends_and_its_figures_agree(table, machine, **g
 
 
 @hypothesis.given(table=TABLES, machine=st.sampled_from(MACHINES), bucket=st.integers(1000, 4_000_000))
-@hypothesis.settings(max_examples=40)
 def test_overlap_never_costs(table, machine, bucket):
     layers = "\n".join(
         f"l{k} {'+'.join(f'{a}x{b}' for a, b in sides)} {forward}us {backward}us"

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops.training.layers import Layer
@@ -120,7 +120,6 @@ def test_capacity_drops_what_is_too_much():
 
 
 @given(st.integers(1, 5000), st.integers(1, 64), st.integers(1, 8), st.floats(0, 4))
-@settings(max_examples=60)
 def test_every_token_is_routed(tokens, experts, chosen, skew):
     found = routed(tokens, experts, chosen, skew)
     assert found.sum() == tokens * chosen
@@ -168,7 +167,6 @@ def test_replicas_of_a_stage_sum_its_gradients():
 
 
 @given(st.sampled_from(("gpipe", "1f1b")), st.integers(1, 9), st.integers(1, 12), st.data())
-@settings(max_examples=80)
 def test_every_micro_batch_goes_forward_then_back(schedule, stages, micros, data):
     stage = data.draw(st.integers(0, stages - 1))
     done = list(order(schedule, stage, stages, micros))
@@ -177,7 +175,6 @@ def test_every_micro_batch_goes_forward_then_back(schedule, stages, micros, data
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.data())
-@settings(max_examples=80)
 def test_stages_are_runs_of_layers_none_empty(times, data):
     layers = [Layer(str(k), ((1,),), time, 0.0) for k, time in enumerate(times)]
     stages = data.draw(st.integers(1, len(layers)))

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cli
@@ -115,7 +115,6 @@ SPANS = st.lists(
 
 
 @given(SPANS)
-@settings(max_examples=100)
 def test_exposed_is_what_compute_does_not_cover(drawn):
     """Counted second by second, with spans that overlap as they like."""
     spans = [Span(0, lane, start, start + length, "x") for lane, start, length in drawn]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops.lab import journal as module
@@ -96,7 +96,6 @@ NEAR_CHECKSUMS = [
 
 
 @given(st.data())
-@settings(max_examples=400)
 def test_whatever_is_cut_out_of_a_journal_each_row_that_is_read_was_written(data):
     places = st.integers(0, len(WHOLE)) | st.sampled_from(NEAR_CHECKSUMS)
     begin, end = sorted(data.draw(st.tuples(places, places)))

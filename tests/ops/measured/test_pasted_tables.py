@@ -5,7 +5,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops.measured.files import read_tables
@@ -95,7 +95,6 @@ def test_a_published_table_is_the_same_behind_a_prefix(path, prefix):
     assert times(prefixed(text, prefix), path.name) == times(text, path.name)
 
 
-@settings(max_examples=60)
 @given(st.sampled_from(FILES), several_prefixes())
 def test_any_known_prefixes_on_every_line_change_nothing(path, prefixes):
     text = path.read_text()
@@ -256,7 +255,6 @@ def test_hypercube_counts_what_comes_from_others():
     assert (table.ranks, table.rows[0].seconds) == (8, pytest.approx(us * US))
 
 
-@settings(max_examples=100)
 @given(st.data())
 def test_no_row_disappears_silently(data):
     """Whatever is done to one word of a row: it is read with its own figures, or its line is told."""

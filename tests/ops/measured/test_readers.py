@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops.measured.comparison import forced
@@ -122,7 +122,6 @@ def test_json_of_nccl_tests():
     assert len(table.unread) == 1
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 64), st.sampled_from([1, 2, 4, 8]), st.sampled_from(["allreduce", "allgather"]))
 def test_ranks_are_read_off_the_bandwidths(hosts, gpus, collective):
     """busbw/algbw is 2(n-1)/n or (n-1)/n; with two digits large n stay ambiguous, and are then multiples of 8."""
@@ -177,7 +176,6 @@ def test_what_is_no_measurement_is_told(text, told):
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
 @given(st.text(max_size=200), st.integers(0, len(TABLE)))
 def test_any_text_is_read_or_refused(noise, at):
     try:

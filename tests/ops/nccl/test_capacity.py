@@ -54,7 +54,7 @@ def test_no_row_is_faster_than_its_links():
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None, phases=[Phase.generate])
+@settings(max_examples=12, phases=[Phase.generate])
 @given(
     st.sampled_from(["dgx_a100", "dgx_h100", "dgx_b200", "gh200_quad", "mi300x", "l40s", "dgx1v", "aws_p4d"]),
     st.integers(1, 2),

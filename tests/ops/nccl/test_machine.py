@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -106,7 +106,6 @@ STRIPED = [
 ]  # fmt: skip
 
 
-@settings(max_examples=30)
 @given(st.sampled_from(STRIPED), st.integers(2, 9), st.integers(1, 4), st.randoms(use_true_random=False))
 def test_stripes_in_any_orders_keep_the_promise(name, n, count, random):
     entry = ALGORITHMS[name]
