@@ -80,7 +80,7 @@ def readers_refuse_in_sentences_of_their_own():
 def pages_look_for_components_once():
     """Nothing is installed meanwhile."""
     if "streamlit.testing.v1" in sys.modules:
-        from tests.monkey.once import look_for_components_once
+        from tests.once import look_for_components_once
 
         look_for_components_once()
 
