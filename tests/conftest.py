@@ -5,12 +5,12 @@ import os
 import sys
 from collections import defaultdict
 from functools import wraps
-from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from sim.base import formats
+from tests.tables import Day, left_out
 
 os.environ.setdefault("RINGSIDE_NO_WORKERS", "1")
 """Pages that a test draws in its own process have their runs there, too: one process, one set of kernels."""
@@ -43,30 +43,27 @@ class OnlyExamples:
         return [it for it in collectors if has_examples or type(it).__name__ != "DoctestModule"]
 
 
+@pytest.hookimpl(trylast=True)  # after Hypothesis, which loads its profile
 def pytest_configure(config):
+    Day.number = int(config.getoption("hypothesis_seed") or 0)
+    Day.is_long = settings.get_current_profile_name() == "long"
     config.pluginmanager.register(OnlyExamples())
 
 
-def waiting_for_their_turn(items, day):
-    """Cases that are left to `./check --long` on a day.
-
-    A test marked `turns(a, b)` has groups of cases that differ in its parameters a and b alone. Of each one is tried,
-    of the next group another one. Which comes first differs from test to test, and moves on from day to day.
-    """
-    tests = defaultdict(lambda: defaultdict(list))
+def waiting_for_their_turn(items):
+    """Cases of tests marked `turns(a, b)` that have another day."""
+    tests = defaultdict(list)
     for item in items:
-        mark = item.get_closest_marker("turns")
-        if mark and hasattr(item, "callspec"):
-            group = tuple(f"{name}={value}" for name, value in item.callspec.params.items() if name not in mark.args)
-            tests[item.nodeid.partition("[")[0]][group].append(item)
-    for test, groups in tests.items():
-        for turn, cases in enumerate(groups.values(), crc32(test.encode()) + day):
-            yield from (case for i, case in enumerate(cases) if i != turn % len(cases))
+        if item.get_closest_marker("turns") and hasattr(item, "callspec"):
+            tests[item.nodeid.partition("[")[0]].append(item)
+    for test, cases in tests.items():
+        over = cases[0].get_closest_marker("turns").args
+        yield from (cases[place] for place in left_out(test, [case.callspec.params for case in cases], over))
 
 
 @pytest.hookimpl(tryfirst=True)  # before what is marked is left out
-def pytest_collection_modifyitems(config, items):
-    for item in waiting_for_their_turn(items, int(config.getoption("hypothesis_seed") or 0)):
+def pytest_collection_modifyitems(items):
+    for item in waiting_for_their_turn(items):
         item.add_marker("long")
 
 

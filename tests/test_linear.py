@@ -36,6 +36,7 @@ from sim.units import parse_bandwidth, parse_size, parse_time
 from tests.attack.files import readers
 from tests.counted import ANCHORED, counted
 from tests.patterns import superlinear
+from tests.tables import each_row
 from ui.talk import document
 
 LETTERS = " \t\n\r\x0b\u2028\u00a00a٣_-.,:;=+|#\"'([{<>/\\*`$&%é²│"
@@ -117,7 +118,7 @@ NAMES = list(examples())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_a_run_twice_as_long_costs_no_more_than_twice(name):
     turn = NAMES.index(name)
     for at, letter in enumerate(LETTERS[turn % 3 :: 3]):
@@ -167,7 +168,7 @@ def test_no_pattern_is_superlinear(uses):
     assert not found
 
 
-@pytest.mark.parametrize(
+@each_row(
     "pattern, anchored, why",
     [
         (r"[ \t]*<\?xml", False, "begins anywhere"),
@@ -192,7 +193,7 @@ def test_the_structure_of_a_pattern_tells_what_is_superlinear(pattern, anchored,
     assert bool(superlinear(re.compile(pattern), anchored=anchored)) == bool(why)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name, part",
     [
         ("rates between GPUs", '{"nvbandwidth": '),

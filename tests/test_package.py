@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from sim.base.machine_code.notices import COMPILING
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
 MADE_BY = runpy.run_path(str(ROOT / "package" / "build.py"))
@@ -106,7 +107,7 @@ def installed(tmp_path_factory, wheel):
     return Installed(tmp_path_factory.mktemp("installed"), wheel)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "source, renamed",
     [
         ("from sim.units import MiB", "from ringside.sim.units import MiB"),

@@ -13,6 +13,7 @@ from sim.engine import simulate
 from sim.faults.kinds import troubles
 from sim.machines import build
 from sim.units import fmt_share
+from tests.tables import each_row
 from ui.player import payload
 from ui.stage.frames import Film
 from ui.story.telling import added_up, gradients
@@ -94,7 +95,7 @@ def runs(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", sorted(HERE.glob("*.test.js")), ids=lambda path: path.name)
+@each_row("path", sorted(HERE.glob("*.test.js")))
 def test_the_players_modules(path, runs):
     command = [node(), "--test-reporter=dot", path]  # `--test` would start a second Node for the one file
     done = subprocess.run(command, env={"RINGSIDE_RUNS": str(runs)}, capture_output=True, text=True, check=False)

@@ -11,6 +11,7 @@ from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build
 from sim.trace import from_json
+from tests.tables import each_row
 
 US, BYTE = 1e-6, 1e-9
 """Of `machine`: the latency of a route, the seconds of a byte."""
@@ -71,7 +72,7 @@ def two(*lines, first="send 1000b to 1"):
     return f"num_ranks 2\nrank 0 {{\n{own}\n}}\nrank 1 {{\n{answers}\n}}\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "lines, seconds",
     [
         (["a: send 1000b to 1", "b: send 1000b to 1"], US + 2000 * BYTE),
@@ -89,7 +90,7 @@ def test_order_is_what_is_required_and_nothing_more(lines, seconds):
     assert run(two(*lines), 2).time == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, verdict, message",
     [
         ("num_ranks 2\nrank 0 {\nrecv 8b from 1\n}\n", "deadlock", "line 3: deadlock: rank 0 waits for a message from"),
@@ -119,10 +120,8 @@ def test_what_cannot_run_is_told_with_its_line(text, verdict, message):
         read_schedule(text, "made.goal")
 
 
-@pytest.mark.parametrize(
-    "name", ["allreduce.ring", "broadcast.binomial", "alltoall.linear", "allgather.bruck", "scatter.binomial"]
-)
-@pytest.mark.parametrize("n", [4, 7])
+@each_row("name", ["allreduce.ring", "broadcast.binomial", "alltoall.linear", "allgather.bruck", "scatter.binomial"])
+@each_row("n", [4, 7])
 def test_what_is_written_takes_the_same_time_when_read_again(name, n):
     schedule = ALGORITHMS[name].schedule(n)
     text = write_schedule(schedule, "goal", size=n << 16)

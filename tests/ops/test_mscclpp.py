@@ -14,6 +14,7 @@ from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build
 from tests.ops import reference
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[1] / "data" / "mscclpp-json"
 FILES = sorted(DATA.glob("*.json"))
@@ -253,7 +254,7 @@ def test_thread_blocks_of_a_group_share_a_chunk():
     assert (uneven.verdict, "3 chunks cannot be shared evenly by 2 GPUs" in uneven.reason) == ("malformed", True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change, message",
     [
         (
@@ -296,7 +297,7 @@ def test_what_breaks_the_format_is_malformed_and_says_where(change, message):
 GPU = {"input_chunks": 2, "output_chunks": 2, "scratch_chunks": 0, "threadblocks": []}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change, sign",
     [
         ({"inputChunks": 2}, "inputChunks in a gpu"),

@@ -13,6 +13,7 @@ from sim.errors import InputError
 from sim.formats import read_topology, read_topology_file
 from sim.machines import build
 from tests.sim.machines import machine_or_message
+from tests.tables import each_row
 
 NETWORKS = Path(__file__).parents[1] / "data" / "astra-sim"
 
@@ -50,8 +51,8 @@ def test_a_ring_on_the_validated_h100_takes_what_the_formula_says():
     assert trace.time == pytest.approx(14 * (2 * 936.25e-9 + 1 / 8 / 400), rel=1e-12)
 
 
-@pytest.mark.parametrize("shape, spec", [("Ring", "ring"), ("Switch", "switch"), ("FullyConnected", "mesh")])
-@pytest.mark.parametrize("n", [2, 3, 7, 8])
+@each_row("shape, spec", [("Ring", "ring"), ("Switch", "switch"), ("FullyConnected", "mesh")])
+@each_row("n", [2, 3, 7, 8])
 def test_one_dimension_is_the_generic_machine(shape, spec, n):
     found = read(f"topology: [ {shape} ]\nnpus_count: [ {n} ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n")
     same = build(f"{spec}:ranks={n},bandwidth=50GiBps,latency=500ns")
@@ -106,7 +107,7 @@ def test_every_route_is_connected_and_as_long_as_its_dimensions_say(dims, data):
 GOOD = "topology: [Ring]\nnpus_count: [4]\nbandwidth: [50.0]\nlatency: [500.0]\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, message",
     [
         (GOOD.replace("Ring", "Torus"), "net.yml, line 1: topology 'Torus' is unknown: choose from Ring"),

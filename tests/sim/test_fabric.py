@@ -23,6 +23,7 @@ from sim.fabric.crossbar import group, shares, table
 from sim.machines import build
 from sim.schedule import copy, unroll
 from sim.topology import Device, Link, Routes, Topology
+from tests.tables import each_row
 
 
 def fair_rates(flows, capacity):
@@ -151,10 +152,9 @@ def test_interpreted_and_compiled_agree_bit_for_bit(scene):
     assert all(a.tobytes() == b.tobytes() for a, b in zip(slow.history, fast.history, strict=True))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "module",
     [amend, calendar, connections, fabric, group, groups, links, lone, max_min, rows, shares, table],
-    ids=lambda m: m.__name__,
 )
 def test_whatever_a_kernel_calls_is_compiled_with_it(module):
     functions = {name: it for name, it in vars(module).items() if isinstance(it, FunctionType)}
@@ -202,8 +202,8 @@ def test_where_sizes_differ_most_completions_are_put_right_and_few_solved_anew()
     assert amend.call_count > 2 * fill.call_count
 
 
-@pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
-@pytest.mark.parametrize("seed", range(4))
+@each_row("times", [1, 2])
+@each_row("seed", range(4))
 def test_links_that_fall_behind_many_others_hand_over_the_flows_that_cross_both(times, seed):
     """Between two links there is one flow at most, which is found at once, or there are two."""
     n = 6

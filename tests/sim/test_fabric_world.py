@@ -16,6 +16,7 @@ from sim.fabric import connections
 from sim.schedule import copy, unroll
 from sim.topology import Device, Link, Routes, Topology
 from tests.sim.test_fabric import fair_rates, interpreted
+from tests.tables import each_row
 
 
 class Job(NamedTuple):
@@ -306,8 +307,8 @@ def test_whoever_began_at_an_instant_at_which_an_earlier_one_comes_too_gives_way
     assert trace.end == pytest.approx(Literal(world).times()[2], rel=1e-9)
 
 
-@pytest.mark.parametrize("leaves", range(4))
-@pytest.mark.parametrize("held", [2, 3])
+@each_row("leaves", range(4))
+@each_row("held", [2, 3])
 def test_whoever_leaves_a_crowded_link_the_others_go_on(held, leaves):
     """Link 0 holds back two or three, and link 1 two more until it is wider; the way one takes instead is in use."""
     crowd = [([2], 9e7), ([0], 8e7), ([0, 1], 3e7), ([0], 7e7), ([0, 1], 2e7), ([0], 6e7)][: held + 3]

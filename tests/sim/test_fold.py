@@ -24,6 +24,7 @@ from sim.symmetry.link_classes import link_classes
 from sim.symmetry.proof import prove
 from sim.symmetry.renamings import Symmetry, exchange, rotation, standing
 from sim.trace.metrics import bottleneck
+from tests.tables import each_row
 
 FOLDING = sorted(name for name, entry in ALGORITHMS.items() if entry.symmetry)
 MACHINES = (
@@ -88,7 +89,7 @@ def test_a_folded_run_is_the_run_of_all_ranks(run):
     assert use is None or use.share == pytest.approx(fullest.share, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", FOLDING)
+@each_row("name", FOLDING)
 def test_what_is_stated_is_so(name):
     entry = ALGORITHMS[name]
     sizes = 0
@@ -219,8 +220,8 @@ def test_what_is_added_to_block_0_and_is_another_spoils_it():
     assert prove(part).reason.endswith("ends with a sum over different blocks (step 1: rank 4 slot 4 -> rank 0 slot 0)")
 
 
-@pytest.mark.parametrize(
-    ("symmetry", "steps", "reason"),
+@each_row(
+    "symmetry, steps, reason",
     [
         (rotation(9), lambda r: [copy(r, np.minimum(r + 1, 8), slot=r)], "its receivers are not the same for rank"),
         (rotation(9), lambda r: [copy(r, (r + 1) % 9, slot=0)], "its slots that are sent are not the same for rank"),

@@ -27,6 +27,7 @@ from sim.symmetry.proof import prove
 from terminal.shared.facts import facts
 from tests.sim.test_fabric import plain
 from tests.sim.written_out import is_written_out
+from tests.tables import each_row
 
 FOLDING = sorted(name for name, entry in ALGORITHMS.items() if entry.symmetry)
 MACHINES = (
@@ -160,7 +161,7 @@ def implied(part, every):
     return np.array(found, np.bool_)
 
 
-@pytest.mark.parametrize("name", FOLDING)
+@each_row("name", FOLDING)
 def test_waits_that_others_imply_are_found_as_by_following_them(name):
     entry = ALGORITHMS[name]
     for n in (8, 16):
@@ -198,7 +199,7 @@ def test_rows_that_a_run_of_all_ranks_needs_are_about_what_was_told(monkeypatch,
     assert rows[-1] * orbits.ROW / 2 < told[-1].bytes < 2 * rows[-1] * orbits.ROW + routes + least
 
 
-@pytest.mark.parametrize("order", [*permutations(range(4))])
+@each_row("order", [*permutations(range(4))])
 def test_rows_that_wait_at_one_place_leave_it_in_any_order(order):
     """Each is found beside those of another class or rank that came before it, until it has left."""
     held = SimpleNamespace(

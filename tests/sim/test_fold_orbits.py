@@ -17,6 +17,7 @@ from sim.symmetry.orbit_run import simulate_apart
 from sim.symmetry.orbits import orbits_of
 from sim.symmetry.proof import prove
 from tests.sim.written_out import is_written_out
+from tests.tables import each_row
 
 FOLDING = sorted(name for name, entry in ALGORITHMS.items() if entry.symmetry)
 SIZE = 1 << 24
@@ -75,8 +76,8 @@ def test_it_is_the_run_that_is_written_out(run):
     assert trace.simulated * trace.rows.orbits.copies == whole.work.schedule.messages
 
 
-@pytest.mark.parametrize(
-    ("name", "machine", "trouble", "copies"),
+@each_row(
+    "name, machine, trouble, copies",
     [
         ("allreduce.hierarchical_2d", "nodes:nodes=4,gpus=6", [SLOW_NIC], 6),
         ("allreduce.hierarchical_2d", "nodes:nodes=4,gpus=6,nics=2", [SLOW_NIC], 3),

@@ -14,6 +14,7 @@ from sim.errors import InputError
 from sim.formats import read_topology
 from sim.topology.path_classes import describe, pair_classes
 from tests.sim.machines import machine_or_message
+from tests.tables import each_row
 
 FILES = Path(__file__).parents[1] / "data" / "hwloc-xml"
 NAMES = sorted(path.name.removesuffix(".gz").removesuffix(".xml") for path in FILES.glob("*.xml*"))
@@ -51,7 +52,7 @@ SEEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_devices_and_pairs_are_those_a_person_sees(name):
     found = read(name)
     gpus, nics, domains, numa, switches, pairs = SEEN[name]
@@ -66,7 +67,7 @@ def test_devices_and_pairs_are_those_a_person_sees(name):
     assert found.format == "hwloc_xml"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_gpus_are_ranks_else_cpu_domains_and_an_allreduce_is_proved(name):
     found = read(name)
     gpus, _, domains, *_ = SEEN[name]
@@ -216,7 +217,7 @@ def test_gpus_without_a_matrix_are_said_to_be_joined_by_pci_alone():
     assert not any("no matrix" in note for note in single.assumed)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, message",
     [
         ("<!DOCTYPE topology SYSTEM 'hwloc2.dtd'><other/>", "m, line 1: <other> instead of <topology>"),

@@ -16,6 +16,7 @@ from sim.machines import build
 from sim.schedule.verify import prove
 from sim.trace import from_json
 from sim.trace.metrics import critical_path
+from tests.tables import each_row
 
 
 def kept(name="allreduce.ring", machine="switch:ranks=4", specs=()):
@@ -56,8 +57,8 @@ CAUSES = RUN["columns"]["cause"]
 LATER = CAUSES.index(0)
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "says"),
+@each_row(
+    "path, value, says",
     [
         (("format",), "chrome", "no Ringside trace"),
         (("version",), 99, "version 99"),

@@ -15,6 +15,7 @@ from sim.errors import InputError
 from sim.formats import read_topology, read_topology_file
 from sim.machines import build
 from sim.topology.path_classes import pair_classes
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[1] / "data" / "nccl-topo-xml"
 FILES = sorted(DATA.glob("*.xml"))
@@ -49,7 +50,7 @@ def seen(file):
     return classes, len(root.findall("cpu"))
 
 
-@pytest.mark.parametrize("file", READ, ids=lambda file: file.stem)
+@each_row("file", READ)
 def test_every_published_file_has_the_devices_one_sees_in_it(file):
     machine = read_topology_file(file)
     classes, cpus = seen(file)
@@ -69,8 +70,8 @@ def test_a_template_without_classes_is_refused_with_the_reason():
         read_topology_file(file)
 
 
-@pytest.mark.parametrize(
-    ("start", "pairs"),
+@each_row(
+    "start, pairs",
     [
         (1, {"GPU0-GPU3": "PHB", "GPU0-GPU4": "SYS", "GPU0-NIC0": "PHB", "GPU4-NIC0": "SYS"}),
         (2, {"GPU0-GPU1": "PIX", "GPU0-NIC1": "PIX", "GPU1-GPU2": "SYS"}),
@@ -173,8 +174,8 @@ def test_what_is_assumed_is_told():
     assert "sys=" not in "; ".join(read_topology_file(file, sys="5GBps").assumed)
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
+@each_row(
+    "change, says",
     [
         (("<system", "<sistem"), "no topology known here|not well-formed"),
         (('<system version="1">', '<system version="1"><!DOCTYPE x []>'), "not well-formed|DOCTYPE"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sim.errors import InputError
 from sim.formats import read_topology
 from sim.topology.path_classes import describe, pair_classes
+from tests.tables import each_row
 
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"
 
@@ -32,7 +33,7 @@ def changed(old, new):
     return PLAIN.replace(old, new)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         pytest.param(PLAIN + "```\n", id="trailing fence"),
@@ -114,7 +115,7 @@ def test_numa_nodes_are_the_union_of_those_listed(first, second, nodes):
     assert describe(read(text))["numa_nodes"] == nodes
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, message",
     [
         (changed("GPU1    SYS", "GPU1    NODE"), r"row GPU0, column GPU1 says SYS but row GPU1, column GPU0 says NODE"),

@@ -13,6 +13,7 @@ from sim.errors import InputError
 from sim.formats import read_topology
 from sim.topology.pair_rates import beside, matrices
 from terminal import BAD_INPUT, DONE
+from tests.tables import each_row
 
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"
 
@@ -80,8 +81,8 @@ def test_a_matrix_pasted_with_the_table_sets_the_rates_of_its_classes(text):
     assert machine.pairs == read_topology(PAIRS, "it").pairs
 
 
-@pytest.mark.parametrize(
-    ("matrix", "near"),
+@each_row(
+    "matrix, near",
     [
         (cuda(grid(270, 20)), 270),
         (cuda(grid(270, 20), "Unidirectional P2P=Enabled Bandwidth Matrix (GB/s)"), 270),

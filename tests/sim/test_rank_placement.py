@@ -14,6 +14,7 @@ from ops.request.scenario import from_yaml, to_yaml
 from sim.errors import InputError
 from sim.machines import build
 from sim.placement import in_one_line, placed, placement_of
+from tests.tables import each_row
 
 TWO = "dgx_a100:hosts=2"
 
@@ -27,8 +28,8 @@ def gpus(*places: str) -> list[str]:
     return [f"H{host}.GPU{gpu}" for host, gpu in places]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@each_row(
+    "text, expected",
     [
         ("per_host=2", ["00", "01", "10", "11"]),
         ("per_host=2,order=cyclic", ["00", "10", "01", "11"]),
@@ -57,8 +58,8 @@ def test_gpus_are_named_in_many_ways(text, expected):
     assert names(text) == gpus(*expected)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
+@each_row(
+    "text, why",
     [
         ("per_host=9", "per_host=9, where dgx_a100:hosts=2 has 8 GPUs on a host: choose from 1 to 8"),
         ("per_host=0", "choose from 1 to 8"),

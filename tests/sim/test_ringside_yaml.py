@@ -15,6 +15,7 @@ from sim.machines import MACHINES, build
 from sim.topology import Device, Link, Topology
 from sim.topology.routing.tables import tabled
 from tests.sim.machines import machine_or_message, same_routes, topologies
+from tests.tables import each_row
 
 HEAD = "ringside: 1\n"
 TWO = HEAD + "devices: [{name: GPU, count: 2, kind: GPU}]\n"
@@ -124,7 +125,7 @@ def test_hosts_are_copies_joined_by_their_nics():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", [*MACHINES, "ring:ranks=2", "ring:ranks=5,directions=1", "dgx_a100:hosts=2"])
+@each_row("spec", [*MACHINES, "ring:ranks=2", "ring:ranks=5,directions=1", "dgx_a100:hosts=2"])
 def test_every_machine_reads_back_as_it_was_written(spec):
     machine = build(spec)
     assert same(read(write_topology(machine, "ringside_yaml")), machine)
@@ -152,7 +153,7 @@ def test_what_yaml_cannot_say_is_not_written():
 LINK = "{from: GPU0, to: GPU1, bandwidth: 1GBps, latency: 0}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, message",
     [
         ("devices: []\nlinks: []\n", "f.yml is YAML without its first line: write `ringside: 1` at the top"),

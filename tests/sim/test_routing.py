@@ -13,6 +13,7 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.topology import Device, Link, Routes, Topology, both_ways
 from sim.topology.routing import LENGTH, chain, merge, pack, shortest_routes
+from tests.tables import each_row
 
 KINDS = ("GPU", "GPU", "GPU", "NVS", "PCI", "CPU", "NIC", "NET")
 
@@ -195,7 +196,7 @@ CLOSED = (
 )
 
 
-@pytest.mark.parametrize("spec", CLOSED)
+@each_row("spec", CLOSED)
 def test_closed_forms_are_the_shortest_routes(spec):
     machine = build(spec)
     n = len(machine.devices)

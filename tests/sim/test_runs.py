@@ -15,6 +15,7 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.schedule import Step, copy, unroll
 from sim.schedule.runs import StepRun, few, many, runs_of
+from tests.tables import each_row
 
 COLUMNS = ("op", "src", "dst", "channel", "moves", "from_slot", "to_slot", "step_start")
 
@@ -57,8 +58,8 @@ def test_a_schedule_is_the_same_whether_or_not_steps_share_their_ends(both):
     assert one.messages == other.messages
 
 
-@pytest.mark.parametrize("name", ["allreduce.ring", "allgather.ring", "allreduce.hierarchical_2d", "alltoall.linear"])
-@pytest.mark.parametrize("machine", ["switch:ranks=8", "nodes:nodes=2,gpus=4"])
+@each_row("name", ["allreduce.ring", "allgather.ring", "allreduce.hierarchical_2d", "alltoall.linear"])
+@each_row("machine", ["switch:ranks=8", "nodes:nodes=2,gpus=4"])
 def test_a_run_takes_the_same_time_whether_or_not_runs_are_known(name, machine):
     schedule = ALGORITHMS[name].schedule(8)
     plain = replace(schedule)

@@ -20,6 +20,7 @@ from sim.registry import AdditionError
 from sim.topology import Device, Link, Topology, both_ways
 from sim.trace import from_json
 from sim.units import Time
+from tests.tables import each_row
 
 G = 1e9
 SWITCH = build("switch:ranks=4,bandwidth=1GBps,latency=1us")
@@ -242,8 +243,8 @@ def test_trouble_never_makes_a_run_wrong_and_bytes_are_bytes(name, specs):
             assert ((until - times) * rates).sum() == pytest.approx(trace.bytes[i], rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("spec", "says"),
+@each_row(
+    "spec, says",
     [
         ("stragler:rank=1", "no trouble is called 'stragler': choose from"),
         ("straggler:late=1ms", "straggler needs rank: write straggler:rank="),

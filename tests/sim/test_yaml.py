@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sim.base.yaml import DEEPEST, parse_yaml, quote
 from sim.errors import InputError
+from tests.tables import each_row
 
 
 def plain(node):
@@ -33,7 +34,7 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, message",
     [
         ("", "f holds no values: give the whole file"),

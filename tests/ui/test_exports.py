@@ -22,6 +22,7 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.trace import from_json
 from sim.units import MiB
+from tests.tables import each_row
 from ui.drawings import DRAWINGS, still
 from ui.files import exports, figure_holdings
 from ui.files.exports import EXPORTS, Shot, render
@@ -145,8 +146,8 @@ def test_shots_that_cannot_be_are_refused(shot, says):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "machine", "n"),
+@each_row(
+    "name, machine, n",
     [
         ("barrier.dissemination", "switch:ranks=5", 5),
         ("allreduce.nvls", "dgx_h100", 8),
@@ -155,7 +156,7 @@ def test_shots_that_cannot_be_are_refused(shot, says):
         ("allgather.linear", "nodes:nodes=8,gpus=8", 64),
     ],
 )
-@pytest.mark.parametrize("view", sorted(DRAWINGS))
+@each_row("view", sorted(DRAWINGS))
 def test_any_run_can_be_drawn(name, machine, n, view):
     trace = run(name, machine, n, 0 if name.startswith("barrier") else n * MiB)
     assert len(render(trace, "png", replace(SMALL, view=view))) > 5000

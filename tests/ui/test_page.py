@@ -15,6 +15,7 @@ from sim.errors import InputError
 from sim.faults.kinds import TROUBLES
 from sim.machines import build
 from sim.units import MiB, fmt_time
+from tests.tables import each_row
 from ui.files.exports import EXPORTS, Shot
 from ui.scene.examples import SCENARIOS
 from ui.scene.picture import export, file_name, run
@@ -46,7 +47,7 @@ def one_of_each():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", one_of_each())
+@each_row("name", one_of_each())
 def test_every_collective_is_drawn(name):
     at = page(algorithm=name, machine="switch:ranks=8", size="1MiB")
     assert not at.error, [e.value for e in at.error]
@@ -61,7 +62,7 @@ def test_every_example_capture_is_drawn(capture):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name, example in SCENARIOS.items() if not example.asks])
+@each_row("name", [name for name, example in SCENARIOS.items() if not example.asks])
 def test_every_scenario_is_drawn_and_its_link_brings_it_back(name):
     at = page()
     at.selectbox(key="scenario").select(name).run()
@@ -230,7 +231,7 @@ def test_a_damaged_link_is_refused(words):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", EXPORTS)
+@each_row("kind", EXPORTS)
 def test_every_kind_of_file_can_be_asked_for(kind):
     at = page(machine="switch:ranks=4", size="1MiB")
     at.selectbox(key="kind").select(kind).run()

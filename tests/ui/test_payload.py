@@ -15,6 +15,7 @@ from sim.machines import build
 from sim.schedule import NOTHING
 from sim.trace.link_load import utilisation
 from sim.units import MiB
+from tests.tables import each_row
 from ui.player import payload as module
 from ui.player.payload import pack, tick, unpack
 from ui.stage.captions import intervals, set_words
@@ -36,7 +37,7 @@ def run(name, machine, n, **options):
     return simulate(build(machine), ALGORITHMS[name].schedule(n), 1 << 22, history=True, **options)
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=lambda s: f"{s[0]}-{s[1]}")
+@each_row("scene", SCENES)
 def test_times_come_back_to_the_tick(scene):
     trace = run(*scene)
     _, columns = unpack(pack(trace))
@@ -47,7 +48,7 @@ def test_times_come_back_to_the_tick(scene):
     assert columns["sizes"][columns["size"]] == pytest.approx(trace.bytes)
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=lambda s: f"{s[0]}-{s[1]}")
+@each_row("scene", SCENES)
 def test_playing_the_rows_in_order_of_time_ends_with_what_was_promised(scene):
     trace = run(*scene)
     header, columns = unpack(pack(trace))
@@ -183,7 +184,7 @@ WHOLE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "before", "after"), WHOLE)
+@each_row("name, before, after", WHOLE)
 def test_the_first_and_the_last_sentence_are_true_of_the_collective(name, before, after):
     matches = [other for other in ALGORITHMS if other.split(".")[0] == name.split(".")[0]]
     algorithm = ALGORITHMS[name if name in ALGORITHMS else matches[0]]

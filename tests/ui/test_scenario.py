@@ -12,10 +12,11 @@ from ops.request import Request
 from ops.request.examples import example_captures
 from ops.request.scenario import from_yaml, is_scenario, to_yaml
 from sim.errors import InputError
+from tests.tables import each_row
 from ui.scene.examples import SCENARIOS
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@each_row("name", SCENARIOS)
 def test_every_scenario_is_read_as_it_was_written(name):
     text = to_yaml(SCENARIOS[name].scene)
     assert is_scenario(text)

@@ -11,12 +11,13 @@ from ops.request import Request
 from ops.request.notation import MOST as MOST_BESIDE
 from ops.request.notation import beside, differences
 from sim.errors import InputError
+from tests.tables import each_row
 from ui.stage.algorithm_layout import MOST, shape_of
 from ui.widgets import compare
 
 
-@pytest.mark.parametrize(
-    ("name", "n", "shape"),
+@each_row(
+    "name, n, shape",
     [
         ("allreduce.ring", 8, "ring"),
         ("broadcast.chain", 7, "chain"),

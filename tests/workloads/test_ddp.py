@@ -12,6 +12,7 @@ from ops.training.layers import Layer, parse_layers
 from ops.workloads import WORKLOADS
 from sim.errors import InputError
 from sim.machines import build
+from tests.tables import each_row
 from tests.workloads.by_hand import ALPHA, MODEL, PAIR, TWO, exactly, half, run, summed
 
 RING = summed(4e6)
@@ -169,8 +170,8 @@ def test_before_the_real_order_is_known_the_small_bucket_is_the_first_layers():
     assert [bucket.layer for bucket in found] == [5, 2, 0]
 
 
-@pytest.mark.parametrize("cap, first", list(itertools.product((1, 1000, 10**9), repeat=2)))
-@pytest.mark.parametrize("forward", (False, True))
+@each_row("cap, first", list(itertools.product((1, 1000, 10**9), repeat=2)))
+@each_row("forward", (False, True))
 def test_every_gradient_is_in_one_bucket(cap, first, forward):
     found = buckets_of(LAYERS, 4, cap, first=first, forward=forward)
     assert sorted(shape for bucket in found for shape in bucket.tensors) == sorted(x.tensors[0] for x in LAYERS)
@@ -185,7 +186,7 @@ def test_a_table_of_layers_is_read_with_its_comments():
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "table, told",
     [
         ("fc1 4x3 1ms", "layers, line 1: 'fc1 4x3 1ms' is no layer"),
@@ -204,7 +205,7 @@ def test_a_wrong_table_is_told_with_its_line(table, told):
     assert told in str(error.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "given, told",
     [
         ({"model": "alexnet"}, "choose from"),

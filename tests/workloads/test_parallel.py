@@ -10,6 +10,7 @@ from ops.workloads.expert_parallel import routed
 from ops.workloads.pipeline_parallel import balanced, order
 from sim.errors import InputError
 from sim.machines import build
+from tests.tables import each_row
 from tests.workloads.by_hand import ALPHA, BETA, TWO, exactly, half, run, summed, whole
 
 TOKENS, HIDDEN = 64, 128
@@ -148,8 +149,8 @@ def test_1f1b_keeps_fewer_activations_than_gpipe():
     assert (peaks["gpipe"]["activations"], peaks["1f1b"]["activations"]) == (8e6, 2e6)
 
 
-@pytest.mark.parametrize("schedule", ("gpipe", "1f1b"))
-@pytest.mark.parametrize("stages, micros", ((2, 1), (4, 4), (4, 16), (8, 3)))
+@each_row("schedule", ("gpipe", "1f1b"))
+@each_row("stages, micros", ((2, 1), (4, 4), (4, 16), (8, 3)))
 def test_equal_stages_that_talk_for_nothing_idle_as_the_formula_says(schedule, stages, micros):
     layers = "\n".join(f"l{k} 1 1ms 2ms" for k in range(stages))
     machine = build(f"switch:ranks={stages},bandwidth=1EBps,latency=0us".replace("1EBps", "1e18Bps"))
@@ -184,7 +185,7 @@ def test_stages_are_runs_of_layers_none_empty(times, data):
     assert all(found)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name, given, told",
     (
         ("tensor_parallel", {"degree": 3}, "2 ranks do not make groups of 3"),

@@ -8,6 +8,7 @@ import pytest
 
 from ops.training.models import MODELS
 from sim.machines import build
+from tests.tables import each_row
 from tests.workloads.by_hand import run
 
 MEASURED = Path(__file__).parents[1] / "data" / "ddp" / "v100-2-to-16-gpus.txt"
@@ -55,8 +56,7 @@ def measured():
 
 
 @pytest.mark.slow
-@pytest.mark.turns("model")
-@pytest.mark.parametrize("model", NAMES.values())
+@each_row("model", NAMES.values(), over=["model"])
 def test_steps_of_ddp_on_v100_are_within_7_percent(model):
     """Given the step on one GPU without DDP alone; nearer with what collectives' kernels take from compute."""
     rows = [(gpus, seconds) for name, gpus, seconds in measured() if name == model]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ops.measured.files import read_tables
 from sim.errors import InputError
 from tests.pasted import PREFIXES, numbered, prefixed, several_prefixes
-from tests.sample import sampled
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[2] / "data" / "nccl-tests"
 FILES = sorted(DATA.glob("*.txt"))
@@ -61,10 +61,8 @@ def printed(*, iterations=False, stamps=False, in_place_only=False, cputime=Fals
     return "\n".join([*lines, "# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 12.3456 ", "#"]) + "\n"
 
 
-@pytest.mark.parametrize(
-    ("iterations", "stamps", "in_place_only", "cputime", "check"), list(product([False, True], repeat=5))
-)
-@pytest.mark.parametrize(("root", "redop"), [("-1", "sum"), ("0", "none")])
+@each_row("iterations, stamps, in_place_only, cputime, check", list(product([False, True], repeat=5)))
+@each_row("root, redop", [("-1", "sum"), ("0", "none")])
 def test_every_form_that_nccl_tests_prints_is_read_right(
     iterations, stamps, in_place_only, cputime, check, root, redop
 ):
@@ -88,8 +86,8 @@ def test_rows_without_their_header_are_read_by_what_agrees(iterations, stamps):
     assert [row[1:] for row in times(rows)] == [row[1:] for row in times(text)]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-@pytest.mark.parametrize("prefix", sampled(PREFIXES[::4], kind=lambda _: ""))
+@each_row("path", FILES)
+@each_row("prefix", PREFIXES[::4])
 def test_a_published_table_is_the_same_behind_a_prefix(path, prefix):
     text = path.read_text()
     assert times(prefixed(text, prefix), path.name) == times(text, path.name)
@@ -223,7 +221,7 @@ def test_rows_that_a_terminal_wrapped_between_numbers_are_put_together(width):
     assert [row[1:] for row in times("\n".join(lines))] == [row[1:] for row in times(text)]
 
 
-@pytest.mark.parametrize("wrap", [
+@each_row("wrap", [
     lambda line: "| " + " | ".join(line.lstrip("# ").split()) + " |",
     lambda line: ",".join(line.lstrip("# ").split()),
     lambda line: "\t".join(line.split()),
@@ -233,7 +231,7 @@ def test_rows_that_a_terminal_wrapped_between_numbers_are_put_together(width):
     lambda line: ";".join(line.split()).replace(".", ","),
     lambda line: json.dumps({"log": line + "\n", "stream": "stdout", "time": "2025-09-01T10:11:12Z"}),
     json.dumps,
-], ids=["Markdown", "CSV", "tabs", "page", "minus sign", "CRLF", "decimals", "log", "strings"])  # fmt: skip
+])  # fmt: skip
 def test_tables_survive_pages_and_spreadsheets(wrap):
     text = printed()
     assert [row[1:] for row in times("\n".join(map(wrap, text.splitlines())))] == [row[1:] for row in times(text)]

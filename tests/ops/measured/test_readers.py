@@ -12,6 +12,7 @@ from ops.measured.files import place, read_file, read_tables
 from ops.measured.formats.nccl_tests import ranks_of
 from ops.measured.machine import find_machine
 from sim.errors import InputError
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -156,8 +157,8 @@ def test_a_machine_of_ones_own_grows_to_the_ranks():
     assert place(table, "nodes:nodes=2")[0].n == 16
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
+@each_row(
+    "text, told",
     [
         ("", "is empty: give .*an output of nccl-tests"),
         ("hello\nworld 1 2 3\n", "is no output of nccl-tests"),
