@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from sim.base import formats
-from tests.tables import Day, left_out
+from tests.tables import Day, is_named, left_out
 
 os.environ.setdefault("RINGSIDE_NO_WORKERS", "1")
 """Pages that a test draws in its own process have their runs there, too: one process, one set of kernels."""
@@ -43,9 +43,14 @@ class OnlyExamples:
         return [it for it in collectors if has_examples or type(it).__name__ != "DoctestModule"]
 
 
+def pytest_addoption(parser):
+    parser.addoption("--row", default="", metavar="WORD", help="try nothing but rows of tables that name the word")
+
+
 @pytest.hookimpl(trylast=True)  # after Hypothesis, which loads its profile
 def pytest_configure(config):
     Day.number = int(config.getoption("hypothesis_seed") or 0)
+    Day.row = config.getoption("row")
     Day.is_long = settings.get_current_profile_name() == "long"
     config.pluginmanager.register(OnlyExamples())
 
@@ -62,7 +67,12 @@ def waiting_for_their_turn(items):
 
 
 @pytest.hookimpl(tryfirst=True)  # before what is marked is left out
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    if Day.row:
+        tables = [getattr(getattr(item, "obj", None), "table", ()) for item in items]
+        named = [any(map(is_named, rows)) or Day.row in item.name for item, rows in zip(items, tables, strict=True)]
+        config.hook.pytest_deselected(items=[item for item, chosen in zip(items, named, strict=True) if not chosen])
+        items[:] = [item for item, chosen in zip(items, named, strict=True) if chosen]
     for item in waiting_for_their_turn(items):
         item.add_marker("long")
 

@@ -15,10 +15,16 @@ import pytest
 
 
 class Day:
-    """Which turn it is; on a long day it is everyone's."""
+    """Which turn it is, on a long day everyone's; and what rows must name to be tried, where that is asked for."""
 
     number = 0
     is_long = False
+    row = ""
+
+
+def is_named(values: Iterable[Any]) -> bool:
+    """Whether one of a row's values has the word that is asked for."""
+    return any(Day.row in str(value) for value in values)
 
 
 def left_out(test: str, cases: Sequence[Mapping[str, Any]], over: Sequence[str]) -> Iterator[int]:
@@ -48,6 +54,8 @@ def each_row(names: str, cases: Iterable[Any], *, over: Sequence[str] = ()) -> C
             failures, skips = [], []
             every = [dict(zip(named, case, strict=True)) for case in table]
             skipped = {*left_out(test.__qualname__, every, over)} if over and not Day.is_long else ()
+            if Day.row:
+                every, skipped = [case for case in every if is_named(case.values())], ()
             for case in (case for place, case in enumerate(every) if place not in skipped):
                 try:
                     test(**fixtures, **case)
@@ -64,6 +72,7 @@ def each_row(names: str, cases: Iterable[Any], *, over: Sequence[str] = ()) -> C
         asked = signature(test)
         others = [parameter for name, parameter in asked.parameters.items() if name not in named]
         every_row.__signature__ = asked.replace(parameters=others)  # type: ignore[attr-defined]
+        every_row.table = [*getattr(test, "table", ()), *table]  # type: ignore[attr-defined]
         return pytest.mark.rotating(every_row) if over else every_row
 
     return of
