@@ -258,14 +258,12 @@ def test_the_terminal_the_dashboard_and_the_tests_have_it(project, answers):
 
 @pytest.mark.slow
 def test_they_are_as_the_project_writes_itself(tmp_path):
-    for room in ("sim", "ops", "ui", "terminal"):
-        (tmp_path / room).mkdir()  # where imports of the project's own lead
     for recipe in recipes():
         file = tmp_path / recipe.path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(recipe.source, encoding="utf-8")
-    ruff, settings = [["ruff", "check"], ["ruff", "format", "--check"]], ["--config", str(ROOT / "pyproject.toml")]
-    commands = [[*words, *settings] for words in ruff]
+    as_here = ["--config", str(ROOT / "pyproject.toml"), "--config", f'src = ["{ROOT}"]']
+    commands = [["ruff", "check", *as_here], ["ruff", "format", "--check", *as_here]]
     for tool, check in (("oxlint", "--deny-warnings"), ("oxfmt", "--check")):
         commands.append([tool, "--config", str(ROOT / f".{tool}rc.json"), check, "assets"])
     for tool, *words in commands:

@@ -56,7 +56,7 @@ def main(*parts: str) -> int:
         for title, visit in visits(windows, parts):
             print(title, flush=True)
             visit.page.goto(cases[title][-1].as_uri())
-            visit.page.wait_for_timeout(500)
+            visit.painted()
             faulty += bool(faults_of(visit))
     print(f"{faulty} pages have a fault")
     return faulty
