@@ -12,6 +12,7 @@ from subprocess import PIPE
 import pytest
 
 import cli
+from tests.tables import each_row
 from tests.test_cli import ROOT, process
 
 PATIENCE = 60
@@ -37,9 +38,10 @@ def busy(group):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "seconds"),
+@each_row(
+    "name, seconds",
     [*((name, 1.5) for name in LONG), ("sweep", 5.0)],  # while processes start, and when they work
+    over=["name", "seconds"],
 )
 def test_ctrl_c_ends_a_long_command_with_one_word(name, seconds, tmp_path):
     (tmp_path / "wait.py").write_text(WAITING)

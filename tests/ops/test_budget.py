@@ -83,7 +83,7 @@ def test_a_run_takes_about_what_was_told(algorithm, machine):
             "run allreduce.ring --unfolded --machine switch:ranks=8192 --size 64MiB --max-memory 8GB",
             "--max-memory 60GB",
         ),
-        ("run alltoall.linear --machine switch:ranks=8192 --size 1GiB --max-memory 8GB", "--max-memory"),
+        ("run alltoall.linear --machine switch:ranks=2048 --size 1GiB --max-memory 500MB", "--max-memory"),
         ("run gloo.allreduce --machine switch:ranks=16384 --size 1GiB --max-memory 8GB", "--max-memory"),
         ("run allreduce.ring --machine switch:ranks=64 --size 64MiB --max-memory 1MB", "--max-memory"),
         ("run allreduce.ring --unfolded --machine switch:ranks=2048 --size 64MiB --max-seconds 2", "--max-seconds"),
